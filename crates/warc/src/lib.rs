@@ -1,0 +1,16 @@
+//! Read any WARC or ARC file, write only correct ones.
+
+pub mod date;
+pub mod digest;
+pub mod encoded_word;
+pub mod fields;
+pub mod http;
+mod member;
+mod reader;
+pub mod record;
+pub mod rule;
+pub mod source;
+pub mod validate;
+
+pub use member::Encoding;
+pub use reader::{Error, Format, Limits, Reader, Record};
