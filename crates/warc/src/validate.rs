@@ -16,8 +16,11 @@ use crate::rule::{Finding, Rule, shown};
 use RecordType::{Continuation, Conversion, Metadata, Request, Resource, Response, Revisit, Warcinfo};
 
 /// The revisit profiles that are understood.
-const PROFILES: [&str; 4] =
-    ["/revisit/identical-payload-digest", "/revisit/server-not-modified", "/revisit/uri-agnostic-identical-payload-digest", "/revisit/not-modified"];
+const PROFILES: [&str; 3] = [
+    "/revisit/identical-payload-digest",
+    "/revisit/server-not-modified",
+    "/revisit/uri-agnostic-identical-payload-digest",
+];
 
 /// A profile of the identical-payload-digest family.
 pub fn is_identical_payload(profile: &[u8]) -> bool {

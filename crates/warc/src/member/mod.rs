@@ -63,6 +63,8 @@ const VIEWS: [usize; 2] = [256 << 10, 1 << 20];
 const LARGEST_WHOLE: usize = 8 << 20;
 /// Streaming gives so much at a time.
 const CHUNK: usize = 64 << 10;
+/// A damaged frame gives so much at a time at first, and single bytes where that fails too.
+const SMALL_STEP: usize = 256;
 /// What going back may cost beyond the size of the file.
 const FREE_REWIND: u64 = 64 << 20;
 
@@ -96,6 +98,11 @@ pub(crate) struct Unpacker<S> {
     failed: bool,
     plain_begun: bool,
     frame_promised: bool,
+    has_dictionary: bool,
+    dictionary_missed: bool,
+    /// How much a zstd frame gives at a time, and how much of it was given before it had to be read again.
+    step_size: usize,
+    given_before: u64,
     rewind_budget: u64,
     findings: Vec<Finding>,
 }
@@ -143,6 +150,10 @@ impl<S: ReadAt> Unpacker<S> {
             failed: false,
             plain_begun: false,
             frame_promised: true,
+            has_dictionary: false,
+            dictionary_missed: false,
+            step_size: CHUNK,
+            given_before: 0,
             rewind_budget,
             findings: Vec::new(),
         };
@@ -153,6 +164,7 @@ impl<S: ReadAt> Unpacker<S> {
     fn prepare(&mut self) -> io::Result<()> {
         if self.encoding == Encoding::Zstd {
             let dictionary = self.read_dictionary()?;
+            self.has_dictionary = dictionary.is_some();
             let unframing = Unframing::new(dictionary.as_deref()).or_else(|_| Unframing::new(None))?;
             self.unframing = Some(unframing);
         }
@@ -465,15 +477,29 @@ impl<S: ReadAt> Unpacker<S> {
                 "a zstd frame gives no content size or no checksum (said once for this file)",
             );
         }
+        self.check_dictionary();
         if let Some(unframing) = &mut self.unframing {
             unframing.reset()?;
         }
+        self.step_size = CHUNK;
         self.inside = Inside::Zstd;
         if self.require(1)?.is_empty() && !self.failed {
             self.report(Rule::EmptyMember, self.member_offset, "an empty zstd frame");
             return self.next_member();
         }
         Ok(true)
+    }
+
+    /// Says, once, that frames need a dictionary that the file does not hold.
+    fn check_dictionary(&mut self) {
+        if self.has_dictionary || self.dictionary_missed {
+            return;
+        }
+        if let Some(number) = zstd::wanted_dictionary(self.window.bytes()) {
+            self.dictionary_missed = true;
+            let message = format!("frames need the zstd dictionary {number}, which the file does not hold");
+            self.report(Rule::DictionaryUnusable, self.member_offset, message);
+        }
     }
 
     /// Passes skippable frames and junk.
@@ -506,11 +532,14 @@ impl<S: ReadAt> Unpacker<S> {
         let packed = self.window.fill(1)?;
         let at_end = packed.is_empty();
         let Some(unframing) = &mut self.unframing else { return Ok(false) };
-        match unframing.step(packed, &mut self.output[self.end..]) {
+        let step_size = match usize::try_from(self.given_before) {
+            Ok(0) => self.step_size,
+            known => known.unwrap_or(CHUNK).min(CHUNK),
+        };
+        match unframing.step(packed, &mut self.output[self.end..self.end + step_size]) {
             Ok((taken, given, ended)) => {
                 self.window.consume(taken);
-                self.end += given;
-                self.given += given as u64;
+                self.accept(given);
                 if ended {
                     self.inside = Inside::Outside;
                 } else if at_end && given == 0 {
@@ -518,10 +547,34 @@ impl<S: ReadAt> Unpacker<S> {
                 }
                 Ok(given > 0 || (!ended && !at_end))
             }
+            Err(_) if self.step_size > 1 => {
+                self.read_frame_again()?;
+                Ok(true)
+            }
             Err(error) => {
                 self.fail(&format!("a zstd frame is damaged ({error}), {} bytes of it could be read", self.given))?;
                 Ok(false)
             }
+        }
+    }
+
+    /// Takes so many bytes behind the buffered ones, but for those that were given before.
+    fn accept(&mut self, given: usize) {
+        let known = usize::try_from(self.given_before).unwrap_or(usize::MAX).min(given);
+        self.output.copy_within(self.end + known..self.end + given, self.end);
+        self.given_before -= known as u64;
+        self.end += given - known;
+        self.given += (given - known) as u64;
+    }
+
+    /// A step that fails gives nothing, however much it had unpacked: reads the frame again in smaller steps.
+    fn read_frame_again(&mut self) -> io::Result<()> {
+        self.step_size = if self.step_size == CHUNK { SMALL_STEP } else { 1 };
+        self.given_before = self.given;
+        self.window.seek(self.member_offset);
+        match &mut self.unframing {
+            Some(unframing) => unframing.reset(),
+            None => Ok(()),
         }
     }
 

@@ -32,6 +32,16 @@ pub(crate) fn is_checked(frame: &[u8]) -> bool {
     has_size && descriptor & 0x04 != 0
 }
 
+/// The dictionary that a frame asks for, by its number; none when it asks for none.
+pub(crate) fn wanted_dictionary(frame: &[u8]) -> Option<u32> {
+    let descriptor = *frame.get(4)?;
+    let at = if descriptor & 0x20 == 0 { 6 } else { 5 };
+    let length = [0, 1, 2, 4][usize::from(descriptor & 3)];
+    let bytes = frame.get(at..at + length)?;
+    let number = bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte));
+    (number != 0).then_some(number)
+}
+
 /// The dictionary inside a dictionary frame's content.
 pub(crate) fn dictionary(content: &[u8]) -> io::Result<Vec<u8>> {
     if !content.starts_with(&MAGIC) {

@@ -125,7 +125,12 @@ impl<S: ReadAt> Reader<S> {
     }
 
     fn begin_arc_block(&mut self, declared: u64) {
-        self.block = BlockState { declared, remaining: declared, start: self.unpacker.position(), cut: false };
+        self.block = BlockState {
+            declared,
+            remaining: declared,
+            start: self.unpacker.position(),
+            ..BlockState::default()
+        };
         self.stage = Stage::Block;
     }
 

@@ -34,6 +34,12 @@ pub enum Error {
         /// Its first bytes, made printable.
         beginning: String,
     },
+    /// A zip archive, as WACZ files are.
+    #[error("a zip archive, perhaps a WACZ: the WARC files are inside it")]
+    Zip,
+    /// Packed so that nothing of it can be unpacked.
+    #[error("nothing of it can be unpacked: {}", .0.message)]
+    Packed(Finding),
 }
 
 /// The format of the records.
@@ -83,6 +89,8 @@ struct BlockState {
     start: u64,
     /// It ended before its declared length.
     cut: bool,
+    /// Its header gives no length.
+    unknown: bool,
 }
 
 /// Reads the records of one file.
@@ -123,6 +131,19 @@ impl<S: ReadAt> Reader<S> {
         Ok(reader)
     }
 
+    /// Reads on from the first record that begins at or after `from`, in a file of known encoding and format. None
+    /// when none begins before `until`.
+    pub fn find(source: S, encoding: Encoding, format: Format, from: u64, until: u64) -> Result<Option<Self>, Error> {
+        let located = |source| Error::Io { offset: from, source };
+        let Some(unpacker) = Unpacker::find(source, encoding, from, until).map_err(located)? else {
+            return Ok(None);
+        };
+        let mut reader = Self::with_unpacker(unpacker, from, Limits::default());
+        reader.format = format;
+        reader.begin()?;
+        Ok(Some(reader))
+    }
+
     /// Reads one record at `offset`, touching no more bytes than its header and as much of its block as is asked for.
     pub fn at(source: S, offset: u64) -> Result<Self, Error> {
         let mut reader = Self::unstarted(source, offset, Access::Random, Limits::default())?;
@@ -139,7 +160,11 @@ impl<S: ReadAt> Reader<S> {
 
     fn unstarted(source: S, offset: u64, access: Access, limits: Limits) -> Result<Self, Error> {
         let unpacker = Unpacker::new(source, offset, access).map_err(|source| Error::Io { offset, source })?;
-        Ok(Self {
+        Ok(Self::with_unpacker(unpacker, offset, limits))
+    }
+
+    fn with_unpacker(unpacker: Unpacker<S>, offset: u64, limits: Limits) -> Self {
+        Self {
             unpacker,
             format: Format::Warc,
             limits,
@@ -152,7 +177,7 @@ impl<S: ReadAt> Reader<S> {
             records: 0,
             said: Vec::new(),
             findings: Vec::new(),
-        })
+        }
     }
 
     fn begin(&mut self) -> Result<(), Error> {
@@ -173,6 +198,9 @@ impl<S: ReadAt> Reader<S> {
         if warc::is_start_loosely(text) {
             return Ok(());
         }
+        if first.starts_with(b"PK\x03\x04") {
+            return Err(Error::Zip);
+        }
         if looks_like_record(text) {
             self.format = Format::Arc { version: 1 };
             return Ok(());
@@ -181,7 +209,11 @@ impl<S: ReadAt> Reader<S> {
         if self.located(|reader| reader.pass_junk(place, Some(reader.limits.search)))? {
             return Ok(());
         }
-        Err(Error::NotAnArchive { beginning: shown(&first) })
+        let trouble = self.take_findings().into_iter().find(|finding| finding.rule.code().starts_with('C'));
+        match trouble {
+            Some(finding) if first.is_empty() => Err(Error::Packed(finding)),
+            _ => Err(Error::NotAnArchive { beginning: shown(&first) }),
+        }
     }
 
     /// Runs an operation that can only fail by reading, and says where.
@@ -260,13 +292,14 @@ impl<S: ReadAt> Reader<S> {
 
     /// The block ends before its declared length.
     fn cut_block(&mut self) -> io::Result<()> {
-        let held = self.block.declared - self.block.remaining;
+        let declared = self.block.declared;
+        let held = declared - self.block.remaining;
         self.block.remaining = 0;
         self.block.cut = true;
         if self.unpacker.encoding() == Encoding::Plain && self.look_back()? {
             return Ok(());
         }
-        let message = format!("Content-Length is {}, but the block has {held} bytes", self.block.declared);
+        let message = format!("the header gives a length of {declared}, but the block has {held} bytes");
         self.findings.push(Finding::new(Rule::BlockShort, self.record_offset, message));
         Ok(())
     }
@@ -281,7 +314,7 @@ impl<S: ReadAt> Reader<S> {
 
     /// Marks that all is well up to here.
     fn note_good(&mut self) {
-        if !self.block.cut && !self.unpacker.has_failed() {
+        if !self.block.cut && !self.block.unknown && !self.unpacker.has_failed() {
             self.last_good = self.unpacker.packed_position();
         }
     }

@@ -146,7 +146,7 @@ impl<S: ReadAt> Reader<S> {
                 Scan::Record(bytes) if block.start + passed + bytes < here => {
                     let held = passed + bytes;
                     let message =
-                        format!("Content-Length is {}, but another record begins after {held} bytes", block.declared);
+                        format!("the header gives a length of {}, but another record begins after {held} bytes", block.declared);
                     self.report(Rule::BlockOverlap, &message);
                     self.stage = Stage::Start;
                     return Ok(true);
@@ -249,8 +249,13 @@ impl<S: ReadAt> Reader<S> {
             self.report(Rule::ContentLength, &problem);
         }
         let declared = length.unwrap_or(0);
-        self.block =
-            BlockState { declared, remaining: declared, start: self.unpacker.position(), cut: length.is_none() };
+        self.block = BlockState {
+            declared,
+            remaining: declared,
+            start: self.unpacker.position(),
+            cut: false,
+            unknown: length.is_none(),
+        };
         self.stage = Stage::Block;
     }
 
@@ -280,7 +285,7 @@ impl<S: ReadAt> Reader<S> {
         if self.unpacker.encoding() == Encoding::Plain {
             self.note_good();
         }
-        if seen != SEPARATOR && !self.unpacker.has_failed() {
+        if seen != SEPARATOR && !self.unpacker.has_failed() && !self.block.unknown {
             let message = match seen.as_slice() {
                 b"" => "nothing stands between the block and what follows".to_owned(),
                 other => format!("`{}` stands after the block instead of CRLF CRLF", shown(other)),

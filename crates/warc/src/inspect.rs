@@ -1,0 +1,497 @@
+//! Everything that can be said about one file: what it holds, what is wrong with it, where it stops being good.
+//!
+//! Reads each record once, hashing while the bytes stream by, on as many threads as it is given. Findings are data;
+//! printing them, and deciding whether they are a failure, is for others.
+
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
+use std::io::{self, BufRead};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::digest::{Digest, Hasher};
+use crate::http::{ChunkEnd, Chunked, HeadParser, StartLine};
+use crate::member::Encoding;
+use crate::parts::read_parts;
+use crate::reader::{Error, Format, Reader, Record};
+use crate::record::{Header, RecordType};
+use crate::rule::{Finding, Kind, Rule};
+use crate::source::ReadAt;
+use crate::validate;
+
+/// How to inspect.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// Report conformance rules too.
+    pub strict: bool,
+    /// How many threads may read.
+    pub threads: usize,
+    /// Most findings that are kept; the rest is only counted.
+    pub findings: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { strict: false, threads, findings: 10_000 }
+    }
+}
+
+/// How many digests agreed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Digests {
+    /// Recomputed and equal.
+    pub ok: u64,
+    /// Recomputed and different.
+    pub bad: u64,
+    /// There, but not of these bytes or not readable: revisits, segments, truncated payloads, unknown algorithms.
+    pub unchecked: u64,
+}
+
+/// What a file is.
+#[derive(Clone, Debug)]
+pub struct Report {
+    /// WARC or ARC.
+    pub format: Format,
+    /// How it is packed.
+    pub encoding: Encoding,
+    /// Number of records.
+    pub records: u64,
+    /// Number of records of each type.
+    pub by_type: BTreeMap<String, u64>,
+    /// Number of records of each version line.
+    pub by_version: BTreeMap<String, u64>,
+    /// What was found, in order of the file.
+    pub findings: Vec<Finding>,
+    /// How often each rule was broken, also beyond what is kept.
+    pub by_rule: BTreeMap<Rule, u64>,
+    /// Digests.
+    pub digests: Digests,
+    /// The end of the last record that was whole.
+    pub last_good_offset: u64,
+    /// Size of the file.
+    pub size: u64,
+}
+
+/// Inspects all of `source`. `progress` is told how many bytes were dealt with.
+pub fn inspect<S: ReadAt + ?Sized>(source: &S, options: Options, progress: &AtomicU64) -> Result<Report, Error> {
+    let size = source.size().map_err(|source| Error::Io { offset: 0, source })?;
+    let mut report: Option<Report> = None;
+    let mut ids = RecordIds::default();
+    let work = |reader: &mut Reader<&S>, until: u64| inspect_part(reader, until, options, progress);
+    read_parts(source, options.threads.max(1), &work, &mut |part: Part| match &mut report {
+        None => {
+            let mut first = part.report;
+            ids.check(&part.ids, &mut first, options);
+            report = Some(first);
+        }
+        Some(report) => {
+            report.add(part.report, options);
+            ids.check(&part.ids, report, options);
+        }
+    })?;
+    let mut report = report.unwrap_or_else(|| Report::empty(Format::Warc, Encoding::Plain));
+    report.size = size;
+    if report.records == 0 {
+        let message = if size == 0 { "the file is empty" } else { "the file holds no whole record" };
+        report.keep(Finding::new(Rule::NoRecords, 0, message), options);
+    }
+    report.findings.sort_by_key(|finding| finding.offset);
+    Ok(report)
+}
+
+struct Part {
+    report: Report,
+    /// Hashes and places of record ids, in strict mode.
+    ids: Vec<(u64, u64)>,
+}
+
+fn inspect_part<S: ReadAt>(
+    reader: &mut Reader<S>,
+    until: u64,
+    options: Options,
+    progress: &AtomicU64,
+) -> Result<Part, Error> {
+    let mut part = Part { report: Report::empty(reader.format(), reader.encoding()), ids: Vec::new() };
+    let mut checker = Checker::default();
+    let mut done = reader.position();
+    while reader.next_offset().is_none_or(|offset| offset < until) {
+        let Some(mut record) = reader.next()? else { break };
+        part.report.count(record.header());
+        if options.strict
+            && let Some(id) = record.header().record_id()
+        {
+            part.ids.push((RecordIds::hash(id), record.offset()));
+        }
+        checker.check(&mut record, options.strict, &mut part.report.digests)?;
+        reader.finish_record()?;
+        for finding in checker.findings.drain(..).chain(reader.take_findings()) {
+            part.report.keep(finding, options);
+        }
+        let position = reader.position();
+        progress.fetch_add(position.saturating_sub(done), Ordering::Relaxed);
+        done = position;
+    }
+    for finding in reader.take_findings() {
+        part.report.keep(finding, options);
+    }
+    part.report.format = reader.format();
+    part.report.last_good_offset = reader.last_good_offset();
+    Ok(part)
+}
+
+impl Report {
+    fn empty(format: Format, encoding: Encoding) -> Self {
+        Self {
+            format,
+            encoding,
+            records: 0,
+            by_type: BTreeMap::new(),
+            by_version: BTreeMap::new(),
+            findings: Vec::new(),
+            by_rule: BTreeMap::new(),
+            digests: Digests::default(),
+            last_good_offset: 0,
+            size: 0,
+        }
+    }
+
+    fn count(&mut self, header: &Header) {
+        self.records += 1;
+        let name = match header.record_type() {
+            RecordType::Other => {
+                crate::rule::shown(header.fields.get("WARC-Type").unwrap_or(b"(none)")).to_ascii_lowercase()
+            }
+            known => known.name().to_owned(),
+        };
+        increment(&mut self.by_type, name);
+        increment(&mut self.by_version, format!("{}.{}", header.version.major, header.version.minor));
+    }
+
+    fn keep(&mut self, finding: Finding, options: Options) {
+        if finding.rule.kind() == Kind::Conformance && !options.strict {
+            return;
+        }
+        *self.by_rule.entry(finding.rule).or_default() += 1;
+        if self.findings.len() < options.findings {
+            self.findings.push(finding);
+        }
+    }
+
+    /// Adds what the next part of the file gave.
+    fn add(&mut self, part: Report, options: Options) {
+        self.records += part.records;
+        for (name, count) in part.by_type {
+            *self.by_type.entry(name).or_default() += count;
+        }
+        for (name, count) in part.by_version {
+            *self.by_version.entry(name).or_default() += count;
+        }
+        self.digests.ok += part.digests.ok;
+        self.digests.bad += part.digests.bad;
+        self.digests.unchecked += part.digests.unchecked;
+        self.last_good_offset = self.last_good_offset.max(part.last_good_offset);
+        let mut beyond = part.by_rule;
+        for finding in part.findings {
+            if let Some(count) = beyond.get_mut(&finding.rule) {
+                *count -= 1;
+            }
+            if !(SAID_ONCE.contains(&finding.rule) && self.by_rule.contains_key(&finding.rule)) {
+                self.keep(finding, options);
+            }
+        }
+        for (rule, count) in beyond {
+            if count > 0 {
+                *self.by_rule.entry(rule).or_default() += count;
+            }
+        }
+    }
+}
+
+/// Rules that readers report once a file.
+const SAID_ONCE: [Rule; 3] = [Rule::RecordsShareMember, Rule::RecordSpansMembers, Rule::FrameUnchecked];
+
+fn increment(counts: &mut BTreeMap<String, u64>, name: String) {
+    *counts.entry(name).or_default() += 1;
+}
+
+/// The record ids seen, as hashes, as many as fit in bounded memory.
+#[derive(Default)]
+struct RecordIds {
+    seen: HashSet<u64>,
+}
+
+impl RecordIds {
+    /// About 16 MB.
+    const MOST: usize = 1 << 20;
+
+    fn hash(id: &[u8]) -> u64 {
+        // One key for the process: hashes from different threads must agree, and must not be foreseeable.
+        static KEY: std::sync::OnceLock<RandomState> = std::sync::OnceLock::new();
+        KEY.get_or_init(RandomState::new).hash_one(id)
+    }
+
+    fn check(&mut self, ids: &[(u64, u64)], report: &mut Report, options: Options) {
+        for (hash, offset) in ids {
+            if self.seen.contains(hash) {
+                let message = "an earlier record has the same WARC-Record-ID";
+                report.keep(Finding::new(Rule::RecordIdRepeated, *offset, message), options);
+            } else if self.seen.len() < Self::MOST {
+                self.seen.insert(*hash);
+            }
+        }
+    }
+}
+
+/// Checks records one after another, with buffers that are used again.
+#[derive(Default)]
+struct Checker {
+    findings: Vec<Finding>,
+    head: HeadParser,
+}
+
+/// What is known of a digest field.
+enum Expected {
+    Nothing,
+    Unreadable,
+    Of(Digest),
+}
+
+impl Expected {
+    fn new(digest: Option<Result<Digest, crate::digest::DigestError>>) -> Self {
+        match digest {
+            None => Self::Nothing,
+            Some(Err(_)) => Self::Unreadable,
+            Some(Ok(digest)) => Self::Of(digest),
+        }
+    }
+
+    fn hasher(&self) -> Option<Hasher> {
+        match self {
+            Self::Of(digest) => Some(digest.algorithm().hasher()),
+            _ => None,
+        }
+    }
+}
+
+impl Checker {
+    fn check<S: ReadAt>(
+        &mut self,
+        record: &mut Record<'_, S>,
+        strict: bool,
+        digests: &mut Digests,
+    ) -> Result<(), Error> {
+        let offset = record.offset();
+        let is_arc = !record.arc_line().is_empty();
+        if !is_arc {
+            validate::header(record.header(), offset, strict, &mut self.findings);
+        }
+        let header = record.header();
+        let block_expected = Expected::new(header.block_digest());
+        let payload_expected = Expected::new(header.payload_digest());
+        let mut block_hasher = block_expected.hasher();
+        self.head.reset();
+        let mut payload = Payload::new(header, &payload_expected, &mut self.head);
+        loop {
+            let bytes = record.fill_buf().map_err(|source| Error::Io { offset, source })?;
+            if bytes.is_empty() {
+                break;
+            }
+            if let Some(hasher) = &mut block_hasher {
+                hasher.update(bytes);
+            }
+            payload.push(bytes);
+            let length = bytes.len();
+            record.consume(length);
+        }
+        let outcome = payload.finish();
+        let cut = record.is_cut();
+        self.judge_block(offset, &block_expected, block_hasher, digests);
+        self.judge_payload(offset, &payload_expected, &outcome, record.header(), digests);
+        if !cut {
+            self.judge_http(offset, &outcome);
+        }
+        Ok(())
+    }
+
+    fn judge_block(&mut self, offset: u64, expected: &Expected, hasher: Option<Hasher>, digests: &mut Digests) {
+        match (expected, hasher.map(Hasher::finish)) {
+            (Expected::Of(expected), Some(found)) if *expected == found => digests.ok += 1,
+            (Expected::Of(expected), Some(found)) => {
+                digests.bad += 1;
+                let message = format!("the block's digest is {found}, the header says {expected}");
+                self.findings.push(Finding::new(Rule::BlockDigest, offset, message));
+            }
+            (Expected::Nothing, _) => {}
+            _ => digests.unchecked += 1,
+        }
+    }
+
+    fn judge_payload(
+        &mut self,
+        offset: u64,
+        expected: &Expected,
+        outcome: &PayloadOutcome,
+        header: &Header,
+        digests: &mut Digests,
+    ) {
+        let expected = match expected {
+            Expected::Nothing => return,
+            Expected::Unreadable => {
+                digests.unchecked += 1;
+                return;
+            }
+            Expected::Of(expected) => expected,
+        };
+        let Some(found) = outcome.payload else {
+            digests.unchecked += 1;
+            return;
+        };
+        if found == *expected {
+            digests.ok += 1;
+        } else if outcome.framed == Some(*expected) {
+            digests.ok += 1;
+            let message = "the payload digest was taken with the chunk framing";
+            self.findings.push(Finding::new(Rule::PayloadDigestFramed, offset, message));
+        } else if header.fields.get("WARC-Truncated").is_some() {
+            digests.unchecked += 1;
+        } else {
+            digests.bad += 1;
+            let message = format!("the payload's digest is {found}, the header says {expected}");
+            self.findings.push(Finding::new(Rule::PayloadDigest, offset, message));
+        }
+    }
+
+    fn judge_http(&mut self, offset: u64, outcome: &PayloadOutcome) {
+        if outcome.not_http {
+            let message = "the block is said to be HTTP but does not begin with an HTTP message";
+            self.findings.push(Finding::new(Rule::NotHttp, offset, message));
+        }
+        let (rule, message) = match outcome.chunks {
+            Some(ChunkEnd::NotChunked) => (Rule::NotChunked, "the head says chunked, the body is not"),
+            Some(ChunkEnd::Malformed) => (Rule::NotChunked, "the body is chunked only in part"),
+            Some(ChunkEnd::Cut) => (Rule::ChunksCut, "the chunked body ends before its last chunk"),
+            Some(ChunkEnd::Complete) | None => return,
+        };
+        self.findings.push(Finding::new(rule, offset, message));
+    }
+}
+
+/// What a payload turned out to be.
+#[derive(Default)]
+struct PayloadOutcome {
+    payload: Option<Digest>,
+    /// Its digest with the chunk framing, where there is one.
+    framed: Option<Digest>,
+    not_http: bool,
+    chunks: Option<ChunkEnd>,
+}
+
+/// Follows the payload while a block streams by.
+enum Payload<'a> {
+    /// There is none in this block.
+    None,
+    /// The block is the payload.
+    Block(Option<Hasher>),
+    /// An HTTP message whose head is not complete.
+    Head { parser: &'a mut HeadParser, hasher: Option<Hasher>, is_revisit: bool, is_request: bool },
+    /// The body of an HTTP message.
+    Body { hasher: Option<Hasher>, chunked: Option<(Chunked, Option<Hasher>)>, not_http: bool },
+}
+
+impl<'a> Payload<'a> {
+    fn new(header: &Header, expected: &Expected, parser: &'a mut HeadParser) -> Self {
+        let record_type = header.record_type();
+        let is_revisit = record_type == RecordType::Revisit;
+        if header.is_segment() || !(record_type.holds_payload() || is_revisit) {
+            return Self::None;
+        }
+        if header.is_http() {
+            let hasher = if is_revisit { None } else { expected.hasher() };
+            return Self::Head { parser, hasher, is_revisit, is_request: record_type == RecordType::Request };
+        }
+        if is_revisit { Self::None } else { Self::Block(expected.hasher()) }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        match self {
+            Self::None | Self::Block(None) => {}
+            Self::Block(Some(hasher)) => hasher.update(bytes),
+            Self::Head { parser, .. } => {
+                let (taken, complete) = parser.push(bytes);
+                if complete {
+                    self.enter_body();
+                }
+                if taken < bytes.len() {
+                    self.push(&bytes[taken..]);
+                }
+            }
+            Self::Body { hasher, chunked, .. } => {
+                if let Some(hasher) = hasher {
+                    hasher.update(bytes);
+                }
+                if let Some((decoder, hasher)) = chunked {
+                    decoder.push(bytes, &mut |payload| {
+                        if let Some(hasher) = hasher {
+                            hasher.update(payload);
+                        }
+                    });
+                }
+            }
+        }
+    }
+
+    /// The head is complete, or the block ended in it.
+    fn enter_body(&mut self) {
+        let Self::Head { parser, hasher, is_revisit, is_request } = self else { return };
+        let head = parser.head();
+        let right_kind = head.as_ref().is_some_and(|head| {
+            matches!(head.start_line, StartLine::Request { .. }) == *is_request
+        });
+        let is_chunked = !*is_revisit && head.is_some_and(|head| head.is_chunked());
+        let mut hasher = hasher.take();
+        if !right_kind && let Some(hasher) = &mut hasher {
+            hasher.update(parser.bytes());
+        }
+        let chunked = (right_kind && is_chunked).then(|| (Chunked::new(), hasher.clone()));
+        *self = Self::Body { hasher, chunked, not_http: !right_kind };
+    }
+
+    fn finish(mut self) -> PayloadOutcome {
+        if let Self::Head { parser, is_revisit, .. } = &self {
+            // A revisit may have no block at all.
+            if *is_revisit && parser.bytes().is_empty() {
+                return PayloadOutcome::default();
+            }
+            self.enter_body();
+        }
+        match self {
+            Self::None | Self::Head { .. } => PayloadOutcome::default(),
+            Self::Block(hasher) => PayloadOutcome { payload: hasher.map(Hasher::finish), ..PayloadOutcome::default() },
+            Self::Body { hasher, chunked: None, not_http } => {
+                PayloadOutcome { payload: hasher.map(Hasher::finish), not_http, ..PayloadOutcome::default() }
+            }
+            Self::Body { hasher, chunked: Some((mut decoder, mut decoded)), not_http } => {
+                let end = decoder.finish(&mut |payload| {
+                    if let Some(hasher) = &mut decoded {
+                        hasher.update(payload);
+                    }
+                });
+                PayloadOutcome {
+                    payload: decoded.map(Hasher::finish),
+                    framed: hasher.map(Hasher::finish),
+                    not_http,
+                    chunks: Some(end),
+                }
+            }
+        }
+    }
+}
+
+/// Opens a file for inspection and tells what cannot be opened.
+pub fn open(path: &std::path::Path) -> io::Result<std::fs::File> {
+    let file = std::fs::File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
+    }
+    Ok(file)
+}
