@@ -5,13 +5,14 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
-use std::io::{self, BufRead};
+use std::io::BufRead;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::digest::{Digest, Hasher};
-use crate::http::{ChunkEnd, Chunked, HeadParser, StartLine};
+use crate::http::ChunkEnd;
 use crate::member::Encoding;
 use crate::parts::read_parts;
+use crate::payload::{Payload, PayloadKind, PayloadTracker};
 use crate::reader::{Error, Format, Reader, Record};
 use crate::record::{Header, RecordType};
 use crate::rule::{Finding, Kind, Rule};
@@ -246,7 +247,7 @@ impl RecordIds {
 #[derive(Default)]
 struct Checker {
     findings: Vec<Finding>,
-    head: HeadParser,
+    payload: PayloadTracker,
 }
 
 /// What is known of a digest field.
@@ -289,8 +290,7 @@ impl Checker {
         let block_expected = Expected::new(header.block_digest());
         let payload_expected = Expected::new(header.payload_digest());
         let mut block_hasher = block_expected.hasher();
-        self.head.reset();
-        let mut payload = Payload::new(header, &payload_expected, &mut self.head);
+        self.payload.begin(PayloadKind::of(header), payload_expected.hasher());
         loop {
             let bytes = record.fill_buf().map_err(|source| Error::Io { offset, source })?;
             if bytes.is_empty() {
@@ -299,16 +299,16 @@ impl Checker {
             if let Some(hasher) = &mut block_hasher {
                 hasher.update(bytes);
             }
-            payload.push(bytes);
+            self.payload.push(bytes);
             let length = bytes.len();
             record.consume(length);
         }
-        let outcome = payload.finish();
+        let payload = self.payload.finish();
         let cut = record.is_cut();
         self.judge_block(offset, &block_expected, block_hasher, digests);
-        self.judge_payload(offset, &payload_expected, &outcome, record.header(), digests);
+        self.judge_payload(offset, &payload_expected, &payload, record.header(), digests);
         if !cut {
-            self.judge_http(offset, &outcome);
+            self.judge_http(offset, &payload);
         }
         Ok(())
     }
@@ -330,7 +330,7 @@ impl Checker {
         &mut self,
         offset: u64,
         expected: &Expected,
-        outcome: &PayloadOutcome,
+        payload: &Payload,
         header: &Header,
         digests: &mut Digests,
     ) {
@@ -342,13 +342,13 @@ impl Checker {
             }
             Expected::Of(expected) => expected,
         };
-        let Some(found) = outcome.payload else {
+        let Some(found) = payload.digest else {
             digests.unchecked += 1;
             return;
         };
         if found == *expected {
             digests.ok += 1;
-        } else if outcome.framed == Some(*expected) {
+        } else if payload.framed_digest == Some(*expected) {
             digests.ok += 1;
             let message = "the payload digest was taken with the chunk framing";
             self.findings.push(Finding::new(Rule::PayloadDigestFramed, offset, message));
@@ -361,12 +361,12 @@ impl Checker {
         }
     }
 
-    fn judge_http(&mut self, offset: u64, outcome: &PayloadOutcome) {
-        if outcome.not_http {
+    fn judge_http(&mut self, offset: u64, payload: &Payload) {
+        if payload.not_http {
             let message = "the block is said to be HTTP but does not begin with an HTTP message";
             self.findings.push(Finding::new(Rule::NotHttp, offset, message));
         }
-        let (rule, message) = match outcome.chunks {
+        let (rule, message) = match payload.chunks {
             Some(ChunkEnd::NotChunked) => (Rule::NotChunked, "the head says chunked, the body is not"),
             Some(ChunkEnd::Malformed) => (Rule::NotChunked, "the body is chunked only in part"),
             Some(ChunkEnd::Cut) => (Rule::ChunksCut, "the chunked body ends before its last chunk"),
@@ -374,124 +374,4 @@ impl Checker {
         };
         self.findings.push(Finding::new(rule, offset, message));
     }
-}
-
-/// What a payload turned out to be.
-#[derive(Default)]
-struct PayloadOutcome {
-    payload: Option<Digest>,
-    /// Its digest with the chunk framing, where there is one.
-    framed: Option<Digest>,
-    not_http: bool,
-    chunks: Option<ChunkEnd>,
-}
-
-/// Follows the payload while a block streams by.
-enum Payload<'a> {
-    /// There is none in this block.
-    None,
-    /// The block is the payload.
-    Block(Option<Hasher>),
-    /// An HTTP message whose head is not complete.
-    Head { parser: &'a mut HeadParser, hasher: Option<Hasher>, is_revisit: bool, is_request: bool },
-    /// The body of an HTTP message.
-    Body { hasher: Option<Hasher>, chunked: Option<(Chunked, Option<Hasher>)>, not_http: bool },
-}
-
-impl<'a> Payload<'a> {
-    fn new(header: &Header, expected: &Expected, parser: &'a mut HeadParser) -> Self {
-        let record_type = header.record_type();
-        let is_revisit = record_type == RecordType::Revisit;
-        if header.is_segment() || !(record_type.holds_payload() || is_revisit) {
-            return Self::None;
-        }
-        if header.is_http() {
-            let hasher = if is_revisit { None } else { expected.hasher() };
-            return Self::Head { parser, hasher, is_revisit, is_request: record_type == RecordType::Request };
-        }
-        if is_revisit { Self::None } else { Self::Block(expected.hasher()) }
-    }
-
-    fn push(&mut self, bytes: &[u8]) {
-        match self {
-            Self::None | Self::Block(None) => {}
-            Self::Block(Some(hasher)) => hasher.update(bytes),
-            Self::Head { parser, .. } => {
-                let (taken, complete) = parser.push(bytes);
-                if complete {
-                    self.enter_body();
-                }
-                if taken < bytes.len() {
-                    self.push(&bytes[taken..]);
-                }
-            }
-            Self::Body { hasher, chunked, .. } => {
-                if let Some(hasher) = hasher {
-                    hasher.update(bytes);
-                }
-                if let Some((decoder, hasher)) = chunked {
-                    decoder.push(bytes, &mut |payload| {
-                        if let Some(hasher) = hasher {
-                            hasher.update(payload);
-                        }
-                    });
-                }
-            }
-        }
-    }
-
-    /// The head is complete, or the block ended in it.
-    fn enter_body(&mut self) {
-        let Self::Head { parser, hasher, is_revisit, is_request } = self else { return };
-        let head = parser.head();
-        let right_kind = head.as_ref().is_some_and(|head| {
-            matches!(head.start_line, StartLine::Request { .. }) == *is_request
-        });
-        let is_chunked = !*is_revisit && head.is_some_and(|head| head.is_chunked());
-        let mut hasher = hasher.take();
-        if !right_kind && let Some(hasher) = &mut hasher {
-            hasher.update(parser.bytes());
-        }
-        let chunked = (right_kind && is_chunked).then(|| (Chunked::new(), hasher.clone()));
-        *self = Self::Body { hasher, chunked, not_http: !right_kind };
-    }
-
-    fn finish(mut self) -> PayloadOutcome {
-        if let Self::Head { parser, is_revisit, .. } = &self {
-            // A revisit may have no block at all.
-            if *is_revisit && parser.bytes().is_empty() {
-                return PayloadOutcome::default();
-            }
-            self.enter_body();
-        }
-        match self {
-            Self::None | Self::Head { .. } => PayloadOutcome::default(),
-            Self::Block(hasher) => PayloadOutcome { payload: hasher.map(Hasher::finish), ..PayloadOutcome::default() },
-            Self::Body { hasher, chunked: None, not_http } => {
-                PayloadOutcome { payload: hasher.map(Hasher::finish), not_http, ..PayloadOutcome::default() }
-            }
-            Self::Body { hasher, chunked: Some((mut decoder, mut decoded)), not_http } => {
-                let end = decoder.finish(&mut |payload| {
-                    if let Some(hasher) = &mut decoded {
-                        hasher.update(payload);
-                    }
-                });
-                PayloadOutcome {
-                    payload: decoded.map(Hasher::finish),
-                    framed: hasher.map(Hasher::finish),
-                    not_http,
-                    chunks: Some(end),
-                }
-            }
-        }
-    }
-}
-
-/// Opens a file for inspection and tells what cannot be opened.
-pub fn open(path: &std::path::Path) -> io::Result<std::fs::File> {
-    let file = std::fs::File::open(path)?;
-    if file.metadata()?.is_dir() {
-        return Err(io::Error::new(io::ErrorKind::IsADirectory, "it is a folder"));
-    }
-    Ok(file)
 }

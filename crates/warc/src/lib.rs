@@ -8,11 +8,13 @@ pub mod http;
 pub mod inspect;
 mod member;
 pub mod parts;
+pub mod payload;
 mod reader;
 pub mod record;
 pub mod rule;
 pub mod source;
 pub mod validate;
+pub mod write;
 
 pub use member::Encoding;
 pub use reader::{Error, Format, Limits, Reader, Record};

@@ -201,9 +201,9 @@ impl<S: ReadAt> Unpacker<S> {
 
     /// The place in the file that best says where the next byte comes from.
     pub(crate) fn position(&self) -> u64 {
-        match self.inside {
-            Inside::Plain | Inside::Outside => self.window.position(),
-            _ => self.member_offset,
+        match self.encoding {
+            Encoding::Plain => self.window.position(),
+            Encoding::Gzip | Encoding::Zstd => self.member_offset,
         }
     }
 
