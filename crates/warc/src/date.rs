@@ -127,8 +127,12 @@ impl Parts {
         let date = NaiveDate::from_ymd_opt(i32::try_from(self.year).ok()?, self.month, self.day)?;
         // A leap second is the last instant of its minute.
         let (second, leap) = if self.second == 60 { (59, 1_000_000_000) } else { (self.second, 0) };
-        let time =
-            NaiveTime::from_hms_nano_opt(self.hour, self.minute, second, (self.nanosecond + leap).min(1_999_999_999))?;
+        let time = NaiveTime::from_hms_nano_opt(
+            self.hour,
+            self.minute,
+            second,
+            (self.nanosecond + leap).min(1_999_999_999),
+        )?;
         Some(NaiveDateTime::new(date, time).and_utc())
     }
 }
@@ -143,9 +147,8 @@ impl Cursor<'_> {
     fn number(&mut self, digits: usize) -> Option<u32> {
         let (head, tail) = self.text.split_at_checked(digits)?;
         self.text = tail;
-        head.iter().try_fold(0, |value, byte| {
-            byte.is_ascii_digit().then(|| value * 10 + u32::from(byte - b'0'))
-        })
+        head.iter()
+            .try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + u32::from(byte - b'0')))
     }
 
     fn take(&mut self, expected: u8) -> bool {
@@ -260,7 +263,10 @@ mod tests {
 
     #[test]
     fn digits() {
-        assert_eq!(Date::parse_digits(b"20010121183500").map(|date| date.digits()), Some("20010121183500".into()));
+        assert_eq!(
+            Date::parse_digits(b"20010121183500").map(|date| date.digits()),
+            Some("20010121183500".into())
+        );
         let short = Date::parse_digits(b"200101211835").expect("12 digits");
         assert_eq!((short.digits().as_str(), short.well_formed), ("20010121183500", false));
         assert_eq!(Date::parse_digits(b"20010121183500123").expect("17").precision, Precision::Fraction(3));

@@ -266,9 +266,6 @@ mod tests {
     #[test]
     fn known_value() {
         assert_eq!(Algorithm::Sha1.digest(b"").to_string(), "sha1:da39a3ee5e6b4b0d3255bfef95601890afd80709");
-        assert_eq!(
-            Digest::parse(b"sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"),
-            Ok(Algorithm::Sha1.digest(b""))
-        );
+        assert_eq!(Digest::parse(b"sha1:3I42H3S6NNFQ2MSVX7XZKYAYSCX5QBYJ"), Ok(Algorithm::Sha1.digest(b"")));
     }
 }

@@ -8,16 +8,13 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::BufRead;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::digest::{Digest, Hasher};
-use crate::http::ChunkEnd;
+use crate::check::{Checker, Verdict};
 use crate::member::Encoding;
 use crate::parts::read_parts;
-use crate::payload::{Payload, PayloadKind, PayloadTracker};
 use crate::reader::{Error, Format, Reader, Record};
 use crate::record::{Header, RecordType};
 use crate::rule::{Finding, Kind, Rule};
 use crate::source::ReadAt;
-use crate::validate;
 
 /// How to inspect.
 #[derive(Clone, Copy, Debug)]
@@ -74,7 +71,11 @@ pub struct Report {
 }
 
 /// Inspects all of `source`. `progress` is told how many bytes were dealt with.
-pub fn inspect<S: ReadAt + ?Sized>(source: &S, options: Options, progress: &AtomicU64) -> Result<Report, Error> {
+pub fn inspect<S: ReadAt + ?Sized>(
+    source: &S,
+    options: Options,
+    progress: &AtomicU64,
+) -> Result<Report, Error> {
     let size = source.size().map_err(|source| Error::Io { offset: 0, source })?;
     let mut report: Option<Report> = None;
     let mut ids = RecordIds::default();
@@ -123,9 +124,9 @@ fn inspect_part<S: ReadAt>(
         {
             part.ids.push((RecordIds::hash(id), record.offset()));
         }
-        checker.check(&mut record, options.strict, &mut part.report.digests)?;
+        check_record(&mut checker, &mut record, options.strict, &mut part.report.digests)?;
         reader.finish_record()?;
-        for finding in checker.findings.drain(..).chain(reader.take_findings()) {
+        for finding in checker.take_findings().chain(reader.take_findings()) {
             part.report.keep(finding, options);
         }
         let position = reader.position();
@@ -138,6 +139,35 @@ fn inspect_part<S: ReadAt>(
     part.report.format = reader.format();
     part.report.last_good_offset = reader.last_good_offset();
     Ok(part)
+}
+
+fn check_record<S: ReadAt>(
+    checker: &mut Checker,
+    record: &mut Record<'_, S>,
+    strict: bool,
+    digests: &mut Digests,
+) -> Result<(), Error> {
+    let offset = record.offset();
+    checker.begin(record, strict);
+    loop {
+        let bytes = record.fill_buf().map_err(|source| Error::Io { offset, source })?;
+        if bytes.is_empty() {
+            break;
+        }
+        checker.push(bytes);
+        let length = bytes.len();
+        record.consume(length);
+    }
+    let checked = checker.finish(record);
+    for verdict in [checked.block, checked.payload] {
+        match verdict {
+            Verdict::Absent => {}
+            Verdict::Right => digests.ok += 1,
+            Verdict::Wrong => digests.bad += 1,
+            Verdict::Unchecked => digests.unchecked += 1,
+        }
+    }
+    Ok(())
 }
 
 impl Report {
@@ -240,138 +270,5 @@ impl RecordIds {
                 self.seen.insert(*hash);
             }
         }
-    }
-}
-
-/// Checks records one after another, with buffers that are used again.
-#[derive(Default)]
-struct Checker {
-    findings: Vec<Finding>,
-    payload: PayloadTracker,
-}
-
-/// What is known of a digest field.
-enum Expected {
-    Nothing,
-    Unreadable,
-    Of(Digest),
-}
-
-impl Expected {
-    fn new(digest: Option<Result<Digest, crate::digest::DigestError>>) -> Self {
-        match digest {
-            None => Self::Nothing,
-            Some(Err(_)) => Self::Unreadable,
-            Some(Ok(digest)) => Self::Of(digest),
-        }
-    }
-
-    fn hasher(&self) -> Option<Hasher> {
-        match self {
-            Self::Of(digest) => Some(digest.algorithm().hasher()),
-            _ => None,
-        }
-    }
-}
-
-impl Checker {
-    fn check<S: ReadAt>(
-        &mut self,
-        record: &mut Record<'_, S>,
-        strict: bool,
-        digests: &mut Digests,
-    ) -> Result<(), Error> {
-        let offset = record.offset();
-        let is_arc = !record.arc_line().is_empty();
-        if !is_arc {
-            validate::header(record.header(), offset, strict, &mut self.findings);
-        }
-        let header = record.header();
-        let block_expected = Expected::new(header.block_digest());
-        let payload_expected = Expected::new(header.payload_digest());
-        let mut block_hasher = block_expected.hasher();
-        self.payload.begin(PayloadKind::of(header), payload_expected.hasher());
-        loop {
-            let bytes = record.fill_buf().map_err(|source| Error::Io { offset, source })?;
-            if bytes.is_empty() {
-                break;
-            }
-            if let Some(hasher) = &mut block_hasher {
-                hasher.update(bytes);
-            }
-            self.payload.push(bytes);
-            let length = bytes.len();
-            record.consume(length);
-        }
-        let payload = self.payload.finish();
-        let cut = record.is_cut();
-        self.judge_block(offset, &block_expected, block_hasher, digests);
-        self.judge_payload(offset, &payload_expected, &payload, record.header(), digests);
-        if !cut {
-            self.judge_http(offset, &payload);
-        }
-        Ok(())
-    }
-
-    fn judge_block(&mut self, offset: u64, expected: &Expected, hasher: Option<Hasher>, digests: &mut Digests) {
-        match (expected, hasher.map(Hasher::finish)) {
-            (Expected::Of(expected), Some(found)) if *expected == found => digests.ok += 1,
-            (Expected::Of(expected), Some(found)) => {
-                digests.bad += 1;
-                let message = format!("the block's digest is {found}, the header says {expected}");
-                self.findings.push(Finding::new(Rule::BlockDigest, offset, message));
-            }
-            (Expected::Nothing, _) => {}
-            _ => digests.unchecked += 1,
-        }
-    }
-
-    fn judge_payload(
-        &mut self,
-        offset: u64,
-        expected: &Expected,
-        payload: &Payload,
-        header: &Header,
-        digests: &mut Digests,
-    ) {
-        let expected = match expected {
-            Expected::Nothing => return,
-            Expected::Unreadable => {
-                digests.unchecked += 1;
-                return;
-            }
-            Expected::Of(expected) => expected,
-        };
-        let Some(found) = payload.digest else {
-            digests.unchecked += 1;
-            return;
-        };
-        if found == *expected {
-            digests.ok += 1;
-        } else if payload.framed_digest == Some(*expected) {
-            digests.ok += 1;
-            let message = "the payload digest was taken with the chunk framing";
-            self.findings.push(Finding::new(Rule::PayloadDigestFramed, offset, message));
-        } else if header.fields.get("WARC-Truncated").is_some() {
-            digests.unchecked += 1;
-        } else {
-            digests.bad += 1;
-            let message = format!("the payload's digest is {found}, the header says {expected}");
-            self.findings.push(Finding::new(Rule::PayloadDigest, offset, message));
-        }
-    }
-
-    fn judge_http(&mut self, offset: u64, payload: &Payload) {
-        if payload.not_http {
-            let message = "the block is said to be HTTP but does not begin with an HTTP message";
-            self.findings.push(Finding::new(Rule::NotHttp, offset, message));
-        }
-        let (rule, message) = match payload.chunks {
-            Some(ChunkEnd::NotChunked) => (Rule::NotChunked, "the head says chunked, the body is not"),
-            Some(ChunkEnd::Malformed) => (Rule::NotChunked, "the body is chunked only in part"),
-            Some(ChunkEnd::Cut) => (Rule::ChunksCut, "the chunked body ends before its last chunk"),
-            Some(ChunkEnd::Complete) | None => return,
-        };
-        self.findings.push(Finding::new(rule, offset, message));
     }
 }

@@ -40,7 +40,12 @@ struct Outcome<T> {
 /// `read` gets a reader at the first record of a part and the byte at which the part ends; it must read records as
 /// long as `Reader::next_offset` is none or less than that byte, and pass each to its end. Fails only when reading
 /// fails or the file is no archive. Memory: a few buffers a thread, and a few finished parts that wait to be joined.
-pub fn read_parts<'a, S, T, R>(source: &'a S, threads: usize, read: &R, join: &mut impl FnMut(T)) -> Result<(), Error>
+pub fn read_parts<'a, S, T, R>(
+    source: &'a S,
+    threads: usize,
+    read: &R,
+    join: &mut impl FnMut(T),
+) -> Result<(), Error>
 where
     S: ReadAt + ?Sized,
     T: Send,
@@ -154,7 +159,11 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
     where
         R: Fn(&mut Reader<&'a S>, u64) -> Result<T, Error>,
     {
-        let reader = if offset == 0 { Reader::new(self.source)? } else { Reader::resume(self.source, offset, self.format)? };
+        let reader = if offset == 0 {
+            Reader::new(self.source)?
+        } else {
+            Reader::resume(self.source, offset, self.format)?
+        };
         self.read_with(reader, until)
     }
 

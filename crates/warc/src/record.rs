@@ -79,7 +79,10 @@ impl RecordType {
     /// The type of that name, whatever its case.
     pub fn parse(name: &[u8]) -> Self {
         let known = Self::KNOWN.into_iter();
-        known.into_iter().find(|known| name.eq_ignore_ascii_case(known.name().as_bytes())).unwrap_or(Self::Other)
+        known
+            .into_iter()
+            .find(|known| name.eq_ignore_ascii_case(known.name().as_bytes()))
+            .unwrap_or(Self::Other)
     }
 
     /// Its name in a header.
@@ -99,7 +102,10 @@ impl RecordType {
 
     /// Whether its payload is stored in its block (clause 4): a revisit's is elsewhere.
     pub fn holds_payload(self) -> bool {
-        matches!(self, Self::Response | Self::Resource | Self::Request | Self::Conversion | Self::Continuation)
+        matches!(
+            self,
+            Self::Response | Self::Resource | Self::Request | Self::Conversion | Self::Continuation
+        )
     }
 }
 
@@ -155,7 +161,9 @@ impl Header {
 
     /// Whether the block is an HTTP message.
     pub fn is_http(&self) -> bool {
-        self.fields.get("Content-Type").is_some_and(|value| media_type(value).eq_ignore_ascii_case(b"application/http"))
+        self.fields
+            .get("Content-Type")
+            .is_some_and(|value| media_type(value).eq_ignore_ascii_case(b"application/http"))
     }
 
     /// Whether it is one segment of a larger object.
@@ -191,7 +199,9 @@ mod tests {
     fn versions() {
         assert_eq!(Version::parse(b"WARC/0.17"), Some(Version { major: 0, minor: 17 }));
         assert_eq!(Version::parse(b"warc/1.1"), Some(Version::V1_1));
-        for bad in ["WARC/", "WARC/1", "WARC/1.", "WARC/.1", "WARC/1.a", "WARC/1.1234", "WARC/999.0", "XARC/1.0"] {
+        for bad in
+            ["WARC/", "WARC/1", "WARC/1.", "WARC/.1", "WARC/1.a", "WARC/1.1234", "WARC/999.0", "XARC/1.0"]
+        {
             assert_eq!(Version::parse(bad.as_bytes()), None, "{bad}");
         }
         assert!(!Version { major: 2, minor: 0 }.is_known());

@@ -42,7 +42,9 @@ impl ReadAt for File {
 
 impl ReadAt for [u8] {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let Some(rest) = usize::try_from(offset).ok().and_then(|start| self.get(start..)) else { return Ok(0) };
+        let Some(rest) = usize::try_from(offset).ok().and_then(|start| self.get(start..)) else {
+            return Ok(0);
+        };
         let length = rest.len().min(buffer.len());
         buffer[..length].copy_from_slice(&rest[..length]);
         Ok(length)

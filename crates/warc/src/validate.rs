@@ -52,6 +52,42 @@ const REFERENCES: [&str; 4] =
 /// Fields that may be repeated.
 const REPEATABLE: [&str; 2] = ["WARC-Concurrent-To", "WARC-Protocol"];
 
+/// Whether a record type may have a field.
+pub(crate) fn may_have(record_type: RecordType, name: &str) -> bool {
+    let forbidden = FORBIDDEN
+        .iter()
+        .any(|(field, types)| field.eq_ignore_ascii_case(name) && types.contains(&record_type));
+    let misplaced = CONTINUATION_ONLY.iter().any(|field| field.eq_ignore_ascii_case(name))
+        && !matches!(record_type, Continuation | RecordType::Other);
+    !forbidden && !misplaced
+}
+
+/// Whether a field may appear more than once.
+pub(crate) fn may_repeat(name: &[u8]) -> bool {
+    REPEATABLE.iter().any(|other| name.eq_ignore_ascii_case(other.as_bytes()))
+}
+
+/// Whether a field refers to another record.
+pub(crate) fn is_reference(name: &str) -> bool {
+    REFERENCES.iter().any(|other| name.eq_ignore_ascii_case(other))
+}
+
+/// Whether a value has the form that its field wants, where the standard wants one.
+pub(crate) fn is_value(name: &str, value: &[u8]) -> bool {
+    let is = |other: &str| name.eq_ignore_ascii_case(other);
+    if is("WARC-IP-Address") {
+        is_ip_address(value)
+    } else if is("WARC-Refers-To-Date") {
+        Date::parse(value).is_some()
+    } else if is("WARC-Refers-To-Target-URI") {
+        has_scheme(unbracketed(value))
+    } else if is("WARC-Segment-Number") || is("WARC-Segment-Total-Length") {
+        decimal(value).is_some()
+    } else {
+        true
+    }
+}
+
 /// Checks one header. `offset` is where its record begins.
 pub fn header(header: &Header, offset: u64, strict: bool, findings: &mut Vec<Finding>) {
     let mut check = Check { header, fields: &header.fields, offset, findings };
@@ -95,14 +131,18 @@ impl Check<'_> {
             (None, _) => self.report(Rule::Date, "there is no WARC-Date"),
             (Some(text), None) => self.report(Rule::Date, format!("`{}` is no date", shown(text))),
             (Some(text), Some(date)) if !date.well_formed => {
-                self.report(Rule::Date, format!("`{}` is not written as the W3C profile wants it", shown(text)));
+                self.report(
+                    Rule::Date,
+                    format!("`{}` is not written as the W3C profile wants it", shown(text)),
+                );
             }
             _ => {}
         }
         self.target_uri();
-        for (name, digest) in
-            [("WARC-Block-Digest", self.header.block_digest()), ("WARC-Payload-Digest", self.header.payload_digest())]
-        {
+        for (name, digest) in [
+            ("WARC-Block-Digest", self.header.block_digest()),
+            ("WARC-Payload-Digest", self.header.payload_digest()),
+        ] {
             if let Some(Err(error)) = digest {
                 self.digest_form(name, &error);
             }
@@ -117,7 +157,10 @@ impl Check<'_> {
         let Some(text) = self.fields.get("WARC-Target-URI") else { return };
         let bare = unbracketed(text);
         if bare.len() != text.len() && self.header.version >= Version::V1_1 {
-            self.report(Rule::TargetUri, format!("WARC-Target-URI `{}` stands in angle brackets", shown(text)));
+            self.report(
+                Rule::TargetUri,
+                format!("WARC-Target-URI `{}` stands in angle brackets", shown(text)),
+            );
         }
         if bare.iter().any(|byte| byte.is_ascii_whitespace() || byte.is_ascii_control()) {
             self.report(Rule::TargetUri, format!("WARC-Target-URI `{}` holds white space", shown(bare)));
@@ -129,7 +172,10 @@ impl Check<'_> {
     fn identity(&mut self) {
         let Some(id) = self.fields.get("WARC-Record-ID") else { return };
         if !is_bracketed_uri(id) {
-            self.report(Rule::RecordIdForm, format!("WARC-Record-ID `{}` is no URI in angle brackets", shown(id)));
+            self.report(
+                Rule::RecordIdForm,
+                format!("WARC-Record-ID `{}` is no URI in angle brackets", shown(id)),
+            );
         }
         if self.header.record_type() == RecordType::Other {
             let name = shown(self.fields.get("WARC-Type").unwrap_or_default());
@@ -141,8 +187,7 @@ impl Check<'_> {
         let mut seen: Vec<&[u8]> = Vec::new();
         for (name, value) in self.fields.iter() {
             let repeated = seen.iter().any(|other| other.eq_ignore_ascii_case(name));
-            let may_repeat = REPEATABLE.iter().any(|other| name.eq_ignore_ascii_case(other.as_bytes()));
-            if repeated && !may_repeat && is_standard(name) {
+            if repeated && !may_repeat(name) && is_standard(name) {
                 self.findings.push(Finding::new(
                     Rule::RepeatedField,
                     self.offset,
@@ -174,7 +219,10 @@ impl Check<'_> {
                 self.report(Rule::ContentTypeMissing, "there is a block but no Content-Type");
             }
             Some(value) if !is_media_type(value) => {
-                self.report(Rule::ContentTypeForm, format!("Content-Type `{}` is no media type", shown(value)));
+                self.report(
+                    Rule::ContentTypeForm,
+                    format!("Content-Type `{}` is no media type", shown(value)),
+                );
             }
             Some(value)
                 if record_type == Warcinfo
@@ -195,20 +243,18 @@ impl Check<'_> {
             let message = format!("a {} record without WARC-Target-URI", record_type.name());
             self.report(Rule::TargetUriMissing, message);
         }
-        for (name, types) in FORBIDDEN {
-            if types.contains(&record_type) && self.fields.get(name).is_some() {
-                self.misplaced(name, record_type);
-            }
-        }
-        for name in CONTINUATION_ONLY {
-            if record_type != Continuation && record_type != RecordType::Other && self.fields.get(name).is_some() {
+        for name in FORBIDDEN.iter().map(|(name, _)| *name).chain(CONTINUATION_ONLY) {
+            if self.fields.get(name).is_some() && !may_have(record_type, name) {
                 self.misplaced(name, record_type);
             }
         }
     }
 
     fn misplaced(&mut self, name: &str, record_type: RecordType) {
-        self.report(Rule::FieldMisplaced, format!("{name} does not belong on a {} record", record_type.name()));
+        self.report(
+            Rule::FieldMisplaced,
+            format!("{name} does not belong on a {} record", record_type.name()),
+        );
     }
 
     fn references(&mut self) {
@@ -228,7 +274,10 @@ impl Check<'_> {
         if let Some(value) = self.fields.get("WARC-Refers-To-Target-URI")
             && !has_scheme(unbracketed(value))
         {
-            self.report(Rule::RefersToForm, format!("WARC-Refers-To-Target-URI `{}` is no URI", shown(value)));
+            self.report(
+                Rule::RefersToForm,
+                format!("WARC-Refers-To-Target-URI `{}` is no URI", shown(value)),
+            );
         }
     }
 
@@ -244,14 +293,16 @@ impl Check<'_> {
         if !PROFILES.iter().any(|known| text.ends_with(known.as_bytes())) {
             self.report(Rule::ProfileUnknown, format!("unknown revisit profile `{}`", shown(profile)));
         } else if is_identical_payload(profile) && self.fields.get("WARC-Payload-Digest").is_none() {
-            self.report(Rule::RevisitDigest, "an identical-payload-digest revisit without WARC-Payload-Digest");
+            self.report(
+                Rule::RevisitDigest,
+                "an identical-payload-digest revisit without WARC-Payload-Digest",
+            );
         }
     }
 
     fn values(&mut self) {
         if let Some(address) = self.fields.get("WARC-IP-Address") {
-            let text = std::str::from_utf8(address).unwrap_or_default();
-            if IpAddr::from_str(text).is_err() {
+            if !is_ip_address(address) {
                 self.report(Rule::IpAddress, format!("`{}` is no IP address", shown(address)));
             }
         }
@@ -261,7 +312,8 @@ impl Check<'_> {
                 self.report(Rule::TruncatedReason, format!("unknown reason `{}`", shown(reason)));
             }
         }
-        let has_fraction = self.header.date().is_some_and(|date| matches!(date.precision, Precision::Fraction(_)));
+        let has_fraction =
+            self.header.date().is_some_and(|date| matches!(date.precision, Precision::Fraction(_)));
         if has_fraction && self.header.version <= Version::V1_0 {
             self.report(Rule::DateFraction, "a fraction of a second in a WARC/1.0 date");
         }
@@ -300,22 +352,28 @@ fn is_standard(name: &[u8]) -> bool {
         || name.len() > 5 && name[..5].eq_ignore_ascii_case(b"WARC-")
 }
 
+fn is_ip_address(value: &[u8]) -> bool {
+    std::str::from_utf8(value).is_ok_and(|text| IpAddr::from_str(text).is_ok())
+}
+
 fn is_bracketed_uri(value: &[u8]) -> bool {
     let bare = unbracketed(value);
     bare.len() + 2 == value.len() && has_scheme(bare) && !bare.iter().any(u8::is_ascii_whitespace)
 }
 
 /// Begins with a URI scheme and a colon.
-fn has_scheme(uri: &[u8]) -> bool {
+pub(crate) fn has_scheme(uri: &[u8]) -> bool {
     let Some(colon) = memchr::memchr(b':', uri) else { return false };
     let scheme = &uri[..colon];
     scheme.first().is_some_and(u8::is_ascii_alphabetic)
         && scheme.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte))
 }
 
-fn is_media_type(value: &[u8]) -> bool {
+pub(crate) fn is_media_type(value: &[u8]) -> bool {
     let mut parts = media_type(value).splitn(2, |byte| *byte == b'/');
-    let is_part = |part: Option<&[u8]>| part.is_some_and(|part| !part.is_empty() && part.iter().all(|byte| is_token(*byte)));
+    let is_part = |part: Option<&[u8]>| {
+        part.is_some_and(|part| !part.is_empty() && part.iter().all(|byte| is_token(*byte)))
+    };
     is_part(parts.next()) && is_part(parts.next())
 }
 

@@ -24,7 +24,12 @@ fn date() -> Date {
 
 fn dictionary() -> Arc<[u8]> {
     let samples: Vec<Vec<u8>> = (0..2000)
-        .map(|n| format!("WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://lake.example/{n}\r\n\r\nlayer {n}").into_bytes())
+        .map(|n| {
+            format!(
+                "WARC/1.1\r\nWARC-Type: response\r\nWARC-Target-URI: http://lake.example/{n}\r\n\r\nlayer {n}"
+            )
+            .into_bytes()
+        })
         .collect();
     zstd::dict::from_samples(&samples, 4096).expect("a dictionary").into()
 }
@@ -58,7 +63,8 @@ fn one_of_each(packer: &mut Packer) -> Vec<varve_warc::write::PackedRecord> {
         .field("WARC-Warcinfo-ID", &format!("<{}>", warcinfo.id))
         .http();
     let response = packer.pack(&response, PayloadKind::Response, RESPONSE).expect("packed");
-    let request = Draft::new(RecordType::Request, &date()).target_uri(target).concurrent_to(&response.id).http();
+    let request =
+        Draft::new(RecordType::Request, &date()).target_uri(target).concurrent_to(&response.id).http();
     let request = packer.pack(&request, PayloadKind::Request, REQUEST).expect("packed");
     let payload = response.block.payload.expect("a payload");
     let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n";
@@ -67,13 +73,18 @@ fn one_of_each(packer: &mut Packer) -> Vec<varve_warc::write::PackedRecord> {
         .revisit_of(Profile::IdenticalPayloadDigest(payload), &response.id, target, &date().to_string())
         .http();
     let again = packer.pack(&again, PayloadKind::Revisit, head).expect("packed");
-    let unmodified = Draft::new(RecordType::Revisit, &date())
-        .target_uri(target)
-        .revisit_of(Profile::ServerNotModified, &response.id, target, &date().to_string());
+    let unmodified = Draft::new(RecordType::Revisit, &date()).target_uri(target).revisit_of(
+        Profile::ServerNotModified,
+        &response.id,
+        target,
+        &date().to_string(),
+    );
     let unmodified = packer.pack(&unmodified, PayloadKind::Revisit, b"").expect("packed");
-    let about = Draft::new(RecordType::Metadata, &date()).refers_to(&response.id).content_type("application/json");
+    let about =
+        Draft::new(RecordType::Metadata, &date()).refers_to(&response.id).content_type("application/json");
     let about = packer.pack(&about, PayloadKind::None, b"{}").expect("packed");
-    let resource = Draft::new(RecordType::Resource, &date()).target_uri("file:///x").content_type("text/plain");
+    let resource =
+        Draft::new(RecordType::Resource, &date()).target_uri("file:///x").content_type("text/plain");
     let resource = packer.pack(&resource, PayloadKind::Block, b"stored").expect("packed");
     let conversion = Draft::new(RecordType::Conversion, &date())
         .target_uri(target)
@@ -126,13 +137,16 @@ fn the_same_record_has_the_same_bytes_and_id() {
 
 #[test]
 fn streamed_blocks_become_one_member() {
-    let body: Vec<u8> = (0..3_000_000u32).flat_map(|n| (n.wrapping_mul(2_654_435_761) >> 20).to_le_bytes()).collect();
+    let body: Vec<u8> =
+        (0..3_000_000u32).flat_map(|n| (n.wrapping_mul(2_654_435_761) >> 20).to_le_bytes()).collect();
     for packing in packings() {
         let mut packer = Packer::new(packing.clone(), None).expect("a packer");
         let mut writer = Writer::new(Vec::new(), &packing).expect("memory");
         for length in [0, 1, 70_000, body.len()] {
-            let draft = Draft::new(RecordType::Resource, &date()).target_uri("file:///x").content_type("text/plain");
-            let packed = pack_reader(&mut packer, &draft, PayloadKind::Block, &mut &body[..length]).expect("packed");
+            let draft =
+                Draft::new(RecordType::Resource, &date()).target_uri("file:///x").content_type("text/plain");
+            let packed =
+                pack_reader(&mut packer, &draft, PayloadKind::Block, &mut &body[..length]).expect("packed");
             let promised = packed.length();
             let whole = packer.pack(&draft, PayloadKind::Block, &body[..length]).expect("packed");
             assert_eq!((&packed.id, &packed.block), (&whole.id, &whole.block));
@@ -173,7 +187,8 @@ fn segments_come_back_whole() {
     let object = b"0123456789".repeat(1000);
     let whole = Algorithm::Sha256.digest(&object);
     let mut packer = Packer::new(Packing::Gzip, None).expect("a packer");
-    let draft = Draft::new(RecordType::Resource, &date()).target_uri("file:///big").content_type("text/plain");
+    let draft =
+        Draft::new(RecordType::Resource, &date()).target_uri("file:///big").content_type("text/plain");
     let parts: Vec<&[u8]> = object.chunks(4000).collect();
     let mut writer = Writer::new(Vec::new(), &Packing::Gzip).expect("memory");
     let mut origin = String::new();
@@ -214,12 +229,18 @@ fn what_would_break_a_header_is_refused() {
     let metadata = || Draft::new(RecordType::Metadata, &date());
     assert!(matches!(error(metadata().field("X", "a\r\nWARC-Type: b")), DraftError::Value { .. }));
     assert!(matches!(error(Draft::new(RecordType::Response, &date())), DraftError::Missing { .. }));
-    assert!(matches!(error(Draft::new(RecordType::Revisit, &date()).target_uri("a:b")), DraftError::Missing { .. }));
+    assert!(matches!(
+        error(Draft::new(RecordType::Revisit, &date()).target_uri("a:b")),
+        DraftError::Missing { .. }
+    ));
     assert!(matches!(
         error(Draft::new(RecordType::Resource, &date()).target_uri("a:b").refers_to("urn:x")),
         DraftError::Forbidden { .. }
     ));
-    assert!(matches!(error(Draft::new(RecordType::Warcinfo, &date()).target_uri("a:b")), DraftError::Forbidden { .. }));
+    assert!(matches!(
+        error(Draft::new(RecordType::Warcinfo, &date()).target_uri("a:b")),
+        DraftError::Forbidden { .. }
+    ));
 }
 
 #[test]
@@ -246,7 +267,8 @@ fn threads_keep_the_order() {
         4,
         jobs,
         |packer, body: String| {
-            let draft = Draft::new(RecordType::Resource, &date()).target_uri("file:///x").content_type("text/plain");
+            let draft =
+                Draft::new(RecordType::Resource, &date()).target_uri("file:///x").content_type("text/plain");
             packer.pack(&draft, PayloadKind::Block, body.as_bytes())
         },
         |record| {

@@ -55,7 +55,9 @@ impl Chunked {
     pub fn push(&mut self, mut input: &[u8], sink: &mut impl FnMut(&[u8])) {
         while !input.is_empty() {
             let taken = match self.state {
-                State::FirstSize | State::Size | State::DataEnd | State::Trailers => self.take_line(input, sink),
+                State::FirstSize | State::Size | State::DataEnd | State::Trailers => {
+                    self.take_line(input, sink)
+                }
                 State::Data(left) => self.take_data(left, input, sink),
                 State::NotChunked | State::Malformed => {
                     sink(input);

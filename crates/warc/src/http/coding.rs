@@ -115,7 +115,8 @@ impl Read for Body<'_> {
         let out_of_proportion =
             self.given > self.limits.ratio_from && self.given / self.limits.ratio.max(1) > taken.max(1);
         if self.given > self.limits.most || out_of_proportion {
-            let message = format!("the body grows beyond its limits: {taken} stored bytes gave {} so far", self.given);
+            let message =
+                format!("the body grows beyond its limits: {taken} stored bytes gave {} so far", self.given);
             return Err(io::Error::new(io::ErrorKind::InvalidData, message));
         }
         Ok(count)

@@ -90,9 +90,9 @@ fn start_line(line: &[u8]) -> Option<StartLine> {
 
 fn status(digits: &[u8]) -> Option<u16> {
     let [a, b, c] = *digits else { return None };
-    let value = [a, b, c].iter().try_fold(0u16, |value, byte| {
-        byte.is_ascii_digit().then(|| value * 10 + u16::from(byte - b'0'))
-    })?;
+    let value = [a, b, c]
+        .iter()
+        .try_fold(0u16, |value, byte| byte.is_ascii_digit().then(|| value * 10 + u16::from(byte - b'0')))?;
     (100..1000).contains(&value).then_some(value)
 }
 
@@ -172,8 +172,10 @@ mod tests {
 
     #[test]
     fn codings() {
-        let head = Head::parse(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, Chunked\r\nContent-Encoding: GZIP, br\r\n\r\n")
-            .expect("a head");
+        let head = Head::parse(
+            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, Chunked\r\nContent-Encoding: GZIP, br\r\n\r\n",
+        )
+        .expect("a head");
         assert!(head.is_chunked());
         assert_eq!(head.content_codings(), [b"gzip".to_vec(), b"br".to_vec()]);
     }

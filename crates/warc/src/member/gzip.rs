@@ -179,10 +179,11 @@ mod tests {
     use std::io::Write;
 
     fn member(content: &[u8]) -> Vec<u8> {
-        let mut encoder = flate2::GzBuilder::new().filename("name").comment("text").extra(b"xy".to_vec()).write(
-            Vec::new(),
-            flate2::Compression::default(),
-        );
+        let mut encoder = flate2::GzBuilder::new()
+            .filename("name")
+            .comment("text")
+            .extra(b"xy".to_vec())
+            .write(Vec::new(), flate2::Compression::default());
         encoder.write_all(content).expect("memory");
         encoder.finish().expect("memory")
     }

@@ -402,7 +402,9 @@ impl<S: ReadAt> Unpacker<S> {
         self.end += step.given;
         self.given += step.given as u64;
         match step.state {
-            State::Going if step.taken == 0 && step.given == 0 => self.fail_gzip("the deflate data is damaged")?,
+            State::Going if step.taken == 0 && step.given == 0 => {
+                self.fail_gzip("the deflate data is damaged")?
+            }
             State::Going => return Ok(true),
             State::Ended => self.end_gzip()?,
             State::Damaged => self.fail_gzip("the deflate data is damaged")?,
@@ -426,7 +428,11 @@ impl<S: ReadAt> Unpacker<S> {
             self.window.consume(8);
             self.failed = true;
             self.inside = Inside::Outside;
-            self.report(Rule::MemberDamaged, self.member_offset, "checksum or length of a gzip member is wrong");
+            self.report(
+                Rule::MemberDamaged,
+                self.member_offset,
+                "checksum or length of a gzip member is wrong",
+            );
             return Ok(());
         }
         self.fail_gzip("checksum or length of a gzip member is wrong")
@@ -454,7 +460,11 @@ impl<S: ReadAt> Unpacker<S> {
                 match content.map(zstd::dictionary) {
                     Some(Ok(content)) => dictionary = Some(content),
                     Some(Err(error)) => {
-                        self.report(Rule::DictionaryUnusable, 0, format!("the zstd dictionary cannot be read: {error}"));
+                        self.report(
+                            Rule::DictionaryUnusable,
+                            0,
+                            format!("the zstd dictionary cannot be read: {error}"),
+                        );
                     }
                     None => self.report(Rule::DictionaryUnusable, 0, "the zstd dictionary is cut short"),
                 }
@@ -515,7 +525,11 @@ impl<S: ReadAt> Unpacker<S> {
             }
             if let Some(length) = zstd::skippable(view) {
                 if from > 0 && view.starts_with(&zstd::DICTIONARY_MAGIC) {
-                    self.report(Rule::DictionaryUnusable, from, "a zstd dictionary that is not at the start of the file");
+                    self.report(
+                        Rule::DictionaryUnusable,
+                        from,
+                        "a zstd dictionary that is not at the start of the file",
+                    );
                 }
                 self.window.seek(from.saturating_add(length));
                 continue;
@@ -552,7 +566,10 @@ impl<S: ReadAt> Unpacker<S> {
                 Ok(true)
             }
             Err(error) => {
-                self.fail(&format!("a zstd frame is damaged ({error}), {} bytes of it could be read", self.given))?;
+                self.fail(&format!(
+                    "a zstd frame is damaged ({error}), {} bytes of it could be read",
+                    self.given
+                ))?;
                 Ok(false)
             }
         }
@@ -601,7 +618,8 @@ impl<S: ReadAt> Unpacker<S> {
             let message = format!("a compressed member has no end, {read} bytes of it could be read");
             self.findings.insert(at, Finding::new(Rule::MemberDamaged, self.member_offset, message));
         } else {
-            let message = format!("the file ends inside a compressed member, {read} bytes of it could be read");
+            let message =
+                format!("the file ends inside a compressed member, {read} bytes of it could be read");
             self.findings.insert(at, Finding::new(Rule::MemberCut, self.member_offset, message));
         }
         Ok(())

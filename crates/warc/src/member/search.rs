@@ -67,7 +67,9 @@ impl<S: ReadAt> Unpacker<S> {
         let mut beginning = [0; 256];
         let length = match self.encoding {
             Encoding::Gzip => gzip::beginning(view, &mut beginning),
-            Encoding::Zstd => self.unframing.as_mut().map_or(0, |unframing| unframing.beginning(view, &mut beginning)),
+            Encoding::Zstd => {
+                self.unframing.as_mut().map_or(0, |unframing| unframing.beginning(view, &mut beginning))
+            }
             Encoding::Plain => {
                 let length = view.len().min(beginning.len());
                 beginning[..length].copy_from_slice(&view[..length]);

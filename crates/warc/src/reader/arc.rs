@@ -46,7 +46,11 @@ impl<S: ReadAt> Reader<S> {
             }
             self.record_offset = self.unpacker.position();
             if self.unpacker.encoding() != Encoding::Plain && !self.unpacker.at_member_start() {
-                self.say_once(Rule::RecordsShareMember, self.record_offset, "several records share a compressed member");
+                self.say_once(
+                    Rule::RecordsShareMember,
+                    self.record_offset,
+                    "several records share a compressed member",
+                );
             }
             if self.take_line()? && self.read_line()? {
                 return Ok(true);
@@ -116,9 +120,11 @@ impl<S: ReadAt> Reader<S> {
         if decimal(columns.length).is_some() {
             return true;
         }
-        let looks_like_length = columns.length.strip_prefix(b"-").is_some_and(|digits| decimal(digits).is_some());
+        let looks_like_length =
+            columns.length.strip_prefix(b"-").is_some_and(|digits| decimal(digits).is_some());
         if looks_like_length {
-            let message = format!("the length is `{}`: the block is taken to be empty", shown(columns.length));
+            let message =
+                format!("the length is `{}`: the block is taken to be empty", shown(columns.length));
             self.findings.push(Finding::new(Rule::ArcLength, self.record_offset, message));
         }
         looks_like_length

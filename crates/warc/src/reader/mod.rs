@@ -133,7 +133,13 @@ impl<S: ReadAt> Reader<S> {
 
     /// Reads on from the first record that begins at or after `from`, in a file of known encoding and format. None
     /// when none begins before `until`.
-    pub fn find(source: S, encoding: Encoding, format: Format, from: u64, until: u64) -> Result<Option<Self>, Error> {
+    pub fn find(
+        source: S,
+        encoding: Encoding,
+        format: Format,
+        from: u64,
+        until: u64,
+    ) -> Result<Option<Self>, Error> {
         let located = |source| Error::Io { offset: from, source };
         let Some(unpacker) = Unpacker::find(source, encoding, from, until).map_err(located)? else {
             return Ok(None);
@@ -159,7 +165,8 @@ impl<S: ReadAt> Reader<S> {
     }
 
     fn unstarted(source: S, offset: u64, access: Access, limits: Limits) -> Result<Self, Error> {
-        let unpacker = Unpacker::new(source, offset, access).map_err(|source| Error::Io { offset, source })?;
+        let unpacker =
+            Unpacker::new(source, offset, access).map_err(|source| Error::Io { offset, source })?;
         Ok(Self::with_unpacker(unpacker, offset, limits))
     }
 
@@ -286,7 +293,11 @@ impl<S: ReadAt> Reader<S> {
         if !split_on_purpose && warc::is_start(self.unpacker.require(6)?) {
             return Ok(false);
         }
-        self.say_once(Rule::RecordSpansMembers, self.record_offset, "a record is spread over several compressed members");
+        self.say_once(
+            Rule::RecordSpansMembers,
+            self.record_offset,
+            "a record is spread over several compressed members",
+        );
         Ok(true)
     }
 

@@ -38,7 +38,11 @@ impl<S: ReadAt> Reader<S> {
         while self.find_start()? {
             self.record_offset = self.unpacker.position();
             if self.unpacker.encoding() != Encoding::Plain && !self.unpacker.at_member_start() {
-                self.say_once(Rule::RecordsShareMember, self.record_offset, "several records share a compressed member");
+                self.say_once(
+                    Rule::RecordsShareMember,
+                    self.record_offset,
+                    "several records share a compressed member",
+                );
             }
             match self.gather_header()? {
                 Gathered::Whole => {
@@ -108,7 +112,11 @@ impl<S: ReadAt> Reader<S> {
             }
         };
         if passed > 0 {
-            self.findings.push(Finding::new(Rule::NotARecord, place, format!("{passed} bytes that belong to no record")));
+            self.findings.push(Finding::new(
+                Rule::NotARecord,
+                place,
+                format!("{passed} bytes that belong to no record"),
+            ));
         }
         Ok(found)
     }
@@ -145,8 +153,10 @@ impl<S: ReadAt> Reader<S> {
             match self.scan(here)? {
                 Scan::Record(bytes) if block.start + passed + bytes < here => {
                     let held = passed + bytes;
-                    let message =
-                        format!("the header gives a length of {}, but another record begins after {held} bytes", block.declared);
+                    let message = format!(
+                        "the header gives a length of {}, but another record begins after {held} bytes",
+                        block.declared
+                    );
                     self.report(Rule::BlockOverlap, &message);
                     self.stage = Stage::Start;
                     return Ok(true);

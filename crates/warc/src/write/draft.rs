@@ -50,7 +50,9 @@ impl Profile {
     /// Its URI.
     pub fn uri(self) -> &'static str {
         match self {
-            Self::IdenticalPayloadDigest(_) => "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest",
+            Self::IdenticalPayloadDigest(_) => {
+                "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
+            }
             Self::ServerNotModified => "http://netpreserve.org/warc/1.1/revisit/server-not-modified",
         }
     }
@@ -67,6 +69,8 @@ enum Segment {
 #[derive(Clone, Debug)]
 pub struct Draft {
     record_type: RecordType,
+    /// The name of a type that the standard does not know.
+    type_name: Option<String>,
     date: String,
     target_uri: Option<String>,
     refers_to: Option<String>,
@@ -92,6 +96,7 @@ impl Draft {
     pub fn new(record_type: RecordType, date: &Date) -> Self {
         Self {
             record_type,
+            type_name: None,
             date: date.to_string(),
             target_uri: None,
             refers_to: None,
@@ -175,9 +180,15 @@ impl Draft {
         next
     }
 
+    /// The name of a record type that the standard does not know.
+    pub fn type_name(mut self, name: &str) -> Self {
+        self.type_name = Some(name.to_owned());
+        self
+    }
+
     /// An id that the maker insists on, without brackets.
     pub fn id(mut self, id: &str) -> Self {
-        self.id = Some(id.to_owned());
+        self.id = Some(escaped(id));
         self
     }
 
@@ -200,11 +211,14 @@ impl Draft {
         let target = self.target_uri.as_deref().unwrap_or_default();
         match (self.record_type, &self.segment) {
             (RecordType::Metadata, segment) => {
-                let content = if let Some(Segment::First { whole }) = segment { whole } else { &block.digest };
+                let content =
+                    if let Some(Segment::First { whole }) = segment { whole } else { &block.digest };
                 id::of_metadata(self.refers_to.as_deref().unwrap_or_default(), content)
             }
             (_, Some(Segment::First { whole })) => id::of_content(whole),
-            (RecordType::Resource | RecordType::Warcinfo | RecordType::Continuation, _) => id::of_content(&block.digest),
+            (RecordType::Resource | RecordType::Warcinfo | RecordType::Continuation, _) => {
+                id::of_content(&block.digest)
+            }
             (other, _) => id::of_event(other.name(), target, &self.date, &block.digest),
         }
     }
@@ -213,7 +227,7 @@ impl Draft {
     pub fn header(&self, block: &BlockFacts) -> Result<Vec<u8>, DraftError> {
         self.check()?;
         let mut lines = Lines(String::from("WARC/1.1\r\n"));
-        lines.add("WARC-Type", self.record_type.name())?;
+        lines.add("WARC-Type", self.type_name.as_deref().unwrap_or(self.record_type.name()))?;
         lines.add("WARC-Record-ID", &format!("<{}>", self.record_id(block)))?;
         lines.add("WARC-Date", &self.date)?;
         if let Some(uri) = &self.target_uri {
@@ -231,6 +245,7 @@ impl Draft {
         lines.add("WARC-Block-Digest", &block.digest.to_string())?;
         if let (Some(payload), None) = (&block.payload, &self.segment)
             && self.record_type.holds_payload()
+            && !self.has("WARC-Payload-Digest")
         {
             lines.add("WARC-Payload-Digest", &payload.to_string())?;
         }
@@ -240,6 +255,10 @@ impl Draft {
         lines.add("Content-Length", &block.length.to_string())?;
         lines.0.push_str("\r\n");
         Ok(lines.0.into_bytes())
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.fields.iter().any(|(other, _)| other.eq_ignore_ascii_case(name))
     }
 
     fn check(&self) -> Result<(), DraftError> {
@@ -254,8 +273,7 @@ impl Draft {
             _ if self.target_uri.is_none() => return missing("WARC-Target-URI"),
             _ => {}
         }
-        let has = |wanted: &str| self.fields.iter().any(|(name, _)| name.eq_ignore_ascii_case(wanted));
-        if self.record_type == Revisit && !has("WARC-Profile") {
+        if self.record_type == Revisit && !self.has("WARC-Profile") {
             return missing("WARC-Profile");
         }
         let may_refer = matches!(self.record_type, Metadata | Revisit | RecordType::Conversion | Other);

@@ -61,7 +61,8 @@ impl<W: Write> Writer<W> {
 pub fn warc_fields<'a>(fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> Vec<u8> {
     let mut block = String::new();
     for (name, value) in fields {
-        let value: String = value.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
+        let value: String =
+            value.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect();
         block.extend([name, ": ", &value, "\r\n"]);
     }
     block.into_bytes()

@@ -125,8 +125,14 @@ impl PackedRecord {
 impl Packer {
     /// Packs in that way. Large streamed blocks go to temporary files in `temporary`, or in the system's folder.
     pub fn new(packing: Packing, temporary: Option<PathBuf>) -> io::Result<Self> {
-        let mut packer =
-            Self { packing, deflater: None, zstd: None, scratch: Vec::new(), tracker: PayloadTracker::new(), temporary };
+        let mut packer = Self {
+            packing,
+            deflater: None,
+            zstd: None,
+            scratch: Vec::new(),
+            tracker: PayloadTracker::new(),
+            temporary,
+        };
         match &packer.packing {
             Packing::Plain => {}
             Packing::Gzip | Packing::GzipLevel(_) => {
@@ -147,7 +153,12 @@ impl Packer {
     }
 
     /// Packs a record whose block is in memory.
-    pub fn pack(&mut self, draft: &Draft, kind: PayloadKind, block: &[u8]) -> Result<PackedRecord, PackError> {
+    pub fn pack(
+        &mut self,
+        draft: &Draft,
+        kind: PayloadKind,
+        block: &[u8],
+    ) -> Result<PackedRecord, PackError> {
         let digest = Algorithm::Sha256.digest(block);
         let payload = match kind {
             PayloadKind::None | PayloadKind::Revisit => None,
@@ -162,7 +173,12 @@ impl Packer {
     }
 
     /// Packs a record whose block is in memory and whose digests are known.
-    pub fn pack_known(&mut self, draft: &Draft, facts: BlockFacts, block: &[u8]) -> Result<PackedRecord, PackError> {
+    pub fn pack_known(
+        &mut self,
+        draft: &Draft,
+        facts: BlockFacts,
+        block: &[u8],
+    ) -> Result<PackedRecord, PackError> {
         let mut plain = std::mem::take(&mut self.scratch);
         plain.clear();
         plain.extend_from_slice(&draft.header(&facts)?);
@@ -172,7 +188,14 @@ impl Packer {
         self.scratch = plain;
         let head = packed?;
         let length = head.len() as u64;
-        Ok(PackedRecord { id: draft.record_id(&facts), block: facts, head, middle: None, tail: Vec::new(), length })
+        Ok(PackedRecord {
+            id: draft.record_id(&facts),
+            block: facts,
+            head,
+            middle: None,
+            tail: Vec::new(),
+            length,
+        })
     }
 
     fn pack_bytes(&mut self, plain: &[u8]) -> io::Result<Vec<u8>> {
@@ -275,7 +298,8 @@ impl<'a> BlockStream<'a> {
         }
         let payload = self.tracker.finish();
         self.packer.tracker = std::mem::take(&mut self.tracker);
-        let facts = BlockFacts { length: self.length, digest: self.hasher.clone().finish(), payload: payload.digest };
+        let facts =
+            BlockFacts { length: self.length, digest: self.hasher.clone().finish(), payload: payload.digest };
         Ok(FinishedBlock { stream: self, facts, payload })
     }
 }
