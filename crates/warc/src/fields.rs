@@ -193,7 +193,9 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn parsed(block: &[u8]) -> (Vec<(String, String)>, Vec<(Oddity, usize)>) {
+    type Parsed = (Vec<(String, String)>, Vec<(Oddity, usize)>);
+
+    fn parsed(block: &[u8]) -> Parsed {
         let mut oddities = Vec::new();
         let fields = Fields::parse(block, |oddity, at| oddities.push((oddity, at)));
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();

@@ -117,7 +117,7 @@ fn inspect_part<S: ReadAt>(
     let mut checker = Checker::default();
     let mut done = reader.position();
     while reader.next_offset().is_none_or(|offset| offset < until) {
-        let Some(mut record) = reader.next()? else { break };
+        let Some(mut record) = reader.next_record()? else { break };
         part.report.count(record.header());
         if options.strict
             && let Some(id) = record.header().record_id()

@@ -23,7 +23,7 @@
 //! let file = writer.into_inner();
 //!
 //! let mut reader = Reader::new(&file)?;
-//! while let Some(mut record) = reader.next()? {
+//! while let Some(mut record) = reader.next_record()? {
 //!     assert_eq!(record.header().target_uri(), Some(b"https://lake.example/".as_slice()));
 //!     let mut block = String::new();
 //!     record.read_to_string(&mut block)?;

@@ -91,7 +91,7 @@ impl Repair<'_> {
             repaired: Repaired::default(),
         };
         run.introduce()?;
-        while let Some(mut record) = reader.next()? {
+        while let Some(mut record) = reader.next_record()? {
             let mended = run.rewrite(&mut record)?;
             reader.finish_record()?;
             run.explain(mended, reader.take_findings())?;

@@ -301,10 +301,10 @@ impl Check<'_> {
     }
 
     fn values(&mut self) {
-        if let Some(address) = self.fields.get("WARC-IP-Address") {
-            if !is_ip_address(address) {
-                self.report(Rule::IpAddress, format!("`{}` is no IP address", shown(address)));
-            }
+        if let Some(address) = self.fields.get("WARC-IP-Address")
+            && !is_ip_address(address)
+        {
+            self.report(Rule::IpAddress, format!("`{}` is no IP address", shown(address)));
         }
         if let Some(reason) = self.fields.get("WARC-Truncated") {
             const KNOWN: [&[u8]; 4] = [b"length", b"time", b"disconnect", b"unspecified"];

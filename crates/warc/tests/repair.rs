@@ -34,7 +34,7 @@ fn strict(file: &[u8]) -> Report {
 fn records(file: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut reader = Reader::new(file).expect("an archive");
     let mut found = Vec::new();
-    while let Some(mut record) = reader.next().expect("read") {
+    while let Some(mut record) = reader.next_record().expect("read") {
         let fields = &record.header().fields;
         let text = |name| String::from_utf8_lossy(fields.get(name).unwrap_or_default()).into_owned();
         let kind = text("WARC-Type");
@@ -99,7 +99,7 @@ fn the_trace_gives_the_original_header_back() {
     assert_eq!(done.mended, 1);
     let mut reader = Reader::new(&file).expect("an archive");
     let mut traces = Vec::new();
-    while let Some(mut record) = reader.next().expect("read") {
+    while let Some(mut record) = reader.next_record().expect("read") {
         let about = record.header().reference("WARC-Refers-To").map(<[u8]>::to_vec);
         let mut block = String::new();
         record.read_to_string(&mut block).expect("text");

@@ -113,7 +113,7 @@ fn every_kind_of_record_is_right_to_the_letter() {
         // Each can be reached alone.
         for (place, id) in places {
             let mut reader = Reader::at(&file, place.offset).expect("a record");
-            let record = reader.next().expect("read").expect("a record");
+            let record = reader.next_record().expect("read").expect("a record");
             assert_eq!(record.header().record_id(), Some(id.as_bytes()));
             assert_eq!(record.offset(), place.offset);
         }
@@ -213,7 +213,7 @@ fn segments_come_back_whole() {
     assert_eq!(origin, format!("urn:sha256:{}", data_encoding::HEXLOWER.encode(whole.bytes())));
     let mut reader = Reader::new(&file).expect("an archive");
     let mut together = Vec::new();
-    while let Some(mut record) = reader.next().expect("read") {
+    while let Some(mut record) = reader.next_record().expect("read") {
         record.read_to_end(&mut together).expect("read");
     }
     assert_eq!(together, object);
@@ -281,7 +281,7 @@ fn threads_keep_the_order() {
     assert_eq!(numbers.len(), 300);
     let mut reader = Reader::new(&file).expect("an archive");
     for number in 0..300u32 {
-        let mut record = reader.next().expect("read").expect("a record");
+        let mut record = reader.next_record().expect("read").expect("a record");
         let mut text = String::new();
         record.read_to_string(&mut text).expect("read");
         assert!(text.starts_with(&format!("layer {number} ")), "{number}");
@@ -344,11 +344,11 @@ proptest! {
         };
         prop_assert_eq!(reader.encoding(), expected);
         for block in &blocks {
-            let mut record = reader.next().expect("read").expect("a record");
+            let mut record = reader.next_record().expect("read").expect("a record");
             let mut found = Vec::new();
             record.read_to_end(&mut found).expect("read");
             prop_assert_eq!(&found, block);
         }
-        prop_assert!(reader.next().expect("read").is_none());
+        prop_assert!(reader.next_record().expect("read").is_none());
     }
 }

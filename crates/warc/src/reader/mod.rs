@@ -4,7 +4,7 @@
 //! around. It never reads past the length of a block, never holds more than a header and a few fixed buffers, and
 //! always moves forward, so no input makes it loop. What the fields and blocks mean is not its business.
 //!
-//! `next` lends the record: its block is read in place, straight from the decompressed bytes, and whatever is left of
+//! `next_record` lends the record: its block is read in place, straight from the decompressed bytes, and whatever is left of
 //! it is passed when the next record is asked for.
 
 mod arc;
@@ -229,7 +229,7 @@ impl<S: ReadAt> Reader<S> {
     }
 
     /// Goes to the next record. What is left of the one before is passed.
-    pub fn next(&mut self) -> Result<Option<Record<'_, S>>, Error> {
+    pub fn next_record(&mut self) -> Result<Option<Record<'_, S>>, Error> {
         let found = self.located(Self::advance)?;
         self.findings.extend(self.unpacker.take_findings());
         if !found {
