@@ -9,6 +9,7 @@ use std::io::{self, BufWriter, IsTerminal, Stderr, Stdout, Write};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
 
 use crate::error::{Error, Report};
@@ -27,6 +28,8 @@ const BUFFER: usize = 64 * 1024;
 pub(crate) struct Printer {
     data: BufWriter<AutoStream<Stdout>>,
     talk: AutoStream<Stderr>,
+    /// Stands on the last line of the terminal while something long runs; steps aside for whatever is printed.
+    progress: ProgressBar,
     /// Someone is watching stdout: each line is shown at once.
     watched: bool,
     quiet: bool,
@@ -40,6 +43,7 @@ impl Printer {
             watched: stdout.is_terminal(),
             data: BufWriter::with_capacity(BUFFER, AutoStream::new(stdout, color)),
             talk: AutoStream::new(stderr, color),
+            progress: ProgressBar::hidden(),
             quiet: false,
         }
     }
@@ -74,6 +78,21 @@ impl Printer {
         }
     }
 
+    /// Shows how far the work is, on a terminal and without `--quiet`; elsewhere the bar is there but unseen.
+    ///
+    /// `total` is how many of `what` there will be, where that is known. The bar goes when it is dropped by its
+    /// user's `finish_and_clear`, or with the printer.
+    pub(crate) fn progress(&mut self, total: Option<u64>, what: &'static str) -> ProgressBar {
+        let target = if self.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let template = match total {
+            Some(_) => "{wide_bar} {human_pos} of {human_len} {msg}, {eta} left",
+            None => "{spinner} {human_pos} {msg}, {per_sec}",
+        };
+        let style = ProgressStyle::with_template(template).expect("the templates above are well formed");
+        self.progress = ProgressBar::with_draw_target(total, target).with_style(style).with_message(what);
+        self.progress.clone()
+    }
+
     /// A failure, in varve's form.
     pub(crate) fn report(&mut self, report: &Report) {
         let mut text = format!("{FAILURE}error:{FAILURE:#} {}\n", report.message);
@@ -87,18 +106,23 @@ impl Printer {
     }
 
     /// Sends out all that was printed so far.
-    pub(crate) fn finish(&mut self) -> Result<(), Error> {
-        self.data.flush().map_err(Error::Output)
+    pub(crate) fn flush(&mut self) -> Result<(), Error> {
+        let data = &mut self.data;
+        if self.watched { self.progress.suspend(|| data.flush()) } else { data.flush() }
+            .map_err(Error::Output)
     }
 
     fn show_if_watched(&mut self) -> Result<(), Error> {
-        if self.watched { self.finish() } else { Ok(()) }
+        if self.watched { self.flush() } else { Ok(()) }
     }
 
     /// Talk comes after the data printed before it. Failing to talk is no failure of the work: a stdout that
-    /// cannot be flushed here fails again at `finish`, and a closed stderr has no reader to tell.
+    /// cannot be flushed here fails again at the end, and a closed stderr has no reader to tell.
     fn tell(&mut self, text: impl Display) {
-        let _ = self.data.flush();
-        let _ = write!(self.talk, "{text}");
+        let _ = self.flush();
+        let talk = &mut self.talk;
+        self.progress.suspend(|| {
+            let _ = write!(talk, "{text}");
+        });
     }
 }
