@@ -7,6 +7,7 @@
 )]
 
 mod headers;
+mod key;
 
 use serde_json::Value;
 use std::path::PathBuf;
