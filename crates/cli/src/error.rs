@@ -9,6 +9,8 @@ use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 
+use crate::urls::{Place, Unreadable};
+
 /// The exit code for "done, and there are findings".
 pub(crate) const FINDINGS: u8 = 1;
 /// The exit code for "could not run": usage, settings, surroundings.
@@ -23,6 +25,18 @@ pub(crate) enum Error {
     /// Standard output cannot be written.
     #[error("could not write to standard output")]
     Output(#[source] io::Error),
+    /// Standard input cannot be read.
+    #[error("could not read standard input")]
+    Input(#[source] io::Error),
+    /// What was given is no URL.
+    #[error("{place} is not a URL")]
+    Url {
+        /// Where it stood.
+        place: Place,
+        /// What is wrong with it.
+        #[source]
+        source: Unreadable,
+    },
     /// A file or folder cannot be written.
     #[error("could not write `{path}`")]
     Write {
@@ -84,7 +98,7 @@ fn causes(failure: &Error) -> Vec<String> {
 fn hints(failure: &Error) -> Vec<String> {
     let hint = match failure {
         Error::Write { source, .. } => for_writing(source.kind()),
-        Error::Usage(_) | Error::Output(_) => None,
+        Error::Usage(_) | Error::Output(_) | Error::Input(_) | Error::Url { .. } => None,
     };
     hint.map(str::to_owned).into_iter().collect()
 }

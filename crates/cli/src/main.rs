@@ -13,6 +13,7 @@ mod printer;
 #[cfg(test)]
 mod reference;
 mod session;
+mod urls;
 
 use std::process::ExitCode;
 

@@ -4,6 +4,7 @@
 //! one line in [`VERBS`]; help, completions, man pages and the reference follow from that line.
 
 mod completions;
+mod key;
 mod man;
 
 use clap::{ArgMatches, Args, Command};
@@ -12,7 +13,8 @@ use crate::error::{self, Error};
 use crate::session::Session;
 
 /// Every verb, in the order in which help lists them.
-const VERBS: &[Entry] = &[verb::<completions::Completions>("completions"), verb::<man::Man>("man")];
+const VERBS: &[Entry] =
+    &[verb::<key::Key>("key"), verb::<completions::Completions>("completions"), verb::<man::Man>("man")];
 
 /// What a verb is to the command line: arguments that can be run.
 trait Verb: Args {
@@ -27,6 +29,8 @@ pub(crate) enum Outcome {
     Done,
     /// The work is done and something was found that people should see.
     Findings,
+    /// Some of it could not be done, and each failure was reported where it happened.
+    Incomplete,
 }
 
 impl Outcome {
@@ -35,6 +39,7 @@ impl Outcome {
         match self {
             Self::Done => 0,
             Self::Findings => error::FINDINGS,
+            Self::Incomplete => error::COULD_NOT_RUN,
         }
     }
 }

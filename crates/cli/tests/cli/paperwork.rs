@@ -1,21 +1,11 @@
 //! Completions and man pages: that each shell's script and each page is there and speaks of every verb.
 
-use assert_cmd::cargo::cargo_bin_cmd;
+use crate::{run, skipped, stdout, verbs};
 
 fn output_of(words: &[&str]) -> String {
-    let output = cargo_bin_cmd!("varve").args(words).output().unwrap();
+    let output = run(words);
     assert!(output.status.success());
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// The verbs that `--help` lists.
-fn verbs() -> Vec<String> {
-    let help = output_of(&["--help"]);
-    let list = help.split("Verbs:\n").nth(1).unwrap().split("\n\n").next().unwrap();
-    let verbs: Vec<_> =
-        list.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect();
-    assert!(verbs.len() > 1, "{verbs:?}");
-    verbs
+    stdout(&output)
 }
 
 #[test]
@@ -35,7 +25,7 @@ fn bash_accepts_its_script() {
     std::fs::write(&path, output_of(&["completions", "bash"])).unwrap();
     match std::process::Command::new("bash").arg("-n").arg(&path).output() {
         Ok(output) => assert!(output.status.success(), "{output:?}"),
-        Err(_) => println!("skipped: `bash` is not installed"),
+        Err(_) => skipped("`bash` is not installed"),
     }
 }
 

@@ -1,27 +1,9 @@
 //! What goes to which stream, with which exit code: real processes, real pipes.
 
-use std::io::{BufRead, BufReader};
-use std::process::{Command, Output, Stdio};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Command, Stdio};
 
-fn varve() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_varve"));
-    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "VARVE_ARCHIVE", "RUST_BACKTRACE"] {
-        command.env_remove(name);
-    }
-    command
-}
-
-fn run(words: &[&str]) -> Output {
-    varve().args(words).output().unwrap()
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).unwrap()
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).unwrap()
-}
+use crate::{run, skipped, stderr, stdout, varve};
 
 #[test]
 fn help_is_data_and_exits_0() {
@@ -75,28 +57,57 @@ fn a_file_that_cannot_be_written_exits_2_with_its_cause() {
     ");
 }
 
-/// The script is far longer than the pipe holds, so varve is still writing when the reader goes.
+/// The pipe is closed while varve still has far more to write than any pipe holds.
 #[test]
 fn a_reader_that_goes_away_is_no_error() {
-    for words in [&["completions", "zsh"][..], &["--help"], &["man"]] {
-        let mut child = varve().args(words).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-        let mut first = String::new();
-        BufReader::with_capacity(1, child.stdout.take().unwrap()).read_line(&mut first).unwrap();
-        let output = child.wait_with_output().unwrap();
-        assert_eq!(stderr(&output), "");
-        assert_eq!(output.status.code(), Some(0), "{words:?}");
+    let mut child = varve()
+        .args(["key", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let writer = std::thread::spawn(move || {
+        let urls = "https://example.com/\n".repeat(10_000);
+        // varve stops reading once nobody listens, and then this fails: the end of an endless input.
+        while input.write_all(urls.as_bytes()).is_ok() {}
+    });
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    let output = child.wait_with_output().unwrap();
+    writer.join().unwrap();
+    assert_eq!(first, "6452323252155173144  https://example.com/\n");
+    assert_eq!(stderr(&output), "");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+#[test]
+fn an_answer_comes_before_the_next_question() {
+    let mut child = varve().args(["key", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    for path in ["a", "b"] {
+        writeln!(input, "https://example.com/{path}").unwrap();
+        let mut answer = String::new();
+        output.read_line(&mut answer).unwrap();
+        assert!(answer.ends_with(&format!("  https://example.com/{path}\n")), "{answer}");
     }
+    drop(input);
+    assert!(child.wait().unwrap().success());
 }
 
 /// Nobody reads at all: the very first write fails, whatever the length of the output.
 #[cfg(unix)]
 #[test]
 fn a_pipe_that_was_closed_before_the_start_is_no_error() {
-    let (reader, writer) = std::io::pipe().unwrap();
-    drop(reader);
-    let output = varve().arg("man").stdout(writer).stderr(Stdio::piped()).output().unwrap();
-    assert_eq!(stderr(&output), "");
-    assert_eq!(output.status.code(), Some(0));
+    for words in [&["--help"][..], &["man"], &["completions", "zsh"], &["key", "https://example.com/"]] {
+        let (reader, writer) = std::io::pipe().unwrap();
+        drop(reader);
+        let output = varve().args(words).stdout(writer).stderr(Stdio::piped()).output().unwrap();
+        assert_eq!(stderr(&output), "");
+        assert_eq!(output.status.code(), Some(0), "{words:?}");
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -132,8 +143,7 @@ fn colours_come_on_a_terminal_unless_no_color_is_set() {
         script.output()
     };
     let Ok(output) = on_terminal(None) else {
-        println!("skipped: `script` is not installed");
-        return;
+        return skipped("`script` is not installed");
     };
     assert!(stdout(&output).contains('\u{1b}'), "{}", stdout(&output));
     assert!(!stdout(&on_terminal(Some("1")).unwrap()).contains('\u{1b}'));
