@@ -80,13 +80,12 @@ impl Printer {
 
     /// Shows how far the work is, on a terminal and without `--quiet`; elsewhere the bar is there but unseen.
     ///
-    /// `total` is how many of `what` there will be, where that is known. The bar goes when it is dropped by its
-    /// user's `finish_and_clear`, or with the printer.
+    /// `total` is how many of `what` there will be, where that is known. The bar goes when the verb ends.
     pub(crate) fn progress(&mut self, total: Option<u64>, what: &'static str) -> ProgressBar {
         let target = if self.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
         let template = match total {
             Some(_) => "{wide_bar} {human_pos} of {human_len} {msg}, {eta} left",
-            None => "{spinner} {human_pos} {msg}, {per_sec}",
+            None => "{spinner} {human_pos} {msg}, {elapsed}",
         };
         let style = ProgressStyle::with_template(template).expect("the templates above are well formed");
         self.progress = ProgressBar::with_draw_target(total, target).with_style(style).with_message(what);
@@ -110,6 +109,12 @@ impl Printer {
         let data = &mut self.data;
         if self.watched { self.progress.suspend(|| data.flush()) } else { data.flush() }
             .map_err(Error::Output)
+    }
+
+    /// Ends the run: the bar goes, and all data goes out.
+    pub(crate) fn finish(&mut self) -> Result<(), Error> {
+        self.progress.finish_and_clear();
+        self.flush()
     }
 
     fn show_if_watched(&mut self) -> Result<(), Error> {

@@ -21,7 +21,7 @@ pub(crate) struct Session {
 pub(crate) fn run(words: Vec<OsString>) -> u8 {
     let mut session = Session { printer: Printer::new(arguments::color_asked(&words)) };
     let result = read(words, &mut session);
-    let finished = session.printer.flush();
+    let finished = session.printer.finish();
     match result.and_then(|outcome| finished.map(|()| outcome)) {
         Ok(outcome) => outcome.code(),
         Err(failure) => conclude(&failure, &mut session.printer),

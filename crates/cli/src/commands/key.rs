@@ -51,7 +51,6 @@ impl Verb for Key {
                 }
             }
         }
-        progress.finish_and_clear();
         Ok(outcome)
     }
 }
