@@ -8,6 +8,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
+use varve_archive::verbs::doctor::DoctorError;
 
 use crate::urls::{Place, Unreadable};
 
@@ -37,6 +38,9 @@ pub(crate) enum Error {
         #[source]
         source: Unreadable,
     },
+    /// A WARC or ARC file could not be dealt with.
+    #[error(transparent)]
+    Doctor(#[from] DoctorError),
     /// A file or folder cannot be written.
     #[error("could not write `{path}`")]
     Write {
@@ -78,6 +82,14 @@ pub(crate) struct Report {
     pub(crate) code: u8,
 }
 
+impl Report {
+    /// Message and causes on one line, for machines.
+    pub(crate) fn one_line(&self) -> String {
+        let parts: Vec<&str> = std::iter::once(&self.message).chain(&self.causes).map(String::as_str).collect();
+        parts.join(": ")
+    }
+}
+
 /// Words `failure`.
 pub(crate) fn report(failure: &Error) -> Report {
     if let Error::Usage(mistake) = failure {
@@ -97,7 +109,8 @@ fn causes(failure: &Error) -> Vec<String> {
 
 fn hints(failure: &Error) -> Vec<String> {
     let hint = match failure {
-        Error::Write { source, .. } => for_writing(source.kind()),
+        Error::Write { source, .. } | Error::Doctor(DoctorError::Write { source, .. }) => for_writing(source.kind()),
+        Error::Doctor(failure) => crate::commands::doctor::hint(failure),
         Error::Usage(_) | Error::Output(_) | Error::Input(_) | Error::Url { .. } => None,
     };
     hint.map(str::to_owned).into_iter().collect()

@@ -7,6 +7,7 @@
 
 mod arguments;
 mod bug;
+mod clock;
 mod commands;
 mod error;
 mod printer;

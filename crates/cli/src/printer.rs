@@ -18,6 +18,12 @@ use crate::error::{Error, Report};
 pub(crate) const STRONG: Style = Style::new().bold();
 /// For what may be skipped.
 pub(crate) const FAINT: Style = Style::new().dimmed();
+/// For what is as it should be.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// For what deserves a look.
+pub(crate) const WARN: Style = AnsiColor::Yellow.on_default().bold();
+/// For what is lost or wrong.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
 const FAILURE: Style = AnsiColor::Red.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 
@@ -92,6 +98,14 @@ impl Printer {
         self.progress.clone()
     }
 
+    /// As `progress`, for work that is counted in bytes.
+    pub(crate) fn progress_bytes(&mut self, total: u64) -> ProgressBar {
+        let bar = self.progress(Some(total), "");
+        let template = "{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+        bar.set_style(ProgressStyle::with_template(template).expect("the template above is well formed"));
+        bar
+    }
+
     /// A failure, in varve's form.
     pub(crate) fn report(&mut self, report: &Report) {
         let mut text = format!("{FAILURE}error:{FAILURE:#} {}\n", report.message);
@@ -130,4 +144,14 @@ impl Printer {
             let _ = write!(talk, "{text}");
         });
     }
+}
+
+/// A number and its noun, in the plural unless there is one: `1 record`, `2 records`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    let ending = match (count, noun.ends_with("ch")) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{count} {noun}{ending}")
 }

@@ -84,6 +84,11 @@ impl Date {
         Self { instant, precision: Precision::Fraction(6), well_formed: true }
     }
 
+    /// An instant that is to be written with whole seconds.
+    pub fn at_second(instant: impl Into<DateTime<Utc>>) -> Self {
+        Self { instant: instant.into(), precision: Precision::Second, well_formed: true }
+    }
+
     /// The time in 14 digits, truncated or filled with the smallest.
     pub fn digits(&self) -> String {
         self.instant.format("%Y%m%d%H%M%S").to_string()

@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
 use std::io::BufRead;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::check::{Checker, Verdict};
 use crate::member::Encoding;
@@ -70,11 +69,11 @@ pub struct Report {
     pub size: u64,
 }
 
-/// Inspects all of `source`. `progress` is told how many bytes were dealt with.
+/// Inspects all of `source`. `progress` is told, from any thread, how many more bytes were dealt with.
 pub fn inspect<S: ReadAt + ?Sized>(
     source: &S,
     options: Options,
-    progress: &AtomicU64,
+    progress: &(impl Fn(u64) + Sync),
 ) -> Result<Report, Error> {
     let size = source.size().map_err(|source| Error::Io { offset: 0, source })?;
     let mut report: Option<Report> = None;
@@ -111,7 +110,7 @@ fn inspect_part<S: ReadAt>(
     reader: &mut Reader<S>,
     until: u64,
     options: Options,
-    progress: &AtomicU64,
+    progress: &impl Fn(u64),
 ) -> Result<Part, Error> {
     let mut part = Part { report: Report::empty(reader.format(), reader.encoding()), ids: Vec::new() };
     let mut checker = Checker::default();
@@ -130,7 +129,7 @@ fn inspect_part<S: ReadAt>(
             part.report.keep(finding, options);
         }
         let position = reader.position();
-        progress.fetch_add(position.saturating_sub(done), Ordering::Relaxed);
+        progress(position.saturating_sub(done));
         done = position;
     }
     for finding in reader.take_findings() {

@@ -9,9 +9,10 @@ use crate::http::{ChunkEnd, Chunked, Head, HeadParser, StartLine};
 use crate::record::{Header, RecordType};
 
 /// Where in a block the payload is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum PayloadKind {
     /// There is none in this block.
+    #[default]
     None,
     /// The block is the payload.
     Block,
@@ -62,7 +63,7 @@ pub struct Payload {
 /// Follows a payload. One tracker serves many records, one after another.
 #[derive(Default)]
 pub struct PayloadTracker {
-    kind: Option<PayloadKind>,
+    kind: PayloadKind,
     parser: HeadParser,
     /// The head is complete, or there is none.
     in_body: bool,
@@ -82,7 +83,7 @@ impl PayloadTracker {
     /// Begins with a new record. Without a hasher only its form is followed.
     pub fn begin(&mut self, kind: PayloadKind, hasher: Option<Hasher>) {
         self.parser.reset();
-        self.kind = Some(kind);
+        self.kind = kind;
         self.in_body = !kind.has_head();
         self.not_http = false;
         self.head = None;
@@ -123,13 +124,13 @@ impl PayloadTracker {
     /// The head is complete, or the block ended in it.
     fn enter_body(&mut self) {
         self.in_body = true;
-        let wants_request = self.kind == Some(PayloadKind::Request);
+        let wants_request = self.kind == PayloadKind::Request;
         self.head = self
             .parser
             .head()
             .filter(|head| matches!(head.start_line, StartLine::Request { .. }) == wants_request);
         match &self.head {
-            Some(head) if head.is_chunked() && self.kind != Some(PayloadKind::Revisit) => {
+            Some(head) if head.is_chunked() && self.kind != PayloadKind::Revisit => {
                 self.chunked = Some((Chunked::new(), self.hasher.clone()));
             }
             Some(_) => {}
@@ -146,10 +147,9 @@ impl PayloadTracker {
 
     /// Ends the record.
     pub fn finish(&mut self) -> Payload {
-        let kind = self.kind.take().unwrap_or(PayloadKind::None);
         if !self.in_body {
             // A revisit may have no block at all.
-            if kind == PayloadKind::Revisit && self.parser.bytes().is_empty() {
+            if self.kind == PayloadKind::Revisit && self.parser.bytes().is_empty() {
                 return Payload::default();
             }
             self.enter_body();
@@ -209,6 +209,8 @@ mod tests {
             assert!(track(PayloadKind::Response, b"<p>", piece).not_http);
             assert_eq!(track(PayloadKind::Response, b"<p>", piece).digest, sha256(b"<p>"));
             assert!(track(PayloadKind::Request, plain, piece).not_http);
+            let no_empty_line = track(PayloadKind::Request, b"GET / HTTP/1.1\r\nHost: x\r\n", piece);
+            assert_eq!((no_empty_line.not_http, no_empty_line.digest), (false, sha256(b"")));
         }
         assert!(!track(PayloadKind::Revisit, b"", 1).not_http);
         assert!(track(PayloadKind::Response, b"", 1).not_http);

@@ -4,6 +4,7 @@
 //! one line in [`VERBS`]; help, completions, man pages and the reference follow from that line.
 
 mod completions;
+pub(crate) mod doctor;
 mod key;
 mod man;
 
@@ -13,8 +14,12 @@ use crate::error::{self, Error};
 use crate::session::Session;
 
 /// Every verb, in the order in which help lists them.
-const VERBS: &[Entry] =
-    &[verb::<key::Key>("key"), verb::<completions::Completions>("completions"), verb::<man::Man>("man")];
+const VERBS: &[Entry] = &[
+    verb::<doctor::Doctor>("doctor"),
+    verb::<key::Key>("key"),
+    verb::<completions::Completions>("completions"),
+    verb::<man::Man>("man"),
+];
 
 /// What a verb is to the command line: arguments that can be run.
 trait Verb: Args {
@@ -34,6 +39,11 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
+    /// The one of the two that people must hear of.
+    pub(crate) fn worse(self, other: Self) -> Self {
+        if other.code() > self.code() { other } else { self }
+    }
+
     /// The exit code that says so.
     pub(crate) fn code(self) -> u8 {
         match self {

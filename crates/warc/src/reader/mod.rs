@@ -42,6 +42,13 @@ pub enum Error {
     Packed(Finding),
 }
 
+impl Error {
+    /// Whether the file is a zip archive, with archives inside it perhaps.
+    pub fn is_zip(&self) -> bool {
+        matches!(self, Self::Zip)
+    }
+}
+
 /// The format of the records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Format {
