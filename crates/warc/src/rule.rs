@@ -101,7 +101,7 @@ rules! {
     /// A file holds at least one record.
     NoRecords = "R07", Leniency, Warning, "ISO 28500 4";
 
-    /// The first line names a known version, in capitals: WARC/0.17, 0.18, 1.0 or 1.1.
+    /// The first line names a known version: WARC/0.17, 0.18, 1.0 or 1.1.
     Version = "F01", Leniency, Warning, "ISO 28500 4";
     /// A header line is a name, a colon and a value.
     FieldLine = "F02", Leniency, Warning, "ISO 28500 4";
@@ -191,6 +191,8 @@ rules! {
     EmptyField = "S23", Conformance, Warning, "ISO 28500 5";
 }
 
+    /// The msgtype of an HTTP request or response is that of its record.
+    MessageType = "S24", Conformance, Notice, "ISO 28500 6.3.2; 6.5.2";
 /// One place where a file breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {

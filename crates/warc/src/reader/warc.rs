@@ -224,7 +224,8 @@ impl<S: ReadAt> Reader<S> {
         let version_text = version_line.trim_ascii_end();
         let version = Version::parse(version_text);
         self.header.version = version.unwrap_or(Version::V1_0);
-        if !version.is_some_and(Version::is_known) || !version_text.starts_with(b"WARC") {
+        // Letters of either case will do: that is how the standard's grammar reads its quoted words.
+        if !version.is_some_and(Version::is_known) {
             let message = format!("`{}` is not a version line", shown(version_text));
             self.findings.push(Finding::new(Rule::Version, self.record_offset, message));
         }
