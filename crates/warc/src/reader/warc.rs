@@ -174,6 +174,7 @@ impl<S: ReadAt> Reader<S> {
         self.scratch.clear();
         let mut line_start = 0;
         loop {
+        let limit = self.limits.header.max(1);
             let bytes = self.unpacker.fill()?;
             if bytes.is_empty() {
                 if self.unpacker.has_failed() {
@@ -194,7 +195,7 @@ impl<S: ReadAt> Reader<S> {
                 continue;
             }
             let held = self.scratch.len();
-            let take = bytes.len().min(HEADER_STEP.max(held));
+            let take = bytes.len().min(HEADER_STEP.max(held)).min(limit - held);
             self.scratch.extend_from_slice(&bytes[..take]);
             if let Some(end) = end_of_lines(&self.scratch, &mut line_start) {
                 self.unpacker.consume(end - held);
@@ -202,7 +203,7 @@ impl<S: ReadAt> Reader<S> {
                 return Ok(Gathered::Whole);
             }
             self.unpacker.consume(take);
-            if self.scratch.len() > self.limits.header {
+            if self.scratch.len() >= limit {
                 return Ok(Gathered::TooLarge);
             }
         }
