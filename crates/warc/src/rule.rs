@@ -85,6 +85,8 @@ rules! {
     FrameUnchecked = "C07", Leniency, Warning, "IIPC warc-zstd 1.0";
     /// A zstd dictionary stands at the start of the file, whole and within 8 MiB.
     DictionaryUnusable = "C08", Leniency, Error, "IIPC warc-zstd 1.0";
+    /// The file holds the zstd dictionary that its frames need.
+    DictionaryMissing = "C09", Leniency, Error, "IIPC warc-zstd 1.0";
 
     /// Every byte of the file belongs to a record.
     NotARecord = "R01", Leniency, Error, "ISO 28500 4";
@@ -189,10 +191,10 @@ rules! {
     RecordIdRepeated = "S22", Conformance, Warning, "ISO 28500 5.2";
     /// A field has a value.
     EmptyField = "S23", Conformance, Warning, "ISO 28500 5";
-}
-
     /// The msgtype of an HTTP request or response is that of its record.
     MessageType = "S24", Conformance, Notice, "ISO 28500 6.3.2; 6.5.2";
+}
+
 /// One place where a file breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Finding {

@@ -507,7 +507,7 @@ impl<S: ReadAt> Unpacker<S> {
         if let Some(number) = zstd::wanted_dictionary(self.window.bytes()) {
             self.dictionary_missed = true;
             let message = format!("frames need the zstd dictionary {number}, which the file does not hold");
-            self.report(Rule::DictionaryUnusable, self.member_offset, message);
+            self.report(Rule::DictionaryMissing, self.member_offset, message);
         }
     }
 

@@ -37,6 +37,8 @@ impl<S: ReadAt> Reader<S> {
     pub(super) fn next_warc(&mut self) -> io::Result<bool> {
         while self.find_start()? {
             self.record_offset = self.unpacker.position();
+            // The block before ended where a record begins: there is no reason to look into it again.
+            self.block = BlockState::default();
             if self.unpacker.encoding() != Encoding::Plain && !self.unpacker.at_member_start() {
                 self.say_once(
                     Rule::RecordsShareMember,
@@ -172,9 +174,9 @@ impl<S: ReadAt> Reader<S> {
     /// Copies the header up to its empty line.
     fn gather_header(&mut self) -> io::Result<Gathered> {
         self.scratch.clear();
+        let limit = self.limits.header.max(1);
         let mut line_start = 0;
         loop {
-        let limit = self.limits.header.max(1);
             let bytes = self.unpacker.fill()?;
             if bytes.is_empty() {
                 if self.unpacker.has_failed() {
