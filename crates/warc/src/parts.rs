@@ -7,8 +7,7 @@
 //! whatever the bytes; chance and malice can only cost time.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 
 use crate::member::Encoding;
 use crate::reader::{Error, Format, Reader};
@@ -70,10 +69,25 @@ where
     let splits =
         parts.threads > 1 && (size >= 2 * SMALLEST_PART || parts.size.is_some()) && format == Format::Warc;
     if !splits {
-        join(read(&mut first, u64::MAX)?);
-        return Ok(());
+        return read_alone(&mut first, read, join);
     }
+    drop(first);
     Joint { source, encoding, format, read }.run(size, parts, join)
+}
+
+/// Reads with one thread; in parts too, so that what a part yields stays small.
+fn read_alone<S, T, R>(reader: &mut Reader<S>, read: &R, join: &mut impl FnMut(T)) -> Result<(), Error>
+where
+    S: ReadAt,
+    R: Fn(&mut Reader<S>, u64) -> Result<T, Error>,
+{
+    loop {
+        let until = reader.position().saturating_add(LARGEST_PART);
+        join(read(reader, until)?);
+        if reader.is_at_end() {
+            return Ok(());
+        }
+    }
 }
 
 struct Joint<'a, 'r, S: ?Sized, R> {
@@ -96,25 +110,24 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
             let from = index as u64 * length;
             Part { from, until: if index + 1 == count { u64::MAX } else { from + length } }
         };
-        let next = AtomicUsize::new(0);
-        let stop = AtomicBool::new(false);
+        let queue = Queue::new(count, threads * 4);
         let (sender, receiver) = mpsc::sync_channel(threads);
         std::thread::scope(|scope| {
             for _ in 0..threads {
                 let sender = sender.clone();
-                let (next, stop) = (&next, &stop);
+                let queue = &queue;
                 scope.spawn(move || {
-                    while !stop.load(Ordering::Relaxed) {
-                        let index = next.fetch_add(1, Ordering::Relaxed);
-                        if index >= count || sender.send((index, self.look_and_read(part(index)))).is_err() {
+                    let _closing = CloseInPanic(queue);
+                    while let Some(index) = queue.take() {
+                        if sender.send((index, self.look_and_read(part(index)))).is_err() {
                             break;
                         }
                     }
                 });
             }
             drop(sender);
-            let result = self.join_in_order(&receiver, size, part, join);
-            stop.store(true, Ordering::Relaxed);
+            let result = self.join_in_order(&receiver, &queue, size, part, join);
+            queue.close();
             drop(receiver);
             result
         })
@@ -123,6 +136,7 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
     fn join_in_order<T: Send>(
         &self,
         receiver: &mpsc::Receiver<(usize, Looked<T>)>,
+        queue: &Queue,
         size: u64,
         part: impl Fn(usize) -> Part,
         join: &mut impl FnMut(T),
@@ -138,6 +152,7 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
             while let Some(outcome) = waiting.remove(&index) {
                 let part = part(index);
                 index += 1;
+                queue.advance();
                 if expected >= part.until.min(size) && index > 1 {
                     continue;
                 }
@@ -193,5 +208,66 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
         let value = (self.read)(&mut reader, until)?;
         let ended = reader.next_offset().unwrap_or_else(|| reader.position());
         Ok(Outcome { began, ended, value })
+    }
+}
+
+/// Lets a panic of one thread end the others, which would wait for its part.
+struct CloseInPanic<'a>(&'a Queue);
+
+impl Drop for CloseInPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.close();
+        }
+    }
+}
+
+/// Numbers of the parts, given out in order and not far ahead of those that were joined: when one part takes long, the
+/// others must not pile up behind it.
+struct Queue {
+    state: Mutex<QueueState>,
+    changed: Condvar,
+    count: usize,
+    ahead: usize,
+}
+
+#[derive(Default)]
+struct QueueState {
+    next: usize,
+    joined: usize,
+    closed: bool,
+}
+
+impl Queue {
+    fn new(count: usize, ahead: usize) -> Self {
+        Self { state: Mutex::default(), changed: Condvar::new(), count, ahead }
+    }
+
+    /// The next number, once it may be worked on; none when there are no more.
+    fn take(&self) -> Option<usize> {
+        let may_not_yet = |state: &mut QueueState| !state.closed && state.next >= state.joined + self.ahead;
+        let waited = self.changed.wait_while(self.lock(), may_not_yet);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.closed || state.next >= self.count {
+            return None;
+        }
+        state.next += 1;
+        Some(state.next - 1)
+    }
+
+    /// One more was joined.
+    fn advance(&self) {
+        self.lock().joined += 1;
+        self.changed.notify_all();
+    }
+
+    fn close(&self) {
+        self.lock().closed = true;
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
+        // The state is plain numbers: it is right whoever panicked while holding it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -5,6 +5,8 @@
 //! work around, reported always; a *conformance* rule concerns only those who want a file to be right to the letter,
 //! reported when asked (`strict`). Findings are data: nothing here prints, counts or decides an exit code.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 /// How bad a finding is.
@@ -213,6 +215,61 @@ impl Finding {
     }
 }
 
+/// So many findings are kept until somebody takes them.
+const MOST_PENDING: usize = 4096;
+
+/// Findings that wait to be taken. A file can be full of damage without a record between, at which they would be taken,
+/// so beyond a bound they are only counted.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    kept: Vec<Finding>,
+    /// How many were not kept, and the place of the last.
+    beyond: BTreeMap<Rule, (u64, u64)>,
+}
+
+impl Pending {
+    pub(crate) fn push(&mut self, finding: Finding) {
+        self.insert(self.kept.len(), finding);
+    }
+
+    /// Adds a finding before those that were added since there were `at`.
+    pub(crate) fn insert(&mut self, at: usize, finding: Finding) {
+        if self.kept.len() < MOST_PENDING {
+            self.kept.insert(at.min(self.kept.len()), finding);
+        } else {
+            self.count(finding.rule, 1, finding.offset);
+        }
+    }
+
+    fn count(&mut self, rule: Rule, more: u64, last: u64) {
+        let (count, place) = self.beyond.entry(rule).or_default();
+        *count += more;
+        *place = last;
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// Takes over what waits elsewhere.
+    pub(crate) fn append(&mut self, other: &mut Pending) {
+        other.kept.drain(..).for_each(|finding| self.push(finding));
+        for (rule, (more, last)) in std::mem::take(&mut other.beyond) {
+            self.count(rule, more, last);
+        }
+    }
+
+    /// All of them; those that were only counted as one finding for each rule.
+    pub(crate) fn take(&mut self) -> Vec<Finding> {
+        let mut findings = std::mem::take(&mut self.kept);
+        for (rule, (count, last)) in std::mem::take(&mut self.beyond) {
+            let message = format!("{count} more of this rule up to here, which are not listed");
+            findings.push(Finding::new(rule, last, message));
+        }
+        findings
+    }
+}
+
 /// At most so many characters of foreign text are shown in a message.
 const SHOWN: usize = 80;
 
@@ -243,6 +300,23 @@ mod tests {
             assert!(rule.title().ends_with('.'), "{rule:?}");
             assert!(!rule.clause().is_empty(), "{rule:?}");
         }
+    }
+
+    #[test]
+    fn what_waits_is_bounded() {
+        let mut pending = Pending::default();
+        for offset in 0..2 * MOST_PENDING as u64 {
+            pending.push(Finding::new(Rule::EmptyMember, offset, "empty"));
+        }
+        let mut all = Pending::default();
+        all.push(Finding::new(Rule::MemberCut, 0, "cut"));
+        all.append(&mut pending);
+        let taken = all.take();
+        assert_eq!(taken.len(), MOST_PENDING + 1);
+        let last = taken.last().expect("the count");
+        assert_eq!((last.rule, last.offset), (Rule::EmptyMember, 2 * MOST_PENDING as u64 - 1));
+        assert!(last.message.starts_with("4097 more"), "{}", last.message);
+        assert!(all.take().is_empty());
     }
 
     #[test]

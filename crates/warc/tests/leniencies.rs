@@ -98,3 +98,17 @@ fn the_limit_of_a_header_is_the_same_for_every_packing() {
         assert!(larger.findings.iter().any(|finding| finding.message == "5 bytes that belong to no record"));
     }
 }
+
+#[test]
+fn a_record_that_claims_its_neighbours_is_not_good() {
+    let liar = String::from_utf8(response(1, b"x")).expect("text");
+    let (header, _) = liar.split_once("Content-Length: ").expect("a length");
+    let first = response(0, b"x");
+    let rest: Vec<u8> = (2..5).flat_map(|number| response(number, b"x")).collect();
+    let block = liar.len() - header.len() - "Content-Length: 39\r\n\r\n\r\n\r\n".len();
+    let liar = liar.replace(&format!("Content-Length: {block}"), "Content-Length: 600");
+    let report = inspected(&[first.clone(), liar.clone().into_bytes(), rest[..300].to_vec()].concat());
+    assert_eq!(report.last_good_offset, first.len() as u64);
+    let report = inspected(&[first, liar.into_bytes(), rest].concat());
+    assert_eq!((report.records, report.last_good_offset), (5, report.size));
+}

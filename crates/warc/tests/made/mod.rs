@@ -8,6 +8,7 @@ use std::ops::Range;
 use varve_warc::Encoding;
 use varve_warc::digest::Algorithm;
 use varve_warc::inspect::{Options, Report, inspect};
+use varve_warc::rule::Finding;
 use varve_warc::source::ReadAt;
 
 /// A file, and where in it each record begins and ends.
@@ -68,7 +69,7 @@ pub(crate) fn some_records() -> Vec<Vec<u8>> {
             &format!("{uri}Content-Type: application/warc-fields\r\n"),
             b"via: http://a.example/\r\n",
         ),
-        response(7, &b"0123456789abcdef\n".repeat(12)),
+        response(7, b"0123456789\nabcdefghijklmnopq\n"),
     ]
 }
 
@@ -109,4 +110,43 @@ pub(crate) fn inspected(source: &(impl ReadAt + ?Sized)) -> Report {
 /// The codes of a report's findings, in order of the file.
 pub(crate) fn codes(report: &Report) -> Vec<&'static str> {
     report.findings.iter().map(|finding| finding.rule.code()).collect()
+}
+
+/// A record as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Read {
+    pub(crate) offset: u64,
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) block: Vec<u8>,
+}
+
+impl Read {
+    /// Whether it is the other record, wherever it stands.
+    pub(crate) fn is(&self, other: &Read) -> bool {
+        self.fields == other.fields && self.block == other.block
+    }
+}
+
+/// All that reading gave.
+#[derive(Default)]
+pub(crate) struct ReadAll {
+    pub(crate) records: Vec<Read>,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) last_good_offset: u64,
+}
+
+pub(crate) fn read_all(file: &[u8]) -> Result<ReadAll, varve_warc::Error> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let mut reader = varve_warc::Reader::new(file)?;
+    let mut read = ReadAll::default();
+    while let Some(mut record) = reader.next_record()? {
+        let fields = record.header().fields.iter().map(|(name, value)| (text(name), text(value))).collect();
+        let offset = record.offset();
+        let mut block = Vec::new();
+        std::io::Read::read_to_end(&mut record, &mut block).expect("memory");
+        read.records.push(Read { offset, fields, block });
+    }
+    read.findings = reader.take_findings();
+    read.last_good_offset = reader.last_good_offset();
+    Ok(read)
 }
