@@ -7,6 +7,7 @@
 )]
 
 mod crawler;
+mod crystal;
 mod headers;
 mod key;
 mod surt;
