@@ -11,12 +11,14 @@
 //! | one text for all spellings | [`normalise`](mod@normalise) |
 //! | where does a link on this page lead? | [`resolve`](mod@resolve) |
 //! | what does the page call itself? | [`canonical`](mod@canonical) |
+//! | under which texts may a Crystal project know it? | [`alternatives`](mod@alternatives) |
 //! | where does it stand in a sorted index? | [`surt`] |
 //! | where does the page lie in a working tree? | [`tree_path`](mod@tree_path) |
 //!
 //! The `url` crate is used only where a browser's reading is wanted: elsewhere it does too much, since it
 //! maps hosts, adds slashes and resolves dots, and a key made from what it prints would match no other program's.
 
+pub mod alternatives;
 pub mod canonical;
 pub mod clean;
 mod error;
@@ -30,6 +32,7 @@ mod split;
 pub mod surt;
 pub mod tree_path;
 
+pub use alternatives::{Alternatives, SiteRules, alternatives};
 pub use canonical::{Candidates, Canonical, CanonicalSource, canonical};
 pub use clean::clean;
 pub use error::{UrlError, UrlProblem};
