@@ -14,6 +14,7 @@
 //! | under which texts may a Crystal project know it? | [`alternatives`](mod@alternatives) |
 //! | where does it stand in a sorted index? | [`surt`] |
 //! | where does the page lie in a working tree? | [`tree_path`](mod@tree_path) |
+//! | all of these, step by step | [`explain`](mod@explain) |
 //!
 //! The `url` crate is used only where a browser's reading is wanted: elsewhere it does too much, since it
 //! maps hosts, adds slashes and resolves dots, and a key made from what it prints would match no other program's.
@@ -23,6 +24,7 @@ pub mod canonical;
 pub mod clean;
 mod error;
 mod escape;
+pub mod explain;
 pub mod key;
 pub mod normalise;
 pub mod query;
@@ -36,6 +38,7 @@ pub use alternatives::{Alternatives, SiteRules, alternatives};
 pub use canonical::{Candidates, Canonical, CanonicalSource, canonical};
 pub use clean::clean;
 pub use error::{UrlError, UrlProblem};
+pub use explain::{Explanation, Step, explain};
 pub use key::{KeyReport, key};
 pub use normalise::normalise;
 pub use reference::Reference;

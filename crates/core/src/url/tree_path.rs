@@ -1,4 +1,4 @@
-//! Where a page lies in a working tree: the path of its URL, as the tracker of the seed lays pages out.
+//! Where a page lies in a working tree: the path of its URL, as Moku lays pages out.
 //!
 //! Pure text: the path comes from a stranger and may climb (`/../x`) or hold any byte. Refusing such a path is the
 //! duty of whoever is about to touch a disk.
