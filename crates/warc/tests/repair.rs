@@ -25,8 +25,7 @@ fn repaired(source: &[u8], packing: Packing) -> Result<(Vec<u8>, Repaired), Repa
 }
 
 fn strict(file: &[u8]) -> Report {
-    inspect(file, Options { strict: true, threads: 1, ..Options::default() }, &|_| {})
-        .expect("an archive")
+    inspect(file, Options { strict: true, threads: 1, ..Options::default() }, &|_| {}).expect("an archive")
 }
 
 /// Types and blocks of all records but those that the repair added.
@@ -195,8 +194,7 @@ fn every_archive_of_the_corpus_can_be_repaired() {
         };
         repaired_files += 1;
         let before =
-            inspect(source.as_slice(), Options { threads: 1, ..Options::default() }, &|_| {})
-                .expect("read");
+            inspect(source.as_slice(), Options { threads: 1, ..Options::default() }, &|_| {}).expect("read");
         assert_eq!(done.records, before.records, "{}", path.display());
         for finding in strict(&file).findings {
             let segment_without_origin =
