@@ -6,6 +6,7 @@
 //! Everything local and mutable is touched through [`disk`], so that a test can break it at any call; sealed silos may
 //! lie on a [`medium`]. [`StoreWriter`] and [`Store`] are the doors.
 
+pub mod audit;
 pub mod disk;
 mod error;
 pub mod index;
@@ -13,6 +14,7 @@ mod keep;
 pub mod lock;
 pub mod medium;
 mod object;
+pub mod rebuild;
 mod recover;
 mod segments;
 mod settings;

@@ -4,6 +4,7 @@
 //! waits for writers: it works on a snapshot of the index, and silos only ever grow.
 
 use std::collections::VecDeque;
+use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,6 +19,8 @@ use crate::silo::{SiloError, SiloFiles, ids};
 
 /// So many silos are kept open.
 const OPEN_SILOS: usize = 64;
+/// No description is longer.
+const LONGEST_DESCRIPTION: u64 = 1 << 20;
 /// So many ids are looked at to say how many share a beginning.
 const MOST_CANDIDATES: usize = 1000;
 
@@ -134,6 +137,17 @@ impl Store {
             Err(_) => return Ok(None),
         };
         reader.into_record().map_err(|error| StoreError::read(place.silo(), error))
+    }
+
+    /// The description that a silo begins with, header and block; none when it does not begin with a record.
+    pub(crate) fn description_of(&self, number: u32) -> Result<Option<(Header, Vec<u8>)>, StoreError> {
+        let Some(mut record) = self.record_at(Place::new(number, 0)?)? else { return Ok(None) };
+        let mut block = Vec::new();
+        (&mut record)
+            .take(LONGEST_DESCRIPTION)
+            .read_to_end(&mut block)
+            .map_err(|source| StoreError::read(number, varve_warc::Error::Io { offset: 0, source }))?;
+        Ok(Some((record.header().clone(), block)))
     }
 
     pub(crate) fn silo(&self, number: u32) -> Result<Arc<dyn ReadAt>, SiloError> {
