@@ -7,6 +7,7 @@
 //! lie on a [`medium`]. [`StoreWriter`] and [`Store`] are the doors.
 
 pub mod audit;
+pub mod body;
 pub mod disk;
 mod error;
 pub mod index;
