@@ -6,6 +6,7 @@
 //! Everything local and mutable is touched through [`disk`], so that a test can break it at any call; sealed silos may
 //! lie on a [`medium`]. [`StoreWriter`] and [`Store`] are the doors.
 
+pub mod aardwarc;
 pub mod audit;
 pub mod body;
 pub mod disk;

@@ -117,7 +117,7 @@ fn a_disk_that_fails_at_any_call() {
             if disk.is_broken() && matches!(failure, Failure::Crash | Failure::CrashInside) {
                 assert!(result.is_err(), "{when} went unnoticed");
             }
-            is_whole(&sound, &acknowledged, plan.after % 5 == 0, &when);
+            is_whole(&sound, &acknowledged, plan.after.is_multiple_of(5), &when);
             disk
         });
         assert!(broken > 60, "{failure:?} broke only {broken} calls");
@@ -139,7 +139,7 @@ fn a_power_cut_at_any_call() {
             is_whole(
                 &sound.after(cut),
                 &acknowledged,
-                plan.after % 8 == 0,
+                plan.after.is_multiple_of(8),
                 &format!("{cut:?} at call {}", plan.after),
             );
         }
