@@ -9,7 +9,7 @@ use std::io::BufRead;
 
 use crate::check::{Checker, Verdict};
 use crate::member::Encoding;
-use crate::parts::read_parts;
+use crate::parts::{Parts, read_parts};
 use crate::reader::{Error, Format, Reader, Record};
 use crate::record::{Header, RecordType};
 use crate::rule::{Finding, Kind, Rule};
@@ -24,12 +24,15 @@ pub struct Options {
     pub threads: usize,
     /// Most findings that are kept; the rest is only counted.
     pub findings: usize,
+    /// How large the parts are that threads read; by default in proportion to the file. The report does not depend on
+    /// it, which is what tests show with small ones.
+    pub part_size: Option<u64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { strict: false, threads, findings: 10_000 }
+        Self { strict: false, threads, findings: 10_000, part_size: None }
     }
 }
 
@@ -79,7 +82,8 @@ pub fn inspect<S: ReadAt + ?Sized>(
     let mut report: Option<Report> = None;
     let mut ids = RecordIds::default();
     let work = |reader: &mut Reader<&S>, until: u64| inspect_part(reader, until, options, progress);
-    read_parts(source, options.threads.max(1), &work, &mut |part: Part| match &mut report {
+    let parts = Parts { threads: options.threads.max(1), size: options.part_size };
+    read_parts(source, parts, &work, &mut |part: Part| match &mut report {
         None => {
             let mut first = part.report;
             ids.check(&part.ids, &mut first, options);
@@ -115,6 +119,7 @@ fn inspect_part<S: ReadAt>(
     let mut part = Part { report: Report::empty(reader.format(), reader.encoding()), ids: Vec::new() };
     let mut checker = Checker::default();
     let mut done = reader.position();
+    let unmoved = reader.last_good_offset();
     while reader.next_offset().is_none_or(|offset| offset < until) {
         let Some(mut record) = reader.next_record()? else { break };
         part.report.count(record.header());
@@ -136,7 +141,9 @@ fn inspect_part<S: ReadAt>(
         part.report.keep(finding, options);
     }
     part.report.format = reader.format();
-    part.report.last_good_offset = reader.last_good_offset();
+    // Where a part begins is good only if the part before it says so.
+    part.report.last_good_offset =
+        Some(reader.last_good_offset()).filter(|good| *good != unmoved).unwrap_or(0);
     Ok(part)
 }
 
@@ -238,7 +245,8 @@ impl Report {
 }
 
 /// Rules that readers report once a file.
-const SAID_ONCE: [Rule; 3] = [Rule::RecordsShareMember, Rule::RecordSpansMembers, Rule::FrameUnchecked];
+const SAID_ONCE: [Rule; 4] =
+    [Rule::RecordsShareMember, Rule::RecordSpansMembers, Rule::FrameUnchecked, Rule::DictionaryMissing];
 
 fn increment(counts: &mut BTreeMap<String, u64>, name: String) {
     *counts.entry(name).or_default() += 1;

@@ -85,6 +85,8 @@ rules! {
     FrameUnchecked = "C07", Leniency, Warning, "IIPC warc-zstd 1.0";
     /// A zstd dictionary stands at the start of the file, whole and within 8 MiB.
     DictionaryUnusable = "C08", Leniency, Error, "IIPC warc-zstd 1.0";
+    /// The file holds the zstd dictionary that its frames need.
+    DictionaryMissing = "C09", Leniency, Error, "IIPC warc-zstd 1.0";
 
     /// Every byte of the file belongs to a record.
     NotARecord = "R01", Leniency, Error, "ISO 28500 4";
@@ -101,7 +103,7 @@ rules! {
     /// A file holds at least one record.
     NoRecords = "R07", Leniency, Warning, "ISO 28500 4";
 
-    /// The first line names a known version, in capitals: WARC/0.17, 0.18, 1.0 or 1.1.
+    /// The first line names a known version: WARC/0.17, 0.18, 1.0 or 1.1.
     Version = "F01", Leniency, Warning, "ISO 28500 4";
     /// A header line is a name, a colon and a value.
     FieldLine = "F02", Leniency, Warning, "ISO 28500 4";
@@ -189,6 +191,8 @@ rules! {
     RecordIdRepeated = "S22", Conformance, Warning, "ISO 28500 5.2";
     /// A field has a value.
     EmptyField = "S23", Conformance, Warning, "ISO 28500 5";
+    /// The msgtype of an HTTP request or response is that of its record.
+    MessageType = "S24", Conformance, Notice, "ISO 28500 6.3.2; 6.5.2";
 }
 
 /// One place where a file breaks a rule.

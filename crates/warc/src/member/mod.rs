@@ -360,7 +360,7 @@ impl<S: ReadAt> Unpacker<S> {
     fn inflate_whole(&mut self) -> io::Result<bool> {
         let Some(inflater) = &mut self.inflater else { return Ok(false) };
         if self.output.is_empty() {
-            self.output.resize(VIEWS[0], 0);
+            self.output = vec![0; VIEWS[0]];
         }
         for view in VIEWS {
             let packed = self.window.fill(view)?;
@@ -375,8 +375,7 @@ impl<S: ReadAt> Unpacker<S> {
                         return Ok(true);
                     }
                     Err(NotWhole::Larger) if self.output.len() < LARGEST_WHOLE => {
-                        let larger = self.output.len() * 2;
-                        self.output.resize(larger, 0);
+                        self.output = vec![0; self.output.len() * 2];
                     }
                     Err(NotWhole::Larger) => return Ok(false),
                     Err(NotWhole::Unreadable) => break,
@@ -508,7 +507,7 @@ impl<S: ReadAt> Unpacker<S> {
         if let Some(number) = zstd::wanted_dictionary(self.window.bytes()) {
             self.dictionary_missed = true;
             let message = format!("frames need the zstd dictionary {number}, which the file does not hold");
-            self.report(Rule::DictionaryUnusable, self.member_offset, message);
+            self.report(Rule::DictionaryMissing, self.member_offset, message);
         }
     }
 
@@ -605,7 +604,8 @@ impl<S: ReadAt> Unpacker<S> {
             self.start = 0;
         }
         if self.output.len() < self.end + CHUNK {
-            self.output.resize(self.end + CHUNK, 0);
+            let held = std::mem::replace(&mut self.output, vec![0; self.end + CHUNK]);
+            self.output[..self.end].copy_from_slice(&held[..self.end]);
         }
     }
 

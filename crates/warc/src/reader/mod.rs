@@ -198,7 +198,12 @@ impl<S: ReadAt> Reader<S> {
         if !self.located(|reader| reader.unpacker.next_member())? {
             self.stage = Stage::End;
         }
-        Ok(())
+        self.located(Self::look_ahead)
+    }
+
+    /// Brings to hand what `next_offset` looks at.
+    fn look_ahead(&mut self) -> io::Result<()> {
+        self.unpacker.require(5).map(|_| ())
     }
 
     /// The next record, with the reader inside it, for those who want to keep it. None at the end.
@@ -272,9 +277,10 @@ impl<S: ReadAt> Reader<S> {
         }
         self.stage = Stage::Start;
         match self.format {
-            Format::Warc => self.pass_warc_separator(),
-            Format::Arc { .. } => self.pass_arc_separator(),
+            Format::Warc => self.pass_warc_separator()?,
+            Format::Arc { .. } => self.pass_arc_separator()?,
         }
+        self.look_ahead()
     }
 
     fn fill_block(&mut self) -> io::Result<&[u8]> {
@@ -368,9 +374,13 @@ impl<S: ReadAt> Reader<S> {
         self.unpacker.packed_position()
     }
 
-    /// Where the next record begins, once the last one was passed: the place to `resume` at. None inside a member.
+    /// Where the next record begins, once the last one was passed: the place to `resume` at. None inside a member, and
+    /// where no record begins: what to make of such bytes depends on the record before them.
     pub fn next_offset(&self) -> Option<u64> {
+        let nothing_odd = self.format != Format::Warc
+            || warc::is_start_loosely(self.unpacker.buffered()) && !self.unpacker.has_failed();
         match self.stage {
+            Stage::Start if !nothing_odd => None,
             Stage::End => Some(self.unpacker.packed_position()),
             Stage::Start if self.unpacker.at_member_start() => Some(self.unpacker.member_offset()),
             Stage::Start if self.unpacker.encoding() == Encoding::Plain => Some(self.unpacker.position()),

@@ -37,6 +37,8 @@ impl<S: ReadAt> Reader<S> {
     pub(super) fn next_warc(&mut self) -> io::Result<bool> {
         while self.find_start()? {
             self.record_offset = self.unpacker.position();
+            // The block before ended where a record begins: there is no reason to look into it again.
+            self.block = BlockState::default();
             if self.unpacker.encoding() != Encoding::Plain && !self.unpacker.at_member_start() {
                 self.say_once(
                     Rule::RecordsShareMember,
@@ -172,6 +174,7 @@ impl<S: ReadAt> Reader<S> {
     /// Copies the header up to its empty line.
     fn gather_header(&mut self) -> io::Result<Gathered> {
         self.scratch.clear();
+        let limit = self.limits.header.max(1);
         let mut line_start = 0;
         loop {
             let bytes = self.unpacker.fill()?;
@@ -194,7 +197,7 @@ impl<S: ReadAt> Reader<S> {
                 continue;
             }
             let held = self.scratch.len();
-            let take = bytes.len().min(HEADER_STEP.max(held));
+            let take = bytes.len().min(HEADER_STEP.max(held)).min(limit - held);
             self.scratch.extend_from_slice(&bytes[..take]);
             if let Some(end) = end_of_lines(&self.scratch, &mut line_start) {
                 self.unpacker.consume(end - held);
@@ -202,7 +205,7 @@ impl<S: ReadAt> Reader<S> {
                 return Ok(Gathered::Whole);
             }
             self.unpacker.consume(take);
-            if self.scratch.len() > self.limits.header {
+            if self.scratch.len() >= limit {
                 return Ok(Gathered::TooLarge);
             }
         }
@@ -224,7 +227,8 @@ impl<S: ReadAt> Reader<S> {
         let version_text = version_line.trim_ascii_end();
         let version = Version::parse(version_text);
         self.header.version = version.unwrap_or(Version::V1_0);
-        if !version.is_some_and(Version::is_known) || !version_text.starts_with(b"WARC") {
+        // Letters of either case will do: that is how the standard's grammar reads its quoted words.
+        if !version.is_some_and(Version::is_known) {
             let message = format!("`{}` is not a version line", shown(version_text));
             self.findings.push(Finding::new(Rule::Version, self.record_offset, message));
         }
