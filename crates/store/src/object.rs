@@ -7,7 +7,7 @@ use std::io::{self, Read};
 use std::sync::Arc;
 
 use varve_warc::digest::{Algorithm, Digest, Hasher};
-use varve_warc::record::Header;
+use varve_warc::record::{Header, RecordType};
 
 use crate::error::StoreError;
 use crate::silo::parse_id;
@@ -31,7 +31,7 @@ impl Object {
     pub(crate) fn open(silos: Arc<OpenSilos>, located: Located) -> Result<Self, StoreError> {
         let length = located.header.content_length().unwrap_or(0);
         let mut segments = vec![Segment { place: located.place, length }];
-        if located.header.is_segment() {
+        if is_first_segment(&located.header) {
             find_segments(&silos, &located, &mut segments)?;
         }
         Ok(Self { silos, located, segments })
@@ -101,9 +101,14 @@ impl Object {
     /// What all of the bytes must hash to.
     fn expected_digest(&self) -> Option<Digest> {
         let header = &self.located.header;
-        let digest = if header.is_segment() { header.payload_digest() } else { header.block_digest() };
+        let digest = if is_first_segment(header) { header.payload_digest() } else { header.block_digest() };
         digest.and_then(Result::ok).filter(|digest| digest.algorithm() == Algorithm::Sha256)
     }
+}
+
+/// A record that others continue. A continuation asked for by its own id is itself and no more.
+fn is_first_segment(header: &Header) -> bool {
+    header.is_segment() && header.record_type() != RecordType::Continuation
 }
 
 /// The further segments of an object: each right behind the description of the next silo.

@@ -10,8 +10,10 @@ use varve_store::aardwarc::{Aardwarc, AardwarcError};
 use varve_warc::digest::Algorithm;
 
 fn fixtures() -> Option<PathBuf> {
-    let folder = std::env::var_os("VARVE_FIXTURES")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"), PathBuf::from);
+    let folder = std::env::var_os("VARVE_FIXTURES").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
+        PathBuf::from,
+    );
     if folder.is_dir() {
         return Some(folder.join("aardwarc"));
     }
@@ -32,7 +34,8 @@ fn every_object_comes_out_as_it_went_in() {
                 (columns[0], (columns[1], columns[2].parse().expect("a length"), columns[3], columns[4]))
             })
             .collect();
-        let store = Aardwarc::open(&folder.join(name).join("store")).expect("read").expect("an AardWARC store");
+        let store =
+            Aardwarc::open(&folder.join(name).join("store")).expect("read").expect("an AardWARC store");
         let mut seen = 0;
         store
             .objects::<AardwarcError>(|mut object| {

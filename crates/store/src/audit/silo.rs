@@ -4,7 +4,7 @@ use std::io::BufRead;
 
 use varve_warc::check::{Checked, Checker, Verdict};
 use varve_warc::digest::Digest;
-use varve_warc::parts::read_parts;
+use varve_warc::parts::{Parts, read_parts};
 use varve_warc::record::{Header, RecordType};
 use varve_warc::rule::{Finding, Kind, Rule};
 use varve_warc::source::ReadAt;
@@ -40,7 +40,12 @@ impl Run<'_> {
         let work = |reader: &mut Reader<&dyn ReadAt>, until: u64| audit_part(reader, silo, until, progress);
         let mut failure = Ok(());
         let mut parts: Vec<Part> = Vec::new();
-        let result = read_parts(&*source, self.options.threads, &work, &mut |part: Part| parts.push(part));
+        let result = read_parts(
+            &*source,
+            Parts { threads: self.options.threads, size: None },
+            &work,
+            &mut |part: Part| parts.push(part),
+        );
         match result {
             Ok(()) => {}
             Err(Error::Io { offset, source }) => {
