@@ -15,8 +15,9 @@ pub(crate) const QUIET: &str = "quiet";
 
 const EXAMPLES: &str = "\
 Examples:
-  varve man | man -l -
-  varve completions bash
+  varve demo
+  varve doctor crawl.warc.gz
+  varve explain 'https://example.com/?b=2&utm_source=news&a=1#top'
 
 Exit codes:
   0    done
@@ -26,6 +27,7 @@ Exit codes:
 
 /// Options that stand before or after any verb.
 #[derive(Args)]
+#[command(next_help_heading = "Options of every verb")]
 struct Shared {
     /// The archive to work in; verbs that need none ignore it
     #[arg(

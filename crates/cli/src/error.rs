@@ -85,7 +85,8 @@ pub(crate) struct Report {
 impl Report {
     /// Message and causes on one line, for machines.
     pub(crate) fn one_line(&self) -> String {
-        let parts: Vec<&str> = std::iter::once(&self.message).chain(&self.causes).map(String::as_str).collect();
+        let parts: Vec<&str> =
+            std::iter::once(&self.message).chain(&self.causes).map(String::as_str).collect();
         parts.join(": ")
     }
 }
@@ -109,7 +110,9 @@ fn causes(failure: &Error) -> Vec<String> {
 
 fn hints(failure: &Error) -> Vec<String> {
     let hint = match failure {
-        Error::Write { source, .. } | Error::Doctor(DoctorError::Write { source, .. }) => for_writing(source.kind()),
+        Error::Write { source, .. } | Error::Doctor(DoctorError::Write { source, .. }) => {
+            for_writing(source.kind())
+        }
         Error::Doctor(failure) => crate::commands::doctor::hint(failure),
         Error::Usage(_) | Error::Output(_) | Error::Input(_) | Error::Url { .. } => None,
     };

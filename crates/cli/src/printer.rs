@@ -4,6 +4,7 @@
 //! plain lines. Verbs say what to print and never where: that keeps `--quiet`, `--color`, closed pipes and the
 //! order of the two streams in one place.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Stderr, Stdout, Write};
 
@@ -144,6 +145,19 @@ impl Printer {
             let _ = write!(talk, "{text}");
         });
     }
+}
+
+/// `text` from outside as it may be shown: a control character could move the cursor or rewrite what was printed, so
+/// it is spelled out.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let spelled = |letter: char| match letter.is_control() {
+        true => letter.escape_default().to_string(),
+        false => letter.to_string(),
+    };
+    Cow::Owned(text.chars().map(spelled).collect())
 }
 
 /// A number and its noun, in the plural unless there is one: `1 record`, `2 records`.

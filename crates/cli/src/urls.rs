@@ -9,7 +9,8 @@ use std::io::{self, BufRead, BufReader, Read, Stdin};
 
 use varve_archive::verbs::key::UrlError;
 
-use crate::error::Error;
+use crate::commands::Outcome;
+use crate::error::{self, Error};
 use crate::printer::Printer;
 
 /// The word that stands for standard input.
@@ -50,16 +51,36 @@ impl fmt::Display for Place {
     }
 }
 
+/// Answers every URL in turn. One that `each` refuses is reported, and the others are still answered.
+pub(crate) fn answer(
+    words: Vec<String>,
+    printer: &mut Printer,
+    mut each: impl FnMut(&str, &mut Printer) -> Result<Option<UrlError>, Error>,
+) -> Result<Outcome, Error> {
+    let mut outcome = Outcome::Done;
+    let mut urls = Urls::new(words);
+    while let Some(Given { place, text }) = urls.next(printer)? {
+        let refusal = match text {
+            Ok(url) => each(&url, printer)?.map(Unreadable::from),
+            Err(refusal) => Some(refusal),
+        };
+        if let Some(source) = refusal {
+            printer.report(&error::report(&Error::Url { place, source }));
+            outcome = Outcome::Incomplete;
+        }
+    }
+    Ok(outcome)
+}
+
 /// One candidate, with where it stood.
-pub(crate) struct Given {
-    /// Where it stood.
-    pub(crate) place: Place,
+struct Given {
+    place: Place,
     /// The text, without blanks around it.
-    pub(crate) text: Result<String, Unreadable>,
+    text: Result<String, Unreadable>,
 }
 
 /// Reads URLs from the words of a command line, and from standard input for a `-` among them.
-pub(crate) struct Urls {
+struct Urls {
     words: std::vec::IntoIter<String>,
     arguments: u64,
     input: BufReader<Stdin>,
@@ -69,14 +90,14 @@ pub(crate) struct Urls {
 
 impl Urls {
     /// The URLs that `words` give or ask for.
-    pub(crate) fn new(words: Vec<String>) -> Self {
+    fn new(words: Vec<String>) -> Self {
         let input = BufReader::with_capacity(LONGEST, io::stdin());
         Self { words: words.into_iter(), arguments: 0, input, lines: None }
     }
 
     /// The next one. What was printed so far is sent out before waiting for input, so that varve can stand in a
     /// live pipe.
-    pub(crate) fn next(&mut self, printer: &mut Printer) -> Result<Option<Given>, Error> {
+    fn next(&mut self, printer: &mut Printer) -> Result<Option<Given>, Error> {
         loop {
             if let Some(given) = self.next_line(printer)? {
                 return Ok(Some(given));

@@ -7,8 +7,11 @@
 //! Each parser is total. A text that is not what was asked for gives a typed error that says what is wrong and
 //! where; no input panics, and none costs more than time and memory proportional to its length.
 
+pub mod alias;
+pub mod body;
 pub mod headers;
 pub mod id;
+pub mod pattern;
 pub mod secret;
 pub mod url;
 

@@ -12,7 +12,7 @@ use crate::validate;
 
 /// What became of a digest field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// There is none.
     Absent,
     /// Recomputed and equal.
@@ -24,11 +24,13 @@ pub(crate) enum Verdict {
 }
 
 /// What became of a record.
-pub(crate) struct Checked {
-    pub(crate) block: Verdict,
-    pub(crate) payload: Verdict,
+pub struct Checked {
+    /// WARC-Block-Digest.
+    pub block: Verdict,
+    /// WARC-Payload-Digest.
+    pub payload: Verdict,
     /// The payload digest is right only when the chunk framing is taken along.
-    pub(crate) framed: bool,
+    pub framed: bool,
 }
 
 /// What is known of a digest field.
@@ -59,7 +61,7 @@ impl Expected {
 
 /// Checks records one after another, with buffers that are used again.
 #[derive(Default)]
-pub(crate) struct Checker {
+pub struct Checker {
     findings: Vec<Finding>,
     tracker: PayloadTracker,
     block_expected: Expected,
@@ -69,7 +71,7 @@ pub(crate) struct Checker {
 
 impl Checker {
     /// Begins with a record whose block was not read yet.
-    pub(crate) fn begin<S: ReadAt>(&mut self, record: &Record<'_, S>, strict: bool) {
+    pub fn begin<S: ReadAt>(&mut self, record: &Record<'_, S>, strict: bool) {
         let header = record.header();
         if record.arc_line().is_empty() {
             validate::header(header, record.offset(), strict, &mut self.findings);
@@ -81,7 +83,7 @@ impl Checker {
     }
 
     /// Takes in bytes of the block.
-    pub(crate) fn push(&mut self, bytes: &[u8]) {
+    pub fn push(&mut self, bytes: &[u8]) {
         if let Some(hasher) = &mut self.block_hasher {
             hasher.update(bytes);
         }
@@ -89,7 +91,7 @@ impl Checker {
     }
 
     /// The block is at its end.
-    pub(crate) fn finish<S: ReadAt>(&mut self, record: &Record<'_, S>) -> Checked {
+    pub fn finish<S: ReadAt>(&mut self, record: &Record<'_, S>) -> Checked {
         let payload = self.tracker.finish();
         let offset = record.offset();
         let block = self.judge_block(offset);
@@ -102,7 +104,7 @@ impl Checker {
     }
 
     /// The findings since they were last taken.
-    pub(crate) fn take_findings(&mut self) -> std::vec::Drain<'_, Finding> {
+    pub fn take_findings(&mut self) -> std::vec::Drain<'_, Finding> {
         self.findings.drain(..)
     }
 

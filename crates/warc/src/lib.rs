@@ -36,7 +36,7 @@
 //! Bounds that hold for any input: no panic, no endless loop, memory of a few fixed buffers (headers up to 1 MiB,
 //! windows and dictionaries up to 8 MiB, content in steps), time in proportion to the file and to what it unpacks to.
 
-mod check;
+pub mod check;
 pub mod date;
 pub mod digest;
 pub mod encoded_word;
@@ -55,4 +55,4 @@ pub mod validate;
 pub mod write;
 
 pub use member::Encoding;
-pub use reader::{Error, Format, Limits, Reader, Record};
+pub use reader::{Error, Format, Limits, OwnedRecord, Reader, Record};

@@ -217,7 +217,8 @@ impl<W: Write> Run<'_, W> {
         }
         let checked = self.checker.finish(record);
         let draft = mended(draft.clone(), header, &checked, record.is_cut());
-        Ok(stream.finish().map_err(PackError::from)?.seal(&draft)?)
+        let finished = stream.finish().map_err(PackError::from)?;
+        Ok(finished.seal(&mut self.packer, &draft)?)
     }
 
     /// The header as it should be, but for what depends on the block.

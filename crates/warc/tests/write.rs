@@ -328,7 +328,8 @@ proptest! {
                 for piece in block.chunks(700) {
                     stream.write_all(piece).expect("memory");
                 }
-                stream.finish().expect("memory").seal(&draft).expect("packed")
+                let finished = stream.finish().expect("memory");
+                finished.seal(&mut packer, &draft).expect("packed")
             } else {
                 packer.pack(&draft, PayloadKind::Block, block).expect("packed")
             };

@@ -78,7 +78,11 @@ pub fn size(path: &Path) -> u64 {
 }
 
 /// Examines one file. `progress` is told, from any thread, how many more bytes were dealt with.
-pub fn examine(path: &Path, options: Options, progress: &(impl Fn(u64) + Sync)) -> Result<Report, DoctorError> {
+pub fn examine(
+    path: &Path,
+    options: Options,
+    progress: &(impl Fn(u64) + Sync),
+) -> Result<Report, DoctorError> {
     let file = open(path)?;
     inspect(&file, options, progress).map_err(|source| DoctorError::Read { path: path.to_owned(), source })
 }
@@ -124,7 +128,9 @@ pub fn repair(source: &Path, target: &Path, software: &str, now: Date) -> Result
         temporary: Some(folder.to_owned()),
     };
     let repaired = repair.run(&file, &mut output).map_err(|error| match error {
-        RepairError::Read(source_error) => DoctorError::Read { path: source.to_owned(), source: source_error },
+        RepairError::Read(source_error) => {
+            DoctorError::Read { path: source.to_owned(), source: source_error }
+        }
         RepairError::Write(source) => DoctorError::Write { path: target.to_owned(), source },
         other => DoctorError::Repair { path: source.to_owned(), source: other },
     })?;

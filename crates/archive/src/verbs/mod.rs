@@ -4,4 +4,5 @@
 //! beside it, so that a caller needs this crate alone.
 
 pub mod doctor;
+pub mod explain;
 pub mod key;

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use varve_archive::verbs::doctor::{self, Digests, DoctorError, Encoding, Finding, Format, Report, Rule, Severity};
+use varve_archive::verbs::doctor::{
+    self, Digests, DoctorError, Encoding, Finding, Format, Report, Rule, Severity,
+};
 
 use super::{Outcome, Verb};
 use crate::clock;
@@ -85,7 +87,10 @@ impl Verb for Doctor {
                 Ok(found) => outcome = outcome.worse(found),
                 Err(failure @ Error::Doctor(_)) => {
                     if self.json {
-                        printer.json(&Unreadable { file: &path.to_string_lossy(), error: error::report(&failure).one_line() })?;
+                        printer.json(&Unreadable {
+                            file: &path.to_string_lossy(),
+                            error: error::report(&failure).one_line(),
+                        })?;
                     }
                     printer.report(&error::report(&failure));
                     outcome = Outcome::Incomplete;
@@ -190,7 +195,12 @@ fn print_verdict(report: &Report, printer: &mut Printer) -> Result<(), Error> {
 fn print_rules(json: bool, printer: &mut Printer) -> Result<Outcome, Error> {
     for rule in Rule::ALL {
         if json {
-            printer.json(&Rules { rule: rule.code(), severity: rule.severity(), clause: rule.clause(), text: rule.title() })?;
+            printer.json(&Rules {
+                rule: rule.code(),
+                severity: rule.severity(),
+                clause: rule.clause(),
+                text: rule.title(),
+            })?;
         } else {
             printer.line(format_args!(
                 "{STRONG}{}{STRONG:#} {} {FAINT}({}){FAINT:#}",
@@ -297,10 +307,14 @@ impl<'a> Examined<'a> {
 /// What to do about a file that could not be dealt with.
 pub(crate) fn hint(failure: &DoctorError) -> Option<&'static str> {
     match failure {
-        DoctorError::Folder { .. } => Some("name the files in it, for example `varve doctor FOLDER/*.warc.gz`"),
+        DoctorError::Folder { .. } => {
+            Some("name the files in it, for example `varve doctor FOLDER/*.warc.gz`")
+        }
         DoctorError::Exists { .. } => Some("choose a new name: doctor never overwrites"),
         DoctorError::NotAFolder { .. } => Some("make the folder first, or repair one file at a time"),
-        DoctorError::Read { source, .. } if source.is_zip() => Some("unpack it and look at the files in its `archive` folder"),
+        DoctorError::Read { source, .. } if source.is_zip() => {
+            Some("unpack it and look at the files in its `archive` folder")
+        }
         _ => None,
     }
 }

@@ -3,10 +3,10 @@
 use varve_archive::verbs::key::{KeyReport, key};
 
 use super::{Outcome, Verb};
-use crate::error::{self, Error};
+use crate::error::Error;
 use crate::printer::{FAINT, Printer};
 use crate::session::Session;
-use crate::urls::{Given, Urls};
+use crate::urls;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -36,26 +36,20 @@ pub(super) struct Key {
 
 impl Verb for Key {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
-        let printer = &mut session.printer;
-        let progress = printer.progress(None, "URLs");
-        let mut urls = Urls::new(self.urls);
-        let mut outcome = Outcome::Done;
-        while let Some(Given { place, text }) = urls.next(printer)? {
+        let progress = session.printer.progress(None, "URLs");
+        urls::answer(self.urls, &mut session.printer, |url, printer| {
             progress.inc(1);
-            match text.and_then(|url| Ok(key(&url)?)) {
-                Ok(report) if self.json => printer.json(&report)?,
-                Ok(report) => print(&report, printer)?,
-                Err(source) => {
-                    printer.report(&error::report(&Error::Url { place, source }));
-                    outcome = Outcome::Incomplete;
-                }
+            match key(url) {
+                Ok(report) if self.json => printer.json(&report).map(|()| None),
+                Ok(report) => print(&report, printer).map(|()| None),
+                Err(refusal) => Ok(Some(refusal)),
             }
-        }
-        Ok(outcome)
+        })
     }
 }
 
-fn print(report: &KeyReport, printer: &mut Printer) -> Result<(), Error> {
+/// Prints the line of one URL.
+pub(super) fn print(report: &KeyReport, printer: &mut Printer) -> Result<(), Error> {
     // Keys have at most 19 digits; a fixed width keeps the URLs below each other without waiting for the last.
     printer.line(format_args!("{FAINT}{:<19}{FAINT:#}  {}", report.clean_key.get(), report.clean))
 }

@@ -4,7 +4,9 @@
 //! one line in [`VERBS`]; help, completions, man pages and the reference follow from that line.
 
 mod completions;
+mod demo;
 pub(crate) mod doctor;
+mod explain;
 mod key;
 mod man;
 
@@ -15,7 +17,9 @@ use crate::session::Session;
 
 /// Every verb, in the order in which help lists them.
 const VERBS: &[Entry] = &[
+    verb::<demo::Demo>("demo"),
     verb::<doctor::Doctor>("doctor"),
+    verb::<explain::Explain>("explain"),
     verb::<key::Key>("key"),
     verb::<completions::Completions>("completions"),
     verb::<man::Man>("man"),

@@ -45,6 +45,18 @@ fn a_wrong_value_lists_the_right_ones() {
     ");
 }
 
+/// A record that promises more bytes than there are.
+#[test]
+fn findings_exit_1_and_are_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let cut = "WARC/1.1\r\nWARC-Type: resource\r\nContent-Length: 100\r\n\r\nshort";
+    std::fs::write(folder.path().join("cut.warc"), cut).unwrap();
+    let output = varve().args(["doctor", "cut.warc"]).current_dir(&folder).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).starts_with("cut.warc: "), "{}", stdout(&output));
+    assert_eq!(stderr(&output), "");
+}
+
 #[test]
 fn a_file_that_cannot_be_written_exits_2_with_its_cause() {
     let folder = tempfile::tempdir().unwrap();

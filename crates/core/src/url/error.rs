@@ -43,6 +43,24 @@ pub enum UrlProblem {
     /// What follows the host is no port.
     #[error("port that is not a number")]
     BadPort,
+    /// A port beyond 65535.
+    #[error("port greater than 65535")]
+    PortTooGreat,
+    /// A text that should be absolute begins with no scheme.
+    #[error("missing scheme")]
+    NoScheme,
+    /// A web URL without a host.
+    #[error("missing host")]
+    NoHost,
+    /// A host whose escapes hide bytes that are no text.
+    #[error("host that is not UTF-8")]
+    HostNotText,
+    /// A host that has no form in the domain name system.
+    #[error("host that is not a domain name")]
+    NotDomainName,
+    /// An address in brackets that is none.
+    #[error("brackets around what is no address")]
+    NotAddress,
 }
 
 impl UrlProblem {

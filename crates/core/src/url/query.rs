@@ -41,6 +41,15 @@ impl<'a> Query<'a> {
         query
     }
 
+    /// Plain names and values, to be encoded.
+    pub(crate) fn from_pairs(pairs: &'a [(&'a str, String)]) -> Self {
+        let parameter = |(name, value): &'a (&'a str, String)| Parameter {
+            name: Cow::Borrowed(name.as_bytes()),
+            value: Cow::Borrowed(value.as_bytes()),
+        };
+        Self { parameters: pairs.iter().map(parameter).collect(), dropped: Vec::new() }
+    }
+
     /// Sorts by name, byte by byte. Values of one name keep their order.
     pub fn sort(&mut self) {
         self.parameters.sort_by(|left, right| left.name.cmp(&right.name));
@@ -77,7 +86,7 @@ impl<'a> Parameter<'a> {
 }
 
 /// Resolves escapes, and takes `+` for a space.
-fn unescape(text: &str) -> Cow<'_, [u8]> {
+pub(crate) fn unescape(text: &str) -> Cow<'_, [u8]> {
     let bytes = text.as_bytes();
     if memchr::memchr2(b'%', b'+', bytes).is_none() {
         return Cow::Borrowed(bytes);

@@ -1,4 +1,4 @@
-//! Header views and header diffs against what the tracker of the seed answers.
+//! Header views and header diffs against what Moku answers.
 
 use crate::json_list;
 use serde_json::Value;

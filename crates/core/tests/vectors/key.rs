@@ -1,4 +1,4 @@
-//! Keys and cleaned URLs against what the scraper of the seed answers.
+//! Keys and cleaned URLs against what scrape answers.
 
 use crate::json_list;
 use varve_core::url::{KeyReport, Reference, clean, key};

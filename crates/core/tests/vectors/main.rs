@@ -6,8 +6,11 @@
     reason = "a test says by panicking that a fixture is not as expected"
 )]
 
+mod crawler;
+mod crystal;
 mod headers;
 mod key;
+mod surt;
 
 use serde_json::Value;
 use std::path::PathBuf;

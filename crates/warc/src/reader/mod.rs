@@ -208,6 +208,12 @@ impl<S: ReadAt> Reader<S> {
         self.unpacker.require(5).map(|_| ())
     }
 
+    /// The next record, with the reader inside it, for those who want to keep it. None at the end.
+    pub fn into_record(mut self) -> Result<Option<OwnedRecord<S>>, Error> {
+        let found = self.next_record()?.is_some();
+        Ok(found.then_some(OwnedRecord { reader: self }))
+    }
+
     /// Finds out what the first record is.
     fn recognise(&mut self) -> Result<(), Error> {
         self.begin()?;
@@ -486,5 +492,43 @@ impl<S: ReadAt> Read for Record<'_, S> {
         buffer[..length].copy_from_slice(&bytes[..length]);
         self.consume(length);
         Ok(length)
+    }
+}
+
+/// A record that has its reader for itself. Reading from it reads the record's block.
+pub struct OwnedRecord<S> {
+    reader: Reader<S>,
+}
+
+impl<S: ReadAt> OwnedRecord<S> {
+    /// The record as readers lend it.
+    pub fn as_record(&mut self) -> Record<'_, S> {
+        Record { reader: &mut self.reader }
+    }
+
+    /// Its header.
+    pub fn header(&self) -> &Header {
+        &self.reader.header
+    }
+
+    /// What was found so far: damage ends a block early and is said here.
+    pub fn take_findings(&mut self) -> Vec<Finding> {
+        self.reader.take_findings()
+    }
+}
+
+impl<S: ReadAt> Read for OwnedRecord<S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.as_record().read(buffer)
+    }
+}
+
+impl<S: ReadAt> BufRead for OwnedRecord<S> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.reader.fill_block()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.reader.consume_block(count);
     }
 }

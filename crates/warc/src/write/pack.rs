@@ -16,7 +16,9 @@ use tempfile::SpooledTempFile;
 
 use super::draft::{BlockFacts, Draft, DraftError};
 use crate::digest::{Algorithm, Hasher};
+use crate::fields::Fields;
 use crate::payload::{Payload, PayloadKind, PayloadTracker};
+use crate::record::{Header, Version};
 
 /// How records are packed.
 #[derive(Clone, Debug, Default)]
@@ -45,8 +47,8 @@ const FRAME: usize = 1 << 20;
 const IN_MEMORY: usize = 1 << 20;
 /// What ends every record.
 const SEPARATOR: &[u8] = b"\r\n\r\n";
-/// A gzip header without name or time.
-const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
+/// The header of every gzip member that is written: no name, no time, no word about level, Unix.
+pub const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
 /// The separator as a last, stored deflate block.
 const STORED_SEPARATOR: [u8; 9] = [1, 4, 0, 0xfb, 0xff, b'\r', b'\n', b'\r', b'\n'];
 
@@ -99,6 +101,7 @@ pub struct PackedRecord {
     pub id: String,
     /// What its block is.
     pub block: BlockFacts,
+    header: Vec<u8>,
     head: Vec<u8>,
     middle: Option<SpooledTempFile>,
     tail: Vec<u8>,
@@ -106,6 +109,12 @@ pub struct PackedRecord {
 }
 
 impl PackedRecord {
+    /// The header as a reader will see it.
+    pub fn header(&self) -> Header {
+        let line_end = memchr::memchr(b'\n', &self.header).map_or(0, |at| at + 1);
+        Header { version: Version::V1_1, fields: Fields::parse(&self.header[line_end..], |_, _| {}) }
+    }
+
     /// Its length in the file.
     pub fn length(&self) -> u64 {
         self.length
@@ -181,7 +190,8 @@ impl Packer {
     ) -> Result<PackedRecord, PackError> {
         let mut plain = std::mem::take(&mut self.scratch);
         plain.clear();
-        plain.extend_from_slice(&draft.header(&facts)?);
+        let header = draft.header(&facts)?;
+        plain.extend_from_slice(&header);
         plain.extend_from_slice(block);
         plain.extend_from_slice(SEPARATOR);
         let packed = self.pack_bytes(&plain);
@@ -191,6 +201,7 @@ impl Packer {
         Ok(PackedRecord {
             id: draft.record_id(&facts),
             block: facts,
+            header,
             head,
             middle: None,
             tail: Vec::new(),
@@ -203,6 +214,8 @@ impl Packer {
             let mut packed = vec![0; deflater.gzip_compress_bound(plain.len())];
             let length = deflater.gzip_compress(plain, &mut packed).map_err(io::Error::other)?;
             packed.truncate(length);
+            // One header for all members, whatever packed them, so that a changed bit in it can be noticed.
+            packed[..GZIP_HEADER.len()].copy_from_slice(&GZIP_HEADER);
             return Ok(packed);
         }
         match &mut self.zstd {
@@ -280,7 +293,7 @@ impl Write for BlockStream<'_> {
     }
 }
 
-impl<'a> BlockStream<'a> {
+impl BlockStream<'_> {
     /// Bytes of the block so far.
     pub fn length(&self) -> u64 {
         self.length
@@ -292,15 +305,15 @@ impl<'a> BlockStream<'a> {
     }
 
     /// Ends the block. Its digests are known from here on.
-    pub fn finish(mut self) -> io::Result<FinishedBlock<'a>> {
+    pub fn finish(mut self) -> io::Result<FinishedBlock> {
         if let Some(deflate) = &mut self.deflate {
             self.spooled += run_deflate(deflate, &[], FlushCompress::Sync, &mut self.spool)?;
         }
         let payload = self.tracker.finish();
-        self.packer.tracker = std::mem::take(&mut self.tracker);
-        let facts =
-            BlockFacts { length: self.length, digest: self.hasher.clone().finish(), payload: payload.digest };
-        Ok(FinishedBlock { stream: self, facts, payload })
+        self.packer.tracker = self.tracker;
+        let facts = BlockFacts { length: self.length, digest: self.hasher.finish(), payload: payload.digest };
+        let BlockStream { spool, spooled, pending, crc, .. } = self;
+        Ok(FinishedBlock { spool, spooled, last: pending, crc, facts, payload })
     }
 }
 
@@ -328,13 +341,17 @@ fn run_deflate(
 }
 
 /// A block that was packed; only its header is missing.
-pub struct FinishedBlock<'a> {
-    stream: BlockStream<'a>,
+pub struct FinishedBlock {
+    spool: SpooledTempFile,
+    spooled: u64,
+    /// Plain bytes that did not fill a zstd frame.
+    last: Vec<u8>,
+    crc: crc32fast::Hasher,
     facts: BlockFacts,
     payload: Payload,
 }
 
-impl FinishedBlock<'_> {
+impl FinishedBlock {
     /// Length and digests.
     pub fn facts(&self) -> &BlockFacts {
         &self.facts
@@ -345,39 +362,38 @@ impl FinishedBlock<'_> {
         &self.payload
     }
 
-    /// Puts the header before it.
-    pub fn seal(self, draft: &Draft) -> Result<PackedRecord, PackError> {
+    /// Puts the header before it. `packer` must pack in the way that the block was packed.
+    pub fn seal(self, packer: &mut Packer, draft: &Draft) -> Result<PackedRecord, PackError> {
         let header = draft.header(&self.facts)?;
         let id = draft.record_id(&self.facts);
-        let stream = self.stream;
-        let (head, tail) = if stream.deflate.is_some() {
-            gzip_ends(&header, &stream)?
-        } else if let Some(zstd) = &mut stream.packer.zstd {
-            let mut last = stream.pending;
+        let (head, tail) = if packer.deflater.is_some() {
+            self.gzip_ends(&header)?
+        } else if let Some(zstd) = &mut packer.zstd {
+            let mut last = self.last;
             last.extend_from_slice(SEPARATOR);
             (zstd.compress(&header)?, zstd.compress(&last)?)
         } else {
-            (header, SEPARATOR.to_vec())
+            (header.clone(), SEPARATOR.to_vec())
         };
-        let length = head.len() as u64 + stream.spooled + tail.len() as u64;
-        Ok(PackedRecord { id, block: self.facts, head, middle: Some(stream.spool), tail, length })
+        let length = head.len() as u64 + self.spooled + tail.len() as u64;
+        Ok(PackedRecord { id, block: self.facts, header, head, middle: Some(self.spool), tail, length })
     }
-}
 
-/// Beginning and end of the one gzip member around a packed block.
-fn gzip_ends(header: &[u8], stream: &BlockStream<'_>) -> io::Result<(Vec<u8>, Vec<u8>)> {
-    let mut head = GZIP_HEADER.to_vec();
-    let mut deflate = Compress::new(Compression::new(6), false);
-    run_deflate(&mut deflate, header, FlushCompress::Sync, &mut head)?;
-    let mut crc = crc32fast::Hasher::new();
-    crc.update(header);
-    crc.combine(&stream.crc);
-    crc.update(SEPARATOR);
-    let plain = header.len() as u64 + stream.length + SEPARATOR.len() as u64;
-    let mut tail = STORED_SEPARATOR.to_vec();
-    tail.extend_from_slice(&crc.finalize().to_le_bytes());
-    tail.extend_from_slice(&(plain as u32).to_le_bytes());
-    Ok((head, tail))
+    /// Beginning and end of the one gzip member around the packed block.
+    fn gzip_ends(&self, header: &[u8]) -> io::Result<(Vec<u8>, Vec<u8>)> {
+        let mut head = GZIP_HEADER.to_vec();
+        let mut deflate = Compress::new(Compression::new(6), false);
+        run_deflate(&mut deflate, header, FlushCompress::Sync, &mut head)?;
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(header);
+        crc.combine(&self.crc);
+        crc.update(SEPARATOR);
+        let plain = header.len() as u64 + self.facts.length + SEPARATOR.len() as u64;
+        let mut tail = STORED_SEPARATOR.to_vec();
+        tail.extend_from_slice(&crc.finalize().to_le_bytes());
+        tail.extend_from_slice(&(plain as u32).to_le_bytes());
+        Ok((head, tail))
+    }
 }
 
 /// Copies all of `block` into a record.
@@ -389,5 +405,6 @@ pub fn pack_reader(
 ) -> Result<PackedRecord, PackError> {
     let mut stream = packer.stream(kind);
     io::copy(block, &mut stream)?;
-    stream.finish()?.seal(draft)
+    let finished = stream.finish()?;
+    finished.seal(packer, draft)
 }

@@ -189,6 +189,11 @@ impl<'a> Reference<'a> {
             sink.byte(b'?');
             sink.text(query);
         }
+        self.write_fragment(sink);
+    }
+
+    /// Writes the fragment with its `#`, if there is one.
+    pub(crate) fn write_fragment(&self, sink: &mut impl Sink) {
         if !self.fragment.text.is_empty() {
             sink.byte(b'#');
             self.fragment.write(&FRAGMENT, sink);
