@@ -1,0 +1,217 @@
+//! The bytes of a sorted shard: where everything stands, and the header that says so.
+//!
+//! ```text
+//! 0        64                                               start (multiple of 4096)
+//! +--------+---------------------+----------------+---------+----------------------------------+
+//! | header | bias: u32 a bucket  | CRC: u32 a     | zeros   | entries, 16 bytes each, sorted   |
+//! |        | and one behind all  | block          |         | in blocks of 256                 |
+//! +--------+---------------------+----------------+---------+----------------------------------+
+//! ```
+//!
+//! Every position follows from the count of entries, so a reader needs the header alone, and the file is a function of
+//! the set of its entries: the same set gives the same bytes, whoever wrote it and in whatever order.
+//!
+//! The file system sees blocks of 4096 bytes on pages of 4096 bytes: checking a block touches one page.
+
+use super::entry::{ENTRY_SIZE, Place, Prefix};
+use super::names::ShardName;
+
+pub(super) const FORMAT: u32 = 1;
+pub(super) const HEADER: usize = 64;
+/// Entries that share a checksum.
+pub(super) const BLOCK: usize = 256;
+const MAGIC: [u8; 8] = *b"VVSORTED";
+const PAGE: usize = 4096;
+/// A bucket holds at most this many entries when the prefixes are spread evenly. Fewer would bring the first guess a
+/// little nearer and push the table over one percent of the file.
+const BUCKET: u64 = 64;
+
+/// Where everything stands in a shard of so many entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Geometry {
+    pub(super) count: u64,
+    /// The shard's ids are divided evenly into two to this power buckets.
+    pub(super) bucket_bits: u32,
+}
+
+impl Geometry {
+    /// The greatest count whose positions still fit the bias table.
+    pub(super) const GREATEST_COUNT: u64 = u32::MAX as u64;
+
+    pub(super) fn of(count: u64) -> Self {
+        let buckets = count.div_ceil(BUCKET).next_power_of_two();
+        Self { count, bucket_bits: buckets.trailing_zeros() }
+    }
+
+    pub(super) fn buckets(self) -> usize {
+        1 << self.bucket_bits
+    }
+
+    /// The bucket of an id in the shard `name`, and how far into the bucket it lies, of 2^64.
+    #[inline]
+    pub(super) fn bucket(self, name: ShardName, prefix: Prefix) -> (usize, u64) {
+        let inside = prefix.0 << name.bits();
+        let bucket = inside.checked_shr(64 - self.bucket_bits).unwrap_or(0);
+        (bucket as usize, inside << self.bucket_bits)
+    }
+
+    pub(super) fn blocks(self) -> usize {
+        (self.count as usize).div_ceil(BLOCK)
+    }
+
+    pub(super) fn checks_start(self) -> usize {
+        HEADER + 4 * (self.buckets() + 1)
+    }
+
+    pub(super) fn entries_start(self) -> usize {
+        (self.checks_start() + 4 * self.blocks()).next_multiple_of(PAGE)
+    }
+
+    pub(super) fn length(self) -> u64 {
+        self.entries_start() as u64 + self.count * ENTRY_SIZE as u64
+    }
+}
+
+/// The first 64 bytes of a shard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Header {
+    pub(super) name: ShardName,
+    pub(super) geometry: Geometry,
+    /// The greatest place of all entries, zero when there are none.
+    pub(super) greatest: Place,
+    /// CRC of everything between the header and the entries.
+    pub(super) tables_check: u32,
+}
+
+/// Why 64 bytes are no header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum HeaderFault {
+    Damaged { offset: u64, what: &'static str },
+    Unsupported(u32),
+}
+
+impl Header {
+    pub(super) fn to_bytes(self) -> [u8; HEADER] {
+        let mut bytes = [0; HEADER];
+        bytes[..8].copy_from_slice(&MAGIC);
+        bytes[8..12].copy_from_slice(&FORMAT.to_be_bytes());
+        bytes[12..14].copy_from_slice(&u16::from(self.name.digits()).to_be_bytes());
+        bytes[14..16].copy_from_slice(&self.name.value().to_be_bytes());
+        bytes[16..24].copy_from_slice(&self.geometry.count.to_be_bytes());
+        bytes[24..32].copy_from_slice(&self.greatest.bits().to_be_bytes());
+        bytes[32..36].copy_from_slice(&self.geometry.bucket_bits.to_be_bytes());
+        bytes[36..40].copy_from_slice(&self.tables_check.to_be_bytes());
+        bytes[40..48].copy_from_slice(&(self.geometry.entries_start() as u64).to_be_bytes());
+        let check = crc32fast::hash(&bytes[..HEADER - 4]);
+        bytes[HEADER - 4..].copy_from_slice(&check.to_be_bytes());
+        bytes
+    }
+
+    /// Reads a header that must be byte for byte what [`Header::to_bytes`] makes.
+    pub(super) fn from_bytes(bytes: &[u8; HEADER]) -> Result<Self, HeaderFault> {
+        let damaged = |offset, what| Err(HeaderFault::Damaged { offset, what });
+        if bytes[..8] != MAGIC {
+            return damaged(0, "it does not begin like a sorted shard");
+        }
+        if four(bytes, HEADER - 4) != crc32fast::hash(&bytes[..HEADER - 4]) {
+            return damaged(0, "the checksum of the header does not match");
+        }
+        if four(bytes, 8) != FORMAT {
+            return Err(HeaderFault::Unsupported(four(bytes, 8)));
+        }
+        let (digits, value) = (four(bytes, 12) >> 16, four(bytes, 12) as u16);
+        let Some(name) = u8::try_from(digits).ok().and_then(|digits| ShardName::new(digits, value)) else {
+            return damaged(12, "it names no shard");
+        };
+        if eight(bytes, 16) > Geometry::GREATEST_COUNT {
+            return damaged(16, "it counts more entries than a shard can hold");
+        }
+        let header = Self {
+            name,
+            geometry: Geometry::of(eight(bytes, 16)),
+            greatest: Place::from_bits(eight(bytes, 24)),
+            tables_check: four(bytes, 36),
+        };
+        if header.to_bytes() != *bytes {
+            return damaged(32, "its positions do not follow from the count of entries");
+        }
+        Ok(header)
+    }
+}
+
+/// The big-endian number at an offset of a table or header.
+#[inline]
+pub(super) fn four(bytes: &[u8], offset: usize) -> u32 {
+    let mut four = [0; 4];
+    four.copy_from_slice(&bytes[offset..offset + 4]);
+    u32::from_be_bytes(four)
+}
+
+fn eight(bytes: &[u8], offset: usize) -> u64 {
+    u64::from(four(bytes, offset)) << 32 | u64::from(four(bytes, offset + 4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(count: u64) -> Header {
+        let name = ShardName::new(2, 0xa3).unwrap();
+        Header { name, geometry: Geometry::of(count), greatest: Place::from_bits(9), tables_check: 7 }
+    }
+
+    #[test]
+    fn the_bytes_of_a_header_are_as_documented() {
+        let bytes = header(1000).to_bytes();
+        let expected = [
+            b"VVSORTED".as_slice(),          // magic
+            &[0, 0, 0, 1],                   // format
+            &[0, 2, 0, 0xa3],                // shard a3
+            &[0, 0, 0, 0, 0, 0, 0x03, 0xe8], // count
+            &[0, 0, 0, 0, 0, 0, 0, 9],       // greatest place
+            &[0, 0, 0, 4],                   // 16 buckets
+            &[0, 0, 0, 7],                   // CRC of the tables
+            &[0, 0, 0, 0, 0, 0, 0x10, 0],    // entries start at 4096
+            &[0; 12],                        // zeros
+        ]
+        .concat();
+        assert_eq!(bytes[..60], expected);
+        assert_eq!(bytes[60..], crc32fast::hash(&expected).to_be_bytes());
+    }
+
+    #[test]
+    fn headers_come_back_and_no_flipped_bit_passes() {
+        let bytes = header(12345).to_bytes();
+        assert_eq!(Header::from_bytes(&bytes), Ok(header(12345)));
+        for bit in 0..HEADER * 8 {
+            let mut damaged = bytes;
+            damaged[bit / 8] ^= 1 << (bit % 8);
+            assert!(matches!(Header::from_bytes(&damaged), Err(HeaderFault::Damaged { .. })), "{bit}");
+        }
+    }
+
+    #[test]
+    fn a_header_that_lies_with_a_right_checksum_is_refused() {
+        for (offset, value) in [(12, 9), (16, 1), (32, 31), (40, 1), (48, 1)] {
+            let mut bytes = header(5).to_bytes();
+            bytes[offset + 1] ^= value;
+            let check = crc32fast::hash(&bytes[..60]);
+            bytes[60..].copy_from_slice(&check.to_be_bytes());
+            assert!(matches!(Header::from_bytes(&bytes), Err(HeaderFault::Damaged { .. })), "{offset}");
+        }
+        let mut later = header(5).to_bytes();
+        later[11] = 2;
+        let check = crc32fast::hash(&later[..60]);
+        later[60..].copy_from_slice(&check.to_be_bytes());
+        assert_eq!(Header::from_bytes(&later), Err(HeaderFault::Unsupported(2)));
+    }
+
+    #[test]
+    fn the_overhead_stays_under_one_percent() {
+        for count in [1_000_000, 4_194_305, 10_000_000, 16_777_216, 100_000_000] {
+            let length = Geometry::of(count).length() as f64;
+            assert!(length / (count * 16) as f64 <= 1.01, "{count}");
+        }
+        assert_eq!(Geometry::of(0).length(), 4096);
+    }
+}

@@ -1,0 +1,91 @@
+//! What a lookup answers: the places of all entries with one prefix.
+//!
+//! Nearly always there are none or one, so the first needs no allocation.
+
+use super::entry::Place;
+
+/// Places in order, each once.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Places {
+    first: Option<Place>,
+    more: Vec<Place>,
+}
+
+impl Places {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.more.len()
+    }
+
+    /// Whether there are none: no id with this prefix was ever kept.
+    pub fn is_empty(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// The places, in order.
+    pub fn iter(&self) -> impl Iterator<Item = Place> + '_ {
+        self.first.into_iter().chain(self.more.iter().copied())
+    }
+
+    #[inline]
+    pub(super) fn push(&mut self, place: Place) {
+        match self.first {
+            None => self.first = Some(place),
+            Some(first) => self.push_more(first, place),
+        }
+    }
+
+    #[cold]
+    fn push_more(&mut self, first: Place, place: Place) {
+        let greatest = self.more.last().copied().unwrap_or(first);
+        if place > greatest {
+            return self.more.push(place);
+        }
+        if place < first {
+            self.first = Some(place);
+            self.more.insert(0, first);
+        } else if place > first
+            && let Err(position) = self.more.binary_search(&place)
+        {
+            self.more.insert(position, place);
+        }
+    }
+}
+
+impl FromIterator<Place> for Places {
+    fn from_iter<I: IntoIterator<Item = Place>>(places: I) -> Self {
+        let mut all = Self::default();
+        places.into_iter().for_each(|place| all.push(place));
+        all
+    }
+}
+
+impl IntoIterator for Places {
+    type Item = Place;
+    type IntoIter = std::iter::Chain<std::option::IntoIter<Place>, std::vec::IntoIter<Place>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.first.into_iter().chain(self.more)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn places_are_in_order_and_each_once(bits in prop::collection::vec(0_u64..20, 0..30)) {
+            let mut places = Places::default();
+            bits.iter().for_each(|bits| places.push(Place::from_bits(*bits)));
+            let expected: BTreeSet<_> = bits.into_iter().map(Place::from_bits).collect();
+            prop_assert_eq!(places.len(), expected.len());
+            prop_assert_eq!(places.is_empty(), expected.is_empty());
+            prop_assert!(places.iter().eq(expected.iter().copied()));
+            prop_assert!(places.into_iter().eq(expected));
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! One sorted shard, open for reading.
+//!
+//! Opening reads the header and nothing else. A lookup asks the bias table for the stretch of entries that the id's
+//! bucket occupies, interpolates inside it, and walks from there. The table is only ever a hint: the walk ends at a
+//! pair of neighbours that enclose the id, wherever it started, so damage in the table costs time and never an answer.
+//!
+//! Whether the entries themselves are what was written is checked a block at a time, when a block is first leaned on,
+//! and remembered in one bit; a warm lookup pays for a test of that bit. It is enough to check the blocks of the
+//! enclosing pair and of the hits: if those are right, and the file was sorted when it was written, so is the answer.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering as Memory};
+
+use super::entry::{ENTRY_SIZE, Entry, Place, Prefix, PrefixRange};
+use super::error::IndexError;
+use super::layout::{BLOCK, HEADER, Header, HeaderFault, four};
+use super::names::ShardName;
+use crate::disk::{Disk, Mapped};
+
+/// How far the walk looks entry by entry before it starts to leap.
+const NEAR: usize = 8;
+
+#[derive(Debug)]
+pub(super) struct Shard {
+    path: PathBuf,
+    bytes: Mapped,
+    header: Header,
+    /// Where the entries start; it follows from the header, but not for free.
+    start: usize,
+    /// One bit a block: its checksum was found right.
+    checked: Box<[AtomicU64]>,
+}
+
+impl Shard {
+    /// Opens the shard of that name.
+    pub(super) fn open(disk: &dyn Disk, folder: &Path, name: ShardName) -> Result<Self, IndexError> {
+        let path = folder.join(name.to_string());
+        let bytes = disk.map(&path)?;
+        let header = read_header(&path, &bytes)?;
+        if header.name != name {
+            return Err(IndexError::damaged(&path, 12, "it is the shard of other ids"));
+        }
+        let checked = (0..header.geometry.blocks().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
+        Ok(Self { path, bytes, header, start: header.geometry.entries_start(), checked })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(super) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    pub(super) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(super) fn name(&self) -> ShardName {
+        self.header.name
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.header.geometry.count
+    }
+
+    pub(super) fn greatest_place(&self) -> Option<Place> {
+        (self.count() > 0).then_some(self.header.greatest)
+    }
+
+    #[inline]
+    pub(super) fn entries(&self) -> &[[u8; ENTRY_SIZE]] {
+        self.bytes[self.start..].as_chunks().0
+    }
+
+    /// The position where a prefix probably stands. Less than the count, which must not be zero.
+    #[inline]
+    pub(super) fn guess(&self, prefix: Prefix) -> usize {
+        let geometry = self.header.geometry;
+        let (bucket, fraction) = geometry.bucket(self.name(), prefix);
+        let start = four(&self.bytes, HEADER + 4 * bucket);
+        let width = four(&self.bytes, HEADER + 4 * bucket + 4).saturating_sub(start);
+        let step = (u128::from(width) * u128::from(fraction)) >> 64;
+        (start as usize + step as usize).min(geometry.count as usize - 1)
+    }
+
+    /// The positions of all entries with this prefix, starting the search at `guess`.
+    #[inline]
+    pub(super) fn find_from(&self, prefix: Prefix, guess: usize) -> Result<Range<usize>, IndexError> {
+        let entries = self.entries();
+        let start = lower_bound(entries, prefix, guess);
+        self.check(start.saturating_sub(1)..start)?;
+        let end = self.end_of(prefix, start)?;
+        Ok(start..end)
+    }
+
+    /// Where the entries with this prefix end that start at `start`.
+    #[inline]
+    pub(super) fn end_of(&self, prefix: Prefix, start: usize) -> Result<usize, IndexError> {
+        let entries = self.entries();
+        let mut end = start;
+        while end < entries.len() && prefix_of(&entries[end]) == prefix {
+            end += 1;
+        }
+        self.check(start..(end + 1).min(entries.len()))?;
+        Ok(end)
+    }
+
+    /// The positions of all entries with this prefix.
+    #[inline]
+    pub(super) fn find(&self, prefix: Prefix) -> Result<Range<usize>, IndexError> {
+        if self.count() == 0 {
+            return Ok(0..0);
+        }
+        self.find_from(prefix, self.guess(prefix))
+    }
+
+    #[inline]
+    pub(super) fn place(&self, position: usize) -> Place {
+        Entry::from_bytes(&self.entries()[position]).place
+    }
+
+    /// The entries of a range, in order, each block checked before it is believed.
+    pub(super) fn stream(self: &Arc<Self>, range: PrefixRange) -> Result<ShardStream, IndexError> {
+        let start = self.find(range.first.max(self.name().range().first))?.start;
+        Ok(ShardStream { shard: Arc::clone(self), next: start, last: range.last, before: None })
+    }
+
+    /// Makes sure that the blocks of these positions are what was written.
+    #[inline]
+    pub(super) fn check(&self, positions: Range<usize>) -> Result<(), IndexError> {
+        if positions.is_empty() {
+            return Ok(());
+        }
+        for block in positions.start / BLOCK..=(positions.end - 1) / BLOCK {
+            if self.checked[block / 64].load(Memory::Relaxed) >> (block % 64) & 1 == 0 {
+                self.check_block(block)?;
+            }
+        }
+        Ok(())
+    }
+
+    #[cold]
+    fn check_block(&self, block: usize) -> Result<(), IndexError> {
+        if !self.block_is_right(block) {
+            let offset = self.start + block * BLOCK * ENTRY_SIZE;
+            let what = "the checksum of a block of entries does not match";
+            return Err(IndexError::damaged(&self.path, offset as u64, what));
+        }
+        self.checked[block / 64].fetch_or(1 << (block % 64), Memory::Relaxed);
+        Ok(())
+    }
+
+    /// Whether a block matches its checksum.
+    pub(super) fn block_is_right(&self, block: usize) -> bool {
+        let entries = self.entries();
+        let bytes = entries[block * BLOCK..entries.len().min((block + 1) * BLOCK)].as_flattened();
+        let check = self.header.geometry.checks_start() + 4 * block;
+        crc32fast::hash(bytes) == four(&self.bytes, check)
+    }
+}
+
+/// Reads the header and compares the length of the file with what it says.
+fn read_header(path: &Path, bytes: &[u8]) -> Result<Header, IndexError> {
+    let length = bytes.len() as u64;
+    let Some((first, _)) = bytes.split_first_chunk() else {
+        return Err(IndexError::damaged(path, length, "it ends inside the header"));
+    };
+    let header = Header::from_bytes(first).map_err(|fault| match fault {
+        HeaderFault::Damaged { offset, what } => IndexError::damaged(path, offset, what),
+        HeaderFault::Unsupported(format) => IndexError::Unsupported { file: path.to_path_buf(), format },
+    })?;
+    match length.cmp(&header.geometry.length()) {
+        Ordering::Equal => Ok(header),
+        Ordering::Less => Err(IndexError::damaged(path, length, "it ends too early")),
+        Ordering::Greater => {
+            Err(IndexError::damaged(path, header.geometry.length(), "it goes on after its last entry"))
+        }
+    }
+}
+
+#[inline]
+fn prefix_of(entry: &[u8; ENTRY_SIZE]) -> Prefix {
+    Entry::from_bytes(entry).prefix
+}
+
+/// The first position whose prefix is not smaller, found by walking from a guess.
+#[inline]
+fn lower_bound(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, guess: usize) -> usize {
+    if prefix_of(&entries[guess]) < prefix {
+        upwards(entries, prefix, guess)
+    } else {
+        downwards(entries, prefix, guess)
+    }
+}
+
+/// `entries[from]` is smaller.
+#[inline]
+fn upwards(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, from: usize) -> usize {
+    let near = entries.len().min(from + 1 + NEAR);
+    for (position, entry) in entries[..near].iter().enumerate().skip(from + 1) {
+        if prefix_of(entry) >= prefix {
+            return position;
+        }
+    }
+    leap_upwards(entries, prefix, near)
+}
+
+/// Everything before `from` is smaller.
+#[cold]
+fn leap_upwards(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, from: usize) -> usize {
+    let (mut low, mut leap) = (from, 2 * NEAR);
+    loop {
+        let high = entries.len().min(low + leap);
+        if high == entries.len() || prefix_of(&entries[high]) >= prefix {
+            return low + entries[low..high].partition_point(|entry| prefix_of(entry) < prefix);
+        }
+        (low, leap) = (high, leap * 2);
+    }
+}
+
+/// `entries[from]` is not smaller.
+#[inline]
+fn downwards(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, from: usize) -> usize {
+    let near = from.saturating_sub(NEAR);
+    for position in (near..from).rev() {
+        if prefix_of(&entries[position]) < prefix {
+            return position + 1;
+        }
+    }
+    leap_downwards(entries, prefix, near)
+}
+
+/// `entries[from]` is not smaller.
+#[cold]
+fn leap_downwards(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, from: usize) -> usize {
+    let (mut high, mut leap) = (from, 2 * NEAR);
+    loop {
+        let low = high.saturating_sub(leap);
+        if low == 0 || prefix_of(&entries[low]) < prefix {
+            return low + entries[low..high].partition_point(|entry| prefix_of(entry) < prefix);
+        }
+        (high, leap) = (low, leap * 2);
+    }
+}
+
+/// The entries of a range of a shard, in order.
+#[derive(Debug)]
+pub(super) struct ShardStream {
+    shard: Arc<Shard>,
+    next: usize,
+    last: Prefix,
+    before: Option<Entry>,
+}
+
+impl ShardStream {
+    fn advance(&mut self) -> Result<Option<Entry>, IndexError> {
+        let Some(bytes) = self.shard.entries().get(self.next) else { return Ok(None) };
+        if self.before.is_none() || self.next.is_multiple_of(BLOCK) {
+            self.shard.check(self.next..self.next + 1)?;
+        }
+        let entry = Entry::from_bytes(bytes);
+        if self.before.is_some_and(|before| before >= entry) {
+            let offset = self.shard.start + self.next * ENTRY_SIZE;
+            return Err(IndexError::damaged(&self.shard.path, offset as u64, "the entries are not in order"));
+        }
+        self.next += 1;
+        self.before = Some(entry);
+        Ok((entry.prefix <= self.last).then_some(entry))
+    }
+}
+
+impl Iterator for ShardStream {
+    type Item = Result<Entry, IndexError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let advanced = self.advance();
+        if advanced.is_err() {
+            // An error ends the stream, so that whoever skips errors does not meet it for ever.
+            self.next = usize::MAX;
+        }
+        advanced.transpose()
+    }
+}

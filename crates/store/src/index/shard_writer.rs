@@ -1,0 +1,134 @@
+//! Writes one sorted shard, front to back, in bounded memory.
+//!
+//! The count must be known before: it decides where the entries start. The head is written last, so a file that was
+//! never finished has no magic, besides being under a temporary name. Renaming it into place is the caller's part,
+//! because the caller knows what must happen before and after.
+
+use std::path::{Path, PathBuf};
+
+use super::entry::{ENTRY_SIZE, Entry, Place};
+use super::error::IndexError;
+use super::layout::{BLOCK, Geometry, HEADER, Header};
+use super::names::{self, ShardName};
+use crate::disk::{Disk, DiskFile};
+
+const BUFFER: usize = 256 * BLOCK * ENTRY_SIZE;
+
+pub(super) struct ShardWriter {
+    file: Box<dyn DiskFile>,
+    path: PathBuf,
+    name: ShardName,
+    geometry: Geometry,
+    tables: Tables,
+    buffer: Vec<u8>,
+    /// Where the buffer goes.
+    offset: u64,
+}
+
+/// What is learnt about the entries while they pass.
+struct Tables {
+    bias: Vec<u32>,
+    checks: Vec<u32>,
+    greatest: Place,
+    written: u64,
+}
+
+/// Writes the shard `name` of exactly `count` entries under its temporary name, and syncs it.
+pub(super) fn write_shard(
+    disk: &dyn Disk,
+    folder: &Path,
+    (name, count): (ShardName, u64),
+    entries: &mut dyn Iterator<Item = Result<Entry, IndexError>>,
+) -> Result<(), IndexError> {
+    let mut writer = ShardWriter::create(disk, folder, name, count)?;
+    for _ in 0..count {
+        match entries.next() {
+            Some(entry) => writer.push(entry?)?,
+            None => break,
+        }
+    }
+    writer.finish()
+}
+
+impl ShardWriter {
+    fn create(disk: &dyn Disk, folder: &Path, name: ShardName, count: u64) -> Result<Self, IndexError> {
+        let path = folder.join(names::unfinished(&name));
+        if count > Geometry::GREATEST_COUNT {
+            return Err(IndexError::TooMany { file: path, count });
+        }
+        if disk.stat(&path)?.is_some() {
+            disk.remove(&path)?;
+        }
+        let geometry = Geometry::of(count);
+        let file = disk.create_new(&path)?;
+        let tables = Tables {
+            bias: Vec::with_capacity(geometry.buckets() + 1),
+            checks: Vec::with_capacity(geometry.blocks()),
+            greatest: Place::MIN,
+            written: 0,
+        };
+        let buffer = Vec::with_capacity(BUFFER);
+        Ok(Self { file, path, name, geometry, tables, buffer, offset: geometry.entries_start() as u64 })
+    }
+
+    fn push(&mut self, entry: Entry) -> Result<(), IndexError> {
+        let (bucket, _) = self.geometry.bucket(self.name, entry.prefix);
+        self.tables.reach(bucket);
+        self.tables.greatest = self.tables.greatest.max(entry.place);
+        self.tables.written += 1;
+        self.buffer.extend_from_slice(&entry.to_bytes());
+        if self.buffer.len() == BUFFER {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), IndexError> {
+        self.tables.checks.extend(self.buffer.chunks(BLOCK * ENTRY_SIZE).map(crc32fast::hash));
+        self.file.write_at(self.offset, &self.buffer)?;
+        self.offset += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(), IndexError> {
+        if !self.buffer.is_empty() {
+            self.flush()?;
+        }
+        if self.tables.written != self.geometry.count {
+            return Err(IndexError::damaged(
+                &self.path,
+                0,
+                "its entries changed between counting and writing",
+            ));
+        }
+        self.tables.reach(self.geometry.buckets());
+        self.file.write_at(0, &self.head())?;
+        self.file.sync()?;
+        Ok(())
+    }
+
+    fn head(&self) -> Vec<u8> {
+        let mut head = vec![0; HEADER];
+        let tables = self.tables.bias.iter().chain(&self.tables.checks);
+        head.extend(tables.flat_map(|number| number.to_be_bytes()));
+        head.resize(self.geometry.entries_start(), 0);
+        let header = Header {
+            name: self.name,
+            geometry: self.geometry,
+            greatest: self.tables.greatest,
+            tables_check: crc32fast::hash(&head[HEADER..]),
+        };
+        head[..HEADER].copy_from_slice(&header.to_bytes());
+        head
+    }
+}
+
+impl Tables {
+    /// All buckets up to this one start at the entry that comes next, unless they started before.
+    fn reach(&mut self, bucket: usize) {
+        while self.bias.len() <= bucket {
+            self.bias.push(self.written as u32);
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! How a set of entries is divided into shards.
+//!
+//! The rule: a shard of more than `limit` entries is replaced by the sixteen shards of its next hexadecimal digit,
+//! empty ones too, and those by the same rule, down to four digits. The division is a function of the set and the limit
+//! alone, so a rebuild divides as years of housekeeping did. Entries are never taken out of the index, so a split is
+//! never undone.
+
+use super::entry::Entry;
+use super::error::IndexError;
+use super::names::ShardName;
+
+/// How many entries begin with each value of the first sixteen bits.
+pub(super) struct Counts(Vec<u64>);
+
+impl Counts {
+    pub(super) fn of(entries: impl Iterator<Item = Result<Entry, IndexError>>) -> Result<Self, IndexError> {
+        let mut counts = vec![0; 1 << 16];
+        for entry in entries {
+            counts[(entry?.prefix.0 >> 48) as usize] += 1;
+        }
+        Ok(Self(counts))
+    }
+
+    pub(super) fn within(&self, name: ShardName) -> u64 {
+        let range = name.range();
+        self.0[(range.first.0 >> 48) as usize..=(range.last.0 >> 48) as usize].iter().sum()
+    }
+
+    /// The shards that replace `name`, with their counts, in order.
+    pub(super) fn divide(&self, name: ShardName, limit: u64) -> Vec<(ShardName, u64)> {
+        let mut shards = Vec::new();
+        self.divide_into(name, limit, &mut shards);
+        shards
+    }
+
+    fn divide_into(&self, name: ShardName, limit: u64, shards: &mut Vec<(ShardName, u64)>) {
+        let count = self.within(name);
+        match name.children() {
+            Some(children) if count > limit => {
+                children.for_each(|child| self.divide_into(child, limit, shards))
+            }
+            _ => shards.push((name, count)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::entry::{Place, Prefix};
+    use super::super::names::cover;
+    use super::*;
+
+    fn counts(prefixes: &[u64]) -> Counts {
+        let entry = |prefix: &u64| Ok(Entry { prefix: Prefix(*prefix), place: Place::from_bits(0) });
+        Counts::of(prefixes.iter().map(entry)).unwrap()
+    }
+
+    #[test]
+    fn few_entries_stay_together() {
+        assert_eq!(counts(&[1, 2]).divide(ShardName::ROOT, 2), [(ShardName::ROOT, 2)]);
+        assert_eq!(counts(&[]).divide(ShardName::ROOT, 0), [(ShardName::ROOT, 0)]);
+    }
+
+    #[test]
+    fn a_split_covers_everything_and_loses_nothing() {
+        let divided = counts(&[0, 1 << 48, 0xf << 60, 0xff << 56, u64::MAX]).divide(ShardName::ROOT, 2);
+        let names: Vec<_> = divided.iter().map(|(name, _)| *name).collect();
+        assert_eq!(cover(&names).unwrap(), names);
+        assert_eq!(divided.iter().map(|(_, count)| count).sum::<u64>(), 5);
+        assert!(divided.iter().all(|(_, count)| *count <= 2));
+        assert_eq!(names.len(), 31, "sixteen, and sixteen in place of `sorted-f`");
+    }
+
+    #[test]
+    fn ids_that_agree_in_sixteen_bits_are_divided_no_further() {
+        let divided = counts(&[7, 7, 8, 9]).divide(ShardName::ROOT, 1);
+        assert_eq!(divided[0], (ShardName::new(4, 0).unwrap(), 4));
+        assert_eq!(divided.len(), 4 * 15 + 1);
+    }
+}

@@ -1,0 +1,10 @@
+//! What tests need to break things on purpose.
+//!
+//! It knows the seams of the other crates and none of their implementations: a disk here wraps or plays any
+//! [`varve_store::disk::Disk`]. Nothing in it is part of the program.
+
+mod broken_disk;
+mod memory_disk;
+
+pub use broken_disk::{BrokenDisk, Failure, Plan, at_every_call};
+pub use memory_disk::{Bytes, MemoryDisk, PowerCut};
