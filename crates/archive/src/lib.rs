@@ -1,8 +1,31 @@
 //! What varve does, verb by verb, for a program to call.
 //!
-//! Owns composition: which room is asked what, and in which order. It holds few rules of its own; those of URLs are
-//! in `varve-core`. Deliberately it knows no terminal and reads neither the environment nor the current folder nor
-//! the clock: whoever calls it says what it needs. It prints nothing, asks nothing and decides no exit code.
-//! Findings are returned as data, failures as typed errors.
+//! Owns composition: which room is asked what, and in which order; and the layout of an archive on disk, with the
+//! lock that makes its writer the only one. It holds few rules of its own; those of URLs are in `varve-core`, those of
+//! silos and their index in `varve-store`. Deliberately it knows no terminal and reads neither the environment nor the
+//! current folder nor the clock: whoever calls it says what it needs. It prints nothing, asks nothing and decides no
+//! exit code. Findings are returned as data, failures as typed errors.
 
+mod archive;
+mod content;
+mod error;
+mod in_order;
+mod layout;
+mod media_type;
+mod settings;
+mod size;
+pub mod tree;
 pub mod verbs;
+mod writer;
+
+pub use archive::Archive;
+pub use error::ArchiveError;
+pub use layout::{Layout, find_root};
+pub use settings::{ArchiveSettings, FORMAT, PackingMethod, SettingsError};
+pub use size::{Size, SizeError};
+pub use varve_core::RecordId;
+pub use varve_core::id::IdError;
+pub use varve_store::lock::LockError;
+pub use varve_store::{Recovered, StoreError};
+pub use varve_warc::date::Date;
+pub use writer::{ArchiveWriter, Clock, Opening};

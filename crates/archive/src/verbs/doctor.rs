@@ -118,7 +118,7 @@ pub fn repair(source: &Path, target: &Path, software: &str, now: Date) -> Result
     let file = open(source)?;
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut output = BufWriter::new(new_file_in(folder).map_err(unwritten)?);
+    let mut output = BufWriter::new(super::new_file_in(folder).map_err(unwritten)?);
     let repair = Repair {
         software,
         source_name: &name(source),
@@ -140,14 +140,6 @@ pub fn repair(source: &Path, target: &Path, software: &str, now: Date) -> Result
     output.persist_noclobber(target).map_err(|error| unwritten(error.error))?;
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(unwritten)?;
     Ok(repaired)
-}
-
-/// A file without a name yet, to be read by whom the user's settings allow.
-fn new_file_in(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.prefix(".varve-").tempfile_in(folder)
 }
 
 /// By the name that is asked for: here a name is an order, not evidence.

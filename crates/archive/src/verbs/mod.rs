@@ -1,8 +1,25 @@
 //! The verbs, one file each, paired with the file of the same name in the command line.
 //!
-//! A verb takes plain values and returns plain values. The words of `varve-core` that it speaks in are exported
+//! A verb takes plain values and returns plain values. The words of the rooms below that it speaks in are exported
 //! beside it, so that a caller needs this crate alone.
 
 pub mod doctor;
 pub mod explain;
+pub mod filter;
+pub mod get;
+pub mod housekeeping;
+pub mod init;
 pub mod key;
+pub mod store;
+pub mod stow;
+
+use std::io;
+use std::path::Path;
+
+/// A file without its name yet, to be read by whom the user's settings allow.
+fn new_file_in(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.prefix(".varve-").tempfile_in(folder)
+}

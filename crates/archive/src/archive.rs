@@ -1,0 +1,94 @@
+//! An archive, open for reading.
+//!
+//! Needs no lock and writes nothing, not even on a medium that could be written: any number of these may be open while
+//! another process writes.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use varve_core::RecordId;
+use varve_core::id::IdPrefix;
+use varve_store::disk::LocalDisk;
+use varve_store::silo::SiloFiles;
+use varve_store::{Object, Store};
+
+use crate::error::ArchiveError;
+use crate::layout::Layout;
+use crate::settings::ArchiveSettings;
+
+/// An archive that can be read.
+pub struct Archive {
+    layout: Layout,
+    settings: ArchiveSettings,
+    store: Store,
+}
+
+impl Archive {
+    /// Opens the archive at `root`.
+    pub fn open(root: &Path) -> Result<Self, ArchiveError> {
+        let layout = Layout::new(root);
+        let settings = read_settings(&layout)?;
+        let index = layout.index();
+        if !index.is_dir() {
+            return Err(ArchiveError::NoIndex { path: index });
+        }
+        let store = Store::open(silo_files(&layout), &index)?;
+        Ok(Self { layout, settings, store })
+    }
+
+    /// Where its parts lie.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Its settings.
+    pub fn settings(&self) -> &ArchiveSettings {
+        &self.settings
+    }
+
+    /// Its objects.
+    pub fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// The one id that a person's text means: an id in either form, or the beginning of one.
+    pub fn resolve(&self, text: &str) -> Result<RecordId, ArchiveError> {
+        resolve(&self.store, text)
+    }
+
+    /// Opens the object of an id that was resolved.
+    pub fn object(&self, id: RecordId) -> Result<Object<'_>, ArchiveError> {
+        object(&self.store, id)
+    }
+}
+
+pub(crate) fn object(store: &Store, id: RecordId) -> Result<Object<'_>, ArchiveError> {
+    store.object(id.as_bytes())?.ok_or_else(|| ArchiveError::Absent { id: digits(id) })
+}
+
+/// The digits of an id: what people see of it.
+pub(crate) fn digits(id: RecordId) -> String {
+    data_encoding::HEXLOWER.encode(id.as_bytes())
+}
+
+pub(crate) fn resolve(store: &Store, text: &str) -> Result<RecordId, ArchiveError> {
+    let not_an_id = |source| ArchiveError::NotAnId { text: text.to_owned(), source };
+    let prefix: IdPrefix = text.trim().to_ascii_lowercase().parse().map_err(not_an_id)?;
+    match store.resolve(&prefix.to_string())? {
+        Some(id) => Ok(RecordId::new(id)),
+        None => Err(ArchiveError::Absent { id: prefix.to_string() }),
+    }
+}
+
+pub(crate) fn read_settings(layout: &Layout) -> Result<ArchiveSettings, ArchiveError> {
+    if !layout.is_archive() {
+        return Err(ArchiveError::NotAnArchive { path: layout.root().to_owned() });
+    }
+    let path = layout.settings();
+    let text = std::fs::read_to_string(&path).map_err(ArchiveError::read(&path))?;
+    ArchiveSettings::parse(&text).map_err(|source| ArchiveError::Settings { path, source })
+}
+
+pub(crate) fn silo_files(layout: &Layout) -> SiloFiles {
+    SiloFiles::new(Arc::new(LocalDisk), layout.silos(), None)
+}

@@ -1,0 +1,167 @@
+//! What can keep an archive from doing what it was asked, each with the place where it happened.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use varve_core::id::IdError;
+use varve_store::StoreError;
+use varve_store::lock::LockError;
+
+use crate::settings::SettingsError;
+use crate::tree::ManifestError;
+
+/// Why the archive did not do it.
+#[derive(Debug, thiserror::Error)]
+pub enum ArchiveError {
+    /// There is no archive in this folder or above it.
+    #[error("there is no archive in `{}` or above it", start.display())]
+    None {
+        /// Where the search began.
+        start: PathBuf,
+    },
+    /// The folder is no archive.
+    #[error("`{}` is no archive: it holds no `varve.toml`", path.display())]
+    NotAnArchive {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder is an archive already.
+    #[error("`{}` is an archive already", path.display())]
+    Already {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder holds something else.
+    #[error("`{}` is not empty", path.display())]
+    NotEmpty {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The settings cannot be used.
+    #[error("cannot use `{}`", path.display())]
+    Settings {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: SettingsError,
+    },
+    /// The index is gone.
+    #[error("the archive has no index: `{}` is missing", path.display())]
+    NoIndex {
+        /// Where it should be.
+        path: PathBuf,
+    },
+    /// Somebody else is writing.
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    /// The store did not do it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The text is no id.
+    #[error("`{}` is not an id", text.escape_debug())]
+    NotAnId {
+        /// What was given.
+        text: String,
+        /// Why.
+        source: IdError,
+    },
+    /// Nothing has that id.
+    #[error("nothing in this archive has the id `{id}`")]
+    Absent {
+        /// The id, or its beginning.
+        id: String,
+    },
+    /// A range that begins behind the end.
+    #[error("`{id}` has {length} bytes, and the range begins at byte {start}")]
+    Range {
+        /// The object.
+        id: String,
+        /// How long it is.
+        length: u64,
+        /// Where the range begins.
+        start: u64,
+    },
+    /// A file or folder cannot be read.
+    #[error("could not read `{}`", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file or folder cannot be written.
+    #[error("could not write `{}`", path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file would be overwritten.
+    #[error("`{}` is there already", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A folder where a file was meant.
+    #[error("`{}` is a folder", path.display())]
+    Folder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Something else where a folder was meant.
+    #[error("`{}` is not a folder", path.display())]
+    NotAFolder {
+        /// What was given.
+        path: PathBuf,
+    },
+    /// A media type that is none.
+    #[error("`{}` is not a media type", text.escape_debug())]
+    MediaType {
+        /// What was given.
+        text: String,
+    },
+    /// A pattern that is none.
+    #[error("`{}` is not a pattern", pattern.escape_debug())]
+    Pattern {
+        /// What was given.
+        pattern: String,
+        /// Why.
+        source: globset::Error,
+    },
+    /// An object is no manifest of a tree, or one that must not be followed.
+    #[error("`{id}` is not the manifest of a tree that can be restored")]
+    Manifest {
+        /// The object.
+        id: String,
+        /// Why.
+        source: ManifestError,
+    },
+    /// An object was read with an error: the store's when it was the silo's fault.
+    #[error("could not read the object `{id}`")]
+    Object {
+        /// The object.
+        id: String,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl ArchiveError {
+    pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |source| Self::Read { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |source| Self::Write { path: path.to_owned(), source }
+    }
+
+    /// Whether the archive itself cannot go on, as opposed to one file that is to be stored or restored.
+    pub fn ends_all(&self) -> bool {
+        match self {
+            Self::Store(StoreError::Content(_)) => false,
+            Self::Store(_) | Self::Lock(_) => true,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Sizes as people write them: `1 GiB`, `500 MB`, `1048576`.
+//!
+//! A whole number and a unit, of 1000s or of 1024s as the unit says. No fractions: `1536 MiB` says the same as
+//! `1.5 GiB` and cannot be rounded.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A number of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Size(pub u64);
+
+/// A text that is no size.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SizeError {
+    /// Not a number with a unit.
+    #[error("a size is a whole number and a unit, for example `1 GiB` or `500 MB`")]
+    Form,
+    /// More bytes than can be counted.
+    #[error("that is more bytes than can be counted")]
+    TooLarge,
+}
+
+/// Larger units first, so that the first that divides is the shortest.
+const UNITS: [(&str, u64); 9] = [
+    ("TiB", 1 << 40),
+    ("TB", 1_000_000_000_000),
+    ("GiB", 1 << 30),
+    ("GB", 1_000_000_000),
+    ("MiB", 1 << 20),
+    ("MB", 1_000_000),
+    ("KiB", 1 << 10),
+    ("kB", 1000),
+    ("B", 1),
+];
+
+impl FromStr for Size {
+    type Err = SizeError;
+
+    fn from_str(text: &str) -> Result<Self, SizeError> {
+        let text = text.trim();
+        let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
+        let (digits, unit) = (&text[..end], text[end..].trim_start());
+        if digits.is_empty() {
+            return Err(SizeError::Form);
+        }
+        let number: u64 = digits.parse().map_err(|_| SizeError::TooLarge)?;
+        let factor = match unit {
+            "" => 1,
+            unit => UNITS.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)).ok_or(SizeError::Form)?.1,
+        };
+        number.checked_mul(factor).map(Self).ok_or(SizeError::TooLarge)
+    }
+}
+
+impl fmt::Display for Size {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let divides = |(_, factor): &&(&str, u64)| self.0 >= *factor && self.0.is_multiple_of(*factor);
+        let (unit, factor) = UNITS.iter().find(divides).unwrap_or(&("B", 1));
+        write!(formatter, "{} {unit}", self.0 / factor)
+    }
+}
+
+impl Serialize for Size {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged, expecting = "a size is a whole number and a unit, for example `1 GiB` or `500 MB`")]
+        enum Written {
+            Number(u64),
+            Text(String),
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Number(number) => Ok(Self(number)),
+            Written::Text(text) => text.parse().map_err(serde::de::Error::custom),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn units_are_of_thousands_or_of_1024s() {
+        for (text, bytes) in [
+            ("1 GiB", 1 << 30),
+            ("1GiB", 1 << 30),
+            ("500 mb", 500_000_000),
+            ("7", 7),
+            (" 64 kib ", 65536),
+            ("0 B", 0),
+        ] {
+            assert_eq!(text.parse(), Ok(Size(bytes)), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_size() {
+        for text in ["", "GiB", "1.5 GiB", "-1", "1 G", "1 GiB more", "one"] {
+            assert_eq!(text.parse::<Size>(), Err(SizeError::Form), "{text}");
+        }
+        assert_eq!("99999999999999999999".parse::<Size>(), Err(SizeError::TooLarge));
+        assert_eq!("99999999999 GiB".parse::<Size>(), Err(SizeError::TooLarge));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_printed_reads_the_same(bytes: u64, shift in 0u32..64) {
+            let size = Size(bytes >> shift);
+            prop_assert_eq!(size.to_string().parse(), Ok(size));
+        }
+
+        #[test]
+        fn no_text_panics(text in ".{0,24}") {
+            let _ = text.parse::<Size>();
+        }
+    }
+}

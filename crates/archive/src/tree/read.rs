@@ -1,0 +1,314 @@
+//! Reads a manifest, line by line, and lets nothing through that could lead out of the tree.
+//!
+//! A manifest is bytes from outside. Each path must be relative and must not climb, and each entry must lie in a folder
+//! that the manifest has named before: so no path passes through a link or a file, and nobody needs to look at the disk
+//! to know it. Because the entries are in order, the folder that the last entry was in is all the memory this takes.
+
+use std::io::{self, BufRead, BufReader, Read};
+
+use serde::Deserialize;
+
+use super::entry::{Entry, Kind};
+use super::{FIRST_LINE, ROOT};
+
+/// The longest line that is read: far beyond what a path may have.
+const LONGEST_LINE: u64 = 64 << 10;
+
+/// Why a manifest is not followed.
+#[derive(Debug, thiserror::Error)]
+pub enum ManifestError {
+    /// It does not begin as manifests do.
+    #[error("it does not begin with `{FIRST_LINE}`")]
+    Format,
+    /// Made by another varve.
+    #[error("its format is number {0}, and this varve knows number 1")]
+    Number(u64),
+    /// An entry is wrong.
+    #[error("line {line}: {problem}")]
+    Line {
+        /// Counted from 1.
+        line: u64,
+        /// What is wrong.
+        problem: Problem,
+    },
+    /// It cannot be read.
+    #[error("it cannot be read")]
+    Read(#[source] io::Error),
+}
+
+/// What is wrong with an entry.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// More than a line can hold.
+    #[error("it is longer than {LONGEST_LINE} bytes")]
+    TooLong,
+    /// Not the JSON of an entry.
+    #[error("it is not an entry: {0}")]
+    Json(String),
+    /// A key is missing, or its value is not what it should be.
+    #[error("it has no valid `{0}`")]
+    Missing(&'static str),
+    /// Bytes that are not written as base64.
+    #[error("it holds base64 that is none")]
+    Base64,
+    /// A path that is empty or has an empty part.
+    #[error("a path must not have an empty part")]
+    EmptyPart,
+    /// A path that begins at the root of the file system.
+    #[error("the path is absolute")]
+    Absolute,
+    /// A path with `.` or `..` in it.
+    #[error("the path climbs: it has a part `.` or `..`")]
+    Climbs,
+    /// A path or target with a NUL in it.
+    #[error("a name holds a NUL")]
+    Nul,
+    /// A link that leads nowhere at all.
+    #[error("the link has no target")]
+    NoTarget,
+    /// The first entry is not the tree itself.
+    #[error("the first entry must be the folder `.`")]
+    NoRoot,
+    /// An entry that should have come before the last one, or is there twice.
+    #[error("the entries are not in order, or one is there twice")]
+    Order,
+    /// An entry in something that is no folder of the tree.
+    #[error("the path leads through something that is no folder of this tree")]
+    NoFolder,
+}
+
+/// Reads the entries of a manifest.
+pub struct ManifestReader<R> {
+    input: BufReader<R>,
+    line: u64,
+    /// The path of the last entry.
+    last: Option<Vec<u8>>,
+    /// The folder that is open: the last entry's own, or that of it. Empty for the tree itself.
+    folder: Vec<u8>,
+    buffer: Vec<u8>,
+}
+
+#[derive(Deserialize)]
+struct First {
+    format: String,
+    number: u64,
+}
+
+impl<R: Read> ManifestReader<R> {
+    /// Begins to read.
+    pub fn new(content: R) -> Result<Self, ManifestError> {
+        let input = BufReader::with_capacity(64 << 10, content);
+        let mut reader = Self { input, line: 0, last: None, folder: Vec::new(), buffer: Vec::new() };
+        if !reader.read_line().map_err(|error| match error {
+            ManifestError::Line { .. } => ManifestError::Format,
+            other => other,
+        })? {
+            return Err(ManifestError::Format);
+        }
+        match serde_json::from_slice::<First>(&reader.buffer) {
+            Ok(first) if first.format != "varve-tree" => Err(ManifestError::Format),
+            Ok(first) if first.number != 1 => Err(ManifestError::Number(first.number)),
+            Ok(_) => Ok(reader),
+            Err(_) => Err(ManifestError::Format),
+        }
+    }
+
+    /// The next entry, once it is known to be harmless; none at the end.
+    pub fn next_entry(&mut self) -> Result<Option<Entry>, ManifestError> {
+        if !self.read_line()? {
+            return match self.last {
+                Some(_) => Ok(None),
+                None => Err(self.at_line(Problem::NoRoot)),
+            };
+        }
+        let entry = Entry::parse(&self.buffer).and_then(|entry| self.accept(&entry).map(|()| entry));
+        match entry {
+            Ok(entry) => {
+                self.last = Some(entry.path.clone());
+                Ok(Some(entry))
+            }
+            Err(problem) => Err(self.at_line(problem)),
+        }
+    }
+
+    fn at_line(&self, problem: Problem) -> ManifestError {
+        ManifestError::Line { line: self.line, problem }
+    }
+
+    /// Reads a line into the buffer, without its end. False when there is none.
+    fn read_line(&mut self) -> Result<bool, ManifestError> {
+        self.buffer.clear();
+        self.line += 1;
+        let mut bounded = (&mut self.input).take(LONGEST_LINE);
+        bounded.read_until(b'\n', &mut self.buffer).map_err(ManifestError::Read)?;
+        if self.buffer.last() == Some(&b'\n') {
+            self.buffer.pop();
+            return Ok(true);
+        }
+        match self.buffer.len() as u64 {
+            0 => Ok(false),
+            length if length >= LONGEST_LINE => Err(self.at_line(Problem::TooLong)),
+            _ => Ok(true),
+        }
+    }
+
+    /// Whether the entry may stand where it stands; opens the folder that it is in, or is.
+    fn accept(&mut self, entry: &Entry) -> Result<(), Problem> {
+        let is_folder = matches!(entry.kind, Kind::Folder { .. });
+        if let Kind::Link { target } = &entry.kind {
+            check_target(target)?;
+        }
+        let Some(last) = &self.last else {
+            return if entry.path == ROOT && is_folder { Ok(()) } else { Err(Problem::NoRoot) };
+        };
+        check_path(&entry.path)?;
+        if last != ROOT && !parts(last).lt(parts(&entry.path)) {
+            return Err(Problem::Order);
+        }
+        let parent = entry.path.iter().rposition(|byte| *byte == b'/').map_or(0, |end| end);
+        if !is_within(&self.folder, &entry.path[..parent]) {
+            return Err(Problem::NoFolder);
+        }
+        self.folder.truncate(parent);
+        if is_folder {
+            self.folder.clone_from(&entry.path);
+        }
+        Ok(())
+    }
+}
+
+fn parts(path: &[u8]) -> impl Iterator<Item = &[u8]> {
+    path.split(|byte| *byte == b'/')
+}
+
+/// Whether `folder` is `above` or lies in it. The empty path is the tree itself.
+fn is_within(folder: &[u8], above: &[u8]) -> bool {
+    above.is_empty() || folder.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest[0] == b'/')
+}
+
+fn check_path(path: &[u8]) -> Result<(), Problem> {
+    if path.first() == Some(&b'/') {
+        return Err(Problem::Absolute);
+    }
+    if path.contains(&0) {
+        return Err(Problem::Nul);
+    }
+    for part in parts(path) {
+        match part {
+            b"" => return Err(Problem::EmptyPart),
+            b"." | b".." => return Err(Problem::Climbs),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn check_target(target: &[u8]) -> Result<(), Problem> {
+    match target {
+        b"" => Err(Problem::NoTarget),
+        target if target.contains(&0) => Err(Problem::Nul),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const HEAD: &str = r#"{"format":"varve-tree","number":1}"#;
+
+    fn folder(path: &str) -> String {
+        format!(r#"{{"path":{path:?},"kind":"folder","mode":"0755","mtime":"0.000000000"}}"#)
+    }
+
+    fn link(path: &str) -> String {
+        format!(r#"{{"path":{path:?},"kind":"link","mtime":"0.000000000","target":"/etc"}}"#)
+    }
+
+    fn read(lines: &[String]) -> Result<Vec<String>, ManifestError> {
+        let text = format!("{HEAD}\n{}\n", lines.join("\n"));
+        let mut reader = ManifestReader::new(text.as_bytes())?;
+        let mut paths = Vec::new();
+        while let Some(entry) = reader.next_entry()? {
+            paths.push(String::from_utf8(entry.path).unwrap());
+        }
+        Ok(paths)
+    }
+
+    fn problem(lines: &[String]) -> (u64, Problem) {
+        match read(lines) {
+            Err(ManifestError::Line { line, problem }) => (line, problem),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn folders_come_before_what_is_in_them() {
+        // `a-b` sorts before `a/b` as text, and after it part by part.
+        let paths = [".", "a", "a/b", "a/b/c", "a/d", "a-b", "b", "b/x"];
+        let lines: Vec<_> = paths.iter().map(|path| folder(path)).collect();
+        assert_eq!(read(&lines).unwrap(), paths);
+    }
+
+    #[test]
+    fn paths_that_lead_out_are_refused() {
+        let refused = |line: String| problem(&[folder("."), line]);
+        assert_eq!(refused(folder("/etc")), (3, Problem::Absolute));
+        assert_eq!(refused(folder("..")), (3, Problem::Climbs));
+        assert_eq!(refused(folder("../x")), (3, Problem::Climbs));
+        assert_eq!(refused(folder("./x")), (3, Problem::Climbs));
+        assert_eq!(refused(folder("")), (3, Problem::EmptyPart));
+        assert_eq!(refused(folder("a//b")), (3, Problem::EmptyPart));
+        assert_eq!(refused(folder("a/")), (3, Problem::EmptyPart));
+        assert_eq!(refused(folder("a/b")), (3, Problem::NoFolder));
+        let nul = folder("a").replace("\"a\"", "\"a\\u0000b\"");
+        assert_eq!(refused(nul), (3, Problem::Nul));
+    }
+
+    #[test]
+    fn nothing_passes_through_a_link() {
+        assert_eq!(problem(&[folder("."), link("a"), folder("a/b")]), (4, Problem::NoFolder));
+        assert_eq!(problem(&[folder("."), folder("a"), link("a/b"), link("a/b/c")]), (5, Problem::NoFolder));
+        assert_eq!(problem(&[folder("."), folder("a"), link("a")]), (4, Problem::Order));
+        assert_eq!(problem(&[folder("."), folder("a"), link("b"), folder("a/c")]), (5, Problem::Order));
+        assert_eq!(
+            problem(&[folder("."), folder("ab"), folder("ab/c"), folder("abc/d")]).1,
+            Problem::NoFolder
+        );
+        assert_eq!(problem(&[folder("."), folder(".")]), (3, Problem::Climbs));
+    }
+
+    #[test]
+    fn a_manifest_begins_with_its_format_and_the_tree() {
+        let begins = |text: &str| ManifestReader::new(text.as_bytes()).err().map(|error| error.to_string());
+        assert!(begins("").unwrap().starts_with("it does not begin"));
+        assert!(begins("hello\n").unwrap().starts_with("it does not begin"));
+        assert!(begins(&"x".repeat(200_000)).unwrap().starts_with("it does not begin"));
+        assert_eq!(
+            begins("{\"format\":\"varve-tree\",\"number\":2}\n").unwrap(),
+            "its format is number 2, and this varve knows number 1"
+        );
+        assert_eq!(begins(FIRST_LINE), None);
+        assert_eq!(problem(&[folder("a")]), (2, Problem::NoRoot));
+        assert_eq!(problem(&[link(".")]), (2, Problem::NoRoot));
+    }
+
+    #[test]
+    fn an_endless_line_is_not_held() {
+        assert_eq!(problem(&[folder("."), folder(&"x".repeat(100_000))]), (3, Problem::TooLong));
+    }
+
+    proptest! {
+        #[test]
+        fn no_manifest_panics_and_none_climbs(lines in proptest::collection::vec("[./ab]{0,6}", 0..8)) {
+            let mut all = vec![folder(".")];
+            all.extend(lines.iter().enumerate().map(|(number, path)| {
+                if number % 2 == 0 { folder(path) } else { link(path) }
+            }));
+            for path in read(&all).into_iter().flatten().skip(1) {
+                prop_assert!(!path.starts_with('/') && path.split('/').all(|part| !["", ".", ".."].contains(&part)));
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! `get`: brings an object back, whole or in part, checked on the way.
+//!
+//! Into a file it goes under another name until it is known to be right; a stream has seen the bytes by then, and is
+//! told at the end.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use varve_core::RecordId;
+use varve_store::Object;
+
+use crate::archive::{Archive, digits};
+use crate::error::ArchiveError;
+
+/// Which bytes of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Range {
+    /// From the first up to and including the last, counted from 0; to the end when there is no last.
+    From(u64, Option<u64>),
+    /// So many at the end.
+    Last(u64),
+}
+
+/// An object that was asked for.
+pub struct Found<'a> {
+    object: Object<'a>,
+    id: RecordId,
+}
+
+/// Finds the object that a person's text means.
+pub fn find<'a>(archive: &'a Archive, id: &str) -> Result<Found<'a>, ArchiveError> {
+    let id = archive.resolve(id)?;
+    Ok(Found { object: archive.object(id)?, id })
+}
+
+impl Found<'_> {
+    /// Its id.
+    pub fn id(&self) -> RecordId {
+        self.id
+    }
+
+    /// How long it is.
+    pub fn length(&self) -> u64 {
+        self.object.length()
+    }
+
+    /// The fields of its record's header, names and values as they are written.
+    pub fn header(&self) -> impl Iterator<Item = (String, String)> {
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        self.object.header().fields.iter().map(move |(name, value)| (text(name), text(value)))
+    }
+
+    /// Writes all of it, or a part, to `output`, and says how many bytes that were. Whole objects are checked.
+    pub fn write_to(
+        &self,
+        range: Option<Range>,
+        output: &mut dyn Write,
+        progress: &dyn Fn(u64),
+    ) -> Result<u64, GetError> {
+        let (start, end) = self.bounds(range)?;
+        let mut content = self.object.read_range(start, end).map_err(ArchiveError::from)?;
+        let mut buffer = vec![0; 128 << 10];
+        let mut written = 0;
+        loop {
+            let count = content.read(&mut buffer).map_err(|source| self.unreadable(source))?;
+            if count == 0 {
+                return Ok(written);
+            }
+            output.write_all(&buffer[..count]).map_err(GetError::Output)?;
+            written += count as u64;
+            progress(count as u64);
+        }
+    }
+
+    /// Writes it to a file of that name, which appears whole or not at all.
+    pub fn write_to_file(
+        &self,
+        range: Option<Range>,
+        path: &Path,
+        overwrite: bool,
+        progress: &dyn Fn(u64),
+    ) -> Result<u64, ArchiveError> {
+        if path.is_dir() {
+            return Err(ArchiveError::Folder { path: path.to_owned() });
+        }
+        if !overwrite && path.symlink_metadata().is_ok() {
+            return Err(ArchiveError::Exists { path: path.to_owned() });
+        }
+        let unwritten = |source| ArchiveError::Write { path: path.to_owned(), source };
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut draft = super::new_file_in(folder).map_err(unwritten)?;
+        let written = self.write_to(range, &mut draft, progress).map_err(|error| match error {
+            GetError::Archive(error) => error,
+            GetError::Output(source) => unwritten(source),
+        })?;
+        draft.as_file().sync_all().map_err(unwritten)?;
+        match overwrite {
+            true => draft.persist(path),
+            false => draft.persist_noclobber(path),
+        }
+        .map_err(|error| match error.error.kind() {
+            io::ErrorKind::AlreadyExists => ArchiveError::Exists { path: path.to_owned() },
+            _ => unwritten(error.error),
+        })?;
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(unwritten)?;
+        Ok(written)
+    }
+
+    /// The bytes that are meant: from the first up to, not including, the last.
+    fn bounds(&self, range: Option<Range>) -> Result<(u64, u64), ArchiveError> {
+        let length = self.length();
+        match range {
+            None => Ok((0, length)),
+            Some(Range::Last(count)) => Ok((length.saturating_sub(count), length)),
+            Some(Range::From(start, _)) if start >= length && start > 0 => {
+                Err(ArchiveError::Range { id: digits(self.id), length, start })
+            }
+            Some(Range::From(start, last)) => {
+                let end = last.map_or(length, |last| last.saturating_add(1)).min(length);
+                Ok((start, end.max(start)))
+            }
+        }
+    }
+
+    fn unreadable(&self, source: io::Error) -> ArchiveError {
+        ArchiveError::Object { id: digits(self.id), source }
+    }
+}
+
+/// Why an object was not written to a stream.
+#[derive(Debug, thiserror::Error)]
+pub enum GetError {
+    /// It could not be read.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// It could not be written.
+    #[error("could not write the object")]
+    Output(#[source] io::Error),
+}

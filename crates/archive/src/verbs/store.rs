@@ -1,0 +1,166 @@
+//! `store`: keeps bytes that did not come from the web, and says their ids.
+//!
+//! An id is given out only when its object is safe from a power cut: by default the files of a group share one sync,
+//! because a sync costs more than a thousand small objects do.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use varve_store::Stored;
+use varve_warc::write::Packer;
+
+use crate::content::{About, store_file, store_reader};
+use crate::error::ArchiveError;
+use crate::in_order::in_order;
+use crate::media_type;
+use crate::writer::ArchiveWriter;
+
+pub use crate::content::Kept;
+
+/// So many files share a sync at most: what a crash in between makes one store again.
+const GROUP: usize = 1000;
+
+/// Where bytes come from.
+pub enum Source {
+    /// A file of that name.
+    File(PathBuf),
+    /// Something that can be read once.
+    Stream(Box<dyn Read + Send>),
+}
+
+/// When an object is made safe.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sync {
+    /// Together with others.
+    #[default]
+    Batch,
+    /// Each for itself, before the next of its thread is begun.
+    Each,
+}
+
+/// How to store.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The media type; guessed from the name of the file when there is none.
+    pub media_type: Option<String>,
+    /// What the content is metadata about: an id of this archive or its beginning, or any other URI.
+    /// None for content that stands for itself.
+    pub refers_to: Option<String>,
+    /// When each is safe.
+    pub sync: Sync,
+    /// How many threads pack.
+    pub threads: usize,
+}
+
+/// Stores each source and hands what became of it to `each`, in order and once it is safe.
+///
+/// A source that cannot be read is reported in its turn and ends nothing; a failing archive ends all.
+pub fn store(
+    writer: &ArchiveWriter,
+    request: &Request,
+    sources: impl Iterator<Item = Source>,
+    progress: &(dyn Fn(u64) + std::marker::Sync),
+    mut each: impl FnMut(usize, Result<Kept, ArchiveError>) -> Result<(), ArchiveError>,
+) -> Result<(), ArchiveError> {
+    let job = Job::new(writer, request, progress)?;
+    let mut group: Vec<Result<Stored, ArchiveError>> = Vec::new();
+    let mut number = 0;
+    let mut release = |group: &mut Vec<Result<Stored, ArchiveError>>| {
+        writer.store().sync()?;
+        for result in group.drain(..) {
+            each(number, result.map(|stored| Kept::from(&stored)))?;
+            number += 1;
+        }
+        Ok::<(), ArchiveError>(())
+    };
+    in_order(
+        request.threads,
+        sources,
+        || job.worker(),
+        |result| match result {
+            Err(error) if error.ends_all() => Err(error),
+            result => {
+                group.push(result);
+                let is_full = group.len() >= GROUP || request.sync == Sync::Each;
+                if is_full { release(&mut group) } else { Ok(()) }
+            }
+        },
+    )?;
+    release(&mut group)
+}
+
+/// What all workers share.
+struct Job<'a> {
+    writer: &'a ArchiveWriter,
+    media_type: Option<&'a str>,
+    refers_to: Option<String>,
+    sync: Sync,
+    progress: &'a (dyn Fn(u64) + std::marker::Sync),
+}
+
+impl<'a> Job<'a> {
+    fn new(
+        writer: &'a ArchiveWriter,
+        request: &'a Request,
+        progress: &'a (dyn Fn(u64) + std::marker::Sync),
+    ) -> Result<Self, ArchiveError> {
+        let media_type = request.media_type.as_deref();
+        if let Some(text) = media_type.filter(|text| !media_type::is_media_type(text)) {
+            return Err(ArchiveError::MediaType { text: text.to_owned() });
+        }
+        let refers_to = request.refers_to.as_deref().map(|text| referent(writer, text)).transpose()?;
+        Ok(Self { writer, media_type, refers_to, sync: request.sync, progress })
+    }
+
+    fn worker(&self) -> impl FnMut(Source) -> Result<Stored, ArchiveError> {
+        let mut packer = None;
+        move |source| {
+            let packer = match &mut packer {
+                Some(packer) => packer,
+                none => none.insert(self.writer.store().packer()?),
+            };
+            let stored = self.store(packer, source)?;
+            if self.sync == Sync::Each {
+                self.writer.store().wait(stored.ticket)?;
+            }
+            Ok(stored)
+        }
+    }
+
+    fn store(&self, packer: &mut Packer, source: Source) -> Result<Stored, ArchiveError> {
+        match source {
+            Source::Stream(mut content) => {
+                store_reader(self.writer, packer, &self.about(media_type::BYTES), &mut content)
+            }
+            Source::File(path) => {
+                let file = open(&path)?;
+                let about = self.about(media_type::of_name(&path));
+                store_file(self.writer, packer, &about, (file, &path), self.progress)
+            }
+        }
+    }
+
+    fn about(&self, guess: &str) -> About {
+        About {
+            date: self.writer.now(),
+            media_type: self.media_type.unwrap_or(guess).to_owned(),
+            refers_to: self.refers_to.clone(),
+        }
+    }
+}
+
+/// What metadata is about, as its record names it. An id must be that of something here: a typing error would be kept
+/// for ever.
+fn referent(writer: &ArchiveWriter, text: &str) -> Result<String, ArchiveError> {
+    let is_other_uri = text.contains(':') && !text.to_ascii_lowercase().starts_with("urn:sha256:");
+    if is_other_uri { Ok(text.to_owned()) } else { writer.resolve(text).map(|id| id.to_string()) }
+}
+
+fn open(path: &Path) -> Result<File, ArchiveError> {
+    let file = File::open(path).map_err(ArchiveError::read(path))?;
+    if file.metadata().map_err(ArchiveError::read(path))?.is_dir() {
+        return Err(ArchiveError::Folder { path: path.to_owned() });
+    }
+    Ok(file)
+}
