@@ -3,7 +3,31 @@
 //! The store keeps objects in silos and finds them again through an index that can always be made anew from the
 //! silos. It owns files and their durability. It deliberately does not know SQL, versions, URLs, terminals or clocks.
 //!
-//! Everything local and mutable is touched through [`disk`], so that a test can break it at any call.
+//! Everything local and mutable is touched through [`disk`], so that a test can break it at any call; sealed silos may
+//! lie on a [`medium`]. [`StoreWriter`] and [`Store`] are the doors.
 
+pub mod aardwarc;
+pub mod audit;
+pub mod body;
 pub mod disk;
+mod error;
 pub mod index;
+mod keep;
+pub mod lock;
+pub mod medium;
+mod object;
+pub mod rebuild;
+mod recover;
+mod segments;
+mod settings;
+pub mod silo;
+mod store;
+mod writer;
+
+pub use error::StoreError;
+pub use keep::{NewObject, Stored};
+pub use object::{Object, ObjectReader};
+pub use recover::Recovered;
+pub use settings::Settings;
+pub use store::{Located, Store};
+pub use writer::{Kept, StoreWriter, Ticket};

@@ -1,0 +1,127 @@
+//! `varve explain`: every rule that varve applies to a URL, and what it made of it.
+
+use varve_archive::verbs::explain::{
+    Alias, Aliases, AtSign, Explained, Explanation, GroupPattern, Step, explain,
+};
+
+use super::{Outcome, Verb};
+use crate::error::Error;
+use crate::printer::{FAINT, Printer, STRONG, visible};
+use crate::session::Session;
+use crate::urls;
+
+const EXAMPLES: &str = "\
+Examples:
+  varve explain 'HTTP://Example.com:80/a/../b?utm_source=news&a=1#top'
+  varve explain https://example.com/2024/05/ --pattern 'https://example.com/#/**'
+  varve explain https://old.example/x --alias https://old.example/=https://new.example/
+  varve explain --json - < urls.txt";
+
+/// Show each rule that is applied to a URL, and what it changes
+///
+/// The rules come in families: reading it, its key, cleaning, normalising, the orders of sorted indexes, aliases and
+/// groups. Within a family each rule begins where the one before ended; each family begins with the URL as it was
+/// given. A rule that cannot be applied says why.
+///
+/// With `--json` there is one object a URL: `url`, and `steps` with `rule`, `explanation`, `before`, `after` and
+/// `changed`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Explain {
+    /// The URLs; `-` reads them from standard input, one a line
+    #[arg(required = true, value_name = "URL")]
+    urls: Vec<String>,
+
+    /// Take URLs that begin with FROM as URLs that begin with TO; the first of several that fits decides
+    #[arg(long = "alias", value_name = "FROM=TO", value_parser = alias)]
+    aliases: Vec<Alias>,
+
+    /// Say whether the URL belongs to this group: `*` is any text within a part, `**` any text, `#` a number
+    #[arg(long = "pattern", value_name = "PATTERN")]
+    patterns: Vec<String>,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verb for Explain {
+    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        let aliases = Aliases(self.aliases);
+        let groups: Vec<_> =
+            self.patterns.iter().map(|text| GroupPattern::new(text, AtSign::Literal)).collect();
+        let mut first = true;
+        urls::answer(self.urls, &mut session.printer, |url, printer| {
+            let Explained { explanation, refusal } = explain(url, &aliases, &groups);
+            if self.json {
+                printer.json(&explanation)?;
+                return Ok(refusal);
+            }
+            if !std::mem::take(&mut first) {
+                printer.line("")?;
+            }
+            print(&explanation, printer)?;
+            Ok(refusal)
+        })
+    }
+}
+
+/// Prints the URL and its rules, a blank line around each family that has several.
+pub(super) fn print(explanation: &Explanation, printer: &mut Printer) -> Result<(), Error> {
+    printer.line(format_args!("{STRONG}{}{STRONG:#}", visible(&explanation.url)))?;
+    let width = explanation.steps.iter().map(|step| step.rule.len()).max().unwrap_or(0);
+    let mut last = None;
+    for step in &explanation.steps {
+        let family = step.rule.split_once('/').map(|(family, _)| family);
+        if last != Some(family) {
+            printer.line("")?;
+            last = Some(family);
+        }
+        print_step(step, width, printer)?;
+    }
+    Ok(())
+}
+
+fn print_step(step: &Step, width: usize, printer: &mut Printer) -> Result<(), Error> {
+    let Step { rule, explanation, after, changed, .. } = step;
+    let explanation = visible(explanation);
+    if *changed {
+        printer.line(format_args!("  {STRONG}{rule:<width$}{STRONG:#}  {explanation}"))?;
+        return printer.line(format_args!("  {:<width$}  = {}", "", visible(after)));
+    }
+    // Belonging to a group is said by the explanation; there is nothing that could change.
+    let unchanged = if rule == "group" { "" } else { "unchanged: " };
+    printer.line(format_args!("  {FAINT}{rule:<width$}  {unchanged}{explanation}{FAINT:#}"))
+}
+
+/// Reads `FROM=TO`. Either may hold a `=` of its own, so the one before a scheme is preferred.
+fn alias(text: &str) -> Result<Alias, &'static str> {
+    let cuts = || text.match_indices('=').map(|(at, _)| (&text[..at], &text[at + 1..]));
+    let before_scheme =
+        cuts().find(|(_, to)| to.split_once("://").is_some_and(|(scheme, _)| is_scheme(scheme)));
+    match before_scheme.or_else(|| cuts().next()) {
+        Some((from, to)) if !from.is_empty() && !to.is_empty() => {
+            Ok(Alias { source: from.to_owned(), target: to.to_owned(), external: false })
+        }
+        _ => Err("an alias is two prefixes with `=` between them"),
+    }
+}
+
+fn is_scheme(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_alias_is_cut_where_the_second_url_begins() {
+        let cut = |text| alias(text).map(|alias| (alias.source, alias.target));
+        let pair = |from: &str, to: &str| Ok((from.to_owned(), to.to_owned()));
+        assert_eq!(cut("https://a/=https://b/"), pair("https://a/", "https://b/"));
+        assert_eq!(cut("https://a/?x=1=https://b/?y=2"), pair("https://a/?x=1", "https://b/?y=2"));
+        assert_eq!(cut("/a/=/b/=c"), pair("/a/", "/b/=c"));
+        assert!(cut("https://a/").is_err() && cut("=https://b/").is_err() && cut("https://a/=").is_err());
+    }
+}

@@ -1,0 +1,85 @@
+//! The verbs, one file each, and the table that finds them.
+//!
+//! A verb's file holds its arguments, its `run`, its printing and its examples. A new verb is a new file and
+//! one line in [`VERBS`]; help, completions, man pages and the reference follow from that line.
+
+mod completions;
+mod demo;
+pub(crate) mod doctor;
+mod explain;
+mod key;
+mod man;
+
+use clap::{ArgMatches, Args, Command};
+
+use crate::error::{self, Error};
+use crate::session::Session;
+
+/// Every verb, in the order in which help lists them.
+const VERBS: &[Entry] = &[
+    verb::<demo::Demo>("demo"),
+    verb::<doctor::Doctor>("doctor"),
+    verb::<explain::Explain>("explain"),
+    verb::<key::Key>("key"),
+    verb::<completions::Completions>("completions"),
+    verb::<man::Man>("man"),
+];
+
+/// What a verb is to the command line: arguments that can be run.
+trait Verb: Args {
+    /// Does it.
+    fn run(self, session: &mut Session) -> Result<Outcome, Error>;
+}
+
+/// How a verb ended that did its work.
+#[derive(Clone, Copy)]
+pub(crate) enum Outcome {
+    /// All is as it should be.
+    Done,
+    /// The work is done and something was found that people should see.
+    Findings,
+    /// Some of it could not be done, and each failure was reported where it happened.
+    Incomplete,
+}
+
+impl Outcome {
+    /// The one of the two that people must hear of.
+    pub(crate) fn worse(self, other: Self) -> Self {
+        if other.code() > self.code() { other } else { self }
+    }
+
+    /// The exit code that says so.
+    pub(crate) fn code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Findings => error::FINDINGS,
+            Self::Incomplete => error::COULD_NOT_RUN,
+        }
+    }
+}
+
+/// One line of the table.
+struct Entry {
+    name: &'static str,
+    describe: fn(Command) -> Command,
+    run: fn(&ArgMatches, &mut Session) -> Result<Outcome, Error>,
+}
+
+const fn verb<V: Verb>(name: &'static str) -> Entry {
+    Entry {
+        name,
+        describe: V::augment_args,
+        run: |matches, session| V::from_arg_matches(matches)?.run(session),
+    }
+}
+
+/// All verbs as clap sees them.
+pub(crate) fn describe() -> impl Iterator<Item = Command> {
+    VERBS.iter().map(|entry| (entry.describe)(Command::new(entry.name)))
+}
+
+/// Runs the verb called `name`.
+pub(crate) fn run(name: &str, matches: &ArgMatches, session: &mut Session) -> Result<Outcome, Error> {
+    let entry = VERBS.iter().find(|entry| entry.name == name);
+    (entry.expect("clap knows only the verbs of this table").run)(matches, session)
+}

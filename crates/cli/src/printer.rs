@@ -1,0 +1,171 @@
+//! The only file that writes to a terminal.
+//!
+//! Data goes to stdout, talk to stderr. Colours and progress appear on a terminal only, so that a pipe sees
+//! plain lines. Verbs say what to print and never where: that keeps `--quiet`, `--color`, closed pipes and the
+//! order of the two streams in one place.
+
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::io::{self, BufWriter, IsTerminal, Stderr, Stdout, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde::Serialize;
+
+use crate::error::{Error, Report};
+
+/// For what the eye should find first.
+pub(crate) const STRONG: Style = Style::new().bold();
+/// For what may be skipped.
+pub(crate) const FAINT: Style = Style::new().dimmed();
+/// For what is as it should be.
+pub(crate) const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// For what deserves a look.
+pub(crate) const WARN: Style = AnsiColor::Yellow.on_default().bold();
+/// For what is lost or wrong.
+pub(crate) const BAD: Style = AnsiColor::Red.on_default().bold();
+const FAILURE: Style = AnsiColor::Red.on_default().bold();
+const HINT: Style = AnsiColor::Cyan.on_default().bold();
+
+/// Large enough that a million lines cost few system calls.
+const BUFFER: usize = 64 * 1024;
+
+/// Both streams of one run.
+pub(crate) struct Printer {
+    data: BufWriter<AutoStream<Stdout>>,
+    talk: AutoStream<Stderr>,
+    /// Stands on the last line of the terminal while something long runs; steps aside for whatever is printed.
+    progress: ProgressBar,
+    /// Someone is watching stdout: each line is shown at once.
+    watched: bool,
+    quiet: bool,
+}
+
+impl Printer {
+    /// A printer on this process's stdout and stderr.
+    pub(crate) fn new(color: ColorChoice) -> Self {
+        let (stdout, stderr) = (io::stdout(), io::stderr());
+        Self {
+            watched: stdout.is_terminal(),
+            data: BufWriter::with_capacity(BUFFER, AutoStream::new(stdout, color)),
+            talk: AutoStream::new(stderr, color),
+            progress: ProgressBar::hidden(),
+            quiet: false,
+        }
+    }
+
+    /// From now on only data and errors are printed.
+    pub(crate) fn set_quiet(&mut self, quiet: bool) {
+        self.quiet = quiet;
+    }
+
+    /// One line of data.
+    pub(crate) fn line(&mut self, line: impl Display) -> Result<(), Error> {
+        writeln!(self.data, "{line}").map_err(Error::Output)?;
+        self.show_if_watched()
+    }
+
+    /// Data that brings its own line ends.
+    pub(crate) fn text(&mut self, text: &str) -> Result<(), Error> {
+        self.data.write_all(text.as_bytes()).map_err(Error::Output)?;
+        self.show_if_watched()
+    }
+
+    /// One JSON object, on one line.
+    pub(crate) fn json(&mut self, value: &impl Serialize) -> Result<(), Error> {
+        serde_json::to_writer(&mut self.data, value).map_err(|error| Error::Output(error.into()))?;
+        self.line("")
+    }
+
+    /// A remark for people; silent with `--quiet`.
+    pub(crate) fn say(&mut self, remark: impl Display) {
+        if !self.quiet {
+            self.tell(format_args!("{remark}\n"));
+        }
+    }
+
+    /// Shows how far the work is, on a terminal and without `--quiet`; elsewhere the bar is there but unseen.
+    ///
+    /// `total` is how many of `what` there will be, where that is known. The bar goes when the verb ends.
+    pub(crate) fn progress(&mut self, total: Option<u64>, what: &'static str) -> ProgressBar {
+        let target = if self.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let template = match total {
+            Some(_) => "{wide_bar} {human_pos} of {human_len} {msg}, {eta} left",
+            None => "{spinner} {human_pos} {msg}, {elapsed}",
+        };
+        let style = ProgressStyle::with_template(template).expect("the templates above are well formed");
+        self.progress = ProgressBar::with_draw_target(total, target).with_style(style).with_message(what);
+        self.progress.clone()
+    }
+
+    /// As `progress`, for work that is counted in bytes.
+    pub(crate) fn progress_bytes(&mut self, total: u64) -> ProgressBar {
+        let bar = self.progress(Some(total), "");
+        let template = "{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+        bar.set_style(ProgressStyle::with_template(template).expect("the template above is well formed"));
+        bar
+    }
+
+    /// A failure, in varve's form.
+    pub(crate) fn report(&mut self, report: &Report) {
+        let mut text = format!("{FAILURE}error:{FAILURE:#} {}\n", report.message);
+        for cause in &report.causes {
+            text.push_str(&format!("  cause: {cause}\n"));
+        }
+        for hint in &report.hints {
+            text.push_str(&format!("{HINT}hint:{HINT:#} {hint}\n"));
+        }
+        self.tell(text);
+    }
+
+    /// Sends out all that was printed so far.
+    pub(crate) fn flush(&mut self) -> Result<(), Error> {
+        let data = &mut self.data;
+        if self.watched { self.progress.suspend(|| data.flush()) } else { data.flush() }
+            .map_err(Error::Output)
+    }
+
+    /// Ends the run: the bar goes, and all data goes out.
+    pub(crate) fn finish(&mut self) -> Result<(), Error> {
+        self.progress.finish_and_clear();
+        self.flush()
+    }
+
+    fn show_if_watched(&mut self) -> Result<(), Error> {
+        if self.watched { self.flush() } else { Ok(()) }
+    }
+
+    /// Talk comes after the data printed before it. Failing to talk is no failure of the work: a stdout that
+    /// cannot be flushed here fails again at the end, and a closed stderr has no reader to tell.
+    fn tell(&mut self, text: impl Display) {
+        let _ = self.flush();
+        let talk = &mut self.talk;
+        self.progress.suspend(|| {
+            let _ = write!(talk, "{text}");
+        });
+    }
+}
+
+/// `text` from outside as it may be shown: a control character could move the cursor or rewrite what was printed, so
+/// it is spelled out.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    if !text.contains(char::is_control) {
+        return Cow::Borrowed(text);
+    }
+    let spelled = |letter: char| match letter.is_control() {
+        true => letter.escape_default().to_string(),
+        false => letter.to_string(),
+    };
+    Cow::Owned(text.chars().map(spelled).collect())
+}
+
+/// A number and its noun, in the plural unless there is one: `1 record`, `2 records`.
+pub(crate) fn counted(count: u64, noun: &str) -> String {
+    let ending = match (count, noun.ends_with("ch")) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{count} {noun}{ending}")
+}

@@ -1,0 +1,66 @@
+//! The README shows what really happens: each command in a `console` block is run and its output compared.
+//!
+//! A command is a line that opens with `$ varve`; what follows, up to the next one, is its output. Lines that open
+//! with `$` and anything else would be a promise that nobody keeps, so they are refused.
+
+use std::path::Path;
+use std::process::Command;
+
+struct Example {
+    line: String,
+    output: String,
+}
+
+fn readme() -> String {
+    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).unwrap()
+}
+
+fn examples(text: &str) -> Vec<Example> {
+    let blocks = text.split("\n```console\n").skip(1);
+    let lines = blocks.flat_map(|block| block.split("\n```").next().unwrap().lines());
+    let mut examples: Vec<Example> = Vec::new();
+    for line in lines {
+        match line.strip_prefix("$ ") {
+            Some(command) => examples.push(Example { line: command.to_owned(), output: String::new() }),
+            None => {
+                let example = examples.last_mut().expect("a `console` block opens with a command");
+                example.output.push_str(line);
+                example.output.push('\n');
+            }
+        }
+    }
+    examples
+}
+
+/// What a person at a shell sees, both streams together, without the blank lines at the end.
+fn run(line: &str, folder: &Path) -> String {
+    let program = Path::new(env!("CARGO_BIN_EXE_varve")).parent().unwrap();
+    let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("{{ {line}\n}} 2>&1")]).current_dir(folder).env("PATH", path);
+    shell.env_remove("VARVE_ARCHIVE").env("NO_COLOR", "1");
+    String::from_utf8(shell.output().unwrap().stdout).unwrap()
+}
+
+#[test]
+fn every_example_in_the_readme_is_true() {
+    let folder = tempfile::tempdir().unwrap();
+    let examples = examples(&readme());
+    assert!(!examples.is_empty(), "the README shows nothing");
+    for Example { line, output } in examples {
+        assert!(line.starts_with("varve "), "`{line}` is not a call of varve");
+        let got = run(&line, folder.path());
+        assert!(got.trim_end() == output.trim_end(), "$ {line}\nREADME says:\n{output}\nvarve says:\n{got}");
+    }
+}
+
+/// A verb that README does not list, or lists and does not exist, is a broken promise too.
+#[test]
+fn the_table_of_verbs_is_the_table_of_the_program() {
+    let text = readme();
+    let rows = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `"))
+        .map(|row| row.split(['`', ' ']).next().unwrap());
+    assert_eq!(rows.collect::<Vec<_>>(), crate::verbs());
+}

@@ -1,0 +1,90 @@
+//! What is known of header names: which carry secrets, which mean something by their order, which change all the
+//! time without meaning anything. Names are given in lower case, as views have them.
+
+/// Headers that carry credentials or ask for them: hidden in every view unless redaction is off.
+const SENSITIVE: [&str; 8] = [
+    "authorization",
+    "cookie",
+    "proxy-authenticate",
+    "proxy-authorization",
+    "set-cookie",
+    "www-authenticate",
+    "x-api-key",
+    "x-auth-token",
+];
+
+/// Headers whose values mean something else in another order.
+const ORDER_SENSITIVE: [&str; 3] = ["proxy-authenticate", "set-cookie", "www-authenticate"];
+
+/// Headers that say how a response travelled, not what it says.
+const BENIGN: [&str; 35] = [
+    "accept-ranges",
+    "age",
+    "cf-cache-status",
+    "cf-ray",
+    "connection",
+    "content-encoding",
+    "content-length",
+    "date",
+    "etag",
+    "keep-alive",
+    "last-modified",
+    "server",
+    "server-timing",
+    "traceparent",
+    "tracestate",
+    "transfer-encoding",
+    "vary",
+    "via",
+    "x-amz-cf-id",
+    "x-amz-cf-pop",
+    "x-amz-id-2",
+    "x-amz-request-id",
+    "x-b3-flags",
+    "x-b3-parentspanid",
+    "x-b3-sampled",
+    "x-b3-spanid",
+    "x-b3-traceid",
+    "x-cache",
+    "x-cache-hits",
+    "x-correlation-id",
+    "x-request-id",
+    "x-response-time",
+    "x-runtime",
+    "x-served-by",
+    "x-timer",
+];
+
+/// Families of such headers.
+const BENIGN_PREFIXES: [&str; 5] = ["cf-", "x-amz-", "x-cdn-", "x-cloud-trace-", "x-goog-"];
+
+/// Whether the header carries a secret.
+pub fn is_sensitive(name: &str) -> bool {
+    SENSITIVE.binary_search(&name).is_ok()
+}
+
+/// Whether the order of the header's values must stay.
+pub fn is_order_sensitive(name: &str) -> bool {
+    ORDER_SENSITIVE.binary_search(&name).is_ok()
+}
+
+/// Whether a change of the header is noise: caches, tracing, transport.
+pub fn is_benign(name: &str) -> bool {
+    BENIGN.binary_search(&name).is_ok() || BENIGN_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lists_are_sorted() {
+        assert!(SENSITIVE.is_sorted() && ORDER_SENSITIVE.is_sorted() && BENIGN.is_sorted());
+    }
+
+    #[test]
+    fn families_are_benign() {
+        assert!(is_benign("x-amz-anything") && is_benign("date") && !is_benign("content-type"));
+        assert!(is_sensitive("x-api-key") && !is_sensitive("x-csrf-token"));
+    }
+}

@@ -1,0 +1,118 @@
+//! The normalised view of headers: lower-case names, trimmed and sorted values, secrets redacted.
+//!
+//! Only for comparing and showing: it forgets case, order and white space, so an archive is never rebuilt from it.
+
+use super::names::{is_order_sensitive, is_sensitive};
+use super::{Headers, decode};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The single value that a redacted header has.
+pub const REDACTED: &str = "[REDACTED]";
+
+/// Whether sensitive headers are hidden.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Redaction {
+    /// Their values become [`REDACTED`].
+    #[default]
+    On,
+    /// They are shown as they are.
+    Off,
+}
+
+/// Headers as people compare them. In JSON `{name: [values]}` with sorted names.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct HeaderView(BTreeMap<String, Vec<String>>);
+
+impl HeaderView {
+    /// The view of headers as they were on the wire.
+    pub fn of(headers: &Headers, redaction: Redaction) -> Self {
+        let pairs = headers.iter().map(|header| (decode(&header.name), decode(&header.value)));
+        Self::from_pairs(pairs, redaction)
+    }
+
+    /// The view of names and values from anywhere, in order; a name may come more than once.
+    pub fn from_pairs<N: AsRef<str>, V: AsRef<str>>(
+        pairs: impl IntoIterator<Item = (N, V)>,
+        redaction: Redaction,
+    ) -> Self {
+        let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for (name, value) in pairs {
+            let value = value.as_ref().trim();
+            if !value.is_empty() {
+                values.entry(lower_case(name.as_ref())).or_default().push(value.to_owned());
+            }
+        }
+        for (name, values) in &mut values {
+            settle(name, values, redaction);
+        }
+        Self(values)
+    }
+
+    /// The same view under another redaction. What is redacted already cannot come back.
+    pub fn with_redaction(&self, redaction: Redaction) -> Self {
+        Self::from_pairs(self.pairs(), redaction)
+    }
+
+    /// The values of a header, if it has any. `name` is in lower case.
+    pub fn get(&self, name: &str) -> Option<&[String]> {
+        self.0.get(name).map(Vec::as_slice)
+    }
+
+    /// The names with their values, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &[String])> {
+        self.0.iter().map(|(name, values)| (name.as_str(), values.as_slice()))
+    }
+
+    /// Each single value with its name, by name.
+    pub fn pairs(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value.as_str())))
+    }
+
+    /// Whether there are no headers.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// Sorts the values of one header, or hides them.
+fn settle(name: &str, values: &mut Vec<String>, redaction: Redaction) {
+    if redaction == Redaction::On && is_sensitive(name) {
+        *values = vec![REDACTED.to_owned()];
+    } else if !is_order_sensitive(name) {
+        values.sort_unstable();
+    }
+}
+
+/// Lower case letter by letter, so that a name keeps its number of letters whatever its script.
+fn lower_case(name: &str) -> String {
+    name.chars().filter_map(|letter| letter.to_lowercase().next()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn wire_headers_become_a_view() {
+        let headers =
+            Headers::from_iter([("Vary", "b"), ("X", "caf\u{e9}"), ("vary", " a "), ("Cookie", "k")]);
+        let view = HeaderView::of(&headers, Redaction::On);
+        let json = serde_json::to_string(&view).unwrap();
+        assert_eq!(json, r#"{"cookie":["[REDACTED]"],"vary":["a","b"],"x":["café"]}"#);
+        assert_eq!(view.get("vary"), Some(&["a".to_owned(), "b".to_owned()][..]));
+    }
+
+    proptest! {
+        #[test]
+        fn a_view_of_a_view_is_the_same(
+            pairs in proptest::collection::vec((".{0,6}", ".{0,6}"), 0..6), on: bool,
+        ) {
+            let redaction = if on { Redaction::On } else { Redaction::Off };
+            let view = HeaderView::from_pairs(pairs, redaction);
+            prop_assert_eq!(view.with_redaction(redaction), view);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Group patterns: which URLs belong together.
+//!
+//! | in a pattern | stands for |
+//! | --- | --- |
+//! | `**` | any text without a line end, even none |
+//! | `*` | any text without `/`, `?`, `=` and `&`, even none |
+//! | `#` | one or more digits |
+//! | `@` | itself, or one or more letters, as [`AtSign`] says |
+//! | the rest | itself; there is no way to write a literal `*` or `#` |
+//!
+//! A pattern matches a whole URL, letter for letter; neither is normalised. It is compiled once and then matches
+//! without looking back: all ways to match are followed at the same time, as bits, so that no pattern and no URL,
+//! however hostile, costs more than the product of their lengths divided by 64.
+
+mod machine;
+
+use machine::{Class, Element, Machine};
+use std::fmt;
+
+/// What `@` means in a pattern.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub enum AtSign {
+    /// The character itself: what patterns such as `https://medium.com/@user/**` rely on.
+    #[default]
+    Literal,
+    /// One or more letters, as the format's documentation has it.
+    Letters,
+}
+
+/// A compiled pattern.
+#[derive(Clone)]
+pub struct GroupPattern {
+    text: String,
+    /// How many bytes at the beginning stand for themselves.
+    literal: usize,
+    /// How many bytes at the end stand for themselves.
+    ending: usize,
+    /// What follows the literal beginning.
+    machine: Machine,
+}
+
+impl GroupPattern {
+    /// Compiles a pattern. Any text is one.
+    pub fn new(text: &str, at_sign: AtSign) -> Self {
+        let is_wild = |byte: u8| matches!(byte, b'*' | b'#') || byte == b'@' && at_sign == AtSign::Letters;
+        let literal = text.bytes().position(is_wild).unwrap_or(text.len());
+        let ending = text.bytes().rev().position(is_wild).unwrap_or(0);
+        let machine = Machine::new(&elements(&text.as_bytes()[literal..], at_sign));
+        Self { text: text.to_owned(), literal, ending, machine }
+    }
+
+    /// The pattern as it was written.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// What every URL of the group begins with: where to scan in anything sorted. An `@` ends it, whatever it means,
+    /// so that both readings of a pattern scan the same range.
+    pub fn literal_prefix(&self) -> &str {
+        &self.text[..self.text.find(['*', '#', '@']).unwrap_or(self.text.len())]
+    }
+
+    /// Whether the URL belongs to the group. One line end after it is forgiven.
+    pub fn matches(&self, url: &str) -> bool {
+        self.matches_whole(url.as_bytes())
+            || url.strip_suffix('\n').is_some_and(|url| self.matches_whole(url.as_bytes()))
+    }
+
+    fn matches_whole(&self, url: &[u8]) -> bool {
+        let (beginning, rest) = self.text.as_bytes().split_at(self.literal);
+        let ending = &rest[rest.len() - self.ending..];
+        url.strip_prefix(beginning).is_some_and(|url| url.ends_with(ending) && self.machine.accepts(url))
+    }
+}
+
+impl fmt::Display for GroupPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text)
+    }
+}
+
+impl fmt::Debug for GroupPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "GroupPattern({:?})", self.text)
+    }
+}
+
+/// The elements of a pattern, longest signs first: `***` is `**` and `*`.
+fn elements(mut pattern: &[u8], at_sign: AtSign) -> Vec<Element> {
+    let mut elements: Vec<Element> = Vec::with_capacity(pattern.len());
+    while let Some((&byte, rest)) = pattern.split_first() {
+        pattern = rest;
+        match byte {
+            b'*' if rest.first() == Some(&b'*') => {
+                pattern = &rest[1..];
+                push_any_number(&mut elements, Class::NotLineEnd);
+            }
+            b'*' => push_any_number(&mut elements, Class::InSegment),
+            b'#' => push_some(&mut elements, Class::Digit),
+            b'@' if at_sign == AtSign::Letters => push_some(&mut elements, Class::Letter),
+            _ => elements.push(Element::One(Class::Byte(byte))),
+        }
+    }
+    elements
+}
+
+/// Adds any number of a class; twice any number is once.
+fn push_any_number(elements: &mut Vec<Element>, class: Class) {
+    if elements.last() != Some(&Element::AnyNumber(class)) {
+        elements.push(Element::AnyNumber(class));
+    }
+}
+
+/// Adds one or more of a class.
+fn push_some(elements: &mut Vec<Element>, class: Class) {
+    elements.extend([Element::One(class), Element::AnyNumber(class)]);
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! Cleaning: the URL that is actually asked of the server, without tracking parameters and fragment.
+//!
+//! Touches the query and the fragment alone. Which parameters track is a short, closed list, exact to the letter:
+//! guessing that a parameter means nothing loses pages, and a list that grows changes the identity of what is
+//! already archived.
+
+use super::escape::Sink;
+use super::query::{Parameter, Query};
+use super::{Reference, UrlError};
+
+/// The parameters that cleaning removes.
+pub const TRACKING: [&str; 6] =
+    ["utm_brand", "utm_campaign", "utm_content", "utm_medium", "utm_source", "utm_term"];
+
+/// Cleans the text of a URL.
+///
+/// ```
+/// # use varve_core::url::clean;
+/// let cleaned = clean("https://example.com/?b=2&utm_source=x&a=1#top");
+/// assert_eq!(cleaned.as_deref(), Ok("https://example.com/?a=1&b=2"));
+/// ```
+pub fn clean(url: &str) -> Result<String, UrlError> {
+    Reference::parse(url).map(|reference| reference.clean())
+}
+
+impl Reference<'_> {
+    /// The text of this reference, [cleaned](self).
+    pub fn clean(&self) -> String {
+        let mut text = String::with_capacity(self.raw_query().map_or(0, str::len) + 64);
+        self.write_before_query(&mut text);
+        match self.raw_query() {
+            Some("") => text.byte(b'?'),
+            Some(raw) => write_clean_query(raw, &mut text),
+            None => {}
+        }
+        text
+    }
+}
+
+/// Writes the cleaned query with its question mark, if anything is left of it.
+fn write_clean_query(raw: &str, text: &mut String) {
+    let mut query = Query::parse(raw);
+    remove_tracking(&mut query);
+    if query.parameters.is_empty() {
+        return;
+    }
+    query.sort();
+    text.byte(b'?');
+    query.write(text);
+}
+
+/// Removes the parameters that track.
+pub(crate) fn remove_tracking(query: &mut Query<'_>) {
+    query.parameters.retain(|parameter| !is_tracking(parameter));
+}
+
+/// Whether cleaning removes the parameter.
+pub(crate) fn is_tracking(parameter: &Parameter<'_>) -> bool {
+    TRACKING.iter().any(|name| parameter.name == name.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_escaped_tracking_name_is_still_one() {
+        assert_eq!(clean("https://a/?utm%5Fsource=x").as_deref(), Ok("https://a/"));
+    }
+
+    #[test]
+    fn a_bare_question_mark_stays() {
+        assert_eq!(clean("https://a/?#f").as_deref(), Ok("https://a/?"));
+        assert_eq!(clean("https://a/?&").as_deref(), Ok("https://a/"));
+    }
+
+    proptest! {
+        #[test]
+        fn cleaning_twice_is_cleaning_once(url in "(https?://)?[a-z%.@:/?&=;+# é]{0,40}") {
+            if let Ok(once) = clean(&url) {
+                prop_assert_eq!(clean(&once), Ok(once));
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The five parts of a URL by the delimiters of RFC 3986 alone. Total: any text has these parts.
+//!
+//! For the rules that must not care whether a URL is any good. [`Reference`](super::Reference) is the reader that
+//! does.
+
+/// The parts of a text. Joined with their delimiters they give the text again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Split<'a> {
+    /// What stands before the first colon, if that can be a scheme.
+    pub(crate) scheme: Option<&'a str>,
+    /// What stands between `//` and the path.
+    pub(crate) authority: Option<&'a str>,
+    pub(crate) path: &'a str,
+    /// What stands after the first `?`.
+    pub(crate) query: Option<&'a str>,
+    /// What stands after the first `#`.
+    pub(crate) fragment: Option<&'a str>,
+}
+
+impl<'a> Split<'a> {
+    pub(crate) fn of(text: &'a str) -> Self {
+        let (text, fragment) = cut(text, b'#');
+        let (text, query) = cut(text, b'?');
+        let (scheme, rest) = split_scheme(text);
+        let (authority, path) = match rest.strip_prefix("//") {
+            Some(after) => {
+                let (authority, path) = after.split_at(after.find('/').unwrap_or(after.len()));
+                (Some(authority), path)
+            }
+            None => (None, rest),
+        };
+        Self { scheme, authority, path, query, fragment }
+    }
+}
+
+/// Cuts a text at the first delimiter.
+fn cut(text: &str, delimiter: u8) -> (&str, Option<&str>) {
+    match memchr::memchr(delimiter, text.as_bytes()) {
+        Some(at) => (&text[..at], Some(&text[at + 1..])),
+        None => (text, None),
+    }
+}
+
+fn split_scheme(text: &str) -> (Option<&str>, &str) {
+    match text.split_once(':') {
+        Some((scheme, rest)) if is_scheme(scheme) => (Some(scheme), rest),
+        _ => (None, text),
+    }
+}
+
+/// Whether the text is a scheme: a letter, then letters, digits, `+`, `-` and `.`.
+pub(crate) fn is_scheme(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphabetic())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
+}
+
+/// The parts of an authority: user info, host with its brackets, and what follows the colon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct AuthoritySplit<'a> {
+    pub(crate) user_info: Option<&'a str>,
+    pub(crate) host: &'a str,
+    pub(crate) port: Option<&'a str>,
+}
+
+impl<'a> AuthoritySplit<'a> {
+    pub(crate) fn of(authority: &'a str) -> Self {
+        let (user_info, rest) = match authority.rsplit_once('@') {
+            Some((user_info, rest)) => (Some(user_info), rest),
+            None => (None, authority),
+        };
+        // Colons inside brackets belong to the address.
+        let after_address = rest.rfind(']').map_or(0, |close| close + 1);
+        let (host, port) = match rest[after_address..].rfind(':') {
+            Some(colon) => (&rest[..after_address + colon], Some(&rest[after_address + colon + 1..])),
+            None => (rest, None),
+        };
+        Self { user_info, host, port }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn joined(split: Split<'_>) -> String {
+        let mut text = String::new();
+        let mut part = |before: &str, part: Option<&str>, after: &str| {
+            if let Some(part) = part {
+                text.extend([before, part, after]);
+            }
+        };
+        part("", split.scheme, ":");
+        part("//", split.authority, "");
+        part("", Some(split.path), "");
+        part("?", split.query, "");
+        part("#", split.fragment, "");
+        text
+    }
+
+    #[test]
+    fn authorities() {
+        let split = AuthoritySplit::of("a@b@[::1]:80");
+        assert_eq!((split.user_info, split.host, split.port), (Some("a@b"), "[::1]", Some("80")));
+        let split = AuthoritySplit::of("[::1]");
+        assert_eq!((split.host, split.port), ("[::1]", None));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_lost(text in "[a-z0-9:/?#@é.+]{0,24}") {
+            prop_assert_eq!(joined(Split::of(&text)), text);
+        }
+    }
+}

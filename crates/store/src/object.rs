@@ -1,0 +1,251 @@
+//! An object: what was stored under one id, whole again, however many segments it lies in.
+//!
+//! Reading all of it checks it: the bytes are hashed on the way, and a block that ends early or has another digest is
+//! an error, never a short answer.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use varve_warc::digest::{Algorithm, Digest, Hasher};
+use varve_warc::record::{Header, RecordType};
+
+use crate::error::StoreError;
+use crate::silo::parse_id;
+use crate::store::{Located, OpenSilos, SiloRecord};
+
+/// An object, ready to be read.
+pub struct Object {
+    silos: Arc<OpenSilos>,
+    located: Located,
+    segments: Vec<Segment>,
+}
+
+/// One stretch of an object.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    place: crate::index::Place,
+    length: u64,
+}
+
+impl Object {
+    pub(crate) fn open(silos: Arc<OpenSilos>, located: Located) -> Result<Self, StoreError> {
+        let length = located.header.content_length().unwrap_or(0);
+        let mut segments = vec![Segment { place: located.place, length }];
+        if is_first_segment(&located.header) {
+            find_segments(&silos, &located, &mut segments)?;
+        }
+        Ok(Self { silos, located, segments })
+    }
+
+    /// The header of its record.
+    pub fn header(&self) -> &Header {
+        &self.located.header
+    }
+
+    /// Its id.
+    pub fn id(&self) -> [u8; 32] {
+        self.located.id
+    }
+
+    /// Where its record is.
+    pub fn place(&self) -> crate::index::Place {
+        self.located.place
+    }
+
+    /// Its length.
+    pub fn length(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.length).sum()
+    }
+
+    /// In how many segments it lies.
+    pub fn segments(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Reads all of it, checking its digest at the end.
+    pub fn read(&self) -> Result<ObjectReader, StoreError> {
+        self.reader(0, self.length(), true)
+    }
+
+    /// Reads the bytes from `start` up to, not including, `end`.
+    pub fn read_range(&self, start: u64, end: u64) -> Result<ObjectReader, StoreError> {
+        let end = end.min(self.length());
+        let checked = start == 0 && end == self.length();
+        self.reader(start.min(end), end, checked)
+    }
+
+    fn reader(&self, start: u64, end: u64, checked: bool) -> Result<ObjectReader, StoreError> {
+        let mut skip = start;
+        let mut waiting = Vec::new();
+        for segment in &self.segments {
+            if skip >= segment.length && segment.length > 0 {
+                skip -= segment.length;
+            } else {
+                waiting.push((*segment, std::mem::take(&mut skip)));
+            }
+        }
+        waiting.reverse();
+        let expected = if checked { self.expected_digest() } else { None };
+        let hasher = expected.map(|expected| expected.algorithm().hasher());
+        Ok(ObjectReader {
+            silos: Arc::clone(&self.silos),
+            id: data_encoding::HEXLOWER.encode(&self.located.id),
+            waiting,
+            current: None,
+            remaining: end - start,
+            expected,
+            hasher,
+        })
+    }
+
+    /// What all of the bytes must hash to.
+    fn expected_digest(&self) -> Option<Digest> {
+        let header = &self.located.header;
+        let digest = if is_first_segment(header) { header.payload_digest() } else { header.block_digest() };
+        digest.and_then(Result::ok).filter(|digest| digest.algorithm() == Algorithm::Sha256)
+    }
+}
+
+/// A record that others continue. A continuation asked for by its own id is itself and no more.
+fn is_first_segment(header: &Header) -> bool {
+    header.is_segment() && header.record_type() != RecordType::Continuation
+}
+
+/// The further segments of an object: each right behind the description of the next silo.
+fn find_segments(
+    silos: &OpenSilos,
+    located: &Located,
+    segments: &mut Vec<Segment>,
+) -> Result<(), StoreError> {
+    let id = data_encoding::HEXLOWER.encode(&located.id);
+    loop {
+        let number = u32::try_from(segments.len() + 1).unwrap_or(u32::MAX);
+        let silo = located.place.silo().saturating_add(number - 1);
+        let missing = || StoreError::SegmentMissing { id: id.clone(), number, silo };
+        let (place, header) = first_record(silos, silo)?.ok_or_else(missing)?;
+        let origin = header.reference("WARC-Segment-Origin-ID").and_then(parse_id);
+        let stated =
+            header.fields.get("WARC-Segment-Number").map(|text| String::from_utf8_lossy(text).into_owned());
+        if origin != Some(located.id) || stated.as_deref() != Some(number.to_string().as_str()) {
+            return Err(missing());
+        }
+        segments.push(Segment { place, length: header.content_length().unwrap_or(0) });
+        if header.fields.get("WARC-Segment-Total-Length").is_some() {
+            return Ok(());
+        }
+    }
+}
+
+/// The record behind a silo's description.
+fn first_record(silos: &OpenSilos, silo: u32) -> Result<Option<(crate::index::Place, Header)>, StoreError> {
+    let source = match silos.silo(silo) {
+        Ok(source) => source,
+        Err(crate::silo::SiloError::Missing { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let failed = |error| StoreError::read(silo, error);
+    let mut reader = match varve_warc::Reader::at(source, 0) {
+        Ok(reader) => reader,
+        Err(error @ varve_warc::Error::Io { .. }) => return Err(failed(error)),
+        Err(_) => return Ok(None),
+    };
+    reader.next_record().map_err(failed)?;
+    let Some(record) = reader.next_record().map_err(failed)? else { return Ok(None) };
+    let place = crate::index::Place::new(silo, record.offset())?;
+    Ok(Some((place, record.header().clone())))
+}
+
+/// Reads an object.
+pub struct ObjectReader {
+    silos: Arc<OpenSilos>,
+    id: String,
+    /// Segments to come, the next one last, each with the bytes to pass over.
+    waiting: Vec<(Segment, u64)>,
+    current: Option<Current>,
+    remaining: u64,
+    expected: Option<Digest>,
+    hasher: Option<Hasher>,
+}
+
+struct Current {
+    record: SiloRecord,
+    segment: Segment,
+    left: u64,
+}
+
+impl ObjectReader {
+    /// Opens the next segment. False when there is none.
+    fn advance(&mut self) -> io::Result<bool> {
+        let Some((segment, skip)) = self.waiting.pop() else { return Ok(false) };
+        let record = self.silos.record_at(segment.place).map_err(io::Error::other)?;
+        let record = record.ok_or_else(|| self.damaged(segment, "no record begins here"))?;
+        let mut current = Current { record, segment, left: segment.length - skip };
+        let passed = io::copy(&mut (&mut current.record).take(skip), &mut io::sink())?;
+        if passed < skip {
+            return Err(self.damaged(segment, "its block ends early"));
+        }
+        self.current = Some(current);
+        Ok(true)
+    }
+
+    fn damaged(&self, segment: Segment, message: &str) -> io::Error {
+        io::Error::other(StoreError::Damaged {
+            id: self.id.clone(),
+            silo: segment.place.silo(),
+            offset: segment.place.offset(),
+            message: message.to_owned(),
+        })
+    }
+
+    /// All was read: does it have the digest it should?
+    fn conclude(&mut self, segment: Option<Segment>) -> io::Result<()> {
+        let (Some(expected), Some(hasher)) = (self.expected.take(), self.hasher.take()) else {
+            return Ok(());
+        };
+        let found = hasher.finish();
+        match segment {
+            Some(segment) if found != expected => {
+                Err(self.damaged(segment, &format!("its digest is {found}, not {expected}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Read for ObjectReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        while self.remaining > 0 {
+            let Some(current) = &mut self.current else {
+                if !self.advance()? {
+                    break;
+                }
+                continue;
+            };
+            let most =
+                usize::try_from(current.left.min(self.remaining)).unwrap_or(usize::MAX).min(buffer.len());
+            let count = if most == 0 { 0 } else { current.record.read(&mut buffer[..most])? };
+            let segment = current.segment;
+            if count == 0 && current.left > 0 {
+                return Err(self.damaged(segment, "its block ends early"));
+            }
+            current.left -= count as u64;
+            if current.left == 0 {
+                self.current = None;
+            }
+            self.remaining -= count as u64;
+            if let Some(hasher) = &mut self.hasher {
+                hasher.update(&buffer[..count]);
+            }
+            if self.remaining == 0 {
+                self.conclude(Some(segment))?;
+            }
+            if count > 0 {
+                return Ok(count);
+            }
+        }
+        Ok(0)
+    }
+}

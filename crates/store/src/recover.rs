@@ -1,0 +1,166 @@
+//! Catching up after whatever happened: a crash, a power cut, a process that was killed.
+//!
+//! The silos are the truth. From the last place that the index knows, they are read forward: whole records that the
+//! index lacks are added, and bytes behind the last whole record of the last silo are cut off, because a record that
+//! is not whole was never acknowledged. One thing is never cut: a record that the index knows was acknowledged. If that
+//! is damaged, the silo is sealed as it is, for audit to name, and writing goes on in the next.
+
+use crate::error::StoreError;
+use crate::index::{Entry, IndexWriter, Place, Recovery};
+use crate::silo::{OpenSilo, SiloFile, SiloFiles, entries, walk, walk_from};
+
+/// What catching up came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Recovered {
+    /// Entries that the index lacked, nearly: some of them it may have had.
+    pub entries: u64,
+    /// Bytes cut off the last silo.
+    pub cut: u64,
+    /// The last silo was damaged and was sealed as it is.
+    pub sealed_damaged: bool,
+}
+
+/// Where writing goes on.
+pub(crate) struct Tail {
+    pub(crate) open: Option<OpenSilo>,
+    pub(crate) next_number: u32,
+}
+
+/// Entries are added so many at a time.
+const BATCH: usize = 4096;
+
+/// Brings the index up to the silos, and the last silo up to its last whole record.
+pub(crate) fn catch_up(
+    files: &SiloFiles,
+    index: &IndexWriter,
+    recovery: &Recovery,
+) -> Result<(Tail, Recovered), StoreError> {
+    let silos = files.list()?;
+    let mut recovered = Recovered::default();
+    let Some(last) = silos.values().next_back() else {
+        return Ok((Tail { open: None, next_number: 0 }, recovered));
+    };
+    let known = recovery.known;
+    let from = known.map_or(0, Place::silo);
+    for silo in silos.range(from..last.number).map(|(_, silo)| silo) {
+        index_silo(files, index, silo, known, &mut recovered)?;
+    }
+    let tail = take_up_last(files, index, last, known, &mut recovered)?;
+    index.sync()?;
+    Ok((tail, recovered))
+}
+
+/// Adds the entries of a silo that is not the last.
+fn index_silo(
+    files: &SiloFiles,
+    index: &IndexWriter,
+    silo: &SiloFile,
+    known: Option<Place>,
+    recovered: &mut Recovered,
+) -> Result<(), StoreError> {
+    let source = files.open(silo.number)?;
+    match known.filter(|known| known.silo() == silo.number) {
+        Some(known) => {
+            let mut batch = Batch::new(index, silo.number, recovered);
+            let walked = walk_from(&source, known.offset(), |header, offset| batch.add(header, offset));
+            walked.map_err(|error| StoreError::read(silo.number, error))?;
+            batch.finish()
+        }
+        None => {
+            let threads = std::thread::available_parallelism().map_or(1, usize::from);
+            let mut failure = Ok(());
+            let result = walk(&*source, silo.number, threads, &|_| {}, &mut |entries: Vec<Entry>| {
+                recovered.entries += entries.len() as u64;
+                for chunk in entries.chunks(BATCH) {
+                    if failure.is_ok() {
+                        failure = index.append(chunk).map(|_| ());
+                    }
+                }
+            });
+            result.map_err(|error| StoreError::walk(silo.number, error))?;
+            Ok(failure?)
+        }
+    }
+}
+
+/// Adds the entries of the last silo and makes it ready to be appended to.
+fn take_up_last(
+    files: &SiloFiles,
+    index: &IndexWriter,
+    last: &SiloFile,
+    known: Option<Place>,
+    recovered: &mut Recovered,
+) -> Result<Tail, StoreError> {
+    let number = last.number;
+    let known_offset = known.filter(|known| known.silo() == number).map(Place::offset);
+    let from = known_offset.unwrap_or(0);
+    let source = files.open(number)?;
+    let mut batch = Batch::new(index, number, recovered);
+    let walked = walk_from(&source, from, |header, offset| batch.add(header, offset))
+        .map_err(|error| StoreError::read(number, error))?;
+    batch.finish()?;
+    drop(source);
+    let sealed = Tail { open: None, next_number: number + 1 };
+    if last.read_only {
+        return Ok(sealed);
+    }
+    let path = files.path(number, last.ending);
+    let is_damaged = known_offset.is_some_and(|offset| walked.good <= offset);
+    if is_damaged {
+        files.disk.set_read_only(&path)?;
+        recovered.sealed_damaged = true;
+        return Ok(sealed);
+    }
+    if walked.records == 0 {
+        // Not even its description was finished.
+        files.disk.remove(&path)?;
+        recovered.cut += last.length;
+        return Ok(Tail { open: None, next_number: number });
+    }
+    let file = files.disk.open_to_write(&path)?;
+    if last.length > walked.good {
+        file.truncate(walked.good)?;
+        file.sync()?;
+        recovered.cut += last.length - walked.good;
+    }
+    let has_records = from > 0 || walked.records > 1;
+    Ok(Tail { open: Some(OpenSilo::resume(number, file, walked.good, has_records)), next_number: number + 1 })
+}
+
+/// Entries on their way into the index.
+struct Batch<'a> {
+    index: &'a IndexWriter,
+    number: u32,
+    entries: Vec<Entry>,
+    recovered: &'a mut Recovered,
+    failure: Result<(), StoreError>,
+}
+
+impl<'a> Batch<'a> {
+    fn new(index: &'a IndexWriter, number: u32, recovered: &'a mut Recovered) -> Self {
+        Self { index, number, entries: Vec::new(), recovered, failure: Ok(()) }
+    }
+
+    fn add(&mut self, header: &varve_warc::record::Header, offset: u64) {
+        match Place::new(self.number, offset) {
+            Ok(place) => self.entries.extend(entries(header, place)),
+            Err(error) => self.failure = Err(error.into()),
+        }
+        if self.entries.len() >= BATCH {
+            self.send();
+        }
+    }
+
+    fn send(&mut self) {
+        if self.failure.is_ok() && !self.entries.is_empty() {
+            self.recovered.entries += self.entries.len() as u64;
+            self.failure = self.index.append(&self.entries).map(|_| ()).map_err(StoreError::from);
+        }
+        self.entries.clear();
+    }
+
+    fn finish(mut self) -> Result<(), StoreError> {
+        self.send();
+        std::mem::replace(&mut self.failure, Ok(()))
+    }
+}

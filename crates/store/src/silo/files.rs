@@ -1,0 +1,217 @@
+//! The silo files: which there are, and how each is opened.
+//!
+//! A silo that grows is a local file; a sealed one may have moved to a medium. Readers ask here by number and need not
+//! know which. Numbers have no gaps: silo 7 exists only if 0 to 6 do or did.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use varve_warc::source::ReadAt;
+
+use super::name;
+use crate::disk::{Disk, DiskError, DiskFile};
+use crate::medium::{Medium, MediumError};
+
+/// A file of a disk, as the WARC room wants it.
+pub struct FileSource {
+    file: Box<dyn DiskFile>,
+}
+
+impl FileSource {
+    /// Reads from that file.
+    pub fn new(file: Box<dyn DiskFile>) -> Self {
+        Self { file }
+    }
+}
+
+fn plain(error: DiskError) -> io::Error {
+    io::Error::new(error.source.kind(), error)
+}
+
+impl ReadAt for FileSource {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        // No file is so long; systems call such an offset invalid, which is another thing than the end.
+        if i64::try_from(offset).is_err() {
+            return Ok(0);
+        }
+        self.file.read_at(offset, buffer).map_err(plain)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.file.length().map_err(plain)
+    }
+}
+
+/// What is known of a silo without reading it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SiloFile {
+    /// Its number.
+    pub number: u32,
+    /// Its ending.
+    pub ending: &'static str,
+    /// Its length now.
+    pub length: u64,
+    /// Nobody may write to it.
+    pub read_only: bool,
+    /// It lies on the medium, not here.
+    pub moved: bool,
+}
+
+impl SiloFile {
+    /// Its name within the folder of silos.
+    pub fn name(&self) -> String {
+        name::name(self.number, self.ending)
+    }
+}
+
+/// Why silo files cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SiloError {
+    /// The disk failed.
+    #[error(transparent)]
+    Disk(#[from] DiskError),
+    /// The medium failed.
+    #[error(transparent)]
+    Medium(#[from] MediumError),
+    /// There is no such silo.
+    #[error("silo {number} is missing")]
+    Missing {
+        /// Its number.
+        number: u32,
+    },
+    /// One number, two files.
+    #[error("silo {number} is there twice, as `{one}` and `{other}`")]
+    Twice {
+        /// The number.
+        number: u32,
+        /// One file.
+        one: &'static str,
+        /// The other.
+        other: &'static str,
+    },
+}
+
+/// All silos of an archive.
+#[derive(Clone)]
+pub struct SiloFiles {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) folder: PathBuf,
+    pub(crate) sealed: Option<Arc<dyn Medium>>,
+}
+
+impl SiloFiles {
+    /// Silos in a local folder; sealed ones on `sealed`, if they are to move there.
+    pub fn new(disk: Arc<dyn Disk>, folder: PathBuf, sealed: Option<Arc<dyn Medium>>) -> Self {
+        Self { disk, folder, sealed }
+    }
+
+    /// All silos there are, by number.
+    pub fn list(&self) -> Result<BTreeMap<u32, SiloFile>, SiloError> {
+        let mut found = BTreeMap::new();
+        if let Some(medium) = &self.sealed {
+            for listed in medium.list("")? {
+                if let Some((number, ending)) = name::parse(&listed.name) {
+                    add(
+                        &mut found,
+                        SiloFile { number, ending, length: listed.length, read_only: true, moved: true },
+                    )?;
+                }
+            }
+        }
+        self.walk(&self.folder, "", &mut found)?;
+        Ok(found)
+    }
+
+    fn walk(
+        &self,
+        folder: &Path,
+        prefix: &str,
+        found: &mut BTreeMap<u32, SiloFile>,
+    ) -> Result<(), SiloError> {
+        let entries = match self.disk.list(folder) {
+            Err(error) if error.is_absent() => return Ok(()),
+            entries => entries?,
+        };
+        for entry in entries {
+            let Some(part) = entry.to_str() else { continue };
+            let path = folder.join(part);
+            // A name that vanishes between two looks was never a silo: those are not removed while they are in use.
+            let Some(stat) = self.disk.stat(&path)? else { continue };
+            let name = format!("{prefix}{part}");
+            if stat.folder {
+                if part.len() <= 2 && part.bytes().all(|byte| byte.is_ascii_digit()) {
+                    self.walk(&path, &format!("{name}/"), found)?;
+                }
+            } else if let Some((number, ending)) = name::parse(&name) {
+                let silo =
+                    SiloFile { number, ending, length: stat.length, read_only: stat.read_only, moved: false };
+                add(found, silo)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens a silo for reading.
+    pub fn open(&self, number: u32) -> Result<Arc<dyn ReadAt>, SiloError> {
+        for ending in [name::GZIP, name::ZSTD] {
+            match self.disk.open(&self.path(number, ending)) {
+                Ok(file) => return Ok(Arc::new(FileSource::new(file))),
+                Err(error) if error.is_absent() => {}
+                Err(error) => return Err(error.into()),
+            }
+            if let Some(medium) = &self.sealed {
+                match medium.open(&name::name(number, ending)) {
+                    Ok(source) => return Ok(source),
+                    Err(MediumError::Absent { .. }) => {}
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        Err(SiloError::Missing { number })
+    }
+
+    /// Moves a sealed silo to the medium, if sealed silos lie there.
+    pub(crate) fn move_to_medium(&self, number: u32, ending: &str) -> Result<(), SiloError> {
+        let Some(medium) = &self.sealed else { return Ok(()) };
+        let path = self.path(number, ending);
+        let mut content = SequentialRead { source: FileSource::new(self.disk.open(&path)?), offset: 0 };
+        match medium.put(&name::name(number, ending), &mut content) {
+            // An earlier attempt got so far and was interrupted before the local file was removed.
+            Ok(()) | Err(MediumError::Taken { .. }) => Ok(self.disk.remove(&path)?),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    pub(crate) fn path(&self, number: u32, ending: &str) -> PathBuf {
+        self.folder.join(name::path(number, ending))
+    }
+}
+
+fn add(found: &mut BTreeMap<u32, SiloFile>, silo: SiloFile) -> Result<(), SiloError> {
+    match found.get(&silo.number) {
+        // A silo that was put on the medium but not yet removed here: the local copy is the same, and nearer.
+        Some(other) if other.ending == silo.ending => {}
+        Some(other) => {
+            return Err(SiloError::Twice { number: silo.number, one: other.ending, other: silo.ending });
+        }
+        None => {}
+    }
+    found.insert(silo.number, silo);
+    Ok(())
+}
+
+/// A source as something to read from its beginning.
+struct SequentialRead {
+    source: FileSource,
+    offset: u64,
+}
+
+impl io::Read for SequentialRead {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.source.read_at(buffer, self.offset)?;
+        self.offset += count as u64;
+        Ok(count)
+    }
+}

@@ -1,0 +1,51 @@
+//! What a record means to the index: the one function that makes entries from headers.
+//!
+//! Used when a record is written, when an archive is opened after a crash, by rebuild and by audit. Because they all
+//! use it, an index can be made again from the silos and be the same.
+
+use varve_warc::digest::Algorithm;
+use varve_warc::record::{Header, RecordType};
+
+use crate::index::{Entry, Place, Prefix};
+
+/// The 32 bytes of `urn:sha256:<64 hex digits>`; none for any other id.
+pub fn parse_id(id: &[u8]) -> Option<[u8; 32]> {
+    let digits = id.strip_prefix(b"urn:sha256:")?;
+    if digits.len() != 64 || !digits.iter().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte))
+    {
+        return None;
+    }
+    let mut bytes = [0; 32];
+    data_encoding::HEXLOWER.decode_mut(digits, &mut bytes).ok()?;
+    Some(bytes)
+}
+
+/// The ids under which a record is found: its own, and that of the body whose bytes it holds.
+pub fn ids(header: &Header) -> (Option<[u8; 32]>, Option<[u8; 32]>) {
+    let own = header.record_id().and_then(parse_id);
+    let body = body_id(header).filter(|body| Some(*body) != own);
+    (own, body)
+}
+
+/// The body that a response holds. A resource is its own body; a revisit, a cut or a segmented record holds none.
+fn body_id(header: &Header) -> Option<[u8; 32]> {
+    let whole = header.fields.get("WARC-Truncated").is_none() && !header.is_segment();
+    if header.record_type() != RecordType::Response || !whole {
+        return None;
+    }
+    let digest = match header.fields.get("Varve-Body-Digest") {
+        Some(text) => varve_warc::digest::Digest::parse(text),
+        None => header.payload_digest()?,
+    }
+    .ok()?;
+    if digest.algorithm() != Algorithm::Sha256 {
+        return None;
+    }
+    digest.bytes().try_into().ok()
+}
+
+/// The index entries of a record at `place`.
+pub fn entries(header: &Header, place: Place) -> impl Iterator<Item = Entry> {
+    let (own, body) = ids(header);
+    own.into_iter().chain(body).map(move |id| Entry { prefix: Prefix::of(&id), place })
+}

@@ -1,0 +1,16 @@
+//! Silos: numbered WARC files, one of which grows.
+//!
+//! Owns their names, their files, appending to the last and walking through any. What is in the records, beyond the
+//! ids that the index needs, it does not know.
+
+pub(crate) mod chain;
+mod files;
+mod found;
+pub mod name;
+mod open;
+mod walk;
+
+pub use files::{FileSource, SiloError, SiloFile, SiloFiles};
+pub use found::{entries, ids, parse_id};
+pub(crate) use open::{OpenSilo, create};
+pub use walk::{WalkError, Walked, walk, walk_from};

@@ -1,0 +1,85 @@
+//! The names of silos: a number, and the folder it belongs in.
+//!
+//! Folders fan out so that none holds more than a hundred silos, as in AardWARC: numbers below 100 lie in `0/`, below
+//! 10,000 in `1/<hundreds>/`, below a million in `2/<ten thousands>/<hundreds>/`. A name never changes.
+
+use std::path::PathBuf;
+
+use crate::index::Place;
+
+/// The ending of silos that are packed as gzip members.
+pub const GZIP: &str = ".warc.gz";
+/// The ending of silos that are packed as zstd frames.
+pub const ZSTD: &str = ".warc.zst";
+
+/// The name of silo `number` within the folder of silos, with `/` between its parts.
+pub fn name(number: u32, ending: &str) -> String {
+    let mut groups = Vec::new();
+    let mut rest = number / 100;
+    while rest > 0 {
+        groups.push(format!("{:02}/", rest % 100));
+        rest /= 100;
+    }
+    let level = groups.len();
+    groups.reverse();
+    format!("{level}/{}{number:08}{ending}", groups.concat())
+}
+
+/// The last part of the name, which stands in the silo's own description.
+pub fn file_name(number: u32, ending: &str) -> String {
+    format!("{number:08}{ending}")
+}
+
+/// Reads a name: the number and the ending, when it is exactly the name of a silo.
+pub fn parse(text: &str) -> Option<(u32, &'static str)> {
+    let file = text.rsplit('/').next()?;
+    let (digits, ending) = file.split_at_checked(8)?;
+    let ending = [GZIP, ZSTD].into_iter().find(|known| *known == ending)?;
+    if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let number: u32 = digits.parse().ok()?;
+    (number <= Place::GREATEST_SILO && name(number, ending) == text).then_some((number, ending))
+}
+
+/// The name as a path.
+pub fn path(number: u32, ending: &str) -> PathBuf {
+    name(number, ending).split('/').collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fan_out_is_that_of_aardwarc() {
+        for (number, expected) in [
+            (0, "0/00000000.warc.gz"),
+            (99, "0/00000099.warc.gz"),
+            (100, "1/01/00000100.warc.gz"),
+            (9999, "1/99/00009999.warc.gz"),
+            (10_000, "2/01/00/00010000.warc.gz"),
+            (1_048_575, "3/01/04/85/01048575.warc.gz"),
+        ] {
+            assert_eq!(name(number, GZIP), expected);
+            assert_eq!(parse(expected), Some((number, GZIP)));
+        }
+        assert_eq!(parse("0/00000007.warc.zst"), Some((7, ZSTD)));
+    }
+
+    #[test]
+    fn what_is_no_silo() {
+        for text in [
+            "",
+            "00000000.warc.gz",
+            "1/00000000.warc.gz",
+            "0/0000000.warc.gz",
+            "0/00000000.warc",
+            "0/99999999.warc.gz",
+            "0/00000100.warc.gz",
+            "x",
+        ] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Objects go in and come back, whole, by id, by range and by the beginning of their id.
+
+mod scene;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use std::io::Read;
+
+use scene::{files, noise, open, read, resource, store};
+use varve_store::disk::LocalDisk;
+use varve_store::{NewObject, Store, StoreError};
+use varve_warc::digest::Algorithm;
+use varve_warc::write::Packing;
+
+#[test]
+fn the_id_of_a_resource_is_its_sha_256() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 30, Packing::Gzip);
+    for content in [b"".as_slice(), b"x", &noise(3_000_000, 1)] {
+        let stored = store(&writer, content);
+        assert_eq!(stored.id.as_slice(), Algorithm::Sha256.digest(content).bytes());
+        assert!(stored.new);
+        assert_eq!(read(&writer.reader(), &stored.id), content);
+        let again = store(&writer, content);
+        assert_eq!((again.id, again.new), (stored.id, false));
+    }
+}
+
+#[test]
+fn silos_roll_and_are_sealed() {
+    for packing in [Packing::Gzip, Packing::Zstd { level: 3, dictionary: None }] {
+        let root = tempfile::tempdir().expect("a folder");
+        let writer = open(root.path(), 100_000, packing);
+        let contents: Vec<_> = (0..40).map(|seed| noise(9_000, seed)).collect();
+        let ids: Vec<_> = contents.iter().map(|content| store(&writer, content).id).collect();
+        let silos = files(Arc::new(LocalDisk), root.path()).list().expect("listed");
+        assert!(silos.len() >= 4, "{silos:?}");
+        let last = *silos.keys().next_back().expect("silos");
+        for silo in silos.values() {
+            assert_eq!(silo.read_only, silo.number != last, "{silo:?}");
+            assert!(silo.length <= 100_000, "{silo:?}");
+        }
+        for (id, content) in ids.iter().zip(&contents) {
+            assert_eq!(read(&writer.reader(), id), *content);
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_one_silo_comes_back_whole_and_by_range() {
+    for packing in [Packing::Gzip, Packing::Zstd { level: 3, dictionary: None }] {
+        let root = tempfile::tempdir().expect("a folder");
+        let writer = open(root.path(), 1 << 20, packing.clone());
+        let small = store(&writer, b"before");
+        let large = noise(5_000_000, 7);
+        let stored = store(&writer, &large);
+        let after = store(&writer, b"after");
+        drop(writer);
+        let writer = open(root.path(), 1 << 20, packing);
+        let reader = writer.reader();
+        let object = reader.object(&stored.id).expect("read").expect("there");
+        assert!(object.segments() >= 5, "{}", object.segments());
+        assert_eq!(object.length(), large.len() as u64);
+        assert_eq!(read(&reader, &stored.id), large);
+        let ranges = [
+            (0, 10),
+            (999_990, 1_000_010),
+            (4_999_999, 5_000_000),
+            (1_000_000, 3_500_000),
+            (7, 7),
+            (0, 99_000_000),
+        ];
+        for (start, end) in ranges {
+            let mut bytes = Vec::new();
+            object.read_range(start, end).expect("range").read_to_end(&mut bytes).expect("read");
+            let end = (end as usize).min(large.len());
+            assert_eq!(bytes, large[(start as usize).min(end)..end]);
+        }
+        assert_eq!(read(&reader, &small.id), b"before");
+        assert_eq!(read(&reader, &after.id), b"after");
+        assert!(!store(&writer, &large).new);
+    }
+}
+
+#[test]
+fn metadata_has_the_id_of_what_it_says_about_whom() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 30, Packing::Gzip);
+    let mut packer = writer.packer().expect("a packer");
+    let about = NewObject { refers_to: Some("urn:sha256:00".into()), ..resource() };
+    let one = writer.store_bytes(&mut packer, &about, b"note").expect("stored");
+    let other = NewObject { refers_to: Some("urn:sha256:01".into()), ..resource() };
+    let two = writer.store_bytes(&mut packer, &other, b"note").expect("stored");
+    assert_ne!(one.id, two.id);
+    writer.sync().expect("durable");
+    assert_eq!(read(&writer.reader(), &one.id), b"note");
+}
+
+#[test]
+fn ids_are_found_by_their_beginning() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 30, Packing::Gzip);
+    let mut ids: Vec<_> = (0..600u32).map(|n| store(&writer, &n.to_le_bytes()).id).collect();
+    ids.sort_unstable();
+    let reader = writer.reader();
+    for id in &ids {
+        let hex = data_encoding::HEXLOWER.encode(id);
+        assert_eq!(reader.resolve(&hex).expect("resolved"), Some(*id));
+        assert_eq!(reader.resolve(&hex[..20]).expect("resolved"), Some(*id));
+    }
+    assert!(matches!(reader.resolve("1"), Err(StoreError::Ambiguous { .. })));
+    assert_eq!(reader.resolve(&"0".repeat(64)).expect("none"), None);
+    let wanted = [ids[3], [0; 32], ids[599]];
+    assert_eq!(reader.have(&wanted).expect("answered"), [true, false, true]);
+}
+
+#[test]
+fn many_threads_store_and_each_content_once() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 200_000, Packing::Gzip);
+    let new = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                let mut packer = writer.packer().expect("a packer");
+                for seed in 0..60 {
+                    let content = noise(3000, seed);
+                    let stored = writer.store_bytes(&mut packer, &resource(), &content).expect("stored");
+                    new.fetch_add(u32::from(stored.new), Ordering::Relaxed);
+                    if seed % 7 == 0 {
+                        writer.wait(stored.ticket).expect("durable");
+                        assert_eq!(read(&writer.reader(), &stored.id), content);
+                    }
+                }
+                writer.sync().expect("durable");
+            });
+        }
+    });
+    assert_eq!(new.into_inner(), 60);
+    for seed in 0..60 {
+        let content = noise(3000, seed);
+        let id: [u8; 32] = Algorithm::Sha256.digest(&content).bytes().try_into().expect("32 bytes");
+        assert_eq!(read(&writer.reader(), &id), content);
+    }
+}
+
+#[test]
+fn readers_see_what_is_synced_and_do_not_wait() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 30, Packing::Gzip);
+    let stored = store(&writer, b"seen");
+    let other =
+        Store::open(files(Arc::new(LocalDisk), root.path()), &root.path().join("index")).expect("opened");
+    assert_eq!(read(&other, &stored.id), b"seen");
+}

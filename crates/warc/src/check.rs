@@ -1,0 +1,162 @@
+//! One record held against its own header: its fields, its digests, the form of its HTTP message.
+//!
+//! Pushed the block's bytes while somebody else reads or copies them, so a record is read once whoever needs it.
+
+use crate::digest::{Digest, DigestError, Hasher};
+use crate::http::ChunkEnd;
+use crate::payload::{Payload, PayloadKind, PayloadTracker};
+use crate::reader::Record;
+use crate::rule::{Finding, Rule};
+use crate::source::ReadAt;
+use crate::validate;
+
+/// What became of a digest field.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// There is none.
+    Absent,
+    /// Recomputed and equal.
+    Right,
+    /// Recomputed and different.
+    Wrong,
+    /// Unreadable, or not of these bytes.
+    Unchecked,
+}
+
+/// What became of a record.
+pub struct Checked {
+    /// WARC-Block-Digest.
+    pub block: Verdict,
+    /// WARC-Payload-Digest.
+    pub payload: Verdict,
+    /// The payload digest is right only when the chunk framing is taken along.
+    pub framed: bool,
+}
+
+/// What is known of a digest field.
+#[derive(Default)]
+enum Expected {
+    #[default]
+    Nothing,
+    Unreadable,
+    Of(Digest),
+}
+
+impl Expected {
+    fn new(digest: Option<Result<Digest, DigestError>>) -> Self {
+        match digest {
+            None => Self::Nothing,
+            Some(Err(_)) => Self::Unreadable,
+            Some(Ok(digest)) => Self::Of(digest),
+        }
+    }
+
+    fn hasher(&self) -> Option<Hasher> {
+        match self {
+            Self::Of(digest) => Some(digest.algorithm().hasher()),
+            _ => None,
+        }
+    }
+}
+
+/// Checks records one after another, with buffers that are used again.
+#[derive(Default)]
+pub struct Checker {
+    findings: Vec<Finding>,
+    tracker: PayloadTracker,
+    block_expected: Expected,
+    payload_expected: Expected,
+    block_hasher: Option<Hasher>,
+}
+
+impl Checker {
+    /// Begins with a record whose block was not read yet.
+    pub fn begin<S: ReadAt>(&mut self, record: &Record<'_, S>, strict: bool) {
+        let header = record.header();
+        if record.arc_line().is_empty() {
+            validate::header(header, record.offset(), strict, &mut self.findings);
+        }
+        self.block_expected = Expected::new(header.block_digest());
+        self.payload_expected = Expected::new(header.payload_digest());
+        self.block_hasher = self.block_expected.hasher();
+        self.tracker.begin(PayloadKind::of(header), self.payload_expected.hasher());
+    }
+
+    /// Takes in bytes of the block.
+    pub fn push(&mut self, bytes: &[u8]) {
+        if let Some(hasher) = &mut self.block_hasher {
+            hasher.update(bytes);
+        }
+        self.tracker.push(bytes);
+    }
+
+    /// The block is at its end.
+    pub fn finish<S: ReadAt>(&mut self, record: &Record<'_, S>) -> Checked {
+        let payload = self.tracker.finish();
+        let offset = record.offset();
+        let block = self.judge_block(offset);
+        let is_truncated = record.header().fields.get("WARC-Truncated").is_some();
+        let (payload_verdict, framed) = self.judge_payload(offset, &payload, is_truncated);
+        if !record.is_cut() {
+            self.judge_http(offset, &payload);
+        }
+        Checked { block, payload: payload_verdict, framed }
+    }
+
+    /// The findings since they were last taken.
+    pub fn take_findings(&mut self) -> std::vec::Drain<'_, Finding> {
+        self.findings.drain(..)
+    }
+
+    fn judge_block(&mut self, offset: u64) -> Verdict {
+        let found = self.block_hasher.take().map(Hasher::finish);
+        match (&self.block_expected, found) {
+            (Expected::Nothing, _) => Verdict::Absent,
+            (Expected::Of(expected), Some(found)) if *expected == found => Verdict::Right,
+            (Expected::Of(expected), Some(found)) => {
+                let message = format!("the block's digest is {found}, the header says {expected}");
+                self.findings.push(Finding::new(Rule::BlockDigest, offset, message));
+                Verdict::Wrong
+            }
+            _ => Verdict::Unchecked,
+        }
+    }
+
+    fn judge_payload(&mut self, offset: u64, payload: &Payload, is_truncated: bool) -> (Verdict, bool) {
+        let expected = match self.payload_expected {
+            Expected::Nothing => return (Verdict::Absent, false),
+            Expected::Unreadable => return (Verdict::Unchecked, false),
+            Expected::Of(expected) => expected,
+        };
+        let Some(found) = payload.digest else { return (Verdict::Unchecked, false) };
+        // Where the head cannot be understood, what the payload is remains a guess: either will do.
+        if found == expected || payload.unheaded_digest == Some(expected) {
+            return (Verdict::Right, false);
+        }
+        if payload.framed_digest == Some(expected) {
+            let message = "the payload digest was taken with the chunk framing";
+            self.findings.push(Finding::new(Rule::PayloadDigestFramed, offset, message));
+            return (Verdict::Right, true);
+        }
+        if is_truncated {
+            return (Verdict::Unchecked, false);
+        }
+        let message = format!("the payload's digest is {found}, the header says {expected}");
+        self.findings.push(Finding::new(Rule::PayloadDigest, offset, message));
+        (Verdict::Wrong, false)
+    }
+
+    fn judge_http(&mut self, offset: u64, payload: &Payload) {
+        if payload.not_http {
+            let message = "the block is said to be HTTP but does not begin with an HTTP message";
+            self.findings.push(Finding::new(Rule::NotHttp, offset, message));
+        }
+        let (rule, message) = match payload.chunks {
+            Some(ChunkEnd::NotChunked) => (Rule::NotChunked, "the head says chunked, the body is not"),
+            Some(ChunkEnd::Malformed) => (Rule::NotChunked, "the body is chunked only in part"),
+            Some(ChunkEnd::Cut) => (Rule::ChunksCut, "the chunked body ends before its last chunk"),
+            Some(ChunkEnd::Complete) | None => return,
+        };
+        self.findings.push(Finding::new(rule, offset, message));
+    }
+}

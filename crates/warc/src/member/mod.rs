@@ -1,0 +1,653 @@
+//! From packed bytes to plain ones, member by member.
+//!
+//! A *member* here is a gzip member or a zstd frame; a plain file is one member. This module owns decompression, the
+//! boundaries of members and what happens when one is damaged: what came before the damage is given, a finding says
+//! where, and reading goes on at the next member that begins a record. It knows nothing of records beyond how their
+//! first bytes look, which is what tells a member from chance bytes.
+//!
+//! Looking again after damage costs time, and a hostile file could ask for it at every byte. So going back is paid
+//! from a budget in proportion to the file; when it is used up, the search goes on from where decompression stopped.
+
+pub(crate) mod gzip;
+mod search;
+mod window;
+pub(crate) mod zstd;
+
+use std::io;
+
+use crate::rule::{Finding, Rule};
+use crate::source::ReadAt;
+use gzip::{Inflater, Inflating, NotWhole, State};
+use window::Window;
+use zstd::Unframing;
+
+pub(crate) use search::looks_like_record;
+
+/// How a file is packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Encoding {
+    /// Not at all.
+    Plain,
+    /// Gzip members.
+    Gzip,
+    /// Zstandard frames.
+    Zstd,
+}
+
+impl Encoding {
+    /// Tells by the first bytes, never by a name.
+    pub fn of(first: &[u8]) -> Self {
+        if first.starts_with(&gzip::MAGIC[..2]) {
+            Self::Gzip
+        } else if first.starts_with(&zstd::MAGIC) || zstd::skippable(first).is_some() {
+            Self::Zstd
+        } else {
+            Self::Plain
+        }
+    }
+}
+
+/// How a reader is going to be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// From here to the end.
+    Sequential,
+    /// One record, perhaps only its header.
+    Random,
+}
+
+/// So much is brought into view before a member is decompressed whole, and so much when that was not enough.
+const VIEWS: [usize; 2] = [256 << 10, 1 << 20];
+/// Content larger than this is streamed.
+const LARGEST_WHOLE: usize = 8 << 20;
+/// Streaming gives so much at a time.
+const CHUNK: usize = 64 << 10;
+/// A damaged frame gives so much at a time at first, and single bytes where that fails too.
+const SMALL_STEP: usize = 256;
+/// What going back may cost beyond the size of the file.
+const FREE_REWIND: u64 = 64 << 20;
+
+enum Inside {
+    /// Between members.
+    Outside,
+    /// All is in the buffer.
+    Whole,
+    Plain,
+    Gzip,
+    Zstd,
+}
+
+/// The plain bytes of a file, with the members they came in.
+pub(crate) struct Unpacker<S> {
+    window: Window<S>,
+    encoding: Encoding,
+    inside: Inside,
+    inflater: Option<Inflater>,
+    inflating: Option<Box<Inflating>>,
+    unframing: Option<Unframing>,
+    output: Vec<u8>,
+    start: usize,
+    end: usize,
+    member_offset: u64,
+    /// Plain bytes of this member that were consumed.
+    consumed: u64,
+    /// Plain bytes of this member that were given out or are in the buffer.
+    given: u64,
+    aardwarc: bool,
+    failed: bool,
+    plain_begun: bool,
+    frame_promised: bool,
+    has_dictionary: bool,
+    dictionary_missed: bool,
+    /// How much a zstd frame gives at a time, and how much of it was given before it had to be read again.
+    step_size: usize,
+    given_before: u64,
+    rewind_budget: u64,
+    findings: Vec<Finding>,
+}
+
+impl<S: ReadAt> Unpacker<S> {
+    /// Unpacks `source` from `offset`, which must be where a member starts.
+    pub(crate) fn new(source: S, offset: u64, access: Access) -> io::Result<Self> {
+        let mut unpacker = Self::unplaced(source, offset, access)?;
+        unpacker.encoding = Encoding::of(unpacker.window.fill(8)?);
+        unpacker.prepare()?;
+        Ok(unpacker)
+    }
+
+    /// Unpacks `source`, of a known encoding, from the first member at or after `offset` that begins a record.
+    /// None when there is none before `until`.
+    pub(crate) fn find(source: S, encoding: Encoding, offset: u64, until: u64) -> io::Result<Option<Self>> {
+        let mut unpacker = Self::unplaced(source, offset, Access::Sequential)?;
+        unpacker.encoding = encoding;
+        unpacker.prepare()?;
+        unpacker.findings.clear();
+        let found = unpacker.search(offset)? && unpacker.window.position() < until;
+        Ok(found.then_some(unpacker))
+    }
+
+    fn unplaced(source: S, offset: u64, access: Access) -> io::Result<Self> {
+        let first_step = match access {
+            Access::Sequential => VIEWS[0],
+            Access::Random => 8 << 10,
+        };
+        let rewind_budget = source.size()?.saturating_mul(2).saturating_add(FREE_REWIND);
+        let mut unpacker = Self {
+            window: Window::new(source, 0, first_step),
+            encoding: Encoding::Plain,
+            inside: Inside::Outside,
+            inflater: if access == Access::Sequential { Inflater::new() } else { None },
+            inflating: None,
+            unframing: None,
+            output: Vec::new(),
+            start: 0,
+            end: 0,
+            member_offset: offset,
+            consumed: 0,
+            given: 0,
+            aardwarc: false,
+            failed: false,
+            plain_begun: false,
+            frame_promised: true,
+            has_dictionary: false,
+            dictionary_missed: false,
+            step_size: CHUNK,
+            given_before: 0,
+            rewind_budget,
+            findings: Vec::new(),
+        };
+        unpacker.window.seek(offset);
+        Ok(unpacker)
+    }
+
+    fn prepare(&mut self) -> io::Result<()> {
+        if self.encoding == Encoding::Zstd {
+            let dictionary = self.read_dictionary()?;
+            self.has_dictionary = dictionary.is_some();
+            let unframing = Unframing::new(dictionary.as_deref()).or_else(|_| Unframing::new(None))?;
+            self.unframing = Some(unframing);
+        }
+        Ok(())
+    }
+
+    pub(crate) fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
+    pub(crate) fn source(&self) -> &S {
+        self.window.source()
+    }
+
+    /// Where the member starts that is being read.
+    pub(crate) fn member_offset(&self) -> u64 {
+        self.member_offset
+    }
+
+    /// Whether nothing of the member was consumed yet.
+    pub(crate) fn at_member_start(&self) -> bool {
+        self.consumed == 0
+    }
+
+    /// Whether the member was written by AardWARC, with head, block and end of a record in three members.
+    pub(crate) fn is_aardwarc(&self) -> bool {
+        self.aardwarc
+    }
+
+    /// Whether the member is damaged: its bytes end too early.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// The place in the file that best says where the next byte comes from.
+    pub(crate) fn position(&self) -> u64 {
+        match self.encoding {
+            Encoding::Plain => self.window.position(),
+            Encoding::Gzip | Encoding::Zstd => self.member_offset,
+        }
+    }
+
+    /// Where the packed bytes go on after what was read so far.
+    pub(crate) fn packed_position(&self) -> u64 {
+        self.window.position()
+    }
+
+    /// Only a plain file can be read again from any byte; false when the budget for that is used up.
+    pub(crate) fn rewind_plain(&mut self, offset: u64) -> bool {
+        let cost = self.window.position().saturating_sub(offset);
+        if self.encoding != Encoding::Plain || cost > self.rewind_budget {
+            return false;
+        }
+        self.rewind_budget -= cost;
+        self.window.seek(offset);
+        self.inside = Inside::Plain;
+        true
+    }
+
+    pub(crate) fn report(&mut self, rule: Rule, offset: u64, message: impl Into<String>) {
+        self.findings.push(Finding::new(rule, offset, message));
+    }
+
+    pub(crate) fn take_findings(&mut self) -> Vec<Finding> {
+        std::mem::take(&mut self.findings)
+    }
+
+    /// Plain bytes of the current member that are at hand.
+    pub(crate) fn buffered(&self) -> &[u8] {
+        match self.inside {
+            Inside::Plain => self.window.bytes(),
+            _ => &self.output[self.start..self.end],
+        }
+    }
+
+    /// Brings some bytes of the current member to hand; none at its end.
+    pub(crate) fn fill(&mut self) -> io::Result<&[u8]> {
+        self.require(1)
+    }
+
+    /// Brings so many bytes of the current member to hand, fewer only at its end.
+    pub(crate) fn require(&mut self, wanted: usize) -> io::Result<&[u8]> {
+        if let Inside::Plain = self.inside {
+            return self.window.fill(wanted);
+        }
+        while self.end - self.start < wanted {
+            let more = match self.inside {
+                Inside::Gzip => self.inflate_more()?,
+                Inside::Zstd => self.unframe_more()?,
+                Inside::Outside | Inside::Whole | Inside::Plain => false,
+            };
+            if !more {
+                break;
+            }
+        }
+        Ok(&self.output[self.start..self.end])
+    }
+
+    pub(crate) fn consume(&mut self, count: usize) {
+        self.consumed += count as u64;
+        match self.inside {
+            Inside::Plain => self.window.consume(count),
+            _ => self.start += count,
+        }
+    }
+
+    /// Goes to the next member, leaving the rest of the current one. False at the end of the file.
+    pub(crate) fn next_member(&mut self) -> io::Result<bool> {
+        self.skip_member()?;
+        self.start = 0;
+        self.end = 0;
+        self.consumed = 0;
+        self.given = 0;
+        self.aardwarc = false;
+        self.failed = false;
+        match self.encoding {
+            Encoding::Plain => self.begin_plain(),
+            Encoding::Gzip => self.begin_gzip(),
+            Encoding::Zstd => self.begin_zstd(),
+        }
+    }
+
+    /// Runs to the end of the member without keeping anything.
+    fn skip_member(&mut self) -> io::Result<()> {
+        while matches!(self.inside, Inside::Gzip | Inside::Zstd) {
+            self.start = self.end;
+            if self.require(1)?.is_empty() {
+                break;
+            }
+        }
+        self.inside = Inside::Outside;
+        Ok(())
+    }
+
+    fn begin_plain(&mut self) -> io::Result<bool> {
+        if self.plain_begun {
+            return Ok(false);
+        }
+        self.plain_begun = true;
+        self.member_offset = self.window.position();
+        self.inside = Inside::Plain;
+        Ok(!self.window.fill(1)?.is_empty())
+    }
+
+    // --- gzip
+
+    fn begin_gzip(&mut self) -> io::Result<bool> {
+        let Some(header) = self.find_gzip_header()? else { return Ok(false) };
+        self.member_offset = self.window.position();
+        self.aardwarc = header.aardwarc;
+        if !self.inflate_whole()? {
+            self.window.consume(header.length);
+            self.inflating.get_or_insert_with(|| Box::new(Inflating::new())).reset();
+            self.inside = Inside::Gzip;
+        }
+        if self.require(1)?.is_empty() && !self.failed {
+            self.report(Rule::EmptyMember, self.member_offset, "an empty gzip member");
+            return self.next_member();
+        }
+        Ok(true)
+    }
+
+    /// The header at this place or, past junk, at the next place that looks like one.
+    fn find_gzip_header(&mut self) -> io::Result<Option<gzip::Header>> {
+        let view = self.window.fill(64)?;
+        if view.is_empty() {
+            return Ok(None);
+        }
+        if view.starts_with(&gzip::MAGIC) {
+            let found = match gzip::header(view) {
+                Some(header) => Some(header),
+                None => gzip::header(self.window.fill(gzip::LONGEST_HEADER)?),
+            };
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        let from = self.window.position();
+        let found = self.search(from)?;
+        let until = self.window.position();
+        self.report(
+            Rule::JunkBetweenMembers,
+            from,
+            format!("{} bytes that are no gzip member", until.saturating_sub(from)),
+        );
+        if !found {
+            return Ok(None);
+        }
+        Ok(gzip::header(self.window.fill(gzip::LONGEST_HEADER)?))
+    }
+
+    /// Decompresses the member in one go when it is small enough. False when it must be streamed.
+    fn inflate_whole(&mut self) -> io::Result<bool> {
+        let Some(inflater) = &mut self.inflater else { return Ok(false) };
+        if self.output.is_empty() {
+            self.output = vec![0; VIEWS[0]];
+        }
+        for view in VIEWS {
+            let packed = self.window.fill(view)?;
+            let all_in_view = packed.len() < view;
+            loop {
+                match inflater.member(packed, &mut self.output) {
+                    Ok((taken, given)) => {
+                        self.window.consume(taken);
+                        self.end = given;
+                        self.given = given as u64;
+                        self.inside = Inside::Whole;
+                        return Ok(true);
+                    }
+                    Err(NotWhole::Larger) if self.output.len() < LARGEST_WHOLE => {
+                        self.output = vec![0; self.output.len() * 2];
+                    }
+                    Err(NotWhole::Larger) => return Ok(false),
+                    Err(NotWhole::Unreadable) => break,
+                }
+            }
+            if all_in_view {
+                break;
+            }
+        }
+        Ok(false)
+    }
+
+    fn inflate_more(&mut self) -> io::Result<bool> {
+        self.make_room();
+        let packed = self.window.fill(1)?;
+        if packed.is_empty() {
+            self.cut_member()?;
+            return Ok(false);
+        }
+        let Some(inflating) = &mut self.inflating else { return Ok(false) };
+        let step = inflating.step(packed, &mut self.output[self.end..]);
+        self.window.consume(step.taken);
+        self.end += step.given;
+        self.given += step.given as u64;
+        match step.state {
+            State::Going if step.taken == 0 && step.given == 0 => {
+                self.fail_gzip("the deflate data is damaged")?
+            }
+            State::Going => return Ok(true),
+            State::Ended => self.end_gzip()?,
+            State::Damaged => self.fail_gzip("the deflate data is damaged")?,
+        }
+        Ok(step.given > 0)
+    }
+
+    fn end_gzip(&mut self) -> io::Result<()> {
+        let Some(trailer) = self.window.fill(8)?.first_chunk::<8>().copied() else {
+            return self.cut_member();
+        };
+        let agrees = self.inflating.as_ref().is_some_and(|inflating| inflating.agrees(trailer));
+        if agrees {
+            self.window.consume(8);
+            self.inside = Inside::Outside;
+            return Ok(());
+        }
+        // When another member follows, only the content is wrong; otherwise the end was found at a wrong place.
+        let after = self.window.fill(16)?;
+        if after.len() == 8 || after[8..].starts_with(&gzip::MAGIC) {
+            self.window.consume(8);
+            self.failed = true;
+            self.inside = Inside::Outside;
+            self.report(
+                Rule::MemberDamaged,
+                self.member_offset,
+                "checksum or length of a gzip member is wrong",
+            );
+            return Ok(());
+        }
+        self.fail_gzip("checksum or length of a gzip member is wrong")
+    }
+
+    fn fail_gzip(&mut self, what: &str) -> io::Result<()> {
+        self.fail(&format!("{what}, {} bytes of it could be read", self.given))
+    }
+
+    // --- zstd
+
+    /// The dictionary at the start of the file, wherever reading starts.
+    fn read_dictionary(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let here = self.window.position();
+        self.window.seek(0);
+        let view = self.window.fill(8)?;
+        let length = if view.starts_with(&zstd::DICTIONARY_MAGIC) { zstd::skippable(view) } else { None };
+        let mut dictionary = None;
+        if let Some(length) = length {
+            if length > (zstd::LARGEST_DICTIONARY + 8) as u64 {
+                self.report(Rule::DictionaryUnusable, 0, "the zstd dictionary is larger than 8 MiB");
+            } else {
+                let frame = self.window.fill(length as usize)?;
+                let content = frame.get(8..length as usize);
+                match content.map(zstd::dictionary) {
+                    Some(Ok(content)) => dictionary = Some(content),
+                    Some(Err(error)) => {
+                        self.report(
+                            Rule::DictionaryUnusable,
+                            0,
+                            format!("the zstd dictionary cannot be read: {error}"),
+                        );
+                    }
+                    None => self.report(Rule::DictionaryUnusable, 0, "the zstd dictionary is cut short"),
+                }
+            }
+        }
+        self.window.seek(here);
+        Ok(dictionary)
+    }
+
+    fn begin_zstd(&mut self) -> io::Result<bool> {
+        if !self.find_frame()? {
+            return Ok(false);
+        }
+        self.member_offset = self.window.position();
+        if self.frame_promised && !zstd::is_checked(self.window.bytes()) {
+            self.frame_promised = false;
+            self.report(
+                Rule::FrameUnchecked,
+                self.member_offset,
+                "a zstd frame gives no content size or no checksum (said once for this file)",
+            );
+        }
+        self.check_dictionary();
+        if let Some(unframing) = &mut self.unframing {
+            unframing.reset()?;
+        }
+        self.step_size = CHUNK;
+        self.inside = Inside::Zstd;
+        if self.require(1)?.is_empty() && !self.failed {
+            self.report(Rule::EmptyMember, self.member_offset, "an empty zstd frame");
+            return self.next_member();
+        }
+        Ok(true)
+    }
+
+    /// Says, once, that frames need a dictionary that the file does not hold.
+    fn check_dictionary(&mut self) {
+        if self.has_dictionary || self.dictionary_missed {
+            return;
+        }
+        if let Some(number) = zstd::wanted_dictionary(self.window.bytes()) {
+            self.dictionary_missed = true;
+            let message = format!("frames need the zstd dictionary {number}, which the file does not hold");
+            self.report(Rule::DictionaryMissing, self.member_offset, message);
+        }
+    }
+
+    /// Passes skippable frames and junk.
+    fn find_frame(&mut self) -> io::Result<bool> {
+        loop {
+            let from = self.window.position();
+            let view = self.window.fill(zstd::LONGEST_HEADER)?;
+            if view.is_empty() {
+                return Ok(false);
+            }
+            if view.starts_with(&zstd::MAGIC) {
+                return Ok(true);
+            }
+            if let Some(length) = zstd::skippable(view) {
+                if from > 0 && view.starts_with(&zstd::DICTIONARY_MAGIC) {
+                    self.report(
+                        Rule::DictionaryUnusable,
+                        from,
+                        "a zstd dictionary that is not at the start of the file",
+                    );
+                }
+                self.window.seek(from.saturating_add(length));
+                continue;
+            }
+            let found = self.search(from)?;
+            let skipped = self.window.position().saturating_sub(from);
+            self.report(Rule::JunkBetweenMembers, from, format!("{skipped} bytes that are no zstd frame"));
+            return Ok(found);
+        }
+    }
+
+    fn unframe_more(&mut self) -> io::Result<bool> {
+        self.make_room();
+        let packed = self.window.fill(1)?;
+        let at_end = packed.is_empty();
+        let Some(unframing) = &mut self.unframing else { return Ok(false) };
+        let step_size = match usize::try_from(self.given_before) {
+            Ok(0) => self.step_size,
+            known => known.unwrap_or(CHUNK).min(CHUNK),
+        };
+        match unframing.step(packed, &mut self.output[self.end..self.end + step_size]) {
+            Ok((taken, given, ended)) => {
+                self.window.consume(taken);
+                self.accept(given);
+                if ended {
+                    self.inside = Inside::Outside;
+                } else if at_end && given == 0 {
+                    self.cut_member()?;
+                }
+                Ok(given > 0 || (!ended && !at_end))
+            }
+            Err(_) if self.step_size > 1 => {
+                self.read_frame_again()?;
+                Ok(true)
+            }
+            Err(error) => {
+                self.fail(&format!(
+                    "a zstd frame is damaged ({error}), {} bytes of it could be read",
+                    self.given
+                ))?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Takes so many bytes behind the buffered ones, but for those that were given before.
+    fn accept(&mut self, given: usize) {
+        let known = usize::try_from(self.given_before).unwrap_or(usize::MAX).min(given);
+        self.output.copy_within(self.end + known..self.end + given, self.end);
+        self.given_before -= known as u64;
+        self.end += given - known;
+        self.given += (given - known) as u64;
+    }
+
+    /// A step that fails gives nothing, however much it had unpacked: reads the frame again in smaller steps.
+    fn read_frame_again(&mut self) -> io::Result<()> {
+        self.step_size = if self.step_size == CHUNK { SMALL_STEP } else { 1 };
+        self.given_before = self.given;
+        self.window.seek(self.member_offset);
+        match &mut self.unframing {
+            Some(unframing) => unframing.reset(),
+            None => Ok(()),
+        }
+    }
+
+    // --- damage
+
+    /// Makes room for one more chunk behind the bytes at hand.
+    fn make_room(&mut self) {
+        if self.start > 0 {
+            self.output.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        if self.output.len() < self.end + CHUNK {
+            let held = std::mem::replace(&mut self.output, vec![0; self.end + CHUNK]);
+            self.output[..self.end].copy_from_slice(&held[..self.end]);
+        }
+    }
+
+    /// The packed bytes ran out inside the member: the file was cut here, or damage made this member swallow others.
+    fn cut_member(&mut self) -> io::Result<()> {
+        self.leave_failed();
+        let read = self.given;
+        let at = self.findings.len();
+        if self.search_again()? {
+            let message = format!("a compressed member has no end, {read} bytes of it could be read");
+            self.findings.insert(at, Finding::new(Rule::MemberDamaged, self.member_offset, message));
+        } else {
+            let message =
+                format!("the file ends inside a compressed member, {read} bytes of it could be read");
+            self.findings.insert(at, Finding::new(Rule::MemberCut, self.member_offset, message));
+        }
+        Ok(())
+    }
+
+    /// The member cannot be read on: says so and looks for the next.
+    fn fail(&mut self, message: &str) -> io::Result<()> {
+        self.leave_failed();
+        self.report(Rule::MemberDamaged, self.member_offset, message);
+        self.search_again()?;
+        Ok(())
+    }
+
+    fn leave_failed(&mut self) {
+        self.failed = true;
+        self.inside = Inside::Outside;
+    }
+
+    /// Looks for the next member right behind the start of the failed one, as far as the budget allows.
+    fn search_again(&mut self) -> io::Result<bool> {
+        let stopped = self.window.position();
+        let cost = stopped.saturating_sub(self.member_offset);
+        let from = if cost <= self.rewind_budget {
+            self.rewind_budget -= cost;
+            self.member_offset + 1
+        } else {
+            stopped
+        };
+        self.search(from)
+    }
+}

@@ -1,0 +1,109 @@
+//! Finding where the next member begins when its predecessor cannot say.
+//!
+//! Three magic bytes are found by chance in any compressed data, so a candidate counts only when it decompresses to
+//! the first bytes of a record. That also serves splitting a file into parts that are read side by side.
+
+use std::io;
+
+use super::gzip;
+use super::zstd;
+use super::{Encoding, Unpacker};
+use crate::source::ReadAt;
+
+/// So many packed bytes are looked at together.
+const STRETCH: usize = 64 << 10;
+/// So many packed bytes of a candidate are enough to tell.
+const CANDIDATE: usize = 4096;
+
+/// Whether plain bytes look like the beginning of a WARC or ARC record.
+pub(crate) fn looks_like_record(bytes: &[u8]) -> bool {
+    is_warc_start(bytes) || is_arc_start(bytes)
+}
+
+pub(crate) fn is_warc_start(bytes: &[u8]) -> bool {
+    bytes.len() >= 6 && bytes[..5].eq_ignore_ascii_case(b"WARC/") && bytes[5].is_ascii_digit()
+}
+
+/// A URL scheme, then a line with the columns of an ARC record.
+fn is_arc_start(bytes: &[u8]) -> bool {
+    let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let scheme = line.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'-').count();
+    scheme > 0
+        && line[0].is_ascii_alphabetic()
+        && line.get(scheme) == Some(&b':')
+        && line.iter().all(|byte| *byte >= b' ' || *byte == b'\r')
+        && (line.len() == bytes.len() || line.iter().filter(|byte| **byte == b' ').count() >= 4)
+}
+
+impl<S: ReadAt> Unpacker<S> {
+    /// Moves to the first member at or after `from` that begins a record. False, and at the end, when there is none.
+    pub(super) fn search(&mut self, from: u64) -> io::Result<bool> {
+        self.window.seek(from);
+        loop {
+            let view = self.window.fill(STRETCH)?;
+            if view.is_empty() {
+                return Ok(false);
+            }
+            match self.encoding.candidate(view) {
+                None => {
+                    // The last bytes may be the first of a magic number.
+                    let passed = if view.len() < STRETCH { view.len() } else { view.len() - 5 };
+                    self.window.consume(passed);
+                }
+                Some(at) => {
+                    self.window.consume(at);
+                    if self.begins_record()? {
+                        return Ok(true);
+                    }
+                    self.window.consume(1);
+                }
+            }
+        }
+    }
+
+    fn begins_record(&mut self) -> io::Result<bool> {
+        let view = self.window.fill(CANDIDATE)?;
+        let view = &view[..view.len().min(CANDIDATE)];
+        let mut beginning = [0; 256];
+        let length = match self.encoding {
+            Encoding::Gzip => gzip::beginning(view, &mut beginning),
+            Encoding::Zstd => {
+                self.unframing.as_mut().map_or(0, |unframing| unframing.beginning(view, &mut beginning))
+            }
+            Encoding::Plain => {
+                let length = view.len().min(beginning.len());
+                beginning[..length].copy_from_slice(&view[..length]);
+                length
+            }
+        };
+        Ok(looks_like_record(&beginning[..length]))
+    }
+}
+
+impl Encoding {
+    /// The first place in `view` where a member may begin.
+    fn candidate(self, view: &[u8]) -> Option<usize> {
+        match self {
+            Self::Gzip => memchr::memmem::find(view, &gzip::MAGIC),
+            Self::Zstd => memchr::memmem::find(view, &zstd::MAGIC),
+            Self::Plain => memchr::memmem::find(view, b"\nWARC/").map(|newline| newline + 1),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_bytes_of_records() {
+        assert!(looks_like_record(b"WARC/1.1\r\n"));
+        assert!(looks_like_record(b"warc/1.0\r\n"));
+        assert!(looks_like_record(b"filedesc://x 0.0.0.0 20080430204825 text/plain 77\n1 0 x\n"));
+        assert!(looks_like_record(b"http://a/ 1.2.3.4 20080430204825 text/html 9\nHTTP/1.0 200"));
+        assert!(!looks_like_record(b"WARC/"));
+        assert!(!looks_like_record(b"hello world"));
+        assert!(!looks_like_record(b"key: value\nnext: line\n"));
+        assert!(!looks_like_record(b""));
+    }
+}

@@ -1,0 +1,128 @@
+//! Zstandard frames as the IIPC draft for WARC has them.
+//!
+//! A file may begin with a skippable frame that holds a dictionary, raw or itself compressed; every other frame is
+//! part of a record. Window and dictionary are held to 8 MiB, which is what the draft asks readers to support: a file
+//! that wants more memory is refused rather than believed.
+
+use std::io;
+
+use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
+
+/// First bytes of a frame.
+pub(crate) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// First bytes of the frame that holds a dictionary.
+pub(crate) const DICTIONARY_MAGIC: [u8; 4] = [0x5d, 0x2a, 0x4d, 0x18];
+/// The longest frame header.
+pub(crate) const LONGEST_HEADER: usize = 18;
+/// Most memory for a window, as a power of two.
+const LARGEST_WINDOW: u32 = 23;
+/// Most bytes of a dictionary.
+pub(crate) const LARGEST_DICTIONARY: usize = 8 << 20;
+
+/// Whether these bytes begin a skippable frame: its whole length with header.
+pub(crate) fn skippable(bytes: &[u8]) -> Option<u64> {
+    let [low, 0x2a, 0x4d, 0x18, a, b, c, d] = *bytes.first_chunk::<8>()? else { return None };
+    (low & 0xf0 == 0x50).then(|| 8 + u64::from(u32::from_le_bytes([a, b, c, d])))
+}
+
+/// Whether a frame's header promises both content size and checksum.
+pub(crate) fn is_checked(frame: &[u8]) -> bool {
+    let Some(descriptor) = frame.get(4) else { return false };
+    let has_size = descriptor >> 6 != 0 || descriptor & 0x20 != 0;
+    has_size && descriptor & 0x04 != 0
+}
+
+/// The dictionary that a frame asks for, by its number; none when it asks for none.
+pub(crate) fn wanted_dictionary(frame: &[u8]) -> Option<u32> {
+    let descriptor = *frame.get(4)?;
+    let at = if descriptor & 0x20 == 0 { 6 } else { 5 };
+    let length = [0, 1, 2, 4][usize::from(descriptor & 3)];
+    let bytes = frame.get(at..at + length)?;
+    let number = bytes.iter().rev().fold(0, |number, byte| number << 8 | u32::from(*byte));
+    (number != 0).then_some(number)
+}
+
+/// The dictionary inside a dictionary frame's content.
+pub(crate) fn dictionary(content: &[u8]) -> io::Result<Vec<u8>> {
+    if !content.starts_with(&MAGIC) {
+        return Ok(content.to_vec());
+    }
+    let mut decoder = zstd::stream::read::Decoder::with_buffer(content)?;
+    decoder.window_log_max(LARGEST_WINDOW)?;
+    let mut bytes = Vec::new();
+    io::Read::read_to_end(&mut io::Read::take(decoder, LARGEST_DICTIONARY as u64 + 1), &mut bytes)?;
+    if bytes.len() > LARGEST_DICTIONARY {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "dictionary larger than 8 MiB"));
+    }
+    Ok(bytes)
+}
+
+/// Decompresses frames one after another.
+pub(crate) struct Unframing {
+    raw: Decoder<'static>,
+}
+
+/// What one step did: bytes taken, bytes given, and whether the frame ended.
+pub(crate) type Step = (usize, usize, bool);
+
+impl Unframing {
+    pub(crate) fn new(dictionary: Option<&[u8]>) -> io::Result<Self> {
+        let mut raw = match dictionary {
+            Some(dictionary) => Decoder::with_dictionary(dictionary)?,
+            None => Decoder::new()?,
+        };
+        raw.set_parameter(zstd::zstd_safe::DParameter::WindowLogMax(LARGEST_WINDOW))?;
+        Ok(Self { raw })
+    }
+
+    /// Makes it ready for another frame, whatever became of the last.
+    pub(crate) fn reset(&mut self) -> io::Result<()> {
+        self.raw.reinit()
+    }
+
+    pub(crate) fn step(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<Step> {
+        let mut source = InBuffer::around(input);
+        let mut target = OutBuffer::around(output);
+        let hint = self.raw.run(&mut source, &mut target)?;
+        Ok((source.pos(), target.pos(), hint == 0))
+    }
+
+    /// The first bytes that a frame at the start of `packed` decompresses to, as far as they fit.
+    pub(crate) fn beginning(&mut self, packed: &[u8], output: &mut [u8]) -> usize {
+        if self.reset().is_err() {
+            return 0;
+        }
+        self.step(packed, output).map_or(0, |(_, given, _)| given)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn skippable_frames() {
+        assert_eq!(skippable(&[0x5d, 0x2a, 0x4d, 0x18, 5, 0, 0, 0]), Some(13));
+        assert_eq!(skippable(&[0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0]), Some(8));
+        assert_eq!(skippable(&[0x60, 0x2a, 0x4d, 0x18, 0, 0, 0, 0]), None);
+        assert_eq!(skippable(&MAGIC), None);
+    }
+
+    #[test]
+    fn frames_that_promise() {
+        let plain = zstd::bulk::compress(b"hello hello hello", 3).expect("compress");
+        assert!(!is_checked(&plain));
+        let mut compressor = zstd::bulk::Compressor::new(3).expect("compressor");
+        compressor.include_checksum(true).expect("parameter");
+        assert!(is_checked(&compressor.compress(b"hello hello hello").expect("compress")));
+    }
+
+    #[test]
+    fn a_dictionary_may_be_compressed_but_not_endless() {
+        let raw = vec![7u8; 1000];
+        assert_eq!(dictionary(&raw).expect("raw"), raw);
+        assert_eq!(dictionary(&zstd::bulk::compress(&raw, 3).expect("compress")).expect("unpacked"), raw);
+        let bomb = zstd::bulk::compress(&vec![0u8; LARGEST_DICTIONARY + 2], 3).expect("compress");
+        assert!(dictionary(&bomb).is_err());
+    }
+}

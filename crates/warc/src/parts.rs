@@ -1,0 +1,197 @@
+//! One file, read by several threads, with the result of one.
+//!
+//! A compressed file has no table of contents: where a record begins is known only to who has read all before it. So
+//! the file is cut into parts at arbitrary bytes; each worker looks for the first record that begins in its part and
+//! reads up to the first that begins behind it. Parts are then joined in order: a part counts only if it began exactly
+//! where its predecessor ended, and is otherwise read again from there. The outcome is therefore that of one thread,
+//! whatever the bytes; chance and malice can only cost time.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use crate::member::Encoding;
+use crate::reader::{Error, Format, Reader};
+use crate::source::ReadAt;
+
+/// Parts are no larger than this, so that what a part yields stays small.
+const LARGEST_PART: u64 = 16 << 20;
+/// Nor smaller, so that looking for the first record stays cheap.
+const SMALLEST_PART: u64 = 1 << 20;
+
+/// How a file is cut into parts.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts {
+    /// How many threads read.
+    pub threads: usize,
+    /// How large each part is; by default so that there are a few for each thread.
+    pub size: Option<u64>,
+}
+
+/// A stretch of the file: records that begin in it belong to it.
+#[derive(Clone, Copy, Debug)]
+struct Part {
+    from: u64,
+    until: u64,
+}
+
+/// What reading a part gave.
+struct Outcome<T> {
+    /// Where its first record began.
+    began: u64,
+    /// Where the first record behind it begins, or the end of the file.
+    ended: u64,
+    value: T,
+}
+
+/// A part that was looked at; none when no record begins in it.
+type Looked<T> = Result<Option<Outcome<T>>, Error>;
+
+/// Reads all of `source` with several threads and gives what each part yielded to `join`, in order.
+///
+/// `read` gets a reader at the first record of a part and the byte at which the part ends; it must read records as
+/// long as `Reader::next_offset` is none or less than that byte, and pass each to its end. Fails only when reading
+/// fails or the file is no archive. Memory: a few buffers a thread, and a few finished parts that wait to be joined.
+pub fn read_parts<'a, S, T, R>(
+    source: &'a S,
+    parts: Parts,
+    read: &R,
+    join: &mut impl FnMut(T),
+) -> Result<(), Error>
+where
+    S: ReadAt + ?Sized,
+    T: Send,
+    R: Fn(&mut Reader<&'a S>, u64) -> Result<T, Error> + Sync,
+{
+    let size = source.size().map_err(|source| Error::Io { offset: 0, source })?;
+    let mut first = Reader::new(source)?;
+    let (encoding, format) = (first.encoding(), first.format());
+    // ARC records cannot be told from chance text in a plain file, and their columns depend on the first.
+    let splits =
+        parts.threads > 1 && (size >= 2 * SMALLEST_PART || parts.size.is_some()) && format == Format::Warc;
+    if !splits {
+        join(read(&mut first, u64::MAX)?);
+        return Ok(());
+    }
+    Joint { source, encoding, format, read }.run(size, parts, join)
+}
+
+struct Joint<'a, 'r, S: ?Sized, R> {
+    source: &'a S,
+    encoding: Encoding,
+    format: Format,
+    read: &'r R,
+}
+
+impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
+    fn run<T: Send>(&self, size: u64, parts: Parts, join: &mut impl FnMut(T)) -> Result<(), Error>
+    where
+        R: Fn(&mut Reader<&'a S>, u64) -> Result<T, Error>,
+    {
+        let threads = parts.threads;
+        let fitting = (size / (threads as u64 * 4)).clamp(SMALLEST_PART, LARGEST_PART);
+        let length = parts.size.unwrap_or(fitting).max(1);
+        let count = usize::try_from(size.div_ceil(length)).unwrap_or(usize::MAX);
+        let part = |index: usize| {
+            let from = index as u64 * length;
+            Part { from, until: if index + 1 == count { u64::MAX } else { from + length } }
+        };
+        let next = AtomicUsize::new(0);
+        let stop = AtomicBool::new(false);
+        let (sender, receiver) = mpsc::sync_channel(threads);
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                let sender = sender.clone();
+                let (next, stop) = (&next, &stop);
+                scope.spawn(move || {
+                    while !stop.load(Ordering::Relaxed) {
+                        let index = next.fetch_add(1, Ordering::Relaxed);
+                        if index >= count || sender.send((index, self.look_and_read(part(index)))).is_err() {
+                            break;
+                        }
+                    }
+                });
+            }
+            drop(sender);
+            let result = self.join_in_order(&receiver, size, part, join);
+            stop.store(true, Ordering::Relaxed);
+            drop(receiver);
+            result
+        })
+    }
+
+    fn join_in_order<T: Send>(
+        &self,
+        receiver: &mpsc::Receiver<(usize, Looked<T>)>,
+        size: u64,
+        part: impl Fn(usize) -> Part,
+        join: &mut impl FnMut(T),
+    ) -> Result<(), Error>
+    where
+        R: Fn(&mut Reader<&'a S>, u64) -> Result<T, Error>,
+    {
+        let mut waiting = BTreeMap::new();
+        let mut expected = 0;
+        let mut index = 0;
+        while let Ok((arrived, outcome)) = receiver.recv() {
+            waiting.insert(arrived, outcome);
+            while let Some(outcome) = waiting.remove(&index) {
+                let part = part(index);
+                index += 1;
+                if expected >= part.until.min(size) && index > 1 {
+                    continue;
+                }
+                let outcome = match outcome? {
+                    Some(outcome) if outcome.began == expected => outcome,
+                    _ => self.read_from(expected, part.until)?,
+                };
+                expected = outcome.ended.max(expected);
+                join(outcome.value);
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a part whose first record must be looked for. None when none begins in it.
+    fn look_and_read<T>(&self, part: Part) -> Looked<T>
+    where
+        R: Fn(&mut Reader<&'a S>, u64) -> Result<T, Error>,
+    {
+        if part.from == 0 {
+            return self.read_from(0, part.until).map(Some);
+        }
+        // In a plain file a record is known by the newline before it.
+        let from = if self.encoding == Encoding::Plain { part.from - 1 } else { part.from };
+        match Reader::find(self.source, self.encoding, self.format, from, part.until)? {
+            Some(reader) => {
+                reader.next_offset().map(|began| self.read_with(reader, began, part.until)).transpose()
+            }
+            None => Ok(None),
+        }
+    }
+
+    fn read_from<T>(&self, offset: u64, until: u64) -> Result<Outcome<T>, Error>
+    where
+        R: Fn(&mut Reader<&'a S>, u64) -> Result<T, Error>,
+    {
+        let reader = if offset == 0 {
+            Reader::new(self.source)?
+        } else {
+            Reader::resume(self.source, offset, self.format)?
+        };
+        self.read_with(reader, offset, until)
+    }
+
+    fn read_with<T>(&self, mut reader: Reader<&'a S>, began: u64, until: u64) -> Result<Outcome<T>, Error>
+    where
+        R: Fn(&mut Reader<&'a S>, u64) -> Result<T, Error>,
+    {
+        if began > 0 {
+            // Whoever came to this place from before it has said what is to be said about coming here.
+            reader.take_findings();
+        }
+        let value = (self.read)(&mut reader, until)?;
+        let ended = reader.next_offset().unwrap_or_else(|| reader.position());
+        Ok(Outcome { began, ended, value })
+    }
+}

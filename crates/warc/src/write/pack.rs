@@ -1,0 +1,410 @@
+//! Packing records: one gzip member or one group of zstd frames each, or nothing at all.
+//!
+//! A small record is packed in one go, header and block together. A block of unknown length cannot be: its header,
+//! which must come first, depends on all of it. So it is packed while it streams, into memory and then a temporary
+//! file, and the header is packed when it is known. For gzip the pieces join to *one* member, because deflate streams
+//! that were flushed to a byte boundary may simply follow one another and their CRCs combine; for zstd each piece is a
+//! frame, which the draft for WARC allows. Nothing is decompressed or read twice.
+
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use flate2::{Compress, Compression, FlushCompress};
+use libdeflater::{CompressionLvl, Compressor};
+use tempfile::SpooledTempFile;
+
+use super::draft::{BlockFacts, Draft, DraftError};
+use crate::digest::{Algorithm, Hasher};
+use crate::fields::Fields;
+use crate::payload::{Payload, PayloadKind, PayloadTracker};
+use crate::record::{Header, Version};
+
+/// How records are packed.
+#[derive(Clone, Debug, Default)]
+pub enum Packing {
+    /// Not at all.
+    Plain,
+    /// A gzip member a record, at a deflate level from 1 to 12 (streamed blocks: at most 9).
+    #[default]
+    Gzip,
+    /// A gzip member a record, at that level.
+    GzipLevel(u8),
+    /// Zstandard frames, at that level, with a dictionary that the file must begin with.
+    Zstd {
+        /// 1 to 19.
+        level: i32,
+        /// A dictionary.
+        dictionary: Option<Arc<[u8]>>,
+    },
+}
+
+/// The level for those who do not care: libdeflate's 6 packs web pages as small as zlib's best, twice as fast.
+const GZIP_LEVEL: u8 = 6;
+/// zstd frames hold so much of a streamed block.
+const FRAME: usize = 1 << 20;
+/// A streamed block stays in memory up to this size when packed.
+const IN_MEMORY: usize = 1 << 20;
+/// What ends every record.
+const SEPARATOR: &[u8] = b"\r\n\r\n";
+/// The header of every gzip member that is written: no name, no time, no word about level, Unix.
+pub const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
+/// The separator as a last, stored deflate block.
+const STORED_SEPARATOR: [u8; 9] = [1, 4, 0, 0xfb, 0xff, b'\r', b'\n', b'\r', b'\n'];
+
+/// Why a record was not packed.
+#[derive(Debug, thiserror::Error)]
+pub enum PackError {
+    /// The draft is no record.
+    #[error(transparent)]
+    Draft(#[from] DraftError),
+    /// The temporary file could not be written, or the compressor failed.
+    #[error("cannot pack a record")]
+    Io(#[from] io::Error),
+}
+
+impl Packing {
+    fn gzip_level(&self) -> u8 {
+        match self {
+            Self::GzipLevel(level) => (*level).clamp(1, 12),
+            _ => GZIP_LEVEL,
+        }
+    }
+
+    /// What a file must begin with: for zstd with a dictionary, the frame that holds it.
+    pub fn preamble(&self) -> Vec<u8> {
+        match self {
+            Self::Zstd { dictionary: Some(dictionary), .. } => {
+                let mut frame = crate::member::zstd::DICTIONARY_MAGIC.to_vec();
+                frame.extend_from_slice(&u32::try_from(dictionary.len()).unwrap_or(u32::MAX).to_le_bytes());
+                frame.extend_from_slice(dictionary);
+                frame
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Packs records. One for each thread.
+pub struct Packer {
+    packing: Packing,
+    deflater: Option<Compressor>,
+    zstd: Option<zstd::bulk::Compressor<'static>>,
+    scratch: Vec<u8>,
+    tracker: PayloadTracker,
+    temporary: Option<PathBuf>,
+}
+
+/// A record, ready to be appended to a file.
+pub struct PackedRecord {
+    /// Its id, without brackets.
+    pub id: String,
+    /// What its block is.
+    pub block: BlockFacts,
+    header: Vec<u8>,
+    head: Vec<u8>,
+    middle: Option<SpooledTempFile>,
+    tail: Vec<u8>,
+    length: u64,
+}
+
+impl PackedRecord {
+    /// The header as a reader will see it.
+    pub fn header(&self) -> Header {
+        let line_end = memchr::memchr(b'\n', &self.header).map_or(0, |at| at + 1);
+        Header { version: Version::V1_1, fields: Fields::parse(&self.header[line_end..], |_, _| {}) }
+    }
+
+    /// Its length in the file.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Appends it.
+    pub fn write_to(mut self, output: &mut (impl Write + ?Sized)) -> io::Result<()> {
+        output.write_all(&self.head)?;
+        if let Some(middle) = &mut self.middle {
+            middle.seek(SeekFrom::Start(0))?;
+            io::copy(middle, output)?;
+        }
+        output.write_all(&self.tail)
+    }
+}
+
+impl Packer {
+    /// Packs in that way. Large streamed blocks go to temporary files in `temporary`, or in the system's folder.
+    pub fn new(packing: Packing, temporary: Option<PathBuf>) -> io::Result<Self> {
+        let mut packer = Self {
+            packing,
+            deflater: None,
+            zstd: None,
+            scratch: Vec::new(),
+            tracker: PayloadTracker::new(),
+            temporary,
+        };
+        match &packer.packing {
+            Packing::Plain => {}
+            Packing::Gzip | Packing::GzipLevel(_) => {
+                let level = CompressionLvl::new(i32::from(packer.packing.gzip_level())).unwrap_or_default();
+                packer.deflater = Some(Compressor::new(level));
+            }
+            Packing::Zstd { level, dictionary } => {
+                let mut zstd = match dictionary {
+                    Some(dictionary) => zstd::bulk::Compressor::with_dictionary(*level, dictionary)?,
+                    None => zstd::bulk::Compressor::new(*level)?,
+                };
+                zstd.include_checksum(true)?;
+                zstd.include_contentsize(true)?;
+                packer.zstd = Some(zstd);
+            }
+        }
+        Ok(packer)
+    }
+
+    /// Packs a record whose block is in memory.
+    pub fn pack(
+        &mut self,
+        draft: &Draft,
+        kind: PayloadKind,
+        block: &[u8],
+    ) -> Result<PackedRecord, PackError> {
+        let digest = Algorithm::Sha256.digest(block);
+        let payload = match kind {
+            PayloadKind::None | PayloadKind::Revisit => None,
+            PayloadKind::Block => Some(digest),
+            PayloadKind::Request | PayloadKind::Response => {
+                self.tracker.begin(kind, Some(Algorithm::Sha256.hasher()));
+                self.tracker.push(block);
+                self.tracker.finish().digest
+            }
+        };
+        self.pack_known(draft, BlockFacts { length: block.len() as u64, digest, payload }, block)
+    }
+
+    /// Packs a record whose block is in memory and whose digests are known.
+    pub fn pack_known(
+        &mut self,
+        draft: &Draft,
+        facts: BlockFacts,
+        block: &[u8],
+    ) -> Result<PackedRecord, PackError> {
+        let mut plain = std::mem::take(&mut self.scratch);
+        plain.clear();
+        let header = draft.header(&facts)?;
+        plain.extend_from_slice(&header);
+        plain.extend_from_slice(block);
+        plain.extend_from_slice(SEPARATOR);
+        let packed = self.pack_bytes(&plain);
+        self.scratch = plain;
+        let head = packed?;
+        let length = head.len() as u64;
+        Ok(PackedRecord {
+            id: draft.record_id(&facts),
+            block: facts,
+            header,
+            head,
+            middle: None,
+            tail: Vec::new(),
+            length,
+        })
+    }
+
+    fn pack_bytes(&mut self, plain: &[u8]) -> io::Result<Vec<u8>> {
+        if let Some(deflater) = &mut self.deflater {
+            let mut packed = vec![0; deflater.gzip_compress_bound(plain.len())];
+            let length = deflater.gzip_compress(plain, &mut packed).map_err(io::Error::other)?;
+            packed.truncate(length);
+            // One header for all members, whatever packed them, so that a changed bit in it can be noticed.
+            packed[..GZIP_HEADER.len()].copy_from_slice(&GZIP_HEADER);
+            return Ok(packed);
+        }
+        match &mut self.zstd {
+            Some(zstd) => zstd.compress(plain),
+            None => Ok(plain.to_vec()),
+        }
+    }
+
+    /// Begins a block of unknown length.
+    pub fn stream(&mut self, kind: PayloadKind) -> BlockStream<'_> {
+        let level = Compression::new(u32::from(self.packing.gzip_level()).min(9));
+        let deflate = self.deflater.is_some().then(|| Compress::new(level, false));
+        let mut tracker = std::mem::take(&mut self.tracker);
+        tracker.begin(kind, Some(Algorithm::Sha256.hasher()));
+        let spool = match &self.temporary {
+            Some(folder) => tempfile::spooled_tempfile_in(IN_MEMORY, folder),
+            None => tempfile::spooled_tempfile(IN_MEMORY),
+        };
+        BlockStream {
+            packer: self,
+            spool,
+            spooled: 0,
+            deflate,
+            pending: Vec::new(),
+            crc: crc32fast::Hasher::new(),
+            hasher: Algorithm::Sha256.hasher(),
+            tracker,
+            length: 0,
+        }
+    }
+}
+
+/// A block that is being packed while it streams. What is written to it is hashed, packed and put aside.
+pub struct BlockStream<'a> {
+    packer: &'a mut Packer,
+    spool: SpooledTempFile,
+    spooled: u64,
+    deflate: Option<Compress>,
+    /// Plain bytes that wait to fill a zstd frame, or packed bytes that wait for the spool.
+    pending: Vec<u8>,
+    crc: crc32fast::Hasher,
+    hasher: Hasher,
+    tracker: PayloadTracker,
+    length: u64,
+}
+
+impl Write for BlockStream<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.hasher.update(bytes);
+        self.tracker.push(bytes);
+        self.length += bytes.len() as u64;
+        if let Some(deflate) = &mut self.deflate {
+            self.crc.update(bytes);
+            let spooled = run_deflate(deflate, bytes, FlushCompress::None, &mut self.spool)?;
+            self.spooled += spooled;
+        } else if let Some(zstd) = &mut self.packer.zstd {
+            self.pending.extend_from_slice(bytes);
+            let mut taken = 0;
+            while self.pending.len() - taken > FRAME {
+                let frame = zstd.compress(&self.pending[taken..taken + FRAME])?;
+                self.spool.write_all(&frame)?;
+                self.spooled += frame.len() as u64;
+                taken += FRAME;
+            }
+            self.pending.drain(..taken);
+        } else {
+            self.spool.write_all(bytes)?;
+            self.spooled += bytes.len() as u64;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl BlockStream<'_> {
+    /// Bytes of the block so far.
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// Bytes that the packed block takes so far, nearly.
+    pub fn packed_length(&self) -> u64 {
+        self.spooled + self.pending.len() as u64
+    }
+
+    /// Ends the block. Its digests are known from here on.
+    pub fn finish(mut self) -> io::Result<FinishedBlock> {
+        if let Some(deflate) = &mut self.deflate {
+            self.spooled += run_deflate(deflate, &[], FlushCompress::Sync, &mut self.spool)?;
+        }
+        let payload = self.tracker.finish();
+        self.packer.tracker = self.tracker;
+        let facts = BlockFacts { length: self.length, digest: self.hasher.finish(), payload: payload.digest };
+        let BlockStream { spool, spooled, pending, crc, .. } = self;
+        Ok(FinishedBlock { spool, spooled, last: pending, crc, facts, payload })
+    }
+}
+
+/// Runs bytes through deflate into the spool; returns how many came out.
+fn run_deflate(
+    deflate: &mut Compress,
+    mut input: &[u8],
+    flush: FlushCompress,
+    spool: &mut impl Write,
+) -> io::Result<u64> {
+    let mut output = [0; 32 << 10];
+    let mut spooled = 0;
+    loop {
+        let (before_in, before_out) = (deflate.total_in(), deflate.total_out());
+        deflate.compress(input, &mut output, flush).map_err(io::Error::other)?;
+        input = &input[(deflate.total_in() - before_in) as usize..];
+        let given = (deflate.total_out() - before_out) as usize;
+        spool.write_all(&output[..given])?;
+        spooled += given as u64;
+        // A full buffer means that there may be more to come.
+        if input.is_empty() && given < output.len() {
+            return Ok(spooled);
+        }
+    }
+}
+
+/// A block that was packed; only its header is missing.
+pub struct FinishedBlock {
+    spool: SpooledTempFile,
+    spooled: u64,
+    /// Plain bytes that did not fill a zstd frame.
+    last: Vec<u8>,
+    crc: crc32fast::Hasher,
+    facts: BlockFacts,
+    payload: Payload,
+}
+
+impl FinishedBlock {
+    /// Length and digests.
+    pub fn facts(&self) -> &BlockFacts {
+        &self.facts
+    }
+
+    /// What the payload turned out to be.
+    pub fn payload(&self) -> &Payload {
+        &self.payload
+    }
+
+    /// Puts the header before it. `packer` must pack in the way that the block was packed.
+    pub fn seal(self, packer: &mut Packer, draft: &Draft) -> Result<PackedRecord, PackError> {
+        let header = draft.header(&self.facts)?;
+        let id = draft.record_id(&self.facts);
+        let (head, tail) = if packer.deflater.is_some() {
+            self.gzip_ends(&header)?
+        } else if let Some(zstd) = &mut packer.zstd {
+            let mut last = self.last;
+            last.extend_from_slice(SEPARATOR);
+            (zstd.compress(&header)?, zstd.compress(&last)?)
+        } else {
+            (header.clone(), SEPARATOR.to_vec())
+        };
+        let length = head.len() as u64 + self.spooled + tail.len() as u64;
+        Ok(PackedRecord { id, block: self.facts, header, head, middle: Some(self.spool), tail, length })
+    }
+
+    /// Beginning and end of the one gzip member around the packed block.
+    fn gzip_ends(&self, header: &[u8]) -> io::Result<(Vec<u8>, Vec<u8>)> {
+        let mut head = GZIP_HEADER.to_vec();
+        let mut deflate = Compress::new(Compression::new(6), false);
+        run_deflate(&mut deflate, header, FlushCompress::Sync, &mut head)?;
+        let mut crc = crc32fast::Hasher::new();
+        crc.update(header);
+        crc.combine(&self.crc);
+        crc.update(SEPARATOR);
+        let plain = header.len() as u64 + self.facts.length + SEPARATOR.len() as u64;
+        let mut tail = STORED_SEPARATOR.to_vec();
+        tail.extend_from_slice(&crc.finalize().to_le_bytes());
+        tail.extend_from_slice(&(plain as u32).to_le_bytes());
+        Ok((head, tail))
+    }
+}
+
+/// Copies all of `block` into a record.
+pub fn pack_reader(
+    packer: &mut Packer,
+    draft: &Draft,
+    kind: PayloadKind,
+    block: &mut impl Read,
+) -> Result<PackedRecord, PackError> {
+    let mut stream = packer.stream(kind);
+    io::copy(block, &mut stream)?;
+    let finished = stream.finish()?;
+    finished.seal(packer, draft)
+}

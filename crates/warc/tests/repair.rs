@@ -1,0 +1,214 @@
+//! What is repaired is right, holds all that could be read, and says what was done.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+
+use varve_warc::date::Date;
+use varve_warc::inspect::{Options, Report, inspect};
+use varve_warc::repair::{Repair, RepairError, Repaired};
+use varve_warc::rule::Rule;
+use varve_warc::write::Packing;
+use varve_warc::{Error, Reader};
+
+fn repaired(source: &[u8], packing: Packing) -> Result<(Vec<u8>, Repaired), RepairError> {
+    let repair = Repair {
+        software: "varve test",
+        source_name: "broken.warc",
+        target_name: "whole.warc.gz",
+        date: Date::parse(b"2026-11-15T23:30:01Z").expect("a date"),
+        packing,
+        temporary: None,
+    };
+    let mut output = Vec::new();
+    let done = repair.run(source, &mut output)?;
+    Ok((output, done))
+}
+
+fn strict(file: &[u8]) -> Report {
+    inspect(file, Options { strict: true, threads: 1, ..Options::default() }, &|_| {}).expect("an archive")
+}
+
+/// Types and blocks of all records but those that the repair added.
+fn records(file: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let mut reader = Reader::new(file).expect("an archive");
+    let mut found = Vec::new();
+    while let Some(mut record) = reader.next_record().expect("read") {
+        let fields = &record.header().fields;
+        let text = |name| String::from_utf8_lossy(fields.get(name).unwrap_or_default()).into_owned();
+        let kind = text("WARC-Type");
+        let mut block = Vec::new();
+        record.read_to_end(&mut block).expect("read");
+        let added =
+            block.starts_with(b"software: varve test") || block.starts_with(b"{\"software\":\"varve test\"");
+        if !added {
+            found.push((kind, block));
+        }
+    }
+    found
+}
+
+const GOOD: &str = "WARC/1.0\r\nWARC-Type: resource\r\nWARC-Record-ID: <urn:x:1>\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n\
+    WARC-Target-URI: <http://a/>\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n\r\nbody\r\n\r\n";
+
+#[test]
+fn a_file_with_everything_wrong() {
+    let source = [
+        GOOD,
+        // One CRLF too few, and LF line ends.
+        "WARC/1.0\nWARC-Type: resource\nWARC-Date: 2020-01-02T00:00:00Z\nWARC-Target-URI: http://a/x y\nContent-Length: 3\n\nabc\r\n",
+        "junk that nobody wrote\r\n",
+        // A wrong digest, no id, no content type.
+        "WARC/1.1\r\nWARC-Type: resource\r\nWARC-Date: nonsense\r\nWARC-Target-URI: <http://b/>\r\n\
+         WARC-Block-Digest: sha1:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\r\nContent-Length: 1\r\n\r\nz\r\n\r\n",
+        // A length that lies: the next record begins inside.
+        "WARC/1.0\r\nWARC-Type: resource\r\nWARC-Record-ID: <urn:x:2>\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n\
+         WARC-Target-URI: http://c/\r\nContent-Type: text/plain\r\nContent-Length: 9000\r\n\r\nshort\r\n\r\n",
+        &GOOD.replace("urn:x:1", "urn:x:3"),
+        // Cut in its block.
+        "WARC/1.0\r\nWARC-Type: resource\r\nWARC-Record-ID: <urn:x:4>\r\nWARC-Date: 2020-01-01T00:00:00Z\r\n\
+         WARC-Target-URI: http://d/\r\nContent-Type: text/plain\r\nContent-Length: 10\r\n\r\ncut",
+    ]
+    .concat();
+    for packing in [Packing::Plain, Packing::Gzip, Packing::Zstd { level: 3, dictionary: None }] {
+        let (file, done) = repaired(source.as_bytes(), packing).expect("repaired");
+        let report = strict(&file);
+        assert_eq!(report.findings, [], "{}", String::from_utf8_lossy(&file));
+        let kept = records(&file);
+        let blocks: Vec<&[u8]> = kept.iter().map(|(_, block)| block.as_slice()).collect();
+        assert_eq!(blocks.len(), 6);
+        assert_eq!(blocks[..3], [b"body".as_slice(), b"abc", b"z"]);
+        assert!(blocks[3].starts_with(b"short"));
+        assert_eq!(blocks[4..], [b"body".as_slice(), b"cut"]);
+        assert_eq!((done.records, done.mended, done.gaps), (6, 4, 1));
+        for rule in
+            [Rule::NotARecord, Rule::BlockDigest, Rule::BlockOverlap, Rule::BlockShort, Rule::LineEnding]
+        {
+            assert!(done.by_rule.contains_key(&rule), "{rule:?} in {:?}", done.by_rule);
+        }
+    }
+}
+
+#[test]
+fn the_trace_gives_the_original_header_back() {
+    let source = GOOD
+        .replace("WARC/1.0", "WARC/1.1")
+        .replace("Content-Length: 4\r\n", "Content-Length: 4\r\nX-Odd: \u{e9}\r\n");
+    let (file, done) = repaired(source.as_bytes(), Packing::Plain).expect("repaired");
+    assert_eq!(done.mended, 1);
+    let mut reader = Reader::new(&file).expect("an archive");
+    let mut traces = Vec::new();
+    while let Some(mut record) = reader.next_record().expect("read") {
+        let about = record.header().reference("WARC-Refers-To").map(<[u8]>::to_vec);
+        let mut block = String::new();
+        record.read_to_string(&mut block).expect("text");
+        if about.as_deref() == Some(b"urn:x:1") {
+            traces.push(serde_json::from_str::<serde_json::Value>(&block).expect("JSON"));
+        }
+    }
+    assert_eq!(traces.len(), 1);
+    assert_eq!(traces[0]["findings"][0]["rule"], "F05");
+    let header = traces[0]["original_header"].as_str().expect("a header");
+    assert!(
+        header.contains("WARC-Target-URI: <http://a/>\n") && header.contains("X-Odd: \u{e9}\n"),
+        "{header}"
+    );
+}
+
+#[test]
+fn repairing_twice_changes_no_record() {
+    let (once, _) = repaired(GOOD.as_bytes(), Packing::Gzip).expect("repaired");
+    let (twice, done) = repaired(&once, Packing::Gzip).expect("repaired");
+    assert_eq!(done.mended, 0);
+    assert_eq!(records(&once), records(&twice));
+}
+
+#[test]
+fn arc_becomes_warc_with_its_lines_kept() {
+    let source = "filedesc://x.arc 0.0.0.0 20010101000000 text/plain 75\n1 0 Test\nURL IP-address Archive-date Content-type Archive-length\n\n\n\n\n\n\n\n\n\n\n\n\n\
+                  http://a/b c 1.2.3.4 20010102030405 text/html 24\nHTTP/1.0 200 OK\r\n\r\nhello\n";
+    let (file, done) = repaired(source.as_bytes(), Packing::Gzip).expect("repaired");
+    assert_eq!(done.records, 2);
+    // The description of an ARC file is no list of fields.
+    let codes: Vec<_> = strict(&file).findings.iter().map(|finding| finding.rule.code()).collect();
+    assert_eq!(codes, ["S16"]);
+    let text = {
+        let mut plain = String::new();
+        flate2::read::MultiGzDecoder::new(file.as_slice()).read_to_string(&mut plain).expect("gzip");
+        plain
+    };
+    assert!(
+        text.contains("\"original_arc_line\":\"http://a/b c 1.2.3.4 20010102030405 text/html 24\""),
+        "{text}"
+    );
+    assert!(text.contains("WARC-Target-URI: http://a/b%20c\r\n"));
+    assert!(text.contains("WARC-Date: 2001-01-02T03:04:05Z\r\n"));
+}
+
+fn fixtures() -> Option<PathBuf> {
+    let folder = std::env::var_os("VARVE_FIXTURES").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
+        PathBuf::from,
+    );
+    if folder.is_dir() {
+        return Some(folder);
+    }
+    // Not a print macro: those are captured, and a skipped test must be seen.
+    let _ = writeln!(std::io::stderr(), "skipped: no fixtures at {}", folder.display());
+    None
+}
+
+fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
+    let mut entries: Vec<_> =
+        std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("entry").path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() { files_below(&path, found) } else { found.push(path) }
+    }
+}
+
+/// Rules about the bytes of blocks, which a repair does not change, and about the meaning of whole collections.
+const MAY_REMAIN: [Rule; 9] = [
+    Rule::NotHttp,
+    Rule::NotChunked,
+    Rule::ChunksCut,
+    Rule::UnknownType,
+    Rule::ProfileUnknown,
+    Rule::TruncatedReason,
+    Rule::WarcinfoType,
+    Rule::MessageType,
+    Rule::RecordIdRepeated,
+];
+
+#[test]
+fn every_archive_of_the_corpus_can_be_repaired() {
+    let Some(folder) = fixtures() else { return };
+    let mut files = Vec::new();
+    files_below(&folder.join("warc"), &mut files);
+    files_below(&folder.join("aardwarc"), &mut files);
+    let mut repaired_files = 0;
+    for path in files {
+        let source = std::fs::read(&path).expect("a fixture");
+        let (file, done) = match repaired(&source, Packing::Gzip) {
+            Ok(result) => result,
+            Err(RepairError::Read(Error::NotAnArchive { .. } | Error::Zip | Error::Packed(_))) => continue,
+            Err(error) => panic!("{}: {error}", path.display()),
+        };
+        repaired_files += 1;
+        let before =
+            inspect(source.as_slice(), Options { threads: 1, ..Options::default() }, &|_| {}).expect("read");
+        assert_eq!(done.records, before.records, "{}", path.display());
+        for finding in strict(&file).findings {
+            let segment_without_origin =
+                finding.rule == Rule::SegmentFields || finding.rule == Rule::SegmentNumber;
+            let profile = finding.rule == Rule::ProfileMissing || finding.rule == Rule::RevisitDigest;
+            assert!(
+                MAY_REMAIN.contains(&finding.rule) || segment_without_origin || profile,
+                "{}: {} {}",
+                path.display(),
+                finding.rule.code(),
+                finding.message
+            );
+        }
+    }
+    assert!(repaired_files > 150, "{repaired_files} files of the corpus were repaired");
+}
