@@ -111,10 +111,7 @@ impl StoreWriter {
 
     /// Whether a record of that id is here, synced or not.
     pub fn has(&self, id: &[u8; 32]) -> Result<bool, StoreError> {
-        if self.lock().has_unindexed(id) {
-            return Ok(true);
-        }
-        Ok(self.reader().find(id)?.is_some())
+        self.is_here(&self.lock(), id)
     }
 
     /// Appends a record unless one of its id is here. It is safe once its ticket was waited for.
