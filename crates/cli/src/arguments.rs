@@ -13,9 +13,14 @@ use crate::commands;
 /// The name of the flag that silences talk.
 pub(crate) const QUIET: &str = "quiet";
 
+/// The name of the option that names the archive.
+pub(crate) const ARCHIVE: &str = "archive";
+
 const EXAMPLES: &str = "\
 Examples:
   varve demo
+  varve init museum
+  varve -C museum store report.pdf
   varve doctor crawl.warc.gz
   varve explain 'https://example.com/?b=2&utm_source=news&a=1#top'
 
@@ -29,7 +34,7 @@ Exit codes:
 #[derive(Args)]
 #[command(next_help_heading = "Options of every verb")]
 struct Shared {
-    /// The archive to work in; verbs that need none ignore it
+    /// The archive to work in; without it, the nearest from the current folder upwards
     #[arg(
         short = 'C',
         long,

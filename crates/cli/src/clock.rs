@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use varve_archive::verbs::doctor::Date;
+use varve_archive::Date;
 
 /// The present, to the second: the precision that a repair or a note is worth.
 pub(crate) fn now() -> Date {

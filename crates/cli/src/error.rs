@@ -9,7 +9,9 @@ use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use varve_archive::verbs::doctor::DoctorError;
+use varve_archive::{ArchiveError, LockError, SettingsError, StoreError};
 
+use crate::commands::filter::NotAnId;
 use crate::urls::{Place, Unreadable};
 
 /// The exit code for "done, and there are findings".
@@ -38,6 +40,21 @@ pub(crate) enum Error {
         #[source]
         source: Unreadable,
     },
+    /// What was given is no id.
+    #[error("{place} is not an id")]
+    Id {
+        /// Where it stood.
+        place: Place,
+        /// What is wrong with it.
+        #[source]
+        source: NotAnId,
+    },
+    /// The archive did not do it.
+    #[error(transparent)]
+    Archive(#[from] ArchiveError),
+    /// There is no current folder, or it may not be known.
+    #[error("could not find out the current folder")]
+    CurrentFolder(#[source] io::Error),
     /// A WARC or ARC file could not be dealt with.
     #[error(transparent)]
     Doctor(#[from] DoctorError),
@@ -114,9 +131,42 @@ fn hints(failure: &Error) -> Vec<String> {
             for_writing(source.kind())
         }
         Error::Doctor(failure) => crate::commands::doctor::hint(failure),
+        Error::Archive(failure) => for_archive(failure),
         Error::Usage(_) | Error::Output(_) | Error::Input(_) | Error::Url { .. } => None,
+        Error::Id { .. } | Error::CurrentFolder(_) => None,
     };
     hint.map(str::to_owned).into_iter().collect()
+}
+
+fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
+    match failure {
+        ArchiveError::None { .. } => {
+            Some("`varve init DIR` makes an archive; `-C DIR` or VARVE_ARCHIVE names one that is elsewhere")
+        }
+        ArchiveError::NotAnArchive { .. } => Some("`varve init DIR` makes an archive"),
+        ArchiveError::NotEmpty { .. } => Some("choose a new name, or an empty folder"),
+        ArchiveError::Settings { source: SettingsError::Format { .. }, .. } => {
+            Some("use the varve that made it, or a later one")
+        }
+        ArchiveError::NoIndex { .. } => Some(
+            "the silos hold everything: any verb that writes makes the index again, `varve housekeeping` too",
+        ),
+        ArchiveError::Lock(LockError::Held { .. }) => {
+            Some("wait until it has finished; reading needs no waiting")
+        }
+        ArchiveError::NotAnId { .. } => {
+            Some("an id is 64 hex digits, as `varve store` prints it, or at least the first 4 of them")
+        }
+        ArchiveError::Store(StoreError::Ambiguous { .. }) => Some("give more digits"),
+        ArchiveError::Exists { .. } => Some("choose another name, or overwrite it with `--force`"),
+        ArchiveError::Folder { .. } => Some("`varve stow` keeps a folder with all that is in it"),
+        ArchiveError::NotAFolder { .. } => Some("`varve store` keeps single files"),
+        ArchiveError::MediaType { .. } => {
+            Some("a media type is two words with `/` between them: `text/plain`")
+        }
+        ArchiveError::Write { source, .. } => for_writing(source.kind()),
+        _ => None,
+    }
 }
 
 fn for_writing(kind: io::ErrorKind) -> Option<&'static str> {

@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Stderr, Stdout, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
@@ -78,6 +80,12 @@ impl Printer {
         self.line("")
     }
 
+    /// Where bytes go that are data as they are: no colour is taken from them, and no line end is seen.
+    pub(crate) fn raw(&mut self) -> Result<impl Write, Error> {
+        self.flush()?;
+        Ok(self.data.get_ref().as_inner())
+    }
+
     /// A remark for people; silent with `--quiet`.
     pub(crate) fn say(&mut self, remark: impl Display) {
         if !self.quiet {
@@ -88,23 +96,28 @@ impl Printer {
     /// Shows how far the work is, on a terminal and without `--quiet`; elsewhere the bar is there but unseen.
     ///
     /// `total` is how many of `what` there will be, where that is known. The bar goes when the verb ends.
-    pub(crate) fn progress(&mut self, total: Option<u64>, what: &'static str) -> ProgressBar {
-        let target = if self.quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+    pub(crate) fn progress(&mut self, total: Option<u64>, what: &'static str) -> Progress {
         let template = match total {
             Some(_) => "{wide_bar} {human_pos} of {human_len} {msg}, {eta} left",
             None => "{spinner} {human_pos} {msg}, {elapsed}",
         };
-        let style = ProgressStyle::with_template(template).expect("the templates above are well formed");
-        self.progress = ProgressBar::with_draw_target(total, target).with_style(style).with_message(what);
-        self.progress.clone()
+        self.bar(total, template, what)
     }
 
     /// As `progress`, for work that is counted in bytes.
-    pub(crate) fn progress_bytes(&mut self, total: u64) -> ProgressBar {
-        let bar = self.progress(Some(total), "");
-        let template = "{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
-        bar.set_style(ProgressStyle::with_template(template).expect("the template above is well formed"));
-        bar
+    pub(crate) fn progress_bytes(&mut self, total: Option<u64>) -> Progress {
+        let template = match total {
+            Some(_) => "{wide_bar} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left",
+            None => "{spinner} {bytes}, {bytes_per_sec}, {elapsed}",
+        };
+        self.bar(total, template, "")
+    }
+
+    fn bar(&mut self, total: Option<u64>, template: &str, what: &'static str) -> Progress {
+        let style = ProgressStyle::with_template(template).expect("the templates above are well formed");
+        let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
+        self.progress = bar.with_style(style).with_message(what);
+        Progress { bar: self.progress.clone(), waiting: AtomicBool::new(!self.quiet), began: Instant::now() }
     }
 
     /// A failure, in varve's form.
@@ -144,6 +157,26 @@ impl Printer {
         self.progress.suspend(|| {
             let _ = write!(talk, "{text}");
         });
+    }
+}
+
+/// How far the work is. It shows itself once the work has taken a second: what is quick needs no bar.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    waiting: AtomicBool,
+    began: Instant,
+}
+
+impl Progress {
+    /// So much more is done. May be told from any thread.
+    pub(crate) fn inc(&self, more: u64) {
+        self.bar.inc(more);
+        if self.waiting.load(Ordering::Relaxed)
+            && self.began.elapsed() >= Duration::from_secs(1)
+            && self.waiting.swap(false, Ordering::Relaxed)
+        {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
     }
 }
 

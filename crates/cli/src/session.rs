@@ -3,10 +3,14 @@
 //! Holds what every verb shares. It knows no verb by name: `commands` has the table.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::ArgMatches;
+use varve_archive::{Archive, ArchiveError, ArchiveWriter, Opening, Recovered, Size, find_root};
 
 use crate::arguments;
+use crate::clock;
 use crate::commands::{self, Outcome};
 use crate::error::{self, Error};
 use crate::printer::Printer;
@@ -15,11 +19,68 @@ use crate::printer::Printer;
 pub(crate) struct Session {
     /// Where everything goes that people or programs read.
     pub(crate) printer: Printer,
+    /// The archive that was named; else it is looked for.
+    archive: Option<PathBuf>,
+    /// The verb that runs.
+    verb: String,
 }
+
+impl Session {
+    /// The archive's folder: the one that was named, or the nearest from the current folder upwards.
+    fn root(&self) -> Result<PathBuf, Error> {
+        if let Some(root) = &self.archive {
+            return Ok(root.clone());
+        }
+        let start = std::env::current_dir().map_err(Error::CurrentFolder)?;
+        match find_root(&start) {
+            Some(root) => Ok(root),
+            None => Err(ArchiveError::None { start }.into()),
+        }
+    }
+
+    /// Opens the archive for reading.
+    pub(crate) fn open(&self) -> Result<Archive, Error> {
+        Ok(Archive::open(&self.root()?)?)
+    }
+
+    /// Opens the archive for writing, and says what had to be put in order.
+    pub(crate) fn open_to_write(&mut self) -> Result<ArchiveWriter, Error> {
+        let writer = ArchiveWriter::open(&self.root()?, self.opening())?;
+        let Recovered { cut, sealed_damaged, .. } = writer.recovered();
+        if cut > 0 {
+            let size = Size(cut);
+            self.printer.say(format_args!(
+                "an earlier write was interrupted: {size} of an unfinished record cut off"
+            ));
+        }
+        if sealed_damaged {
+            self.printer
+                .say("the last silo is damaged and was closed as it is; writing goes on in a new one");
+        }
+        Ok(writer)
+    }
+
+    /// What this process says of itself to others who want to write.
+    pub(crate) fn opening(&self) -> Opening {
+        let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+        let holder =
+            format!("varve {}, process {} on {host} since {}", self.verb, std::process::id(), clock::now());
+        Opening { holder, software: SOFTWARE.to_owned(), clock: Arc::new(clock::now) }
+    }
+
+    /// How many threads a verb may use.
+    pub(crate) fn threads() -> usize {
+        std::thread::available_parallelism().map_or(1, usize::from)
+    }
+}
+
+/// What silos say that they were written by.
+pub(crate) const SOFTWARE: &str = concat!("varve/", env!("CARGO_PKG_VERSION"));
 
 /// Runs the verb that `words` (the program's name first) ask for; gives the exit code.
 pub(crate) fn run(words: Vec<OsString>) -> u8 {
-    let mut session = Session { printer: Printer::new(arguments::color_asked(&words)) };
+    let printer = Printer::new(arguments::color_asked(&words));
+    let mut session = Session { printer, archive: None, verb: String::new() };
     let result = read(words, &mut session);
     let finished = session.printer.finish();
     match result.and_then(|outcome| finished.map(|()| outcome)) {
@@ -42,7 +103,9 @@ fn read(words: Vec<OsString>, session: &mut Session) -> Result<Outcome, Error> {
 
 fn dispatch(matches: &ArgMatches, session: &mut Session) -> Result<Outcome, Error> {
     session.printer.set_quiet(matches.get_flag(arguments::QUIET));
+    session.archive = matches.get_one::<PathBuf>(arguments::ARCHIVE).cloned();
     let (name, own) = matches.subcommand().expect("clap refuses a call without a verb");
+    session.verb = name.to_owned();
     commands::run(name, own, session)
 }
 

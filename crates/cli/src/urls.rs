@@ -1,33 +1,27 @@
 //! URLs as people hand them over: on the command line, or one a line on standard input where `-` stands.
 //!
-//! It cuts text into candidates and says nothing of what a URL is; that is `core`'s. A line may be as long as it
-//! likes, but no more of it than [`LONGEST`] is ever held. A URL that cannot be read is named by its place and
-//! never repeated: it may hold a password, or bytes that move the cursor.
+//! It cuts text into candidates and says nothing of what a URL is; that is `core`'s. A URL that cannot be read is
+//! named by its place and never repeated: it may hold a password, or bytes that move the cursor.
 
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Read, Stdin};
+use std::io::{self, BufReader, Stdin};
 
 use varve_archive::verbs::key::UrlError;
 
 use crate::commands::Outcome;
 use crate::error::{self, Error};
+use crate::lines::{BadLine, LONGEST, read_line};
 use crate::printer::Printer;
 
 /// The word that stands for standard input.
 const STDIN: &str = "-";
 
-/// Far beyond what any server takes, and small enough to hold.
-const LONGEST: usize = 64 * 1024;
-
 /// Why a text cannot be used as a URL.
 #[derive(Debug, PartialEq, thiserror::Error)]
 pub(crate) enum Unreadable {
-    /// More bytes than [`LONGEST`] before the line's end.
-    #[error("longer than {LONGEST} bytes")]
-    TooLong,
-    /// Not text.
-    #[error("not UTF-8")]
-    NotText,
+    /// No line of text.
+    #[error(transparent)]
+    BadLine(#[from] BadLine),
     /// Text, but no URL.
     #[error(transparent)]
     NotUrl(#[from] UrlError),
@@ -122,57 +116,12 @@ impl Urls {
                 Some(text) => {
                     *lines += 1;
                     if !matches!(&text, Ok(text) if text.is_empty()) {
+                        let text = text.map_err(Unreadable::from);
                         return Ok(Some(Given { place: Place::Line(*lines), text }));
                     }
                 }
             }
         }
         Ok(None)
-    }
-}
-
-/// The next line without blanks around it; `None` at the end.
-fn read_line(input: &mut impl BufRead) -> io::Result<Option<Result<String, Unreadable>>> {
-    let mut line = Vec::new();
-    input.by_ref().take(LONGEST as u64 + 1).read_until(b'\n', &mut line)?;
-    if line.is_empty() {
-        return Ok(None);
-    }
-    if line.len() > LONGEST && line.last() != Some(&b'\n') {
-        input.skip_until(b'\n')?;
-        return Ok(Some(Err(Unreadable::TooLong)));
-    }
-    Ok(Some(std::str::from_utf8(&line).map(|text| text.trim().to_owned()).map_err(|_| Unreadable::NotText)))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn lines(mut input: &[u8]) -> Vec<Result<String, Unreadable>> {
-        std::iter::from_fn(|| read_line(&mut input).unwrap()).collect()
-    }
-
-    #[test]
-    fn lines_end_as_they_like() {
-        let wanted = ["a", "b", "", "c"].map(|text| Ok(text.to_owned()));
-        assert_eq!(lines(b"a\r\n b \n\nc"), wanted);
-        assert_eq!(lines(b""), []);
-    }
-
-    #[test]
-    fn a_line_that_is_not_text_spoils_no_other() {
-        assert_eq!(lines(b"\xff\nb"), [Err(Unreadable::NotText), Ok("b".to_owned())]);
-    }
-
-    #[test]
-    fn an_endless_line_is_skipped_and_not_held() {
-        let longest = vec![b'a'; LONGEST];
-        let mut input = longest.clone();
-        input.extend_from_slice(b"\n");
-        input.extend_from_slice(&vec![b'b'; 3 * LONGEST]);
-        input.extend_from_slice(b"\nc\n");
-        let wanted = [Ok(String::from_utf8(longest).unwrap()), Err(Unreadable::TooLong), Ok("c".to_owned())];
-        assert_eq!(lines(&input), wanted);
     }
 }

@@ -12,7 +12,7 @@ use super::{Outcome, Verb};
 use crate::clock;
 use crate::error::{self, Error};
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG, WARN, counted};
-use crate::session::Session;
+use crate::session::{SOFTWARE, Session};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,7 +75,7 @@ impl Verb for Doctor {
             return print_rules(self.json, printer);
         }
         let total = self.files.iter().map(|path| doctor::size(path)).sum();
-        let progress = printer.progress_bytes(total);
+        let progress = printer.progress_bytes(Some(total));
         let mut outcome = Outcome::Done;
         for path in &self.files {
             let result = doctor::examine(path, doctor::options(self.strict), &|bytes| progress.inc(bytes));
@@ -119,8 +119,7 @@ impl Doctor {
 
     fn mend(&self, path: &Path, target: &Path, printer: &mut Printer) -> Result<(), Error> {
         let target = doctor::repaired_path(path, target, self.files.len() > 1)?;
-        let software = concat!("varve/", env!("CARGO_PKG_VERSION"));
-        let repaired = doctor::repair(path, &target, software, clock::now())?;
+        let repaired = doctor::repair(path, &target, SOFTWARE, clock::now())?;
         printer.say(format_args!(
             "  wrote {}: {}, {} of them mended, {} of stray bytes left out",
             target.display(),

@@ -7,8 +7,14 @@ mod completions;
 mod demo;
 pub(crate) mod doctor;
 mod explain;
+pub(crate) mod filter;
+mod get;
+mod housekeeping;
+mod init;
 mod key;
 mod man;
+mod store;
+mod stow;
 
 use clap::{ArgMatches, Args, Command};
 
@@ -18,6 +24,12 @@ use crate::session::Session;
 /// Every verb, in the order in which help lists them.
 const VERBS: &[Entry] = &[
     verb::<demo::Demo>("demo"),
+    verb::<init::Init>("init"),
+    verb::<store::Store>("store"),
+    verb::<get::Get>("get"),
+    verb::<stow::Stow>("stow"),
+    verb::<filter::Filter>("filter"),
+    verb::<housekeeping::Housekeeping>("housekeeping"),
     verb::<doctor::Doctor>("doctor"),
     verb::<explain::Explain>("explain"),
     verb::<key::Key>("key"),
