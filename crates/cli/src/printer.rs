@@ -202,3 +202,8 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
     };
     format!("{count} {noun}{ending}")
 }
+
+/// `1 index entry`, `2 index entries`.
+pub(crate) fn counted_entries(count: u64) -> String {
+    if count == 1 { "1 index entry".to_owned() } else { format!("{count} index entries") }
+}

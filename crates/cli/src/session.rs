@@ -27,7 +27,7 @@ pub(crate) struct Session {
 
 impl Session {
     /// The archive's folder: the one that was named, or the nearest from the current folder upwards.
-    fn root(&self) -> Result<PathBuf, Error> {
+    pub(crate) fn root(&self) -> Result<PathBuf, Error> {
         if let Some(root) = &self.archive {
             return Ok(root.clone());
         }

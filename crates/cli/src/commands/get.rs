@@ -95,7 +95,7 @@ impl Verb for Get {
 }
 
 impl Get {
-    fn print_headers(&self, found: &Found<'_>, session: &mut Session) -> Result<(), Error> {
+    fn print_headers(&self, found: &Found, session: &mut Session) -> Result<(), Error> {
         if self.json {
             let fields: serde_json::Map<String, serde_json::Value> =
                 found.header().map(|(name, value)| (name, value.into())).collect();

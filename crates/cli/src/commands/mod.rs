@@ -3,6 +3,7 @@
 //! A verb's file holds its arguments, its `run`, its printing and its examples. A new verb is a new file and
 //! one line in [`VERBS`]; help, completions, man pages and the reference follow from that line.
 
+mod audit;
 mod completions;
 mod demo;
 pub(crate) mod doctor;
@@ -10,9 +11,11 @@ mod explain;
 pub(crate) mod filter;
 mod get;
 mod housekeeping;
+mod import;
 mod init;
 mod key;
 mod man;
+mod rebuild;
 mod store;
 mod stow;
 
@@ -29,6 +32,9 @@ const VERBS: &[Entry] = &[
     verb::<get::Get>("get"),
     verb::<stow::Stow>("stow"),
     verb::<filter::Filter>("filter"),
+    verb::<import::Import>("import"),
+    verb::<audit::Audit>("audit"),
+    verb::<rebuild::Rebuild>("rebuild"),
     verb::<housekeeping::Housekeeping>("housekeeping"),
     verb::<doctor::Doctor>("doctor"),
     verb::<explain::Explain>("explain"),

@@ -1,0 +1,134 @@
+//! `varve audit`: is every byte we hold still what it was?
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use varve_archive::verbs::audit::{
+    self, AuditDone, AuditFinding, AuditRequest, AuditSeverity, Paper, Sample,
+};
+
+use super::{Outcome, Verb};
+use crate::clock;
+use crate::error::Error;
+use crate::printer::{BAD, GOOD, Printer, WARN, counted, counted_entries};
+use crate::session::{SOFTWARE, Session};
+
+const EXAMPLES: &str = "\
+Examples:
+  varve audit
+  varve audit --quick
+  varve audit --sample 5% --report audit.txt
+  varve audit --since 2026-01-01 --json
+
+Exit codes:
+  0    nothing was found
+  1    there are findings
+  2    the archive could not be audited";
+
+/// So many findings go into a report.
+const ON_PAPER: usize = 10_000;
+
+/// Check that everything in the archive is still what it was
+///
+/// Reads every record of every silo and holds it against its checksums, its digests, the id that follows from its
+/// content, the segments it belongs with, the silo that follows, and the index in both directions. Nothing is changed,
+/// and an archive that is being written to can be audited.
+///
+/// `--quick` looks at structure and index only. `--since` and `--sample` look at some silos, for archives that take
+/// days; a different sample each day comes to all of them in time.
+///
+/// With `--json` there is one object for each finding, and a last one with `summary`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Audit {
+    /// Look at structure and index only
+    #[arg(long)]
+    quick: bool,
+
+    /// Look only at silos that were written since that day
+    #[arg(long, value_name = "DATE", value_parser = clock::parse_day)]
+    since: Option<i64>,
+
+    /// Look only at so many of a hundred silos, other ones each day
+    #[arg(long, value_name = "N%", value_parser = parse_percent)]
+    sample: Option<f64>,
+
+    /// Write a report in plain text, to be printed and signed
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+fn parse_percent(text: &str) -> Result<f64, String> {
+    let number: f64 =
+        text.trim_end_matches('%').trim().parse().map_err(|_| "not a number of percent".to_owned())?;
+    if (0.0..=100.0).contains(&number) { Ok(number) } else { Err("not between 0% and 100%".to_owned()) }
+}
+
+#[derive(Serialize)]
+struct Summary {
+    summary: AuditDone,
+}
+
+impl Verb for Audit {
+    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        let archive = session.open()?;
+        let began = clock::now();
+        let sample = self.sample.map(|percent| Sample { percent, seed: clock::day() });
+        let request = AuditRequest { quick: self.quick, since: self.since, sample };
+        let printer = &mut session.printer;
+        let bar = printer.progress_bytes(Some(audit::bytes_to_read(&archive)?));
+        let mut on_paper = Vec::new();
+        let mut printed = Ok(());
+        let done = audit::audit(&archive, &request, &|bytes| bar.inc(bytes), &mut |finding| {
+            if printed.is_ok() {
+                printed = if self.json { printer.json(&finding) } else { print(&finding, printer) };
+            }
+            if on_paper.len() < ON_PAPER {
+                on_paper.push(finding);
+            }
+        })?;
+        printed?;
+        if let Some(path) = &self.report {
+            let (began, ended) = (began.to_string(), clock::now().to_string());
+            let paper =
+                Paper { archive: &archive, request, began: &began, ended: &ended, software: SOFTWARE };
+            std::fs::write(path, paper.text(&done, &on_paper))
+                .map_err(|source| Error::Write { path: path.clone(), source })?;
+        }
+        if self.json {
+            printer.json(&Summary { summary: done })?;
+        } else {
+            conclude(&done, printer)?;
+        }
+        Ok(if done.findings > 0 { Outcome::Findings } else { Outcome::Done })
+    }
+}
+
+fn print(finding: &AuditFinding, printer: &mut Printer) -> Result<(), Error> {
+    let (style, name) = match finding.severity {
+        AuditSeverity::Error => (BAD, "error"),
+        AuditSeverity::Warning => (WARN, "warning"),
+    };
+    printer.line(format_args!("{style}{name:<7}{style:#} {}", audit::line(finding)))
+}
+
+fn conclude(done: &AuditDone, printer: &mut Printer) -> Result<(), Error> {
+    let left_out = match done.silos_left_out {
+        0 => String::new(),
+        count => format!(" ({} left out)", counted(count, "silo")),
+    };
+    let seen = format!(
+        "{}{left_out}, {}, {}",
+        counted(done.silos, "silo"),
+        counted(done.records, "record"),
+        counted_entries(done.entries),
+    );
+    if done.findings == 0 {
+        return printer.line(format_args!("{GOOD}sound{GOOD:#}: {seen}"));
+    }
+    printer.line(format_args!("{} in {seen}", counted(done.findings, "finding")))
+}

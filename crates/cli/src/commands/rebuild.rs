@@ -1,0 +1,68 @@
+//! `varve rebuild`: the index made again from the silos.
+
+use serde::Serialize;
+use varve_archive::Layout;
+use varve_archive::verbs::rebuild;
+
+use super::{Outcome, Verb};
+use crate::error::Error;
+use crate::printer::{WARN, counted, counted_entries};
+use crate::session::Session;
+
+const EXAMPLES: &str = "\
+Examples:
+  varve rebuild
+  varve -C museum rebuild --json";
+
+/// Make the index again from the silos alone
+///
+/// The silos are the truth; the index is made from them and can be made again, byte for byte the same. Reads every
+/// silo on all cores. What cannot be read is said, and `varve audit` says more.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Rebuild {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Rebuilt {
+    silos: u64,
+    records: u64,
+    entries: u64,
+    findings: u64,
+}
+
+impl Verb for Rebuild {
+    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        let layout = Layout::new(&session.root()?);
+        let opening = session.opening();
+        let printer = &mut session.printer;
+        let bar = printer.progress_bytes(Some(rebuild::bytes_to_read(&layout)?));
+        let done = rebuild::rebuild(&layout, opening, &|bytes| bar.inc(bytes))?;
+        let findings = done.findings.len() as u64;
+        for (silo, finding) in &done.findings {
+            printer.say(format_args!(
+                "{WARN}warning{WARN:#} silo {silo} at byte {}: {}",
+                finding.offset, finding.message
+            ));
+        }
+        if self.json {
+            printer.json(&Rebuilt {
+                silos: done.silos,
+                records: done.records,
+                entries: done.entries,
+                findings,
+            })?;
+        } else {
+            printer.line(format_args!(
+                "{} from {} in {}",
+                counted_entries(done.entries),
+                counted(done.records, "record"),
+                counted(done.silos, "silo"),
+            ))?;
+        }
+        Ok(if findings > 0 { Outcome::Findings } else { Outcome::Done })
+    }
+}
