@@ -148,9 +148,10 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::Settings { source: SettingsError::Format { .. }, .. } => {
             Some("use the varve that made it, or a later one")
         }
-        ArchiveError::NoIndex { .. } => Some(
-            "the silos hold everything: any verb that writes makes the index again, `varve housekeeping` too",
-        ),
+        ArchiveError::NoIndex { .. } => Some("`varve rebuild` makes it again: the silos hold everything"),
+        ArchiveError::NotImportable { .. } => {
+            Some("import takes the folder of an AardWARC store, in which `0` holds the first silos")
+        }
         ArchiveError::Lock(LockError::Held { .. }) => {
             Some("wait until it has finished; reading needs no waiting")
         }

@@ -164,8 +164,9 @@ fn audit_part<S: ReadAt>(
         let id = record.header().record_id().map(<[u8]>::to_vec);
         reader.finish_record()?;
         let findings: Vec<Finding> = checker.take_findings().chain(reader.take_findings()).collect();
-        part.findings
-            .extend(findings.into_iter().filter_map(|finding| translated(&finding, silo, id.as_deref())));
+        // What is wrong behind the record is not the record's.
+        let whose = |finding: &Finding| if finding.offset == offset { id.as_deref() } else { None };
+        part.findings.extend(findings.iter().filter_map(|finding| translated(finding, silo, whose(finding))));
         if silo.ending == name::GZIP && !has_our_header(reader.source(), offset)? {
             let message = "the header of a gzip member is not as varve writes it";
             part.findings.push(
