@@ -36,8 +36,11 @@ fn restore(scene: &Scene, id: RecordId, folder: &Path) -> Result<(Restored, Vec<
     Ok((restored, failures))
 }
 
-/// Every path below a folder with all that must come back, and the content.
-fn picture(folder: &Path) -> Vec<(Vec<u8>, u32, (i64, i64), Vec<u8>)> {
+/// A path, its mode, its time in seconds and billionths, and its content.
+type Seen = (Vec<u8>, u32, (i64, i64), Vec<u8>);
+
+/// Every path below a folder with all that must come back.
+fn picture(folder: &Path) -> Vec<Seen> {
     let mut all = Vec::new();
     let mut waiting = vec![folder.to_owned()];
     while let Some(path) = waiting.pop() {
@@ -241,7 +244,7 @@ fn what_cannot_be_read_is_named_and_left_out() {
     fs::create_dir(&source).unwrap();
     fs::write(source.join("good"), "good").unwrap();
     fs::write(source.join("secret"), "secret").unwrap();
-    fs::set_permissions(source.join("secret"), fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(source.join("secret"), fs::Permissions::from_mode(0o000)).unwrap();
     if fs::read(source.join("secret")).is_ok() {
         // The administrator reads everything.
         return;
