@@ -57,12 +57,12 @@ impl Archive {
     }
 
     /// Opens the object of an id that was resolved.
-    pub fn object(&self, id: RecordId) -> Result<Object<'_>, ArchiveError> {
+    pub fn object(&self, id: RecordId) -> Result<Object, ArchiveError> {
         object(&self.store, id)
     }
 }
 
-pub(crate) fn object(store: &Store, id: RecordId) -> Result<Object<'_>, ArchiveError> {
+pub(crate) fn object(store: &Store, id: RecordId) -> Result<Object, ArchiveError> {
     store.object(id.as_bytes())?.ok_or_else(|| ArchiveError::Absent { id: digits(id) })
 }
 

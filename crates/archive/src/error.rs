@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use varve_core::id::IdError;
 use varve_store::StoreError;
+use varve_store::aardwarc::AardwarcError;
 use varve_store::lock::LockError;
 
 use crate::settings::SettingsError;
@@ -136,6 +137,20 @@ pub enum ArchiveError {
         id: String,
         /// Why.
         source: ManifestError,
+    },
+    /// Another store cannot be read.
+    #[error("could not import `{}`", path.display())]
+    Aardwarc {
+        /// Its folder.
+        path: PathBuf,
+        /// Why.
+        source: AardwarcError,
+    },
+    /// A folder that holds nothing that can be imported.
+    #[error("`{}` holds nothing that can be imported", path.display())]
+    NotImportable {
+        /// The folder.
+        path: PathBuf,
     },
     /// An object was read with an error: the store's when it was the silo's fault.
     #[error("could not read the object `{id}`")]

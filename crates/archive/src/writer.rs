@@ -40,7 +40,7 @@ pub struct ArchiveWriter {
     recovered: Recovered,
     clock: Clock,
     /// Last, so that it is given up last.
-    _lock: WriteLock,
+    lock: WriteLock,
 }
 
 impl ArchiveWriter {
@@ -62,7 +62,12 @@ impl ArchiveWriter {
             clock: Arc::clone(&opening.clock),
         };
         let (store, recovered) = StoreWriter::open(silo_files(&layout), store_settings)?;
-        Ok(Self { layout, settings, store, recovered, clock: opening.clock, _lock: lock })
+        Ok(Self { layout, settings, store, recovered, clock: opening.clock, lock })
+    }
+
+    /// Closes the store and keeps the lock, for who puts something in the place of its parts.
+    pub(crate) fn into_lock(self) -> WriteLock {
+        self.lock
     }
 
     /// Where its parts lie.

@@ -8,6 +8,7 @@
 //! where; no input panics, and none costs more than time and memory proportional to its length.
 
 pub mod alias;
+pub mod body;
 pub mod headers;
 pub mod id;
 pub mod pattern;

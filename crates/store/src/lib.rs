@@ -6,6 +6,9 @@
 //! Everything local and mutable is touched through [`disk`], so that a test can break it at any call; sealed silos may
 //! lie on a [`medium`]. [`StoreWriter`] and [`Store`] are the doors.
 
+pub mod aardwarc;
+pub mod audit;
+pub mod body;
 pub mod disk;
 mod error;
 pub mod index;
@@ -13,6 +16,7 @@ mod keep;
 pub mod lock;
 pub mod medium;
 mod object;
+pub mod rebuild;
 mod recover;
 mod segments;
 mod settings;

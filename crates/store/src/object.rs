@@ -4,17 +4,18 @@
 //! an error, never a short answer.
 
 use std::io::{self, Read};
+use std::sync::Arc;
 
 use varve_warc::digest::{Algorithm, Digest, Hasher};
-use varve_warc::record::Header;
+use varve_warc::record::{Header, RecordType};
 
 use crate::error::StoreError;
 use crate::silo::parse_id;
-use crate::store::{Located, SiloRecord, Store};
+use crate::store::{Located, OpenSilos, SiloRecord};
 
 /// An object, ready to be read.
-pub struct Object<'a> {
-    store: &'a Store,
+pub struct Object {
+    silos: Arc<OpenSilos>,
     located: Located,
     segments: Vec<Segment>,
 }
@@ -26,14 +27,14 @@ struct Segment {
     length: u64,
 }
 
-impl<'a> Object<'a> {
-    pub(crate) fn open(store: &'a Store, located: Located) -> Result<Self, StoreError> {
+impl Object {
+    pub(crate) fn open(silos: Arc<OpenSilos>, located: Located) -> Result<Self, StoreError> {
         let length = located.header.content_length().unwrap_or(0);
         let mut segments = vec![Segment { place: located.place, length }];
-        if located.header.is_segment() {
-            find_segments(store, &located, &mut segments)?;
+        if is_first_segment(&located.header) {
+            find_segments(&silos, &located, &mut segments)?;
         }
-        Ok(Self { store, located, segments })
+        Ok(Self { silos, located, segments })
     }
 
     /// The header of its record.
@@ -62,18 +63,18 @@ impl<'a> Object<'a> {
     }
 
     /// Reads all of it, checking its digest at the end.
-    pub fn read(&self) -> Result<ObjectReader<'a>, StoreError> {
+    pub fn read(&self) -> Result<ObjectReader, StoreError> {
         self.reader(0, self.length(), true)
     }
 
     /// Reads the bytes from `start` up to, not including, `end`.
-    pub fn read_range(&self, start: u64, end: u64) -> Result<ObjectReader<'a>, StoreError> {
+    pub fn read_range(&self, start: u64, end: u64) -> Result<ObjectReader, StoreError> {
         let end = end.min(self.length());
         let checked = start == 0 && end == self.length();
         self.reader(start.min(end), end, checked)
     }
 
-    fn reader(&self, start: u64, end: u64, checked: bool) -> Result<ObjectReader<'a>, StoreError> {
+    fn reader(&self, start: u64, end: u64, checked: bool) -> Result<ObjectReader, StoreError> {
         let mut skip = start;
         let mut waiting = Vec::new();
         for segment in &self.segments {
@@ -87,7 +88,7 @@ impl<'a> Object<'a> {
         let expected = if checked { self.expected_digest() } else { None };
         let hasher = expected.map(|expected| expected.algorithm().hasher());
         Ok(ObjectReader {
-            store: self.store,
+            silos: Arc::clone(&self.silos),
             id: data_encoding::HEXLOWER.encode(&self.located.id),
             waiting,
             current: None,
@@ -100,19 +101,28 @@ impl<'a> Object<'a> {
     /// What all of the bytes must hash to.
     fn expected_digest(&self) -> Option<Digest> {
         let header = &self.located.header;
-        let digest = if header.is_segment() { header.payload_digest() } else { header.block_digest() };
+        let digest = if is_first_segment(header) { header.payload_digest() } else { header.block_digest() };
         digest.and_then(Result::ok).filter(|digest| digest.algorithm() == Algorithm::Sha256)
     }
 }
 
+/// A record that others continue. A continuation asked for by its own id is itself and no more.
+fn is_first_segment(header: &Header) -> bool {
+    header.is_segment() && header.record_type() != RecordType::Continuation
+}
+
 /// The further segments of an object: each right behind the description of the next silo.
-fn find_segments(store: &Store, located: &Located, segments: &mut Vec<Segment>) -> Result<(), StoreError> {
+fn find_segments(
+    silos: &OpenSilos,
+    located: &Located,
+    segments: &mut Vec<Segment>,
+) -> Result<(), StoreError> {
     let id = data_encoding::HEXLOWER.encode(&located.id);
     loop {
         let number = u32::try_from(segments.len() + 1).unwrap_or(u32::MAX);
         let silo = located.place.silo().saturating_add(number - 1);
         let missing = || StoreError::SegmentMissing { id: id.clone(), number, silo };
-        let (place, header) = first_record(store, silo)?.ok_or_else(missing)?;
+        let (place, header) = first_record(silos, silo)?.ok_or_else(missing)?;
         let origin = header.reference("WARC-Segment-Origin-ID").and_then(parse_id);
         let stated =
             header.fields.get("WARC-Segment-Number").map(|text| String::from_utf8_lossy(text).into_owned());
@@ -127,8 +137,8 @@ fn find_segments(store: &Store, located: &Located, segments: &mut Vec<Segment>) 
 }
 
 /// The record behind a silo's description.
-fn first_record(store: &Store, silo: u32) -> Result<Option<(crate::index::Place, Header)>, StoreError> {
-    let source = match store.silo(silo) {
+fn first_record(silos: &OpenSilos, silo: u32) -> Result<Option<(crate::index::Place, Header)>, StoreError> {
+    let source = match silos.silo(silo) {
         Ok(source) => source,
         Err(crate::silo::SiloError::Missing { .. }) => return Ok(None),
         Err(error) => return Err(error.into()),
@@ -146,8 +156,8 @@ fn first_record(store: &Store, silo: u32) -> Result<Option<(crate::index::Place,
 }
 
 /// Reads an object.
-pub struct ObjectReader<'a> {
-    store: &'a Store,
+pub struct ObjectReader {
+    silos: Arc<OpenSilos>,
     id: String,
     /// Segments to come, the next one last, each with the bytes to pass over.
     waiting: Vec<(Segment, u64)>,
@@ -163,11 +173,11 @@ struct Current {
     left: u64,
 }
 
-impl ObjectReader<'_> {
+impl ObjectReader {
     /// Opens the next segment. False when there is none.
     fn advance(&mut self) -> io::Result<bool> {
         let Some((segment, skip)) = self.waiting.pop() else { return Ok(false) };
-        let record = self.store.record_at(segment.place).map_err(io::Error::other)?;
+        let record = self.silos.record_at(segment.place).map_err(io::Error::other)?;
         let record = record.ok_or_else(|| self.damaged(segment, "no record begins here"))?;
         let mut current = Current { record, segment, left: segment.length - skip };
         let passed = io::copy(&mut (&mut current.record).take(skip), &mut io::sink())?;
@@ -202,7 +212,7 @@ impl ObjectReader<'_> {
     }
 }
 
-impl Read for ObjectReader<'_> {
+impl Read for ObjectReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if buffer.is_empty() {
             return Ok(0);

@@ -8,13 +8,14 @@
 
 use std::path::{Path, PathBuf};
 
+use varve_warc::digest::Digest;
 use varve_warc::write::PackedRecord;
 
 use crate::disk::{Disk, DiskError, DiskFile, Operation};
 use crate::error::StoreError;
 use crate::index::{Entry, Place};
 use crate::settings::Settings;
-use crate::silo::{OpenSilo, SiloFiles, entries, name};
+use crate::silo::{FileSource, OpenSilo, SiloFiles, chain, entries, name};
 
 /// The note that says which silos are to appear.
 const NOTE: &str = "unfinished-segments";
@@ -29,13 +30,14 @@ pub(crate) struct Published {
     pub(crate) last: OpenSilo,
 }
 
-/// Writes segments to silos `first` and following. `describe` makes each silo's description.
+/// Writes segments to silos `first` and following. `describe` makes each silo's description; it is told the digest of
+/// the silo before, except for the first.
 pub(crate) fn publish(
     files: &SiloFiles,
     settings: &Settings,
     first: u32,
     records: Vec<PackedRecord>,
-    describe: &mut impl FnMut(u32) -> Result<PackedRecord, StoreError>,
+    describe: &mut impl FnMut(u32, Option<Digest>) -> Result<PackedRecord, StoreError>,
 ) -> Result<Published, StoreError> {
     let disk = &*files.disk;
     let ending = settings.ending();
@@ -43,6 +45,7 @@ pub(crate) fn publish(
     let mut found = Vec::new();
     let mut written = None;
     let mut number = first;
+    let mut previous = None;
     for record in records {
         Place::new(number, 0)?;
         let path = unfinished(files, number, ending);
@@ -51,7 +54,7 @@ pub(crate) fn publish(
         }
         let mut silo = OpenSilo::resume(number, disk.create_new(&path)?, 0, false);
         silo.append_raw(&settings.packing.preamble())?;
-        for record in [describe(number)?, record] {
+        for record in [describe(number, previous)?, record] {
             let header = record.header();
             let offset = silo.append(record)?;
             found.extend(entries(&header, Place::new(number, offset)?));
@@ -59,6 +62,8 @@ pub(crate) fn publish(
         silo.has_records = true;
         silo.flush()?;
         silo.file().sync()?;
+        let failed = |source| DiskError::new(Operation::Read, &path, source);
+        previous = Some(chain::digest_of(&FileSource::new(disk.open(&path)?)).map_err(failed)?);
         written = Some(silo);
         number += 1;
     }

@@ -4,6 +4,7 @@
 //! waits for writers: it works on a snapshot of the index, and silos only ever grow.
 
 use std::collections::VecDeque;
+use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -18,6 +19,8 @@ use crate::silo::{SiloError, SiloFiles, ids};
 
 /// So many silos are kept open.
 const OPEN_SILOS: usize = 64;
+/// No description is longer.
+const LONGEST_DESCRIPTION: u64 = 1 << 20;
 /// So many ids are looked at to say how many share a beginning.
 const MOST_CANDIDATES: usize = 1000;
 
@@ -26,9 +29,8 @@ pub(crate) type SiloRecord = OwnedRecord<Arc<dyn ReadAt>>;
 
 /// Reads from a store.
 pub struct Store {
-    files: SiloFiles,
+    silos: Arc<OpenSilos>,
     index: Index,
-    open: Mutex<VecDeque<(u32, Arc<dyn ReadAt>)>>,
 }
 
 /// Where a record was found.
@@ -50,7 +52,7 @@ impl Store {
     }
 
     pub(crate) fn with_index(files: SiloFiles, index: Index) -> Self {
-        Self { files, index, open: Mutex::new(VecDeque::new()) }
+        Self { silos: Arc::new(OpenSilos { files, open: Mutex::new(VecDeque::new()) }), index }
     }
 
     /// The index.
@@ -60,7 +62,7 @@ impl Store {
 
     /// The silo files.
     pub fn files(&self) -> &SiloFiles {
-        &self.files
+        &self.silos.files
     }
 
     /// Finds the record of an id: its own, or that of the body it holds.
@@ -116,11 +118,39 @@ impl Store {
     }
 
     /// Opens an object: a record by its id, with all its segments.
-    pub fn object(&self, id: &[u8; 32]) -> Result<Option<Object<'_>>, StoreError> {
+    pub fn object(&self, id: &[u8; 32]) -> Result<Option<Object>, StoreError> {
         let Some(located) = self.find(id)? else { return Ok(None) };
-        Object::open(self, located).map(Some)
+        Object::open(Arc::clone(&self.silos), located).map(Some)
     }
 
+    /// The record at a place; none when no record begins there, or the silo is gone.
+    pub(crate) fn record_at(&self, place: Place) -> Result<Option<SiloRecord>, StoreError> {
+        self.silos.record_at(place)
+    }
+
+    pub(crate) fn silo(&self, number: u32) -> Result<Arc<dyn ReadAt>, SiloError> {
+        self.silos.silo(number)
+    }
+
+    /// The description that a silo begins with, header and block; none when it does not begin with a record.
+    pub(crate) fn description_of(&self, number: u32) -> Result<Option<(Header, Vec<u8>)>, StoreError> {
+        let Some(mut record) = self.record_at(Place::new(number, 0)?)? else { return Ok(None) };
+        let mut block = Vec::new();
+        (&mut record)
+            .take(LONGEST_DESCRIPTION)
+            .read_to_end(&mut block)
+            .map_err(|source| StoreError::read(number, varve_warc::Error::Io { offset: 0, source }))?;
+        Ok(Some((record.header().clone(), block)))
+    }
+}
+
+/// The silos that are open for reading, shared by all who read from them.
+pub(crate) struct OpenSilos {
+    files: SiloFiles,
+    open: Mutex<VecDeque<(u32, Arc<dyn ReadAt>)>>,
+}
+
+impl OpenSilos {
     /// The record at a place; none when no record begins there, or the silo is gone.
     pub(crate) fn record_at(&self, place: Place) -> Result<Option<SiloRecord>, StoreError> {
         let source = match self.silo(place.silo()) {

@@ -11,6 +11,7 @@
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
+use varve_warc::digest::Digest;
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::RecordType;
 use varve_warc::write::{Draft, PackedRecord, Packer, warc_fields};
@@ -20,7 +21,7 @@ use crate::index::{Entry, Index, IndexWriter, Place};
 use crate::recover::{self, Recovered};
 use crate::segments;
 use crate::settings::Settings;
-use crate::silo::{OpenSilo, SiloFiles, create, ids, name};
+use crate::silo::{OpenSilo, SiloError, SiloFiles, chain, create, ids, name};
 use crate::store::Store;
 
 /// Promises that a record will be safe once a sync has reached it.
@@ -110,10 +111,7 @@ impl StoreWriter {
 
     /// Whether a record of that id is here, synced or not.
     pub fn has(&self, id: &[u8; 32]) -> Result<bool, StoreError> {
-        if self.lock().has_unindexed(id) {
-            return Ok(true);
-        }
-        Ok(self.reader().find(id)?.is_some())
+        self.is_here(&self.lock(), id)
     }
 
     /// Appends a record unless one of its id is here. It is safe once its ticket was waited for.
@@ -280,7 +278,20 @@ impl StoreWriter {
 
     /// The record that every silo begins with.
     fn describe(&self, number: u32) -> Result<PackedRecord, StoreError> {
-        describe(&mut self.packer()?, &self.settings, number)
+        let previous = self.digest_before(number)?;
+        describe(&mut self.packer()?, &self.settings, number, previous)
+    }
+
+    /// The digest of the sealed silo before `number`; none when there is none.
+    fn digest_before(&self, number: u32) -> Result<Option<Digest>, StoreError> {
+        let Some(before) = number.checked_sub(1) else { return Ok(None) };
+        let source = match self.files.open(before) {
+            Ok(source) => source,
+            Err(SiloError::Missing { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let failed = |source| StoreError::read(before, varve_warc::Error::Io { offset: 0, source });
+        chain::digest_of(&*source).map(Some).map_err(failed)
     }
 
     /// Syncs and closes the open silo for good.
@@ -321,7 +332,10 @@ impl StoreWriter {
         first: u32,
     ) -> Result<(), StoreError> {
         let mut packer = self.packer()?;
-        let mut describe_one = |number| describe(&mut packer, &self.settings, number);
+        let before = self.digest_before(first)?;
+        let mut describe_one = |number, previous: Option<Digest>| {
+            describe(&mut packer, &self.settings, number, previous.or(before))
+        };
         let published = segments::publish(&self.files, &self.settings, first, records, &mut describe_one)?;
         self.publish(&published.entries)?;
         state.next_number = published.next_number;
@@ -335,10 +349,11 @@ impl StoreWriter {
 }
 
 /// The description of silo `number`.
-pub(crate) fn describe(
+fn describe(
     packer: &mut Packer,
     settings: &Settings,
     number: u32,
+    previous: Option<Digest>,
 ) -> Result<PackedRecord, StoreError> {
     let fields = settings.description.iter().map(|(name, value)| (name.as_str(), value.as_str()));
     let block = warc_fields(fields);
@@ -348,6 +363,9 @@ pub(crate) fn describe(
     // Two silos may say the same of themselves: the number makes each description, and so its id, its own.
     let mut own = block;
     own.extend_from_slice(&warc_fields([("varve-silo", number.to_string().as_str())]));
+    if let Some(previous) = previous {
+        own.extend_from_slice(&warc_fields([(chain::PREVIOUS, previous.to_string().as_str())]));
+    }
     Ok(packer.pack(&draft, PayloadKind::None, &own)?)
 }
 

@@ -4,6 +4,7 @@
 //! [`varve_store::disk::Disk`]. Nothing in it is part of the program.
 
 mod broken_disk;
+pub mod contract;
 mod memory_disk;
 
 pub use broken_disk::{BrokenDisk, Failure, Plan, at_every_call};

@@ -20,7 +20,7 @@ pub enum Bytes {
     Lost,
     /// All of them.
     Kept,
-    /// Each sector of 512 bytes that differs is new or zero, by chance; files have their new length.
+    /// Each sector of 512 bytes is as it is or as it was at the last sync, by chance; files have their new length.
     Holes,
 }
 
@@ -136,10 +136,12 @@ impl Content {
     fn with_holes(&self, chance: u64) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         for (number, sector) in bytes.chunks_mut(512).enumerate() {
-            let safe = self.safe.get(number * 512..number * 512 + sector.len());
             let mixed = (chance ^ number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            if safe != Some(&*sector) && mixed >> 63 == 1 {
-                sector.fill(0);
+            if mixed >> 63 == 1 {
+                let safe = self.safe.get(number * 512..).unwrap_or_default();
+                let kept = safe.len().min(sector.len());
+                sector[..kept].copy_from_slice(&safe[..kept]);
+                sector[kept..].fill(0);
             }
         }
         bytes

@@ -9,7 +9,7 @@ use std::io::BufRead;
 
 use crate::check::{Checker, Verdict};
 use crate::member::Encoding;
-use crate::parts::read_parts;
+use crate::parts::{Parts, read_parts};
 use crate::reader::{Error, Format, Reader, Record};
 use crate::record::{Header, RecordType};
 use crate::rule::{Finding, Kind, Rule};
@@ -24,12 +24,15 @@ pub struct Options {
     pub threads: usize,
     /// Most findings that are kept; the rest is only counted.
     pub findings: usize,
+    /// How large the parts are that threads read; by default in proportion to the file. The report does not depend on
+    /// it, which is what tests show with small ones.
+    pub part_size: Option<u64>,
 }
 
 impl Default for Options {
     fn default() -> Self {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        Self { strict: false, threads, findings: 10_000 }
+        Self { strict: false, threads, findings: 10_000, part_size: None }
     }
 }
 
@@ -79,19 +82,20 @@ pub fn inspect<S: ReadAt + ?Sized>(
     let mut report: Option<Report> = None;
     let mut ids = RecordIds::default();
     let work = |reader: &mut Reader<&S>, until: u64| inspect_part(reader, until, options, progress);
-    read_parts(source, options.threads.max(1), &work, &mut |part: Part| match &mut report {
+    let parts = Parts { threads: options.threads.max(1), size: options.part_size };
+    read_parts(source, parts, &work, &mut |part: Part| match &mut report {
         None => {
-            let mut first = part.report;
-            ids.check(&part.ids, &mut first, options);
-            report = Some(first);
+            ids.check(&part.ids, options);
+            report = Some(part.report);
         }
         Some(report) => {
+            ids.check(&part.ids, options);
             report.add(part.report, options);
-            ids.check(&part.ids, report, options);
         }
     })?;
     let mut report = report.unwrap_or_else(|| Report::empty(Format::Warc, Encoding::Plain));
     report.size = size;
+    ids.report(&mut report, options);
     if report.records == 0 {
         let message = if size == 0 { "the file is empty" } else { "the file holds no whole record" };
         report.keep(Finding::new(Rule::NoRecords, 0, message), options);
@@ -115,28 +119,29 @@ fn inspect_part<S: ReadAt>(
     let mut part = Part { report: Report::empty(reader.format(), reader.encoding()), ids: Vec::new() };
     let mut checker = Checker::default();
     let mut done = reader.position();
+    let unmoved = reader.last_good_offset();
+    part.report.keep_all(reader.take_findings(), options);
     while reader.next_offset().is_none_or(|offset| offset < until) {
         let Some(mut record) = reader.next_record()? else { break };
         part.report.count(record.header());
         if options.strict
+            && part.ids.len() < RecordIds::MOST
             && let Some(id) = record.header().record_id()
         {
             part.ids.push((RecordIds::hash(id), record.offset()));
         }
         check_record(&mut checker, &mut record, options.strict, &mut part.report.digests)?;
         reader.finish_record()?;
-        for finding in checker.take_findings().chain(reader.take_findings()) {
-            part.report.keep(finding, options);
-        }
+        part.report.keep_all(checker.take_findings().chain(reader.take_findings()), options);
         let position = reader.position();
         progress(position.saturating_sub(done));
         done = position;
     }
-    for finding in reader.take_findings() {
-        part.report.keep(finding, options);
-    }
+    part.report.keep_all(reader.take_findings(), options);
     part.report.format = reader.format();
-    part.report.last_good_offset = reader.last_good_offset();
+    // Where a part begins is good only if the part before it says so.
+    part.report.last_good_offset =
+        Some(reader.last_good_offset()).filter(|good| *good != unmoved).unwrap_or(0);
     Ok(part)
 }
 
@@ -193,8 +198,12 @@ impl Report {
             }
             known => known.name().to_owned(),
         };
-        increment(&mut self.by_type, name);
-        increment(&mut self.by_version, format!("{}.{}", header.version.major, header.version.minor));
+        increase(&mut self.by_type, name, 1);
+        increase(&mut self.by_version, format!("{}.{}", header.version.major, header.version.minor), 1);
+    }
+
+    fn keep_all(&mut self, findings: impl IntoIterator<Item = Finding>, options: Options) {
+        findings.into_iter().for_each(|finding| self.keep(finding, options));
     }
 
     fn keep(&mut self, finding: Finding, options: Options) {
@@ -210,44 +219,52 @@ impl Report {
     /// Adds what the next part of the file gave.
     fn add(&mut self, part: Report, options: Options) {
         self.records += part.records;
-        for (name, count) in part.by_type {
-            *self.by_type.entry(name).or_default() += count;
-        }
-        for (name, count) in part.by_version {
-            *self.by_version.entry(name).or_default() += count;
-        }
+        part.by_type.into_iter().for_each(|(name, count)| increase(&mut self.by_type, name, count));
+        part.by_version.into_iter().for_each(|(name, count)| increase(&mut self.by_version, name, count));
         self.digests.ok += part.digests.ok;
         self.digests.bad += part.digests.bad;
         self.digests.unchecked += part.digests.unchecked;
         self.last_good_offset = self.last_good_offset.max(part.last_good_offset);
         let mut beyond = part.by_rule;
+        beyond.retain(|rule, _| !(SAID_ONCE.contains(rule) && self.by_rule.contains_key(rule)));
         for finding in part.findings {
             if let Some(count) = beyond.get_mut(&finding.rule) {
                 *count -= 1;
-            }
-            if !(SAID_ONCE.contains(&finding.rule) && self.by_rule.contains_key(&finding.rule)) {
                 self.keep(finding, options);
             }
         }
-        for (rule, count) in beyond {
-            if count > 0 {
-                *self.by_rule.entry(rule).or_default() += count;
-            }
+        for (rule, count) in beyond.into_iter().filter(|(_, count)| *count > 0) {
+            *self.by_rule.entry(rule).or_default() += count;
         }
     }
 }
 
 /// Rules that readers report once a file.
-const SAID_ONCE: [Rule; 3] = [Rule::RecordsShareMember, Rule::RecordSpansMembers, Rule::FrameUnchecked];
+const SAID_ONCE: [Rule; 4] =
+    [Rule::RecordsShareMember, Rule::RecordSpansMembers, Rule::FrameUnchecked, Rule::DictionaryMissing];
 
-fn increment(counts: &mut BTreeMap<String, u64>, name: String) {
-    *counts.entry(name).or_default() += 1;
+/// So many names are told apart.
+const MOST_NAMES: usize = 100;
+/// What is counted of all others.
+const OTHERS: &str = "(others)";
+
+/// Counts a name. A file may hold any number of names; the first in order of the alphabet are kept, so that the outcome
+/// does not depend on the order in which they come.
+fn increase(counts: &mut BTreeMap<String, u64>, name: String, more: u64) {
+    *counts.entry(name).or_default() += more;
+    if counts.len() > MOST_NAMES + usize::from(counts.contains_key(OTHERS)) {
+        let last = counts.keys().rev().find(|name| *name != OTHERS).cloned();
+        let count = last.and_then(|name| counts.remove(&name)).unwrap_or(0);
+        *counts.entry(OTHERS.to_owned()).or_default() += count;
+    }
 }
 
 /// The record ids seen, as hashes, as many as fit in bounded memory.
 #[derive(Default)]
 struct RecordIds {
     seen: HashSet<u64>,
+    repeated: Vec<u64>,
+    count: u64,
 }
 
 impl RecordIds {
@@ -260,14 +277,27 @@ impl RecordIds {
         KEY.get_or_init(RandomState::new).hash_one(id)
     }
 
-    fn check(&mut self, ids: &[(u64, u64)], report: &mut Report, options: Options) {
+    fn check(&mut self, ids: &[(u64, u64)], options: Options) {
         for (hash, offset) in ids {
             if self.seen.contains(hash) {
-                let message = "an earlier record has the same WARC-Record-ID";
-                report.keep(Finding::new(Rule::RecordIdRepeated, *offset, message), options);
+                self.count += 1;
+                if self.repeated.len() < options.findings {
+                    self.repeated.push(*offset);
+                }
             } else if self.seen.len() < Self::MOST {
                 self.seen.insert(*hash);
             }
+        }
+    }
+
+    fn report(self, report: &mut Report, options: Options) {
+        let beyond = self.count - self.repeated.len() as u64;
+        for offset in self.repeated {
+            let message = "an earlier record has the same WARC-Record-ID";
+            report.keep(Finding::new(Rule::RecordIdRepeated, offset, message), options);
+        }
+        if beyond > 0 {
+            *report.by_rule.entry(Rule::RecordIdRepeated).or_default() += beyond;
         }
     }
 }

@@ -7,8 +7,7 @@
 //! whatever the bytes; chance and malice can only cost time.
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 
 use crate::member::Encoding;
 use crate::reader::{Error, Format, Reader};
@@ -19,6 +18,15 @@ const LARGEST_PART: u64 = 16 << 20;
 /// Nor smaller, so that looking for the first record stays cheap.
 const SMALLEST_PART: u64 = 1 << 20;
 
+/// How a file is cut into parts.
+#[derive(Clone, Copy, Debug)]
+pub struct Parts {
+    /// How many threads read.
+    pub threads: usize,
+    /// How large each part is; by default so that there are a few for each thread.
+    pub size: Option<u64>,
+}
+
 /// A stretch of the file: records that begin in it belong to it.
 #[derive(Clone, Copy, Debug)]
 struct Part {
@@ -28,21 +36,24 @@ struct Part {
 
 /// What reading a part gave.
 struct Outcome<T> {
-    /// Where its first record began; none when none begins in the part.
-    began: Option<u64>,
+    /// Where its first record began.
+    began: u64,
     /// Where the first record behind it begins, or the end of the file.
     ended: u64,
-    value: Option<T>,
+    value: T,
 }
 
-/// Reads all of `source` with `threads` threads and gives what each part yielded to `join`, in order.
+/// A part that was looked at; none when no record begins in it.
+type Looked<T> = Result<Option<Outcome<T>>, Error>;
+
+/// Reads all of `source` with several threads and gives what each part yielded to `join`, in order.
 ///
 /// `read` gets a reader at the first record of a part and the byte at which the part ends; it must read records as
 /// long as `Reader::next_offset` is none or less than that byte, and pass each to its end. Fails only when reading
 /// fails or the file is no archive. Memory: a few buffers a thread, and a few finished parts that wait to be joined.
 pub fn read_parts<'a, S, T, R>(
     source: &'a S,
-    threads: usize,
+    parts: Parts,
     read: &R,
     join: &mut impl FnMut(T),
 ) -> Result<(), Error>
@@ -55,12 +66,28 @@ where
     let mut first = Reader::new(source)?;
     let (encoding, format) = (first.encoding(), first.format());
     // ARC records cannot be told from chance text in a plain file, and their columns depend on the first.
-    let splits = threads > 1 && size >= 2 * SMALLEST_PART && format == Format::Warc;
+    let splits =
+        parts.threads > 1 && (size >= 2 * SMALLEST_PART || parts.size.is_some()) && format == Format::Warc;
     if !splits {
-        join(read(&mut first, u64::MAX)?);
-        return Ok(());
+        return read_alone(&mut first, read, join);
     }
-    Joint { source, encoding, format, read }.run(size, threads, join)
+    drop(first);
+    Joint { source, encoding, format, read }.run(size, parts, join)
+}
+
+/// Reads with one thread; in parts too, so that what a part yields stays small.
+fn read_alone<S, T, R>(reader: &mut Reader<S>, read: &R, join: &mut impl FnMut(T)) -> Result<(), Error>
+where
+    S: ReadAt,
+    R: Fn(&mut Reader<S>, u64) -> Result<T, Error>,
+{
+    loop {
+        let until = reader.position().saturating_add(LARGEST_PART);
+        join(read(reader, until)?);
+        if reader.is_at_end() {
+            return Ok(());
+        }
+    }
 }
 
 struct Joint<'a, 'r, S: ?Sized, R> {
@@ -71,35 +98,36 @@ struct Joint<'a, 'r, S: ?Sized, R> {
 }
 
 impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
-    fn run<T: Send>(&self, size: u64, threads: usize, join: &mut impl FnMut(T)) -> Result<(), Error>
+    fn run<T: Send>(&self, size: u64, parts: Parts, join: &mut impl FnMut(T)) -> Result<(), Error>
     where
         R: Fn(&mut Reader<&'a S>, u64) -> Result<T, Error>,
     {
-        let length = (size / (threads as u64 * 4)).clamp(SMALLEST_PART, LARGEST_PART);
+        let threads = parts.threads;
+        let fitting = (size / (threads as u64 * 16)).clamp(SMALLEST_PART, LARGEST_PART);
+        let length = parts.size.unwrap_or(fitting).max(1);
         let count = usize::try_from(size.div_ceil(length)).unwrap_or(usize::MAX);
         let part = |index: usize| {
             let from = index as u64 * length;
             Part { from, until: if index + 1 == count { u64::MAX } else { from + length } }
         };
-        let next = AtomicUsize::new(0);
-        let stop = AtomicBool::new(false);
+        let queue = Queue::new(count, threads * 4);
         let (sender, receiver) = mpsc::sync_channel(threads);
         std::thread::scope(|scope| {
             for _ in 0..threads {
                 let sender = sender.clone();
-                let (next, stop) = (&next, &stop);
+                let queue = &queue;
                 scope.spawn(move || {
-                    while !stop.load(Ordering::Relaxed) {
-                        let index = next.fetch_add(1, Ordering::Relaxed);
-                        if index >= count || sender.send((index, self.look_and_read(part(index)))).is_err() {
+                    let _closing = CloseInPanic(queue);
+                    while let Some(index) = queue.take() {
+                        if sender.send((index, self.look_and_read(part(index)))).is_err() {
                             break;
                         }
                     }
                 });
             }
             drop(sender);
-            let result = self.join_in_order(&receiver, part, join);
-            stop.store(true, Ordering::Relaxed);
+            let result = self.join_in_order(&receiver, &queue, size, part, join);
+            queue.close();
             drop(receiver);
             result
         })
@@ -107,7 +135,9 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
 
     fn join_in_order<T: Send>(
         &self,
-        receiver: &mpsc::Receiver<(usize, Result<Outcome<T>, Error>)>,
+        receiver: &mpsc::Receiver<(usize, Looked<T>)>,
+        queue: &Queue,
+        size: u64,
         part: impl Fn(usize) -> Part,
         join: &mut impl FnMut(T),
     ) -> Result<(), Error>
@@ -122,36 +152,36 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
             while let Some(outcome) = waiting.remove(&index) {
                 let part = part(index);
                 index += 1;
-                if expected >= part.until {
+                queue.advance();
+                if expected >= part.until.min(size) && index > 1 {
                     continue;
                 }
                 let outcome = match outcome? {
-                    outcome if outcome.began == Some(expected) => outcome,
-                    outcome if outcome.began.is_none() && expected >= outcome.ended => outcome,
+                    Some(outcome) if outcome.began == expected => outcome,
                     _ => self.read_from(expected, part.until)?,
                 };
                 expected = outcome.ended.max(expected);
-                if let Some(value) = outcome.value {
-                    join(value);
-                }
+                join(outcome.value);
             }
         }
         Ok(())
     }
 
-    /// Reads a part whose first record must be looked for.
-    fn look_and_read<T>(&self, part: Part) -> Result<Outcome<T>, Error>
+    /// Reads a part whose first record must be looked for. None when none begins in it.
+    fn look_and_read<T>(&self, part: Part) -> Looked<T>
     where
         R: Fn(&mut Reader<&'a S>, u64) -> Result<T, Error>,
     {
         if part.from == 0 {
-            return self.read_from(0, part.until);
+            return self.read_from(0, part.until).map(Some);
         }
         // In a plain file a record is known by the newline before it.
         let from = if self.encoding == Encoding::Plain { part.from - 1 } else { part.from };
         match Reader::find(self.source, self.encoding, self.format, from, part.until)? {
-            Some(reader) => self.read_with(reader, part.until),
-            None => Ok(Outcome { began: None, ended: part.from, value: None }),
+            Some(reader) => {
+                reader.next_offset().map(|began| self.read_with(reader, began, part.until)).transpose()
+            }
+            None => Ok(None),
         }
     }
 
@@ -164,16 +194,80 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
         } else {
             Reader::resume(self.source, offset, self.format)?
         };
-        self.read_with(reader, until)
+        self.read_with(reader, offset, until)
     }
 
-    fn read_with<T>(&self, mut reader: Reader<&'a S>, until: u64) -> Result<Outcome<T>, Error>
+    fn read_with<T>(&self, mut reader: Reader<&'a S>, began: u64, until: u64) -> Result<Outcome<T>, Error>
     where
         R: Fn(&mut Reader<&'a S>, u64) -> Result<T, Error>,
     {
-        let began = reader.next_offset();
+        if began > 0 {
+            // Whoever came to this place from before it has said what is to be said about coming here.
+            reader.take_findings();
+        }
         let value = (self.read)(&mut reader, until)?;
         let ended = reader.next_offset().unwrap_or_else(|| reader.position());
-        Ok(Outcome { began, ended, value: Some(value) })
+        Ok(Outcome { began, ended, value })
+    }
+}
+
+/// Lets a panic of one thread end the others, which would wait for its part.
+struct CloseInPanic<'a>(&'a Queue);
+
+impl Drop for CloseInPanic<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.close();
+        }
+    }
+}
+
+/// Numbers of the parts, given out in order and not far ahead of those that were joined: when one part takes long, the
+/// others must not pile up behind it.
+struct Queue {
+    state: Mutex<QueueState>,
+    changed: Condvar,
+    count: usize,
+    ahead: usize,
+}
+
+#[derive(Default)]
+struct QueueState {
+    next: usize,
+    joined: usize,
+    closed: bool,
+}
+
+impl Queue {
+    fn new(count: usize, ahead: usize) -> Self {
+        Self { state: Mutex::default(), changed: Condvar::new(), count, ahead }
+    }
+
+    /// The next number, once it may be worked on; none when there are no more.
+    fn take(&self) -> Option<usize> {
+        let may_not_yet = |state: &mut QueueState| !state.closed && state.next >= state.joined + self.ahead;
+        let waited = self.changed.wait_while(self.lock(), may_not_yet);
+        let mut state = waited.unwrap_or_else(PoisonError::into_inner);
+        if state.closed || state.next >= self.count {
+            return None;
+        }
+        state.next += 1;
+        Some(state.next - 1)
+    }
+
+    /// One more was joined.
+    fn advance(&self) {
+        self.lock().joined += 1;
+        self.changed.notify_all();
+    }
+
+    fn close(&self) {
+        self.lock().closed = true;
+        self.changed.notify_all();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, QueueState> {
+        // The state is plain numbers: it is right whoever panicked while holding it.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

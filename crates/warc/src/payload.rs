@@ -50,6 +50,8 @@ pub struct Payload {
     pub digest: Option<Digest>,
     /// The digest with the chunk framing, for messages that are chunked: what some tools wrongly record.
     pub framed_digest: Option<Digest>,
+    /// The digest of what follows the first empty line, for blocks that should be an HTTP message and are not.
+    pub unheaded_digest: Option<Digest>,
     /// The head of the HTTP message.
     pub head: Option<Head>,
     /// The block should be an HTTP message and is not.
@@ -71,6 +73,7 @@ pub struct PayloadTracker {
     head: Option<Head>,
     hasher: Option<Hasher>,
     chunked: Option<(Chunked, Option<Hasher>)>,
+    unheaded: Option<Hasher>,
     length: u64,
 }
 
@@ -89,6 +92,7 @@ impl PayloadTracker {
         self.head = None;
         self.hasher = if matches!(kind, PayloadKind::None | PayloadKind::Revisit) { None } else { hasher };
         self.chunked = None;
+        self.unheaded = None;
         self.length = 0;
     }
 
@@ -98,13 +102,13 @@ impl PayloadTracker {
             let (taken, complete) = self.parser.push(bytes);
             bytes = &bytes[taken..];
             if complete {
-                self.enter_body();
+                self.enter_body(true);
             }
         }
         if bytes.is_empty() {
             return;
         }
-        if let Some(hasher) = &mut self.hasher {
+        for hasher in self.hasher.iter_mut().chain(&mut self.unheaded) {
             hasher.update(bytes);
         }
         match &mut self.chunked {
@@ -122,7 +126,7 @@ impl PayloadTracker {
     }
 
     /// The head is complete, or the block ended in it.
-    fn enter_body(&mut self) {
+    fn enter_body(&mut self, complete: bool) {
         self.in_body = true;
         let wants_request = self.kind == PayloadKind::Request;
         self.head = self
@@ -135,8 +139,9 @@ impl PayloadTracker {
             }
             Some(_) => {}
             None => {
-                // Not HTTP: all of it is the payload, as far as there is one.
+                // Not HTTP: all of it is the payload, or all behind what was meant as a head.
                 self.not_http = true;
+                self.unheaded = if complete { self.hasher.clone() } else { None };
                 if let Some(hasher) = &mut self.hasher {
                     hasher.update(self.parser.bytes());
                 }
@@ -152,11 +157,12 @@ impl PayloadTracker {
             if self.kind == PayloadKind::Revisit && self.parser.bytes().is_empty() {
                 return Payload::default();
             }
-            self.enter_body();
+            self.enter_body(false);
         }
         let length = &mut self.length;
         let whole = self.hasher.take().map(Hasher::finish);
         let mut payload = Payload { head: self.head.take(), not_http: self.not_http, ..Payload::default() };
+        payload.unheaded_digest = self.unheaded.take().map(Hasher::finish);
         match self.chunked.take() {
             None => payload.digest = whole,
             Some((mut decoder, mut hasher)) => {
@@ -209,6 +215,8 @@ mod tests {
             assert!(track(PayloadKind::Response, b"<p>", piece).not_http);
             assert_eq!(track(PayloadKind::Response, b"<p>", piece).digest, sha256(b"<p>"));
             assert!(track(PayloadKind::Request, plain, piece).not_http);
+            let no_version = track(PayloadKind::Request, b"GET /\r\nHost: x\r\n\r\nbody", piece);
+            assert_eq!((no_version.not_http, no_version.unheaded_digest), (true, sha256(b"body")));
             let no_empty_line = track(PayloadKind::Request, b"GET / HTTP/1.1\r\nHost: x\r\n", piece);
             assert_eq!((no_empty_line.not_http, no_empty_line.digest), (false, sha256(b"")));
         }

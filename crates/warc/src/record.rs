@@ -168,7 +168,7 @@ impl Header {
 
     /// Whether it is one segment of a larger object.
     pub fn is_segment(&self) -> bool {
-        self.fields.get("WARC-Segment-Number").is_some()
+        self.fields.get("WARC-Segment-Number").is_some() || self.record_type() == RecordType::Continuation
     }
 }
 

@@ -5,6 +5,8 @@
 //! work around, reported always; a *conformance* rule concerns only those who want a file to be right to the letter,
 //! reported when asked (`strict`). Findings are data: nothing here prints, counts or decides an exit code.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 /// How bad a finding is.
@@ -85,6 +87,8 @@ rules! {
     FrameUnchecked = "C07", Leniency, Warning, "IIPC warc-zstd 1.0";
     /// A zstd dictionary stands at the start of the file, whole and within 8 MiB.
     DictionaryUnusable = "C08", Leniency, Error, "IIPC warc-zstd 1.0";
+    /// The file holds the zstd dictionary that its frames need.
+    DictionaryMissing = "C09", Leniency, Error, "IIPC warc-zstd 1.0";
 
     /// Every byte of the file belongs to a record.
     NotARecord = "R01", Leniency, Error, "ISO 28500 4";
@@ -101,7 +105,7 @@ rules! {
     /// A file holds at least one record.
     NoRecords = "R07", Leniency, Warning, "ISO 28500 4";
 
-    /// The first line names a known version, in capitals: WARC/0.17, 0.18, 1.0 or 1.1.
+    /// The first line names a known version: WARC/0.17, 0.18, 1.0 or 1.1.
     Version = "F01", Leniency, Warning, "ISO 28500 4";
     /// A header line is a name, a colon and a value.
     FieldLine = "F02", Leniency, Warning, "ISO 28500 4";
@@ -189,6 +193,8 @@ rules! {
     RecordIdRepeated = "S22", Conformance, Warning, "ISO 28500 5.2";
     /// A field has a value.
     EmptyField = "S23", Conformance, Warning, "ISO 28500 5";
+    /// The msgtype of an HTTP request or response is that of its record.
+    MessageType = "S24", Conformance, Notice, "ISO 28500 6.3.2; 6.5.2";
 }
 
 /// One place where a file breaks a rule.
@@ -206,6 +212,61 @@ impl Finding {
     /// A finding of `rule` at `offset`.
     pub fn new(rule: Rule, offset: u64, message: impl Into<String>) -> Self {
         Self { rule, offset, message: message.into() }
+    }
+}
+
+/// So many findings are kept until somebody takes them.
+const MOST_PENDING: usize = 4096;
+
+/// Findings that wait to be taken. A file can be full of damage without a record between, at which they would be taken,
+/// so beyond a bound they are only counted.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
+    kept: Vec<Finding>,
+    /// How many were not kept, and the place of the last.
+    beyond: BTreeMap<Rule, (u64, u64)>,
+}
+
+impl Pending {
+    pub(crate) fn push(&mut self, finding: Finding) {
+        self.insert(self.kept.len(), finding);
+    }
+
+    /// Adds a finding before those that were added since there were `at`.
+    pub(crate) fn insert(&mut self, at: usize, finding: Finding) {
+        if self.kept.len() < MOST_PENDING {
+            self.kept.insert(at.min(self.kept.len()), finding);
+        } else {
+            self.count(finding.rule, 1, finding.offset);
+        }
+    }
+
+    fn count(&mut self, rule: Rule, more: u64, last: u64) {
+        let (count, place) = self.beyond.entry(rule).or_default();
+        *count += more;
+        *place = last;
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// Takes over what waits elsewhere.
+    pub(crate) fn append(&mut self, other: &mut Pending) {
+        other.kept.drain(..).for_each(|finding| self.push(finding));
+        for (rule, (more, last)) in std::mem::take(&mut other.beyond) {
+            self.count(rule, more, last);
+        }
+    }
+
+    /// All of them; those that were only counted as one finding for each rule.
+    pub(crate) fn take(&mut self) -> Vec<Finding> {
+        let mut findings = std::mem::take(&mut self.kept);
+        for (rule, (count, last)) in std::mem::take(&mut self.beyond) {
+            let message = format!("{count} more of this rule up to here, which are not listed");
+            findings.push(Finding::new(rule, last, message));
+        }
+        findings
     }
 }
 
@@ -239,6 +300,23 @@ mod tests {
             assert!(rule.title().ends_with('.'), "{rule:?}");
             assert!(!rule.clause().is_empty(), "{rule:?}");
         }
+    }
+
+    #[test]
+    fn what_waits_is_bounded() {
+        let mut pending = Pending::default();
+        for offset in 0..2 * MOST_PENDING as u64 {
+            pending.push(Finding::new(Rule::EmptyMember, offset, "empty"));
+        }
+        let mut all = Pending::default();
+        all.push(Finding::new(Rule::MemberCut, 0, "cut"));
+        all.append(&mut pending);
+        let taken = all.take();
+        assert_eq!(taken.len(), MOST_PENDING + 1);
+        let last = taken.last().expect("the count");
+        assert_eq!((last.rule, last.offset), (Rule::EmptyMember, 2 * MOST_PENDING as u64 - 1));
+        assert!(last.message.starts_with("4097 more"), "{}", last.message);
+        assert!(all.take().is_empty());
     }
 
     #[test]

@@ -170,16 +170,21 @@ impl Check<'_> {
     }
 
     fn identity(&mut self) {
-        let Some(id) = self.fields.get("WARC-Record-ID") else { return };
-        if !is_bracketed_uri(id) {
+        if let Some(id) = self.fields.get("WARC-Record-ID")
+            && !is_bracketed_uri(id)
+        {
             self.report(
                 Rule::RecordIdForm,
                 format!("WARC-Record-ID `{}` is no URI in angle brackets", shown(id)),
             );
         }
-        if self.header.record_type() == RecordType::Other {
-            let name = shown(self.fields.get("WARC-Type").unwrap_or_default());
-            self.report(Rule::UnknownType, format!("record type `{name}` is none of the standard's"));
+        if let Some(name) = self.fields.get("WARC-Type")
+            && self.header.record_type() == RecordType::Other
+        {
+            self.report(
+                Rule::UnknownType,
+                format!("record type `{}` is none of the standard's", shown(name)),
+            );
         }
     }
 
@@ -230,6 +235,14 @@ impl Check<'_> {
             {
                 let message = format!("a warcinfo record of type `{}`", shown(value));
                 self.report(Rule::WarcinfoType, message);
+            }
+            Some(value)
+                if matches!(record_type, Request | Response)
+                    && message_type(value)
+                        .is_some_and(|said| !said.eq_ignore_ascii_case(record_type.name().as_bytes())) =>
+            {
+                let message = format!("a {} record of type `{}`", record_type.name(), shown(value));
+                self.report(Rule::MessageType, message);
             }
             _ => {}
         }
@@ -369,6 +382,15 @@ pub(crate) fn has_scheme(uri: &[u8]) -> bool {
         && scheme.iter().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte))
 }
 
+/// The `msgtype` of an `application/http` media type.
+fn message_type(value: &[u8]) -> Option<&[u8]> {
+    let mut parameters = value.split(|byte| *byte == b';').skip(1).map(<[u8]>::trim_ascii);
+    let (_, value) = parameters.find_map(|parameter| {
+        parameter.split_at_checked(8).filter(|(name, _)| name.eq_ignore_ascii_case(b"msgtype="))
+    })?;
+    Some(value.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\"")).unwrap_or(value))
+}
+
 pub(crate) fn is_media_type(value: &[u8]) -> bool {
     let mut parts = media_type(value).splitn(2, |byte| *byte == b'/');
     let is_part = |part: Option<&[u8]>| {
@@ -425,6 +447,8 @@ mod tests {
             (format!("{GOOD}X: a\u{1}b\n"), "S18"),
             (format!("{GOOD}WARC-Warcinfo-ID: urn:uuid:2\n"), "S19"),
             (format!("{GOOD}WARC-Identified-Payload-Type:\n"), "S23"),
+            (GOOD.replace("msgtype=response", "msgtype=request"), "S24"),
+            (GOOD.replace("msgtype=response", "version=1.1; MsgType=\"custom\""), "S24"),
             (GOOD.replace("http://a/", "http://a/ b"), "F05"),
             (GOOD.replace("http://a/", "<http://a/>"), "F05"),
             (GOOD.replace("http://a/", "a/b"), "F05"),
@@ -448,6 +472,11 @@ mod tests {
     #[test]
     fn an_empty_header_breaks_what_it_must() {
         assert_eq!(codes(Version::V1_1, ""), ["F07", "F08", "F06"]);
+    }
+
+    #[test]
+    fn an_unknown_type_is_one_without_an_id_too() {
+        assert_eq!(codes(Version::V1_1, "WARC-Type: monkeys\n"), ["F08", "F06", "S03"]);
     }
 
     #[test]

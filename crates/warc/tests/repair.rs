@@ -167,7 +167,7 @@ fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
 }
 
 /// Rules about the bytes of blocks, which a repair does not change, and about the meaning of whole collections.
-const MAY_REMAIN: [Rule; 8] = [
+const MAY_REMAIN: [Rule; 9] = [
     Rule::NotHttp,
     Rule::NotChunked,
     Rule::ChunksCut,
@@ -175,6 +175,7 @@ const MAY_REMAIN: [Rule; 8] = [
     Rule::ProfileUnknown,
     Rule::TruncatedReason,
     Rule::WarcinfoType,
+    Rule::MessageType,
     Rule::RecordIdRepeated,
 ];
 

@@ -99,7 +99,7 @@ impl<F: FnMut(ArchiveError)> Failures<F> {
     }
 }
 
-fn open(archive: &Archive, id: RecordId) -> Result<ManifestReader<ObjectReader<'_>>, ArchiveError> {
+fn open(archive: &Archive, id: RecordId) -> Result<ManifestReader<ObjectReader>, ArchiveError> {
     let content = archive.object(id)?.read()?;
     ManifestReader::new(content).map_err(|source| not_followed(id, source))
 }
@@ -200,7 +200,7 @@ fn make_file(archive: &Archive, job: &Job, progress: &(dyn Fn(u64) + Sync)) -> R
 
 fn fill(
     file: &mut fs::File,
-    content: &mut ObjectReader<'_>,
+    content: &mut ObjectReader,
     job: &Job,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<(), ArchiveError> {

@@ -23,18 +23,18 @@ pub enum Range {
 }
 
 /// An object that was asked for.
-pub struct Found<'a> {
-    object: Object<'a>,
+pub struct Found {
+    object: Object,
     id: RecordId,
 }
 
 /// Finds the object that a person's text means.
-pub fn find<'a>(archive: &'a Archive, id: &str) -> Result<Found<'a>, ArchiveError> {
+pub fn find(archive: &Archive, id: &str) -> Result<Found, ArchiveError> {
     let id = archive.resolve(id)?;
     Ok(Found { object: archive.object(id)?, id })
 }
 
-impl Found<'_> {
+impl Found {
     /// Its id.
     pub fn id(&self) -> RecordId {
         self.id

@@ -3,13 +3,16 @@
 //! A verb takes plain values and returns plain values. The words of the rooms below that it speaks in are exported
 //! beside it, so that a caller needs this crate alone.
 
+pub mod audit;
 pub mod doctor;
 pub mod explain;
 pub mod filter;
 pub mod get;
 pub mod housekeeping;
+pub mod import;
 pub mod init;
 pub mod key;
+pub mod rebuild;
 pub mod store;
 pub mod stow;
 

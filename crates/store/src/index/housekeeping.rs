@@ -111,7 +111,7 @@ impl IndexWriter {
             after.push(region.name);
             return Ok(());
         }
-        let counts = Counts::of(region.entries(rotated)?)?;
+        let counts = Counts::of(region.name, region.entries(rotated)?)?;
         let shards = counts.divide(region.name, self.options.shard_limit);
         let mut entries = region.entries(rotated)?;
         for shard in &shards {

@@ -59,7 +59,7 @@ impl<'a> Rebuild<'a> {
     /// Writes the new index and puts it in the place of the old.
     pub fn finish(mut self) -> Result<Rebuilt, IndexError> {
         self.buffer.sort_unstable();
-        let counts = Counts::of(self.entries())?;
+        let counts = Counts::of(ShardName::ROOT, self.entries())?;
         let shards = counts.divide(ShardName::ROOT, self.options.shard_limit);
         let mut entries = self.entries();
         for shard in &shards {

@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicU64, Ordering as Memory};
 
 use super::entry::{ENTRY_SIZE, Entry, Place, Prefix, PrefixRange};
 use super::error::IndexError;
-use super::layout::{BLOCK, HEADER, Header, HeaderFault, four};
+use super::layout::{BLOCK, Geometry, HEADER, Header, HeaderFault, four};
 use super::names::ShardName;
 use crate::disk::{Disk, Mapped};
 
@@ -76,75 +76,72 @@ impl Shard {
         self.bytes[self.start..].as_chunks().0
     }
 
-    /// The position where a prefix probably stands. Less than the count, which must not be zero.
+    /// The parts of the file that a search needs.
     #[inline]
-    pub(super) fn guess(&self, prefix: Prefix) -> usize {
+    pub(super) fn sorted(&self) -> Sorted<'_> {
         let geometry = self.header.geometry;
-        let (bucket, fraction) = geometry.bucket(self.name(), prefix);
-        let start = four(&self.bytes, HEADER + 4 * bucket);
-        let width = four(&self.bytes, HEADER + 4 * bucket + 4).saturating_sub(start);
-        let step = (u128::from(width) * u128::from(fraction)) >> 64;
-        (start as usize + step as usize).min(geometry.count as usize - 1)
+        let bias = self.bytes[HEADER..geometry.checks_start()].as_chunks().0;
+        Sorted { entries: self.entries(), bias, name: self.name(), geometry }
     }
 
-    /// The positions of all entries with this prefix, starting the search at `guess`.
+    /// All entries with this prefix.
     #[inline]
-    pub(super) fn find_from(&self, prefix: Prefix, guess: usize) -> Result<Range<usize>, IndexError> {
-        let entries = self.entries();
-        let start = lower_bound(entries, prefix, guess);
-        self.check(start.saturating_sub(1)..start)?;
-        let end = self.end_of(prefix, start)?;
-        Ok(start..end)
-    }
-
-    /// Where the entries with this prefix end that start at `start`.
-    #[inline]
-    pub(super) fn end_of(&self, prefix: Prefix, start: usize) -> Result<usize, IndexError> {
-        let entries = self.entries();
-        let mut end = start;
-        while end < entries.len() && prefix_of(&entries[end]) == prefix {
-            end += 1;
-        }
-        self.check(start..(end + 1).min(entries.len()))?;
-        Ok(end)
+    pub(super) fn find(&self, prefix: Prefix) -> Result<&[[u8; ENTRY_SIZE]], IndexError> {
+        Ok(&self.entries()[self.positions(prefix)?])
     }
 
     /// The positions of all entries with this prefix.
     #[inline]
-    pub(super) fn find(&self, prefix: Prefix) -> Result<Range<usize>, IndexError> {
-        if self.count() == 0 {
-            return Ok(0..0);
+    fn positions(&self, prefix: Prefix) -> Result<Range<usize>, IndexError> {
+        let sorted = self.sorted();
+        match sorted.entries {
+            [] => Ok(0..0),
+            entries => self.positions_near(entries, prefix, sorted.guess(prefix)),
         }
-        self.find_from(prefix, self.guess(prefix))
     }
 
+    /// The positions of all entries with this prefix, found by walking from a guess.
     #[inline]
-    pub(super) fn place(&self, position: usize) -> Place {
-        Entry::from_bytes(&self.entries()[position]).place
+    pub(super) fn positions_near(
+        &self,
+        entries: &[[u8; ENTRY_SIZE]],
+        prefix: Prefix,
+        guess: usize,
+    ) -> Result<Range<usize>, IndexError> {
+        let start = lower_bound(entries, prefix, guess);
+        let end = end_of(entries, prefix, start);
+        self.check(start.saturating_sub(1)..(end + 1).min(entries.len()))?;
+        Ok(start..end)
     }
 
     /// The entries of a range, in order, each block checked before it is believed.
     pub(super) fn stream(self: &Arc<Self>, range: PrefixRange) -> Result<ShardStream, IndexError> {
-        let start = self.find(range.first.max(self.name().range().first))?.start;
-        Ok(ShardStream { shard: Arc::clone(self), next: start, last: range.last, before: None })
+        let range = PrefixRange { first: range.first.max(self.name().range().first), last: range.last };
+        let start = self.positions(range.first)?.start;
+        Ok(ShardStream { shard: Arc::clone(self), next: start, range, before: None })
     }
 
-    /// Makes sure that the blocks of these positions are what was written.
+    /// Makes sure that the blocks of these positions, of which there must be some, are what was written.
     #[inline]
     pub(super) fn check(&self, positions: Range<usize>) -> Result<(), IndexError> {
-        if positions.is_empty() {
+        let (first, last) = (positions.start / BLOCK, (positions.end - 1) / BLOCK);
+        // Nearly always one block, and one that was checked before.
+        if first == last && self.is_checked(first) {
             return Ok(());
         }
-        for block in positions.start / BLOCK..=(positions.end - 1) / BLOCK {
-            if self.checked[block / 64].load(Memory::Relaxed) >> (block % 64) & 1 == 0 {
-                self.check_block(block)?;
-            }
-        }
-        Ok(())
+        (first..=last).try_for_each(|block| self.check_block(block))
+    }
+
+    #[inline]
+    fn is_checked(&self, block: usize) -> bool {
+        self.checked[block / 64].load(Memory::Relaxed) >> (block % 64) & 1 == 1
     }
 
     #[cold]
     fn check_block(&self, block: usize) -> Result<(), IndexError> {
+        if self.is_checked(block) {
+            return Ok(());
+        }
         if !self.block_is_right(block) {
             let offset = self.start + block * BLOCK * ENTRY_SIZE;
             let what = "the checksum of a block of entries does not match";
@@ -160,6 +157,26 @@ impl Shard {
         let bytes = entries[block * BLOCK..entries.len().min((block + 1) * BLOCK)].as_flattened();
         let check = self.header.geometry.checks_start() + 4 * block;
         crc32fast::hash(bytes) == four(&self.bytes, check)
+    }
+}
+
+/// The entries of a shard and what is known about where they stand.
+#[derive(Clone, Copy)]
+pub(super) struct Sorted<'a> {
+    pub(super) entries: &'a [[u8; ENTRY_SIZE]],
+    bias: &'a [[u8; 4]],
+    name: ShardName,
+    geometry: Geometry,
+}
+
+impl Sorted<'_> {
+    /// The position where a prefix probably stands; if there are entries, that of one of them.
+    #[inline]
+    pub(super) fn guess(self, prefix: Prefix) -> usize {
+        let (bucket, fraction) = self.geometry.bucket(self.name, prefix);
+        let [start, end] = [self.bias[bucket], self.bias[bucket + 1]].map(u32::from_be_bytes);
+        let step = (u128::from(end.saturating_sub(start)) * u128::from(fraction)) >> 64;
+        (start as usize + step as usize).min(self.entries.len().saturating_sub(1))
     }
 }
 
@@ -191,20 +208,32 @@ fn prefix_of(entry: &[u8; ENTRY_SIZE]) -> Prefix {
 #[inline]
 fn lower_bound(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, guess: usize) -> usize {
     if prefix_of(&entries[guess]) < prefix {
-        upwards(entries, prefix, guess)
+        upwards(entries, prefix, guess + 1)
     } else {
         downwards(entries, prefix, guess)
     }
 }
 
-/// `entries[from]` is smaller.
+/// The first position from `start` on with another prefix.
+#[inline]
+pub(super) fn end_of(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, start: usize) -> usize {
+    let mut end = start;
+    while end < entries.len() && prefix_of(&entries[end]) == prefix {
+        end += 1;
+    }
+    end
+}
+
+/// Everything before `from` is smaller.
 #[inline]
 fn upwards(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, from: usize) -> usize {
-    let near = entries.len().min(from + 1 + NEAR);
-    for (position, entry) in entries[..near].iter().enumerate().skip(from + 1) {
-        if prefix_of(entry) >= prefix {
+    let near = entries.len().min(from + NEAR);
+    let mut position = from;
+    while position < near {
+        if prefix_of(&entries[position]) >= prefix {
             return position;
         }
+        position += 1;
     }
     leap_upwards(entries, prefix, near)
 }
@@ -226,10 +255,12 @@ fn leap_upwards(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, from: usize) -> us
 #[inline]
 fn downwards(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, from: usize) -> usize {
     let near = from.saturating_sub(NEAR);
-    for position in (near..from).rev() {
-        if prefix_of(&entries[position]) < prefix {
-            return position + 1;
+    let mut position = from;
+    while position > near {
+        if prefix_of(&entries[position - 1]) < prefix {
+            return position;
         }
+        position -= 1;
     }
     leap_downwards(entries, prefix, near)
 }
@@ -252,7 +283,7 @@ fn leap_downwards(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, from: usize) -> 
 pub(super) struct ShardStream {
     shard: Arc<Shard>,
     next: usize,
-    last: Prefix,
+    range: PrefixRange,
     before: Option<Entry>,
 }
 
@@ -263,13 +294,13 @@ impl ShardStream {
             self.shard.check(self.next..self.next + 1)?;
         }
         let entry = Entry::from_bytes(bytes);
-        if self.before.is_some_and(|before| before >= entry) {
+        if self.before.is_some_and(|before| before >= entry) || entry.prefix < self.range.first {
             let offset = self.shard.start + self.next * ENTRY_SIZE;
             return Err(IndexError::damaged(&self.shard.path, offset as u64, "the entries are not in order"));
         }
         self.next += 1;
         self.before = Some(entry);
-        Ok((entry.prefix <= self.last).then_some(entry))
+        Ok((entry.prefix <= self.range.last).then_some(entry))
     }
 }
 

@@ -67,7 +67,7 @@ impl ShardWriter {
             greatest: Place::MIN,
             written: 0,
         };
-        let buffer = Vec::with_capacity(BUFFER);
+        let buffer = Vec::with_capacity(BUFFER.min(count as usize * ENTRY_SIZE));
         Ok(Self { file, path, name, geometry, tables, buffer, offset: geometry.entries_start() as u64 })
     }
 

@@ -5,25 +5,35 @@
 //! alone, so a rebuild divides as years of housekeeping did. Entries are never taken out of the index, so a split is
 //! never undone.
 
-use super::entry::Entry;
+use super::entry::{Entry, Prefix};
 use super::error::IndexError;
 use super::names::ShardName;
 
-/// How many entries begin with each value of the first sixteen bits.
-pub(super) struct Counts(Vec<u64>);
+/// How many entries of a shard begin with each value of the first sixteen bits.
+pub(super) struct Counts {
+    /// The first value that the shard can hold.
+    first: usize,
+    counts: Vec<u64>,
+}
 
 impl Counts {
-    pub(super) fn of(entries: impl Iterator<Item = Result<Entry, IndexError>>) -> Result<Self, IndexError> {
-        let mut counts = vec![0; 1 << 16];
+    /// Counts the entries of the shard `name`.
+    pub(super) fn of(
+        name: ShardName,
+        entries: impl Iterator<Item = Result<Entry, IndexError>>,
+    ) -> Result<Self, IndexError> {
+        let first = sixteen(name.range().first);
+        let mut counts = vec![0; sixteen(name.range().last) - first + 1];
         for entry in entries {
-            counts[(entry?.prefix.0 >> 48) as usize] += 1;
+            counts[sixteen(entry?.prefix) - first] += 1;
         }
-        Ok(Self(counts))
+        Ok(Self { first, counts })
     }
 
+    /// How many there are in a shard that lies in the one that was counted.
     pub(super) fn within(&self, name: ShardName) -> u64 {
         let range = name.range();
-        self.0[(range.first.0 >> 48) as usize..=(range.last.0 >> 48) as usize].iter().sum()
+        self.counts[sixteen(range.first) - self.first..=sixteen(range.last) - self.first].iter().sum()
     }
 
     /// The shards that replace `name`, with their counts, in order.
@@ -44,15 +54,19 @@ impl Counts {
     }
 }
 
+fn sixteen(prefix: Prefix) -> usize {
+    (prefix.0 >> 48) as usize
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::entry::{Place, Prefix};
+    use super::super::entry::Place;
     use super::super::names::cover;
     use super::*;
 
     fn counts(prefixes: &[u64]) -> Counts {
         let entry = |prefix: &u64| Ok(Entry { prefix: Prefix(*prefix), place: Place::from_bits(0) });
-        Counts::of(prefixes.iter().map(entry)).unwrap()
+        Counts::of(ShardName::ROOT, prefixes.iter().map(entry)).unwrap()
     }
 
     #[test]

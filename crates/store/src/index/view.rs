@@ -3,7 +3,7 @@
 //! Reader and writer ask the same view, so there is one lookup. The view does not know how its parts came to be.
 
 use super::appendices::Rotated;
-use super::entry::{Place, Prefix, PrefixRange};
+use super::entry::{Entry, Place, Prefix, PrefixRange};
 use super::error::IndexError;
 use super::memory::Memory;
 use super::merge::{Merge, Stream};
@@ -22,14 +22,18 @@ impl View {
     #[inline]
     pub(super) fn find(&self, prefix: Prefix) -> Result<Places, IndexError> {
         let mut places = Places::default();
-        let shard = self.shards.of(prefix);
-        for position in shard.find(prefix)? {
-            places.push(shard.place(position));
+        for entry in self.shards.of(prefix).find(prefix)? {
+            places.push(Entry::from_bytes(entry).place);
         }
         if self.may_hold_elsewhere(prefix) {
             self.find_elsewhere(prefix, &mut places)?;
         }
         Ok(places)
+    }
+
+    /// Whether there is anything to ask besides the cover.
+    pub(super) fn has_more_than_cover(&self) -> bool {
+        !self.live.is_empty() || !self.rotated.is_empty() || !self.shards.inside().is_empty()
     }
 
     /// Whether a prefix may be in an appendix or, rarely, in a leftover.
@@ -48,7 +52,7 @@ impl View {
             rotated.memory.find(prefix).for_each(|place| places.push(place));
         }
         for shard in self.shards.inside().iter().filter(|shard| shard.name().range().contains(prefix)) {
-            shard.find(prefix)?.for_each(|position| places.push(shard.place(position)));
+            shard.find(prefix)?.iter().for_each(|entry| places.push(Entry::from_bytes(entry).place));
         }
         Ok(())
     }

@@ -118,7 +118,9 @@ impl IndexWriter {
         Ok(Appended { housekeeping_due: self.is_due(&view) })
     }
 
-    /// Waits until everything appended so far is safe from a power cut.
+    /// Waits until everything appended so far is safe from a power cut. After an error nobody knows what is safe, and
+    /// trying again may not tell the truth either: systems drop what they could not write. The hole that a power cut then
+    /// leaves is found by the next opening, or named as damage if housekeeping had begun; the silos have the entries.
     pub fn sync(&self) -> Result<(), IndexError> {
         self.lock_live().sync(&*self.disk, &self.folder)
     }

@@ -32,6 +32,10 @@ fn plain(error: DiskError) -> io::Error {
 
 impl ReadAt for FileSource {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        // No file is so long; systems call such an offset invalid, which is another thing than the end.
+        if i64::try_from(offset).is_err() {
+            return Ok(0);
+        }
         self.file.read_at(offset, buffer).map_err(plain)
     }
 

@@ -3,6 +3,7 @@
 //! Owns their names, their files, appending to the last and walking through any. What is in the records, beyond the
 //! ids that the index needs, it does not know.
 
+pub(crate) mod chain;
 mod files;
 mod found;
 pub mod name;

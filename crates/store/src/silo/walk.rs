@@ -3,7 +3,7 @@
 //! Two ways: one thread from a given byte, which is how an archive catches up after a crash, and all cores over the
 //! whole file, which is how rebuild and audit read archives of any size.
 
-use varve_warc::parts::read_parts;
+use varve_warc::parts::{Parts, read_parts};
 use varve_warc::record::Header;
 use varve_warc::rule::Finding;
 use varve_warc::source::ReadAt;
@@ -66,15 +66,20 @@ pub fn walk<S: ReadAt + ?Sized>(
     let mut walked = Walked { records: 0, good: 0, findings: Vec::new() };
     let mut failure = None;
     let work = |reader: &mut Reader<&S>, until: u64| walk_part(reader, number, until, progress);
-    read_parts(source, threads, &work, &mut |part: Result<Part, PlaceError>| match part {
-        Ok(part) => {
-            walked.records += part.records;
-            walked.good = walked.good.max(part.good);
-            walked.findings.extend(part.findings);
-            give(part.entries);
-        }
-        Err(error) => failure = Some(error),
-    })?;
+    read_parts(
+        source,
+        Parts { threads, size: None },
+        &work,
+        &mut |part: Result<Part, PlaceError>| match part {
+            Ok(part) => {
+                walked.records += part.records;
+                walked.good = walked.good.max(part.good);
+                walked.findings.extend(part.findings);
+                give(part.entries);
+            }
+            Err(error) => failure = Some(error),
+        },
+    )?;
     match failure {
         Some(error) => Err(error.into()),
         None => Ok(walked),

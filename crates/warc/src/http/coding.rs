@@ -35,7 +35,7 @@ const LARGEST_WINDOW: u32 = 23;
 
 /// The body of a message.
 pub struct Body<'a> {
-    reader: Box<dyn Read + 'a>,
+    reader: Box<dyn Read + Send + 'a>,
     limits: BodyLimits,
     given: u64,
     taken: Arc<AtomicU64>,
@@ -50,10 +50,14 @@ impl Body<'_> {
 }
 
 /// Opens the body of a message whose head was read from `block` already.
-pub fn open_body<'a>(head: &Head, block: impl BufRead + 'a, limits: BodyLimits) -> io::Result<Body<'a>> {
+pub fn open_body<'a>(
+    head: &Head,
+    block: impl BufRead + Send + 'a,
+    limits: BodyLimits,
+) -> io::Result<Body<'a>> {
     let taken = Arc::new(AtomicU64::new(0));
     let counted = Counted { inner: block, taken: Arc::clone(&taken) };
-    let mut reader: Box<dyn BufRead + 'a> =
+    let mut reader: Box<dyn BufRead + Send + 'a> =
         if head.is_chunked() { Box::new(BufReader::new(Unchunked::new(counted))) } else { Box::new(counted) };
     let mut left_alone = None;
     let codings = head.content_codings();
@@ -77,11 +81,11 @@ pub fn open_body<'a>(head: &Head, block: impl BufRead + 'a, limits: BodyLimits) 
 }
 
 enum Undone<'a> {
-    Yes(Box<dyn BufRead + 'a>),
-    No(Box<dyn BufRead + 'a>),
+    Yes(Box<dyn BufRead + Send + 'a>),
+    No(Box<dyn BufRead + Send + 'a>),
 }
 
-fn undo<'a>(coding: &[u8], mut reader: Box<dyn BufRead + 'a>) -> io::Result<Undone<'a>> {
+fn undo<'a>(coding: &[u8], mut reader: Box<dyn BufRead + Send + 'a>) -> io::Result<Undone<'a>> {
     let first = reader.fill_buf()?;
     let (zero, one) = (first.first().copied().unwrap_or(0), first.get(1).copied());
     Ok(match coding {

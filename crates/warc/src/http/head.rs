@@ -124,13 +124,13 @@ impl HeadParser {
     /// grown beyond what is believed.
     pub fn push(&mut self, bytes: &[u8]) -> (usize, bool) {
         let held = self.text.len();
-        let take = bytes.len().min(4096.max(held));
+        let take = bytes.len().min(4096.max(held)).min(LARGEST_HEAD.saturating_sub(held));
         self.text.extend_from_slice(&bytes[..take]);
         if let Some(end) = end_of_lines(&self.text, &mut self.line_start) {
             self.text.truncate(end);
             return (end - held, true);
         }
-        (take, self.text.len() > LARGEST_HEAD)
+        (take, self.text.len() >= LARGEST_HEAD)
     }
 
     /// The bytes collected so far.

@@ -159,18 +159,20 @@ impl Inflating {
         Step { taken, given, state }
     }
 
+    /// The first bytes that a member at the start of `packed` decompresses to, as far as they fit. What was being
+    /// decompressed before is forgotten.
+    pub(crate) fn beginning(&mut self, packed: &[u8], output: &mut [u8]) -> usize {
+        let Some(header) = header(packed) else { return 0 };
+        self.reset();
+        self.step(&packed[header.length..], output).given
+    }
+
     /// Whether the eight bytes after the deflate data agree with what was decompressed.
     pub(crate) fn agrees(&self, trailer: [u8; 8]) -> bool {
         let [a, b, c, d, e, f, g, h] = trailer;
         u32::from_le_bytes([a, b, c, d]) == self.crc.clone().finalize()
             && u32::from_le_bytes([e, f, g, h]) == self.length
     }
-}
-
-/// The first bytes that a member at the start of `packed` decompresses to, as far as they fit.
-pub(crate) fn beginning(packed: &[u8], output: &mut [u8]) -> usize {
-    let Some(header) = header(packed) else { return 0 };
-    Inflating::new().step(&packed[header.length..], output).given
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub(crate) mod zstd;
 
 use std::io;
 
-use crate::rule::{Finding, Rule};
+use crate::rule::{Finding, Pending, Rule};
 use crate::source::ReadAt;
 use gzip::{Inflater, Inflating, NotWhole, State};
 use window::Window;
@@ -104,7 +104,7 @@ pub(crate) struct Unpacker<S> {
     step_size: usize,
     given_before: u64,
     rewind_budget: u64,
-    findings: Vec<Finding>,
+    findings: Pending,
 }
 
 impl<S: ReadAt> Unpacker<S> {
@@ -122,9 +122,30 @@ impl<S: ReadAt> Unpacker<S> {
         let mut unpacker = Self::unplaced(source, offset, Access::Sequential)?;
         unpacker.encoding = encoding;
         unpacker.prepare()?;
-        unpacker.findings.clear();
-        let found = unpacker.search(offset)? && unpacker.window.position() < until;
+        unpacker.findings = Pending::default();
+        let found = unpacker.search(offset, until)?;
         Ok(found.then_some(unpacker))
+    }
+
+    /// Takes a file that begins with junk for a packed one, when a member within the first `limit` bytes begins a record:
+    /// damage may have hit the very bytes by which packing is known.
+    pub(crate) fn unpack_behind_junk(&mut self, limit: u64) -> io::Result<bool> {
+        for encoding in [Encoding::Gzip, Encoding::Zstd] {
+            self.encoding = encoding;
+            self.prepare()?;
+            if self.search(0, limit)? {
+                let passed = self.window.position();
+                self.report(
+                    Rule::JunkBetweenMembers,
+                    0,
+                    format!("{passed} bytes that are no compressed member"),
+                );
+                self.inside = Inside::Outside;
+                return Ok(true);
+            }
+        }
+        self.encoding = Encoding::Plain;
+        Ok(false)
     }
 
     fn unplaced(source: S, offset: u64, access: Access) -> io::Result<Self> {
@@ -155,7 +176,7 @@ impl<S: ReadAt> Unpacker<S> {
             step_size: CHUNK,
             given_before: 0,
             rewind_budget,
-            findings: Vec::new(),
+            findings: Pending::default(),
         };
         unpacker.window.seek(offset);
         Ok(unpacker)
@@ -228,8 +249,8 @@ impl<S: ReadAt> Unpacker<S> {
         self.findings.push(Finding::new(rule, offset, message));
     }
 
-    pub(crate) fn take_findings(&mut self) -> Vec<Finding> {
-        std::mem::take(&mut self.findings)
+    pub(crate) fn findings(&mut self) -> &mut Pending {
+        &mut self.findings
     }
 
     /// Plain bytes of the current member that are at hand.
@@ -271,19 +292,25 @@ impl<S: ReadAt> Unpacker<S> {
         }
     }
 
-    /// Goes to the next member, leaving the rest of the current one. False at the end of the file.
+    /// Goes to the next member that holds something, leaving the rest of the current one. False at the end of the file.
     pub(crate) fn next_member(&mut self) -> io::Result<bool> {
-        self.skip_member()?;
-        self.start = 0;
-        self.end = 0;
-        self.consumed = 0;
-        self.given = 0;
-        self.aardwarc = false;
-        self.failed = false;
-        match self.encoding {
-            Encoding::Plain => self.begin_plain(),
-            Encoding::Gzip => self.begin_gzip(),
-            Encoding::Zstd => self.begin_zstd(),
+        loop {
+            self.skip_member()?;
+            self.start = 0;
+            self.end = 0;
+            self.consumed = 0;
+            self.given = 0;
+            self.aardwarc = false;
+            self.failed = false;
+            let found = match self.encoding {
+                Encoding::Plain => self.begin_plain()?,
+                Encoding::Gzip => self.begin_gzip()?,
+                Encoding::Zstd => self.begin_zstd()?,
+            };
+            if !found || !self.require(1)?.is_empty() || self.failed {
+                return Ok(found);
+            }
+            self.report(Rule::EmptyMember, self.member_offset, "an empty compressed member");
         }
     }
 
@@ -320,10 +347,6 @@ impl<S: ReadAt> Unpacker<S> {
             self.inflating.get_or_insert_with(|| Box::new(Inflating::new())).reset();
             self.inside = Inside::Gzip;
         }
-        if self.require(1)?.is_empty() && !self.failed {
-            self.report(Rule::EmptyMember, self.member_offset, "an empty gzip member");
-            return self.next_member();
-        }
         Ok(true)
     }
 
@@ -343,7 +366,7 @@ impl<S: ReadAt> Unpacker<S> {
             }
         }
         let from = self.window.position();
-        let found = self.search(from)?;
+        let found = self.search(from, u64::MAX)?;
         let until = self.window.position();
         self.report(
             Rule::JunkBetweenMembers,
@@ -360,7 +383,7 @@ impl<S: ReadAt> Unpacker<S> {
     fn inflate_whole(&mut self) -> io::Result<bool> {
         let Some(inflater) = &mut self.inflater else { return Ok(false) };
         if self.output.is_empty() {
-            self.output.resize(VIEWS[0], 0);
+            self.output = vec![0; VIEWS[0]];
         }
         for view in VIEWS {
             let packed = self.window.fill(view)?;
@@ -376,7 +399,8 @@ impl<S: ReadAt> Unpacker<S> {
                     }
                     Err(NotWhole::Larger) if self.output.len() < LARGEST_WHOLE => {
                         let larger = self.output.len() * 2;
-                        self.output.resize(larger, 0);
+                        self.output = Vec::new();
+                        self.output = vec![0; larger];
                     }
                     Err(NotWhole::Larger) => return Ok(false),
                     Err(NotWhole::Unreadable) => break,
@@ -493,10 +517,6 @@ impl<S: ReadAt> Unpacker<S> {
         }
         self.step_size = CHUNK;
         self.inside = Inside::Zstd;
-        if self.require(1)?.is_empty() && !self.failed {
-            self.report(Rule::EmptyMember, self.member_offset, "an empty zstd frame");
-            return self.next_member();
-        }
         Ok(true)
     }
 
@@ -508,7 +528,7 @@ impl<S: ReadAt> Unpacker<S> {
         if let Some(number) = zstd::wanted_dictionary(self.window.bytes()) {
             self.dictionary_missed = true;
             let message = format!("frames need the zstd dictionary {number}, which the file does not hold");
-            self.report(Rule::DictionaryUnusable, self.member_offset, message);
+            self.report(Rule::DictionaryMissing, self.member_offset, message);
         }
     }
 
@@ -534,7 +554,7 @@ impl<S: ReadAt> Unpacker<S> {
                 self.window.seek(from.saturating_add(length));
                 continue;
             }
-            let found = self.search(from)?;
+            let found = self.search(from, u64::MAX)?;
             let skipped = self.window.position().saturating_sub(from);
             self.report(Rule::JunkBetweenMembers, from, format!("{skipped} bytes that are no zstd frame"));
             return Ok(found);
@@ -566,10 +586,14 @@ impl<S: ReadAt> Unpacker<S> {
                 Ok(true)
             }
             Err(error) => {
-                self.fail(&format!(
-                    "a zstd frame is damaged ({error}), {} bytes of it could be read",
-                    self.given
-                ))?;
+                // What else the decoder says of damage depends on the frames it had before.
+                let is_complete = error.to_string().contains("checksum");
+                let what = if is_complete {
+                    "the checksum of a zstd frame is wrong"
+                } else {
+                    "a zstd frame is damaged"
+                };
+                self.fail(&format!("{what}, {} bytes of it could be read", self.given))?;
                 Ok(false)
             }
         }
@@ -605,7 +629,8 @@ impl<S: ReadAt> Unpacker<S> {
             self.start = 0;
         }
         if self.output.len() < self.end + CHUNK {
-            self.output.resize(self.end + CHUNK, 0);
+            let held = std::mem::replace(&mut self.output, vec![0; self.end + CHUNK]);
+            self.output[..self.end].copy_from_slice(&held[..self.end]);
         }
     }
 
@@ -648,6 +673,6 @@ impl<S: ReadAt> Unpacker<S> {
         } else {
             stopped
         };
-        self.search(from)
+        self.search(from, u64::MAX)
     }
 }

@@ -36,12 +36,14 @@ fn is_arc_start(bytes: &[u8]) -> bool {
 }
 
 impl<S: ReadAt> Unpacker<S> {
-    /// Moves to the first member at or after `from` that begins a record. False, and at the end, when there is none.
-    pub(super) fn search(&mut self, from: u64) -> io::Result<bool> {
+    /// Moves to the first member from `from` on and before `until` that begins a record. False, and at the end or behind
+    /// `until`, when there is none.
+    pub(super) fn search(&mut self, from: u64, until: u64) -> io::Result<bool> {
         self.window.seek(from);
         loop {
+            let here = self.window.position();
             let view = self.window.fill(STRETCH)?;
-            if view.is_empty() {
+            if view.is_empty() || here >= until {
                 return Ok(false);
             }
             match self.encoding.candidate(view) {
@@ -53,7 +55,7 @@ impl<S: ReadAt> Unpacker<S> {
                 Some(at) => {
                     self.window.consume(at);
                     if self.begins_record()? {
-                        return Ok(true);
+                        return Ok(self.window.position() < until);
                     }
                     self.window.consume(1);
                 }
@@ -66,7 +68,10 @@ impl<S: ReadAt> Unpacker<S> {
         let view = &view[..view.len().min(CANDIDATE)];
         let mut beginning = [0; 256];
         let length = match self.encoding {
-            Encoding::Gzip => gzip::beginning(view, &mut beginning),
+            Encoding::Gzip => {
+                let inflating = self.inflating.get_or_insert_with(|| Box::new(gzip::Inflating::new()));
+                inflating.beginning(view, &mut beginning)
+            }
             Encoding::Zstd => {
                 self.unframing.as_mut().map_or(0, |unframing| unframing.beginning(view, &mut beginning))
             }

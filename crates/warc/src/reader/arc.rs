@@ -189,14 +189,19 @@ impl<S: ReadAt> Reader<S> {
         Ok(())
     }
 
-    /// Passes the one newline between records.
+    /// Passes the newline between records, and blank lines behind it.
     pub(super) fn pass_arc_separator(&mut self) -> io::Result<()> {
-        let bytes = self.unpacker.require(1)?;
-        let next = bytes.first().copied();
-        if next == Some(b'\n') {
-            self.unpacker.consume(1);
-        }
-        if self.unpacker.encoding() == Encoding::Plain || self.unpacker.fill()?.is_empty() {
+        let next = self.unpacker.fill()?.first().copied();
+        let at_end = loop {
+            let bytes = self.unpacker.fill()?;
+            let blank = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+            let (is_empty, ended) = (bytes.is_empty(), blank < bytes.len());
+            self.unpacker.consume(blank);
+            if is_empty || ended {
+                break is_empty;
+            }
+        };
+        if self.unpacker.encoding() == Encoding::Plain || at_end {
             self.note_good();
         }
         if !matches!(next, None | Some(b'\n')) && !self.block.cut {

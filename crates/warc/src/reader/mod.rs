@@ -14,7 +14,7 @@ use std::io::{self, BufRead, Read};
 
 use crate::member::{Access, Encoding, Unpacker, looks_like_record};
 use crate::record::Header;
-use crate::rule::{Finding, Rule, shown};
+use crate::rule::{Finding, Pending, Rule, shown};
 use crate::source::ReadAt;
 
 /// Why a file could not be read at all.
@@ -98,6 +98,8 @@ struct BlockState {
     cut: bool,
     /// Its header gives no length.
     unknown: bool,
+    /// The last good byte before it.
+    good_before: u64,
 }
 
 /// Reads the records of one file.
@@ -114,7 +116,7 @@ pub struct Reader<S> {
     records: u64,
     /// Rules that are said once a file.
     said: Vec<Rule>,
-    findings: Vec<Finding>,
+    findings: Pending,
 }
 
 impl<S: ReadAt> Reader<S> {
@@ -190,7 +192,7 @@ impl<S: ReadAt> Reader<S> {
             last_good: offset,
             records: 0,
             said: Vec::new(),
-            findings: Vec::new(),
+            findings: Pending::default(),
         }
     }
 
@@ -198,7 +200,12 @@ impl<S: ReadAt> Reader<S> {
         if !self.located(|reader| reader.unpacker.next_member())? {
             self.stage = Stage::End;
         }
-        Ok(())
+        self.located(Self::look_ahead)
+    }
+
+    /// Brings to hand what `next_offset` looks at.
+    fn look_ahead(&mut self) -> io::Result<()> {
+        self.unpacker.require(5).map(|_| ())
     }
 
     /// The next record, with the reader inside it, for those who want to keep it. None at the end.
@@ -229,11 +236,35 @@ impl<S: ReadAt> Reader<S> {
         if self.located(|reader| reader.pass_junk(place, Some(reader.limits.search)))? {
             return Ok(());
         }
+        if self.recognise_behind_junk()? {
+            return Ok(());
+        }
         let trouble = self.take_findings().into_iter().find(|finding| finding.rule.code().starts_with('C'));
         match trouble {
             Some(finding) if first.is_empty() => Err(Error::Packed(finding)),
             _ => Err(Error::NotAnArchive { beginning: shown(&first) }),
         }
+    }
+
+    /// A packed file whose first bytes are damaged is known by a sound member behind them.
+    fn recognise_behind_junk(&mut self) -> Result<bool, Error> {
+        let limit = self.limits.search;
+        if self.unpacker.encoding() != Encoding::Plain
+            || !self.located(|reader| reader.unpacker.unpack_behind_junk(limit))?
+        {
+            return Ok(false);
+        }
+        self.stage = Stage::Start;
+        self.begin()?;
+        if self.stage == Stage::End || self.unpacker.has_failed() {
+            return Ok(false);
+        }
+        if !warc::is_start_loosely(self.unpacker.buffered()) {
+            self.format = Format::Arc { version: 1 };
+        }
+        // What was said about the file as a plain one does not hold.
+        self.findings = Pending::default();
+        Ok(true)
     }
 
     /// Runs an operation that can only fail by reading, and says where.
@@ -244,7 +275,7 @@ impl<S: ReadAt> Reader<S> {
     /// Goes to the next record. What is left of the one before is passed.
     pub fn next_record(&mut self) -> Result<Option<Record<'_, S>>, Error> {
         let found = self.located(Self::advance)?;
-        self.findings.extend(self.unpacker.take_findings());
+        self.findings.append(self.unpacker.findings());
         if !found {
             return Ok(None);
         }
@@ -272,9 +303,10 @@ impl<S: ReadAt> Reader<S> {
         }
         self.stage = Stage::Start;
         match self.format {
-            Format::Warc => self.pass_warc_separator(),
-            Format::Arc { .. } => self.pass_arc_separator(),
+            Format::Warc => self.pass_warc_separator()?,
+            Format::Arc { .. } => self.pass_arc_separator()?,
         }
+        self.look_ahead()
     }
 
     fn fill_block(&mut self) -> io::Result<&[u8]> {
@@ -363,14 +395,23 @@ impl<S: ReadAt> Reader<S> {
         self.last_good
     }
 
+    /// Whether there are no more records.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.stage == Stage::End
+    }
+
     /// Where in the file reading has come to.
     pub fn position(&self) -> u64 {
         self.unpacker.packed_position()
     }
 
-    /// Where the next record begins, once the last one was passed: the place to `resume` at. None inside a member.
+    /// Where the next record begins, once the last one was passed: the place to `resume` at. None inside a member, and
+    /// where no record begins: what to make of such bytes depends on the record before them.
     pub fn next_offset(&self) -> Option<u64> {
+        let nothing_odd = self.format != Format::Warc
+            || warc::is_start_loosely(self.unpacker.buffered()) && !self.unpacker.has_failed();
         match self.stage {
+            Stage::Start if !nothing_odd => None,
             Stage::End => Some(self.unpacker.packed_position()),
             Stage::Start if self.unpacker.at_member_start() => Some(self.unpacker.member_offset()),
             Stage::Start if self.unpacker.encoding() == Encoding::Plain => Some(self.unpacker.position()),
@@ -383,14 +424,14 @@ impl<S: ReadAt> Reader<S> {
         if self.stage == Stage::Block {
             self.located(Self::finish_block)?;
         }
-        self.findings.extend(self.unpacker.take_findings());
+        self.findings.append(self.unpacker.findings());
         Ok(())
     }
 
     /// The findings since they were last taken.
     pub fn take_findings(&mut self) -> Vec<Finding> {
-        self.findings.extend(self.unpacker.take_findings());
-        std::mem::take(&mut self.findings)
+        self.findings.append(self.unpacker.findings());
+        self.findings.take()
     }
 
     /// Where the bytes come from.

@@ -37,6 +37,8 @@ impl<S: ReadAt> Reader<S> {
     pub(super) fn next_warc(&mut self) -> io::Result<bool> {
         while self.find_start()? {
             self.record_offset = self.unpacker.position();
+            // The block before ended where a record begins: there is no reason to look into it again.
+            self.block = BlockState::default();
             if self.unpacker.encoding() != Encoding::Plain && !self.unpacker.at_member_start() {
                 self.say_once(
                     Rule::RecordsShareMember,
@@ -89,28 +91,29 @@ impl<S: ReadAt> Reader<S> {
 
     /// Passes bytes that belong to no record and says so. False when no record was found within `limit` plain bytes.
     pub(super) fn pass_junk(&mut self, place: u64, limit: Option<u64>) -> io::Result<bool> {
-        let mut passed = 0;
-        let found = loop {
-            if limit.is_some_and(|limit| passed > limit) {
-                break false;
-            }
-            match self.scan(u64::MAX)? {
-                Scan::Record(bytes) => {
-                    passed += bytes;
-                    break true;
+        let mut passed = self.pass_damaged_separator()?;
+        let found = passed > 0
+            || loop {
+                if limit.is_some_and(|limit| passed > limit) {
+                    break false;
                 }
-                Scan::Passed(bytes) => passed += bytes,
-                Scan::End => {
-                    if !self.unpacker.next_member()? {
-                        self.stage = Stage::End;
-                        break false;
-                    }
-                    if is_start(self.unpacker.require(6)?) {
+                match self.scan(u64::MAX)? {
+                    Scan::Record(bytes) => {
+                        passed += bytes;
                         break true;
                     }
+                    Scan::Passed(bytes) => passed += bytes,
+                    Scan::End => {
+                        if !self.unpacker.next_member()? {
+                            self.stage = Stage::End;
+                            break false;
+                        }
+                        if is_start(self.unpacker.require(6)?) {
+                            break true;
+                        }
+                    }
                 }
-            }
-        };
+            };
         if passed > 0 {
             self.findings.push(Finding::new(
                 Rule::NotARecord,
@@ -119,6 +122,15 @@ impl<S: ReadAt> Reader<S> {
             ));
         }
         Ok(found)
+    }
+
+    /// Passes the few bytes that are left of a separator, when a record begins right behind them: damage may have taken
+    /// the newline by which `scan` would know it.
+    fn pass_damaged_separator(&mut self) -> io::Result<u64> {
+        let bytes = self.unpacker.require(SEPARATOR.len() + 6)?;
+        let length = (1..=SEPARATOR.len()).find(|at| bytes.get(*at..).is_some_and(is_start)).unwrap_or(0);
+        self.unpacker.consume(length);
+        Ok(length as u64)
     }
 
     /// Looks for the start of a record in the next stretch of the member, up to the byte `until` of a plain file.
@@ -148,30 +160,35 @@ impl<S: ReadAt> Reader<S> {
         if block.declared == 0 || block.start >= here || !self.unpacker.rewind_plain(block.start) {
             return Ok(false);
         }
-        let mut passed = 0;
-        loop {
-            match self.scan(here)? {
-                Scan::Record(bytes) if block.start + passed + bytes < here => {
-                    let held = passed + bytes;
-                    let message = format!(
-                        "the header gives a length of {}, but another record begins after {held} bytes",
-                        block.declared
-                    );
-                    self.report(Rule::BlockOverlap, &message);
-                    self.stage = Stage::Start;
-                    return Ok(true);
+        let mut held = 0;
+        let found = is_start(self.unpacker.require(6)?)
+            || loop {
+                match self.scan(here)? {
+                    Scan::Record(bytes) => {
+                        held += bytes;
+                        break block.start + held < here;
+                    }
+                    Scan::Passed(bytes) => held += bytes,
+                    Scan::End => break false,
                 }
-                Scan::Passed(bytes) => passed += bytes,
-                Scan::Record(_) | Scan::End => break,
-            }
+            };
+        if !found {
+            self.unpacker.rewind_plain(here);
+            return Ok(false);
         }
-        self.unpacker.rewind_plain(here);
-        Ok(false)
+        let declared = block.declared;
+        let message =
+            format!("the header gives a length of {declared}, but another record begins after {held} bytes");
+        self.report(Rule::BlockOverlap, &message);
+        self.last_good = block.good_before;
+        self.stage = Stage::Start;
+        Ok(true)
     }
 
     /// Copies the header up to its empty line.
     fn gather_header(&mut self) -> io::Result<Gathered> {
         self.scratch.clear();
+        let limit = self.limits.header.max(1);
         let mut line_start = 0;
         loop {
             let bytes = self.unpacker.fill()?;
@@ -194,7 +211,7 @@ impl<S: ReadAt> Reader<S> {
                 continue;
             }
             let held = self.scratch.len();
-            let take = bytes.len().min(HEADER_STEP.max(held));
+            let take = bytes.len().min(HEADER_STEP.max(held)).min(limit - held);
             self.scratch.extend_from_slice(&bytes[..take]);
             if let Some(end) = end_of_lines(&self.scratch, &mut line_start) {
                 self.unpacker.consume(end - held);
@@ -202,7 +219,7 @@ impl<S: ReadAt> Reader<S> {
                 return Ok(Gathered::Whole);
             }
             self.unpacker.consume(take);
-            if self.scratch.len() > self.limits.header {
+            if self.scratch.len() >= limit {
                 return Ok(Gathered::TooLarge);
             }
         }
@@ -224,7 +241,8 @@ impl<S: ReadAt> Reader<S> {
         let version_text = version_line.trim_ascii_end();
         let version = Version::parse(version_text);
         self.header.version = version.unwrap_or(Version::V1_0);
-        if !version.is_some_and(Version::is_known) || !version_text.starts_with(b"WARC") {
+        // Letters of either case will do: that is how the standard's grammar reads its quoted words.
+        if !version.is_some_and(Version::is_known) {
             let message = format!("`{}` is not a version line", shown(version_text));
             self.findings.push(Finding::new(Rule::Version, self.record_offset, message));
         }
@@ -265,6 +283,7 @@ impl<S: ReadAt> Reader<S> {
             start: self.unpacker.position(),
             cut: false,
             unknown: length.is_none(),
+            good_before: self.last_good,
         };
         self.stage = Stage::Block;
     }
@@ -278,21 +297,25 @@ impl<S: ReadAt> Reader<S> {
         loop {
             let bytes = self.unpacker.require(SEPARATOR.len())?;
             if bytes.is_empty() {
-                self.note_good();
+                let is_plain = self.unpacker.encoding() == Encoding::Plain;
+                if !is_plain {
+                    self.note_good();
+                }
                 if self.unpacker.has_failed() || !self.cross_to_newline()? {
                     break;
                 }
                 continue;
             }
             let run = bytes.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-            seen.extend_from_slice(&bytes[..run.min(16)]);
+            seen.extend_from_slice(&bytes[..run.min(16_usize.saturating_sub(seen.len()))]);
             let ended = run < bytes.len();
             self.unpacker.consume(run);
             if ended {
                 break;
             }
         }
-        if self.unpacker.encoding() == Encoding::Plain {
+        let is_cut = self.stage == Stage::End && seen.len() < SEPARATOR.len() && SEPARATOR.starts_with(&seen);
+        if self.unpacker.encoding() == Encoding::Plain && !is_cut {
             self.note_good();
         }
         if seen != SEPARATOR && !self.unpacker.has_failed() && !self.block.unknown {

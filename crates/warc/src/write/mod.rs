@@ -13,7 +13,9 @@ use std::io::{self, Write};
 
 pub use draft::{BlockFacts, Draft, DraftError, Profile};
 pub use ordered::pack_in_order;
-pub use pack::{BlockStream, FinishedBlock, PackError, PackedRecord, Packer, Packing, pack_reader};
+pub use pack::{
+    BlockStream, FinishedBlock, GZIP_HEADER, PackError, PackedRecord, Packer, Packing, pack_reader,
+};
 
 /// Where a record went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

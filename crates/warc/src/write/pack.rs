@@ -47,8 +47,8 @@ const FRAME: usize = 1 << 20;
 const IN_MEMORY: usize = 1 << 20;
 /// What ends every record.
 const SEPARATOR: &[u8] = b"\r\n\r\n";
-/// A gzip header without name or time.
-const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
+/// The header of every gzip member that is written: no name, no time, no word about level, Unix.
+pub const GZIP_HEADER: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3];
 /// The separator as a last, stored deflate block.
 const STORED_SEPARATOR: [u8; 9] = [1, 4, 0, 0xfb, 0xff, b'\r', b'\n', b'\r', b'\n'];
 
@@ -214,6 +214,8 @@ impl Packer {
             let mut packed = vec![0; deflater.gzip_compress_bound(plain.len())];
             let length = deflater.gzip_compress(plain, &mut packed).map_err(io::Error::other)?;
             packed.truncate(length);
+            // One header for all members, whatever packed them, so that a changed bit in it can be noticed.
+            packed[..GZIP_HEADER.len()].copy_from_slice(&GZIP_HEADER);
             return Ok(packed);
         }
         match &mut self.zstd {

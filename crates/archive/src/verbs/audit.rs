@@ -1,0 +1,174 @@
+//! `audit`: is every byte we hold still what it was?
+//!
+//! Adds to the store's audit what concerns archives: which silos are looked at, and a report on paper.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use varve_store::audit::{AuditOptions, audit as audit_store};
+use varve_store::index::IndexOptions;
+use varve_store::silo::SiloFile;
+
+use crate::archive::Archive;
+use crate::error::ArchiveError;
+
+pub use varve_store::audit::{AuditDone, AuditFinding, AuditKind, AuditSeverity};
+
+/// What to look at.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct AuditRequest {
+    /// Structure and index only: no block is read but the last of each silo.
+    pub quick: bool,
+    /// Only silos that were last written at or after this many seconds since 1970.
+    pub since: Option<i64>,
+    /// Only so many of a hundred silos, chosen by `seed`.
+    pub sample: Option<Sample>,
+}
+
+/// A part of the silos, chosen so that different seeds choose different ones.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Sample {
+    /// Of a hundred silos, so many.
+    pub percent: f64,
+    /// Chooses which; the day, for instance.
+    pub seed: u64,
+}
+
+/// Bytes that the audit will read, for those who show progress.
+pub fn bytes_to_read(archive: &Archive) -> Result<u64, ArchiveError> {
+    Ok(varve_store::rebuild::bytes_to_read(archive.store().files())?)
+}
+
+/// Audits an archive. `found` is told each finding, `progress` how many more bytes were dealt with.
+pub fn audit(
+    archive: &Archive,
+    request: &AuditRequest,
+    progress: &(impl Fn(u64) + Sync),
+    found: &mut dyn FnMut(AuditFinding),
+) -> Result<AuditDone, ArchiveError> {
+    let silos = archive.layout().silos();
+    let chosen = |silo: &SiloFile| {
+        let recent = request.since.is_none_or(|since| modified(&silos.join(silo.name())) >= since);
+        recent && request.sample.is_none_or(|sample| sample.takes(silo.number))
+    };
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let options =
+        AuditOptions { quick: request.quick, chosen: &chosen, threads, index: IndexOptions::default() };
+    Ok(audit_store(archive.store(), &archive.layout().index(), &options, progress, found)?)
+}
+
+/// When a file was last written; one of which that is not known counts as new, so that it is looked at.
+fn modified(path: &std::path::Path) -> i64 {
+    let time = std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
+    let since = time.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+    since.and_then(|since| i64::try_from(since.as_secs()).ok()).unwrap_or(i64::MAX)
+}
+
+impl Sample {
+    /// Whether a silo is in the sample.
+    fn takes(self, silo: u32) -> bool {
+        // Spread evenly by a multiplication that mixes all bits, so that no neighbourhood is preferred.
+        let mixed =
+            (u64::from(silo) ^ self.seed.rotate_left(32)).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let fraction = (mixed >> 11) as f64 / (1u64 << 53) as f64;
+        fraction < self.percent / 100.0
+    }
+}
+
+/// What a report says besides its findings.
+pub struct Paper<'a> {
+    /// The archive.
+    pub archive: &'a Archive,
+    /// What was asked.
+    pub request: AuditRequest,
+    /// When, as text.
+    pub began: &'a str,
+    /// When it ended.
+    pub ended: &'a str,
+    /// The program.
+    pub software: &'a str,
+}
+
+impl Paper<'_> {
+    /// The report as plain text, to be printed and signed.
+    pub fn text(&self, done: &AuditDone, findings: &[AuditFinding]) -> String {
+        let mut text = String::new();
+        self.head(&mut text, done);
+        if findings.is_empty() {
+            text.push_str("\nNothing was found that is not as it should be.\n");
+        } else {
+            text.push_str("\nFindings\n--------\n");
+            for finding in findings {
+                let _ = writeln!(text, "{}", line(finding));
+            }
+            if done.findings > findings.len() as u64 {
+                let _ = writeln!(text, "… and {} more", done.findings - findings.len() as u64);
+            }
+        }
+        text.push_str("\n\n\nDate and signature: ______________________________________________\n");
+        text
+    }
+
+    fn head(&self, text: &mut String, done: &AuditDone) {
+        let kind = if self.request.quick { "quick (structure and index)" } else { "full (every byte)" };
+        let rows = [
+            ("Archive", self.archive.settings().name.clone()),
+            ("Folder", self.archive.layout().root().display().to_string()),
+            ("Audit", kind.to_owned()),
+            ("Begun", self.began.to_owned()),
+            ("Ended", self.ended.to_owned()),
+            ("Program", self.software.to_owned()),
+            ("Silos", silos(done)),
+            ("Records", done.records.to_string()),
+            ("Bytes read", done.bytes.to_string()),
+            ("Index entries", done.entries.to_string()),
+            ("Findings", done.findings.to_string()),
+        ];
+        text.push_str("Audit report\n============\n\n");
+        for (name, value) in rows {
+            let _ = writeln!(text, "{name:<15}{value}");
+        }
+    }
+}
+
+fn silos(done: &AuditDone) -> String {
+    match done.silos_left_out {
+        0 => done.silos.to_string(),
+        left_out => format!("{} ({left_out} left out by choice)", done.silos),
+    }
+}
+
+/// A finding on one line.
+pub fn line(finding: &AuditFinding) -> String {
+    let place = match (finding.silo, finding.offset) {
+        (Some(silo), Some(offset)) => format!("silo {silo} at byte {offset}: "),
+        (Some(silo), None) => format!("silo {silo}: "),
+        _ => String::new(),
+    };
+    let id = finding.id.as_deref().map(|id| format!(" [{id}]")).unwrap_or_default();
+    format!("{place}{}{id}", finding.message)
+}
+
+/// Findings by kind, for a summary.
+pub fn by_kind(findings: &[AuditFinding]) -> BTreeMap<AuditKind, u64> {
+    let mut counts = BTreeMap::new();
+    for finding in findings {
+        *counts.entry(finding.kind).or_default() += 1;
+    }
+    counts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_take_about_their_share_and_differ() {
+        let taken =
+            |seed| (0..10_000).filter(|silo| Sample { percent: 10.0, seed }.takes(*silo)).collect::<Vec<_>>();
+        assert!((800..1200).contains(&taken(1).len()), "{}", taken(1).len());
+        assert_ne!(taken(1), taken(2));
+        assert_eq!(Sample { percent: 100.0, seed: 5 }.takes(3), true);
+        assert_eq!(Sample { percent: 0.0, seed: 5 }.takes(3), false);
+    }
+}

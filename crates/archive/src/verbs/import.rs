@@ -1,0 +1,117 @@
+//! `import`: brings what another store holds into the archive.
+//!
+//! So far from AardWARC. Contents, types, dates and references come along; an object keeps its number, because both
+//! count by SHA-256. Importing again adds nothing.
+
+use std::path::{Path, PathBuf};
+
+use varve_store::aardwarc::{Aardwarc, AardwarcError, AardwarcObject};
+use varve_store::{NewObject, StoreError};
+use varve_warc::record::RecordType;
+
+use crate::error::ArchiveError;
+use crate::writer::ArchiveWriter;
+
+/// So many objects share a sync.
+const GROUP: u64 = 1000;
+
+/// What an import came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Imported {
+    /// Objects seen.
+    pub objects: u64,
+    /// Those of them that were new.
+    pub new: u64,
+    /// Bytes of all objects.
+    pub bytes: u64,
+    /// Objects whose number here does not begin with the one they had: forced numbers, or damage.
+    pub renumbered: Vec<Renumbered>,
+}
+
+/// An object that has another number here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Renumbered {
+    /// The id it had.
+    pub was: String,
+    /// The id it has.
+    pub is: String,
+    /// Where it was found.
+    pub silo: PathBuf,
+    /// At which byte.
+    pub offset: u64,
+}
+
+/// Imports the AardWARC store in `folder`. `progress` hears of each object.
+pub fn import(
+    writer: &ArchiveWriter,
+    folder: &Path,
+    progress: &dyn Fn(u64),
+) -> Result<Imported, ArchiveError> {
+    let read = |error| ArchiveError::Aardwarc { path: folder.to_owned(), source: error };
+    let source = Aardwarc::open(folder).map_err(read)?;
+    let source = source.ok_or_else(|| ArchiveError::NotImportable { path: folder.to_owned() })?;
+    let mut imported = Imported::default();
+    let mut packer = writer.store().packer()?;
+    let result = source.objects::<Failure>(|mut object| {
+        let new_object = translated(&object, writer);
+        let stored = writer.store().store_reader(&mut packer, &new_object, &mut object.content)?;
+        imported.objects += 1;
+        imported.new += u64::from(stored.new);
+        imported.bytes += stored.length;
+        if let Some(renumbered) = renumbered(&object, &stored.id) {
+            imported.renumbered.push(renumbered);
+        }
+        if imported.objects.is_multiple_of(GROUP) {
+            writer.store().sync()?;
+        }
+        progress(1);
+        Ok(())
+    });
+    result.map_err(|failure| match failure {
+        Failure::Read(error) => read(error),
+        Failure::Store(error) => error.into(),
+    })?;
+    writer.store().sync()?;
+    Ok(imported)
+}
+
+enum Failure {
+    Read(AardwarcError),
+    Store(StoreError),
+}
+
+impl From<AardwarcError> for Failure {
+    fn from(error: AardwarcError) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::Store(error)
+    }
+}
+
+/// The object as it is stored here. A reference stays as it was written, since the id of metadata depends on it.
+fn translated(object: &AardwarcObject, writer: &ArchiveWriter) -> NewObject {
+    let header = &object.header;
+    let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
+    let is_metadata = header.record_type() == RecordType::Metadata;
+    NewObject {
+        date: header.date().unwrap_or_else(|| writer.now()),
+        content_type: header
+            .fields
+            .get("Content-Type")
+            .map_or_else(|| "application/octet-stream".to_owned(), text),
+        refers_to: header.reference("WARC-Refers-To").filter(|_| is_metadata).map(text),
+        known: None,
+    }
+}
+
+fn renumbered(object: &AardwarcObject, id: &[u8; 32]) -> Option<Renumbered> {
+    let was = String::from_utf8_lossy(object.header.record_id()?).into_owned();
+    let is = data_encoding::HEXLOWER.encode(id);
+    let digits = was.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
+    let (silo, offset) = object.place.clone();
+    (digits.is_empty() || !is.starts_with(&digits)).then_some(Renumbered { was, is, silo, offset })
+}

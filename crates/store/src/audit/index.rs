@@ -1,0 +1,159 @@
+//! The index against the silos, in both directions.
+//!
+//! The silos are read anyway, so an index is made from them beside the real one and the two are compared, entry by
+//! entry in their common order: what is only in the one is a record without an entry, what is only in the other an
+//! entry without a record. That takes memory of fixed size however large the archive is.
+
+use std::cmp::Ordering;
+use std::path::Path;
+
+use super::{AuditFinding, AuditKind, Run};
+use crate::disk::{DiskError, LocalDisk, Operation};
+use crate::error::StoreError;
+use crate::index::{
+    Entry, FindingKind, Index, IndexError, IndexOptions, Prefix, PrefixRange, Rebuild, verify,
+};
+use crate::silo::ids;
+use crate::store::Store;
+
+/// Checks what can be checked in the files of the index alone.
+pub(super) fn check_files(store: &Store, folder: &Path, run: &mut Run<'_>) -> Result<(), StoreError> {
+    let verified = verify(&*store.files().disk, folder)?;
+    run.done.entries = verified.entries;
+    for finding in verified.findings {
+        // An append that is under way, or was never acknowledged.
+        if finding.kind == FindingKind::TornTail {
+            continue;
+        }
+        let message = format!("index file `{}`: {}", finding.file.display(), finding.message);
+        let mut found = AuditFinding::new(AuditKind::IndexDamaged, message);
+        found.offset = Some(finding.offset);
+        run.report(found);
+    }
+    Ok(())
+}
+
+/// Where the other index is made: never in the archive, which may be on a medium that nobody may write to.
+pub(super) struct Scratch {
+    folder: tempfile::TempDir,
+    disk: LocalDisk,
+}
+
+impl Scratch {
+    pub(super) fn new() -> Result<Self, StoreError> {
+        let folder = tempfile::tempdir()
+            .map_err(|source| DiskError::new(Operation::MakeFolders, &std::env::temp_dir(), source))?;
+        Ok(Self { folder, disk: LocalDisk })
+    }
+}
+
+/// An index made from the silos, for comparison.
+pub(super) struct Comparison<'a> {
+    scratch: &'a Scratch,
+    rebuild: Rebuild<'a>,
+}
+
+impl<'a> Comparison<'a> {
+    pub(super) fn begin(scratch: &'a Scratch, options: IndexOptions) -> Result<Self, StoreError> {
+        Ok(Self { scratch, rebuild: Rebuild::begin(&scratch.disk, scratch.folder.path(), options)? })
+    }
+
+    pub(super) fn add(&mut self, entry: Entry) -> Result<(), StoreError> {
+        Ok(self.rebuild.push(entry)?)
+    }
+
+    /// Reports what is only in the silos, and what is only in the index.
+    pub(super) fn compare(self, run: &mut Run<'_>) -> Result<(), StoreError> {
+        self.rebuild.finish()?;
+        let made = Index::open(&self.scratch.disk, self.scratch.folder.path())?;
+        let mut in_silos = Peekable::new(made.entries(PrefixRange::ALL)?)?;
+        let store = run.store;
+        let mut in_index = Peekable::new(store.index().entries(PrefixRange::ALL)?)?;
+        loop {
+            let order = match (in_silos.next, in_index.next) {
+                (None, None) => return Ok(()),
+                (Some(_), None) => Ordering::Less,
+                (None, Some(_)) => Ordering::Greater,
+                (Some(one), Some(other)) => key(one).cmp(&key(other)),
+            };
+            match order {
+                Ordering::Equal => {
+                    in_silos.advance()?;
+                    in_index.advance()?;
+                }
+                Ordering::Less => missing(run, in_silos.advance()?)?,
+                Ordering::Greater => stray(run, in_index.advance()?),
+            }
+        }
+    }
+}
+
+fn key(entry: Entry) -> (Prefix, u64) {
+    (entry.prefix, u64::from(entry.place.silo()) << 44 | entry.place.offset())
+}
+
+/// Entries in order, with a look at the next.
+struct Peekable<I> {
+    entries: I,
+    next: Option<Entry>,
+}
+
+impl<I: Iterator<Item = Result<Entry, IndexError>>> Peekable<I> {
+    fn new(mut entries: I) -> Result<Self, StoreError> {
+        let next = entries.next().transpose()?;
+        Ok(Self { entries, next })
+    }
+
+    fn advance(&mut self) -> Result<Option<Entry>, StoreError> {
+        let next = self.entries.next().transpose()?;
+        Ok(std::mem::replace(&mut self.next, next))
+    }
+}
+
+/// A record that the index does not know.
+fn missing(run: &mut Run<'_>, entry: Option<Entry>) -> Result<(), StoreError> {
+    let Some(entry) = entry else { return Ok(()) };
+    let (silo, offset) = (entry.place.silo(), entry.place.offset());
+    let id =
+        run.store.record_at(entry.place)?.and_then(|record| record.header().record_id().map(<[u8]>::to_vec));
+    let message = "a record that the index does not know; `varve rebuild` puts it right";
+    run.report(AuditFinding::new(AuditKind::IndexMissing, message).at(silo, offset).of(id.as_deref()));
+    Ok(())
+}
+
+/// An entry that leads to no record.
+fn stray(run: &mut Run<'_>, entry: Option<Entry>) {
+    let Some(entry) = entry else { return };
+    let message = format!(
+        "the index leads here for ids that begin with {:016x}, and no such record is here",
+        entry.prefix.0
+    );
+    run.report(
+        AuditFinding::new(AuditKind::IndexStray, message).at(entry.place.silo(), entry.place.offset()),
+    );
+}
+
+/// Looks entries up one by one, for audits of some silos only.
+pub(super) fn look_up(run: &mut Run<'_>, entries: &[Entry]) -> Result<(), StoreError> {
+    let prefixes: Vec<Prefix> = entries.iter().map(|entry| entry.prefix).collect();
+    let mut known = vec![false; entries.len()];
+    run.store
+        .index()
+        .find_many(&prefixes, |number, place| known[number] |= place == entries[number].place)?;
+    for (entry, _) in entries.iter().zip(known).filter(|(_, known)| !known) {
+        missing(run, Some(*entry))?;
+    }
+    Ok(())
+}
+
+/// Holds one entry against the header of the record that it leads to.
+pub(super) fn check_entry(run: &mut Run<'_>, entry: Entry) -> Result<(), StoreError> {
+    let found = run.store.record_at(entry.place)?.is_some_and(|record| {
+        let (own, body) = ids(record.header());
+        own.into_iter().chain(body).any(|id| Prefix::of(&id) == entry.prefix)
+    });
+    if !found {
+        stray(run, Some(entry));
+    }
+    Ok(())
+}

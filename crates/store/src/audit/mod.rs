@@ -1,0 +1,231 @@
+//! Is every byte we hold still what it was?
+//!
+//! Reads every record of every silo and holds it against everything that was ever said about it: checksums and lengths
+//! of its member, digests in its header, the id that follows from its content, the segments it belongs with, and the
+//! index in both directions. Findings are data, told one by one with silo, offset, id and a sentence; an audit never
+//! changes anything and works on media that nobody may write to.
+//!
+//! A store that is being written to can be audited: what lies behind the last record that the index knew when the audit
+//! began was not promised to anyone yet and is left alone.
+
+mod index;
+mod quick;
+mod segments;
+mod silo;
+
+use serde::Serialize;
+
+use crate::error::StoreError;
+use crate::index::{IndexOptions, Place};
+use crate::silo::SiloFile;
+use crate::store::Store;
+
+pub(crate) use segments::Segments;
+
+/// What is wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AuditKind {
+    /// Bytes of a silo cannot be read as records.
+    Damaged,
+    /// A block or payload does not have the digest its header gives.
+    Digest,
+    /// An id does not follow from its record.
+    Id,
+    /// A header breaks a rule of the standard.
+    Form,
+    /// Segments of an object do not fit together.
+    Segment,
+    /// A silo is missing.
+    SiloMissing,
+    /// A silo says that it is another.
+    SiloName,
+    /// A sealed silo can be written to.
+    SiloWritable,
+    /// A record has no entry in the index.
+    IndexMissing,
+    /// An entry leads to no record of its id.
+    IndexStray,
+    /// A file of the index is damaged.
+    IndexDamaged,
+}
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AuditSeverity {
+    /// Nothing is lost, and varve can put it right: `rebuild`, or a permission.
+    Warning,
+    /// Something that was kept is no longer what it was.
+    Error,
+}
+
+impl AuditKind {
+    /// How bad it is.
+    pub fn severity(self) -> AuditSeverity {
+        match self {
+            Self::Form | Self::SiloWritable | Self::IndexMissing | Self::IndexStray | Self::IndexDamaged => {
+                AuditSeverity::Warning
+            }
+            _ => AuditSeverity::Error,
+        }
+    }
+}
+
+/// One thing that is not as it should be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AuditFinding {
+    /// What is wrong.
+    pub kind: AuditKind,
+    /// How bad it is.
+    pub severity: AuditSeverity,
+    /// In which silo.
+    pub silo: Option<u32>,
+    /// At which byte of it, or of the index file that the message names.
+    pub offset: Option<u64>,
+    /// Of which record.
+    pub id: Option<String>,
+    /// What was found.
+    pub message: String,
+}
+
+impl AuditFinding {
+    pub(crate) fn new(kind: AuditKind, message: impl Into<String>) -> Self {
+        Self { kind, severity: kind.severity(), silo: None, offset: None, id: None, message: message.into() }
+    }
+
+    pub(crate) fn at(mut self, silo: u32, offset: u64) -> Self {
+        self.silo = Some(silo);
+        self.offset = Some(offset);
+        self
+    }
+
+    pub(crate) fn of(mut self, id: Option<&[u8]>) -> Self {
+        self.id = id.map(|id| String::from_utf8_lossy(id).into_owned());
+        self
+    }
+}
+
+/// How to audit.
+pub struct AuditOptions<'a> {
+    /// Only structure and index: no block is read.
+    pub quick: bool,
+    /// Which silos; the others are only checked for being there.
+    pub chosen: &'a dyn Fn(&SiloFile) -> bool,
+    /// How many threads may read.
+    pub threads: usize,
+    /// How the index is made.
+    pub index: IndexOptions,
+}
+
+/// What was audited.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct AuditDone {
+    /// Silos that were read.
+    pub silos: u64,
+    /// Silos that were left out by choice.
+    pub silos_left_out: u64,
+    /// Records that were checked.
+    pub records: u64,
+    /// Bytes of silos that were read.
+    pub bytes: u64,
+    /// Entries of the index that were checked.
+    pub entries: u64,
+    /// Findings.
+    pub findings: u64,
+}
+
+/// Audits a store. `found` is told each finding, `progress` how many more bytes of silos were dealt with.
+pub fn audit(
+    store: &Store,
+    index_folder: &std::path::Path,
+    options: &AuditOptions<'_>,
+    progress: &(impl Fn(u64) + Sync),
+    found: &mut dyn FnMut(AuditFinding),
+) -> Result<AuditDone, StoreError> {
+    let mut run =
+        Run { store, options, known: store.index().greatest_place(), done: AuditDone::default(), found };
+    let silos = run.numbering()?;
+    index::check_files(store, index_folder, &mut run)?;
+    let mut segments = Segments::default();
+    let all_chosen = silos.iter().all(|silo| (options.chosen)(silo));
+    let scratch = index::Scratch::new()?;
+    let compares = !options.quick && all_chosen;
+    let mut comparison = compares.then(|| index::Comparison::begin(&scratch, options.index)).transpose()?;
+    for silo in &silos {
+        if !(options.chosen)(silo) {
+            run.done.silos_left_out += 1;
+            progress(silo.length);
+            continue;
+        }
+        run.done.silos += 1;
+        run.permission(silo, silos.last());
+        run.description(silo)?;
+        if !options.quick {
+            run.chain(silo)?;
+            run.silo(silo, &mut segments, comparison.as_mut(), progress)?;
+            run.done.bytes += silo.length;
+        }
+    }
+    if options.quick {
+        quick::entries(&mut run, &silos)?;
+    } else {
+        if all_chosen {
+            segments.check(&mut run)?;
+        }
+        if let Some(comparison) = comparison {
+            comparison.compare(&mut run)?;
+        }
+    }
+    Ok(run.done)
+}
+
+/// An audit under way.
+pub(crate) struct Run<'a> {
+    pub(crate) store: &'a Store,
+    pub(crate) options: &'a AuditOptions<'a>,
+    /// The last record that was promised when the audit began.
+    pub(crate) known: Option<Place>,
+    pub(crate) done: AuditDone,
+    found: &'a mut dyn FnMut(AuditFinding),
+}
+
+impl Run<'_> {
+    pub(crate) fn report(&mut self, finding: AuditFinding) {
+        self.done.findings += 1;
+        (self.found)(finding);
+    }
+
+    /// Whether a place is behind the last record that was promised.
+    pub(crate) fn is_unpromised(&self, silo: u32, offset: u64) -> bool {
+        match (self.known, Place::new(silo, offset)) {
+            (Some(known), Ok(place)) => place > known,
+            (None, _) => false,
+            (_, Err(_)) => false,
+        }
+    }
+
+    /// The silos there are; a number that is missing is a finding.
+    fn numbering(&mut self) -> Result<Vec<SiloFile>, StoreError> {
+        let silos = self.store.files().list()?;
+        let last_named =
+            self.known.map(Place::silo).into_iter().chain(silos.keys().next_back().copied()).max();
+        if let Some(last) = last_named {
+            for number in (0..=last).filter(|number| !silos.contains_key(number)) {
+                let mut finding =
+                    AuditFinding::new(AuditKind::SiloMissing, format!("silo {number} is missing"));
+                finding.silo = Some(number);
+                self.report(finding);
+            }
+        }
+        Ok(silos.into_values().collect())
+    }
+
+    fn permission(&mut self, silo: &SiloFile, last: Option<&SiloFile>) {
+        let is_last = last.is_some_and(|last| last.number == silo.number);
+        if !silo.read_only && !is_last {
+            let message = format!("sealed silo `{}` can be written to", silo.name());
+            self.report(AuditFinding::new(AuditKind::SiloWritable, message).at(silo.number, 0));
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! One silo, every record of it.
+
+use std::io::BufRead;
+
+use varve_warc::check::{Checked, Checker, Verdict};
+use varve_warc::digest::Digest;
+use varve_warc::parts::{Parts, read_parts};
+use varve_warc::record::{Header, RecordType};
+use varve_warc::rule::{Finding, Kind, Rule};
+use varve_warc::source::ReadAt;
+use varve_warc::write::{GZIP_HEADER, id};
+use varve_warc::{Error, Reader, Record};
+
+use super::index::Comparison;
+use super::segments::Segment;
+use super::{AuditFinding, AuditKind, Run, Segments};
+use crate::error::StoreError;
+use crate::index::{Entry, Place};
+use crate::silo::{SiloError, SiloFile, chain, entries, name};
+
+/// What a part of a silo came to.
+#[derive(Default)]
+struct Part {
+    records: u64,
+    findings: Vec<AuditFinding>,
+    entries: Vec<Entry>,
+    segments: Vec<Segment>,
+}
+
+impl Run<'_> {
+    /// Reads all records of a silo.
+    pub(super) fn silo(
+        &mut self,
+        silo: &SiloFile,
+        segments: &mut Segments,
+        mut comparison: Option<&mut Comparison<'_>>,
+        progress: &(impl Fn(u64) + Sync),
+    ) -> Result<(), StoreError> {
+        let source = self.store.silo(silo.number)?;
+        let work = |reader: &mut Reader<&dyn ReadAt>, until: u64| audit_part(reader, silo, until, progress);
+        let mut failure = Ok(());
+        let mut parts: Vec<Part> = Vec::new();
+        let result = read_parts(
+            &*source,
+            Parts { threads: self.options.threads, size: None },
+            &work,
+            &mut |part: Part| parts.push(part),
+        );
+        match result {
+            Ok(()) => {}
+            Err(Error::Io { offset, source }) => {
+                return Err(StoreError::read(silo.number, Error::Io { offset, source }));
+            }
+            Err(error) => {
+                self.report(AuditFinding::new(AuditKind::Damaged, error.to_string()).at(silo.number, 0));
+            }
+        }
+        for part in parts {
+            self.done.records += part.records;
+            for finding in part.findings {
+                if !self.is_unpromised(silo.number, finding.offset.unwrap_or(0)) {
+                    self.report(finding);
+                }
+            }
+            segments.extend(part.segments);
+            self.note_entries(part.entries, comparison.as_deref_mut(), &mut failure);
+        }
+        failure
+    }
+
+    /// Puts entries aside for the comparison, or looks each up when only some silos are audited.
+    fn note_entries(
+        &mut self,
+        found: Vec<Entry>,
+        comparison: Option<&mut Comparison<'_>>,
+        failure: &mut Result<(), StoreError>,
+    ) {
+        let promised = found.into_iter().filter(|entry| self.known.is_some_and(|known| entry.place <= known));
+        match comparison {
+            Some(comparison) => {
+                for entry in promised {
+                    if failure.is_ok() {
+                        *failure = comparison.add(entry);
+                    }
+                }
+            }
+            None => {
+                let promised: Vec<Entry> = promised.collect();
+                if failure.is_ok() {
+                    *failure = super::index::look_up(self, &promised);
+                }
+            }
+        }
+    }
+
+    /// The first record of a silo: does it say that it is this silo?
+    pub(super) fn description(&mut self, silo: &SiloFile) -> Result<(), StoreError> {
+        match self.store.description_of(silo.number)? {
+            Some((header, _)) => {
+                if let Some(finding) = wrong_name(&header, silo) {
+                    self.report(finding);
+                }
+            }
+            None => {
+                let message = format!("silo `{}` does not begin with a record", silo.name());
+                self.report(AuditFinding::new(AuditKind::Damaged, message).at(silo.number, 0));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Run<'_> {
+    /// Is the file still the one that was sealed? Its successor knows.
+    pub(super) fn chain(&mut self, silo: &SiloFile) -> Result<(), StoreError> {
+        let expected = match self.store.files().open(silo.number + 1) {
+            Ok(_) => {
+                self.store.description_of(silo.number + 1)?.and_then(|(_, block)| chain::previous(&block))
+            }
+            Err(SiloError::Missing { .. }) => None,
+            Err(error) => return Err(error.into()),
+        };
+        let Some(expected) = expected else { return Ok(()) };
+        let source = self.store.silo(silo.number)?;
+        let found = chain::digest_of(&*source)
+            .map_err(|source| StoreError::read(silo.number, Error::Io { offset: 0, source }))?;
+        if found != expected {
+            let message = format!(
+                "silo `{}` is not the file that was sealed: its digest is {found}, the next silo says {expected}",
+                silo.name()
+            );
+            self.report(AuditFinding::new(AuditKind::Damaged, message).at(silo.number, 0));
+        }
+        Ok(())
+    }
+}
+
+fn wrong_name(header: &Header, silo: &SiloFile) -> Option<AuditFinding> {
+    let expected = name::file_name(silo.number, silo.ending);
+    let stated = header.fields.get("WARC-Filename").map(String::from_utf8_lossy);
+    if header.record_type() == RecordType::Warcinfo && stated.as_deref() == Some(expected.as_str()) {
+        return None;
+    }
+    let message = match stated {
+        Some(stated) => format!("silo `{}` says that it is `{stated}`", silo.name()),
+        None => format!("silo `{}` does not begin with its description", silo.name()),
+    };
+    Some(AuditFinding::new(AuditKind::SiloName, message).at(silo.number, 0))
+}
+
+fn audit_part<S: ReadAt>(
+    reader: &mut Reader<S>,
+    silo: &SiloFile,
+    until: u64,
+    progress: &impl Fn(u64),
+) -> Result<Part, Error> {
+    let mut part = Part::default();
+    let mut checker = Checker::default();
+    let mut done = reader.position();
+    while reader.next_offset().is_none_or(|offset| offset < until) {
+        let Some(mut record) = reader.next_record()? else { break };
+        audit_record(&mut record, silo, &mut checker, &mut part)?;
+        let offset = record.offset();
+        let id = record.header().record_id().map(<[u8]>::to_vec);
+        reader.finish_record()?;
+        let findings: Vec<Finding> = checker.take_findings().chain(reader.take_findings()).collect();
+        part.findings
+            .extend(findings.into_iter().filter_map(|finding| translated(&finding, silo, id.as_deref())));
+        if silo.ending == name::GZIP && !has_our_header(reader.source(), offset)? {
+            let message = "the header of a gzip member is not as varve writes it";
+            part.findings.push(
+                AuditFinding::new(AuditKind::Damaged, message).at(silo.number, offset).of(id.as_deref()),
+            );
+        }
+        let position = reader.position();
+        progress(position.saturating_sub(done));
+        done = position;
+    }
+    part.findings.extend(reader.take_findings().iter().filter_map(|finding| translated(finding, silo, None)));
+    Ok(part)
+}
+
+/// No checksum covers the header of a member; but all are the same.
+fn has_our_header(source: &impl ReadAt, offset: u64) -> Result<bool, Error> {
+    let mut header = [0; GZIP_HEADER.len()];
+    let count = source.read_at(&mut header, offset).map_err(|source| Error::Io { offset, source })?;
+    Ok(count == header.len() && header == GZIP_HEADER)
+}
+
+fn audit_record<S: ReadAt>(
+    record: &mut Record<'_, S>,
+    silo: &SiloFile,
+    checker: &mut Checker,
+    part: &mut Part,
+) -> Result<(), Error> {
+    let offset = record.offset();
+    checker.begin(record, true);
+    loop {
+        let bytes = record.fill_buf().map_err(|source| Error::Io { offset, source })?;
+        if bytes.is_empty() {
+            break;
+        }
+        checker.push(bytes);
+        let length = bytes.len();
+        record.consume(length);
+    }
+    let checked = checker.finish(record);
+    let header = record.header();
+    part.records += 1;
+    if let Some(message) = wrong_id(header, &checked) {
+        part.findings
+            .push(AuditFinding::new(AuditKind::Id, message).at(silo.number, offset).of(header.record_id()));
+    }
+    if let Ok(place) = Place::new(silo.number, offset) {
+        part.entries.extend(entries(header, place));
+        part.segments.extend(Segment::of(header, place));
+    }
+    Ok(())
+}
+
+/// Why a record's id does not follow from it. Where the block is wrong its digest says so, and the id is not judged.
+fn wrong_id(header: &Header, checked: &Checked) -> Option<String> {
+    let stated = header.record_id()?;
+    if checked.block != Verdict::Right {
+        return (checked.block == Verdict::Absent)
+            .then(|| "there is no WARC-Block-Digest to hold the id against".to_owned());
+    }
+    let block: Digest = header.block_digest()?.ok()?;
+    let text = |name| header.fields.get(name).map(|value| String::from_utf8_lossy(value).into_owned());
+    let whole = if header.is_segment() { header.payload_digest().and_then(Result::ok) } else { None };
+    let content = whole.unwrap_or(block);
+    let expected = match header.record_type() {
+        RecordType::Resource | RecordType::Warcinfo => id::of_content(&content),
+        RecordType::Continuation => id::of_content(&block),
+        RecordType::Metadata => {
+            let refers_to =
+                header.reference("WARC-Refers-To").map(String::from_utf8_lossy).unwrap_or_default();
+            id::of_metadata(&refers_to, &content)
+        }
+        other => {
+            let target = header.target_uri().map(String::from_utf8_lossy).unwrap_or_default();
+            id::of_event(other.name(), &target, &text("WARC-Date").unwrap_or_default(), &block)
+        }
+    };
+    (expected.as_bytes() != stated).then(|| format!("the id of this record should be `{expected}`"))
+}
+
+/// A finding of the WARC room in the words of an audit.
+fn translated(finding: &Finding, silo: &SiloFile, id: Option<&[u8]>) -> Option<AuditFinding> {
+    let kind = match finding.rule {
+        Rule::BlockDigest | Rule::PayloadDigest => AuditKind::Digest,
+        // Facts about what a server sent, not about how it was kept.
+        Rule::NotHttp | Rule::NotChunked | Rule::ChunksCut => return None,
+        // Legal in zstd silos, where a large block lies in several frames.
+        Rule::RecordSpansMembers if silo.ending == name::ZSTD => return None,
+        rule if rule.kind() == Kind::Conformance => AuditKind::Form,
+        _ => AuditKind::Damaged,
+    };
+    let message = format!("{} ({})", finding.message, finding.rule.code());
+    Some(AuditFinding::new(kind, message).at(silo.number, finding.offset).of(id))
+}

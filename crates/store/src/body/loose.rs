@@ -1,0 +1,162 @@
+//! Loose bodies: a file each, named by its SHA-256, in a folder named by the first two digits.
+//!
+//! The layout of Moku sites: `blobs/ab/abcd…`. A body is written under another name, synced, renamed, and its folder
+//! synced, so under its own name it is always whole; two who keep the same body both succeed.
+
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use varve_core::BodyId;
+use varve_core::body::{BodyError, BodySource, BodyStore, KeptBody};
+use varve_warc::digest::{Algorithm, Digest, Hasher};
+
+use crate::disk::{Disk, DiskError, DiskFile};
+
+/// How much is copied at a time.
+const STEP: usize = 64 << 10;
+/// How a body is called before it is whole.
+const UNFINISHED: &str = "unfinished-";
+
+/// Bodies as files below a folder.
+pub struct LooseBodies {
+    disk: Arc<dyn Disk>,
+    folder: PathBuf,
+    /// Tells apart unfinished bodies of one process.
+    counter: AtomicU64,
+    /// Tells apart processes.
+    process: u32,
+}
+
+impl LooseBodies {
+    /// Uses that folder, which is made when the first body is kept.
+    pub fn new(disk: Arc<dyn Disk>, folder: PathBuf) -> Self {
+        Self { disk, folder, counter: AtomicU64::new(0), process: std::process::id() }
+    }
+
+    /// Where a body lies, or would.
+    pub fn path(&self, id: &BodyId) -> PathBuf {
+        let hex = id.to_string();
+        self.folder.join(&hex[..2]).join(hex)
+    }
+
+    fn write(&self, path: &Path, content: &mut dyn Read) -> Result<(Digest, u64), BodyError> {
+        let file = self.disk.create_new(path).map_err(BodyError::new)?;
+        let mut hasher = Algorithm::Sha256.hasher();
+        let mut buffer = vec![0; STEP];
+        let mut length = 0;
+        loop {
+            let count = match content.read(&mut buffer) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                other => other.map_err(BodyError::new)?,
+            };
+            if count == 0 {
+                break;
+            }
+            hasher.update(&buffer[..count]);
+            file.write_at(length, &buffer[..count]).map_err(BodyError::new)?;
+            length += count as u64;
+        }
+        file.sync().map_err(BodyError::new)?;
+        Ok((hasher.finish(), length))
+    }
+
+    fn put_in_place(&self, unfinished: &Path, id: &BodyId) -> Result<bool, DiskError> {
+        let path = self.path(id);
+        if self.disk.stat(&path)?.is_some() {
+            self.disk.remove(unfinished)?;
+            return Ok(false);
+        }
+        let folder = path.parent().unwrap_or(&self.folder);
+        self.disk.make_folders(folder)?;
+        self.disk.sync_folder(&self.folder)?;
+        self.disk.rename(unfinished, &path)?;
+        self.disk.sync_folder(folder)?;
+        Ok(true)
+    }
+}
+
+impl BodySource for LooseBodies {
+    fn open_body(&self, id: &BodyId) -> Result<Option<Box<dyn Read + Send>>, BodyError> {
+        match self.disk.open(&self.path(id)) {
+            Ok(file) => Ok(Some(Box::new(LooseBody {
+                file,
+                offset: 0,
+                hasher: Some(Algorithm::Sha256.hasher()),
+                id: *id,
+            }))),
+            Err(error) if error.is_absent() => Ok(None),
+            Err(error) => Err(BodyError::new(error)),
+        }
+    }
+
+    fn have_bodies(&self, ids: &[BodyId]) -> Result<Vec<bool>, BodyError> {
+        ids.iter().map(|id| Ok(self.disk.stat(&self.path(id)).map_err(BodyError::new)?.is_some())).collect()
+    }
+}
+
+impl BodyStore for LooseBodies {
+    fn keep_body(&self, content: &mut dyn Read) -> Result<KeptBody, BodyError> {
+        self.disk.make_folders(&self.folder).map_err(BodyError::new)?;
+        let number = self.counter.fetch_add(1, Ordering::Relaxed);
+        let unfinished = self.folder.join(format!("{UNFINISHED}{}-{number}", self.process));
+        let written = self.write(&unfinished, content);
+        let (digest, length) = match written {
+            Ok(written) => written,
+            Err(error) => {
+                // The first error is the one to tell; a leftover is swept by whoever sweeps.
+                let _ = self.disk.remove(&unfinished);
+                return Err(error);
+            }
+        };
+        let id = body_id(digest);
+        let new = self.put_in_place(&unfinished, &id).map_err(BodyError::new)?;
+        Ok(KeptBody { id, length, new })
+    }
+
+    /// Each body is safe when it is kept.
+    fn sync_bodies(&self) -> Result<(), BodyError> {
+        Ok(())
+    }
+}
+
+/// The id of a body with that SHA-256.
+pub(super) fn body_id(digest: Digest) -> BodyId {
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(digest.bytes());
+    BodyId::new(bytes)
+}
+
+/// Reads a loose body and checks it at its end.
+struct LooseBody {
+    file: Box<dyn DiskFile>,
+    offset: u64,
+    hasher: Option<Hasher>,
+    id: BodyId,
+}
+
+impl Read for LooseBody {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        let count = self
+            .file
+            .read_at(self.offset, buffer)
+            .map_err(|error| io::Error::new(error.source.kind(), error))?;
+        self.offset += count as u64;
+        if count > 0 {
+            if let Some(hasher) = &mut self.hasher {
+                hasher.update(&buffer[..count]);
+            }
+        } else if let Some(hasher) = self.hasher.take() {
+            let found = body_id(hasher.finish());
+            if found != self.id {
+                let message = format!("loose body {} is damaged: its SHA-256 is {found}", self.id);
+                return Err(io::Error::new(io::ErrorKind::InvalidData, message));
+            }
+        }
+        Ok(count)
+    }
+}

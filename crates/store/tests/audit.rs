@@ -1,0 +1,332 @@
+//! Damage of every kind is named, with its place, and takes no neighbour with it.
+
+mod scene;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use scene::{files, noise, open, resource, settings, store};
+use varve_store::audit::{AuditDone, AuditFinding, AuditKind, AuditOptions, audit};
+use varve_store::disk::LocalDisk;
+use varve_store::index::IndexOptions;
+use varve_store::rebuild::rebuild;
+use varve_store::silo::SiloFile;
+use varve_store::{NewObject, Store, StoreWriter};
+use varve_warc::write::Packing;
+
+fn reader(root: &Path) -> Store {
+    Store::open(files(Arc::new(LocalDisk), root), &root.join("index")).expect("opened")
+}
+
+fn audited(root: &Path, quick: bool, chosen: &dyn Fn(&SiloFile) -> bool) -> (AuditDone, Vec<AuditFinding>) {
+    let options = AuditOptions { quick, chosen, threads: 2, index: IndexOptions::default() };
+    let mut findings = Vec::new();
+    let store = reader(root);
+    let done = audit(&store, &root.join("index"), &options, &|_| {}, &mut |finding| findings.push(finding))
+        .expect("audited");
+    assert_eq!(done.findings, findings.len() as u64);
+    (done, findings)
+}
+
+fn full(root: &Path) -> Vec<AuditFinding> {
+    audited(root, false, &|_| true).1
+}
+
+fn quick(root: &Path) -> Vec<AuditFinding> {
+    audited(root, true, &|_| true).1
+}
+
+fn silo_path(root: &Path, number: u32) -> PathBuf {
+    root.join(format!("warc/0/{number:08}.warc.gz"))
+}
+
+/// Changes a file, sealed or not, and leaves its permissions as they were.
+fn change(path: &Path, edit: impl FnOnce(&mut Vec<u8>)) {
+    let permissions = fs::metadata(path).expect("there").permissions();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o644)).expect("allowed");
+    let mut bytes = fs::read(path).expect("read");
+    edit(&mut bytes);
+    fs::write(path, bytes).expect("written");
+    fs::set_permissions(path, permissions).expect("allowed");
+}
+
+/// A store with several silos, metadata and an object in segments.
+fn filled(root: &Path) -> Vec<([u8; 32], Vec<u8>)> {
+    let writer = open(root, 40_000, Packing::Gzip);
+    let mut kept = Vec::new();
+    for seed in 0..12 {
+        let content = noise(5_000, seed);
+        kept.push((store(&writer, &content).id, content));
+    }
+    let large = noise(100_000, 99);
+    kept.push((store(&writer, &large).id, large));
+    let mut packer = writer.packer().expect("a packer");
+    let about = NewObject { refers_to: Some("urn:sha256:00".into()), ..resource() };
+    let note = writer.store_bytes(&mut packer, &about, b"a note").expect("stored");
+    writer.wait(note.ticket).expect("durable");
+    kept.push((note.id, b"a note".to_vec()));
+    writer.housekeeping().expect("merged");
+    kept
+}
+
+fn is_readable(store: &Store, id: &[u8; 32], content: &[u8]) -> bool {
+    use std::io::Read;
+    let mut bytes = Vec::new();
+    match store.object(id) {
+        Ok(Some(object)) => {
+            object.read().is_ok_and(|mut reader| reader.read_to_end(&mut bytes).is_ok()) && bytes == content
+        }
+        _ => false,
+    }
+}
+
+#[test]
+fn a_sound_store_has_no_findings() {
+    for packing in [Packing::Gzip, Packing::Zstd { level: 3, dictionary: None }] {
+        let root = tempfile::tempdir().expect("a folder");
+        let writer = open(root.path(), 40_000, packing);
+        for seed in 0..12 {
+            store(&writer, &noise(5_000, seed));
+        }
+        store(&writer, &noise(100_000, 99));
+        assert_eq!(full(root.path()), []);
+        writer.housekeeping().expect("merged");
+        let (done, findings) = audited(root.path(), false, &|_| true);
+        assert_eq!(findings, []);
+        assert!(done.records > 13 && done.bytes > 100_000 && done.silos > 3, "{done:?}");
+        assert_eq!(quick(root.path()), []);
+        assert_eq!(audited(root.path(), false, &|silo| silo.number % 2 == 0).1, []);
+    }
+}
+
+#[test]
+fn an_empty_store_has_no_findings() {
+    let root = tempfile::tempdir().expect("a folder");
+    drop(open(root.path(), 40_000, Packing::Gzip));
+    assert_eq!(full(root.path()), []);
+    assert_eq!(quick(root.path()), []);
+}
+
+#[test]
+fn any_flipped_bit_of_a_silo_is_found_and_harms_one_record() {
+    let root = tempfile::tempdir().expect("a folder");
+    let kept = filled(root.path());
+    let path = silo_path(root.path(), 0);
+    let length = fs::metadata(&path).expect("there").len() as usize;
+    for position in (0..length).step_by(97) {
+        let bit = 1u8 << (position % 8);
+        change(&path, |bytes| bytes[position] ^= bit);
+        let findings = full(root.path());
+        assert!(!findings.is_empty(), "bit {bit:#x} of byte {position}");
+        assert!(findings.iter().any(|finding| finding.silo == Some(0)), "byte {position}: {findings:?}");
+        let store = reader(root.path());
+        let unreadable = kept.iter().filter(|(id, content)| !is_readable(&store, id, content)).count();
+        assert!(unreadable <= 1, "byte {position} harms {unreadable} objects");
+        change(&path, |bytes| bytes[position] ^= bit);
+    }
+    assert_eq!(full(root.path()), []);
+}
+
+#[test]
+fn any_flipped_bit_of_the_index_is_found_and_gives_no_wrong_answer() {
+    let root = tempfile::tempdir().expect("a folder");
+    let kept = filled(root.path());
+    let folder = root.path().join("index");
+    for entry in fs::read_dir(&folder).expect("there") {
+        let path = entry.expect("an entry").path();
+        let length = fs::metadata(&path).expect("there").len() as usize;
+        for position in (0..length).step_by(13) {
+            change(&path, |bytes| bytes[position] ^= 4);
+            if let Ok(store) = Store::open(files(Arc::new(LocalDisk), root.path()), &folder) {
+                for (id, content) in &kept {
+                    if let Ok(Some(object)) = store.object(id) {
+                        assert_eq!(object.length(), content.len() as u64);
+                    }
+                }
+                let options = AuditOptions {
+                    quick: true,
+                    chosen: &|_| true,
+                    threads: 1,
+                    index: IndexOptions::default(),
+                };
+                let mut findings = 0;
+                let done = audit(&store, &folder, &options, &|_| {}, &mut |_| findings += 1);
+                assert!(done.is_err() || findings > 0, "{} at {position}", path.display());
+            }
+            change(&path, |bytes| bytes[position] ^= 4);
+        }
+    }
+    assert_eq!(full(root.path()), []);
+}
+
+#[test]
+fn a_silo_that_is_cut_anywhere_is_found() {
+    let root = tempfile::tempdir().expect("a folder");
+    let kept = filled(root.path());
+    let path = silo_path(root.path(), 0);
+    let whole = fs::read(&path).expect("read");
+    for length in (0..whole.len()).step_by(1511) {
+        change(&path, |bytes| bytes.truncate(length));
+        assert!(!full(root.path()).is_empty(), "cut to {length}");
+        assert!(!quick(root.path()).is_empty(), "cut to {length}");
+        change(&path, |bytes| *bytes = whole.clone());
+    }
+    assert!(kept.iter().all(|(id, content)| is_readable(&reader(root.path()), id, content)));
+}
+
+#[test]
+fn a_silo_that_is_gone_is_named() {
+    let root = tempfile::tempdir().expect("a folder");
+    filled(root.path());
+    fs::remove_file(silo_path(root.path(), 1)).expect("removed");
+    for findings in [full(root.path()), quick(root.path())] {
+        assert!(
+            findings.iter().any(|finding| finding.kind == AuditKind::SiloMissing && finding.silo == Some(1))
+        );
+        assert!(
+            findings.iter().any(|finding| finding.kind == AuditKind::IndexStray && finding.silo == Some(1))
+        );
+    }
+}
+
+#[test]
+fn silos_that_changed_places_are_named() {
+    let root = tempfile::tempdir().expect("a folder");
+    filled(root.path());
+    let (one, other) = (silo_path(root.path(), 0), silo_path(root.path(), 1));
+    let aside = root.path().join("aside");
+    fs::rename(&one, &aside).expect("renamed");
+    fs::rename(&other, &one).expect("renamed");
+    fs::rename(&aside, &other).expect("renamed");
+    for findings in [full(root.path()), quick(root.path())] {
+        for number in [0, 1] {
+            assert!(
+                findings.iter().any(|found| found.kind == AuditKind::SiloName && found.silo == Some(number))
+            );
+        }
+    }
+}
+
+#[test]
+fn a_sealed_silo_that_can_be_written_to_is_named() {
+    let root = tempfile::tempdir().expect("a folder");
+    filled(root.path());
+    fs::set_permissions(silo_path(root.path(), 0), fs::Permissions::from_mode(0o644)).expect("allowed");
+    let findings = full(root.path());
+    assert_eq!(
+        findings.iter().map(|found| (found.kind, found.silo)).collect::<Vec<_>>(),
+        [(AuditKind::SiloWritable, Some(0))]
+    );
+}
+
+#[test]
+fn a_record_that_lies_about_itself_is_named() {
+    let root = tempfile::tempdir().expect("a folder");
+    let kept = filled(root.path());
+    // A valid member with a right checksum, put in place of another of the same store: only its id gives it away.
+    let path = silo_path(root.path(), 0);
+    let before = fs::read(&path).expect("read");
+    let forged = {
+        use std::io::{Read, Write};
+        let mut plain = Vec::new();
+        flate2::read::MultiGzDecoder::new(before.as_slice()).read_to_end(&mut plain).expect("gzip");
+        let text = String::from_utf8_lossy(&plain).into_owned();
+        let start = text.find("WARC-Type: resource").expect("a resource");
+        let id = &text[start..][..200];
+        let hex = id.split("urn:sha256:").nth(1).expect("an id")[..64].to_owned();
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        // One record alone, its id changed in one digit.
+        let mut reader = varve_warc::Reader::new(before.as_slice()).expect("an archive");
+        reader.next_record().expect("read");
+        reader.finish_record().expect("read");
+        let first_resource = reader.next_offset().expect("a place") as usize;
+        reader.next_record().expect("read");
+        reader.finish_record().expect("read");
+        let end = reader.next_offset().expect("a place") as usize;
+        let mut record = Vec::new();
+        flate2::read::GzDecoder::new(&before[first_resource..end]).read_to_end(&mut record).expect("gzip");
+        let needle = format!("WARC-Record-ID: <urn:sha256:{hex}>");
+        let at = record.windows(needle.len()).position(|window| window == needle.as_bytes()).expect("its id");
+        let digit = at + needle.len() - 2;
+        record[digit] = if record[digit] == b'0' { b'1' } else { b'0' };
+        encoder.write_all(&record).expect("memory");
+        let mut forged = before[..first_resource].to_vec();
+        forged.extend(encoder.finish().expect("memory"));
+        forged.extend_from_slice(&before[end..]);
+        forged
+    };
+    change(&path, |bytes| *bytes = forged);
+    let findings = full(root.path());
+    assert!(
+        findings.iter().any(|finding| finding.kind == AuditKind::Id && finding.silo == Some(0)),
+        "{findings:?}"
+    );
+    assert_eq!(kept.len(), 14);
+}
+
+fn index_bytes(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files: Vec<_> = fs::read_dir(root.join("index"))
+        .expect("there")
+        .map(|entry| entry.expect("an entry").path())
+        .map(|path| (path.clone(), fs::read(path).expect("read")))
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn rebuild_makes_the_same_index_byte_for_byte() {
+    let root = tempfile::tempdir().expect("a folder");
+    let kept = filled(root.path());
+    let before = index_bytes(root.path());
+    fs::remove_dir_all(root.path().join("index")).expect("removed");
+    let silos = files(Arc::new(LocalDisk), root.path());
+    let done =
+        rebuild(&silos, &root.path().join("index"), IndexOptions::default(), 2, &|_| {}).expect("rebuilt");
+    assert!(done.findings.is_empty() && done.records > 14, "{done:?}");
+    assert_eq!(index_bytes(root.path()), before);
+    assert!(kept.iter().all(|(id, content)| is_readable(&reader(root.path()), id, content)));
+    assert_eq!(full(root.path()), []);
+}
+
+#[test]
+fn a_store_whose_index_is_gone_can_be_written_to_again() {
+    let root = tempfile::tempdir().expect("a folder");
+    let kept = filled(root.path());
+    fs::remove_dir_all(root.path().join("index")).expect("removed");
+    let disk = Arc::new(LocalDisk);
+    let (writer, recovered) =
+        StoreWriter::open(files(disk, root.path()), settings(root.path(), 40_000, Packing::Gzip))
+            .expect("opened");
+    assert!(recovered.entries > 14, "{recovered:?}");
+    assert!(kept.iter().all(|(id, content)| is_readable(&writer.reader(), id, content)));
+    assert!(!store(&writer, &kept[0].1).new);
+    assert_eq!(full(root.path()), []);
+}
+
+#[test]
+fn a_record_that_was_promised_is_never_cut_off() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 20, Packing::Gzip);
+    let first = store(&writer, &noise(2000, 1));
+    store(&writer, &noise(2000, 2));
+    drop(writer);
+    let path = silo_path(root.path(), 0);
+    let length = fs::metadata(&path).expect("there").len();
+    change(&path, |bytes| {
+        let last = bytes.len() - 100;
+        bytes[last] ^= 1;
+    });
+    let disk = Arc::new(LocalDisk);
+    let (writer, recovered) =
+        StoreWriter::open(files(disk, root.path()), settings(root.path(), 1 << 20, Packing::Gzip))
+            .expect("opened");
+    assert!(recovered.sealed_damaged && recovered.cut == 0, "{recovered:?}");
+    assert_eq!(fs::metadata(&path).expect("there").len(), length);
+    let third = store(&writer, b"goes to the next silo");
+    assert!(is_readable(&writer.reader(), &first.id, &noise(2000, 1)));
+    assert!(is_readable(&writer.reader(), &third.id, b"goes to the next silo"));
+    assert!(full(root.path()).iter().any(|finding| finding.silo == Some(0)));
+}

@@ -1,0 +1,83 @@
+//! The suites of the seams, on every implementation that is here.
+
+mod scene;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use varve_store::body::{LooseBodies, MemoryBodies};
+use varve_store::disk::LocalDisk;
+use varve_store::medium::{LocalMedium, MemoryMedium};
+use varve_testkit::{MemoryDisk, contract};
+use varve_warc::write::Packing;
+
+#[test]
+fn bodies_in_memory() {
+    contract::body_store(&MemoryBodies::new());
+}
+
+#[test]
+fn loose_bodies() {
+    let root = tempfile::tempdir().expect("a folder");
+    contract::body_store(&LooseBodies::new(Arc::new(LocalDisk), root.path().join("blobs")));
+    contract::body_store(&LooseBodies::new(Arc::new(MemoryDisk::new()), PathBuf::from("/blobs")));
+}
+
+#[test]
+fn loose_bodies_lie_where_moku_looks_for_them() {
+    use varve_core::body::BodyStore;
+    let root = tempfile::tempdir().expect("a folder");
+    let bodies = LooseBodies::new(Arc::new(LocalDisk), root.path().join("blobs"));
+    bodies.keep_body(&mut b"abc".as_slice()).expect("kept");
+    let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    assert_eq!(std::fs::read(root.path().join("blobs/ba").join(hex)).expect("there"), b"abc");
+}
+
+#[test]
+fn a_damaged_loose_body_is_an_error() {
+    use std::io::Read;
+    use varve_core::body::{BodySource, BodyStore};
+    let root = tempfile::tempdir().expect("a folder");
+    let bodies = LooseBodies::new(Arc::new(LocalDisk), root.path().join("blobs"));
+    let kept = bodies.keep_body(&mut b"abc".as_slice()).expect("kept");
+    std::fs::write(bodies.path(&kept.id), b"abd").expect("written");
+    let mut bytes = Vec::new();
+    let mut body = bodies.open_body(&kept.id).expect("opened").expect("here");
+    assert!(body.read_to_end(&mut bytes).is_err());
+}
+
+#[test]
+fn bodies_in_silos() {
+    for packing in [Packing::Gzip, Packing::Zstd { level: 3, dictionary: None }] {
+        let root = tempfile::tempdir().expect("a folder");
+        contract::body_store(&scene::open(root.path(), 1 << 20, packing));
+    }
+}
+
+#[test]
+fn media() {
+    contract::medium(&MemoryMedium::new());
+    let root = tempfile::tempdir().expect("a folder");
+    contract::medium(&LocalMedium::new(Arc::new(LocalDisk), root.path().join("silos")));
+    contract::medium(&LocalMedium::new(Arc::new(MemoryDisk::new()), PathBuf::from("/silos")));
+}
+
+#[test]
+fn sealed_silos_move_to_the_medium() {
+    use varve_store::silo::SiloFiles;
+    use varve_store::{Store, StoreWriter};
+    let root = tempfile::tempdir().expect("a folder");
+    let medium = Arc::new(MemoryMedium::new());
+    let files = SiloFiles::new(Arc::new(LocalDisk), root.path().join("warc"), Some(medium));
+    let settings = scene::settings(root.path(), 20_000, Packing::Gzip);
+    let (writer, _) = StoreWriter::open(files.clone(), settings.clone()).expect("opened");
+    let kept: Vec<_> = (0..10).map(|seed| scene::noise(6_000, seed)).collect();
+    let ids: Vec<_> = kept.iter().map(|content| scene::store(&writer, content).id).collect();
+    let silos = files.list().expect("listed");
+    assert!(silos.values().filter(|silo| silo.moved).count() >= 2, "{silos:?}");
+    drop(writer);
+    let store = Store::open(files, &settings.index_folder).expect("opened");
+    for (id, content) in ids.iter().zip(&kept) {
+        assert_eq!(scene::read(&store, id), *content);
+    }
+}

@@ -1,0 +1,148 @@
+//! Whatever breaks, and whenever: what was acknowledged is there and right, and nobody has to put anything in order.
+
+mod scene;
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use scene::{files, noise, resource, settings};
+use varve_store::audit::{AuditOptions, audit};
+use varve_store::disk::Disk;
+use varve_store::index::IndexOptions;
+use varve_store::{Settings, Store, StoreError, StoreWriter};
+use varve_testkit::{BrokenDisk, Bytes, Failure, MemoryDisk, Plan, PowerCut, at_every_call};
+use varve_warc::write::Packing;
+
+const ROOT: &str = "/archive";
+
+/// Small silos and a small index, so that a short scenario seals, splits and merges.
+fn small() -> Settings {
+    let index = IndexOptions { shard_limit: 8, appendix_limit: 6, ..IndexOptions::default() };
+    Settings { index, ..settings(Path::new(ROOT), 12_000, Packing::Gzip) }
+}
+
+/// The contents of the scenario: small ones, one that is there twice, and one that needs several silos.
+fn contents() -> &'static [Vec<u8>] {
+    static CONTENTS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    CONTENTS.get_or_init(|| {
+        let mut contents: Vec<_> = (0..7).map(|seed| noise(2_500, seed)).collect();
+        contents.push(noise(2_500, 3));
+        contents.push(noise(30_000, 77));
+        contents.extend((20..23).map(|seed| noise(1_000, seed)));
+        contents
+    })
+}
+
+/// Stores everything; returns the contents that were acknowledged, also when it fails in the middle.
+fn scenario(disk: Arc<dyn Disk>) -> (Vec<Vec<u8>>, Result<(), StoreError>) {
+    let mut acknowledged = Vec::new();
+    let result = run(disk, &mut acknowledged);
+    (acknowledged, result)
+}
+
+fn run(disk: Arc<dyn Disk>, acknowledged: &mut Vec<Vec<u8>>) -> Result<(), StoreError> {
+    let (writer, _) = StoreWriter::open(files(disk, Path::new(ROOT)), small())?;
+    let mut packer = writer.packer()?;
+    let mut waiting = Vec::new();
+    for (number, content) in contents().iter().enumerate() {
+        let stored = writer.store_reader(&mut packer, &resource(), &mut content.as_slice())?;
+        waiting.push(content.clone());
+        if number % 2 == 1 {
+            writer.wait(stored.ticket)?;
+            acknowledged.append(&mut waiting);
+        }
+    }
+    writer.sync()?;
+    acknowledged.append(&mut waiting);
+    writer.housekeeping()?;
+    Ok(())
+}
+
+fn read(store: &Store, id: &[u8; 32], when: &str) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let object = store.object(id).unwrap_or_else(|error| panic!("{when}: {error:?}"));
+    let object = object.unwrap_or_else(|| panic!("{when}: an acknowledged object is not there"));
+    let mut reader = object.read().unwrap_or_else(|error| panic!("{when}: {error:?}"));
+    reader.read_to_end(&mut bytes).unwrap_or_else(|error| panic!("{when}: {error:?}"));
+    bytes
+}
+
+/// Opens the archive again on a sound disk: everything acknowledged is there, audit is clean, and writing can go on.
+fn is_whole(disk: &MemoryDisk, acknowledged: &[Vec<u8>], goes_on: bool, when: &str) {
+    let disk: Arc<dyn Disk> = Arc::new(disk.clone());
+    let silos = files(Arc::clone(&disk), Path::new(ROOT));
+    let (writer, _) =
+        StoreWriter::open(silos.clone(), small()).unwrap_or_else(|error| panic!("{when}: {error:?}"));
+    let reader = writer.reader();
+    for content in acknowledged {
+        let id = varve_warc::digest::Algorithm::Sha256.digest(content);
+        let id: [u8; 32] = id.bytes().try_into().expect("32 bytes");
+        assert_eq!(read(&reader, &id, when), *content, "{when}");
+    }
+    let store = Store::open(silos, &small().index_folder).expect("opened for reading");
+    let options = AuditOptions { quick: false, chosen: &|_| true, threads: 1, index: small().index };
+    let mut findings = Vec::new();
+    audit(&store, &small().index_folder, &options, &|_| {}, &mut |finding| findings.push(finding))
+        .expect("audited");
+    assert_eq!(findings, [], "{when}");
+    drop(writer);
+    if !goes_on {
+        return;
+    }
+    let (all, result) = scenario(disk);
+    result.unwrap_or_else(|error| panic!("{when}, going on: {error:?}"));
+    assert_eq!(all.len(), contents().len(), "{when}");
+}
+
+#[test]
+fn the_scenario_does_what_it_should() {
+    let disk = MemoryDisk::new();
+    let (all, result) = scenario(Arc::new(disk.clone()));
+    result.expect("a sound disk");
+    assert_eq!(all.len(), contents().len());
+    let silos = files(Arc::new(disk.clone()), Path::new(ROOT)).list().expect("listed");
+    assert!(silos.len() >= 5, "{silos:?}");
+    is_whole(&disk, &all, true, "after a run without trouble");
+}
+
+#[test]
+fn a_disk_that_fails_at_any_call() {
+    for failure in Failure::ALL {
+        let broken = at_every_call(failure, |plan: Plan| {
+            let sound = MemoryDisk::new();
+            let disk = BrokenDisk::new(Arc::new(sound.clone()), plan);
+            let (acknowledged, result) = scenario(Arc::clone(&disk) as Arc<dyn Disk>);
+            let when = format!("{failure:?} at call {}", plan.after);
+            if disk.is_broken() && matches!(failure, Failure::Crash | Failure::CrashInside) {
+                assert!(result.is_err(), "{when} went unnoticed");
+            }
+            is_whole(&sound, &acknowledged, plan.after.is_multiple_of(5), &when);
+            disk
+        });
+        assert!(broken > 60, "{failure:?} broke only {broken} calls");
+    }
+}
+
+#[test]
+fn a_power_cut_at_any_call() {
+    let cuts = [
+        PowerCut { bytes: Bytes::Lost, names: 0 },
+        PowerCut { bytes: Bytes::Lost, names: u64::MAX },
+        PowerCut { bytes: Bytes::Holes, names: 0x5555_5555_5555_5555 },
+    ];
+    at_every_call(Failure::CrashInside, |plan: Plan| {
+        let sound = MemoryDisk::new();
+        let disk = BrokenDisk::new(Arc::new(sound.clone()), plan);
+        let (acknowledged, _) = scenario(Arc::clone(&disk) as Arc<dyn Disk>);
+        for cut in cuts {
+            is_whole(
+                &sound.after(cut),
+                &acknowledged,
+                plan.after.is_multiple_of(8),
+                &format!("{cut:?} at call {}", plan.after),
+            );
+        }
+        disk
+    });
+}

@@ -1,0 +1,225 @@
+//! The index broken at every single call that changes anything: append, housekeeping, split, rebuild, opening, making.
+//!
+//! Whatever breaks, three things must hold. An error is reported and never a panic. What was acknowledged is found, by
+//! the process that goes on, by a reader that opens what was left, and by the next writer. And after the next
+//! housekeeping nothing tells that anything happened: the files are those of a rebuild.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use varve_store::disk::Disk;
+use varve_store::index::{Entry, Index, IndexError, IndexWriter, Rebuild, verify};
+use varve_testkit::{BrokenDisk, Failure, MemoryDisk, Plan, at_every_call};
+
+use crate::scene::{SMALL, all, answers, create, entries, entry, files, folder, is_canonical, open, rebuild};
+
+/// What a scenario was promised, and what it tried.
+#[derive(Default)]
+pub(crate) struct Ledger {
+    pub(crate) acknowledged: BTreeSet<Entry>,
+    pub(crate) attempted: BTreeSet<Entry>,
+    pub(crate) synced: BTreeSet<Entry>,
+}
+
+impl Ledger {
+    pub(crate) fn of(entries: Vec<Entry>) -> Self {
+        let all: BTreeSet<_> = entries.into_iter().collect();
+        Self { acknowledged: all.clone(), attempted: all.clone(), synced: all }
+    }
+
+    pub(crate) fn append(&mut self, writer: &IndexWriter, entries: Vec<Entry>) {
+        self.attempted.extend(&entries);
+        if writer.append(&entries).is_ok() {
+            self.acknowledged.extend(entries);
+        }
+    }
+
+    pub(crate) fn sync(&mut self, writer: &IndexWriter) {
+        if writer.sync().is_ok() {
+            self.synced = self.acknowledged.clone();
+        }
+    }
+
+    pub(crate) fn agrees(&self, index: &Index) {
+        let found = all(index);
+        assert!(found.is_superset(&self.acknowledged), "lost {:?}", self.acknowledged.difference(&found));
+        assert!(found.is_subset(&self.attempted), "invented {:?}", found.difference(&self.attempted));
+        answers(index, &found);
+    }
+}
+
+/// An index with shards that are nearly full, a leftover of an interrupted housekeeping and a live appendix.
+pub(crate) fn begun() -> (Arc<MemoryDisk>, Ledger) {
+    let disk = Arc::new(MemoryDisk::new());
+    create(&*disk);
+    let (writer, _) = open(disk.clone());
+    let _ = writer.append(&entries(0..15)).unwrap();
+    writer.housekeeping().unwrap();
+    let _ = writer.append(&entries(15..20)).unwrap();
+    writer.sync().unwrap();
+    disk.rename(&folder().join("appendix"), &folder().join("appendix-1")).unwrap();
+    let (writer, _) = open(disk.clone());
+    let _ = writer.append(&entries(20..30)).unwrap();
+    writer.sync().unwrap();
+    (disk, Ledger::of(entries(0..30)))
+}
+
+/// Appends, merges, splits and appends on, whatever fails.
+pub(crate) fn busy_day(disk: Arc<dyn Disk>, ledger: &mut Ledger) {
+    let Ok((writer, _)) = IndexWriter::open(disk, folder(), SMALL) else { return };
+    ledger.append(&writer, entries(30..35));
+    ledger.sync(&writer);
+    let _ = writer.housekeeping();
+    ledger.agrees(&writer.snapshot());
+    ledger.append(&writer, entries(35..44));
+    ledger.append(&writer, entries(44..46));
+    let _ = writer.housekeeping();
+    ledger.sync(&writer);
+    ledger.append(&writer, vec![entry(46)]);
+    ledger.agrees(&writer.snapshot());
+}
+
+/// What was left is whole for a reader, for a writer, and after housekeeping as if nothing had happened.
+fn is_whole(disk: Arc<MemoryDisk>, ledger: &Ledger) {
+    ledger.agrees(&Index::open(&*disk, folder()).unwrap());
+    let (writer, _) = open(disk.clone());
+    ledger.agrees(&writer.snapshot());
+    assert_eq!(verify(&*disk, folder()).unwrap().findings, []);
+    writer.housekeeping().unwrap();
+    let found = all(&writer.snapshot());
+    drop(writer);
+    ledger.agrees(&Index::open(&*disk, folder()).unwrap());
+    is_canonical(&*disk, &found);
+}
+
+fn broken_at_every_call(failure: Failure, at_least: u64) {
+    let broken = at_every_call(failure, |plan| {
+        let (disk, mut ledger) = begun();
+        let broken = BrokenDisk::new(disk.clone(), plan);
+        busy_day(broken.clone(), &mut ledger);
+        is_whole(disk, &ledger);
+        broken
+    });
+    assert!(broken >= at_least, "only {broken} calls were broken");
+}
+
+#[test]
+fn appending_merging_and_splitting_survive_a_call_that_fails() {
+    broken_at_every_call(Failure::Fail, 100);
+}
+
+#[test]
+fn appending_merging_and_splitting_survive_a_short_write() {
+    broken_at_every_call(Failure::ShortWrite, 100);
+}
+
+#[test]
+fn appending_merging_and_splitting_survive_a_full_disk() {
+    broken_at_every_call(Failure::OutOfSpace, 100);
+}
+
+#[test]
+fn appending_merging_and_splitting_survive_a_crash() {
+    broken_at_every_call(Failure::Crash, 100);
+    broken_at_every_call(Failure::CrashInside, 100);
+}
+
+#[test]
+fn a_call_that_fails_once_does_not_stop_the_day() {
+    at_every_call(Failure::Fail, |plan| {
+        let (disk, mut ledger) = begun();
+        let broken = BrokenDisk::new(disk, plan);
+        let Ok((writer, _)) = IndexWriter::open(broken.clone(), folder(), SMALL) else { return broken };
+        let mut outcomes = vec![];
+        for numbers in [30..35, 35..40] {
+            outcomes.push(writer.append(&entries(numbers)).map(drop));
+            outcomes.push(writer.housekeeping().map(drop));
+        }
+        assert!(outcomes.iter().filter(|outcome| outcome.is_err()).count() <= 1, "{outcomes:?}");
+        if !broken.is_broken() {
+            return broken;
+        }
+        ledger.append(&writer, entries(30..40));
+        writer.housekeeping().unwrap();
+        answers(&writer.snapshot(), &ledger.acknowledged);
+        broken
+    });
+}
+
+#[test]
+fn a_rebuild_broken_anywhere_leaves_the_old_index_or_the_new() {
+    for failure in Failure::ALL {
+        let broken = at_every_call(failure, |plan| {
+            let (disk, mut ledger) = begun();
+            // More than the old index knows, in another division, with runs on the disk.
+            let truth = entries(0..60);
+            let broken = BrokenDisk::new(disk.clone(), plan);
+            let outcome = rebuild(&*broken, folder(), &truth);
+            ledger.attempted.extend(&truth);
+            if outcome.is_ok() {
+                ledger.acknowledged.extend(&truth);
+            }
+            is_whole(disk, &ledger);
+            broken
+        });
+        assert!(broken > 50, "only {broken} calls were broken");
+    }
+}
+
+#[test]
+fn a_rebuild_to_fewer_shards_broken_anywhere_loses_nothing() {
+    let broken = at_every_call(Failure::Crash, |plan| {
+        let disk = Arc::new(MemoryDisk::new());
+        rebuild(&*disk, folder(), &entries(0..60)).unwrap();
+        let mut ledger = Ledger::of(entries(0..10));
+        ledger.attempted.extend(entries(0..60));
+        let broken = BrokenDisk::new(disk.clone(), plan);
+        if rebuild(&*broken, folder(), &entries(0..10)).is_ok() {
+            assert_eq!(files(&*disk, folder()).into_keys().collect::<Vec<_>>(), ["appendix", "sorted"]);
+        }
+        ledger.agrees(&Index::open(&*disk, folder()).unwrap());
+        let (writer, _) = open(disk.clone());
+        writer.housekeeping().unwrap();
+        ledger.agrees(&writer.snapshot());
+        broken
+    });
+    assert!(broken > 20);
+}
+
+#[test]
+fn making_an_index_broken_anywhere_is_finished_by_making_it_again() {
+    for failure in Failure::ALL {
+        at_every_call(failure, |plan| {
+            let disk = Arc::new(MemoryDisk::new());
+            let broken = BrokenDisk::new(disk.clone(), plan);
+            let _ = IndexWriter::create(&*broken, folder());
+            create(&*disk);
+            let (writer, _) = open(disk.clone());
+            answers(&writer.snapshot(), &BTreeSet::new());
+            is_canonical(&*disk, &BTreeSet::new());
+            broken
+        });
+    }
+}
+
+#[test]
+fn errors_say_what_was_done_to_which_file() {
+    let (disk, _) = begun();
+    let broken = BrokenDisk::new(disk, Plan { after: 0, failure: Failure::OutOfSpace });
+    let (writer, _) = IndexWriter::open(broken, folder(), SMALL).unwrap();
+    let error = writer.append(&entries(30..40)).unwrap_err();
+    assert_eq!(error.to_string(), "cannot write `/museum/index/appendix`");
+    assert!(matches!(error, IndexError::Disk(_)));
+}
+
+#[test]
+fn unfinished_files_are_swept_and_never_read() {
+    let (disk, ledger) = begun();
+    disk.create_new(&folder().join("tmp-sorted-3")).unwrap().write_at(0, b"rubbish").unwrap();
+    ledger.agrees(&Index::open(&*disk, folder()).unwrap());
+    open(disk.clone());
+    assert!(!files(&*disk, folder()).contains_key("tmp-sorted-3"));
+    disk.create_new(&folder().join("tmp-run-0")).unwrap();
+    Rebuild::begin(&*disk, folder(), SMALL).unwrap();
+    assert!(!files(&*disk, folder()).contains_key("tmp-run-0"));
+}

@@ -1,0 +1,139 @@
+//! Power cuts at every call, with every mixture of what was not synced.
+//!
+//! Stricter than a killed process: bytes and names that were not synced may be gone, or there in part. What was synced
+//! must be found; and since appends are not synced one by one, what the index says it knows must be true, so that
+//! reading the silos forward from there finds the rest.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use varve_store::disk::Disk;
+use varve_store::index::{Index, IndexWriter, verify};
+use varve_testkit::{BrokenDisk, Bytes, Failure, MemoryDisk, Plan, PowerCut, at_every_call};
+
+use crate::crash::{Ledger, begun, busy_day};
+use crate::scene::{SMALL, all, answers, create, entries, entry, folder, is_canonical, rebuild};
+
+/// Names: none, all, every other, some. Bytes: none, some, all.
+fn cuts() -> [PowerCut; 9] {
+    let cut = |bytes, names| PowerCut { bytes, names };
+    [
+        cut(Bytes::Lost, 0),
+        cut(Bytes::Lost, u64::MAX),
+        cut(Bytes::Lost, 0x5555_5555_5555_5555),
+        cut(Bytes::Lost, 0xaaaa_aaaa_aaaa_aaaa),
+        cut(Bytes::Holes, 0),
+        cut(Bytes::Holes, u64::MAX),
+        cut(Bytes::Holes, 0x9e37_79b9_7f4a_7c15),
+        cut(Bytes::Kept, 0),
+        cut(Bytes::Kept, 0x9e37_79b9_7f4a_7c15),
+    ]
+}
+
+/// What was synced is there; all that was promised up to the place that the index knows is there; the rest can be added.
+fn recovers(disk: Arc<MemoryDisk>, ledger: &Ledger) {
+    let (writer, recovery) = IndexWriter::open(disk.clone(), folder(), SMALL).unwrap();
+    let found = all(&writer.snapshot());
+    assert!(found.is_superset(&ledger.synced), "lost {:?}", ledger.synced.difference(&found));
+    let known = ledger.acknowledged.iter().filter(|entry| Some(entry.place) <= recovery.known);
+    let unknown: Vec<_> = known.filter(|entry| !found.contains(entry)).collect();
+    assert!(unknown.is_empty(), "believed to be known, and lost: {unknown:?}");
+    assert_eq!(verify(&*disk, folder()).unwrap().findings, []);
+    let mut forward: Vec<_> =
+        ledger.acknowledged.iter().copied().filter(|entry| Some(entry.place) >= recovery.known).collect();
+    forward.sort_by_key(|entry| entry.place);
+    let _ = writer.append(&forward).unwrap();
+    writer.housekeeping().unwrap();
+    let found = all(&writer.snapshot());
+    assert!(found.is_superset(&ledger.acknowledged));
+    is_canonical(&*disk, &found);
+}
+
+#[test]
+fn a_power_cut_anywhere_in_a_busy_day_loses_nothing_that_was_synced() {
+    let broken = at_every_call(Failure::Crash, |plan| {
+        let (disk, mut ledger) = begun();
+        let broken = BrokenDisk::new(disk.clone(), plan);
+        busy_day(broken.clone(), &mut ledger);
+        cuts().into_iter().for_each(|cut| recovers(Arc::new(disk.after(cut)), &ledger));
+        broken
+    });
+    assert!(broken > 100);
+}
+
+#[test]
+fn a_power_cut_anywhere_in_a_rebuild_loses_nothing() {
+    at_every_call(Failure::Crash, |plan| {
+        let (disk, ledger) = begun();
+        let broken = BrokenDisk::new(disk.clone(), plan);
+        let finished = rebuild(&*broken, folder(), &entries(0..60)).is_ok();
+        for cut in cuts() {
+            let disk = disk.after(cut);
+            let found = all(&Index::open(&disk, folder()).unwrap());
+            assert!(found.is_superset(&ledger.synced));
+            assert!(!finished || found.is_superset(&entries(0..60).into_iter().collect()));
+        }
+        broken
+    });
+}
+
+#[test]
+fn a_power_cut_while_an_index_is_made_leaves_one_that_can_be_made() {
+    at_every_call(Failure::Crash, |plan| {
+        let disk = Arc::new(MemoryDisk::new());
+        let broken = BrokenDisk::new(disk.clone(), plan);
+        let made = IndexWriter::create(&*broken, folder()).is_ok();
+        for cut in cuts() {
+            let disk = disk.after(cut);
+            if made {
+                answers(&Index::open(&disk, folder()).unwrap(), &BTreeSet::new());
+            }
+            create(&disk);
+            is_canonical(&disk, &BTreeSet::new());
+        }
+        broken
+    });
+}
+
+#[test]
+fn holes_in_what_was_not_synced_are_cut_off_and_what_is_before_them_is_kept() {
+    let disk = MemoryDisk::new();
+    create(&disk);
+    let (writer, _) = IndexWriter::open(Arc::new(disk.clone()), folder(), SMALL).unwrap();
+    let _ = writer.append(&entries(0..10)).unwrap();
+    writer.sync().unwrap();
+    for number in 10..100 {
+        let _ = writer.append(&[entry(number)]).unwrap();
+    }
+    let mut cut_off = 0;
+    for names in 0..16 {
+        let disk = Arc::new(disk.after(PowerCut { bytes: Bytes::Holes, names }));
+        let (writer, recovery) = IndexWriter::open(disk, folder(), SMALL).unwrap();
+        let kept = all(&writer.snapshot());
+        assert!(kept.is_superset(&entries(0..10).into_iter().collect()));
+        assert_eq!(
+            kept,
+            entries(0..kept.len() as u64).into_iter().collect(),
+            "the kept ones are the first ones"
+        );
+        assert_eq!(recovery.known, kept.iter().map(|entry| entry.place).max());
+        cut_off += u32::from(recovery.cut.is_some());
+    }
+    assert!(cut_off > 8);
+}
+
+#[test]
+fn the_disk_of_these_tests_does_lose_what_was_not_synced() {
+    let disk = MemoryDisk::new();
+    create(&disk);
+    let plan = Plan::SOUND;
+    let (writer, _) =
+        IndexWriter::open(BrokenDisk::new(Arc::new(disk.clone()), plan), folder(), SMALL).unwrap();
+    let _ = writer.append(&entries(0..3)).unwrap();
+    let lost = disk.after(PowerCut { bytes: Bytes::Lost, names: 0 });
+    assert!(all(&Index::open(&lost, folder()).unwrap()).is_empty());
+    writer.sync().unwrap();
+    let kept = disk.after(PowerCut { bytes: Bytes::Lost, names: 0 });
+    assert_eq!(all(&Index::open(&kept, folder()).unwrap()).len(), 3);
+    assert!(kept.stat(&folder().join("appendix")).unwrap().is_some());
+}

@@ -1,0 +1,126 @@
+//! Readers and writers at the same time, on the real disk.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use varve_store::disk::LocalDisk;
+use varve_store::index::{Index, IndexWriter, Prefix, PrefixRange, Rebuild, verify};
+
+use crate::scene::{SMALL, answers, entries, entry};
+
+/// Fails unless a fresh reader finds the first `count` entries.
+fn finds_all(index: &Index, count: u64) {
+    let prefixes: Vec<Prefix> = (0..count).map(|number| entry(number).prefix).collect();
+    let mut found = vec![false; prefixes.len()];
+    index.find_many(&prefixes, |number, place| found[number] |= place == entry(number as u64).place).unwrap();
+    assert_eq!(found.iter().position(|found| !found), None, "of {count}");
+}
+
+#[test]
+fn a_reader_that_opens_again_and_again_during_housekeeping_misses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    IndexWriter::create(&LocalDisk, folder.path()).unwrap();
+    let (writer, _) = IndexWriter::open(Arc::new(LocalDisk), folder.path(), SMALL).unwrap();
+    let (acknowledged, finished) = (AtomicU64::new(0), AtomicBool::new(false));
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while !finished.load(Ordering::SeqCst) {
+                    let count = acknowledged.load(Ordering::SeqCst);
+                    finds_all(&Index::open(&LocalDisk, folder.path()).unwrap(), count);
+                }
+            });
+        }
+        scope.spawn(|| {
+            for number in (0..600).step_by(10) {
+                let _ = writer.append(&entries(number..number + 10)).unwrap();
+                acknowledged.store(number + 10, Ordering::SeqCst);
+                if number % 30 == 0 {
+                    writer.housekeeping().unwrap();
+                }
+            }
+            finished.store(true, Ordering::SeqCst);
+        });
+    });
+    finds_all(&Index::open(&LocalDisk, folder.path()).unwrap(), 600);
+}
+
+#[test]
+fn a_reader_during_rebuilds_of_changing_shape_misses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let rebuild = |count: u64| {
+        let mut rebuild = Rebuild::begin(&LocalDisk, folder.path(), SMALL).unwrap();
+        entries(0..count).into_iter().for_each(|entry| rebuild.push(entry).unwrap());
+        rebuild.finish().unwrap();
+    };
+    rebuild(10);
+    let finished = AtomicBool::new(false);
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !finished.load(Ordering::SeqCst) {
+                finds_all(&Index::open(&LocalDisk, folder.path()).unwrap(), 10);
+                let findings = verify(&LocalDisk, folder.path()).unwrap().findings;
+                assert!(findings.len() <= 1, "{findings:?}");
+            }
+        });
+        scope.spawn(|| {
+            for round in 0..20 {
+                rebuild(if round % 2 == 0 { 300 } else { 10 });
+            }
+            finished.store(true, Ordering::SeqCst);
+        });
+    });
+}
+
+#[test]
+fn many_threads_append_and_look_up_while_another_merges() {
+    let folder = tempfile::tempdir().unwrap();
+    IndexWriter::create(&LocalDisk, folder.path()).unwrap();
+    let (writer, _) = IndexWriter::open(Arc::new(LocalDisk), folder.path(), SMALL).unwrap();
+    let finished = AtomicU64::new(0);
+    thread::scope(|scope| {
+        for worker in 0..3 {
+            let (writer, finished) = (&writer, &finished);
+            scope.spawn(move || {
+                for number in 0..100 {
+                    let mine = [entry(worker * 1000 + number), entry(worker * 1000 + number + 500)];
+                    let _ = writer.append(&mine).unwrap();
+                    for one in mine {
+                        assert!(writer.find(one.prefix).unwrap().iter().any(|place| place == one.place));
+                    }
+                }
+                finished.fetch_add(1, Ordering::SeqCst);
+            });
+        }
+        scope.spawn(|| {
+            while finished.load(Ordering::SeqCst) < 3 {
+                writer.housekeeping().unwrap();
+            }
+        });
+    });
+    writer.housekeeping().unwrap();
+    let numbers = (0..3_u64)
+        .flat_map(|worker| (0..100).flat_map(move |n| [worker * 1000 + n, worker * 1000 + n + 500]));
+    let expected: BTreeSet<_> = numbers.map(entry).collect();
+    answers(&writer.snapshot(), &expected);
+    drop(writer);
+    answers(&Index::open(&LocalDisk, folder.path()).unwrap(), &expected);
+    assert_eq!(verify(&LocalDisk, folder.path()).unwrap().findings, []);
+}
+
+#[test]
+fn a_snapshot_stays_as_it_was_opened() {
+    let folder = tempfile::tempdir().unwrap();
+    IndexWriter::create(&LocalDisk, folder.path()).unwrap();
+    let (writer, _) = IndexWriter::open(Arc::new(LocalDisk), folder.path(), SMALL).unwrap();
+    let _ = writer.append(&entries(0..100)).unwrap();
+    writer.housekeeping().unwrap();
+    let snapshot = Index::open(&LocalDisk, folder.path()).unwrap();
+    let _ = writer.append(&entries(100..900)).unwrap();
+    writer.housekeeping().unwrap();
+    answers(&snapshot, &entries(0..100).into_iter().collect());
+    assert_eq!(snapshot.entries(PrefixRange::ALL).unwrap().count(), 100);
+    assert_eq!(snapshot.greatest_place(), Some(entry(99).place));
+}

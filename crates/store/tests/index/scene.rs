@@ -1,0 +1,90 @@
+//! What the tests of the index share: entries, an index to start from, and looking at all of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::Arc;
+
+use varve_store::disk::Disk;
+use varve_store::index::{
+    Entry, Index, IndexError, IndexOptions, IndexWriter, Place, Prefix, PrefixRange, Rebuild, Recovery,
+};
+
+/// Small enough that a few dozen entries split shards, fill appendices and need runs.
+pub(crate) const SMALL: IndexOptions = IndexOptions { shard_limit: 16, appendix_limit: 8, sort_limit: 16 };
+
+pub(crate) fn folder() -> &'static Path {
+    Path::new("/museum/index")
+}
+
+/// The n-th entry of an archive: ids well spread, places in the order of writing.
+pub(crate) fn entry(number: u64) -> Entry {
+    Entry { prefix: Prefix(mixed(number)), place: Place::new((number >> 8) as u32, number & 0xff).unwrap() }
+}
+
+pub(crate) fn entries(numbers: std::ops::Range<u64>) -> Vec<Entry> {
+    numbers.map(entry).collect()
+}
+
+pub(crate) fn mixed(number: u64) -> u64 {
+    let value = number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    (value ^ value >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9)
+}
+
+pub(crate) fn create(disk: &dyn Disk) {
+    IndexWriter::create(disk, folder()).unwrap();
+}
+
+pub(crate) fn open(disk: Arc<dyn Disk>) -> (IndexWriter, Recovery) {
+    IndexWriter::open(disk, folder(), SMALL).unwrap()
+}
+
+pub(crate) fn rebuild(disk: &dyn Disk, folder: &Path, entries: &[Entry]) -> Result<(), IndexError> {
+    let mut rebuild = Rebuild::begin(disk, folder, SMALL)?;
+    entries.iter().try_for_each(|entry| rebuild.push(*entry))?;
+    rebuild.finish().map(drop)
+}
+
+/// Everything an index holds.
+pub(crate) fn all(index: &Index) -> BTreeSet<Entry> {
+    let listed: Vec<_> = index.entries(PrefixRange::ALL).unwrap().map(Result::unwrap).collect();
+    assert!(listed.is_sorted_by(|a, b| a < b), "in order and each once");
+    listed.into_iter().collect()
+}
+
+/// Fails unless the index answers these entries and no others, one by one, all at once and in order.
+pub(crate) fn answers(index: &Index, expected: &BTreeSet<Entry>) {
+    assert_eq!(all(index), *expected);
+    let prefixes: Vec<_> = expected.iter().map(|entry| entry.prefix).collect();
+    for prefix in &prefixes {
+        let places: Vec<_> = index.find(*prefix).unwrap().into_iter().collect();
+        let range = Entry { prefix: *prefix, place: Place::new(0, 0).unwrap() }..;
+        let alike = expected.range(range).take_while(|entry| entry.prefix == *prefix);
+        assert_eq!(places, alike.map(|entry| entry.place).collect::<Vec<_>>());
+    }
+    let mut together = Vec::new();
+    index.find_many(&prefixes, |number, place| together.push((number, place))).unwrap();
+    let apart = prefixes.iter().enumerate().flat_map(|(number, prefix)| {
+        index.find(*prefix).unwrap().into_iter().map(move |place| (number, place))
+    });
+    assert_eq!(together, apart.collect::<Vec<_>>());
+}
+
+/// All files of a folder.
+pub(crate) fn files(disk: &dyn Disk, folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let read = |name: std::ffi::OsString| {
+        let file = disk.open(&folder.join(&name)).unwrap();
+        let mut bytes = vec![0; file.length().unwrap() as usize];
+        assert_eq!(file.read_at(0, &mut bytes).unwrap(), bytes.len());
+        (name.into_string().unwrap(), bytes)
+    };
+    disk.list(folder).unwrap().into_iter().map(read).collect()
+}
+
+/// Fails unless a finished index is byte for byte what a rebuild from its entries makes.
+pub(crate) fn is_canonical(disk: &dyn Disk, expected: &BTreeSet<Entry>) {
+    let beside = Path::new("/museum/rebuilt");
+    let mut shuffled: Vec<_> = expected.iter().copied().collect();
+    shuffled.sort_by_key(|entry| entry.prefix.0.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    rebuild(disk, beside, &shuffled).unwrap();
+    assert_eq!(files(disk, folder()), files(disk, beside));
+}

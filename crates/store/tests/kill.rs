@@ -1,0 +1,141 @@
+//! A process that is killed, again and again, at any moment: what it had acknowledged is there.
+//!
+//! The test runs itself as another process, which stores, seals, cuts objects into segments, merges the index and
+//! rebuilds it, and says on its standard output what is safe. It is killed with SIGKILL after a random while; then
+//! everything it said is looked for, the archive is audited, and the next process goes on in the same archive.
+//!
+//! `VARVE_KILLS` sets how often; the default is for every day.
+
+mod scene;
+
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use scene::{files, noise, read, resource, settings};
+use varve_store::audit::{AuditOptions, audit};
+use varve_store::disk::LocalDisk;
+use varve_store::index::IndexOptions;
+use varve_store::rebuild::rebuild;
+use varve_store::{Settings, Store, StoreWriter};
+use varve_warc::digest::Algorithm;
+use varve_warc::write::Packing;
+
+const ROOT: &str = "VARVE_KILL_ROOT";
+const SEED: &str = "VARVE_KILL_SEED";
+const EVERY_DAY: u32 = 40;
+
+fn small(root: &Path) -> Settings {
+    let index = IndexOptions { shard_limit: 64, appendix_limit: 16, ..IndexOptions::default() };
+    Settings { index, ..settings(root, 60_000, Packing::Gzip) }
+}
+
+/// Content that follows from a number.
+fn content(number: u64) -> Vec<u8> {
+    let length = match number % 13 {
+        0 => 150_000,
+        1 => 0,
+        rest => 500 * rest as usize,
+    };
+    let mut bytes = noise(length, number);
+    bytes.extend_from_slice(&number.to_le_bytes());
+    bytes
+}
+
+/// What the killed process does.
+fn work(root: &Path, seed: u64) {
+    let open = || StoreWriter::open(files(Arc::new(LocalDisk), root), small(root)).expect("opened").0;
+    let mut writer = open();
+    for round in 0..u64::MAX {
+        let first = seed * 1_000_000 + round * 10;
+        let mut packer = writer.packer().expect("a packer");
+        for number in first..first + 10 {
+            writer.store_reader(&mut packer, &resource(), &mut content(number).as_slice()).expect("stored");
+        }
+        writer.sync().expect("durable");
+        let mut output = std::io::stdout().lock();
+        for number in first..first + 10 {
+            writeln!(output, "safe {number}").expect("told");
+        }
+        output.flush().expect("told");
+        match round % 4 {
+            1 => drop(writer.housekeeping().expect("merged")),
+            2 => writer.seal_now().expect("sealed"),
+            3 => {
+                drop(writer);
+                let silos = files(Arc::new(LocalDisk), root);
+                rebuild(&silos, &small(root).index_folder, small(root).index, 2, &|_| {}).expect("rebuilt");
+                writer = open();
+            }
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn worker() {
+    // Only when the test below starts this process for it.
+    if let (Some(root), Ok(seed)) = (std::env::var_os(ROOT), std::env::var(SEED)) {
+        work(Path::new(&root), seed.parse().expect("a number"));
+    }
+}
+
+/// Runs a worker, kills it after a while, and returns what it said was safe.
+fn run_and_kill(root: &Path, seed: u64, patience: Duration) -> Vec<u64> {
+    let mut child = Command::new(std::env::current_exe().expect("this program"))
+        .args(["worker", "--exact", "--nocapture"])
+        .env(ROOT, root)
+        .env(SEED, seed.to_string())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .expect("started");
+    let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
+    let reader = std::thread::spawn(move || {
+        let safe = |line: String| line.strip_prefix("safe ").and_then(|number| number.parse().ok());
+        lines.map_while(Result::ok).filter_map(safe).collect::<Vec<u64>>()
+    });
+    std::thread::sleep(patience);
+    child.kill().expect("killed");
+    let status = child.wait().expect("gone");
+    assert!(!status.success() && status.code().is_none(), "the worker ended by itself: {status}");
+    reader.join().expect("read")
+}
+
+fn check(root: &Path, safe: &[u64]) {
+    let silos = files(Arc::new(LocalDisk), root);
+    let (writer, _) = StoreWriter::open(silos.clone(), small(root)).expect("opened without help");
+    let reader = writer.reader();
+    for number in safe {
+        let expected = content(*number);
+        let id: [u8; 32] = Algorithm::Sha256.digest(&expected).bytes().try_into().expect("32 bytes");
+        assert!(read(&reader, &id) == expected, "object {number}");
+    }
+    drop(writer);
+    let store = Store::open(silos, &small(root).index_folder).expect("opened");
+    let options = AuditOptions { quick: false, chosen: &|_| true, threads: 2, index: small(root).index };
+    let mut findings = Vec::new();
+    audit(&store, &small(root).index_folder, &options, &|_| {}, &mut |found| findings.push(found))
+        .expect("audited");
+    assert_eq!(findings, []);
+}
+
+#[test]
+fn nothing_that_was_acknowledged_is_lost() {
+    let kills = std::env::var("VARVE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(EVERY_DAY);
+    let mut root = tempfile::tempdir().expect("a folder");
+    let mut total = 0;
+    for seed in 0..u64::from(kills) {
+        // A new archive now and then keeps checking quick.
+        if seed % 10 == 9 {
+            root = tempfile::tempdir().expect("a folder");
+        }
+        let patience = Duration::from_millis(5 + (seed * 7919) % 120);
+        let safe = run_and_kill(root.path(), seed, patience);
+        total += safe.len();
+        check(root.path(), &safe);
+    }
+    assert!(total > 0, "no worker lived long enough to acknowledge anything");
+}

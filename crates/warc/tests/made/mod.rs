@@ -1,0 +1,152 @@
+//! Archives made by the tests themselves: right ones, whose every byte is known, for tests that then do damage.
+
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::io::Write as _;
+use std::ops::Range;
+
+use varve_warc::Encoding;
+use varve_warc::digest::Algorithm;
+use varve_warc::inspect::{Options, Report, inspect};
+use varve_warc::rule::Finding;
+use varve_warc::source::ReadAt;
+
+/// A file, and where in it each record begins and ends.
+pub(crate) struct Archive {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) places: Vec<Range<usize>>,
+}
+
+/// Every way a file can be packed.
+pub(crate) const PACKINGS: [Encoding; 3] = [Encoding::Plain, Encoding::Gzip, Encoding::Zstd];
+
+/// One record, with the digest of its block.
+pub(crate) fn record(kind: &str, number: usize, fields: &str, block: &[u8]) -> Vec<u8> {
+    let digest = Algorithm::Sha1.digest(block);
+    let length = block.len();
+    let mut record = format!(
+        "WARC/1.1\r\nWARC-Type: {kind}\r\nWARC-Record-ID: <urn:uuid:{number:08}>\r\n\
+         WARC-Date: 2026-11-15T23:30:00Z\r\n{fields}WARC-Block-Digest: {digest}\r\nContent-Length: {length}\r\n\r\n"
+    )
+    .into_bytes();
+    record.extend_from_slice(block);
+    record.extend_from_slice(b"\r\n\r\n");
+    record
+}
+
+/// A response whose body is `body`.
+pub(crate) fn response(number: usize, body: &[u8]) -> Vec<u8> {
+    let mut block = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len()).into_bytes();
+    block.extend_from_slice(body);
+    let fields = format!(
+        "WARC-Target-URI: http://varve.example/{number}\r\nContent-Type: application/http; msgtype=response\r\n\
+         WARC-Payload-Digest: {}\r\n",
+        Algorithm::Sha256.digest(body)
+    );
+    record("response", number, &fields, &block)
+}
+
+/// Eight records of several kinds and sizes, one without a block.
+pub(crate) fn some_records() -> Vec<Vec<u8>> {
+    let uri = "WARC-Target-URI: http://varve.example/\r\n";
+    let http = |kind: &str| format!("{uri}Content-Type: application/http; msgtype={kind}\r\n");
+    let profile = "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/server-not-modified\r\n";
+    vec![
+        record(
+            "warcinfo",
+            0,
+            "Content-Type: application/warc-fields\r\n",
+            b"software: varve\r\nformat: WARC 1.1\r\n",
+        ),
+        record("request", 1, &http("request"), b"GET / HTTP/1.1\r\nHost: varve.example\r\n\r\n"),
+        response(2, b"<p>The lake lays down one layer each year, and the layers are read."),
+        record("revisit", 3, &format!("{}{profile}", http("response")), b"HTTP/1.1 304 Not Modified\r\n\r\n"),
+        response(4, b""),
+        record("resource", 5, &format!("{uri}Content-Type: text/plain\r\n"), b""),
+        record(
+            "metadata",
+            6,
+            &format!("{uri}Content-Type: application/warc-fields\r\n"),
+            b"via: http://a.example/\r\n",
+        ),
+        response(7, b"0123456789\nabcdefghijklmnopq\n"),
+    ]
+}
+
+/// Packs each record as a member of its own.
+pub(crate) fn archive(packing: Encoding, records: &[Vec<u8>]) -> Archive {
+    let mut archive = Archive { bytes: Vec::new(), places: Vec::new() };
+    for record in records {
+        let start = archive.bytes.len();
+        archive.bytes.extend(packed(packing, record));
+        archive.places.push(start..archive.bytes.len());
+    }
+    archive
+}
+
+/// One member.
+pub(crate) fn packed(packing: Encoding, content: &[u8]) -> Vec<u8> {
+    match packing {
+        Encoding::Plain => content.to_vec(),
+        Encoding::Gzip => {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+            encoder.write_all(content).expect("memory");
+            encoder.finish().expect("memory")
+        }
+        Encoding::Zstd => {
+            let mut compressor = zstd::bulk::Compressor::new(3).expect("a compressor");
+            compressor.include_checksum(true).expect("a parameter");
+            compressor.compress(content).expect("memory")
+        }
+    }
+}
+
+/// The report that one thread gives.
+pub(crate) fn inspected(source: &(impl ReadAt + ?Sized)) -> Report {
+    let options = Options { threads: 1, ..Options::default() };
+    inspect(source, options, &|_| {}).expect("a readable file")
+}
+
+/// The codes of a report's findings, in order of the file.
+pub(crate) fn codes(report: &Report) -> Vec<&'static str> {
+    report.findings.iter().map(|finding| finding.rule.code()).collect()
+}
+
+/// A record as it was read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Read {
+    pub(crate) offset: u64,
+    pub(crate) fields: Vec<(String, String)>,
+    pub(crate) block: Vec<u8>,
+}
+
+impl Read {
+    /// Whether it is the other record, wherever it stands.
+    pub(crate) fn is(&self, other: &Read) -> bool {
+        self.fields == other.fields && self.block == other.block
+    }
+}
+
+/// All that reading gave.
+#[derive(Default)]
+pub(crate) struct ReadAll {
+    pub(crate) records: Vec<Read>,
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) last_good_offset: u64,
+}
+
+pub(crate) fn read_all(file: &[u8]) -> Result<ReadAll, varve_warc::Error> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let mut reader = varve_warc::Reader::new(file)?;
+    let mut read = ReadAll::default();
+    while let Some(mut record) = reader.next_record()? {
+        let fields = record.header().fields.iter().map(|(name, value)| (text(name), text(value))).collect();
+        let offset = record.offset();
+        let mut block = Vec::new();
+        std::io::Read::read_to_end(&mut record, &mut block).expect("memory");
+        read.records.push(Read { offset, fields, block });
+    }
+    read.findings = reader.take_findings();
+    read.last_good_offset = reader.last_good_offset();
+    Ok(read)
+}
