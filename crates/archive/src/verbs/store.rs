@@ -67,7 +67,9 @@ pub fn store(
     let mut group: Vec<Result<Stored, ArchiveError>> = Vec::new();
     let mut number = 0;
     let mut release = |group: &mut Vec<Result<Stored, ArchiveError>>| {
-        writer.store().sync()?;
+        if request.sync == Sync::Batch {
+            writer.store().sync()?;
+        }
         for result in group.drain(..) {
             each(number, result.map(|stored| Kept::from(&stored)))?;
             number += 1;

@@ -3,6 +3,7 @@
 //! What verbs compute is tested in the rooms below; here it is wording, streams and codes.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
+mod archive;
 mod demo;
 mod explain;
 mod key;

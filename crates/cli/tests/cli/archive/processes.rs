@@ -1,0 +1,81 @@
+//! Several processes on one archive.
+
+use std::io::{BufRead, BufReader, Write};
+use std::process::Stdio;
+
+use super::{Scene, noise, stderr, stdout};
+
+/// Starts a `varve store` that waits for its input, holding the lock.
+fn writer(scene: &Scene) -> std::process::Child {
+    let mut command = scene.command();
+    command.args(["store", "--sync", "each", "first", "-"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+}
+
+#[test]
+fn the_second_writer_is_told_who_the_first_is_and_readers_do_not_wait() {
+    let scene = Scene::new(&[]);
+    scene.file("first", b"hello\n");
+    scene.file("second", b"second");
+    let mut first = writer(&scene);
+    let mut lines = BufReader::new(first.stdout.take().unwrap()).lines();
+    // Its first id is out, so it holds the lock; it goes on waiting for its input.
+    let id = lines.next().unwrap().unwrap();
+    let output = scene.run(&["store", "second"]);
+    assert_eq!(output.status.code(), Some(2));
+    let said = stderr(&output);
+    let wanted =
+        format!("error: another process is writing to this archive: varve store, process {} on ", first.id());
+    assert!(said.starts_with(&wanted) && said.contains(" since 20"), "{said}");
+    assert!(said.contains("\nhint: wait until it has finished"), "{said}");
+    assert_eq!(scene.data(&["get", &id]), b"hello\n");
+    let output = scene.run_with_input(&["filter"], id.as_bytes());
+    assert_eq!(stdout(&output).trim_end(), id);
+    let mut input = first.stdin.take().unwrap();
+    input.write_all(b"the end").unwrap();
+    drop(input);
+    let last = lines.next().unwrap().unwrap();
+    assert!(first.wait().unwrap().success());
+    assert_eq!(scene.data(&["get", &last]), b"the end");
+    scene.data(&["store", "second"]);
+}
+
+/// What was acknowledged is there, although the process that did it was given no chance to end well.
+#[test]
+fn what_was_acknowledged_survives_a_killed_writer() {
+    let scene = Scene::new(&[]);
+    scene.file("first", &noise(100_000, 4));
+    let mut first = writer(&scene);
+    let id = BufReader::new(first.stdout.take().unwrap()).lines().next().unwrap().unwrap();
+    first.kill().unwrap();
+    first.wait().unwrap();
+    assert_eq!(scene.data(&["get", &id]), noise(100_000, 4));
+    scene.file("second", b"second");
+    scene.data(&["store", "second"]);
+    assert_eq!(scene.data(&["get", &id]), noise(100_000, 4));
+}
+
+/// Readers open the archive again and again while another process stores, syncs and does housekeeping.
+#[test]
+fn reading_while_another_process_stores() {
+    let scene = Scene::new(&["--silo-size", "1 MiB"]);
+    std::fs::create_dir(scene.path("files")).unwrap();
+    let names: Vec<String> = (0..300).map(|number| format!("files/{number}")).collect();
+    for (number, name) in names.iter().enumerate() {
+        scene.file(name, &noise(10_000, number as u64));
+    }
+    let mut command = scene.command();
+    command.args(["store", "--sync", "each"]).args(&names).stdout(Stdio::piped());
+    let mut storing = command.spawn().unwrap();
+    let lines = BufReader::new(storing.stdout.take().unwrap()).lines();
+    let mut heard = 0;
+    for (number, id) in lines.enumerate() {
+        heard += 1;
+        if number % 20 == 0 {
+            assert!(scene.data(&["get", &id.unwrap()]) == noise(10_000, number as u64));
+        }
+    }
+    assert!(storing.wait().unwrap().success());
+    assert_eq!(heard, 300);
+    assert!(scene.silos().len() >= 3);
+}
