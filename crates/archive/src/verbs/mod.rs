@@ -4,6 +4,7 @@
 //! beside it, so that a caller needs this crate alone.
 
 pub mod audit;
+pub mod demo;
 pub mod doctor;
 pub mod explain;
 pub mod filter;

@@ -108,7 +108,7 @@ impl Verb for Audit {
     }
 }
 
-fn print(finding: &AuditFinding, printer: &mut Printer) -> Result<(), Error> {
+pub(super) fn print(finding: &AuditFinding, printer: &mut Printer) -> Result<(), Error> {
     let (style, name) = match finding.severity {
         AuditSeverity::Error => (BAD, "error"),
         AuditSeverity::Warning => (WARN, "warning"),
@@ -116,7 +116,7 @@ fn print(finding: &AuditFinding, printer: &mut Printer) -> Result<(), Error> {
     printer.line(format_args!("{style}{name:<7}{style:#} {}", audit::line(finding)))
 }
 
-fn conclude(done: &AuditDone, printer: &mut Printer) -> Result<(), Error> {
+pub(super) fn conclude(done: &AuditDone, printer: &mut Printer) -> Result<(), Error> {
     let left_out = match done.silos_left_out {
         0 => String::new(),
         count => format!(" ({} left out)", counted(count, "silo")),

@@ -3,6 +3,8 @@
 //! It grows as varve does, and stays a tour: whatever it needs belongs to the verbs that it shows, and each part is a
 //! function of its own in [`Demo::run`].
 
+use varve_archive::verbs::audit::{self, AuditRequest};
+use varve_archive::verbs::demo::Stage;
 use varve_archive::verbs::explain::{Aliases, explain};
 use varve_archive::verbs::key::key;
 
@@ -22,6 +24,13 @@ const SPELLINGS: [&str; 3] = [
     "https://example.com/news?page=2&lang=en&utm_medium=mail&utm_campaign=may",
 ];
 
+/// What is stored on the tour.
+const LAYERS: [&str; 3] = [
+    "1842: a dark layer, a cold summer",
+    "1843: a light layer, much meltwater",
+    "1842: a dark layer, a cold summer",
+];
+
 /// Take the tour: see what varve does
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -30,6 +39,7 @@ pub(super) struct Demo {}
 impl Verb for Demo {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
         one_page_three_spellings(&mut session.printer)?;
+        kept_for_good(session)?;
         Ok(Outcome::Done)
     }
 }
@@ -46,6 +56,38 @@ fn one_page_three_spellings(printer: &mut Printer) -> Result<(), Error> {
     }
     heading("varve explain: every rule applied to the first of them", printer)?;
     super::explain::print(&explain(SPELLINGS[0], &Aliases::default(), &[]).explanation, printer)
+}
+
+/// What is stored twice is kept once, and what changes by a single bit is noticed.
+fn kept_for_good(session: &mut Session) -> Result<(), Error> {
+    let stage = Stage::new(session.opening())?;
+    let printer = &mut session.printer;
+    heading(
+        "varve init, varve store: two texts, one of them twice; the id is the SHA-256 of the bytes",
+        printer,
+    )?;
+    for kept in stage.store(&LAYERS)? {
+        let word = if kept.new { "new" } else { "there already" };
+        printer.line(format_args!("  {}  {word}", kept.id))?;
+    }
+    heading("varve audit: every byte is what it was", printer)?;
+    look(&stage, printer)?;
+    heading("one bit of the archive flipped, and varve audit again", printer)?;
+    stage.flip_a_bit()?;
+    look(&stage, printer)?;
+    printer.say("\nThe archive of this tour is gone. `varve init museum` makes one that stays; `varve --help` lists the verbs.");
+    Ok(())
+}
+
+fn look(stage: &Stage, printer: &mut Printer) -> Result<(), Error> {
+    let archive = stage.archive()?;
+    let mut findings = Vec::new();
+    let done =
+        audit::audit(&archive, &AuditRequest::default(), &|_| {}, &mut |finding| findings.push(finding))?;
+    for finding in &findings {
+        super::audit::print(finding, printer)?;
+    }
+    super::audit::conclude(&done, printer)
 }
 
 fn heading(text: &str, printer: &mut Printer) -> Result<(), Error> {
