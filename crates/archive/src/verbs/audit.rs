@@ -168,7 +168,7 @@ mod tests {
             |seed| (0..10_000).filter(|silo| Sample { percent: 10.0, seed }.takes(*silo)).collect::<Vec<_>>();
         assert!((800..1200).contains(&taken(1).len()), "{}", taken(1).len());
         assert_ne!(taken(1), taken(2));
-        assert_eq!(Sample { percent: 100.0, seed: 5 }.takes(3), true);
-        assert_eq!(Sample { percent: 0.0, seed: 5 }.takes(3), false);
+        assert!(Sample { percent: 100.0, seed: 5 }.takes(3));
+        assert!(!Sample { percent: 0.0, seed: 5 }.takes(3));
     }
 }
