@@ -1,0 +1,33 @@
+//! Crystal projects.
+mod body;
+mod database;
+mod disk;
+mod edit;
+mod error;
+mod files;
+mod identity;
+mod ids;
+mod location;
+mod lock;
+mod migrate;
+mod partial;
+mod project;
+mod revision;
+mod rows;
+mod version;
+
+pub use body::*;
+pub use database::mode::{Medium, Reading};
+pub use database::schema::Upgraded;
+pub use database::stream::Stream;
+pub use disk::{Step, Watcher};
+pub use edit::{NewGroup, NewRevision, Outcome};
+pub use error::{Error, Refusal, Result};
+pub use identity::*;
+pub use ids::*;
+pub use location::*;
+pub use migrate::{OnProgress, Progress};
+pub use project::*;
+pub use revision::{Choice, DownloadError, JsonProblem, Metadata, ResolvedRevision, Session};
+pub use rows::*;
+pub use version::MajorVersion;
