@@ -6,7 +6,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -205,20 +205,6 @@ fn sync_folder(path: &Path) -> io::Result<()> {
 #[cfg(not(unix))]
 fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
-}
-
-/// Moves what no row claims out of the way, into `salvage`, under a name that nothing there has.
-pub(crate) fn salvage(disk: &Disk, folder: &Path, from: &Path, name: &str) -> Result<PathBuf> {
-    disk.ensure_folder(folder)?;
-    let mut to = folder.join(name);
-    let mut copies = 0_u64;
-    while to.symlink_metadata().is_ok() {
-        copies += 1;
-        to = folder.join(format!("{name}.{copies}"));
-    }
-    disk.rename(from, &to).map_err(io_at("salvage", from))?;
-    disk.sync_folder(folder)?;
-    Ok(to)
 }
 
 /// Refuses to write where a name is taken.

@@ -105,6 +105,18 @@ pub enum Error {
         /// The project.
         path: PathBuf,
     },
+    /// The caller stopped a copy; nothing is left of it.
+    #[error("the copy of `{}` was stopped", path.display())]
+    Stopped {
+        /// The project that was being copied.
+        path: PathBuf,
+    },
+    /// A project cannot be copied into itself.
+    #[error("`{}` lies inside the project that is to be copied", path.display())]
+    Inside {
+        /// Where the copy was to be.
+        path: PathBuf,
+    },
     /// Ids past the end of what the tree of folders can hold.
     #[error("`{}` has revision {id}, too large a number for its layout", path.display())]
     TooManyRevisions {

@@ -9,6 +9,7 @@
 mod draft;
 mod pack;
 mod place;
+mod walk;
 
 pub use draft::BodyDraft;
 pub use pack::PackError;
@@ -16,6 +17,7 @@ pub use place::{LARGEST_TREE_ID, flat_name, pack_path, tree_path};
 
 pub(crate) use draft::SettledBody;
 pub(crate) use place::{id_of_flat_name, replacing, tree_digits};
+pub(crate) use walk::{Walked, walk_bodies};
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io::{self, Read};

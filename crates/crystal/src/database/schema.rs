@@ -42,7 +42,7 @@ const ADDITIONS: [Addition; 7] = [
          where request_cookie is not null",
     ),
     Addition::index(
-        STATUS_CODE_INDEX,
+        "resource_revision__status_code",
         "CREATE INDEX resource_revision__status_code on resource_revision \
          (json_extract(metadata, '$.status_code'), resource_id) \
          where json_extract(metadata, '$.status_code') != 200",
@@ -53,9 +53,6 @@ const ADDITIONS: [Addition; 7] = [
          target_url_prefix text not null, target_is_external integer not null default 0)",
     ),
 ];
-
-/// The index that cannot be made while any metadata is broken.
-pub(crate) const STATUS_CODE_INDEX: &str = "resource_revision__status_code";
 
 enum Addition {
     Column { table: &'static str, name: &'static str, definition: &'static str },
@@ -137,6 +134,17 @@ pub(crate) fn upgrade(transaction: &Transaction<'_>) -> rusqlite::Result<Upgrade
         }
     }
     Ok(upgraded)
+}
+
+/// The names of what newer projects have and this one has not.
+pub(crate) fn lacking(connection: &Connection) -> rusqlite::Result<Vec<&'static str>> {
+    let mut names = Vec::new();
+    for addition in &ADDITIONS {
+        if !addition.is_there(connection)? {
+            names.push(addition.name());
+        }
+    }
+    Ok(names)
 }
 
 /// What an upgrade did.

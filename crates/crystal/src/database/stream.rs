@@ -25,6 +25,9 @@ pub struct Stream<'p, T> {
     ended: bool,
 }
 
+/// Makes an item of a row, or nothing where the row is not one of those asked for.
+type ReadRow<'p, T> = Box<dyn FnMut(&Row<'_>) -> Result<Option<T>> + 'p>;
+
 /// A statement whose rows come in the order of one key, told from where on.
 ///
 /// Its column 0 is the key, and its parameter 1 is bound to the key to begin with.
@@ -38,8 +41,7 @@ pub(crate) struct Query<'p, T> {
     pub(crate) after: fn(ValueRef<'_>) -> Option<Value>,
     /// The parameters from 2 on.
     pub(crate) others: Vec<Value>,
-    /// Makes the item, or nothing where the row is not one of those asked for.
-    pub(crate) read: Box<dyn FnMut(&Row<'_>) -> Result<Option<T>> + 'p>,
+    pub(crate) read: ReadRow<'p, T>,
 }
 
 impl<'p, T> Stream<'p, T> {

@@ -12,11 +12,11 @@ use std::path::{Path, PathBuf};
 use varve_core::secret::Secret;
 
 use crate::body::{BodyDraft, LARGEST_TREE_ID, SettledBody};
-use crate::disk::salvage;
 use crate::error::{Error, Refusal, Result, io_at};
 use crate::ids::{ResourceId, RevisionId};
 use crate::project::ProjectWriter;
 use crate::revision::{DownloadError, JsonProblem, Metadata};
+use crate::salvage::salvage;
 use crate::version::MajorVersion;
 
 use super::{Change, fit_id};
@@ -188,7 +188,7 @@ impl Change<'_> {
             return Ok(());
         }
         let name = format!("revision-{id}");
-        salvage(&self.writer.disk, &self.writer.layout.salvage(), place, &name).map(drop)
+        salvage(&self.writer.disk, &self.writer.layout.salvage(), place, &name)
     }
 }
 

@@ -10,10 +10,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::body::{flat_name, id_of_flat_name, tree_digits, tree_path};
-use crate::disk::{Disk, salvage};
+use crate::disk::Disk;
 use crate::error::{Result, io_at};
 use crate::ids::RevisionId;
 use crate::location::Layout;
+use crate::salvage::salvage;
 
 /// So many bodies are sorted at a time.
 const CHUNK: usize = 1 << 16;
@@ -104,7 +105,7 @@ impl Drain<'_> {
         let name = format!("revision-{id}");
         match self.to.place(id) {
             Some(to) => self.move_or_salvage(&from, &to, &name)?,
-            None => drop(salvage(self.disk, &self.layout.salvage(), &from, &name)?),
+            None => salvage(self.disk, &self.layout.salvage(), &from, &name)?,
         }
         self.moved += 1;
         if self.moved.is_multiple_of(BETWEEN_TELLINGS) {
@@ -119,7 +120,7 @@ impl Drain<'_> {
         if belongs_in_tree && self.from != self.to.folder() {
             return self.merge(from, &self.to.folder().join(&name), &name);
         }
-        salvage(self.disk, &self.layout.salvage(), from, &name).map(drop)
+        salvage(self.disk, &self.layout.salvage(), from, &name)
     }
 
     /// Moves a folder of the tree into the tree, entry by entry where one of that name is there.
@@ -130,7 +131,7 @@ impl Drain<'_> {
             Err(_) => {}
         }
         if !is_plain_folder(from) || !is_plain_folder(to) {
-            return salvage(self.disk, &self.layout.salvage(), from, name).map(drop);
+            return salvage(self.disk, &self.layout.salvage(), from, name);
         }
         for entry in fs::read_dir(from).map_err(io_at("list", from))? {
             let entry = entry.map_err(io_at("list", from))?.path();
@@ -152,9 +153,7 @@ impl Drain<'_> {
         });
         match moved {
             Ok(()) => Ok(()),
-            Err(error) if is_taken(&error) => {
-                salvage(self.disk, &self.layout.salvage(), from, name).map(drop)
-            }
+            Err(error) if is_taken(&error) => salvage(self.disk, &self.layout.salvage(), from, name),
             Err(error) => Err(io_at("move", from)(error)),
         }
     }

@@ -17,7 +17,7 @@ pub use open::OpenOptions;
 pub use writer::{OpenReport, Opened, ProjectWriter};
 
 use rusqlite::types::Value;
-use rusqlite::{Connection, OptionalExtension, Params, Row};
+use rusqlite::{Connection, Params, Row};
 use std::path::Path;
 use tempfile::TempDir;
 
@@ -98,11 +98,5 @@ impl Project {
         let failed = database_at(&self.layout.dir);
         let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
         statement.execute(params).map_err(&failed)
-    }
-
-    /// A column of the first row of a statement without parameters.
-    pub(crate) fn first_value<T: rusqlite::types::FromSql>(&self, sql: &str) -> Result<Option<T>> {
-        let value = self.connection.query_row(sql, [], |row| row.get(0)).optional();
-        value.map_err(database_at(&self.layout.dir))
     }
 }

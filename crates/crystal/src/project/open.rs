@@ -72,6 +72,11 @@ impl Project {
         Ok(())
     }
 
+    /// The names of what newer projects have and this one has not.
+    pub(crate) fn lacking(&self) -> Result<Vec<&'static str>> {
+        crate::database::schema::lacking(&self.connection).map_err(database_at(&self.layout.dir))
+    }
+
     /// Compares every page of the database with itself, and gives what SQLite finds wrong, at most `most` things.
     pub(crate) fn check_database(&self, most: usize) -> Result<Vec<String>> {
         let failed = database_at(&self.layout.dir);

@@ -166,7 +166,8 @@ impl Project {
         Ok(upgraded)
     }
 
-    fn commit_upgrade(&self, disk: &Disk) -> Result<Upgraded> {
+    /// Adds what newer projects have and this one has not, as far as its rows let it.
+    pub(crate) fn commit_upgrade(&self, disk: &Disk) -> Result<Upgraded> {
         let failed = database_at(&self.layout.dir);
         let transaction = self.connection.unchecked_transaction().map_err(&failed)?;
         let upgraded = schema::upgrade(&transaction).map_err(&failed)?;

@@ -11,7 +11,7 @@ use varve_crystal::{BodyLookup, Project, RevisionId};
 
 /// A project in a folder of its own, removed in the end.
 pub(crate) struct Scratch {
-    pub(crate) home: TempDir,
+    _home: TempDir,
     pub(crate) path: PathBuf,
 }
 
@@ -19,7 +19,7 @@ impl Scratch {
     pub(crate) fn empty() -> Self {
         let home = TempDir::new().unwrap();
         let path = fs::canonicalize(home.path()).unwrap().join("lab.crystalproj");
-        Self { home, path }
+        Self { _home: home, path }
     }
 
     /// A copy of this one as it is now.

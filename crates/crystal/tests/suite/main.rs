@@ -6,5 +6,10 @@
     reason = "a test says by panicking that something is not so"
 )]
 
+mod checklist;
 mod fixture;
+#[path = "../made/mod.rs"]
+mod made;
+mod migrating;
+mod opening;
 mod reading;
