@@ -30,11 +30,16 @@ pub enum Lookup {
 }
 
 impl Project {
-    /// The aliases, in the order in which they are tried.
+    /// The aliases, in the order in which they are tried. One that Crystal would refuse is no alias: `verify` finds
+    /// it, and no URL is lost for it.
     pub fn alias_rules(&self) -> Result<Aliases> {
         let mut rules = Vec::new();
         for alias in self.aliases() {
-            rules.push(alias?.rule());
+            match alias {
+                Ok(alias) if alias.is_sound() => rules.push(alias.rule()),
+                Ok(_) | Err(Error::Row(_)) => {}
+                Err(error) => return Err(error),
+            }
             if rules.len() > MOST_ALIASES {
                 let what = format!("fewer than {MOST_ALIASES} aliases");
                 return Err(Error::Schema { path: self.layout.dir.clone(), what });
@@ -56,9 +61,10 @@ impl Project {
                 return Ok(Lookup::Resource(resource));
             }
         }
-        Ok(match alternatives.external {
-            Some(url) => Lookup::External(url),
-            None => Lookup::Unknown(alternatives.canonical().to_owned()),
+        let canonical = alternatives.canonical();
+        Ok(match alternatives.external.as_deref().or_else(|| canonical.strip_prefix(EXTERNAL_MARKER)) {
+            Some(url) => Lookup::External(url.to_owned()),
+            None => Lookup::Unknown(canonical.to_owned()),
         })
     }
 }

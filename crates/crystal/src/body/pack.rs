@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 /// A directory larger than this belongs to no pack: sixteen entries take one or two thousand bytes.
-const LARGEST_DIRECTORY: u64 = 1 << 20;
+const LARGEST_DIRECTORY: u64 = 1 << 16;
 /// How far from the end the end record can be: itself, and the longest comment.
 const LONGEST_TAIL: u64 = 22 + 65_535;
 /// Deflate cannot shrink anything further than this.

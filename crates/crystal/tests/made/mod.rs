@@ -24,18 +24,15 @@ pub(crate) fn content(id: i64) -> Vec<u8> {
 pub(crate) fn make(path: &Path, version: MajorVersion) {
     let mut writer = ProjectWriter::create(path, CreateOptions { version, watcher: None }).unwrap();
     let resource = writer.add_root("Home", "http://a.example/").unwrap().resource;
-    for id in IDS {
+    let revision =
+        |id, outcome| NewRevision { id: Some(RevisionId(id)), resource, request_cookie: None, outcome };
+    let fetched = IDS.map(|id| {
         let mut body = writer.begin_body().unwrap();
         body.write_all(&content(id)).unwrap();
-        let outcome = Outcome::Fetched { metadata: None, body };
-        let new = NewRevision { id: Some(RevisionId(id)), resource, request_cookie: None, outcome };
-        writer.add_revision(new).unwrap();
-    }
-    for id in FAILED {
-        let outcome = Outcome::Failed(DownloadError::timed_out());
-        let new = NewRevision { id: Some(RevisionId(id)), resource, request_cookie: None, outcome };
-        writer.add_revision(new).unwrap();
-    }
+        revision(id, Outcome::Fetched { metadata: None, body })
+    });
+    let failed = FAILED.map(|id| revision(id, Outcome::Failed(DownloadError::timed_out())));
+    writer.add_revisions(fetched.into_iter().chain(failed)).unwrap();
     writer.close().unwrap();
 }
 

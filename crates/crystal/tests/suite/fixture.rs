@@ -6,8 +6,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 use tempfile::TempDir;
-use varve_crystal::{BodyLookup, Project, RevisionId};
+use varve_crystal::{BodyLookup, MajorVersion, Project, RevisionId};
+
+use crate::made::make;
 
 /// A project in a folder of its own, removed in the end.
 pub(crate) struct Scratch {
@@ -20,6 +23,18 @@ impl Scratch {
         let home = TempDir::new().unwrap();
         let path = fs::canonicalize(home.path()).unwrap().join("lab.crystalproj");
         Self { _home: home, path }
+    }
+
+    /// A project as `made` makes it, made once and copied.
+    pub(crate) fn made(version: MajorVersion) -> Self {
+        static MADE: [OnceLock<Scratch>; 2] = [OnceLock::new(), OnceLock::new()];
+        let made = &MADE[usize::from(version == MajorVersion::Tree)];
+        let original = made.get_or_init(|| {
+            let scratch = Self::empty();
+            make(&scratch.path, version);
+            scratch
+        });
+        original.copy()
     }
 
     /// A copy of this one as it is now.

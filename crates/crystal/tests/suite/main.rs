@@ -8,8 +8,13 @@
 
 mod checklist;
 mod fixture;
+mod hostile;
 #[path = "../made/mod.rs"]
 mod made;
 mod migrating;
 mod opening;
 mod reading;
+mod saving;
+mod vectors;
+mod verifying;
+mod writing;

@@ -13,12 +13,11 @@ use varve_crystal::{
 
 use crate::checklist::{Made, assert_acceptable};
 use crate::fixture::{Scratch, expected, expected_bodies, files, lab};
-use crate::made::{FAILED, IDS, ORPHAN, bodies, content, made_bodies, make};
+use crate::made::{FAILED, IDS, ORPHAN, bodies, content, made_bodies};
 
 /// A project of version 1 with an orphan, a stray file and a stray folder among its bodies.
 fn flat_project() -> Scratch {
-    let scratch = Scratch::empty();
-    make(&scratch.path, MajorVersion::Flat);
+    let scratch = Scratch::made(MajorVersion::Flat);
     fs::write(scratch.at("revisions").join(ORPHAN.to_string()), content(ORPHAN)).unwrap();
     fs::write(scratch.at("revisions/.DS_Store"), "finder").unwrap();
     fs::create_dir(scratch.at("revisions/mine")).unwrap();
@@ -209,8 +208,7 @@ fn a_migrated_fixture_is_the_one_that_crystal_migrated() {
 
 #[test]
 fn ids_past_the_tree_keep_a_project_flat() {
-    let scratch = Scratch::empty();
-    make(&scratch.path, MajorVersion::Flat);
+    let scratch = Scratch::made(MajorVersion::Flat);
     scratch.sql("INSERT INTO resource_revision (id, resource_id, error, metadata) VALUES (1152921504606846976, 1, 'null', 'null')");
     fs::write(scratch.at("revisions/1152921504606846976"), "far").unwrap();
     let mut writer = ProjectWriter::open(&scratch.path).unwrap();
@@ -235,7 +233,7 @@ fn a_reader_keeps_the_bodies_where_they_are() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 40, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 16, ..ProptestConfig::default() })]
 
     #[test]
     fn stopped_any_number_of_times_nothing_is_lost(stops in prop::collection::vec(0_usize..60, 1..6)) {

@@ -68,7 +68,8 @@ fn an_older_schema_gets_what_it_lacks_as_from_crystal() {
 fn every_stuck_state_is_completed() {
     let test = "every_stuck_state_is_completed";
     let Some(expected) = expected(test) else { return };
-    let stuck: [(&str, &str, fn(&Scratch)); 8] = [
+    type Stuck = (&'static str, &'static str, fn(&Scratch));
+    let stuck: [Stuck; 8] = [
         ("interrupted while moving", "lab-v1-migration-interrupted", |_| {}),
         ("interrupted after the version was set", "lab-v2-commit-interrupted", |_| {}),
         ("torn between the two renames", "lab-v2-commit-interrupted", |lab| {
