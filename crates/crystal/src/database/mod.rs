@@ -1,0 +1,121 @@
+//! The project's SQLite database as a file: how it is opened, and with which settings.
+//!
+//! What the tables mean is not here but in `rows`. Two facts rule the settings. Crystal runs without foreign keys
+//! and with double-quoted strings, which its indexes contain, so both are set here instead of being left to how
+//! SQLite was compiled. And the file may come from a stranger: triggers and views are off, functions of the schema
+//! are not trusted, and no value may be longer than [`LONGEST_VALUE`].
+
+pub(crate) mod mode;
+pub(crate) mod schema;
+pub(crate) mod shape;
+pub(crate) mod stream;
+
+use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use std::ffi::OsStr;
+use std::path::Path;
+use std::time::Duration;
+
+use crate::error::{Error, Result};
+
+/// A longer text or blob is not read: a row is small, whatever a database claims.
+const LONGEST_VALUE: i32 = 64 << 20;
+/// How long to wait for another connection's short transaction.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How the file is opened.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum How {
+    /// To read and write it.
+    ReadWrite,
+    /// To read it while others may write it.
+    ReadOnly,
+    /// To read it where nobody can write: no lock is taken and nothing beside the file is looked at.
+    Immutable,
+}
+
+/// Opens the database `file` of the project at `dir`.
+pub(crate) fn connect(dir: &Path, file: &Path, how: How) -> Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | match how {
+            How::ReadWrite => OpenFlags::SQLITE_OPEN_READ_WRITE,
+            How::ReadOnly => OpenFlags::SQLITE_OPEN_READ_ONLY,
+            How::Immutable => OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
+        };
+    let opened = match how {
+        How::Immutable => Connection::open_with_flags(immutable_uri(file), flags),
+        How::ReadWrite | How::ReadOnly => Connection::open_with_flags(file, flags),
+    };
+    opened.and_then(settle).map_err(failure(dir, file))
+}
+
+/// Creates the database `file` of the project at `dir`.
+pub(crate) fn create(dir: &Path, file: &Path) -> Result<Connection> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE;
+    Connection::open_with_flags(file, flags).and_then(settle).map_err(failure(dir, file))
+}
+
+/// Turns an error of SQLite into one that names the project, or the file when it is no database at all.
+fn failure<'a>(dir: &'a Path, file: &'a Path) -> impl Fn(rusqlite::Error) -> Error + 'a {
+    |source| match source.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase) => Error::NotSqlite { path: file.to_owned() },
+        _ => Error::Database { path: dir.to_owned(), source },
+    }
+}
+
+fn settle(connection: Connection) -> rusqlite::Result<Connection> {
+    for (setting, on) in [
+        (DbConfig::SQLITE_DBCONFIG_DQS_DDL, true),
+        (DbConfig::SQLITE_DBCONFIG_DQS_DML, true),
+        (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false),
+        (DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false),
+    ] {
+        connection.set_db_config(setting, on)?;
+    }
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST_VALUE)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.pragma_update(None, "foreign_keys", false)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    // The first read is what tells whether the file is a database.
+    connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
+    Ok(connection)
+}
+
+/// The file as a URI, with every byte escaped that a URI could read as anything but a name.
+fn immutable_uri(file: &Path) -> String {
+    let mut uri = String::from("file:");
+    for &byte in OsStr::as_encoded_bytes(file.as_os_str()) {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' | b'~' => uri.push(char::from(byte)),
+            byte if byte.is_ascii_alphanumeric() => uri.push(char::from(byte)),
+            byte => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri.push_str("?immutable=1");
+    uri
+}
+
+/// The journal mode that the database has, or has now that it was asked for `mode`.
+pub(crate) fn set_journal_mode(connection: &Connection, mode: &str) -> rusqlite::Result<String> {
+    connection.pragma_update_and_check(None, "journal_mode", mode, |row| row.get(0))
+}
+
+/// The journal mode that the database has.
+pub(crate) fn journal_mode(connection: &Connection) -> rusqlite::Result<String> {
+    connection.pragma_query_value(None, "journal_mode", |row| row.get(0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn odd_names_survive_in_a_uri() {
+        let uri = immutable_uri(Path::new("/a b/ü?x=1#y%41.crystalproj/database.sqlite"));
+        assert_eq!(uri, "file:/a%20b/%C3%BC%3Fx%3D1%23y%2541.crystalproj/database.sqlite?immutable=1");
+    }
+}

@@ -1,0 +1,86 @@
+//! Adding and deleting resources. A URL is added under its most normal form, and only if no earlier form is there.
+
+use varve_core::url::{SiteRules, alternatives};
+
+use crate::error::{Refusal, Result};
+use crate::identity::is_own_scheme;
+use crate::ids::ResourceId;
+use crate::project::ProjectWriter;
+use crate::rows::Resource;
+
+use super::Change;
+
+impl ProjectWriter {
+    /// The resource that a URL means, added if the project does not have it.
+    pub fn add_resource(&mut self, url: &str) -> Result<Resource> {
+        self.change("resource", |change| change.resource(url))
+    }
+
+    /// The resources that many URLs mean, added as one if the project does not have them. Nothing stands for a URL
+    /// that cannot be kept: one that an alias leads out of the project, or one of Crystal's own scheme.
+    pub fn add_resources<'u>(
+        &mut self,
+        urls: impl IntoIterator<Item = &'u str>,
+    ) -> Result<Vec<Option<ResourceId>>> {
+        self.change("resources", |change| {
+            let sites = SiteRules::built_in();
+            let aliases = change.writer.alias_rules()?;
+            let mut ids = Vec::new();
+            for url in urls {
+                let known = alternatives(url, &sites, &aliases);
+                ids.push(match change.known_or_new(&known.urls, known.external.as_deref()) {
+                    Ok(resource) => Some(resource.id),
+                    Err(crate::Error::Refused(_)) => None,
+                    Err(error) => return Err(error),
+                });
+            }
+            Ok(ids)
+        })
+    }
+
+    /// Deletes a resource with its revisions, the oldest first, each with its body. A root must be deleted before.
+    pub fn delete_resource(&mut self, id: ResourceId) -> Result<()> {
+        if self.root_of(id)?.is_some() {
+            return Err(Refusal::InUse { what: format!("resource {id}, which is a root,") }.into());
+        }
+        while let Some(revision) = self.oldest_revision_of(id)? {
+            self.delete_revision(revision)?;
+        }
+        self.change("delete resource", |change| {
+            change.run_on("resource", id.get(), "DELETE FROM resource WHERE id = ?1", [id])
+        })
+    }
+
+    fn oldest_revision_of(&self, id: ResourceId) -> Result<Option<crate::RevisionId>> {
+        let sql = "SELECT id FROM resource_revision WHERE resource_id = ?1 ORDER BY id LIMIT 1";
+        self.one(sql, [id], |row| {
+            Ok(crate::RevisionId(crate::rows::Columns::of("resource_revision", row, 0).id()))
+        })
+    }
+}
+
+impl Change<'_> {
+    /// The resource that a URL means, added if it is not there.
+    pub(crate) fn resource(&self, url: &str) -> Result<Resource> {
+        let known = self.writer.alternatives(url)?;
+        self.known_or_new(&known.urls, known.external.as_deref())
+    }
+
+    fn known_or_new(&self, urls: &[String], external: Option<&str>) -> Result<Resource> {
+        for url in urls {
+            if let Some(resource) = self.writer.resource_at(url)? {
+                return Ok(resource);
+            }
+        }
+        if let Some(url) = external {
+            return Err(Refusal::External { url: url.to_owned() }.into());
+        }
+        let url = urls.last().map(String::as_str).unwrap_or_default();
+        if is_own_scheme(url) {
+            return Err(Refusal::OwnScheme { url: url.to_owned() }.into());
+        }
+        let id =
+            self.insert("INSERT INTO resource (url) VALUES (?1)", [url], || format!("the resource `{url}`"))?;
+        Ok(Resource { id: ResourceId(id), url: url.to_owned() })
+    }
+}

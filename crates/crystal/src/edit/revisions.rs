@@ -1,0 +1,201 @@
+//! Keeping and deleting revisions: body and row together, or neither.
+//!
+//! A body is written and made durable in `tmp` before anything else. Then, in one transaction, the row is inserted,
+//! which gives the id, the body gets the name that the id demands, its folder is made durable, and only then is
+//! the transaction committed. A crash before that leaves at worst a body that no row names; the row that takes its
+//! id later puts that file aside. Crystal commits first, and a crash then leaves a row whose body never comes.
+//!
+//! Deleting goes the other way: the row first, then the body.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use varve_core::secret::Secret;
+
+use crate::body::{BodyDraft, LARGEST_TREE_ID, SettledBody};
+use crate::error::{Error, Refusal, Result, io_at};
+use crate::ids::{ResourceId, RevisionId};
+use crate::project::ProjectWriter;
+use crate::revision::{DownloadError, JsonProblem, Metadata};
+use crate::salvage::salvage;
+use crate::version::MajorVersion;
+
+use super::{Change, fit_id};
+
+/// A revision to keep.
+#[derive(Debug)]
+pub struct NewRevision {
+    /// The id to give it, or none for the next.
+    pub id: Option<RevisionId>,
+    /// The resource that was downloaded.
+    pub resource: ResourceId,
+    /// The `Cookie` header that was sent.
+    pub request_cookie: Option<Secret<String>>,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What came of a download.
+#[derive(Debug)]
+pub enum Outcome {
+    /// An answer with a body, be it empty. What is no HTTP has no metadata.
+    Fetched {
+        /// Status and headers.
+        metadata: Option<Metadata>,
+        /// The body.
+        body: BodyDraft,
+    },
+    /// No answer.
+    Failed(DownloadError),
+    /// The two texts of a row of another project, exactly as they are there, and its body if it has one.
+    Verbatim {
+        /// The text of the `error` column.
+        error: String,
+        /// The text of the `metadata` column.
+        metadata: String,
+        /// The body, if the revision has one and it is there.
+        body: Option<BodyDraft>,
+    },
+}
+
+/// The texts and the body of a revision, ready to be kept.
+struct Ready {
+    id: Option<RevisionId>,
+    resource: ResourceId,
+    request_cookie: Option<Secret<String>>,
+    error: String,
+    metadata: String,
+    body: Option<SettledBody>,
+    is_verbatim: bool,
+}
+
+impl ProjectWriter {
+    /// Begins a body. Write its bytes, then hand it over with its revision.
+    pub fn begin_body(&self) -> Result<BodyDraft> {
+        BodyDraft::begin(&self.layout)
+    }
+
+    /// Keeps a revision, durably, and gives its id.
+    pub fn add_revision(&mut self, new: NewRevision) -> Result<RevisionId> {
+        let ids = self.add_revisions([new])?;
+        Ok(ids[0])
+    }
+
+    /// Keeps many revisions as one: all of them, or none.
+    pub fn add_revisions(&mut self, new: impl IntoIterator<Item = NewRevision>) -> Result<Vec<RevisionId>> {
+        let ready: Vec<Ready> = new.into_iter().map(|new| self.ready(new)).collect::<Result<_>>()?;
+        let mut placed = Vec::new();
+        let kept = self.change("revisions", |change| {
+            let mut folders = BTreeSet::new();
+            let ids = ready.into_iter().map(|ready| change.keep(ready, &mut placed, &mut folders));
+            let ids = ids.collect::<Result<Vec<_>>>()?;
+            for folder in &folders {
+                self.disk.sync_folder(folder)?;
+            }
+            Ok(ids)
+        });
+        if matches!(&kept, Err(error) if !matches!(error, Error::Database { .. })) {
+            // No row names them. After a failed commit that is not so sure, and they stay.
+            for path in placed {
+                let _ = self.disk.remove_file(&path);
+            }
+        }
+        kept
+    }
+
+    /// Deletes a revision and its body. A body that is not there is no obstacle.
+    pub fn delete_revision(&mut self, id: RevisionId) -> Result<()> {
+        self.change("delete revision", |change| {
+            change.run_on("revision", id.get(), "DELETE FROM resource_revision WHERE id = ?1", [id])
+        })?;
+        while let Some(path) = self.loose_body(id)? {
+            self.disk.remove_file(&path)?;
+            self.disk.sync_folder(path.parent().unwrap_or(&path))?;
+        }
+        Ok(())
+    }
+
+    /// Makes the body durable and writes the texts.
+    fn ready(&self, new: NewRevision) -> Result<Ready> {
+        let NewRevision { id, resource, request_cookie, outcome } = new;
+        let is_verbatim = matches!(outcome, Outcome::Verbatim { .. });
+        let null = || "null".to_owned();
+        let (error, metadata, body) = match outcome {
+            Outcome::Fetched { metadata, body } => {
+                (null(), metadata.map_or_else(null, |metadata| metadata.to_json()), Some(body))
+            }
+            Outcome::Failed(error) => (error.to_json(), null(), None),
+            Outcome::Verbatim { error, metadata, body } => {
+                refuse_texts(&error, &metadata, body.is_some())?;
+                (error, metadata, body)
+            }
+        };
+        let body = body.map(|body| body.settle(&self.disk)).transpose()?;
+        Ok(Ready { id, resource, request_cookie, error, metadata, body, is_verbatim })
+    }
+
+    /// The file in which a new body with that id belongs.
+    fn place_of_new(&self, id: RevisionId) -> Result<PathBuf> {
+        let largest = if self.version() == MajorVersion::Flat { i64::MAX } else { LARGEST_TREE_ID };
+        if id.get() > largest {
+            return Err(Error::TooManyRevisions { path: self.path().to_owned(), id: id.get() });
+        }
+        fit_id(id.get())?;
+        Ok(self.expected_place(id))
+    }
+}
+
+impl Change<'_> {
+    fn keep(
+        &self,
+        ready: Ready,
+        placed: &mut Vec<PathBuf>,
+        folders: &mut BTreeSet<PathBuf>,
+    ) -> Result<RevisionId> {
+        let Ready { id, resource, request_cookie, error, metadata, body, is_verbatim } = ready;
+        if !is_verbatim && self.writer.resource(resource)?.is_none() {
+            return Err(Refusal::Unknown { what: "resource", id: resource.get() }.into());
+        }
+        let sql = "INSERT INTO resource_revision (id, resource_id, request_cookie, error, metadata) \
+                   VALUES (?1, ?2, ?3, ?4, ?5)";
+        let cookie = request_cookie.as_ref().map(Secret::expose);
+        let taken = || "a revision with that id".to_owned();
+        let id = RevisionId(self.insert(sql, (id, resource, cookie, error, metadata), taken)?);
+        let place = self.writer.place_of_new(id)?;
+        self.put_aside(id, &place)?;
+        if let Some(body) = body {
+            self.name_body(body, &place)?;
+            folders.extend(place.parent().map(Path::to_owned));
+            placed.push(place);
+        }
+        Ok(id)
+    }
+
+    fn name_body(&self, body: SettledBody, place: &Path) -> Result<()> {
+        let disk = &self.writer.disk;
+        if let Some(parent) = place.parent() {
+            disk.ensure_folders_below(&self.writer.layout.revisions(), parent)?;
+        }
+        let from = body.keep()?;
+        disk.rename(&from, place).map_err(|error| {
+            let _ = disk.remove_file(&from);
+            io_at("name", place)(error)
+        })
+    }
+
+    /// Moves a file that no row named out of the way of the one that now gets its name.
+    fn put_aside(&self, id: RevisionId, place: &Path) -> Result<()> {
+        if place.symlink_metadata().is_err() {
+            return Ok(());
+        }
+        let name = format!("revision-{id}");
+        salvage(&self.writer.disk, &self.writer.layout.salvage(), place, &name)
+    }
+}
+
+/// Refuses texts that no revision has, and a body where there can be none.
+fn refuse_texts(error: &str, metadata: &str, has_body: bool) -> Result<()> {
+    let refused = |column: &'static str| move |problem: JsonProblem| Refusal::Text { column, problem };
+    let failed = DownloadError::read(error).map_err(refused("error"))?.is_some();
+    Metadata::read(metadata).map_err(refused("metadata"))?;
+    if failed && has_body { Err(Refusal::BodyOfError.into()) } else { Ok(()) }
+}

@@ -1,0 +1,115 @@
+//! A project in numbers. Every number is counted as it is asked for, and nothing is collected.
+
+use serde::Serialize;
+use std::fs;
+
+use crate::database::mode::Reading;
+use crate::error::{Error, Result};
+use crate::ids::RevisionId;
+use crate::project::Project;
+use crate::rows::Group;
+use crate::version::MajorVersion;
+
+/// A project in numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Info {
+    /// How bodies are stored: 1, 2 or 3.
+    pub major_version: MajorVersion,
+    /// Whether a migration was begun and not finished.
+    pub half_migrated: bool,
+    /// How the database is being read.
+    pub reading: Reading,
+    /// URLs known.
+    pub resources: u64,
+    /// Downloads kept.
+    pub revisions: u64,
+    /// Downloads that failed.
+    pub error_revisions: u64,
+    /// Places to begin at.
+    pub roots: u64,
+    /// Groups.
+    pub groups: u64,
+    /// Aliases.
+    pub aliases: u64,
+    /// Bodies that are there.
+    pub bodies: u64,
+    /// Bodies that should be there and are not, or cannot be reached.
+    pub missing_bodies: u64,
+    /// The bytes of all bodies that are there.
+    pub bytes: u64,
+    /// The bytes of the database.
+    pub database_bytes: u64,
+    /// Tasks that Crystal would go on with.
+    pub hibernated_tasks: u64,
+}
+
+/// A group with the number of its members.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GroupInfo {
+    /// The group.
+    pub group: Group,
+    /// How many resources it has.
+    pub members: u64,
+    /// How many of them were ever downloaded.
+    pub downloaded_members: u64,
+}
+
+impl Project {
+    /// Counts everything.
+    pub fn info(&self) -> Result<Info> {
+        let (bodies, missing_bodies, bytes) = self.count_bodies()?;
+        let tasks = self.hibernated()?.and_then(std::result::Result::ok).map_or(0, |state| state.tasks.len());
+        Ok(Info {
+            major_version: self.version(),
+            half_migrated: self.is_half_migrated(),
+            reading: self.reading(),
+            resources: self.count("SELECT count(*) FROM resource")?,
+            revisions: self.count("SELECT count(*) FROM resource_revision")?,
+            error_revisions: self.count("SELECT count(*) FROM resource_revision WHERE error != 'null'")?,
+            roots: self.count("SELECT count(*) FROM root_resource")?,
+            groups: self.count("SELECT count(*) FROM resource_group")?,
+            aliases: if self.shape.has_alias { self.count("SELECT count(*) FROM alias")? } else { 0 },
+            bodies,
+            missing_bodies,
+            bytes,
+            database_bytes: fs::metadata(self.layout.database()).map_or(0, |meta| meta.len()),
+            hibernated_tasks: tasks as u64,
+        })
+    }
+
+    /// The groups, each with the number of its members, in the order of their ids.
+    pub fn group_infos(&self) -> impl Iterator<Item = Result<GroupInfo>> + '_ {
+        self.groups().map(|group| self.count_members(group?))
+    }
+
+    fn count_members(&self, group: Group) -> Result<GroupInfo> {
+        let mut info = GroupInfo { group, members: 0, downloaded_members: 0 };
+        let sql = "SELECT 1 FROM resource_revision WHERE resource_id = ?1 LIMIT 1";
+        for member in self.members(&info.group) {
+            let downloaded = self.one(sql, [member?.id], |_| Ok(()))?.is_some();
+            info.members += 1;
+            info.downloaded_members += u64::from(downloaded);
+        }
+        Ok(info)
+    }
+
+    /// Bodies that are there, bodies that are not, and the bytes of the former.
+    fn count_bodies(&self) -> Result<(u64, u64, u64)> {
+        let (mut bodies, mut missing, mut bytes) = (0, 0, 0_u64);
+        let ids = "SELECT id FROM resource_revision WHERE id >= ?1 AND error = 'null' ORDER BY id";
+        let id = |row: &rusqlite::Row<'_>| {
+            Ok(RevisionId(crate::rows::Columns::of("resource_revision", row, 0).id()))
+        };
+        for id in self.by_id(ids, id) {
+            match self.body_length(id?) {
+                Ok(Some(length)) => {
+                    bodies += 1;
+                    bytes = bytes.saturating_add(length);
+                }
+                Ok(None) | Err(Error::Pack { .. } | Error::Link { .. }) => missing += 1,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok((bodies, missing, bytes))
+    }
+}

@@ -1,0 +1,211 @@
+//! Where a project is: which folder a path means, what stands where in it, and whether that is a project at all.
+//!
+//! Knows names only and opens nothing. A path may name the folder, the opener inside it, or a project that is not
+//! there yet; the folder itself may be reached through links, but inside it none is followed: a project may come
+//! from a stranger, and a link named `tmp` would have the wrong folder emptied.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result, io_at};
+
+/// How the name of a project's folder ends.
+pub const PROJECT_SUFFIX: &str = ".crystalproj";
+/// How the name ends while the project is being copied.
+pub const PARTIAL_SUFFIX: &str = ".crystalproj-partial";
+/// How the name of the file that opens a project ends.
+pub const OPENER_SUFFIX: &str = ".crystalopen";
+
+/// What a path means.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resolved {
+    /// A folder of that name is there.
+    There(PathBuf),
+    /// Nothing is there; a project could be made under this name.
+    Free(PathBuf),
+}
+
+/// Finds out which project a path means: the folder, its opener, or the name without its ending.
+pub fn resolve(path: &Path) -> Result<Resolved> {
+    let path = without_trailing_slash(path);
+    if path.exists() {
+        return existing(&path).map(Resolved::There);
+    }
+    let named = if ends_with(&path, PROJECT_SUFFIX) { path } else { with_suffix(&path) };
+    if named.exists() {
+        return existing(&named).map(Resolved::There);
+    }
+    if ends_with(&named, &format!("{PARTIAL_SUFFIX}{PROJECT_SUFFIX}")) {
+        return Err(Error::Absent { path: named });
+    }
+    Ok(Resolved::Free(named))
+}
+
+/// Whether the path is a project's folder or opener, going by its name and by what every project has.
+pub fn is_project(path: &Path) -> bool {
+    let Ok(Resolved::There(dir)) = resolve(path) else { return false };
+    Layout::new(dir).check().is_ok()
+}
+
+fn existing(path: &Path) -> Result<PathBuf> {
+    let is_opener = ends_with(path, OPENER_SUFFIX) && !path.is_dir();
+    let whole = fs::canonicalize(path).map_err(io_at("find", path))?;
+    let dir = if is_opener { whole.parent().unwrap_or(&whole).to_owned() } else { whole };
+    let named_so = !is_opener && ends_with(path, PROJECT_SUFFIX) || ends_with(&dir, PROJECT_SUFFIX);
+    if ends_with(&dir, PARTIAL_SUFFIX) {
+        return Err(Error::Partial { path: dir });
+    }
+    if named_so { Ok(dir) } else { Err(Error::NotNamedSo { path: dir }) }
+}
+
+fn without_trailing_slash(path: &Path) -> PathBuf {
+    path.components().collect()
+}
+
+pub(crate) fn ends_with(path: &Path, suffix: &str) -> bool {
+    path.file_name().is_some_and(|name| name.as_encoded_bytes().ends_with(suffix.as_bytes()))
+}
+
+fn with_suffix(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(PROJECT_SUFFIX);
+    name.into()
+}
+
+/// The places inside a project's folder.
+#[derive(Debug, Clone)]
+pub(crate) struct Layout {
+    /// The project's folder.
+    pub(crate) dir: PathBuf,
+}
+
+impl Layout {
+    pub(crate) const fn new(dir: PathBuf) -> Self {
+        Self { dir }
+    }
+
+    pub(crate) fn database(&self) -> PathBuf {
+        self.dir.join("database.sqlite")
+    }
+
+    /// A file that SQLite keeps beside the database: `wal`, `shm` or `journal`.
+    pub(crate) fn beside_database(&self, kind: &str) -> PathBuf {
+        self.dir.join(format!("database.sqlite-{kind}"))
+    }
+
+    pub(crate) fn revisions(&self) -> PathBuf {
+        self.dir.join("revisions")
+    }
+
+    /// The tree that a migration fills.
+    pub(crate) fn in_progress(&self) -> PathBuf {
+        self.dir.join("revisions.inprogress")
+    }
+
+    pub(crate) fn tmp(&self) -> PathBuf {
+        self.dir.join("tmp")
+    }
+
+    /// Where Crystal puts the emptied flat folder at the end of a migration, to be deleted.
+    pub(crate) fn discarded(&self) -> PathBuf {
+        self.dir.join("tmp").join("revisions")
+    }
+
+    /// Where bytes go that no row claims. Crystal leaves folders alone that it does not know.
+    pub(crate) fn salvage(&self) -> PathBuf {
+        self.dir.join("salvage")
+    }
+
+    pub(crate) fn lock(&self) -> PathBuf {
+        self.dir.join("varve.lock")
+    }
+
+    /// Whether this is the least that a project is: a database, and bodies in one of the places where an
+    /// interrupted migration may have left them.
+    pub(crate) fn check(&self) -> Result<()> {
+        let incomplete = |part| Error::Incomplete { path: self.dir.clone(), part };
+        if !self.dir.is_dir() {
+            return Err(Error::Absent { path: self.dir.clone() });
+        }
+        self.refuse_links()?;
+        if !self.database().is_file() {
+            return Err(incomplete("file `database.sqlite`"));
+        }
+        let bodies = [self.revisions(), self.in_progress(), self.discarded()];
+        if bodies.iter().any(|place| place.is_dir()) { Ok(()) } else { Err(incomplete("folder `revisions`")) }
+    }
+
+    fn refuse_links(&self) -> Result<()> {
+        let kinds = ["wal", "shm", "journal"].map(|kind| self.beside_database(kind));
+        let folders = [self.revisions(), self.in_progress(), self.tmp(), self.discarded(), self.salvage()];
+        let icons = self.dir.join("icons");
+        let places = kinds.into_iter().chain(folders).chain([self.database(), icons, self.lock()]);
+        match places.into_iter().find(|place| place.is_symlink()) {
+            Some(path) => Err(Error::Link { path }),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    fn project_at(parent: &Path, name: &str) -> PathBuf {
+        let dir = parent.join(name);
+        fs::create_dir_all(dir.join("revisions")).unwrap();
+        fs::write(dir.join("database.sqlite"), "").unwrap();
+        fs::write(dir.join("OPEN ME.crystalopen"), "CrOp").unwrap();
+        fs::canonicalize(dir).unwrap()
+    }
+
+    #[test]
+    fn folder_opener_slash_and_bare_name_mean_the_same_project() {
+        let home = TempDir::new().unwrap();
+        let dir = project_at(home.path(), "x.crystalproj");
+        for path in ["x.crystalproj", "x.crystalproj/", "x.crystalproj/OPEN ME.crystalopen", "x"] {
+            assert_eq!(resolve(&home.path().join(path)).unwrap(), Resolved::There(dir.clone()), "{path}");
+            assert!(is_project(&home.path().join(path)));
+        }
+    }
+
+    #[test]
+    fn other_names_are_refused_or_free() {
+        let home = TempDir::new().unwrap();
+        project_at(home.path(), "x.crystalproj-partial");
+        project_at(home.path(), "museum");
+        let at = |name: &str| resolve(&home.path().join(name));
+        assert!(matches!(at("x.crystalproj-partial"), Err(Error::Partial { .. })));
+        assert!(matches!(at("museum"), Err(Error::NotNamedSo { .. })));
+        assert!(matches!(at("museum/OPEN ME.crystalopen"), Err(Error::NotNamedSo { .. })));
+        assert_eq!(at("y").unwrap(), Resolved::Free(home.path().join("y.crystalproj")));
+        assert_eq!(at("y.crystalproj/").unwrap(), Resolved::Free(home.path().join("y.crystalproj")));
+    }
+
+    #[test]
+    fn what_every_project_has_is_asked_for_by_name() {
+        let home = TempDir::new().unwrap();
+        let dir = project_at(home.path(), "x.crystalproj");
+        let layout = Layout::new(dir.clone());
+        layout.check().unwrap();
+        fs::remove_dir(dir.join("revisions")).unwrap();
+        assert!(matches!(layout.check(), Err(Error::Incomplete { part: "folder `revisions`", .. })));
+        fs::create_dir(dir.join("revisions.inprogress")).unwrap();
+        layout.check().unwrap();
+        fs::remove_file(dir.join("database.sqlite")).unwrap();
+        assert!(matches!(layout.check(), Err(Error::Incomplete { .. })));
+        assert!(!is_project(&dir));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_inside_are_refused_and_links_to_it_are_not() {
+        let home = TempDir::new().unwrap();
+        let dir = project_at(home.path(), "x.crystalproj");
+        std::os::unix::fs::symlink(&dir, home.path().join("link")).unwrap();
+        assert_eq!(resolve(&home.path().join("link")).unwrap(), Resolved::There(dir.clone()));
+        std::os::unix::fs::symlink(home.path(), dir.join("tmp")).unwrap();
+        assert!(matches!(Layout::new(dir).check(), Err(Error::Link { .. })));
+    }
+}

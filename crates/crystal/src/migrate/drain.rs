@@ -1,0 +1,168 @@
+//! Emptying a folder of bodies: each entry is renamed to where it belongs, and nothing is ever replaced.
+//!
+//! The folder is read and not the database, so that what no row names is not forgotten. It is read in chunks that
+//! are sorted by id before they are moved: neighbours then go into the same folder one after the other, which is
+//! kinder to a disk than the order of a hash, and memory stays small. Since a system need not list what came or
+//! went while it was listing, the folder is listed again until it is empty.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::body::{flat_name, id_of_flat_name, tree_digits, tree_path};
+use crate::disk::Disk;
+use crate::error::{Result, io_at};
+use crate::ids::RevisionId;
+use crate::location::Layout;
+use crate::salvage::salvage;
+
+/// So many bodies are sorted at a time.
+const CHUNK: usize = 1 << 16;
+/// Progress is told once in so many bodies.
+const BETWEEN_TELLINGS: u64 = 256;
+
+/// The folder that bodies go into, and how they lie in it.
+#[derive(Debug, Clone)]
+pub(crate) enum Target {
+    /// Named by their decimal ids.
+    Flat(PathBuf),
+    /// In folders of folders.
+    Tree(PathBuf),
+}
+
+impl Target {
+    fn folder(&self) -> &Path {
+        match self {
+            Self::Flat(folder) | Self::Tree(folder) => folder,
+        }
+    }
+
+    fn place(&self, id: RevisionId) -> Option<PathBuf> {
+        match self {
+            Self::Flat(folder) => flat_name(id).map(|name| folder.join(name)),
+            Self::Tree(folder) => tree_path(id).map(|path| folder.join(path)),
+        }
+    }
+}
+
+/// Moves everything out of `from`: bodies to their place, folders of the tree into the tree, the rest to
+/// `salvage`. Tells `each` how many bodies were moved, which may stop it.
+pub(crate) fn drain(
+    disk: &Disk,
+    layout: &Layout,
+    from: &Path,
+    to: &Target,
+    each: &mut dyn FnMut(u64) -> Result<()>,
+) -> Result<u64> {
+    let mut work = Drain { disk, layout, from, to, moved: 0, each };
+    (work.each)(0)?;
+    while work.pass()? {}
+    (work.each)(work.moved)?;
+    Ok(work.moved)
+}
+
+struct Drain<'a> {
+    disk: &'a Disk,
+    layout: &'a Layout,
+    from: &'a Path,
+    to: &'a Target,
+    moved: u64,
+    each: &'a mut dyn FnMut(u64) -> Result<()>,
+}
+
+impl Drain<'_> {
+    /// Lists the folder once and moves what it lists. Says whether there was anything.
+    fn pass(&mut self) -> Result<bool> {
+        let mut chunk = Vec::new();
+        let mut found = false;
+        for entry in fs::read_dir(self.from).map_err(io_at("list", self.from))? {
+            let entry = entry.map_err(io_at("list", self.from))?;
+            found = true;
+            let kind = entry.file_type().map_err(io_at("look at", self.from))?;
+            let name = entry.file_name();
+            match name.to_str().and_then(id_of_flat_name).filter(|_| kind.is_file()) {
+                Some(id) => chunk.push(id),
+                None => self.other(&entry.path(), kind.is_dir())?,
+            }
+            if chunk.len() == CHUNK {
+                self.bodies(&mut chunk)?;
+            }
+        }
+        self.bodies(&mut chunk)?;
+        Ok(found)
+    }
+
+    fn bodies(&mut self, chunk: &mut Vec<RevisionId>) -> Result<()> {
+        chunk.sort_unstable();
+        for id in chunk.drain(..) {
+            self.body(id)?;
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, id: RevisionId) -> Result<()> {
+        let from = self.from.join(id.to_string());
+        let name = format!("revision-{id}");
+        match self.to.place(id) {
+            Some(to) => self.move_or_salvage(&from, &to, &name)?,
+            None => salvage(self.disk, &self.layout.salvage(), &from, &name)?,
+        }
+        self.moved += 1;
+        if self.moved.is_multiple_of(BETWEEN_TELLINGS) {
+            (self.each)(self.moved)?;
+        }
+        Ok(())
+    }
+
+    fn other(&self, from: &Path, is_folder: bool) -> Result<()> {
+        let name = from.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let belongs_in_tree = is_folder && tree_digits(&name).is_some() && matches!(self.to, Target::Tree(_));
+        if belongs_in_tree && self.from != self.to.folder() {
+            return self.merge(from, &self.to.folder().join(&name), &name);
+        }
+        salvage(self.disk, &self.layout.salvage(), from, &name)
+    }
+
+    /// Moves a folder of the tree into the tree, entry by entry where one of that name is there.
+    fn merge(&self, from: &Path, to: &Path, name: &str) -> Result<()> {
+        match self.disk.rename_new(from, to) {
+            Ok(()) => return Ok(()),
+            Err(error) if !is_taken(&error) => return Err(io_at("move", from)(error)),
+            Err(_) => {}
+        }
+        if !is_plain_folder(from) || !is_plain_folder(to) {
+            return salvage(self.disk, &self.layout.salvage(), from, name);
+        }
+        for entry in fs::read_dir(from).map_err(io_at("list", from))? {
+            let entry = entry.map_err(io_at("list", from))?.path();
+            let last = entry.file_name().unwrap_or_default();
+            let name = format!("{name}-{}", last.to_string_lossy());
+            self.merge(&entry, &to.join(last), &name)?;
+        }
+        self.disk.remove_empty_folder(from)
+    }
+
+    fn move_or_salvage(&self, from: &Path, to: &Path, name: &str) -> Result<()> {
+        let moved = self.disk.rename_new(from, to).or_else(|error| {
+            if error.kind() != io::ErrorKind::NotFound {
+                return Err(error);
+            }
+            let parent = to.parent().unwrap_or(to);
+            self.disk.ensure_all_folders(parent)?;
+            self.disk.rename_new(from, to)
+        });
+        match moved {
+            Ok(()) => Ok(()),
+            Err(error) if is_taken(&error) => salvage(self.disk, &self.layout.salvage(), from, name),
+            Err(error) => Err(io_at("move", from)(error)),
+        }
+    }
+}
+
+fn is_taken(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::DirectoryNotEmpty)
+}
+
+fn is_plain_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|meta| meta.is_dir())
+}

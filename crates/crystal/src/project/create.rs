@@ -1,0 +1,57 @@
+//! Making a project that holds nothing yet.
+
+use std::path::Path;
+
+use super::{OpenOptions, ProjectWriter};
+use crate::database;
+use crate::disk::{Disk, Watcher};
+use crate::error::{Error, Result, database_at, io_at};
+use crate::files::ensure_files;
+use crate::location::{Resolved, resolve};
+use crate::partial::Partial;
+use crate::version::MajorVersion;
+
+/// How to make a project.
+pub struct CreateOptions {
+    /// How its bodies are to lie: the flat folder or the tree. Packs are not written.
+    pub version: MajorVersion,
+    /// Sees each change to a file before it is made.
+    pub watcher: Option<Watcher>,
+}
+
+impl Default for CreateOptions {
+    fn default() -> Self {
+        Self { version: MajorVersion::Tree, watcher: None }
+    }
+}
+
+impl ProjectWriter {
+    /// Makes a project and opens it. `.crystalproj` is added to a name that lacks it; what is there is refused.
+    pub fn create(path: impl AsRef<Path>, options: CreateOptions) -> Result<Self> {
+        let target = match resolve(path.as_ref())? {
+            Resolved::Free(target) => target,
+            Resolved::There(path) => return Err(Error::Exists { path }),
+        };
+        if !options.version.is_written() {
+            return Err(Error::NotWritten { path: target, version: options.version.number() });
+        }
+        let disk = Disk::watched(options.watcher.clone());
+        let partial = Partial::begin(&target, &disk)?;
+        fill(&partial, &disk, options.version)?;
+        let (mut layout, lock) = partial.finish()?;
+        layout.dir = std::fs::canonicalize(&layout.dir).map_err(io_at("find", &layout.dir))?;
+        Self::open_locked(layout, lock, OpenOptions { watcher: options.watcher, ..OpenOptions::default() })
+    }
+}
+
+fn fill(partial: &Partial, disk: &Disk, version: MajorVersion) -> Result<()> {
+    let layout = &partial.layout;
+    disk.create_folder(&layout.revisions())?;
+    disk.create_folder(&layout.tmp())?;
+    ensure_files(disk, layout)?;
+    let connection = database::create(&layout.dir, &layout.database())?;
+    disk.before_commit(&layout.dir, "schema")?;
+    database::schema::create(&connection, version).map_err(database_at(&layout.dir))?;
+    let closed = connection.close().map_err(|(_, error)| error);
+    closed.map_err(database_at(&layout.dir))
+}

@@ -1,0 +1,102 @@
+//! An open project: [`Project`] reads, [`ProjectWriter`] also writes and holds the lock.
+//!
+//! Opening costs the same for a project of any size: the folder's names are looked at, the database is opened, its
+//! shape and version are learnt, and nothing else is read. Rows are fetched as they are asked for.
+//!
+//! A project is used by one thread at a time; whoever wants more opens it more often, which is cheap.
+
+mod create;
+mod guard;
+mod open;
+mod repair_last;
+mod scratch;
+mod writer;
+
+pub use create::CreateOptions;
+pub use open::OpenOptions;
+pub use writer::{OpenReport, Opened, ProjectWriter};
+
+use rusqlite::types::Value;
+use rusqlite::{Connection, Params, Row};
+use std::path::Path;
+use tempfile::TempDir;
+
+use crate::database::mode::Reading;
+use crate::database::shape::Shape;
+use crate::database::stream::{Query, Stream, id_up};
+use crate::error::{Result, database_at};
+use crate::location::Layout;
+use crate::version::MajorVersion;
+
+/// An open project, to read.
+pub struct Project {
+    pub(crate) connection: Connection,
+    pub(crate) layout: Layout,
+    pub(crate) shape: Shape,
+    pub(crate) version: MajorVersion,
+    reading: Reading,
+    /// The folder that the database is read from, where that is not the project's own. Removed at the end.
+    _copy: Option<TempDir>,
+}
+
+impl Project {
+    /// The project's folder.
+    pub fn path(&self) -> &Path {
+        &self.layout.dir
+    }
+
+    /// How the project's bodies are stored.
+    pub const fn version(&self) -> MajorVersion {
+        self.version
+    }
+
+    /// How the database is being read.
+    pub const fn reading(&self) -> Reading {
+        self.reading
+    }
+
+    /// Whether a migration was begun and not finished. Everything can be read all the same.
+    pub fn is_half_migrated(&self) -> bool {
+        self.layout.in_progress().is_dir()
+    }
+
+    /// At most one row.
+    pub(crate) fn one<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let failed = database_at(&self.layout.dir);
+        let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
+        let mut rows = statement.query(params).map_err(&failed)?;
+        rows.next().map_err(&failed)?.map(read).transpose()
+    }
+
+    /// Rows in the order of their ids. The statement says `id >= ?1 ORDER BY id`.
+    pub(crate) fn by_id<'p, T: 'p>(&'p self, sql: &str, read: fn(&Row<'_>) -> Result<T>) -> Stream<'p, T> {
+        let mut query = self.id_query(sql);
+        query.read = Box::new(move |row| read(row).map(Some));
+        Stream::new(query)
+    }
+
+    /// A query over ids that reads nothing yet.
+    pub(crate) fn id_query<'p, T: 'p>(&'p self, sql: &str) -> Query<'p, T> {
+        Query {
+            connection: &self.connection,
+            dir: &self.layout.dir,
+            sql: sql.to_owned(),
+            first: Value::Integer(i64::MIN),
+            after: id_up,
+            others: Vec::new(),
+            read: Box::new(|_| Ok(None)),
+        }
+    }
+
+    /// Runs one statement that changes rows, and says how many it changed.
+    pub(crate) fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
+        let failed = database_at(&self.layout.dir);
+        let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
+        statement.execute(params).map_err(&failed)
+    }
+}

@@ -1,0 +1,101 @@
+//! Opening a project to read it, and what can be said about how to open one.
+
+use std::path::Path;
+
+use super::Project;
+use crate::database::mode::{Medium, Opened, open_for_reading};
+use crate::database::shape::Shape;
+use crate::disk::Watcher;
+use crate::error::{Error, Result, database_at};
+use crate::location::{Layout, Resolved, resolve};
+use crate::migrate::OnProgress;
+use crate::rows::property_name::MAJOR_VERSION;
+use crate::version::{MajorVersion, VersionProblem};
+
+/// How to open a project. The default is right for everyone but tests and people who know better.
+#[derive(Default)]
+pub struct OpenOptions<'a> {
+    /// Whether the medium can be written. A reader finds out by itself, unless told.
+    pub medium: Medium,
+    /// Told how a migration goes on that an earlier program began; it may stop it. For writers.
+    pub on_progress: Option<OnProgress<'a>>,
+    /// Leaves a newest revision without a body alone, which Crystal would delete. For writers.
+    pub keep_last_without_body: bool,
+    /// Sees each change to a file before it is made. For writers.
+    pub watcher: Option<Watcher>,
+}
+
+impl Project {
+    /// Opens a project to read it. Nothing in its folder is changed by us, however the project was left.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, &OpenOptions::default())
+    }
+
+    /// Opens a project to read it, as told.
+    pub fn open_with(path: impl AsRef<Path>, options: &OpenOptions<'_>) -> Result<Self> {
+        let layout = layout_at(path.as_ref())?;
+        let opened = open_for_reading(&layout, options.medium)?;
+        Self::from_opened(layout, opened)
+    }
+
+    pub(super) fn from_opened(layout: Layout, opened: Opened) -> Result<Self> {
+        let Opened { connection, reading, copy } = opened;
+        let shape = Shape::learn(&connection, &layout.dir)?;
+        let version = MajorVersion::Flat;
+        let mut project = Self { connection, layout, shape, version, reading, _copy: copy };
+        project.version = project.read_version()?;
+        Ok(project)
+    }
+
+    fn read_version(&self) -> Result<MajorVersion> {
+        let path = || self.layout.dir.clone();
+        if !self.has_property(MAJOR_VERSION)? {
+            return Ok(MajorVersion::Flat);
+        }
+        let text = self.property(MAJOR_VERSION)?;
+        match text.as_deref().map(MajorVersion::read) {
+            Some(Ok(version)) => Ok(version),
+            Some(Err(VersionProblem::TooNew(version))) => Err(Error::TooNew { path: path(), version }),
+            Some(Err(VersionProblem::Unreadable)) | None => Err(Error::BadVersion { path: path(), text }),
+        }
+    }
+
+    fn has_property(&self, name: &str) -> Result<bool> {
+        let sql = "SELECT 1 FROM project_property WHERE name = ?1";
+        Ok(self.one(sql, [name], |_| Ok(()))?.is_some())
+    }
+
+    /// Learns the version again, after it may have changed.
+    pub(crate) fn refresh(&mut self) -> Result<()> {
+        self.shape = Shape::learn(&self.connection, &self.layout.dir)?;
+        self.version = self.read_version()?;
+        Ok(())
+    }
+
+    /// The names of what newer projects have and this one has not.
+    pub(crate) fn lacking(&self) -> Result<Vec<&'static str>> {
+        crate::database::schema::lacking(&self.connection).map_err(database_at(&self.layout.dir))
+    }
+
+    /// Compares every page of the database with itself, and gives what SQLite finds wrong, at most `most` things.
+    pub(crate) fn check_database(&self, most: usize) -> Result<Vec<String>> {
+        let failed = database_at(&self.layout.dir);
+        let sql = format!("PRAGMA quick_check({most})");
+        let mut statement = self.connection.prepare(&sql).map_err(&failed)?;
+        let rows = statement.query_map([], |row| row.get::<_, String>(0)).map_err(&failed)?;
+        let said: rusqlite::Result<Vec<String>> = rows.collect();
+        Ok(said.map_err(&failed)?.into_iter().filter(|line| line != "ok").collect())
+    }
+}
+
+/// The places of the project that a path means, if it is one.
+pub(super) fn layout_at(path: &Path) -> Result<Layout> {
+    match resolve(path)? {
+        Resolved::There(dir) => {
+            let layout = Layout::new(dir);
+            layout.check()?;
+            Ok(layout)
+        }
+        Resolved::Free(path) => Err(Error::Absent { path }),
+    }
+}

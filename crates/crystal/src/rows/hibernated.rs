@@ -1,0 +1,74 @@
+//! The tasks that Crystal was at when it closed a project, so that it can offer to go on with them.
+//!
+//! Kept by everything here: a project that is edited, migrated or copied has the text it had. Ids are texts in it.
+//! Crystal fails on tasks that it does not know, so that nothing here makes tasks of a new kind.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use super::property_name;
+use crate::error::Result;
+use crate::project::Project;
+
+/// What Crystal would go on with.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct HibernatedState {
+    /// The tasks, in their order.
+    #[serde(default)]
+    pub tasks: Vec<HibernatedTask>,
+    /// How far each group had come, by the group's id.
+    #[serde(default)]
+    pub groups: BTreeMap<String, GroupProgress>,
+}
+
+/// One task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "type")]
+pub enum HibernatedTask {
+    /// Download one resource.
+    DownloadResourceTask {
+        /// Its id.
+        resource_id: String,
+    },
+    /// Download the members of a group.
+    DownloadResourceGroupTask {
+        /// Its id.
+        group_id: String,
+    },
+    /// A task of a kind unknown here.
+    #[serde(other)]
+    Unknown,
+}
+
+/// How far the download of a group had come.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct GroupProgress {
+    /// The last member that was done, with all before it.
+    #[serde(default)]
+    pub last_downloaded_member_id: Option<String>,
+}
+
+impl Project {
+    /// The tasks that Crystal would go on with: nothing if there are none, an error of the JSON if it is none.
+    pub fn hibernated(&self) -> Result<Option<serde_json::Result<HibernatedState>>> {
+        let text = self.property(property_name::HIBERNATED_STATE)?;
+        Ok(text.filter(|text| !text.is_empty()).map(|text| serde_json::from_str(&text)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_of_all_kinds_are_read() {
+        let text = r#"{"tasks": [{"type": "DownloadResourceGroupTask", "group_id": "1"},
+            {"type": "DownloadResourceTask", "resource_id": "19"}, {"type": "Paint", "colour": "red"}],
+            "groups": {"1": {"last_downloaded_member_id": "17"}, "2": {"last_downloaded_member_id": null}}}"#;
+        let state: HibernatedState = serde_json::from_str(text).unwrap();
+        assert_eq!(state.tasks[1], HibernatedTask::DownloadResourceTask { resource_id: "19".into() });
+        assert_eq!(state.tasks[2], HibernatedTask::Unknown);
+        assert_eq!(state.groups["1"].last_downloaded_member_id.as_deref(), Some("17"));
+        assert_eq!(state.groups["2"].last_downloaded_member_id, None);
+    }
+}

@@ -1,0 +1,119 @@
+//! Revisions: what one download of a resource gave, or why it failed. The body lies beside the database.
+//!
+//! The two JSON texts are kept as texts and read on demand, so that one that cannot be read costs nobody the row,
+//! and a copy of a project is exact.
+
+use rusqlite::Row;
+use rusqlite::types::Value;
+use varve_core::secret::Secret;
+
+use super::Columns;
+use crate::database::stream::{Stream, id_down};
+use crate::error::Result;
+use crate::ids::{ResourceId, RevisionId};
+use crate::project::Project;
+use crate::revision::{DownloadError, JsonProblem, Metadata};
+
+/// One download of a resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision {
+    /// Its id, from which the name of its body's file is made. Ids of deleted revisions are given again.
+    pub id: RevisionId,
+    /// The resource. A damaged project may not have it.
+    pub resource: ResourceId,
+    /// The `Cookie` header that was sent.
+    pub request_cookie: Option<Secret<String>>,
+    /// `null`, or the error as JSON, exactly as it is kept.
+    pub error: String,
+    /// `null`, or status and headers as JSON, exactly as it is kept.
+    pub metadata: String,
+}
+
+impl Revision {
+    pub(crate) fn read(row: &Row<'_>) -> Result<Self> {
+        let columns = Columns::of("resource_revision", row, 0);
+        Ok(Self {
+            id: RevisionId(columns.id()),
+            resource: ResourceId(columns.integer(1, "resource_id")?),
+            request_cookie: columns.optional_text(2, "request_cookie")?.map(Secret::new),
+            error: columns.text(3, "error")?,
+            metadata: columns.text(4, "metadata")?,
+        })
+    }
+
+    /// Whether the download gave a body, be it empty. That is so exactly if no error is recorded.
+    pub fn has_body(&self) -> bool {
+        self.error.trim_ascii() == "null"
+    }
+
+    /// The recorded error, if the download failed.
+    pub fn download_error(&self) -> Result<Option<DownloadError>, JsonProblem> {
+        DownloadError::read(&self.error)
+    }
+
+    /// Status and headers, where the download had any: failed ones and those that were no HTTP have none.
+    pub fn metadata(&self) -> Result<Option<Metadata>, JsonProblem> {
+        Metadata::read(&self.metadata)
+    }
+}
+
+impl Project {
+    fn revision_columns(&self) -> String {
+        let cookie = self.shape.request_cookie();
+        format!("SELECT id, resource_id, {cookie}, error, metadata FROM resource_revision")
+    }
+
+    /// The revision with that id.
+    pub fn revision(&self, id: RevisionId) -> Result<Option<Revision>> {
+        self.one(&format!("{} WHERE id = ?1", self.revision_columns()), [id], Revision::read)
+    }
+
+    /// All revisions, in the order of their ids.
+    pub fn revisions(&self) -> Stream<'_, Revision> {
+        self.by_id(&format!("{} WHERE id >= ?1 ORDER BY id", self.revision_columns()), Revision::read)
+    }
+
+    /// The revisions of a resource, the newest first.
+    pub fn revisions_of(&self, resource: ResourceId) -> Stream<'_, Revision> {
+        let columns = self.revision_columns();
+        let sql = format!("{columns} WHERE id <= ?1 AND resource_id = ?2 ORDER BY id DESC");
+        let mut query = self.id_query(&sql);
+        query.first = Value::Integer(i64::MAX);
+        query.after = id_down;
+        query.others = vec![Value::Integer(resource.get())];
+        query.read = Box::new(|row| Revision::read(row).map(Some));
+        Stream::new(query)
+    }
+
+    /// The highest id of a revision, or nothing if there is no revision.
+    pub fn newest_revision(&self) -> Result<Option<RevisionId>> {
+        let id = |row: &Row<'_>| Ok(RevisionId(Columns::of("resource_revision", row, 0).id()));
+        self.one("SELECT id FROM resource_revision ORDER BY id DESC LIMIT 1", [], id)
+    }
+
+    /// The cookies that revisions were downloaded with, each once, the newest first.
+    pub fn request_cookies(&self) -> Result<Vec<Secret<String>>> {
+        let mut found: Vec<Secret<String>> = Vec::new();
+        if !self.shape.has_request_cookie {
+            return Ok(found);
+        }
+        let sql = "SELECT id, request_cookie FROM resource_revision \
+                   WHERE id <= ?1 AND request_cookie IS NOT NULL ORDER BY id DESC";
+        let mut query = self.id_query(sql);
+        query.first = Value::Integer(i64::MAX);
+        query.after = id_down;
+        query.read = Box::new(|row| {
+            Columns::of("resource_revision", row, 0).optional_text(1, "request_cookie").map_err(Into::into)
+        });
+        for cookie in Stream::new(query) {
+            let cookie = Secret::new(cookie?);
+            if found.len() < MOST_COOKIES && !found.contains(&cookie) {
+                found.push(cookie);
+            }
+        }
+        Ok(found)
+    }
+}
+
+/// A session has one cookie; a project with more of them than this is answered with the newest.
+const MOST_COOKIES: usize = 100;

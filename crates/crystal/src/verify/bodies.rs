@@ -1,0 +1,116 @@
+//! Looking at the revisions and their bodies, each from its own side.
+
+use std::io::{self, Read};
+
+use super::{Finding, Look};
+use crate::body::{BodyLookup, LARGEST_TREE_ID, Walked, walk_bodies};
+use crate::error::{Error, Result};
+use crate::ids::RevisionId;
+use crate::revision::{DownloadError, Metadata};
+use crate::rows::Revision;
+use crate::version::MajorVersion;
+
+impl Look<'_> {
+    /// Each row: its texts, its resource, its body.
+    pub(super) fn revisions(&mut self) -> Result<()> {
+        for revision in self.project.revisions() {
+            self.verified.revisions += 1;
+            if let Some(revision) = self.readable(revision)? {
+                self.texts(&revision)?;
+                self.resource_of(&revision)?;
+                self.body_of(&revision)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn texts(&mut self, revision: &Revision) -> Result<()> {
+        if let Err(problem) = DownloadError::read(&revision.error) {
+            let problem = problem.to_string();
+            self.found(Finding::ErrorUnreadable { revision: revision.id, problem })?;
+        }
+        if let Err(problem) = Metadata::read(&revision.metadata) {
+            let problem = problem.to_string();
+            self.found(Finding::MetadataUnreadable { revision: revision.id, problem })?;
+        }
+        Ok(())
+    }
+
+    fn resource_of(&mut self, revision: &Revision) -> Result<()> {
+        let resource = self.project.resource(revision.resource);
+        if matches!(resource, Ok(None)) {
+            let (revision, resource) = (revision.id, revision.resource);
+            self.found(Finding::RevisionWithoutResource { revision, resource })?;
+        }
+        Ok(())
+    }
+
+    fn body_of(&mut self, revision: &Revision) -> Result<()> {
+        let largest = if self.project.version() == MajorVersion::Flat { i64::MAX } else { LARGEST_TREE_ID };
+        if !(1..=largest).contains(&revision.id.get()) {
+            return self.found(Finding::IdOutOfRange { revision: revision.id });
+        }
+        match self.project.body_of(revision) {
+            Ok(BodyLookup::NeverHad) => Ok(()),
+            Ok(BodyLookup::Missing { expected }) => {
+                self.verified.missing_bodies += 1;
+                self.found(Finding::BodyMissing { revision: revision.id, expected })
+            }
+            Ok(BodyLookup::Found(mut body)) => {
+                self.verified.bodies += 1;
+                self.verified.bytes += body.length();
+                let expected = body.length();
+                match self.options.read_bodies.then(|| read_to_end(&mut body, expected)).transpose() {
+                    Ok(_) => Ok(()),
+                    Err(error) => self.unreadable(revision.id, &error.to_string()),
+                }
+            }
+            Err(error @ (Error::Io { .. } | Error::Link { .. } | Error::Pack { .. })) => {
+                self.unreadable(revision.id, &chain(&error))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn unreadable(&mut self, revision: RevisionId, problem: &str) -> Result<()> {
+        self.found(Finding::BodyUnreadable { revision, problem: problem.to_owned() })
+    }
+
+    /// Each file: whether a row names it.
+    pub(super) fn files(&mut self) -> Result<()> {
+        let project = self.project;
+        walk_bodies(&project.layout, project.version(), &mut |walked| match walked {
+            Walked::Body { id, path } => match project.revision(id) {
+                Ok(None) => self.found(Finding::BodyWithoutRow { revision: id, path }),
+                Ok(Some(row)) if !row.has_body() && DownloadError::read(&row.error).is_ok() => {
+                    self.found(Finding::BodyOfError { revision: id, path })
+                }
+                // A row that cannot be understood was found above.
+                Ok(Some(_)) | Err(Error::Row(_)) => Ok(()),
+                Err(error) => Err(error),
+            },
+            Walked::Stray(path) => self.found(Finding::StrayFile { path }),
+            Walked::BadPack(path, problem) => {
+                let problem = problem.to_string();
+                self.found(Finding::PackUnreadable { path, problem })
+            }
+        })
+    }
+}
+
+/// Reads a body to its end, which must be where it was said to be.
+fn read_to_end(body: &mut impl Read, expected: u64) -> io::Result<()> {
+    let read = io::copy(body, &mut io::sink())?;
+    if read == expected { Ok(()) } else { Err(io::Error::other("it has another length than it says")) }
+}
+
+/// An error with its causes, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text = format!("{text}: {cause}");
+        next = cause.source();
+    }
+    text
+}

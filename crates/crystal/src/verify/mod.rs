@@ -1,0 +1,107 @@
+//! Is everything in a project as it should be? Rows, bodies, and each against the other.
+//!
+//! Findings are data and are handed on as they are found, so that a project of millions costs no memory; only what
+//! keeps the looking itself from going on is an error. Repairing is in `repair`, and asks here first.
+
+mod bodies;
+mod finding;
+mod repair;
+mod rows;
+
+pub use finding::{Finding, Severity};
+pub use repair::{Repair, Repaired};
+
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+use crate::project::Project;
+
+/// SQLite is asked for so many things that are wrong with its file.
+const MOST_DATABASE_PROBLEMS: usize = 100;
+
+/// How closely to look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct VerifyOptions {
+    /// Let SQLite compare its file with itself, which reads all of it.
+    pub check_database: bool,
+    /// Read every body to its end, instead of only asking whether it is there.
+    pub read_bodies: bool,
+}
+
+/// What was looked at, and how much of it was not as it should be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Verified {
+    /// Revisions looked at.
+    pub revisions: u64,
+    /// Bodies found that a revision should have.
+    pub bodies: u64,
+    /// Bodies not found that a revision should have.
+    pub missing_bodies: u64,
+    /// The bytes of the bodies found.
+    pub bytes: u64,
+    /// Findings of all kinds.
+    pub findings: u64,
+}
+
+/// A look at a project that is under way.
+struct Look<'a> {
+    project: &'a Project,
+    options: VerifyOptions,
+    report: &'a mut dyn FnMut(Finding) -> Result<()>,
+    verified: Verified,
+}
+
+impl Project {
+    /// Looks at everything, and hands on what is wrong.
+    pub fn verify(&self, options: VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<Verified> {
+        self.look(options, &mut |finding| {
+            report(finding);
+            Ok(())
+        })
+    }
+
+    fn look(
+        &self,
+        options: VerifyOptions,
+        report: &mut dyn FnMut(Finding) -> Result<()>,
+    ) -> Result<Verified> {
+        let mut look = Look { project: self, options, report, verified: Verified::default() };
+        look.whole()?;
+        look.rows()?;
+        look.revisions()?;
+        look.files()?;
+        Ok(look.verified)
+    }
+}
+
+impl Look<'_> {
+    fn found(&mut self, finding: Finding) -> Result<()> {
+        self.verified.findings += 1;
+        (self.report)(finding)
+    }
+
+    /// What is wrong with the project as a whole.
+    fn whole(&mut self) -> Result<()> {
+        if self.project.is_half_migrated() {
+            self.found(Finding::MigrationUnfinished)?;
+        }
+        for name in self.project.lacking()? {
+            self.found(Finding::SchemaOlder { name })?;
+        }
+        if self.options.check_database {
+            for problem in self.project.check_database(MOST_DATABASE_PROBLEMS)? {
+                self.found(Finding::DatabaseDamaged { problem })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The row, unless it cannot be understood, which is a finding. Other errors end the look.
+    fn readable<T>(&mut self, row: Result<T>) -> Result<Option<T>> {
+        match row {
+            Ok(row) => Ok(Some(row)),
+            Err(Error::Row(error)) => self.found(error.into()).map(|()| None),
+            Err(error) => Err(error),
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Everything that is true of whole projects: the fixtures, what we write, what we interrupt, what strangers send.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test says by panicking that something is not so"
+)]
+
+mod checklist;
+mod fixture;
+mod hostile;
+#[path = "../made/mod.rs"]
+mod made;
+mod migrating;
+mod opening;
+mod reading;
+mod saving;
+mod vectors;
+mod verifying;
+mod writing;

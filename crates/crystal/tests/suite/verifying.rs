@@ -1,0 +1,219 @@
+//! Everything that can be wrong with a project is found, and what can be repaired is.
+
+use std::fs;
+use varve_crystal::{
+    AliasId, Error, Finding, GroupId, MajorVersion, Project, ProjectWriter, Repair, ResourceId, RevisionId,
+    RootId, Severity, VerifyOptions,
+};
+
+use crate::checklist::{Made, assert_acceptable};
+use crate::fixture::{Scratch, lab};
+
+const CLOSE: VerifyOptions = VerifyOptions { check_database: true, read_bodies: true };
+
+fn findings(project: &Project) -> Vec<Finding> {
+    let mut found = Vec::new();
+    let verified = project.verify(CLOSE, &mut |finding| found.push(finding)).unwrap();
+    assert_eq!(verified.findings, found.len() as u64);
+    found
+}
+
+#[test]
+fn intact_fixtures_have_no_findings() {
+    let test = "intact_fixtures_have_no_findings";
+    for name in ["lab-v2", "lab-v1-flat", "lab-v1-migrated-by-crystal", "lab-v2-hibernated", "lab-v3-pack16"]
+    {
+        let Some(scratch) = lab(test, name) else { return };
+        let project = Project::open(&scratch.path).unwrap();
+        assert_eq!(findings(&project), [], "{name}");
+        let verified = project.verify(CLOSE, &mut |_| {}).unwrap();
+        assert_eq!((verified.revisions, verified.bodies, verified.missing_bodies), (53, 41, 0), "{name}");
+    }
+}
+
+#[test]
+fn states_and_older_schemas_are_findings_too() {
+    let test = "states_and_older_schemas_are_findings_too";
+    let Some(scratch) = lab(test, "lab-v1-migration-interrupted") else { return };
+    assert_eq!(findings(&Project::open(&scratch.path).unwrap()), [Finding::MigrationUnfinished]);
+    let scratch = lab(test, "lab-v1-oldschema").unwrap();
+    let older = findings(&Project::open(&scratch.path).unwrap());
+    assert_eq!(older.len(), 6);
+    assert!(older.iter().all(|finding| matches!(finding, Finding::SchemaOlder { .. })));
+}
+
+/// A project with one of everything that can be wrong.
+fn damaged(test: &str) -> Option<Scratch> {
+    let scratch = lab(test, "lab-v2")?;
+    scratch.sql(
+        "DROP INDEX resource_revision__status_code;
+         UPDATE resource_revision SET metadata = '{broken' WHERE id = 2;
+         UPDATE resource_revision SET error = 'oops' WHERE id = 3;
+         UPDATE resource_revision SET error = '[1]' WHERE id = 18;
+         UPDATE resource_revision SET resource_id = 999 WHERE id = 4;
+         INSERT INTO resource_revision (id, resource_id, error, metadata) VALUES (-5, 1, 'null', 'null');
+         INSERT INTO resource_revision (id, resource_id, error, metadata) VALUES (60, 1, x'00ff', 'null');
+         INSERT INTO root_resource (id, name, resource_id) VALUES (7, 'gone', 998);
+         INSERT INTO resource_group VALUES (10, '', '', NULL, NULL, 0);
+         INSERT INTO resource_group VALUES (11, '', 'http://x/*', 'root_resource', 997, 0);
+         INSERT INTO resource_group VALUES (12, '', 'http://y/*', 'resource_group', 13, 0);
+         INSERT INTO resource_group VALUES (13, '', 'http://z/*', 'resource_group', 12, 0);
+         INSERT INTO resource_group VALUES (14, '', 'http://w/*', 'planet', 3, 0);
+         INSERT INTO resource_group VALUES (15, '', 'http://v/*', 'root_resource', 7, 0);
+         INSERT INTO alias VALUES (5, 'http://slashless', 'http://x/', 0);
+         INSERT INTO alias VALUES (6, 'http://www.alias.example', 'http://x', 1);
+         INSERT INTO project_property VALUES ('hibernated_state', '{');",
+    );
+    fs::remove_file(scratch.at("revisions/000/000/000/000/005")).unwrap();
+    fs::write(scratch.at("revisions/000/000/000/000/100"), "orphan").unwrap();
+    fs::write(scratch.at("revisions/000/000/000/000/013"), "body of an error").unwrap();
+    fs::write(scratch.at("revisions/000/Thumbs.db"), "stray").unwrap();
+    Some(scratch)
+}
+
+#[test]
+fn everything_that_can_be_wrong_is_found() {
+    let Some(scratch) = damaged("everything_that_can_be_wrong_is_found") else { return };
+    let found = findings(&Project::open(&scratch.path).unwrap());
+    let at = |name: &str| scratch.at("revisions").join(name);
+    for expected in [
+        Finding::SchemaOlder { name: "resource_revision__status_code" },
+        Finding::RootWithoutResource { root: RootId(7), resource: ResourceId(998) },
+        Finding::PatternEmpty { group: GroupId(10) },
+        Finding::SourceDangling { group: GroupId(11) },
+        Finding::SourceCycle { group: GroupId(12) },
+        Finding::SourceCycle { group: GroupId(13) },
+        Finding::SourceUnknown { group: GroupId(14), word: "planet".into() },
+        Finding::AliasUnsound { alias: AliasId(5) },
+        Finding::AliasUnsound { alias: AliasId(6) },
+        Finding::IdOutOfRange { revision: RevisionId(-5) },
+        Finding::MetadataUnreadable {
+            revision: RevisionId(2),
+            problem: "it is not JSON, at column 2".into(),
+        },
+        Finding::ErrorUnreadable { revision: RevisionId(3), problem: "it is not JSON, at column 1".into() },
+        Finding::RevisionWithoutResource { revision: RevisionId(4), resource: ResourceId(999) },
+        Finding::BodyMissing { revision: RevisionId(5), expected: at("000/000/000/000/005") },
+        Finding::RowUnreadable {
+            table: "resource_revision",
+            id: 60,
+            column: "error",
+            problem: "a value of type Blob".into(),
+        },
+        Finding::StrayFile { path: at("000/Thumbs.db") },
+        Finding::BodyOfError { revision: RevisionId(19), path: at("000/000/000/000/013") },
+        Finding::BodyWithoutRow { revision: RevisionId(256), path: at("000/000/000/000/100") },
+    ] {
+        assert!(found.contains(&expected), "{expected}");
+    }
+    assert!(found.iter().any(|finding| matches!(finding, Finding::HibernatedUnreadable { .. })));
+    assert!(
+        found.iter().any(
+            |finding| matches!(finding, Finding::ErrorUnreadable { revision, .. } if revision.get() == 18)
+        )
+    );
+    assert_eq!(found.len(), 20, "{found:#?}");
+    assert!(found.iter().any(|finding| finding.severity() == Severity::Damage));
+}
+
+#[test]
+fn what_can_be_repaired_is_and_nothing_is_thrown_away() {
+    let Some(scratch) = damaged("what_can_be_repaired_is_and_nothing_is_thrown_away") else { return };
+    let mut writer = ProjectWriter::open(&scratch.path).unwrap();
+    assert_eq!(writer.report().upgraded.skipped, ["resource_revision__status_code"]);
+    let mut left = Vec::new();
+    let repaired = writer
+        .repair(&mut |finding, repair| {
+            if repair == Repair::Left {
+                left.push(finding.clone());
+            }
+        })
+        .unwrap();
+    assert_eq!((repaired.done, repaired.left), (16, 3));
+    assert_eq!(findings(&writer), left);
+    assert_eq!(
+        left.iter().map(Finding::to_string).collect::<Vec<_>>(),
+        [
+            "revision -5 has an id that no body can have",
+            "revision 4 is of resource 999, which is not there",
+            "row 60 of table `resource_revision` has a value of type Blob in column `error`",
+        ]
+    );
+    for (name, content) in [
+        ("revision-2-metadata.txt", "{broken"),
+        ("revision-3-error.txt", "oops"),
+        ("hibernated_state.txt", "{"),
+        ("revision-256", "orphan"),
+        ("revision-19", "body of an error"),
+        ("Thumbs.db", "stray"),
+    ] {
+        assert_eq!(fs::read_to_string(scratch.at("salvage").join(name)).unwrap(), content, "{name}");
+    }
+    let row: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(scratch.at("salvage/revision-5.json")).unwrap()).unwrap();
+    assert_eq!(row["url"], "http://127.0.0.1:28300/back.gif");
+    let revision = |id| writer.revision(RevisionId(id)).unwrap().unwrap();
+    assert_eq!(revision(3).error, "null");
+    assert_eq!(revision(18).download_error().unwrap().unwrap().message, "[1]");
+    writer.close().unwrap();
+    scratch.sql("DELETE FROM resource_revision WHERE id IN (-5, 4, 60)");
+    assert_acceptable(&scratch.path, Made::ByCrystal);
+}
+
+#[test]
+fn where_most_bodies_are_missing_no_row_is_deleted() {
+    let scratch = Scratch::made(MajorVersion::Tree);
+    fs::rename(scratch.at("revisions/000/000/000/000"), scratch.path.with_file_name("elsewhere")).unwrap();
+    fs::rename(scratch.at("revisions/000/000/000/001"), scratch.path.with_file_name("elsewhere too"))
+        .unwrap();
+    let mut writer = ProjectWriter::open(&scratch.path).unwrap();
+    let repaired = writer.repair(&mut |_, _| {}).unwrap();
+    assert!(repaired.before.missing_bodies > repaired.before.bodies);
+    assert_eq!((repaired.done, repaired.left), (0, repaired.before.missing_bodies));
+    assert_eq!(writer.revisions().count(), 14);
+}
+
+#[test]
+fn a_damaged_page_of_the_database_is_found_or_refused() {
+    let scratch = Scratch::made(MajorVersion::Tree);
+    let mut bytes = fs::read(scratch.at("database.sqlite")).unwrap();
+    let middle = bytes.len() / 2 / 4096 * 4096;
+    bytes[middle..middle + 64].fill(0xff);
+    fs::write(scratch.at("database.sqlite"), bytes).unwrap();
+    match Project::open(&scratch.path).and_then(|project| project.verify(CLOSE, &mut |_| {})) {
+        Ok(verified) => assert!(verified.findings > 0),
+        Err(Error::Database { .. }) => {}
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[test]
+fn a_project_is_counted() {
+    let test = "a_project_is_counted";
+    let Some(scratch) = lab(test, "lab-v2-hibernated") else { return };
+    let project = Project::open(&scratch.path).unwrap();
+    let info = serde_json::to_value(project.info().unwrap()).unwrap();
+    for (name, count) in [
+        ("major_version", 2),
+        ("resources", 64),
+        ("revisions", 53),
+        ("error_revisions", 12),
+        ("roots", 2),
+        ("groups", 2),
+        ("aliases", 2),
+        ("bodies", 41),
+        ("missing_bodies", 0),
+        ("hibernated_tasks", 2),
+    ] {
+        assert_eq!(info[name], count, "{name}");
+    }
+    let expected = crate::fixture::expected(test).unwrap();
+    let bytes: u64 = crate::fixture::expected_bodies(&expected).values().map(|(_, length)| length).sum();
+    assert_eq!(info["bytes"], bytes);
+    let members: Vec<_> = project
+        .group_infos()
+        .map(|info| info.unwrap())
+        .map(|info| (info.members, info.downloaded_members))
+        .collect();
+    assert_eq!(members, [(3, 1), (1, 0)]);
+}

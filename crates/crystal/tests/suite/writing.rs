@@ -1,0 +1,415 @@
+//! What we make and write is what Crystal asks for, and what is refused leaves nothing behind.
+
+use chrono::{DateTime, Utc};
+use std::fs;
+use std::io::{self, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use varve_core::headers::Headers;
+use varve_core::secret::Secret;
+use varve_crystal::{
+    AliasId, BodyDraft, Choice, CreateOptions, DownloadError, Error, GroupId, MajorVersion, Metadata,
+    NewGroup, NewRevision, OpenOptions, Outcome, Project, ProjectWriter, Refusal, ResourceId, RevisionId,
+    RootId, Session, Source, Step, Watcher,
+};
+
+use crate::checklist::{Made, assert_acceptable};
+use crate::fixture::{Scratch, bodies, expected, expected_bodies, files, lab};
+use crate::reading::assert_tables;
+
+fn noon() -> DateTime<Utc> {
+    "2026-01-01T12:00:00Z".parse().unwrap()
+}
+
+fn created() -> (Scratch, ProjectWriter) {
+    let scratch = Scratch::empty();
+    let writer = ProjectWriter::create(&scratch.path, CreateOptions::default()).unwrap();
+    (scratch, writer)
+}
+
+fn body(writer: &ProjectWriter, content: &[u8]) -> BodyDraft {
+    let mut body = writer.begin_body().unwrap();
+    body.write_all(content).unwrap();
+    body
+}
+
+fn fetched(writer: &ProjectWriter, resource: ResourceId, status: i64, content: &[u8]) -> NewRevision {
+    let headers = Headers::from_iter([("Content-Type", "text/html"), ("ETag", "\"1\"")]);
+    let metadata = Some(Metadata::new(11, status, b"OK", &headers, noon()));
+    let outcome = Outcome::Fetched { metadata, body: body(writer, content) };
+    NewRevision { id: None, resource, request_cookie: None, outcome }
+}
+
+fn failed(resource: ResourceId) -> NewRevision {
+    let outcome = Outcome::Failed(DownloadError::no_such_host());
+    NewRevision { id: None, resource, request_cookie: None, outcome }
+}
+
+fn refusal<T>(result: Result<T, Error>) -> Refusal {
+    match result {
+        Err(Error::Refused(refusal)) => refusal,
+        Err(error) => panic!("{error}"),
+        Ok(_) => panic!("not refused"),
+    }
+}
+
+#[test]
+fn new_projects_are_what_crystal_would_make() {
+    for version in [MajorVersion::Flat, MajorVersion::Tree] {
+        let scratch = Scratch::empty();
+        let bare = scratch.path.with_extension("");
+        let writer = ProjectWriter::create(&bare, CreateOptions { version, watcher: None }).unwrap();
+        assert_eq!((writer.path(), writer.version()), (scratch.path.as_path(), version));
+        let number = version.number().to_string();
+        assert_eq!(writer.property("major_version").unwrap(), Some(number));
+        assert_eq!(writer.property("html_parser_type").unwrap().as_deref(), Some("lxml"));
+        writer.close().unwrap();
+        assert_acceptable(&scratch.path, Made::ByUs);
+        let again = ProjectWriter::create(&scratch.path, CreateOptions::default());
+        assert!(matches!(again, Err(Error::Exists { .. })));
+    }
+    let scratch = Scratch::empty();
+    let packed = CreateOptions { version: MajorVersion::Packed, watcher: None };
+    assert!(matches!(
+        ProjectWriter::create(&scratch.path, packed),
+        Err(Error::NotWritten { version: 3, .. })
+    ));
+}
+
+#[test]
+fn revisions_are_kept_with_their_bodies_in_both_layouts() {
+    for version in [MajorVersion::Flat, MajorVersion::Tree] {
+        let scratch = Scratch::empty();
+        let mut writer =
+            ProjectWriter::create(&scratch.path, CreateOptions { version, watcher: None }).unwrap();
+        let page = writer.add_root("Home", "http://a.example").unwrap().resource;
+        let first = fetched(&writer, page, 200, b"<p>one</p>");
+        let empty = fetched(&writer, page, 304, b"");
+        let ftp = NewRevision {
+            id: None,
+            resource: page,
+            request_cookie: Some(Secret::new("a=b".to_owned())),
+            outcome: Outcome::Fetched { metadata: None, body: body(&writer, b"ftp") },
+        };
+        let ids = writer.add_revisions([first, failed(page), empty, ftp]).unwrap();
+        assert_eq!(ids, [1, 2, 3, 4].map(RevisionId));
+        let cookie = writer.revision(RevisionId(4)).unwrap().unwrap().request_cookie;
+        assert_eq!(cookie, Some(Secret::new("a=b".to_owned())));
+        let (found, missing) = bodies(&writer);
+        assert_eq!((found.keys().copied().collect::<Vec<_>>(), missing), (vec![1, 3, 4], vec![]));
+        let flat = scratch.at("revisions/1").is_file();
+        let tree = scratch.at("revisions/000/000/000/000/001").is_file();
+        assert_eq!((flat, tree), (version == MajorVersion::Flat, version == MajorVersion::Tree));
+        writer.close().unwrap();
+        assert_acceptable(&scratch.path, Made::ByUs);
+    }
+}
+
+#[test]
+fn rows_are_byte_for_byte_those_of_crystal() {
+    let (scratch, mut writer) = created();
+    let page = writer.add_resource("http://a.example/").unwrap().id;
+    let headers = Headers::from_iter([(&b"X-L"[..], &b"\xe9\xff"[..]), (b"X-Fold", b"a\r\n  b")]);
+    let metadata = Some(Metadata::new(11, 200, b"Caf\xe9", &headers, noon()));
+    let outcome = Outcome::Fetched { metadata, body: body(&writer, b"x") };
+    writer.add_revision(NewRevision { id: None, resource: page, request_cookie: None, outcome }).unwrap();
+    writer.add_revision(failed(page)).unwrap();
+    writer.close().unwrap();
+    let connection = rusqlite::Connection::open(scratch.at("database.sqlite")).unwrap();
+    let row = |id: i64| {
+        connection
+            .query_row("SELECT error, metadata FROM resource_revision WHERE id = ?1", [id], |row| {
+                Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?))
+            })
+            .unwrap()
+    };
+    assert_eq!(
+        row(1),
+        (
+            "null".into(),
+            concat!(
+                r#"{"http_version": 11, "status_code": 200, "reason_phrase": "Caf\u00e9", "headers": "#,
+                r#"[["X-L", "\u00e9\u00ff"], ["X-Fold", "a\r\n  b"], ["Date", "Thu, 01 Jan 2026 12:00:00 GMT"]]}"#
+            )
+            .into()
+        )
+    );
+    let error = r#"{"type": "gaierror", "message": "[Errno -2] Name or service not known"}"#;
+    assert_eq!(row(2), (error.into(), "null".into()));
+}
+
+#[test]
+fn a_revision_that_cannot_be_kept_leaves_nothing() {
+    let (scratch, mut writer) = created();
+    let page = writer.add_resource("http://a.example/").unwrap().id;
+    let fine = fetched(&writer, page, 200, b"fine");
+    let stranger = fetched(&writer, ResourceId(99), 200, b"of nobody");
+    let refused = refusal(writer.add_revisions([fine, stranger]));
+    assert_eq!(refused, Refusal::Unknown { what: "resource", id: 99 });
+    assert_eq!(writer.newest_revision().unwrap(), None);
+    assert_eq!(files(&scratch.at("revisions")).len(), 0);
+    assert_eq!(fs::read_dir(scratch.at("tmp")).unwrap().count(), 0);
+    drop(body(&writer, b"never kept"));
+    assert_eq!(fs::read_dir(scratch.at("tmp")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_disk_that_fails_before_the_commit_leaves_no_row() {
+    let scratch = Scratch::empty();
+    let is_failing = Arc::new(AtomicBool::new(false));
+    let failing = Arc::clone(&is_failing);
+    let watcher: Watcher = Arc::new(move |step| match step {
+        Step::Rename { .. } if failing.load(Ordering::SeqCst) => Err(io::Error::other("no")),
+        _ => Ok(()),
+    });
+    ProjectWriter::create(&scratch.path, CreateOptions::default()).unwrap().close().unwrap();
+    let options = OpenOptions { watcher: Some(watcher), ..OpenOptions::default() };
+    let mut writer = ProjectWriter::open_with(&scratch.path, options).unwrap();
+    let page = writer.add_resource("http://a.example/").unwrap().id;
+    is_failing.store(true, Ordering::SeqCst);
+    let new = fetched(&writer, page, 200, b"x");
+    assert!(matches!(writer.add_revision(new), Err(Error::Io { .. })));
+    drop(writer);
+    let project = Project::open(&scratch.path).unwrap();
+    assert_eq!((project.newest_revision().unwrap(), project.resources().count()), (None, 1));
+}
+
+#[test]
+fn a_file_that_no_row_names_is_put_aside_for_the_row_that_takes_its_id() {
+    let (scratch, mut writer) = created();
+    let page = writer.add_resource("http://a.example/").unwrap().id;
+    fs::create_dir_all(scratch.at("revisions/000/000/000/000")).unwrap();
+    fs::write(scratch.at("revisions/000/000/000/000/001"), "from before").unwrap();
+    fs::write(scratch.at("revisions/000/000/000/000/002"), "from before, too").unwrap();
+    let new = fetched(&writer, page, 200, b"now");
+    writer.add_revisions([new, failed(page)]).unwrap();
+    assert_eq!(fs::read(scratch.at("revisions/000/000/000/000/001")).unwrap(), b"now");
+    assert!(!scratch.at("revisions/000/000/000/000/002").exists());
+    assert_eq!(fs::read(scratch.at("salvage/revision-1")).unwrap(), b"from before");
+    assert_eq!(fs::read(scratch.at("salvage/revision-2")).unwrap(), b"from before, too");
+}
+
+#[test]
+fn a_deleted_revision_is_gone_and_its_id_is_given_again() {
+    let (scratch, mut writer) = created();
+    let page = writer.add_resource("http://a.example/").unwrap().id;
+    let new = [fetched(&writer, page, 200, b"1"), fetched(&writer, page, 200, b"2")];
+    writer.add_revisions(new).unwrap();
+    writer.delete_revision(RevisionId(2)).unwrap();
+    assert!(!scratch.at("revisions/000/000/000/000/002").exists());
+    assert_eq!(refusal(writer.delete_revision(RevisionId(2))), Refusal::Unknown { what: "revision", id: 2 });
+    let again = fetched(&writer, page, 200, b"again");
+    assert_eq!(writer.add_revision(again).unwrap(), RevisionId(2));
+    fs::remove_file(scratch.at("revisions/000/000/000/000/002")).unwrap();
+    writer.delete_revision(RevisionId(2)).unwrap();
+    writer.delete_resource(page).unwrap();
+    assert_eq!((writer.resources().count(), writer.revisions().count()), (0, 0));
+    assert_eq!(files(&scratch.at("revisions")).len(), 0);
+}
+
+#[test]
+fn a_given_id_is_kept_and_a_bad_one_refused() {
+    let (_scratch, mut writer) = created();
+    let page = writer.add_resource("http://a.example/").unwrap().id;
+    let mut with_id = |id| {
+        let new = NewRevision { id: Some(RevisionId(id)), ..fetched(&writer, page, 200, b"x") };
+        writer.add_revision(new)
+    };
+    assert_eq!(with_id(0x123).unwrap(), RevisionId(0x123));
+    assert!(matches!(refusal(with_id(0x123)), Refusal::Taken { .. }));
+    assert_eq!(refusal(with_id(0)), Refusal::BadId { id: 0 });
+    assert_eq!(refusal(with_id(-7)), Refusal::BadId { id: -7 });
+    assert!(matches!(with_id(1 << 60), Err(Error::TooManyRevisions { .. })));
+    assert_eq!(with_id((1 << 60) - 1).unwrap(), RevisionId((1 << 60) - 1));
+    assert_eq!(writer.revisions().count(), 2);
+    let next = fetched(&writer, page, 200, b"x");
+    assert!(matches!(writer.add_revision(next), Err(Error::TooManyRevisions { .. })));
+}
+
+#[test]
+fn roots_are_one_for_each_resource_and_their_groups_lose_them() {
+    let (scratch, mut writer) = created();
+    let root = writer.add_root("", "HTTP://A.example#top").unwrap();
+    assert_eq!(writer.resource(root.resource).unwrap().unwrap().url, "http://a.example/");
+    assert!(matches!(refusal(writer.add_root("again", "http://a.example/")), Refusal::Taken { .. }));
+    assert!(matches!(
+        refusal(writer.add_root("", "crystal://external/http://x/")),
+        Refusal::OwnScheme { .. }
+    ));
+    writer.rename_root(root.id, "Home").unwrap();
+    assert_eq!(writer.root(root.id).unwrap().unwrap().name, "Home");
+    let site = writer.add_site_group(root.id).unwrap();
+    assert_eq!(
+        (site.url_pattern.as_str(), site.source),
+        ("http://a.example/**", Some(Source::Root(root.id)))
+    );
+    let page = writer.add_root("", "http://a.example/page").unwrap();
+    assert!(matches!(refusal(writer.add_site_group(page.id)), Refusal::NotASite { .. }));
+    assert!(matches!(refusal(writer.delete_resource(page.resource)), Refusal::InUse { .. }));
+    writer.delete_root(root.id).unwrap();
+    assert_eq!(writer.group(site.id).unwrap().unwrap().source, None);
+    assert_eq!(refusal(writer.delete_root(root.id)), Refusal::Unknown { what: "root", id: root.id.get() });
+    assert_eq!(refusal(writer.rename_root(RootId(9), "")), Refusal::Unknown { what: "root", id: 9 });
+    writer.close().unwrap();
+    assert_acceptable(&scratch.path, Made::ByUs);
+}
+
+#[test]
+fn groups_have_patterns_of_their_own_and_sources_that_are_there() {
+    let (scratch, mut writer) = created();
+    let root = writer.add_root("", "http://a.example/").unwrap().id;
+    let group = |url_pattern, source| NewGroup { name: "g", url_pattern, source, do_not_download: false };
+    let first = writer.add_group(group("http://a.example/#/", Some(Source::Root(root)))).unwrap().id;
+    let second = writer.add_group(group("http://a.example/#/*", Some(Source::Group(first)))).unwrap().id;
+    assert!(matches!(refusal(writer.add_group(group("http://a.example/#/", None))), Refusal::Taken { .. }));
+    assert_eq!(refusal(writer.add_group(group("", None))), Refusal::EmptyPattern);
+    let nowhere = Some(Source::Group(GroupId(9)));
+    assert_eq!(refusal(writer.add_group(group("x", nowhere))), Refusal::Unknown { what: "group", id: 9 });
+    let circle = writer.set_group_source(first, Some(Source::Group(second)));
+    assert_eq!(refusal(circle), Refusal::SourceCycle { group: first.get() });
+    let itself = writer.set_group_source(first, Some(Source::Group(first)));
+    assert_eq!(refusal(itself), Refusal::SourceCycle { group: first.get() });
+    writer.set_do_not_download(second, true).unwrap();
+    writer.rename_group(second, "pages").unwrap();
+    let changed = writer.group(second).unwrap().unwrap();
+    assert_eq!((changed.do_not_download, changed.name.as_str()), (true, "pages"));
+    assert_eq!(writer.source_of(&changed).unwrap(), Some(Source::Group(first)));
+    writer.delete_group(first).unwrap();
+    assert_eq!(writer.group(second).unwrap().unwrap().source, None);
+    assert_eq!(refusal(writer.delete_group(first)), Refusal::Unknown { what: "group", id: first.get() });
+    writer.close().unwrap();
+    assert_acceptable(&scratch.path, Made::ByUs);
+}
+
+#[test]
+fn aliases_are_folders_and_lead_where_they_say() {
+    let (scratch, mut writer) = created();
+    let alias = writer.add_alias("http://old.example/", "http://new.example/", false).unwrap();
+    writer.add_alias("http://live.example/", "https://live.example/", true).unwrap();
+    assert!(matches!(
+        refusal(writer.add_alias("http://old.example/", "http://x/", false)),
+        Refusal::Taken { .. }
+    ));
+    for (source, target) in
+        [("http://x.example", "http://y.example/"), ("http://x.example/", "http://y.example")]
+    {
+        assert!(matches!(refusal(writer.add_alias(source, target, false)), Refusal::AliasPrefix { .. }));
+    }
+    assert_eq!(writer.add_resource("http://old.example/a").unwrap().url, "http://new.example/a");
+    let external = refusal(writer.add_resource("http://live.example/a"));
+    assert_eq!(external, Refusal::External { url: "https://live.example/a".into() });
+    let urls = ["http://old.example/a", "http://live.example/b", "http://b.example", "crystal://x"];
+    assert_eq!(writer.add_resources(urls).unwrap(), [Some(ResourceId(1)), None, Some(ResourceId(2)), None]);
+    writer.set_alias_target(alias.id, "http://newer.example/", false).unwrap();
+    assert_eq!(writer.add_resource("http://old.example/a").unwrap().url, "http://newer.example/a");
+    writer.delete_alias(alias.id).unwrap();
+    assert_eq!(refusal(writer.delete_alias(AliasId(1))), Refusal::Unknown { what: "alias", id: 1 });
+    writer.close().unwrap();
+    assert_acceptable(&scratch.path, Made::ByUs);
+}
+
+#[test]
+fn an_older_less_normal_row_is_found_before_a_newer_form_is_added() {
+    let (_scratch, mut writer) = created();
+    let old = varve_crystal::Resource { id: ResourceId(7), url: "http://a.example/a b".into() };
+    writer.restore_resources([old.clone()]).unwrap();
+    assert_eq!(writer.add_resource("http://a.example/a b").unwrap(), old);
+    assert_eq!(writer.add_resource("http://a.example/a%20b").unwrap().id, ResourceId(8));
+}
+
+#[test]
+fn properties_are_set_and_removed_but_not_the_version() {
+    let (scratch, mut writer) = created();
+    writer.set_property("default_url_prefix", Some("http://a.example")).unwrap();
+    writer.set_property("default_url_prefix", Some("http://b.example")).unwrap();
+    writer.set_property("varve.note", Some("")).unwrap();
+    assert_eq!(writer.default_url_prefix().unwrap().as_deref(), Some("http://b.example"));
+    assert!(writer.cookie_applies("http://b.example/x").unwrap());
+    assert!(!writer.cookie_applies("http://b.example.org/x").unwrap());
+    writer.set_property("default_url_prefix", Some("")).unwrap();
+    assert_eq!(writer.default_url_prefix().unwrap(), None);
+    writer.set_property("default_url_prefix", None).unwrap();
+    assert_eq!(writer.property("default_url_prefix").unwrap(), None);
+    assert!(matches!(refusal(writer.set_property("major_version", Some("1"))), Refusal::OwnProperty { .. }));
+    writer.close().unwrap();
+    assert_acceptable(&scratch.path, Made::ByUs);
+}
+
+#[test]
+fn a_session_finds_revisions_stale_by_cookie_and_by_date() {
+    let (_scratch, mut writer) = created();
+    writer.set_property("default_url_prefix", Some("http://a.example")).unwrap();
+    let resource = writer.add_resource("http://a.example/").unwrap();
+    let plain = fetched(&writer, resource.id, 200, b"1");
+    let cookie = Secret::new("a=1".to_owned());
+    let with_cookie =
+        NewRevision { request_cookie: Some(cookie.clone()), ..fetched(&writer, resource.id, 200, b"2") };
+    let plain_again = fetched(&writer, resource.id, 200, b"3");
+    writer.add_revisions([plain, with_cookie, plain_again]).unwrap();
+    let fresh =
+        |session: Session| writer.fresh_revision(&resource, &session).unwrap().map(|found| found.id.get());
+    assert_eq!(fresh(Session::default()), Some(3));
+    assert_eq!(fresh(Session { cookie: Some(cookie), fetched_after: None }), Some(2));
+    assert_eq!(fresh(Session { cookie: None, fetched_after: Some(noon()) }), None);
+    let before = noon() - chrono::TimeDelta::seconds(1);
+    assert_eq!(fresh(Session { cookie: None, fetched_after: Some(before) }), Some(3));
+}
+
+#[test]
+fn the_newest_good_revision_has_its_body() {
+    let (scratch, mut writer) = created();
+    let page = writer.add_resource("http://a.example/").unwrap().id;
+    let new = [200, 200, 404].map(|status| fetched(&writer, page, status, b"x"));
+    writer.add_revisions(new).unwrap();
+    writer.add_revision(failed(page)).unwrap();
+    fs::remove_file(scratch.at("revisions/000/000/000/000/002")).unwrap();
+    let default = |choice| writer.default_revision(page, choice).unwrap().unwrap().id.get();
+    assert_eq!((default(Choice::Newest), default(Choice::NewestGood)), (4, 1));
+}
+
+#[test]
+fn a_project_is_rebuilt_row_by_row_and_body_by_body() {
+    let test = "a_project_is_rebuilt_row_by_row_and_body_by_body";
+    let Some(original) = lab(test, "lab-v2") else { return };
+    let source = Project::open(&original.path).unwrap();
+    let (scratch, mut writer) = created();
+    writer.restore_resources(source.resources().map(Result::unwrap)).unwrap();
+    source.roots().for_each(|root| writer.restore_root(&root.unwrap()).unwrap());
+    source.groups().for_each(|group| writer.restore_group(&group.unwrap()).unwrap());
+    source.aliases().for_each(|alias| writer.restore_alias(&alias.unwrap()).unwrap());
+    for revision in source.revisions() {
+        let revision = revision.unwrap();
+        let draft = source.body(revision.id).unwrap().map(|mut bytes| {
+            let mut draft = writer.begin_body().unwrap();
+            io::copy(&mut bytes, &mut draft).unwrap();
+            draft
+        });
+        let (id, resource, request_cookie) = (Some(revision.id), revision.resource, revision.request_cookie);
+        let outcome = Outcome::Verbatim { error: revision.error, metadata: revision.metadata, body: draft };
+        writer.add_revision(NewRevision { id, resource, request_cookie, outcome }).unwrap();
+    }
+    writer.close().unwrap();
+    let copy = Project::open(&scratch.path).unwrap();
+    assert_tables(&copy, &expected(test).unwrap(), &[]);
+    assert_eq!(bodies(&copy), (expected_bodies(&expected(test).unwrap()), vec![]));
+    assert_eq!(files(&scratch.at("revisions")), files(&original.at("revisions")));
+    drop(copy);
+    assert_acceptable(&scratch.path, Made::ByCrystal);
+}
+
+#[test]
+fn texts_that_no_revision_has_are_refused() {
+    let (_scratch, mut writer) = created();
+    let page = writer.add_resource("http://a.example/").unwrap().id;
+    let mut verbatim = |error: &str, metadata: &str, with_body: bool| {
+        let body = with_body.then(|| body(&writer, b"x"));
+        let outcome = Outcome::Verbatim { error: error.into(), metadata: metadata.into(), body };
+        writer.add_revision(NewRevision { id: None, resource: page, request_cookie: None, outcome })
+    };
+    assert!(matches!(refusal(verbatim("oops", "null", true)), Refusal::Text { column: "error", .. }));
+    assert!(matches!(refusal(verbatim("null", "{", true)), Refusal::Text { column: "metadata", .. }));
+    let error = r#"{"type": "E", "message": ""}"#;
+    assert_eq!(refusal(verbatim(error, "null", true)), Refusal::BodyOfError);
+    verbatim(error, "null", false).unwrap();
+    verbatim("null", "null", true).unwrap();
+}
