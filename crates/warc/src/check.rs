@@ -95,7 +95,7 @@ impl Checker {
         let payload = self.tracker.finish();
         let offset = record.offset();
         let block = self.judge_block(offset);
-        let is_truncated = record.header().fields.get("WARC-Truncated").is_some();
+        let is_truncated = record.header().is_truncated();
         let (payload_verdict, framed) = self.judge_payload(offset, &payload, is_truncated);
         if !record.is_cut() {
             self.judge_http(offset, &payload);

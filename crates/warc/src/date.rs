@@ -104,7 +104,8 @@ impl std::fmt::Display for Date {
             Precision::Minute => "%Y-%m-%dT%H:%MZ",
             Precision::Second => "%Y-%m-%dT%H:%M:%SZ",
             Precision::Fraction(digits) => {
-                let nanoseconds = format!("{:09}", self.instant.timestamp_subsec_nanos());
+                // In a leap second they count on beyond the second before.
+                let nanoseconds = format!("{:09}", self.instant.timestamp_subsec_nanos() % 1_000_000_000);
                 let shown = &nanoseconds[..usize::from(digits).min(9)];
                 return write!(formatter, "{}.{shown}Z", self.instant.format("%Y-%m-%dT%H:%M:%S"));
             }
@@ -240,6 +241,8 @@ mod tests {
             "2026-11-15T23:30:01Z",
             "2026-11-15T23:30:01.5Z",
             "2026-11-15T23:30:01.123456789Z",
+            "2016-12-31T23:59:60Z",
+            "2016-12-31T23:59:60.25Z",
         ] {
             let date = Date::parse(text.as_bytes()).expect(text);
             assert!(date.well_formed, "{text}");

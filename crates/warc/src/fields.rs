@@ -88,6 +88,9 @@ impl Fields {
     /// Joins a continuation line to the last value, with one space.
     fn unfold(&mut self, block: &[u8], line: Range<usize>) {
         let more = trim(block, line);
+        if more.is_empty() {
+            return;
+        }
         let Some(last) = self.spans.last_mut() else { return };
         let already_behind = last.value.end == self.text.len() && last.value.start >= block.len();
         if !already_behind {
@@ -211,7 +214,7 @@ mod tests {
 
     #[test]
     fn folded_values() {
-        let (fields, oddities) = parsed(b"A: \r\n\tone\r\n  two \r\nB: x\r\n y\r\n\r\n");
+        let (fields, oddities) = parsed(b"A: \r\n\tone\r\n  two \r\nB: x\r\n y\r\n \r\n\r\n");
         assert_eq!(fields, [("A", "one two"), ("B", "x y")].map(|(n, v)| (n.into(), v.into())));
         assert_eq!(oddities, []);
     }

@@ -119,7 +119,6 @@ fn inspect_part<S: ReadAt>(
     let mut part = Part { report: Report::empty(reader.format(), reader.encoding()), ids: Vec::new() };
     let mut checker = Checker::default();
     let mut done = reader.position();
-    let unmoved = reader.last_good_offset();
     part.report.keep_all(reader.take_findings(), options);
     while reader.next_offset().is_none_or(|offset| offset < until) {
         let Some(mut record) = reader.next_record()? else { break };
@@ -139,9 +138,7 @@ fn inspect_part<S: ReadAt>(
     }
     part.report.keep_all(reader.take_findings(), options);
     part.report.format = reader.format();
-    // Where a part begins is good only if the part before it says so.
-    part.report.last_good_offset =
-        Some(reader.last_good_offset()).filter(|good| *good != unmoved).unwrap_or(0);
+    part.report.last_good_offset = reader.last_good_offset();
     Ok(part)
 }
 

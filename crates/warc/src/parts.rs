@@ -82,9 +82,9 @@ where
     R: Fn(&mut Reader<S>, u64) -> Result<T, Error>,
 {
     loop {
-        let until = reader.position().saturating_add(LARGEST_PART);
+        let (until, before) = (reader.position().saturating_add(LARGEST_PART), reader.records());
         join(read(reader, until)?);
-        if reader.is_at_end() {
+        if reader.is_at_end() || reader.records() == before {
             return Ok(());
         }
     }
@@ -202,8 +202,7 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
         R: Fn(&mut Reader<&'a S>, u64) -> Result<T, Error>,
     {
         if began > 0 {
-            // Whoever came to this place from before it has said what is to be said about coming here.
-            reader.take_findings();
+            reader.forget_the_way();
         }
         let value = (self.read)(&mut reader, until)?;
         let ended = reader.next_offset().unwrap_or_else(|| reader.position());

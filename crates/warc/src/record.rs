@@ -166,10 +166,20 @@ impl Header {
             .is_some_and(|value| media_type(value).eq_ignore_ascii_case(b"application/http"))
     }
 
+    /// Whether it says why its block is not whole.
+    pub fn is_truncated(&self) -> bool {
+        self.fields.get("WARC-Truncated").is_some_and(is_reason)
+    }
+
     /// Whether it is one segment of a larger object.
     pub fn is_segment(&self) -> bool {
         self.fields.get("WARC-Segment-Number").is_some() || self.record_type() == RecordType::Continuation
     }
+}
+
+/// Whether a text says anything.
+pub(crate) fn is_reason(text: &[u8]) -> bool {
+    text.iter().any(u8::is_ascii_graphic)
 }
 
 /// `type/subtype` of a media type, without parameters.

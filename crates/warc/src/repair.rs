@@ -19,11 +19,11 @@ use crate::date::Date;
 use crate::http::is_token;
 use crate::payload::PayloadKind;
 use crate::reader::{Error, Reader, Record};
-use crate::record::{Header, RecordType, unbracketed};
+use crate::record::{Header, RecordType, decimal, unbracketed};
 use crate::rule::{Finding, Kind, Rule};
 use crate::source::ReadAt;
 use crate::validate;
-use crate::write::{Draft, PackError, PackedRecord, Packer, Packing, Writer, warc_fields};
+use crate::write::{Draft, PackError, PackedRecord, Packer, Packing, Writer, escaped, warc_fields};
 
 /// Blocks up to this length are packed in one go.
 const IN_ONE_GO: u64 = 1 << 20;
@@ -346,7 +346,9 @@ fn mended(mut draft: Draft, header: &Header, checked: &Checked, cut: bool) -> Dr
     let payload = header.fields.get("WARC-Payload-Digest");
     let keeps_payload_digest = match checked.payload {
         Verdict::Right => !checked.framed,
-        Verdict::Unchecked => header.payload_digest().is_some_and(|digest| digest.is_ok()),
+        Verdict::Unchecked => {
+            header.payload_digest().is_some_and(|digest| digest.is_ok()) && stays_segment(header)
+        }
         Verdict::Wrong | Verdict::Absent => false,
     };
     let has_place = validate::may_have(header.record_type(), "WARC-Payload-Digest");
@@ -356,10 +358,16 @@ fn mended(mut draft: Draft, header: &Header, checked: &Checked, cut: bool) -> Dr
     {
         draft = draft.field("WARC-Payload-Digest", &printable(&lossless(digest)));
     }
-    if cut && header.fields.get("WARC-Truncated").is_none() {
+    if cut && !header.is_truncated() {
         draft = draft.truncated("unspecified");
     }
     draft
+}
+
+/// Whether a segment will still be known as one: a number that is none is left out, and with it goes what a digest is of.
+fn stays_segment(header: &Header) -> bool {
+    let number = header.fields.get("WARC-Segment-Number");
+    header.record_type() == RecordType::Continuation || number.is_none_or(|number| decimal(number).is_some())
 }
 
 /// Fields that the draft has its own place for, or that are made anew.
@@ -385,7 +393,8 @@ fn other_fields(mut draft: Draft, header: &Header) -> Draft {
             seen.iter().any(|other| other.eq_ignore_ascii_case(name)) && !validate::may_repeat(name);
         seen.push(name);
         let has_place = OWN_PLACE.iter().any(|own| own.eq_ignore_ascii_case(text));
-        if has_place || repeated || value.is_empty() || !name.iter().all(|byte| is_token(*byte)) {
+        let is_blank = printable(&lossless(value)).trim().is_empty();
+        if has_place || repeated || is_blank || !name.iter().all(|byte| is_token(*byte)) {
             continue;
         }
         if !validate::may_have(record_type, text) || !validate::is_value(text, value) {
@@ -419,13 +428,17 @@ fn printable(text: &str) -> String {
 
 /// A URI that a header can hold: absolute, without white space.
 fn uri(bytes: &[u8]) -> String {
-    let text = lossless(bytes);
+    let text = escaped(&lossless(bytes));
     if validate::has_scheme(bytes) { text } else { format!("urn:unknown:{text}") }
 }
 
 fn token(bytes: &[u8]) -> String {
     let token: String = bytes.iter().filter(|byte| is_token(**byte)).map(|byte| char::from(*byte)).collect();
-    if token.is_empty() { "unknown".to_owned() } else { token }
+    // What is left of a damaged name may be that of another type, whose rules this record does not keep.
+    match RecordType::parse(token.as_bytes()) {
+        RecordType::Other if !token.is_empty() => token,
+        _ => format!("unknown{token}"),
+    }
 }
 
 /// A header as text, for the trace.

@@ -10,7 +10,7 @@ use crate::date::{Date, Precision};
 use crate::digest::DigestError;
 use crate::fields::Fields;
 use crate::http::is_token;
-use crate::record::{Header, RecordType, Version, decimal, media_type, unbracketed};
+use crate::record::{Header, RecordType, Version, decimal, is_reason, media_type, unbracketed};
 use crate::rule::{Finding, Rule, shown};
 
 use RecordType::{Continuation, Conversion, Metadata, Request, Resource, Response, Revisit, Warcinfo};
@@ -83,6 +83,8 @@ pub(crate) fn is_value(name: &str, value: &[u8]) -> bool {
         has_scheme(unbracketed(value))
     } else if is("WARC-Segment-Number") || is("WARC-Segment-Total-Length") {
         decimal(value).is_some()
+    } else if is("WARC-Truncated") {
+        is_reason(value)
     } else {
         true
     }

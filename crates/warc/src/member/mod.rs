@@ -63,8 +63,6 @@ const VIEWS: [usize; 2] = [256 << 10, 1 << 20];
 const LARGEST_WHOLE: usize = 8 << 20;
 /// Streaming gives so much at a time.
 const CHUNK: usize = 64 << 10;
-/// A damaged frame gives so much at a time at first, and single bytes where that fails too.
-const SMALL_STEP: usize = 256;
 /// What going back may cost beyond the size of the file.
 const FREE_REWIND: u64 = 64 << 20;
 
@@ -100,8 +98,8 @@ pub(crate) struct Unpacker<S> {
     frame_promised: bool,
     has_dictionary: bool,
     dictionary_missed: bool,
-    /// How much a zstd frame gives at a time, and how much of it was given before it had to be read again.
-    step_size: usize,
+    /// A damaged zstd frame is read again with care; so much of it was given before.
+    careful: bool,
     given_before: u64,
     rewind_budget: u64,
     findings: Pending,
@@ -155,7 +153,7 @@ impl<S: ReadAt> Unpacker<S> {
         };
         let rewind_budget = source.size()?.saturating_mul(2).saturating_add(FREE_REWIND);
         let mut unpacker = Self {
-            window: Window::new(source, 0, first_step),
+            window: Window::new(source, 0, first_step)?,
             encoding: Encoding::Plain,
             inside: Inside::Outside,
             inflater: if access == Access::Sequential { Inflater::new() } else { None },
@@ -173,7 +171,7 @@ impl<S: ReadAt> Unpacker<S> {
             frame_promised: true,
             has_dictionary: false,
             dictionary_missed: false,
-            step_size: CHUNK,
+            careful: false,
             given_before: 0,
             rewind_budget,
             findings: Pending::default(),
@@ -382,11 +380,12 @@ impl<S: ReadAt> Unpacker<S> {
     /// Decompresses the member in one go when it is small enough. False when it must be streamed.
     fn inflate_whole(&mut self) -> io::Result<bool> {
         let Some(inflater) = &mut self.inflater else { return Ok(false) };
-        if self.output.is_empty() {
-            self.output = vec![0; VIEWS[0]];
-        }
         for view in VIEWS {
             let packed = self.window.fill(view)?;
+            if self.output.is_empty() {
+                // Text packs to a fifth or so; a small file needs no large buffer.
+                self.output = vec![0; (packed.len() * 8).clamp(4 << 10, VIEWS[0])];
+            }
             let all_in_view = packed.len() < view;
             loop {
                 match inflater.member(packed, &mut self.output) {
@@ -515,7 +514,8 @@ impl<S: ReadAt> Unpacker<S> {
         if let Some(unframing) = &mut self.unframing {
             unframing.reset()?;
         }
-        self.step_size = CHUNK;
+        self.careful = false;
+        self.given_before = 0;
         self.inside = Inside::Zstd;
         Ok(true)
     }
@@ -566,11 +566,8 @@ impl<S: ReadAt> Unpacker<S> {
         let packed = self.window.fill(1)?;
         let at_end = packed.is_empty();
         let Some(unframing) = &mut self.unframing else { return Ok(false) };
-        let step_size = match usize::try_from(self.given_before) {
-            Ok(0) => self.step_size,
-            known => known.unwrap_or(CHUNK).min(CHUNK),
-        };
-        match unframing.step(packed, &mut self.output[self.end..self.end + step_size]) {
+        let packed = if self.careful { &packed[..packed.len().min(1)] } else { packed };
+        match unframing.step(packed, &mut self.output[self.end..self.end + CHUNK]) {
             Ok((taken, given, ended)) => {
                 self.window.consume(taken);
                 self.accept(given);
@@ -581,7 +578,7 @@ impl<S: ReadAt> Unpacker<S> {
                 }
                 Ok(given > 0 || (!ended && !at_end))
             }
-            Err(_) if self.step_size > 1 => {
+            Err(_) if !self.careful => {
                 self.read_frame_again()?;
                 Ok(true)
             }
@@ -608,9 +605,10 @@ impl<S: ReadAt> Unpacker<S> {
         self.given += (given - known) as u64;
     }
 
-    /// A step that fails gives nothing, however much it had unpacked: reads the frame again in smaller steps.
+    /// A step that fails gives nothing, however much it had unpacked: reads the frame again, so little at a time that a
+    /// step never unpacks both what is sound and what is not.
     fn read_frame_again(&mut self) -> io::Result<()> {
-        self.step_size = if self.step_size == CHUNK { SMALL_STEP } else { 1 };
+        self.careful = true;
         self.given_before = self.given;
         self.window.seek(self.member_offset);
         match &mut self.unframing {

@@ -10,6 +10,8 @@ use crate::source::ReadAt;
 
 /// No single read is larger than this.
 const LARGEST_STEP: usize = 1 << 20;
+/// Nor is less room made for one, even at the end.
+const SMALLEST_STEP: usize = 512;
 
 pub(crate) struct Window<S> {
     source: S,
@@ -19,11 +21,14 @@ pub(crate) struct Window<S> {
     /// Offset in the source of `buffer[start]`.
     position: u64,
     step: usize,
+    /// Size of the source when it was opened: no reason to make room for more.
+    size: u64,
 }
 
 impl<S: ReadAt> Window<S> {
-    pub(crate) fn new(source: S, position: u64, first_step: usize) -> Self {
-        Self { source, buffer: Vec::new(), start: 0, end: 0, position, step: first_step.max(512) }
+    pub(crate) fn new(source: S, position: u64, first_step: usize) -> io::Result<Self> {
+        let size = source.size()?;
+        Ok(Self { source, buffer: Vec::new(), start: 0, end: 0, position, step: first_step.max(512), size })
     }
 
     /// Offset of the first byte in view.
@@ -54,13 +59,15 @@ impl<S: ReadAt> Window<S> {
         self.buffer.copy_within(self.start..self.end, 0);
         self.end -= self.start;
         self.start = 0;
-        let room = (self.end + self.step).max(wanted);
+        let offset = self.position + self.end as u64;
+        // A source may have grown since, so there is always some room.
+        let left = usize::try_from(self.size.saturating_sub(offset)).unwrap_or(usize::MAX).max(SMALLEST_STEP);
+        let room = (self.end + self.step).max(wanted).min(self.end.saturating_add(left));
         if self.buffer.len() < room {
             // Zeroed memory straight from the system: most of it is never touched when a file is small.
             let held = std::mem::replace(&mut self.buffer, vec![0; room]);
             self.buffer[..self.end].copy_from_slice(&held[..self.end]);
         }
-        let offset = self.position + self.end as u64;
         let read = loop {
             match self.source.read_at(&mut self.buffer[self.end..], offset) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -99,7 +106,7 @@ mod tests {
     #[test]
     fn slides_and_seeks_back() {
         let data: Vec<u8> = (0..200_000u32).map(|n| n as u8).collect();
-        let mut window = Window::new(&data, 0, 512);
+        let mut window = Window::new(&data, 0, 512).expect("memory");
         assert_eq!(window.fill(10).expect("memory")[..10], data[..10]);
         window.consume(700.min(window.bytes().len()));
         let here = window.position() as usize;

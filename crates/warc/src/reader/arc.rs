@@ -142,7 +142,8 @@ impl<S: ReadAt> Reader<S> {
 
     fn make_header(&mut self, columns: &Columns<'_>) -> io::Result<()> {
         let is_description = columns.url.starts_with(b"filedesc:");
-        let is_http = self.fill_block()?.starts_with(b"HTTP/");
+        self.fill_block()?;
+        let is_http = self.block.remaining >= 5 && self.unpacker.require(5)?.starts_with(b"HTTP/");
         if is_description {
             self.learn_version()?;
         }

@@ -92,7 +92,7 @@ enum Stage {
 struct BlockState {
     declared: u64,
     remaining: u64,
-    /// Place of its first byte, meaningful in plain files.
+    /// Place of its first byte, meaningful in plain files; none, `u64::MAX`, once it was looked into.
     start: u64,
     /// It ended before its declared length.
     cut: bool,
@@ -393,6 +393,13 @@ impl<S: ReadAt> Reader<S> {
     /// The end of the last record that was whole: cut here, the file would still be right.
     pub fn last_good_offset(&self) -> u64 {
         self.last_good
+    }
+
+    /// Leaves to others what lies before: whoever came here from there has said what is to be said about coming here, and
+    /// knows whether it is good up to here.
+    pub(crate) fn forget_the_way(&mut self) {
+        self.take_findings();
+        self.last_good = 0;
     }
 
     /// Whether there are no more records.

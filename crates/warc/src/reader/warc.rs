@@ -154,8 +154,8 @@ impl<S: ReadAt> Reader<S> {
 
     /// In a plain file, looks into the block that was just passed for a record that begins in it: its length lied.
     pub(super) fn look_back(&mut self) -> io::Result<bool> {
-        let block = std::mem::take(&mut self.block);
-        self.block.cut = block.cut;
+        let block = self.block;
+        self.block.start = u64::MAX;
         let here = self.unpacker.position();
         if block.declared == 0 || block.start >= here || !self.unpacker.rewind_plain(block.start) {
             return Ok(false);

@@ -312,7 +312,7 @@ impl Lines {
     }
 }
 
-fn escaped(uri: &str) -> String {
+pub(crate) fn escaped(uri: &str) -> String {
     let mut escaped = String::with_capacity(uri.len());
     let mut bytes = [0; 4];
     for character in uri.chars() {

@@ -11,6 +11,7 @@ mod pack;
 
 use std::io::{self, Write};
 
+pub(crate) use draft::escaped;
 pub use draft::{BlockFacts, Draft, DraftError, Profile};
 pub use ordered::pack_in_order;
 pub use pack::{
