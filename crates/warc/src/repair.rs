@@ -386,12 +386,10 @@ const OWN_PLACE: [&str; 9] = [
 /// All other fields that may stand where they stand, once each unless they may be repeated.
 fn other_fields(mut draft: Draft, header: &Header) -> Draft {
     let record_type = header.record_type();
-    let mut seen: Vec<&[u8]> = Vec::new();
+    let mut seen = validate::SeenNames::default();
     for (name, value) in header.fields.iter() {
         let Ok(text) = std::str::from_utf8(name) else { continue };
-        let repeated =
-            seen.iter().any(|other| other.eq_ignore_ascii_case(name)) && !validate::may_repeat(name);
-        seen.push(name);
+        let repeated = seen.has_or_adds(name) && !validate::may_repeat(name);
         let has_place = OWN_PLACE.iter().any(|own| own.eq_ignore_ascii_case(text));
         let is_blank = printable(&lossless(value)).trim().is_empty();
         if has_place || repeated || is_blank || !name.iter().all(|byte| is_token(*byte)) {

@@ -3,6 +3,7 @@
 //! Pure rules over one header: no file, no state. Leniencies (what a reader had to overlook) are always reported,
 //! conformance rules only when `strict`. Which fields may stand where is a table, since the standard is one.
 
+use std::collections::HashSet;
 use std::net::IpAddr;
 use std::str::FromStr;
 
@@ -65,6 +66,17 @@ pub(crate) fn may_have(record_type: RecordType, name: &str) -> bool {
 /// Whether a field may appear more than once.
 pub(crate) fn may_repeat(name: &[u8]) -> bool {
     REPEATABLE.iter().any(|other| name.eq_ignore_ascii_case(other.as_bytes()))
+}
+
+/// The names of a header that were seen so far, whatever their case. Hashed, since a header may hold thousands.
+#[derive(Default)]
+pub(crate) struct SeenNames(HashSet<Vec<u8>>);
+
+impl SeenNames {
+    /// Whether the name was seen before; now it was.
+    pub(crate) fn has_or_adds(&mut self, name: &[u8]) -> bool {
+        !self.0.insert(name.to_ascii_lowercase())
+    }
 }
 
 /// Whether a field refers to another record.
@@ -191,9 +203,9 @@ impl Check<'_> {
     }
 
     fn names_and_values(&mut self) {
-        let mut seen: Vec<&[u8]> = Vec::new();
+        let mut seen = SeenNames::default();
         for (name, value) in self.fields.iter() {
-            let repeated = seen.iter().any(|other| other.eq_ignore_ascii_case(name));
+            let repeated = seen.has_or_adds(name);
             if repeated && !may_repeat(name) && is_standard(name) {
                 self.findings.push(Finding::new(
                     Rule::RepeatedField,
@@ -201,7 +213,6 @@ impl Check<'_> {
                     format!("{} appears more than once", shown(name)),
                 ));
             }
-            seen.push(name);
             if !name.iter().all(|byte| is_token(*byte)) {
                 let message = format!("field name `{}` is no token", shown(name));
                 self.findings.push(Finding::new(Rule::FieldName, self.offset, message));
@@ -426,6 +437,7 @@ mod tests {
         let cases = [
             (GOOD.replace("<urn:uuid:1>", "urn:uuid:1"), "S01"),
             (format!("{GOOD}WARC-Type: response\n"), "S02"),
+            (format!("{GOOD}warc-type: response\n"), "S02"),
             (GOOD.replace("response\nWARC-R", "thing\nWARC-R"), "S03"),
             (GOOD.replace("Content-Type: application/http;msgtype=response\n", ""), "S04"),
             (GOOD.replace("application/http;", "nonsense;"), "S05"),

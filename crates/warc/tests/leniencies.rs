@@ -112,3 +112,10 @@ fn a_record_that_claims_its_neighbours_is_not_good() {
     let report = inspected(&[first, liar.into_bytes(), rest].concat());
     assert_eq!((report.records, report.last_good_offset), (5, report.size));
 }
+
+#[test]
+fn a_file_of_which_nothing_can_be_unpacked_says_what_is_wrong_with_it() {
+    let frames = b"\x28\xb5\x2f\xfd".repeat(100);
+    let error = inspect(&frames, Options::default(), &|_| {}).expect_err("no archive").to_string();
+    assert!(error.contains("a zstd frame is damaged"), "{error}");
+}

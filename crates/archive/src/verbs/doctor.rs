@@ -34,6 +34,12 @@ pub enum DoctorError {
         /// The folder.
         path: PathBuf,
     },
+    /// It is a pipe or a device, which cannot be read at offsets.
+    #[error("`{}` is not a regular file", path.display())]
+    NotAFile {
+        /// What was given.
+        path: PathBuf,
+    },
     /// It cannot be read, or is no archive.
     #[error("could not read `{}`", path.display())]
     Read {
@@ -89,11 +95,15 @@ pub fn examine(
 
 fn open(path: &Path) -> Result<File, DoctorError> {
     let failed = |source| DoctorError::Open { path: path.to_owned(), source };
-    let file = File::open(path).map_err(failed)?;
-    if file.metadata().map_err(failed)?.is_dir() {
+    // Asked before opening: a pipe without a writer would make opening wait for ever.
+    let metadata = std::fs::metadata(path).map_err(failed)?;
+    if metadata.is_dir() {
         return Err(DoctorError::Folder { path: path.to_owned() });
     }
-    Ok(file)
+    if !metadata.is_file() {
+        return Err(DoctorError::NotAFile { path: path.to_owned() });
+    }
+    File::open(path).map_err(failed)
 }
 
 /// Where the repaired form of `source` goes: into the folder `target`, or to that very name when it is one file.

@@ -39,7 +39,8 @@ const LISTED: u64 = 8;
 /// and the header as it was.
 ///
 /// With `--json` there is one object a file, with `file`, `format`, `packing`, `records`, `by_type`, `findings`,
-/// `digests` and `last_good_offset`.
+/// `digests` and `last_good_offset`, and after a repair `repaired`. A file that could not be dealt with has `file` and
+/// `error` instead.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Doctor {
@@ -78,12 +79,7 @@ impl Verb for Doctor {
         let progress = printer.progress_bytes(Some(total));
         let mut outcome = Outcome::Done;
         for path in &self.files {
-            let result = doctor::examine(path, doctor::options(self.strict), &|bytes| progress.inc(bytes));
-            let result = match result {
-                Ok(report) => self.show(path, &report, printer),
-                Err(failure) => Err(failure.into()),
-            };
-            match result {
+            match self.treat(path, &|bytes| progress.inc(bytes), printer) {
                 Ok(found) => outcome = outcome.worse(found),
                 Err(failure @ Error::Doctor(_)) => {
                     if self.json {
@@ -103,33 +99,28 @@ impl Verb for Doctor {
 }
 
 impl Doctor {
-    /// Prints what was found in one file, and repairs it when asked to.
-    fn show(&self, path: &Path, report: &Report, printer: &mut Printer) -> Result<Outcome, Error> {
-        let complaints = doctor::complaints(report);
+    /// Examines one file, and repairs it when asked to. That the repaired file can have its name is made sure first:
+    /// reading a large file takes long.
+    fn treat(
+        &self,
+        path: &Path,
+        progress: &(impl Fn(u64) + Sync),
+        printer: &mut Printer,
+    ) -> Result<Outcome, Error> {
+        let several = self.files.len() > 1;
+        let target = self.repair.as_deref().map(|target| doctor::repaired_path(path, target, several));
+        let target = target.transpose()?;
+        let report = doctor::examine(path, doctor::options(self.strict), progress)?;
+        if !self.json {
+            self.print(path, &report, printer)?;
+        }
+        let repaired = target.map(|target| mend(path, &target, printer)).transpose()?;
         if self.json {
-            printer.json(&Examined::new(path, report))?;
-        } else {
-            self.print(path, report, printer)?;
+            // Last, so that a repair that fails does not make it two objects for one file.
+            printer.json(&Examined::new(path, &report, repaired))?;
         }
-        if let Some(target) = &self.repair {
-            self.mend(path, target, printer)?;
-        }
-        Ok(if complaints > 0 { Outcome::Findings } else { Outcome::Done })
+        Ok(if doctor::complaints(&report) > 0 { Outcome::Findings } else { Outcome::Done })
     }
-
-    fn mend(&self, path: &Path, target: &Path, printer: &mut Printer) -> Result<(), Error> {
-        let target = doctor::repaired_path(path, target, self.files.len() > 1)?;
-        let repaired = doctor::repair(path, &target, SOFTWARE, clock::now())?;
-        printer.say(format_args!(
-            "  wrote {}: {}, {} of them mended, {} of stray bytes left out",
-            target.display(),
-            counted(repaired.records, "record"),
-            repaired.mended,
-            counted(repaired.gaps, "stretch"),
-        ));
-        Ok(())
-    }
-
     fn print(&self, path: &Path, report: &Report, printer: &mut Printer) -> Result<(), Error> {
         printer.line(format_args!(
             "{STRONG}{}{STRONG:#}: {}, {}, {}{}",
@@ -157,6 +148,19 @@ impl Doctor {
         }
         print_verdict(report, printer)
     }
+}
+
+fn mend(path: &Path, target: &Path, printer: &mut Printer) -> Result<Mended, Error> {
+    let repaired = doctor::repair(path, target, SOFTWARE, clock::now())?;
+    printer.say(format_args!(
+        "  wrote {}: {}, {} of them mended, {} of stray bytes left out",
+        target.display(),
+        counted(repaired.records, "record"),
+        repaired.mended,
+        counted(repaired.gaps, "stretch"),
+    ));
+    let file = target.to_string_lossy().into_owned();
+    Ok(Mended { file, records: repaired.records, mended: repaired.mended, gaps: repaired.gaps })
 }
 
 fn print_finding(finding: &Finding, printer: &mut Printer) -> Result<(), Error> {
@@ -253,6 +257,17 @@ struct Examined<'a> {
     digests: Digests,
     last_good_offset: u64,
     size: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repaired: Option<Mended>,
+}
+
+/// The repaired file as JSON.
+#[derive(Serialize)]
+struct Mended {
+    file: String,
+    records: u64,
+    mended: u64,
+    gaps: u64,
 }
 
 #[derive(Serialize)]
@@ -279,7 +294,7 @@ struct Rules {
 }
 
 impl<'a> Examined<'a> {
-    fn new(path: &Path, report: &'a Report) -> Self {
+    fn new(path: &Path, report: &'a Report, repaired: Option<Mended>) -> Self {
         let finding = |finding: &'a Finding| ExaminedFinding {
             rule: finding.rule.code(),
             offset: finding.offset,
@@ -299,6 +314,7 @@ impl<'a> Examined<'a> {
             digests: report.digests,
             last_good_offset: report.last_good_offset,
             size: report.size,
+            repaired,
         }
     }
 }

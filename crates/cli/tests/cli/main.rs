@@ -5,6 +5,7 @@
 
 mod archive;
 mod demo;
+mod doctor;
 mod explain;
 mod key;
 mod paperwork;

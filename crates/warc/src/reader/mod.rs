@@ -14,7 +14,7 @@ use std::io::{self, BufRead, Read};
 
 use crate::member::{Access, Encoding, Unpacker, looks_like_record};
 use crate::record::Header;
-use crate::rule::{Finding, Pending, Rule, shown};
+use crate::rule::{Finding, Pending, Rule, Severity, shown};
 use crate::source::ReadAt;
 
 /// Why a file could not be read at all.
@@ -239,7 +239,10 @@ impl<S: ReadAt> Reader<S> {
         if self.recognise_behind_junk()? {
             return Ok(());
         }
-        let trouble = self.take_findings().into_iter().find(|finding| finding.rule.code().starts_with('C'));
+        let is_packing_trouble = |finding: &Finding| {
+            finding.rule.severity() == Severity::Error && finding.rule.code().starts_with('C')
+        };
+        let trouble = self.take_findings().into_iter().find(is_packing_trouble);
         match trouble {
             Some(finding) if first.is_empty() => Err(Error::Packed(finding)),
             _ => Err(Error::NotAnArchive { beginning: shown(&first) }),
