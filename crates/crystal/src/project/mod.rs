@@ -21,6 +21,7 @@ use rusqlite::{Connection, Params, Row};
 use std::path::Path;
 use tempfile::TempDir;
 
+use crate::body::PlainFolder;
 use crate::database::mode::Reading;
 use crate::database::shape::Shape;
 use crate::database::stream::{Query, Stream, id_up};
@@ -35,6 +36,7 @@ pub struct Project {
     pub(crate) shape: Shape,
     pub(crate) version: MajorVersion,
     reading: Reading,
+    pub(crate) plain_folder: PlainFolder,
     /// The folder that the database is read from, where that is not the project's own. Removed at the end.
     _copy: Option<TempDir>,
 }
