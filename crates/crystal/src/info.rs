@@ -1,5 +1,6 @@
 //! A project in numbers. Every number is counted as it is asked for, and nothing is collected.
 
+use rusqlite::Row;
 use serde::Serialize;
 use std::fs;
 
@@ -7,7 +8,7 @@ use crate::database::mode::Reading;
 use crate::error::{Error, Result};
 use crate::ids::RevisionId;
 use crate::project::Project;
-use crate::rows::Group;
+use crate::rows::{Columns, Group};
 use crate::version::MajorVersion;
 
 /// A project in numbers.
@@ -97,9 +98,7 @@ impl Project {
     fn count_bodies(&self) -> Result<(u64, u64, u64)> {
         let (mut bodies, mut missing, mut bytes) = (0, 0, 0_u64);
         let ids = "SELECT id FROM resource_revision WHERE id >= ?1 AND error = 'null' ORDER BY id";
-        let id = |row: &rusqlite::Row<'_>| {
-            Ok(RevisionId(crate::rows::Columns::of("resource_revision", row, 0).id()))
-        };
+        let id = |row: &Row<'_>| Ok(RevisionId(Columns::of("resource_revision", row, 0).id()));
         for id in self.by_id(ids, id) {
             match self.body_length(id?) {
                 Ok(Some(length)) => {

@@ -4,7 +4,6 @@
 //! stranger's doing. In the tree the id is 15 hexadecimal digits in groups of three; in packs the last digit is
 //! left out, so that sixteen neighbours share one file.
 
-use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use crate::ids::RevisionId;
@@ -36,9 +35,7 @@ pub fn tree_path(id: RevisionId) -> Option<PathBuf> {
 pub fn pack_path(id: RevisionId) -> Option<(PathBuf, String)> {
     let loose = tree_path(id)?;
     let leaf = format!("{:03x}", id.get() & 0xfff);
-    let mut pack = leaf[..2].to_owned();
-    pack.write_str("_.zip").expect("a text takes every text");
-    Some((loose.with_file_name(pack), leaf))
+    Some((loose.with_file_name(format!("{}_.zip", &leaf[..2])), leaf))
 }
 
 /// The id whose body has this name in the flat layout.

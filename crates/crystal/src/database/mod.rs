@@ -57,10 +57,12 @@ pub(crate) fn create(dir: &Path, file: &Path) -> Result<Connection> {
     Connection::open_with_flags(file, flags).and_then(settle).map_err(failure(dir, file))
 }
 
-/// Turns an error of SQLite into one that names the project, or the file when it is no database at all.
+/// Turns an error of SQLite into one that names the project, or the file when it is no database at all. Whoever
+/// keeps the database to himself for as long as we were patient is at something that takes long, like a migration.
 fn failure<'a>(dir: &'a Path, file: &'a Path) -> impl Fn(rusqlite::Error) -> Error + 'a {
     |source| match source.sqlite_error_code() {
         Some(ErrorCode::NotADatabase) => Error::NotSqlite { path: file.to_owned() },
+        Some(ErrorCode::DatabaseBusy) => Error::InUse { path: dir.to_owned() },
         _ => Error::Database { path: dir.to_owned(), source },
     }
 }

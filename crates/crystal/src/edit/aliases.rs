@@ -1,5 +1,7 @@
 //! Adding, changing and deleting aliases. Both prefixes are whole folders: Crystal refuses a project with others.
 
+use varve_core::secret::ShownUrl;
+
 use crate::error::{Refusal, Result};
 use crate::ids::AliasId;
 use crate::project::ProjectWriter;
@@ -13,7 +15,7 @@ impl ProjectWriter {
         self.change("alias", |change| {
             let insert = "INSERT INTO alias (source_url_prefix, target_url_prefix, target_is_external) \
                           VALUES (?1, ?2, ?3)";
-            let taken = || format!("an alias for `{source}`");
+            let taken = || format!("an alias for `{}`", ShownUrl(source));
             let id = change.insert(insert, (source, target, target_is_external), taken)?;
             Ok(Alias {
                 id: AliasId(id),

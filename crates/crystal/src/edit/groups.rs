@@ -95,33 +95,25 @@ impl Change<'_> {
 
     /// Refuses a source that is not there, or that leads back to the group.
     fn refuse_source(&self, group: Option<GroupId>, source: Option<Source>) -> Result<()> {
+        let id = match source {
+            None => return Ok(()),
+            Some(Source::Root(id)) => return need("root", id.get(), self.writer.root(id)?.is_some()),
+            Some(Source::Group(id)) => id,
+        };
+        need("group", id.get(), self.writer.group(id)?.is_some())?;
         let mut next = source;
-        // Each step goes to another group, and a chain longer than there are groups is a circle.
-        let mut steps = self.writer.count("SELECT count(*) FROM resource_group")?;
-        let mut is_first = true;
-        while let Some(source) = next {
-            next = match source {
-                Source::Root(id) => {
-                    let found = self.writer.root(id)?.is_some();
-                    if is_first && !found {
-                        return Err(Refusal::Unknown { what: "root", id: id.get() }.into());
-                    }
-                    None
-                }
-                Source::Group(id) => {
-                    let found = self.writer.group(id)?;
-                    if is_first && found.is_none() {
-                        return Err(Refusal::Unknown { what: "group", id: id.get() }.into());
-                    }
-                    if group == Some(id) || steps == 0 {
-                        return Err(Refusal::SourceCycle { group: group.unwrap_or(id).get() }.into());
-                    }
-                    found.and_then(|group| group.source)
-                }
-            };
-            is_first = false;
-            steps = steps.saturating_sub(1);
+        // Each step goes to another group: a chain longer than there are groups is a circle.
+        for _ in 0..=self.writer.count("SELECT count(*) FROM resource_group")? {
+            let Some(Source::Group(id)) = next else { return Ok(()) };
+            if group == Some(id) {
+                return Err(Refusal::SourceCycle { group: id.get() }.into());
+            }
+            next = self.writer.group(id)?.and_then(|group| group.source);
         }
-        Ok(())
+        Err(Refusal::SourceCycle { group: id.get() }.into())
     }
+}
+
+fn need(what: &'static str, id: i64, is_there: bool) -> Result<()> {
+    if is_there { Ok(()) } else { Err(Refusal::Unknown { what, id }.into()) }
 }

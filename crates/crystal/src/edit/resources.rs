@@ -1,12 +1,13 @@
 //! Adding and deleting resources. A URL is added under its most normal form, and only if no earlier form is there.
 
+use varve_core::secret::ShownUrl;
 use varve_core::url::{SiteRules, alternatives};
 
-use crate::error::{Refusal, Result};
+use crate::error::{Error, Refusal, Result};
 use crate::identity::is_own_scheme;
-use crate::ids::ResourceId;
+use crate::ids::{ResourceId, RevisionId};
 use crate::project::ProjectWriter;
-use crate::rows::Resource;
+use crate::rows::{Columns, Resource};
 
 use super::Change;
 
@@ -30,7 +31,7 @@ impl ProjectWriter {
                 let known = alternatives(url, &sites, &aliases);
                 ids.push(match change.known_or_new(&known.urls, known.external.as_deref()) {
                     Ok(resource) => Some(resource.id),
-                    Err(crate::Error::Refused(_)) => None,
+                    Err(Error::Refused(Refusal::External { .. } | Refusal::OwnScheme { .. })) => None,
                     Err(error) => return Err(error),
                 });
             }
@@ -51,11 +52,9 @@ impl ProjectWriter {
         })
     }
 
-    fn oldest_revision_of(&self, id: ResourceId) -> Result<Option<crate::RevisionId>> {
+    fn oldest_revision_of(&self, id: ResourceId) -> Result<Option<RevisionId>> {
         let sql = "SELECT id FROM resource_revision WHERE resource_id = ?1 ORDER BY id LIMIT 1";
-        self.one(sql, [id], |row| {
-            Ok(crate::RevisionId(crate::rows::Columns::of("resource_revision", row, 0).id()))
-        })
+        self.one(sql, [id], |row| Ok(RevisionId(Columns::of("resource_revision", row, 0).id())))
     }
 }
 
@@ -79,8 +78,9 @@ impl Change<'_> {
         if is_own_scheme(url) {
             return Err(Refusal::OwnScheme { url: url.to_owned() }.into());
         }
-        let id =
-            self.insert("INSERT INTO resource (url) VALUES (?1)", [url], || format!("the resource `{url}`"))?;
+        let id = self.insert("INSERT INTO resource (url) VALUES (?1)", [url], || {
+            format!("the resource `{}`", ShownUrl(url))
+        })?;
         Ok(Resource { id: ResourceId(id), url: url.to_owned() })
     }
 }

@@ -58,12 +58,12 @@ impl ProjectWriter {
             return Ok(0);
         }
         let disk = self.disk.clone();
-        self.project.end_log().map_err(|error| self.project.in_use(error))?;
-        self.project.take_alone()?;
-        let moved = self.project.migrate_flat(&disk, on_progress);
+        let ended = self.project.end_log().map_err(|error| self.project.in_use(error));
+        let alone = ended.and_then(|()| self.project.take_alone());
+        let moved = alone.and_then(|()| self.project.migrate_flat(&disk, on_progress));
+        // However it went, the session goes on as it was.
         let shared = self.project.share().and_then(|()| self.project.begin_log());
-        let moved = moved?;
-        shared.map(|()| moved)
+        moved.and_then(|moved| shared.map(|()| moved))
     }
 }
 

@@ -21,6 +21,7 @@ use rusqlite::{Connection, Params, Row};
 use std::path::Path;
 use tempfile::TempDir;
 
+use crate::body::PlainFolder;
 use crate::database::mode::Reading;
 use crate::database::shape::Shape;
 use crate::database::stream::{Query, Stream, id_up};
@@ -35,6 +36,7 @@ pub struct Project {
     pub(crate) shape: Shape,
     pub(crate) version: MajorVersion,
     reading: Reading,
+    pub(crate) plain_folder: PlainFolder,
     /// The folder that the database is read from, where that is not the project's own. Removed at the end.
     _copy: Option<TempDir>,
 }
@@ -93,10 +95,30 @@ impl Project {
         }
     }
 
+    /// The number that a statement counts.
+    pub(crate) fn count(&self, sql: &str) -> Result<u64> {
+        let counted = self.connection.query_row(sql, [], |row| row.get::<_, u64>(0));
+        counted.map_err(database_at(&self.layout.dir))
+    }
+
     /// Runs one statement that changes rows, and says how many it changed.
     pub(crate) fn execute(&self, sql: &str, params: impl Params) -> Result<usize> {
         let failed = database_at(&self.layout.dir);
         let mut statement = self.connection.prepare_cached(sql).map_err(&failed)?;
         statement.execute(params).map_err(&failed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn projects_and_bodies_can_be_handed_to_other_threads() {
+        const fn can_be_sent<T: Send>() {}
+        can_be_sent::<Project>();
+        can_be_sent::<ProjectWriter>();
+        can_be_sent::<crate::Body>();
+        can_be_sent::<crate::Error>();
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::Project;
+use crate::body::PlainFolder;
 use crate::database::mode::{Medium, Opened, open_for_reading};
 use crate::database::shape::Shape;
 use crate::disk::Watcher;
@@ -42,7 +43,15 @@ impl Project {
         let Opened { connection, reading, copy } = opened;
         let shape = Shape::learn(&connection, &layout.dir)?;
         let version = MajorVersion::Flat;
-        let mut project = Self { connection, layout, shape, version, reading, _copy: copy };
+        let mut project = Self {
+            connection,
+            layout,
+            shape,
+            version,
+            reading,
+            plain_folder: PlainFolder::default(),
+            _copy: copy,
+        };
         project.version = project.read_version()?;
         Ok(project)
     }

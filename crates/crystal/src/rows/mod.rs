@@ -14,7 +14,7 @@ mod root;
 
 pub use alias::Alias;
 pub use group::{Group, Source};
-pub use hibernated::{HibernatedState, HibernatedTask};
+pub use hibernated::{GroupProgress, HibernatedState, HibernatedTask};
 pub use property::{EntityTitleFormat, HtmlParser, property_name};
 pub use resource::Resource;
 pub use revision::Revision;

@@ -3,12 +3,12 @@
 //! Four names have a meaning to Crystal and typed readers here; `hibernated_state` has its own file. All others
 //! are kept as they are: Crystal leaves unknown ones alone, and so does this. An empty text counts as absent.
 
-use rusqlite::{OptionalExtension, Row};
+use rusqlite::Row;
 use serde::Serialize;
 
 use super::{ColumnProblem, RowError};
 use crate::database::stream::{Stream, text_up};
-use crate::error::{Error, Result, database_at};
+use crate::error::{Error, Result};
 use crate::project::Project;
 
 /// The names of the properties that Crystal knows.
@@ -52,10 +52,8 @@ pub enum EntityTitleFormat {
 impl Project {
     /// The text of a property, exactly as it is kept.
     pub fn property(&self, name: &str) -> Result<Option<String>> {
-        let sql = "SELECT value, name FROM project_property WHERE name = ?1";
-        let value = |row: &Row<'_>| Ok(property_text(row, 0));
-        let found: Option<Result<_>> = self.one(sql, [name], |row| Ok(value(row)))?;
-        found.transpose()?.transpose().map(Option::flatten)
+        let sql = "SELECT value FROM project_property WHERE name = ?1";
+        self.one(sql, [name], |row| property_text(row, 0)).map(Option::flatten)
     }
 
     /// All properties with their texts, in the order of their names.
@@ -93,13 +91,6 @@ impl Project {
             Some("name_url") => EntityTitleFormat::NameUrl,
             _ => EntityTitleFormat::UrlName,
         })
-    }
-
-    /// How many properties there are.
-    pub(crate) fn count(&self, sql: &str) -> Result<u64> {
-        let counted = self.connection.query_row(sql, [], |row| row.get::<_, i64>(0)).optional();
-        let counted = counted.map_err(database_at(&self.layout.dir))?;
-        Ok(counted.unwrap_or_default().try_into().unwrap_or_default())
     }
 }
 

@@ -7,6 +7,7 @@
 )]
 
 mod checklist;
+mod durability;
 mod fixture;
 mod hostile;
 #[path = "../made/mod.rs"]
