@@ -9,10 +9,15 @@
 
 pub mod alias;
 pub mod body;
+pub mod fact;
 pub mod headers;
+pub mod history;
 pub mod id;
 pub mod pattern;
+pub mod receipt;
 pub mod secret;
+pub mod time;
 pub mod url;
 
-pub use id::{BodyId, CaptureId, RecordId, SiloNo, UrlKey, VersionId};
+pub use id::{BodyId, CaptureId, RecordId, RunId, SiloNo, UrlKey, VersionId};
+pub use time::Moment;

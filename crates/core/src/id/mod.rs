@@ -141,6 +141,10 @@ identifier! {
     text CaptureId, Uuid, Hyphenated, "capture id"
 }
 identifier! {
+    /// A run: one crawl, from its first request to the version that it becomes.
+    text RunId, Uuid, Hyphenated, "run id"
+}
+identifier! {
     /// The number of a silo. Twenty bits, because an index entry has no more room for it.
     number SiloNo, u32, 20, "silo number"
 }

@@ -1,0 +1,55 @@
+//! What can go wrong with a database.
+
+use std::path::PathBuf;
+
+use varve_core::VersionId;
+
+/// Why rows could not be had or kept.
+#[derive(Debug, thiserror::Error)]
+pub enum CatalogError {
+    /// The database refused; its words are the source.
+    #[error("{path}: the database cannot be used")]
+    Database {
+        /// The database.
+        path: PathBuf,
+        /// What it says.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// Another process is writing, and did not finish in time.
+    #[error("{path}: another program is writing to the database")]
+    Busy {
+        /// The database.
+        path: PathBuf,
+    },
+    /// It was written by something newer, or is no catalog at all.
+    #[error("{path}: {what}")]
+    Unknown {
+        /// The database.
+        path: PathBuf,
+        /// What is not known about it, as a sentence.
+        what: String,
+    },
+    /// A row holds what no row may hold.
+    #[error("{path}: {table}: {what}")]
+    Damaged {
+        /// The database.
+        path: PathBuf,
+        /// The table.
+        table: &'static str,
+        /// What is wrong with the row, and which it is.
+        what: String,
+    },
+    /// The database belongs to another project.
+    #[error("{path} belongs to the project {found}, not to {wanted}")]
+    OtherProject {
+        /// The database.
+        path: PathBuf,
+        /// The project that was asked for.
+        wanted: String,
+        /// The project that it belongs to.
+        found: String,
+    },
+    /// There is no such version.
+    #[error("there is no version {0}")]
+    NoVersion(VersionId),
+}

@@ -1,0 +1,15 @@
+//! Which captures and versions are there?
+//!
+//! Owns rows and the SQL around them, and the seam by which they are read ([`CatalogRead`]) and written ([`Catalog`]).
+//! A catalog is a fold over [`Row`]s: whoever has the same rows in the same order has the same catalog. It is a cache,
+//! made from what the silos say; it knows no body, no WARC record and no file but its own database.
+//!
+//! Reading costs what the answer costs: lists come in pages, and nothing here reads all there is.
+
+mod error;
+mod read;
+mod row;
+
+pub use error::CatalogError;
+pub use read::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, VersionInfo};
+pub use row::{Attribution, Catalog, Diff, Evidence, Row, Score, VerdictRow};

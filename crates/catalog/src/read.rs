@@ -1,0 +1,149 @@
+//! The seam for reading.
+
+use varve_core::history::{Capture, Tag, Version};
+use varve_core::{BodyId, Moment, RunId, VersionId};
+
+use crate::error::CatalogError;
+use crate::row::{Diff, Score, VerdictRow};
+
+/// A version, and what lists of versions say about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionInfo {
+    /// The version.
+    pub version: Version,
+    /// How many captures it holds.
+    pub captures: u64,
+    /// The tags on it, sorted.
+    pub tags: Vec<String>,
+}
+
+/// Which versions are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct VersionFilter {
+    /// Only those that hold a capture of this URL.
+    pub url: Option<String>,
+    /// Only those made at or after this instant.
+    pub since: Option<Moment>,
+    /// Only those made at or before this instant.
+    pub until: Option<Moment>,
+    /// Only those whose author contains this text, whatever its case.
+    pub author: Option<String>,
+    /// Only those whose message contains this text, whatever its case.
+    pub message: Option<String>,
+    /// Only those with this tag.
+    pub tag: Option<String>,
+}
+
+/// Which captures of a URL are wanted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CaptureFilter {
+    /// Only those at or after this instant.
+    pub since: Option<Moment>,
+    /// Only those at or before this instant.
+    pub until: Option<Moment>,
+    /// Only those that a version holds, and not those of a run that is not finished.
+    pub committed_only: bool,
+}
+
+/// In which order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The newest first.
+    #[default]
+    NewestFirst,
+    /// The oldest first.
+    OldestFirst,
+}
+
+/// A piece of a long list. `after` is the last thing of the piece before; none for the first piece.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Page<T> {
+    /// Go on behind this.
+    pub after: Option<T>,
+    /// At most so many.
+    pub limit: usize,
+}
+
+impl<T> Page<T> {
+    /// The first piece.
+    pub fn first(limit: usize) -> Self {
+        Self { after: None, limit }
+    }
+}
+
+/// Reads rows. Any number may read while another process writes.
+pub trait CatalogRead: Send + Sync {
+    /// A version.
+    fn version(&self, id: &VersionId) -> Result<Option<VersionInfo>, CatalogError>;
+
+    /// The versions whose ids begin with this text (hyphens may be left out), at most `limit`.
+    fn versions_beginning(&self, prefix: &str, limit: usize) -> Result<Vec<VersionId>, CatalogError>;
+
+    /// Versions, newest first: by time, and among equals the one that was written last comes first. The cost is that
+    /// of the answer where only a URL, a time or a tag is asked for.
+    fn versions(
+        &self,
+        filter: &VersionFilter,
+        page: Page<VersionId>,
+    ) -> Result<Vec<VersionInfo>, CatalogError>;
+
+    /// The versions that descend directly from one.
+    fn children(&self, id: &VersionId) -> Result<Vec<VersionId>, CatalogError>;
+
+    /// The captures of a version, by path and then by URL, both by their bytes.
+    fn captures_in(
+        &self,
+        version: &VersionId,
+        page: Page<(&str, &str)>,
+    ) -> Result<Vec<Capture>, CatalogError>;
+
+    /// The captures of a version with one path.
+    fn captures_at_path(&self, version: &VersionId, path: &str) -> Result<Vec<Capture>, CatalogError>;
+
+    /// The captures of a URL, which is compared byte for byte. `after` is the time and the id of the last one seen.
+    fn captures_of(
+        &self,
+        url: &str,
+        filter: &CaptureFilter,
+        order: Order,
+        page: Page<&Capture>,
+    ) -> Result<Vec<Capture>, CatalogError>;
+
+    /// The URLs that begin with `prefix`, sorted by their bytes, each once.
+    fn urls(&self, prefix: &str, page: Page<&str>) -> Result<Vec<String>, CatalogError>;
+
+    /// All tags, by name.
+    fn tags(&self) -> Result<Vec<Tag>, CatalogError>;
+
+    /// A tag.
+    fn tag(&self, name: &str) -> Result<Option<Tag>, CatalogError>;
+
+    /// The diff that is kept for two versions, if one is.
+    fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<Diff>, CatalogError>;
+
+    /// The scores of a version, newest first.
+    fn scores(&self, version: &VersionId) -> Result<Vec<Score>, CatalogError>;
+
+    /// The verdicts on a URL, newest first.
+    fn verdicts_of(&self, url: &str, limit: usize) -> Result<Vec<VerdictRow>, CatalogError>;
+
+    /// The last verdict on every URL, by URL.
+    fn last_verdicts(&self, page: Page<&str>) -> Result<Vec<VerdictRow>, CatalogError>;
+
+    /// The runs that have captures and have not become versions, oldest first.
+    fn open_runs(&self) -> Result<Vec<RunId>, CatalogError>;
+
+    /// How many captures a run has.
+    fn captures_of_run(&self, run: &RunId) -> Result<u64, CatalogError>;
+
+    /// Where HEAD pointed when the last row about it was written.
+    fn head(&self) -> Result<Option<VersionId>, CatalogError>;
+
+    /// Every body that a capture refers to, in no order, some perhaps twice, without holding them in memory.
+    fn each_body(&self, each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>)
+    -> Result<(), CatalogError>;
+
+    /// Every row, in an order that depends on what was recorded only: to compare two catalogs. What is not made from
+    /// silos (diffs, the frontier) is left out.
+    fn each_row(&self, each: &mut dyn FnMut(&str) -> Result<(), CatalogError>) -> Result<(), CatalogError>;
+}

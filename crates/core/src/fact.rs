@@ -1,0 +1,238 @@
+//! Facts: what varve writes about history into the silos, so that history outlives the catalog.
+//!
+//! Each is a `metadata` record holding JSON, of a media type of its own. Rows of the catalog are made from facts and
+//! receipts alone, on the day and in a rebuild, so what is not a fact is not remembered. The bytes of a fact are what
+//! was written: they are never made again from the values, because the id of a version is their digest.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::headers::HeaderView;
+use crate::history::{Version, uuid_of};
+use crate::{BodyId, Moment, RecordId, RunId, VersionId};
+
+/// A version, written down: who, when, why, from what, and what is in it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    /// The version it descends from.
+    pub parent: Option<VersionId>,
+    /// Why it was made.
+    pub message: String,
+    /// Who made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    /// When it was made.
+    pub time: Moment,
+    /// What a run captured, if a run made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunSummary>,
+    /// Pages that were committed by hand, by path and URL.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pages: Vec<Page>,
+    /// The plan in force, kept as an object.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<RecordId>,
+    /// The files of expectations in force, by name, each kept as an object.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub expectations: BTreeMap<String, RecordId>,
+}
+
+/// A run, and a seal on what belongs to it: the records themselves name the run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunSummary {
+    /// The run.
+    pub id: RunId,
+    /// How many captures it holds.
+    pub captures: u64,
+    /// The SHA-256 over the ids of their records, sorted: none can be added or taken away unnoticed.
+    pub seal: BodyId,
+}
+
+/// A page that was committed by hand.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Page {
+    /// Its URL.
+    pub url: String,
+    /// Where it lies in a working tree.
+    pub path: String,
+    /// When it was captured.
+    pub time: Moment,
+    /// The status that it was answered with.
+    pub status: u16,
+    /// The headers that it was answered with.
+    #[serde(default, skip_serializing_if = "HeaderView::is_empty")]
+    pub headers: HeaderView,
+    /// The body, which is an object of the same id.
+    pub body: BodyId,
+    /// How long the body is.
+    pub length: u64,
+}
+
+/// A tag given, moved or taken away.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TagSet {
+    /// The name.
+    pub name: String,
+    /// The version it stands for from now on; none when it is taken away.
+    pub version: Option<VersionId>,
+    /// When.
+    pub time: Moment,
+}
+
+/// HEAD moved by something else than a new version.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HeadMoved {
+    /// Where it points from now on.
+    pub version: VersionId,
+    /// When.
+    pub time: Moment,
+}
+
+/// Something that was written down about history.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Fact {
+    /// A version was made.
+    Version(Box<Manifest>),
+    /// A tag was given, moved or taken away.
+    Tag(TagSet),
+    /// HEAD moved.
+    Head(HeadMoved),
+    /// A version was scored. The JSON is the scorer's own.
+    Score(serde_json::Value),
+    /// Expectations were checked. The JSON is the checker's own.
+    Verdicts(serde_json::Value),
+}
+
+/// The media types of facts.
+pub mod media_type {
+    /// A manifest.
+    pub const VERSION: &str = "application/vnd.varve.version+json";
+    /// A tag.
+    pub const TAG: &str = "application/vnd.varve.tag+json";
+    /// A move of HEAD.
+    pub const HEAD: &str = "application/vnd.varve.head+json";
+    /// A score.
+    pub const SCORE: &str = "application/vnd.varve.score+json";
+    /// Verdicts of a check.
+    pub const VERDICTS: &str = "application/vnd.varve.verdicts+json";
+}
+
+/// A fact could not be read.
+#[derive(Debug, thiserror::Error)]
+#[error("this {media_type} is not what it says")]
+pub struct FactError {
+    /// What it says it is.
+    pub media_type: String,
+    /// What is wrong with it.
+    pub source: serde_json::Error,
+}
+
+impl Fact {
+    /// Reads a fact; none if the media type is not that of one.
+    pub fn parse(media_type: &str, json: &[u8]) -> Option<Result<Self, FactError>> {
+        let fact = match media_type {
+            media_type::VERSION => serde_json::from_slice(json).map(Self::Version),
+            media_type::TAG => serde_json::from_slice(json).map(Self::Tag),
+            media_type::HEAD => serde_json::from_slice(json).map(Self::Head),
+            media_type::SCORE => serde_json::from_slice(json).map(Self::Score),
+            media_type::VERDICTS => serde_json::from_slice(json).map(Self::Verdicts),
+            _ => return None,
+        };
+        Some(fact.map_err(|source| FactError { media_type: media_type.to_owned(), source }))
+    }
+
+    /// The media type of its record.
+    pub fn media_type(&self) -> &'static str {
+        match self {
+            Self::Version(_) => media_type::VERSION,
+            Self::Tag(_) => media_type::TAG,
+            Self::Head(_) => media_type::HEAD,
+            Self::Score(_) => media_type::SCORE,
+            Self::Verdicts(_) => media_type::VERDICTS,
+        }
+    }
+}
+
+impl Manifest {
+    /// The id of the version whose manifest has these bytes.
+    pub fn version_id(bytes: &[u8]) -> VersionId {
+        VersionId::new(uuid_of(&Sha256::digest(bytes).into()))
+    }
+
+    /// The version that it describes.
+    pub fn version(&self, id: VersionId, record: Option<RecordId>) -> Version {
+        Version {
+            id,
+            parent: self.parent,
+            message: self.message.clone(),
+            author: self.author.clone(),
+            time: self.time,
+            run: self.run.as_ref().map(|run| run.id),
+            record,
+        }
+    }
+}
+
+impl RunSummary {
+    /// The seal over the records of a run, in any order.
+    pub fn seal_of(mut records: Vec<RecordId>) -> BodyId {
+        records.sort_unstable();
+        let mut hasher = Sha256::new();
+        for record in &records {
+            hasher.update(record.as_bytes());
+        }
+        BodyId::new(hasher.finalize().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn manifest() -> Manifest {
+        Manifest {
+            parent: None,
+            message: "first".to_owned(),
+            author: None,
+            time: Moment::from_seconds(1_700_000_000),
+            run: None,
+            pages: vec![Page {
+                url: "https://example.com/".to_owned(),
+                path: String::new(),
+                time: Moment::from_seconds(1_700_000_000),
+                status: 200,
+                headers: HeaderView::default(),
+                body: BodyId::new([7; 32]),
+                length: 3,
+            }],
+            plan: None,
+            expectations: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_fact_is_read_back_by_its_media_type() {
+        let fact = Fact::Version(Box::new(manifest()));
+        let json = serde_json::to_vec(&manifest()).unwrap();
+        assert_eq!(Fact::parse(fact.media_type(), &json).unwrap().unwrap(), fact);
+        assert!(Fact::parse("text/html", &json).is_none());
+        assert!(Fact::parse(media_type::TAG, b"{}").unwrap().is_err());
+    }
+
+    #[test]
+    fn another_past_is_another_version() {
+        let one = serde_json::to_vec(&manifest()).unwrap();
+        let other = serde_json::to_vec(&Manifest { message: "other".to_owned(), ..manifest() }).unwrap();
+        assert_ne!(Manifest::version_id(&one), Manifest::version_id(&other));
+        assert_eq!(Manifest::version_id(&one).into_inner().get_version_num(), 8);
+    }
+
+    #[test]
+    fn the_seal_of_a_run_does_not_depend_on_order() {
+        let (a, b) = (RecordId::new([1; 32]), RecordId::new([2; 32]));
+        assert_eq!(RunSummary::seal_of(vec![a, b]), RunSummary::seal_of(vec![b, a]));
+        assert_ne!(RunSummary::seal_of(vec![a]), RunSummary::seal_of(vec![a, b]));
+    }
+}

@@ -1,0 +1,101 @@
+//! History: versions, the captures in them, and the tags on them.
+//!
+//! The words that every layout is translated into: a varve archive, a Moku site and a Crystal project all give these.
+//! Plain values; who keeps them, and how, is the catalog's and the formats' business.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use crate::headers::HeaderView;
+use crate::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
+
+/// A committed set of captures.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Version {
+    /// Its id, which comes from its manifest.
+    pub id: VersionId,
+    /// The version it descends from.
+    pub parent: Option<VersionId>,
+    /// Why it was made.
+    pub message: String,
+    /// Who made it.
+    pub author: Option<String>,
+    /// When it was made.
+    pub time: Moment,
+    /// The run whose captures it holds, if a crawl made it.
+    pub run: Option<RunId>,
+    /// The record of its manifest, where there is one.
+    pub record: Option<RecordId>,
+}
+
+/// What a capture belongs to: a version, or a run that has not become one yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Belongs {
+    /// To a version.
+    Version(VersionId),
+    /// To a run.
+    Run(RunId),
+}
+
+/// One URL at one instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capture {
+    /// Its id.
+    pub id: CaptureId,
+    /// What it is part of.
+    pub belongs: Belongs,
+    /// The URL, as it was requested.
+    pub url: String,
+    /// Where the page lies in a working tree; pages of two versions are paired by it.
+    pub path: String,
+    /// When.
+    pub time: Moment,
+    /// The status of the answer; 0 where there was none.
+    pub status: u16,
+    /// The headers of the answer, as people compare them.
+    pub headers: HeaderView,
+    /// The body.
+    pub body: BodyId,
+    /// How long the body is, where that is known.
+    pub length: Option<u64>,
+    /// The record that holds it, or says that another does.
+    pub record: Option<RecordId>,
+    /// Whether the answer was cut short.
+    pub truncated: bool,
+}
+
+impl Capture {
+    /// The id of a capture of an archive: the same whenever its row is made again.
+    pub fn derive_id(belongs: Belongs, url: &str, time: Moment, record: &RecordId) -> CaptureId {
+        let owner = match belongs {
+            Belongs::Version(version) => version.into_inner(),
+            Belongs::Run(run) => run.into_inner(),
+        };
+        let mut hasher = Sha256::new();
+        hasher.update(b"varve capture\n");
+        hasher.update(owner.as_bytes());
+        hasher.update(record.as_bytes());
+        hasher.update(time.micros().to_be_bytes());
+        hasher.update(url.as_bytes());
+        CaptureId::new(uuid_of(&hasher.finalize().into()))
+    }
+}
+
+/// A name that people gave to a version.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Tag {
+    /// The name.
+    pub name: String,
+    /// The version it stands for.
+    pub version: VersionId,
+    /// When it was given.
+    pub time: Moment,
+}
+
+/// A UUID (version 8 of RFC 9562: made from a digest) from the beginning of a SHA-256.
+pub fn uuid_of(digest: &[u8; 32]) -> Uuid {
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    uuid::Builder::from_custom_bytes(bytes).into_uuid()
+}

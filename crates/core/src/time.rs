@@ -1,0 +1,152 @@
+//! Instants, as rows and manifests hold them: microseconds since 1970, in UTC.
+//!
+//! Owns the texts of an instant: RFC 3339 for machines, the 14 digits of replay for links. Nothing here asks a clock.
+
+use chrono::{DateTime, NaiveDateTime, SecondsFormat, Utc};
+
+/// An instant, to the microsecond.
+///
+/// ```
+/// # use varve_core::Moment;
+/// let moment: Moment = "2026-11-16T02:45:46.5Z".parse().expect("an instant");
+/// assert_eq!(moment.to_string(), "2026-11-16T02:45:46.500Z");
+/// assert_eq!(moment.digits(), "20261116024546");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Moment(DateTime<Utc>);
+
+/// A text is not an instant.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("\u{201c}{text}\u{201d} is not a time: write 2026-11-16, 2026-11-16T02:45:46Z or 20261116024546")]
+pub struct MomentError {
+    /// What was given.
+    pub text: String,
+}
+
+impl Moment {
+    /// So many microseconds after the beginning of 1970. Years that no calendar here holds become the nearest one.
+    pub fn from_micros(micros: i64) -> Self {
+        let limit = if micros < 0 { DateTime::<Utc>::MIN_UTC } else { DateTime::<Utc>::MAX_UTC };
+        Self(DateTime::from_timestamp_micros(micros).unwrap_or(limit))
+    }
+
+    /// So many seconds after the beginning of 1970.
+    pub fn from_seconds(seconds: i64) -> Self {
+        Self::from_micros(seconds.saturating_mul(1_000_000))
+    }
+
+    /// Microseconds since the beginning of 1970.
+    pub fn micros(self) -> i64 {
+        self.0.timestamp_micros()
+    }
+
+    /// Whole seconds since the beginning of 1970, rounded down.
+    pub fn seconds(self) -> i64 {
+        self.0.timestamp()
+    }
+
+    /// The 14 digits by which replay names it.
+    pub fn digits(self) -> String {
+        self.0.format("%Y%m%d%H%M%S").to_string()
+    }
+
+    /// For people: the date and the time of day to the second, in UTC.
+    pub fn for_people(self) -> String {
+        self.0.format("%Y-%m-%d %H:%M:%S").to_string()
+    }
+
+    /// As chrono has it.
+    pub fn utc(self) -> DateTime<Utc> {
+        self.0
+    }
+}
+
+impl From<DateTime<Utc>> for Moment {
+    fn from(instant: DateTime<Utc>) -> Self {
+        Self::from_micros(instant.timestamp_micros())
+    }
+}
+
+impl std::fmt::Display for Moment {
+    /// RFC 3339 in UTC, with as many digits of a second as it needs.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0.to_rfc3339_opts(SecondsFormat::AutoSi, true))
+    }
+}
+
+impl std::str::FromStr for Moment {
+    type Err = MomentError;
+
+    /// Reads RFC 3339, a date, a date and time without zone (UTC), or 4 to 14 digits of which the rest is the least.
+    fn from_str(text: &str) -> Result<Self, MomentError> {
+        let text = text.trim();
+        read(text).map(Self::from).ok_or_else(|| MomentError { text: text.to_owned() })
+    }
+}
+
+fn read(text: &str) -> Option<DateTime<Utc>> {
+    if let Ok(instant) = DateTime::parse_from_rfc3339(text) {
+        return Some(instant.with_timezone(&Utc));
+    }
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return read_digits(text);
+    }
+    let whole = if text.len() == 10 { format!("{text}T00:00:00") } else { text.replacen(' ', "T", 1) };
+    NaiveDateTime::parse_from_str(&whole, "%Y-%m-%dT%H:%M:%S%.f").ok().map(|naive| naive.and_utc())
+}
+
+fn read_digits(text: &str) -> Option<DateTime<Utc>> {
+    const LEAST: &str = "00000101000000";
+    if !(4..=14).contains(&text.len()) || !text.len().is_multiple_of(2) {
+        return None;
+    }
+    let whole = format!("{text}{}", &LEAST[text.len()..]);
+    NaiveDateTime::parse_from_str(&whole, "%Y%m%d%H%M%S").ok().map(|naive| naive.and_utc())
+}
+
+impl serde::Serialize for Moment {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> serde::Deserialize<'de> for Moment {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        text.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn people_may_write_it_in_many_ways() {
+        let whole: Moment = "2026-11-16T00:00:00Z".parse().unwrap();
+        for text in
+            ["2026-11-16", "20261116", "20261116000000", "2026-11-16 00:00:00", "2026-11-16T01:00:00+01:00"]
+        {
+            assert_eq!(text.parse(), Ok(whole), "{text}");
+        }
+        assert_eq!("2026".parse(), "2026-01-01".parse::<Moment>());
+        for text in ["", "yesterday", "2026-13-01", "20261", "202611160000001"] {
+            assert!(text.parse::<Moment>().is_err(), "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn its_text_is_read_back(micros in -62_135_596_800_000_000..253_402_300_799_000_000i64) {
+            let moment = Moment::from_micros(micros);
+            prop_assert_eq!(moment.to_string().parse(), Ok(moment));
+            prop_assert_eq!(moment.micros(), micros);
+        }
+
+        #[test]
+        fn any_number_is_some_instant(micros: i64) {
+            let _ = Moment::from_micros(micros).to_string();
+        }
+    }
+}
