@@ -11,6 +11,7 @@ pub mod audit;
 pub mod body;
 pub mod disk;
 mod error;
+pub mod exchange;
 pub mod index;
 mod keep;
 pub mod lock;

@@ -114,6 +114,14 @@ impl StoreWriter {
         self.is_here(&self.lock(), id)
     }
 
+    /// The record of an id among what is synced: its own, or that of the body it holds.
+    pub(crate) fn find_synced(&self, id: &[u8; 32]) -> Result<Option<crate::store::Located>, StoreError> {
+        if self.index.find(crate::index::Prefix::of(id))?.is_empty() {
+            return Ok(None);
+        }
+        self.reader().find(id)
+    }
+
     /// Appends a record unless one of its id is here. It is safe once its ticket was waited for.
     pub fn keep(&self, record: PackedRecord) -> Result<Kept, StoreError> {
         let header = record.header();

@@ -8,6 +8,7 @@ use varve_warc::digest::{Algorithm, Hasher};
 use varve_warc::http::{BodyLimits, HeadParser, open_body};
 use varve_warc::record::RecordType;
 
+use crate::exchange::field;
 use crate::keep::NewObject;
 use crate::store::{SiloRecord, Store};
 use crate::writer::StoreWriter;
@@ -35,8 +36,10 @@ impl BodySource for Store {
     }
 }
 
-/// The body of the HTTP response that a record holds.
+/// The body of the HTTP response that a record holds. Content codings are undone where the record says that the body is
+/// another than the payload: elsewhere they could not be.
 fn response_body(mut record: SiloRecord) -> io::Result<impl Read> {
+    let is_decoded = record.header().fields.get(field::BODY_DIGEST).is_some();
     let mut parser = HeadParser::new();
     loop {
         let bytes = record.fill_buf()?;
@@ -49,9 +52,12 @@ fn response_body(mut record: SiloRecord) -> io::Result<impl Read> {
             break;
         }
     }
-    let head = parser
+    let mut head = parser
         .head()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the record holds no HTTP response"))?;
+    if !is_decoded {
+        head.forget_content_codings();
+    }
     open_body(&head, record, BodyLimits::default())
 }
 

@@ -63,6 +63,17 @@ impl Head {
             .is_some_and(|coding| coding.trim_ascii().eq_ignore_ascii_case(b"chunked"))
     }
 
+    /// Leaves the content codings out, for those who want the payload as it is.
+    pub fn forget_content_codings(&mut self) {
+        let mut fields = Fields::new();
+        for (name, value) in self.fields.iter() {
+            if !name.eq_ignore_ascii_case(b"Content-Encoding") {
+                fields.push(name, value);
+            }
+        }
+        self.fields = fields;
+    }
+
     /// The content codings in the order they were applied, lower-cased, `identity` left out.
     pub fn content_codings(&self) -> Vec<Vec<u8>> {
         self.fields

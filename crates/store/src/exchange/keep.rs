@@ -1,0 +1,205 @@
+//! Keeping an exchange.
+
+use std::io::{self, Read};
+
+use varve_core::receipt::Receipt;
+use varve_core::{BodyId, RecordId};
+use varve_warc::digest::{Algorithm, Digest};
+use varve_warc::http::Head;
+use varve_warc::payload::PayloadKind;
+use varve_warc::record::{Header, RecordType};
+use varve_warc::write::{Draft, PackError, PackedRecord, Packer, Profile, pack_reader};
+
+use super::examine::{Cursor, Examined, examine};
+use super::recent::Recent;
+use super::{NewExchange, Original, field, receipt_of};
+use crate::error::StoreError;
+use crate::silo::ids;
+use crate::writer::{StoreWriter, Ticket};
+
+/// Answers up to this size are packed in memory.
+const IN_MEMORY: u64 = 1 << 20;
+
+/// Keeps exchanges. Many threads may use one, each with a packer of its own.
+pub struct ExchangeKeeper<'a> {
+    writer: &'a StoreWriter,
+    recent: Recent,
+}
+
+/// What was kept.
+#[derive(Clone, Debug)]
+pub struct KeptExchange {
+    /// All that the record says.
+    pub receipt: Receipt,
+    /// Whether it was new; otherwise this very exchange was here already.
+    pub new: bool,
+    /// To be waited for before anything is promised.
+    pub ticket: Ticket,
+}
+
+impl<'a> ExchangeKeeper<'a> {
+    /// Keeps exchanges in that store.
+    pub fn new(writer: &'a StoreWriter) -> Self {
+        Self { writer, recent: Recent::default() }
+    }
+
+    /// Keeps an exchange. Nothing is promised before its ticket was waited for.
+    pub fn keep(&self, packer: &mut Packer, exchange: &NewExchange<'_>) -> Result<KeptExchange, StoreError> {
+        let examined =
+            examine(exchange.response, exchange.truncated.is_some()).map_err(StoreError::Content)?;
+        let record = match self.original(exchange, &examined)? {
+            Some((profile, original)) => pack_revisit(packer, exchange, &examined, profile, &original)?,
+            None => pack_response(packer, exchange, &examined)?,
+        };
+        let (id, header) = (record.id.clone(), record.header());
+        let receipt = receipt_of(&header, examined.head.as_ref()).ok_or(StoreError::Stopped)?;
+        let kept = self.writer.keep(record)?;
+        self.remember(&header, &examined, &receipt);
+        let mut ticket = kept.ticket;
+        if !exchange.request.is_empty() {
+            ticket = self.writer.keep(pack_request(packer, exchange, &id)?)?.ticket;
+        }
+        Ok(KeptExchange { receipt, new: kept.new, ticket })
+    }
+
+    /// What the answer repeats, if it repeats anything.
+    fn original(
+        &self,
+        exchange: &NewExchange<'_>,
+        examined: &Examined,
+    ) -> Result<Option<(Profile, Original)>, StoreError> {
+        let status = examined.head.as_ref().and_then(Head::status);
+        if let (Some(304), Some(original)) = (status, &exchange.unchanged) {
+            return Ok(Some((Profile::ServerNotModified, original.clone())));
+        }
+        let Some(payload) = examined.facts.payload else { return Ok(None) };
+        if exchange.truncated.is_some() || examined.payload_length == 0 {
+            return Ok(None);
+        }
+        let Ok(body) = <[u8; 32]>::try_from(examined.body.bytes()) else { return Ok(None) };
+        let found = match self.recent.find(&body, &payload) {
+            Some(original) => Some(original),
+            None => self.kept_before(&body, &payload, examined.body_length)?,
+        };
+        Ok(found.map(|original| (Profile::IdenticalPayloadDigest(payload), original)))
+    }
+
+    /// The response in the silos that holds this payload.
+    fn kept_before(
+        &self,
+        body: &[u8; 32],
+        payload: &Digest,
+        length: u64,
+    ) -> Result<Option<Original>, StoreError> {
+        let Some(located) = self.writer.find_synced(body)? else { return Ok(None) };
+        let same = located.header.payload_digest().is_some_and(|held| held.as_ref() == Ok(payload));
+        let is_response = located.header.record_type() == RecordType::Response;
+        Ok((same && is_response).then(|| original_of(&located.header, located.id, length)).flatten())
+    }
+
+    fn remember(&self, header: &Header, examined: &Examined, receipt: &Receipt) {
+        if let (Some(payload), (Some(own), body)) = (examined.facts.payload, ids(header))
+            && header.record_type() == RecordType::Response
+            && let Some(original) = original_of(header, own, receipt.length)
+        {
+            self.recent.remember(body.unwrap_or(own), payload, original);
+        }
+    }
+}
+
+fn original_of(header: &Header, id: [u8; 32], length: u64) -> Option<Original> {
+    let (_, body) = ids(header);
+    Some(Original {
+        record: RecordId::new(id),
+        url: String::from_utf8_lossy(header.target_uri()?).into_owned(),
+        date: String::from_utf8_lossy(header.fields.get("WARC-Date")?).into_owned(),
+        body: BodyId::new(body?),
+        length,
+    })
+}
+
+/// What every record of an exchange says.
+fn draft(exchange: &NewExchange<'_>, record_type: RecordType) -> Draft {
+    let mut draft = Draft::new(record_type, &exchange.date).target_uri(exchange.url);
+    if let Some(ip) = exchange.ip {
+        draft = draft.ip_address(ip);
+    }
+    for protocol in exchange.protocols {
+        draft = draft.field("WARC-Protocol", protocol);
+    }
+    if let Some(cipher) = exchange.cipher {
+        draft = draft.field("WARC-Cipher-Suite", cipher);
+    }
+    if let Some(run) = exchange.run {
+        draft = draft.field(field::RUN, &run.to_string());
+    }
+    draft.http()
+}
+
+/// What the record of an answer says besides.
+fn answer(exchange: &NewExchange<'_>, record_type: RecordType, body: (Option<&Digest>, u64)) -> Draft {
+    let mut draft = draft(exchange, record_type);
+    if let Some(timing) = exchange.timing {
+        draft = draft.field(field::TIMING, timing);
+    }
+    if let Some(digest) = body.0 {
+        draft = draft.field(field::BODY_DIGEST, &digest.to_string());
+    }
+    draft.field(field::BODY_LENGTH, &body.1.to_string())
+}
+
+fn pack_response(
+    packer: &mut Packer,
+    exchange: &NewExchange<'_>,
+    examined: &Examined,
+) -> Result<PackedRecord, StoreError> {
+    let differs = examined.facts.payload != Some(examined.body);
+    let body = differs.then_some(&examined.body);
+    let mut draft = answer(exchange, RecordType::Response, (body, examined.body_length));
+    if let Some(reason) = exchange.truncated {
+        draft = draft.truncated(reason);
+    }
+    let mut block = Cursor::new(exchange.response);
+    if examined.facts.length > IN_MEMORY {
+        return Ok(pack_reader(packer, &draft, PayloadKind::Response, &mut block)?);
+    }
+    let mut bytes = Vec::with_capacity(examined.facts.length as usize);
+    block.read_to_end(&mut bytes).map_err(StoreError::Content)?;
+    if bytes.len() as u64 != examined.facts.length {
+        return Err(StoreError::Content(io::Error::other("the answer changed while it was read")));
+    }
+    Ok(packer.pack_known(&draft, examined.facts.clone(), &bytes)?)
+}
+
+/// A revisit holds the head of the answer alone.
+fn pack_revisit(
+    packer: &mut Packer,
+    exchange: &NewExchange<'_>,
+    examined: &Examined,
+    profile: Profile,
+    original: &Original,
+) -> Result<PackedRecord, StoreError> {
+    let length = examined.head.as_ref().map_or(0, |head| head.length);
+    let mut block = vec![0; length];
+    Cursor::new(exchange.response).read_exact(&mut block).map_err(StoreError::Content)?;
+    let of_original = Digest::parse_value(Algorithm::Sha256, original.body.to_string().as_bytes());
+    let says_payload =
+        matches!(&profile, Profile::IdenticalPayloadDigest(payload) if Some(payload) == of_original.as_ref());
+    let body = of_original.as_ref().filter(|_| !says_payload);
+    let draft = answer(exchange, RecordType::Revisit, (body, original.length)).revisit_of(
+        profile,
+        &original.record.to_string(),
+        &original.url,
+        &original.date,
+    );
+    Ok(packer.pack(&draft, PayloadKind::Revisit, &block)?)
+}
+
+fn pack_request(
+    packer: &mut Packer,
+    exchange: &NewExchange<'_>,
+    response: &str,
+) -> Result<PackedRecord, PackError> {
+    let draft = draft(exchange, RecordType::Request).concurrent_to(response);
+    packer.pack(&draft, PayloadKind::Request, exchange.request)
+}

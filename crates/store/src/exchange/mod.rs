@@ -1,0 +1,77 @@
+//! Exchanges: from the bytes of a request and its answer to records in a silo, and from records back to receipts.
+//!
+//! An exchange becomes a `response` record with the answer exactly as it was on the wire, and a `request` record beside
+//! it. An answer whose payload is here already becomes a `revisit` that names the record which holds it. What a catalog
+//! needs to know comes back as a receipt, made from the record's own header and the head of the answer by the one
+//! function that also reads them from a silo: so nothing is known on the day that a rebuild would not find again.
+//!
+//! It does not know where exchanges come from, nor what a URL means.
+
+mod examine;
+mod keep;
+mod receipt;
+mod recent;
+mod scan;
+
+use std::net::IpAddr;
+
+use varve_core::{BodyId, RecordId, RunId};
+use varve_warc::date::Date;
+use varve_warc::source::ReadAt;
+
+pub use keep::{ExchangeKeeper, KeptExchange};
+pub use receipt::receipt_of;
+pub use scan::{Scanned, scan, scan_from};
+
+/// An exchange to keep.
+pub struct NewExchange<'a> {
+    /// The URL that was asked.
+    pub url: &'a str,
+    /// When.
+    pub date: Date,
+    /// The request, as it was sent, without what must stay secret.
+    pub request: &'a [u8],
+    /// The answer, as it was received.
+    pub response: &'a dyn ReadAt,
+    /// Who answered.
+    pub ip: Option<IpAddr>,
+    /// The protocols that were spoken, outermost first: `h2`, `tls/1.3`.
+    pub protocols: &'a [String],
+    /// The cipher suite.
+    pub cipher: Option<&'a str>,
+    /// How long each step took, as text.
+    pub timing: Option<&'a str>,
+    /// Why the answer is not whole, in the words of the standard: length, time, disconnect or unspecified.
+    pub truncated: Option<&'a str>,
+    /// The run it belongs to.
+    pub run: Option<RunId>,
+    /// What a 304 says has not changed.
+    pub unchanged: Option<Original>,
+}
+
+/// The record that holds what a revisit repeats.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Original {
+    /// Its id.
+    pub record: RecordId,
+    /// Its target.
+    pub url: String,
+    /// Its date, as it was written.
+    pub date: String,
+    /// The body it holds.
+    pub body: BodyId,
+    /// The length of that body.
+    pub length: u64,
+}
+
+/// The names of the fields that are varve's own.
+pub mod field {
+    /// The SHA-256 of the body, where it is not the payload itself.
+    pub const BODY_DIGEST: &str = "Varve-Body-Digest";
+    /// The length of the body.
+    pub const BODY_LENGTH: &str = "Varve-Body-Length";
+    /// The run that an exchange belongs to.
+    pub const RUN: &str = "Varve-Run";
+    /// How long each step took.
+    pub const TIMING: &str = "Varve-Timing";
+}

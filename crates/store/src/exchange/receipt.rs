@@ -1,0 +1,56 @@
+//! The one function that makes a receipt from a record.
+
+use varve_core::headers::Headers;
+use varve_core::receipt::Receipt;
+use varve_core::{BodyId, Moment, RecordId};
+use varve_warc::digest::{Algorithm, Digest};
+use varve_warc::http::Head;
+use varve_warc::record::{Header, RecordType};
+use varve_warc::write::Profile;
+
+use super::field;
+use crate::silo::parse_id;
+
+/// The receipt of a record; none when it is no capture, or not one that varve wrote. `head` is that of the answer.
+pub fn receipt_of(header: &Header, head: Option<&Head>) -> Option<Receipt> {
+    let is_revisit = match header.record_type() {
+        RecordType::Response => false,
+        RecordType::Revisit => true,
+        _ => return None,
+    };
+    let text = |name: &str| header.fields.get(name).and_then(|value| std::str::from_utf8(value).ok());
+    let length = text(field::BODY_LENGTH)?.parse().ok()?;
+    Some(Receipt {
+        record: RecordId::new(header.record_id().and_then(parse_id)?),
+        run: text(field::RUN).and_then(|run| run.parse().ok()),
+        url: String::from_utf8_lossy(header.target_uri()?).into_owned(),
+        time: Moment::from(header.date()?.instant),
+        status: head.and_then(Head::status).unwrap_or(0),
+        headers: head.map(headers).unwrap_or_default(),
+        body: body(header)?,
+        length,
+        truncated: text("WARC-Truncated").filter(|_| !is_revisit).map(str::to_owned),
+        revisit_of: header.reference("WARC-Refers-To").and_then(parse_id).map(RecordId::new),
+        not_modified: is_revisit && text("WARC-Profile") == Some(Profile::ServerNotModified.uri()),
+    })
+}
+
+/// The body of a capture: what its record says, else its payload, else its whole block.
+fn body(header: &Header) -> Option<BodyId> {
+    let digest = match header.fields.get(field::BODY_DIGEST) {
+        Some(text) => Digest::parse(text).ok()?,
+        None => header.payload_digest().or_else(|| header.block_digest())?.ok()?,
+    };
+    if digest.algorithm() != Algorithm::Sha256 {
+        return None;
+    }
+    digest.bytes().try_into().ok().map(BodyId::new)
+}
+
+fn headers(head: &Head) -> Headers {
+    let mut headers = Headers::new();
+    for (name, value) in head.fields.iter() {
+        headers.push(name, value);
+    }
+    headers
+}

@@ -1,0 +1,164 @@
+//! Reading receipts and facts from silos, in the order in which they were written.
+//!
+//! Used by rebuild over everything, on all cores, and by whoever opens an archive for writing over what came after the
+//! last thing that the catalog knows. Blocks are passed over except for the head of an answer and the JSON of a fact.
+
+use std::io::{self, Read};
+
+use varve_core::RecordId;
+use varve_core::receipt::Receipt;
+use varve_warc::parts::{Parts, read_parts};
+use varve_warc::record::{Header, RecordType, media_type};
+use varve_warc::source::ReadAt;
+use varve_warc::{Error, Format, Reader, Record};
+
+use super::examine::read_head;
+use super::receipt_of;
+use crate::error::StoreError;
+use crate::index::Place;
+use crate::silo::{SiloFiles, parse_id};
+
+/// The JSON of a fact is no longer than this.
+const LONGEST_FACT: u64 = 1 << 30;
+/// The media types of facts begin with this.
+const FACT: &[u8] = b"application/vnd.varve.";
+
+/// Something that a catalog remembers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Scanned {
+    /// A capture.
+    Capture(Box<Receipt>),
+    /// A fact: JSON about history.
+    Fact {
+        /// The record.
+        record: RecordId,
+        /// What it is about.
+        about: String,
+        /// Its media type.
+        media_type: String,
+        /// Its content.
+        json: Vec<u8>,
+    },
+}
+
+/// Gives all that the silos say, in order. `progress` is told of bytes that were read.
+pub fn scan(
+    files: &SiloFiles,
+    threads: usize,
+    progress: &(impl Fn(u64) + Sync),
+    each: &mut dyn FnMut(Scanned) -> Result<(), StoreError>,
+) -> Result<(), StoreError> {
+    for number in files.list()?.into_keys() {
+        let source = files.open(number)?;
+        let mut failure = Ok(());
+        let work = |reader: &mut Reader<&dyn ReadAt>, until: u64| read_part(reader, until, progress);
+        read_parts(&*source, Parts { threads, size: None }, &work, &mut |part: Vec<Scanned>| {
+            for scanned in part {
+                if failure.is_ok() {
+                    failure = each(scanned);
+                }
+            }
+        })
+        .map_err(|error| StoreError::read(number, error))?;
+        failure?;
+    }
+    Ok(())
+}
+
+/// Gives what the silos say from a place on, where a record begins or the silo ends. Returns the place where they end.
+pub fn scan_from(
+    files: &SiloFiles,
+    from: Option<Place>,
+    each: &mut dyn FnMut(Scanned) -> Result<(), StoreError>,
+) -> Result<Option<Place>, StoreError> {
+    let first = from.map_or(0, Place::silo);
+    let mut end = from;
+    for (number, silo) in files.list()?.into_iter().filter(|(number, _)| *number >= first) {
+        let offset = from.filter(|from| from.silo() == number).map_or(0, Place::offset);
+        let source = files.open(number)?;
+        if offset < silo.length {
+            scan_silo(&*source, offset, each).map_err(|error| match error {
+                ScanError::Read(error) => StoreError::read(number, error),
+                ScanError::Given(error) => error,
+            })?;
+        }
+        end = Some(Place::new(number, silo.length.max(offset))?);
+    }
+    Ok(end)
+}
+
+enum ScanError {
+    Read(Error),
+    Given(StoreError),
+}
+
+fn scan_silo(
+    source: &dyn ReadAt,
+    offset: u64,
+    each: &mut dyn FnMut(Scanned) -> Result<(), StoreError>,
+) -> Result<(), ScanError> {
+    let mut reader = match Reader::resume(source, offset, Format::Warc) {
+        Ok(reader) => reader,
+        Err(Error::NotAnArchive { .. } | Error::Zip | Error::Packed(_)) => return Ok(()),
+        Err(error) => return Err(ScanError::Read(error)),
+    };
+    loop {
+        let Some(mut record) = reader.next_record().map_err(ScanError::Read)? else { return Ok(()) };
+        let scanned = look_at(&mut record);
+        reader.finish_record().map_err(ScanError::Read)?;
+        if let Some(scanned) = scanned {
+            each(scanned).map_err(ScanError::Given)?;
+        }
+    }
+}
+
+fn read_part(
+    reader: &mut Reader<&dyn ReadAt>,
+    until: u64,
+    progress: &impl Fn(u64),
+) -> Result<Vec<Scanned>, Error> {
+    let mut found = Vec::new();
+    let mut done = reader.position();
+    while reader.next_offset().is_none_or(|offset| offset < until) {
+        let Some(mut record) = reader.next_record()? else { break };
+        found.extend(look_at(&mut record));
+        reader.finish_record()?;
+        let position = reader.position();
+        progress(position.saturating_sub(done));
+        done = position;
+    }
+    Ok(found)
+}
+
+/// What a record says to a catalog. A record that cannot be read says nothing: audit names it.
+fn look_at<S: ReadAt>(record: &mut Record<'_, S>) -> Option<Scanned> {
+    let header = record.header().clone();
+    match header.record_type() {
+        RecordType::Response | RecordType::Revisit => {
+            let head = read_head(record).ok()?;
+            receipt_of(&header, head.as_ref()).map(Box::new).map(Scanned::Capture)
+        }
+        RecordType::Metadata => fact(&header, record).ok().flatten(),
+        _ => None,
+    }
+}
+
+fn fact(header: &Header, block: &mut impl Read) -> io::Result<Option<Scanned>> {
+    let kind = media_type(header.fields.get("Content-Type").unwrap_or_default());
+    let (Some(record), Some(about)) =
+        (header.record_id().and_then(parse_id), header.reference("WARC-Refers-To"))
+    else {
+        return Ok(None);
+    };
+    if !kind.starts_with(FACT) {
+        return Ok(None);
+    }
+    let mut json = Vec::new();
+    block.take(LONGEST_FACT).read_to_end(&mut json)?;
+    Ok(Some(Scanned::Fact {
+        record: RecordId::new(record),
+        about: String::from_utf8_lossy(about).into_owned(),
+        media_type: String::from_utf8_lossy(kind).into_owned(),
+        json,
+    }))
+}

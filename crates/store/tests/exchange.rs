@@ -1,0 +1,210 @@
+//! Exchanges go in as they were on the wire; receipts, bodies and revisits come out, the same from a silo as on the day.
+
+mod scene;
+
+use std::io::{Read, Write};
+use std::sync::Arc;
+
+use scene::{files, noise, open};
+use varve_core::BodyId;
+use varve_core::RunId;
+use varve_core::body::BodySource;
+use varve_core::receipt::Receipt;
+use varve_store::StoreWriter;
+use varve_store::disk::LocalDisk;
+use varve_store::exchange::{ExchangeKeeper, KeptExchange, NewExchange, Original, Scanned, scan, scan_from};
+use varve_warc::date::Date;
+use varve_warc::digest::Algorithm;
+use varve_warc::write::Packing;
+
+fn date(second: u32) -> Date {
+    Date::parse(format!("2026-11-16T03:00:{second:02}Z").as_bytes()).expect("a date")
+}
+
+fn exchange<'a>(url: &'a str, second: u32, response: &'a Vec<u8>) -> NewExchange<'a> {
+    NewExchange {
+        url,
+        date: date(second),
+        request: b"GET / HTTP/1.1\r\nHost: example.com\r\n\r\n",
+        response,
+        ip: Some([192, 0, 2, 7].into()),
+        protocols: &[],
+        cipher: None,
+        timing: Some("dns=1 total=20"),
+        truncated: None,
+        run: Some(RunId::new(uuid::Uuid::from_u128(7))),
+        unchanged: None,
+    }
+}
+
+fn keep(writer: &StoreWriter, exchange: &NewExchange<'_>) -> KeptExchange {
+    let mut packer = writer.packer().expect("a packer");
+    let kept = ExchangeKeeper::new(writer).keep(&mut packer, exchange).expect("kept");
+    writer.wait(kept.ticket).expect("safe");
+    kept
+}
+
+fn answer(head: &str, body: &[u8]) -> Vec<u8> {
+    let mut bytes = format!("HTTP/1.1 200 OK\r\n{head}\r\n").into_bytes();
+    bytes.extend_from_slice(body);
+    bytes
+}
+
+fn body(writer: &StoreWriter, receipt: &Receipt) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut reader = writer.open_body(&receipt.body).expect("asked").expect("the body is here");
+    reader.read_to_end(&mut bytes).expect("read");
+    bytes
+}
+
+fn id_of(content: &[u8]) -> BodyId {
+    BodyId::new(Algorithm::Sha256.digest(content).bytes().try_into().expect("32 bytes"))
+}
+
+fn gzip(content: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    encoder.write_all(content).expect("packed");
+    encoder.finish().expect("packed")
+}
+
+fn receipts(root: &std::path::Path) -> Vec<Receipt> {
+    let mut found = Vec::new();
+    let files = files(Arc::new(LocalDisk), root);
+    let mut each = |scanned| {
+        if let Scanned::Capture(receipt) = scanned {
+            found.push(*receipt);
+        }
+        Ok(())
+    };
+    scan(&files, 2, &|_| {}, &mut each).expect("scanned");
+    found
+}
+
+#[test]
+fn what_a_silo_says_is_what_was_said_on_the_day() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 30, Packing::Gzip);
+    let page = b"<title>hello</title>".repeat(50);
+    let coded = gzip(&page);
+    let chunked = [format!("{:x}\r\n", coded.len()).as_bytes(), &coded, b"\r\n0\r\n\r\n"].concat();
+    let large = noise(3_000_000, 3);
+    let answers = [
+        answer("Content-Type: text/html\r\nX-Odd: é\r\n", &page),
+        answer("Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", &chunked),
+        answer("Content-Type: image/png\r\n", &large),
+        answer("", b""),
+    ];
+    let kept: Vec<_> =
+        (0..).zip(&answers).map(|(n, wire)| keep(&writer, &exchange("http://e/", n, wire))).collect();
+    let said: Vec<Receipt> = kept.iter().map(|kept| kept.receipt.clone()).collect();
+    assert_eq!(receipts(root.path()), said);
+    assert_eq!((said[1].body, said[1].length), (id_of(&page), page.len() as u64));
+    assert_eq!(body(&writer, &said[1]), page);
+    assert_eq!(body(&writer, &said[2]), large);
+    assert_eq!(said[3].body, id_of(b""));
+    assert!(said.iter().all(|receipt| receipt.run.is_some() && receipt.status == 200));
+}
+
+#[test]
+fn the_same_payload_again_is_a_revisit_with_the_same_body() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 30, Packing::Gzip);
+    let wire = answer("Content-Encoding: gzip\r\n", &gzip(b"again and again"));
+    let first = keep(&writer, &exchange("http://e/a", 1, &wire)).receipt;
+    let again = keep(&writer, &exchange("http://e/a", 2, &wire)).receipt;
+    let elsewhere = keep(&writer, &exchange("http://e/b", 3, &wire)).receipt;
+    for revisit in [&again, &elsewhere] {
+        assert_eq!(revisit.revisit_of, Some(first.record));
+        assert_eq!((revisit.body, revisit.length, revisit.not_modified), (first.body, 15, false));
+        assert_eq!(body(&writer, revisit), b"again and again");
+    }
+    assert_eq!(receipts(root.path()), [first, again, elsewhere]);
+}
+
+#[test]
+fn the_same_payload_within_one_moment_is_a_revisit_too() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 30, Packing::Gzip);
+    let wire = answer("", b"not synced yet");
+    let keeper = ExchangeKeeper::new(&writer);
+    let mut packer = writer.packer().expect("a packer");
+    let first = keeper.keep(&mut packer, &exchange("http://e/a", 1, &wire)).expect("kept");
+    let second = keeper.keep(&mut packer, &exchange("http://e/b", 2, &wire)).expect("kept");
+    assert_eq!(second.receipt.revisit_of, Some(first.receipt.record));
+}
+
+#[test]
+fn not_modified_has_the_body_of_what_it_refers_to() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 30, Packing::Gzip);
+    let wire = answer("ETag: \"1\"\r\n", b"the page");
+    let first = keep(&writer, &exchange("http://e/", 1, &wire)).receipt;
+    let unchanged = b"HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n".to_vec();
+    let mut second = exchange("http://e/", 2, &unchanged);
+    second.unchanged = Some(Original {
+        record: first.record,
+        url: "http://e/".to_owned(),
+        date: date(1).to_string(),
+        body: first.body,
+        length: first.length,
+    });
+    let second = keep(&writer, &second).receipt;
+    assert_eq!((second.status, second.not_modified, second.length), (304, true, 8));
+    assert_eq!(body(&writer, &second), b"the page");
+    assert_eq!(receipts(root.path())[1], second);
+}
+
+#[test]
+fn what_was_cut_short_is_never_taken_for_whole() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 30, Packing::Gzip);
+    let wire = answer("Content-Length: 100\r\n", b"only this");
+    let mut cut = exchange("http://e/", 1, &wire);
+    cut.truncated = Some("disconnect");
+    let cut = keep(&writer, &cut).receipt;
+    assert_eq!(cut.truncated.as_deref(), Some("disconnect"));
+    let whole = answer("", b"only this");
+    let whole = keep(&writer, &exchange("http://e/", 2, &whole)).receipt;
+    assert_eq!((whole.revisit_of, whole.truncated.clone()), (None, None), "a cut answer is no original");
+    assert_eq!(receipts(root.path()), [cut, whole]);
+}
+
+#[test]
+fn a_broken_coding_leaves_the_body_as_it_came() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 30, Packing::Gzip);
+    let mut coded = gzip(&noise(5000, 9));
+    let middle = coded.len() / 2;
+    coded[middle] ^= 0xff;
+    let wire = answer("Content-Encoding: gzip\r\n", &coded);
+    let kept = keep(&writer, &exchange("http://e/", 1, &wire)).receipt;
+    assert_eq!(body(&writer, &kept), coded);
+    let no_http = b"\x00\x01 not http".to_vec();
+    let kept = keep(&writer, &exchange("http://e/", 2, &no_http)).receipt;
+    assert_eq!((kept.status, kept.length), (0, 11));
+    assert_eq!(receipts(root.path())[1], kept);
+}
+
+#[test]
+fn a_scan_goes_on_where_it_ended() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 20_000, Packing::Gzip);
+    let files = files(Arc::new(LocalDisk), root.path());
+    let mut place = None;
+    for round in 0..6 {
+        let wires: Vec<_> = (0..3).map(|n| answer("", &noise(6000, round * 3 + n))).collect();
+        let said: Vec<_> = (0..)
+            .zip(&wires)
+            .map(|(n, wire)| keep(&writer, &exchange("http://e/", n, wire)).receipt)
+            .collect();
+        let mut found = Vec::new();
+        let mut each = |scanned| {
+            if let Scanned::Capture(receipt) = scanned {
+                found.push(*receipt);
+            }
+            Ok(())
+        };
+        place = scan_from(&files, place, &mut each).expect("scanned");
+        assert_eq!(found, said, "round {round}");
+    }
+}
