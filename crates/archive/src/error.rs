@@ -3,11 +3,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use varve_catalog::CatalogError;
+use varve_core::body::BodyError;
 use varve_core::id::IdError;
+use varve_core::url::UrlError;
 use varve_store::StoreError;
 use varve_store::aardwarc::AardwarcError;
 use varve_store::lock::LockError;
 
+use crate::rows::OddFact;
 use crate::settings::SettingsError;
 use crate::tree::ManifestError;
 
@@ -51,6 +55,92 @@ pub enum ArchiveError {
     NoIndex {
         /// Where it should be.
         path: PathBuf,
+    },
+    /// There is no catalog.
+    #[error("the archive has no catalog: `{}` is missing", path.display())]
+    NoCatalog {
+        /// Where it should be.
+        path: PathBuf,
+    },
+    /// The catalog did not do it.
+    #[error(transparent)]
+    Catalog(#[from] CatalogError),
+    /// A body could not be had or kept.
+    #[error(transparent)]
+    Body(#[from] BodyError),
+    /// A record of history that cannot be understood.
+    #[error(transparent)]
+    OddFact(#[from] OddFact),
+    /// HEAD does not hold a version.
+    #[error("`{}` does not hold the id of a version", path.display())]
+    BadHead {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: IdError,
+    },
+    /// Nothing was committed yet.
+    #[error("there is no version yet")]
+    NoVersions,
+    /// No version is called so.
+    #[error("no version is called `{}`", text.escape_debug())]
+    NoVersion {
+        /// What was given.
+        text: String,
+    },
+    /// Several versions begin so.
+    #[error("{count} or more versions begin with `{text}`")]
+    AmbiguousVersion {
+        /// What was given.
+        text: String,
+        /// How many were found.
+        count: usize,
+    },
+    /// Nothing was captured there.
+    #[error("nothing was captured of `{}`{}", url.escape_debug(), at.as_deref().map(|at| format!(" {at}")).unwrap_or_default())]
+    NoCapture {
+        /// The URL.
+        url: String,
+        /// When, in words.
+        at: Option<String>,
+    },
+    /// What was given is no URL.
+    #[error("`{}` is not a URL", text.escape_debug())]
+    NotAUrl {
+        /// What was given.
+        text: String,
+        /// Why.
+        source: UrlError,
+    },
+    /// Nothing to commit.
+    #[error("there is nothing to commit")]
+    NothingToCommit,
+    /// A page is given twice.
+    #[error("`{url}` is given twice")]
+    TwicePage {
+        /// Its URL.
+        url: String,
+    },
+    /// Something in a working tree that is no folder.
+    #[error("`{}` is in the way: it is not a folder", path.display())]
+    InTheWay {
+        /// What is there.
+        path: PathBuf,
+    },
+    /// No tag is called so.
+    #[error("there is no tag `{}`", name.escape_debug())]
+    NoTag {
+        /// What was given.
+        name: String,
+    },
+    /// A version needs a reason.
+    #[error("a version needs a message")]
+    NoMessage,
+    /// A tag that is no name.
+    #[error("`{}` cannot be the name of a tag", name.escape_debug())]
+    BadTag {
+        /// What was given.
+        name: String,
     },
     /// Somebody else is writing.
     #[error(transparent)]

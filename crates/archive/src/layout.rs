@@ -40,6 +40,16 @@ impl Layout {
         self.root.join("index")
     }
 
+    /// The rows, which can be made again from the silos.
+    pub fn catalog(&self) -> PathBuf {
+        self.root.join("catalog.db")
+    }
+
+    /// The file that names the version which the next one descends from.
+    pub fn head(&self) -> PathBuf {
+        self.root.join("HEAD")
+    }
+
     /// What is not finished; emptied whenever the archive is opened for writing.
     pub fn temporary(&self) -> PathBuf {
         self.root.join("tmp")
@@ -59,9 +69,9 @@ impl Layout {
 /// The name of the lock among what is not finished.
 pub(crate) const LOCK: &str = "lock";
 
-/// The archive that `start` is in: the nearest folder, itself included, that is one.
+/// The archive that `start` is in: the nearest folder, itself included, that is one, or a site of another layout.
 pub fn find_root(start: &Path) -> Option<PathBuf> {
-    start.ancestors().find(|folder| Layout::new(folder).is_archive()).map(Path::to_owned)
+    start.ancestors().find(|folder| crate::history::kind_of(folder).is_some()).map(Path::to_owned)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
+use varve_core::headers::Redaction;
 use varve_warc::write::Packing;
 
 use crate::size::Size;
@@ -38,6 +39,9 @@ pub struct ArchiveSettings {
     /// How records are packed.
     #[serde(default)]
     pub packing: PackingMethod,
+    /// Whether the values of sensitive headers (cookies, tokens) are hidden in rows, diffs and manifests.
+    #[serde(default = "yes", skip_serializing_if = "is_yes")]
+    pub redact_headers: bool,
     /// How hard the packer tries: for gzip 1 to 12, for zstd 1 to 19.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packing_level: Option<u8>,
@@ -96,6 +100,14 @@ pub enum SettingsError {
     },
 }
 
+fn yes() -> bool {
+    true
+}
+
+fn is_yes(value: &bool) -> bool {
+    *value
+}
+
 fn default_silo_size() -> Size {
     Size(1 << 30)
 }
@@ -109,8 +121,14 @@ impl ArchiveSettings {
             operator: None,
             silo_size: default_silo_size(),
             packing: PackingMethod::default(),
+            redact_headers: true,
             packing_level: None,
         }
+    }
+
+    /// Whether sensitive headers are hidden.
+    pub fn redaction(&self) -> Redaction {
+        if self.redact_headers { Redaction::On } else { Redaction::Off }
     }
 
     /// A name for the archive in `folder`: that of the folder, as far as it can be written.

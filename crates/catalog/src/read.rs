@@ -139,6 +139,9 @@ pub trait CatalogRead: Send + Sync {
     /// Where HEAD pointed when the last row about it was written.
     fn head(&self) -> Result<Option<VersionId>, CatalogError>;
 
+    /// How far the silos have been read, as [`Row::Reached`](crate::Row::Reached) said last.
+    fn reached(&self) -> Result<Option<u64>, CatalogError>;
+
     /// Every body that a capture refers to, in no order, some perhaps twice, without holding them in memory.
     fn each_body(&self, each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>)
     -> Result<(), CatalogError>;

@@ -35,6 +35,8 @@ pub enum Row {
     ForgetVersion(VersionId),
     /// Forget the diffs that were computed before this instant.
     ForgetDiffs(Moment),
+    /// The silos have been read up to this place, which is a number to the catalog: what came before it has its rows.
+    Reached(u64),
     /// Forget a run that has not become a version, with its captures.
     ForgetRun(RunId),
 }

@@ -58,6 +58,25 @@ pub(crate) enum Error {
     /// A WARC or ARC file could not be dealt with.
     #[error(transparent)]
     Doctor(#[from] DoctorError),
+    /// A file cannot be read.
+    #[error("could not read `{path}`")]
+    Read {
+        /// Which one.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// An object in a file of JSON lines that cannot be used.
+    #[error("`{file}`, object {number}: {what}")]
+    Object {
+        /// The file.
+        file: PathBuf,
+        /// Counted from 1.
+        number: usize,
+        /// What is wrong with it.
+        what: String,
+    },
     /// A file or folder cannot be written.
     #[error("could not write `{path}`")]
     Write {
@@ -133,7 +152,7 @@ fn hints(failure: &Error) -> Vec<String> {
         Error::Doctor(failure) => crate::commands::doctor::hint(failure),
         Error::Archive(failure) => for_archive(failure),
         Error::Usage(_) | Error::Output(_) | Error::Input(_) | Error::Url { .. } => None,
-        Error::Id { .. } | Error::CurrentFolder(_) => None,
+        Error::Id { .. } | Error::CurrentFolder(_) | Error::Read { .. } | Error::Object { .. } => None,
     };
     hint.map(str::to_owned).into_iter().collect()
 }

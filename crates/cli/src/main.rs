@@ -10,6 +10,7 @@ mod bug;
 mod clock;
 mod commands;
 mod error;
+mod graph;
 mod lines;
 mod printer;
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::ArgMatches;
+use varve_archive::history::{HistoryWriter, Holdings, open_history, open_holdings};
 use varve_archive::{Archive, ArchiveError, ArchiveWriter, Opening, Recovered, Size, find_root};
 
 use crate::arguments;
@@ -58,6 +59,16 @@ impl Session {
                 .say("the last silo is damaged and was closed as it is; writing goes on in a new one");
         }
         Ok(writer)
+    }
+
+    /// Opens whatever layout it is, for reading its history.
+    pub(crate) fn holdings(&self) -> Result<Box<dyn Holdings>, Error> {
+        Ok(open_holdings(&self.root()?)?)
+    }
+
+    /// Opens whatever layout it is, for adding to its history.
+    pub(crate) fn open_history(&mut self) -> Result<Box<dyn HistoryWriter>, Error> {
+        Ok(open_history(&self.root()?, self.opening())?)
     }
 
     /// What this process says of itself to others who want to write.

@@ -182,6 +182,17 @@ impl StoreWriter {
         self.wait(ticket)
     }
 
+    /// The place behind the last record: where the next one will begin, in this silo or the one after it.
+    pub fn end(&self) -> Result<Option<Place>, StoreError> {
+        let state = self.lock();
+        let place = match &state.silo {
+            Some(silo) => Place::new(silo.number, silo.length())?,
+            None if state.next_number == 0 => return Ok(None),
+            None => Place::new(state.next_number, 0)?,
+        };
+        Ok(Some(place))
+    }
+
     /// Seals the silo that grows, as if it were full.
     pub fn seal_now(&self) -> Result<(), StoreError> {
         let state = self.lock();

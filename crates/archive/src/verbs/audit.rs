@@ -11,6 +11,7 @@ use varve_store::silo::SiloFile;
 
 use crate::archive::Archive;
 use crate::error::ArchiveError;
+use crate::history::audit_history;
 
 pub use varve_store::audit::{AuditDone, AuditFinding, AuditKind, AuditSeverity};
 
@@ -54,7 +55,15 @@ pub fn audit(
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let options =
         AuditOptions { quick: request.quick, chosen: &chosen, threads, index: IndexOptions::default() };
-    Ok(audit_store(archive.store(), &archive.layout().index(), &options, progress, found)?)
+    let mut done = audit_store(archive.store(), &archive.layout().index(), &options, progress, found)?;
+    let everything = !request.quick && request.since.is_none() && request.sample.is_none();
+    if everything {
+        audit_history(archive, &mut |finding| {
+            done.findings += 1;
+            found(finding);
+        })?;
+    }
+    Ok(done)
 }
 
 /// When a file was last written; one of which that is not known counts as new, so that it is looked at.

@@ -8,9 +8,10 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use crate::error::ArchiveError;
+use crate::history::ArchiveHistory;
 use crate::layout::Layout;
 use crate::settings::ArchiveSettings;
-use crate::writer::{ArchiveWriter, Opening};
+use crate::writer::Opening;
 
 /// Makes an archive in `folder`, which is made if need be, and opens it once so that everything is in its place.
 pub fn init(folder: &Path, settings: &ArchiveSettings, opening: Opening) -> Result<(), ArchiveError> {
@@ -26,7 +27,7 @@ pub fn init(folder: &Path, settings: &ArchiveSettings, opening: Opening) -> Resu
     for place in [layout.silos(), layout.index(), layout.temporary()] {
         fs::create_dir_all(&place).map_err(ArchiveError::write(&place))?;
     }
-    ArchiveWriter::open(folder, opening).map(|_| ())
+    ArchiveHistory::open(folder, opening).map(|_| ())
 }
 
 /// Refuses a folder that holds anything, or something else than a folder; a missing one is fine.

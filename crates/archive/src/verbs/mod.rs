@@ -4,6 +4,9 @@
 //! beside it, so that a caller needs this crate alone.
 
 pub mod audit;
+pub mod cat;
+pub mod checkout;
+pub mod commit;
 pub mod demo;
 pub mod doctor;
 pub mod explain;
@@ -13,9 +16,12 @@ pub mod housekeeping;
 pub mod import;
 pub mod init;
 pub mod key;
+pub mod log;
 pub mod rebuild;
+pub mod show;
 pub mod store;
 pub mod stow;
+pub mod tag;
 
 use std::io;
 use std::path::Path;

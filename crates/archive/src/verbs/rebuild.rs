@@ -1,10 +1,14 @@
-//! `rebuild`: makes the index again from the silos alone.
+//! `rebuild`: makes index, catalog and HEAD again from the silos alone.
 
-use varve_store::index::IndexOptions;
+use std::{fs, io};
+
+use varve_catalog::{Catalog, Row, SqliteCatalog};
+use varve_store::index::{IndexOptions, Place};
 use varve_store::rebuild::{bytes_to_read as silo_bytes, rebuild as rebuild_store};
 
-use crate::archive::silo_files;
+use crate::archive::{Archive, silo_files};
 use crate::error::ArchiveError;
+use crate::history::{catch_up, fill};
 use crate::layout::Layout;
 use crate::writer::{ArchiveWriter, Opening};
 
@@ -27,6 +31,33 @@ pub fn rebuild(
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let done =
         rebuild_store(&silo_files(layout), &layout.index(), IndexOptions::default(), threads, progress)?;
+    rebuild_catalog(layout)?;
     drop(lock);
     Ok(done)
+}
+
+/// Makes the catalog again beside the old one, and puts it in its place when it is whole.
+fn rebuild_catalog(layout: &Layout) -> Result<(), ArchiveError> {
+    let archive = Archive::open(layout.root())?;
+    let path = layout.catalog();
+    let unfinished = layout.temporary().join("catalog.db");
+    let catalog = SqliteCatalog::open_to_write(&unfinished)?;
+    fill(&archive, &catalog)?;
+    if let Some(last) = archive.store().files().list()?.into_values().next_back() {
+        let end = Place::new(last.number, last.length).map_err(varve_store::StoreError::from)?;
+        catalog.apply(&mut std::iter::once(Row::Reached(end.number())))?;
+    }
+    drop(catalog);
+    for ending in ["-wal", "-shm"] {
+        let left = layout.root().join(format!("catalog.db{ending}"));
+        match fs::remove_file(&left) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(ArchiveError::Write { path: left, source: error });
+            }
+            _ => {}
+        }
+    }
+    fs::rename(&unfinished, &path).map_err(ArchiveError::write(&path))?;
+    let catalog = SqliteCatalog::open_to_write(&path)?;
+    catch_up(layout, &catalog, archive.settings().redaction())
 }

@@ -4,6 +4,9 @@
 //! one line in [`VERBS`]; help, completions, man pages and the reference follow from that line.
 
 mod audit;
+mod cat;
+mod checkout;
+mod commit;
 mod completions;
 mod demo;
 pub(crate) mod doctor;
@@ -14,10 +17,13 @@ mod housekeeping;
 mod import;
 mod init;
 mod key;
+mod log;
 mod man;
 mod rebuild;
+mod show;
 mod store;
 mod stow;
+mod tag;
 
 use clap::{ArgMatches, Args, Command};
 
@@ -28,6 +34,12 @@ use crate::session::Session;
 const VERBS: &[Entry] = &[
     verb::<demo::Demo>("demo"),
     verb::<init::Init>("init"),
+    verb::<commit::Commit>("commit"),
+    verb::<log::Log>("log"),
+    verb::<show::Show>("show"),
+    verb::<cat::Cat>("cat"),
+    verb::<tag::Tag>("tag"),
+    verb::<checkout::Checkout>("checkout"),
     verb::<store::Store>("store"),
     verb::<get::Get>("get"),
     verb::<stow::Stow>("stow"),

@@ -48,6 +48,10 @@ pub enum AuditKind {
     IndexStray,
     /// A file of the index is damaged.
     IndexDamaged,
+    /// A version, or what belongs to it, is not what its manifest says.
+    History,
+    /// The catalog does not say what the silos say.
+    Catalog,
 }
 
 /// How bad it is.
@@ -64,9 +68,12 @@ impl AuditKind {
     /// How bad it is.
     pub fn severity(self) -> AuditSeverity {
         match self {
-            Self::Form | Self::SiloWritable | Self::IndexMissing | Self::IndexStray | Self::IndexDamaged => {
-                AuditSeverity::Warning
-            }
+            Self::Form
+            | Self::SiloWritable
+            | Self::IndexMissing
+            | Self::IndexStray
+            | Self::IndexDamaged
+            | Self::Catalog => AuditSeverity::Warning,
             _ => AuditSeverity::Error,
         }
     }
@@ -90,7 +97,8 @@ pub struct AuditFinding {
 }
 
 impl AuditFinding {
-    pub(crate) fn new(kind: AuditKind, message: impl Into<String>) -> Self {
+    /// A finding whose place is not known.
+    pub fn new(kind: AuditKind, message: impl Into<String>) -> Self {
         Self { kind, severity: kind.severity(), silo: None, offset: None, id: None, message: message.into() }
     }
 

@@ -5,9 +5,10 @@ use std::io::{self, BufRead, Read};
 use varve_core::BodyId;
 use varve_core::body::{BodyError, BodySource, BodyStore, KeptBody};
 use varve_warc::digest::{Algorithm, Hasher};
-use varve_warc::http::{BodyLimits, HeadParser, open_body};
+use varve_warc::http::{BodyLimits, Head, HeadParser, open_body};
 use varve_warc::record::RecordType;
 
+use crate::error::StoreError;
 use crate::exchange::field;
 use crate::keep::NewObject;
 use crate::store::{SiloRecord, Store};
@@ -15,6 +16,9 @@ use crate::writer::StoreWriter;
 
 /// The type of a body of which nothing else is known.
 const UNKNOWN_TYPE: &str = "application/octet-stream";
+
+/// No head is longer.
+const LONGEST_HEAD: u64 = 1 << 20;
 
 impl BodySource for Store {
     fn open_body(&self, id: &BodyId) -> Result<Option<Box<dyn Read + Send>>, BodyError> {
@@ -36,9 +40,33 @@ impl BodySource for Store {
     }
 }
 
+impl Store {
+    /// The body of an answer by the id of its record, whole or cut short, unchecked; none when that is no response.
+    pub fn response_body(&self, record: &[u8; 32]) -> Result<Option<impl Read + Send + use<>>, StoreError> {
+        let Some(found) = self.response(record)? else { return Ok(None) };
+        response_body(found).map(Some).map_err(StoreError::Content)
+    }
+
+    /// The head of an answer as it was on the wire; none when the record is neither a response nor a revisit.
+    pub fn response_head(&self, record: &[u8; 32]) -> Result<Option<Vec<u8>>, StoreError> {
+        let Some(mut found) = self.response(record)? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        (&mut found).take(LONGEST_HEAD).read_to_end(&mut bytes).map_err(StoreError::Content)?;
+        let length = Head::parse(&bytes).map_or(0, |head| head.length);
+        bytes.truncate(length);
+        Ok(Some(bytes))
+    }
+
+    fn response(&self, record: &[u8; 32]) -> Result<Option<SiloRecord>, StoreError> {
+        let Some(located) = self.find(record)? else { return Ok(None) };
+        let is_answer = matches!(located.header.record_type(), RecordType::Response | RecordType::Revisit);
+        if is_answer { self.record_at(located.place) } else { Ok(None) }
+    }
+}
+
 /// The body of the HTTP response that a record holds. Content codings are undone where the record says that the body is
 /// another than the payload: elsewhere they could not be.
-fn response_body(mut record: SiloRecord) -> io::Result<impl Read> {
+fn response_body(mut record: SiloRecord) -> io::Result<impl Read + Send + use<>> {
     let is_decoded = record.header().fields.get(field::BODY_DIGEST).is_some();
     let mut parser = HeadParser::new();
     loop {

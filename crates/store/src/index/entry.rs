@@ -105,6 +105,16 @@ impl Place {
         self.0 & Self::GREATEST_OFFSET
     }
 
+    /// The place as one number, for those who only remember it.
+    pub fn number(self) -> u64 {
+        self.0
+    }
+
+    /// The place that [`Place::number`] gave. Every number is a place.
+    pub fn from_number(number: u64) -> Self {
+        Self(number)
+    }
+
     /// The 64 bits as they stand in an entry. Every number is a place.
     pub(super) fn from_bits(bits: u64) -> Self {
         Self(bits)

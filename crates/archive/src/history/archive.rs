@@ -1,0 +1,252 @@
+//! The history of a varve archive: facts in silos, rows in `catalog.db`.
+//!
+//! Opening for writing reads forward from the last place that the catalog knows, so that a crash between the silo and
+//! the catalog costs nothing; an archive without a catalog gets one.
+
+use std::io::Read;
+use std::path::Path;
+
+use varve_catalog::{Catalog, CatalogRead, Row, SqliteCatalog};
+use varve_core::body::{BodySource, KeptBody};
+use varve_core::headers::Redaction;
+use varve_core::history::Capture;
+use varve_core::{BodyId, Moment, RecordId, VersionId};
+use varve_store::exchange::scan_from;
+use varve_store::index::Place;
+use varve_store::{NewObject, StoreError};
+use varve_warc::date::Date;
+
+use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, head};
+use crate::archive::{Archive, silo_files};
+use crate::content::{About, store_file};
+use crate::error::ArchiveError;
+use crate::layout::Layout;
+use crate::rows::rows_of;
+use crate::writer::{ArchiveWriter, Opening};
+
+/// So many rows are applied at a time while the catalog catches up.
+const BATCH: usize = 20_000;
+
+/// A varve archive, open for reading.
+pub struct ArchiveHoldings {
+    archive: Archive,
+    catalog: SqliteCatalog,
+}
+
+impl ArchiveHoldings {
+    /// Opens the archive at `root`.
+    pub fn open(root: &Path) -> Result<Self, ArchiveError> {
+        let archive = Archive::open(root)?;
+        let path = archive.layout().catalog();
+        if !path.is_file() {
+            return Err(ArchiveError::NoCatalog { path });
+        }
+        Ok(Self { catalog: SqliteCatalog::open_to_read(&path)?, archive })
+    }
+
+    /// Its objects and settings.
+    pub fn archive(&self) -> &Archive {
+        &self.archive
+    }
+}
+
+impl Holdings for ArchiveHoldings {
+    fn catalog(&self) -> &dyn CatalogRead {
+        &self.catalog
+    }
+
+    fn head(&self) -> Result<Option<VersionId>, ArchiveError> {
+        head::read(&self.archive.layout().head())
+    }
+
+    fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
+        open_body(self.archive.store(), capture)
+    }
+
+    fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
+        wire_head(self.archive.store(), capture)
+    }
+}
+
+/// The body by its id; that of an answer that was cut short is only found through its record.
+fn open_body(store: &varve_store::Store, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
+    if let Some(body) = store.open_body(&capture.body)? {
+        return Ok(body);
+    }
+    let record = capture.record.unwrap_or(RecordId::new(capture.body.into_inner()));
+    match store.response_body(record.as_bytes())? {
+        Some(body) => Ok(Box::new(body)),
+        None => Err(ArchiveError::Absent { id: capture.body.to_string() }),
+    }
+}
+
+fn wire_head(store: &varve_store::Store, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
+    match capture.record {
+        Some(record) => Ok(store.response_head(record.as_bytes())?),
+        None => Ok(None),
+    }
+}
+
+/// A varve archive, open for adding to its history.
+pub struct ArchiveHistory {
+    catalog: SqliteCatalog,
+    writer: ArchiveWriter,
+}
+
+impl ArchiveHistory {
+    /// Opens the archive at `root` and lets its catalog catch up.
+    pub fn open(root: &Path, opening: Opening) -> Result<Self, ArchiveError> {
+        Self::of(ArchiveWriter::open(root, opening)?)
+    }
+
+    /// Adds to an archive that is open for writing.
+    pub fn of(writer: ArchiveWriter) -> Result<Self, ArchiveError> {
+        let catalog = SqliteCatalog::open_to_write(&writer.layout().catalog())?;
+        let redaction = writer.settings().redaction();
+        catch_up(writer.layout(), &catalog, redaction)?;
+        Ok(Self { catalog, writer })
+    }
+
+    /// The archive.
+    pub fn writer(&self) -> &ArchiveWriter {
+        &self.writer
+    }
+
+    /// The catalog.
+    pub fn sqlite(&self) -> &SqliteCatalog {
+        &self.catalog
+    }
+}
+
+/// Gives the catalog the rows of all that the silos hold and it does not know. HEAD follows.
+pub(crate) fn catch_up(
+    layout: &Layout,
+    catalog: &SqliteCatalog,
+    redaction: Redaction,
+) -> Result<(), ArchiveError> {
+    let from = catalog.reached()?.map(Place::from_number);
+    let mut pending: Vec<Row> = Vec::new();
+    let mut failure: Result<(), ArchiveError> = Ok(());
+    let end = scan_from(&silo_files(layout), from, &mut |scanned| {
+        if failure.is_ok() {
+            failure = (|| {
+                pending.extend(rows_of(&scanned, redaction)?);
+                if pending.len() >= BATCH {
+                    catalog.apply(&mut pending.drain(..))?;
+                }
+                Ok(())
+            })();
+        }
+        Ok::<(), StoreError>(())
+    })?;
+    failure?;
+    if let Some(end) = end.filter(|end| Some(*end) != from) {
+        pending.push(Row::Reached(end.number()));
+        catalog.apply(&mut pending.into_iter())?;
+    }
+    follow_head(layout, catalog)
+}
+
+/// Brings the file HEAD to where the catalog knows it should point.
+fn follow_head(layout: &Layout, catalog: &SqliteCatalog) -> Result<(), ArchiveError> {
+    let path = layout.head();
+    match catalog.head()? {
+        Some(version) if head::read(&path).ok().flatten() != Some(version) => head::write(&path, &version),
+        _ => Ok(()),
+    }
+}
+
+impl Holdings for ArchiveHistory {
+    fn catalog(&self) -> &dyn CatalogRead {
+        &self.catalog
+    }
+
+    fn head(&self) -> Result<Option<VersionId>, ArchiveError> {
+        head::read(&self.writer.layout().head())
+    }
+
+    fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
+        open_body(&self.writer.reader(), capture)
+    }
+
+    fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
+        wire_head(&self.writer.reader(), capture)
+    }
+}
+
+impl HistoryWriter for ArchiveHistory {
+    fn rows(&self) -> &dyn Catalog {
+        &self.catalog
+    }
+
+    fn redaction(&self) -> Redaction {
+        self.writer.settings().redaction()
+    }
+
+    fn now(&self) -> Moment {
+        Moment::from(self.writer.now().instant)
+    }
+
+    fn body_worker(&self) -> BodyWorker<'_> {
+        let mut packer = None;
+        Box::new(move |input, media_type| {
+            let packer = match &mut packer {
+                Some(packer) => packer,
+                none => none.insert(self.writer.store().packer()?),
+            };
+            let date = self.writer.now();
+            let stored = match input {
+                BodyInput::File(file, path) => {
+                    let about = About { date, media_type: media_type.to_owned(), refers_to: None };
+                    store_file(&self.writer, packer, &about, (file, path), &|_| {})?
+                }
+                BodyInput::Bytes(bytes) => {
+                    let object = new_object(date, media_type, None);
+                    self.writer.store().store_bytes(packer, &object, bytes)?
+                }
+            };
+            Ok(KeptBody { id: BodyId::new(stored.id), length: stored.length, new: stored.new })
+        })
+    }
+
+    fn sync_bodies(&self) -> Result<(), ArchiveError> {
+        Ok(self.writer.store().sync()?)
+    }
+
+    fn keep_fact(
+        &self,
+        about: &str,
+        media_type: &str,
+        json: &[u8],
+    ) -> Result<Option<RecordId>, ArchiveError> {
+        let store = self.writer.store();
+        let object = new_object(self.writer.now(), media_type, Some(about.to_owned()));
+        let stored = store.store_reader(&mut store.packer()?, &object, &mut &*json)?;
+        store.sync()?;
+        Ok(Some(RecordId::new(stored.id)))
+    }
+
+    fn apply(&self, mut rows: Vec<Row>) -> Result<(), ArchiveError> {
+        self.writer.store().sync()?;
+        if let Some(end) = self.writer.store().end()? {
+            rows.push(Row::Reached(end.number()));
+        }
+        Ok(self.catalog.apply(&mut rows.into_iter())?)
+    }
+
+    fn set_head(&self, version: &VersionId) -> Result<(), ArchiveError> {
+        head::write(&self.writer.layout().head(), version)
+    }
+
+    fn working_tree(&self) -> Option<&Path> {
+        None
+    }
+
+    fn as_holdings(&self) -> &dyn Holdings {
+        self
+    }
+}
+
+fn new_object(date: Date, media_type: &str, refers_to: Option<String>) -> NewObject {
+    NewObject { date, content_type: media_type.to_owned(), refers_to, known: None }
+}

@@ -1,0 +1,216 @@
+//! Is history what it was? The manifests in the silos, held against each other, the captures and the catalog.
+//!
+//! The id of a version is the digest of its manifest, which names its parent: whoever changes the past changes every id
+//! after it. A version of a run carries a seal over its captures. And the catalog, being made from all this, must be
+//! what would be made again.
+
+use std::collections::{HashMap, HashSet};
+
+use varve_catalog::{Catalog, CatalogRead, SqliteCatalog};
+use varve_core::body::BodySource;
+use varve_core::fact::{Fact, Manifest, RunSummary};
+use varve_core::{BodyId, RecordId, RunId, VersionId};
+use varve_store::StoreError;
+use varve_store::audit::{AuditFinding, AuditKind};
+use varve_store::exchange::{Scanned, scan};
+
+use crate::archive::Archive;
+use crate::error::ArchiveError;
+use crate::rows::rows_of;
+
+/// Bodies are looked for so many at a time.
+const BATCH: usize = 4096;
+
+/// Audits the history of an archive; tells `found` what is not as it should be.
+pub(crate) fn audit_history(
+    archive: &Archive,
+    found: &mut dyn FnMut(AuditFinding),
+) -> Result<(), ArchiveError> {
+    let mut chain = Chain::default();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut failure: Result<(), ArchiveError> = Ok(());
+    scan(archive.store().files(), threads, &|_| {}, &mut |scanned| {
+        if failure.is_ok() {
+            failure = chain.add(archive, scanned, found);
+        }
+        Ok::<(), StoreError>(())
+    })?;
+    failure?;
+    chain.look_for_bodies(archive, found)?;
+    chain.finish(found);
+    compare_catalog(archive, found)
+}
+
+/// What the silos say about history, so far.
+#[derive(Default)]
+struct Chain {
+    versions: HashSet<VersionId>,
+    parents: Vec<(VersionId, VersionId, RecordId)>,
+    runs: HashMap<RunId, Vec<RecordId>>,
+    sealed: Vec<(VersionId, RunSummary, RecordId)>,
+    bodies: Vec<(BodyId, VersionId)>,
+}
+
+impl Chain {
+    fn add(
+        &mut self,
+        archive: &Archive,
+        scanned: Scanned,
+        found: &mut dyn FnMut(AuditFinding),
+    ) -> Result<(), ArchiveError> {
+        match scanned {
+            Scanned::Capture(receipt) => {
+                if let Some(run) = receipt.run {
+                    self.runs.entry(run).or_default().push(receipt.record);
+                }
+            }
+            Scanned::Fact { record, about, media_type, json } => {
+                match Fact::parse(&media_type, &json) {
+                    Some(Ok(Fact::Version(manifest))) => {
+                        self.add_version(record, &about, &json, *manifest, found);
+                    }
+                    Some(Err(error)) => found(finding(record, error.to_string())),
+                    _ => {}
+                }
+                if self.bodies.len() >= BATCH {
+                    self.look_for_bodies(archive, found)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_version(
+        &mut self,
+        record: RecordId,
+        about: &str,
+        json: &[u8],
+        manifest: Manifest,
+        found: &mut dyn FnMut(AuditFinding),
+    ) {
+        let id = Manifest::version_id(json);
+        if about != format!("urn:uuid:{id}") {
+            let message =
+                format!("this manifest says that it is {about}, and its content makes it version {id}");
+            found(finding(record, message));
+        }
+        self.versions.insert(id);
+        self.parents.extend(manifest.parent.map(|parent| (id, parent, record)));
+        self.bodies.extend(manifest.pages.iter().map(|page| (page.body, id)));
+        self.sealed.extend(manifest.run.map(|run| (id, run, record)));
+    }
+
+    fn look_for_bodies(
+        &mut self,
+        archive: &Archive,
+        found: &mut dyn FnMut(AuditFinding),
+    ) -> Result<(), ArchiveError> {
+        for batch in self.bodies.chunks(BATCH) {
+            let ids: Vec<BodyId> = batch.iter().map(|(body, _)| *body).collect();
+            let here = archive.store().have_bodies(&ids)?;
+            for ((body, version), _) in batch.iter().zip(here).filter(|(_, here)| !here) {
+                let message = format!("body {body} of version {version} is not in this archive");
+                found(AuditFinding::new(AuditKind::History, message));
+            }
+        }
+        self.bodies.clear();
+        Ok(())
+    }
+
+    fn finish(mut self, found: &mut dyn FnMut(AuditFinding)) {
+        for (version, parent, record) in &self.parents {
+            if !self.versions.contains(parent) {
+                let message =
+                    format!("version {version} descends from {parent}, which is not in this archive");
+                found(finding(*record, message));
+            }
+        }
+        for (version, run, record) in &self.sealed {
+            let captures = self.runs.remove(&run.id).unwrap_or_default();
+            let count = captures.len() as u64;
+            if count != run.captures || RunSummary::seal_of(captures) != run.seal {
+                let message = format!(
+                    "version {version} was sealed over {} captures, and the {count} that are here are not those",
+                    run.captures
+                );
+                found(finding(*record, message));
+            }
+        }
+    }
+}
+
+fn finding(record: RecordId, message: String) -> AuditFinding {
+    AuditFinding { id: Some(record.to_string()), ..AuditFinding::new(AuditKind::History, message) }
+}
+
+/// Makes the catalog again, elsewhere, and compares the two.
+fn compare_catalog(archive: &Archive, found: &mut dyn FnMut(AuditFinding)) -> Result<(), ArchiveError> {
+    let path = archive.layout().catalog();
+    if !path.is_file() {
+        return Ok(());
+    }
+    let folder = tempfile::tempdir().map_err(ArchiveError::write(&std::env::temp_dir()))?;
+    let again = SqliteCatalog::open_to_write(&folder.path().join("catalog.db"))?;
+    fill(archive, &again)?;
+    let kept = SqliteCatalog::open_to_read(&path)?;
+    let difference = first_difference(&kept, &again)?;
+    if let Some(row) = difference {
+        let message = format!("the catalog is not what the silos say; `varve rebuild` makes it again: {row}");
+        found(AuditFinding::new(AuditKind::Catalog, message));
+    }
+    Ok(())
+}
+
+/// Gives a new catalog all that the silos say.
+pub(crate) fn fill(archive: &Archive, catalog: &SqliteCatalog) -> Result<(), ArchiveError> {
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let redaction = archive.settings().redaction();
+    let mut rows = Vec::new();
+    let mut failure: Result<(), ArchiveError> = Ok(());
+    scan(archive.store().files(), threads, &|_| {}, &mut |scanned| {
+        if failure.is_ok() {
+            // A fact that cannot be understood has no rows; it was named already.
+            rows.extend(rows_of(&scanned, redaction).unwrap_or_default());
+            if rows.len() >= BATCH {
+                failure = catalog.apply(&mut rows.drain(..)).map_err(ArchiveError::from);
+            }
+        }
+        Ok::<(), StoreError>(())
+    })?;
+    failure?;
+    Ok(catalog.apply(&mut rows.into_iter())?)
+}
+
+/// The first row that only one of two catalogs has.
+fn first_difference(one: &dyn CatalogRead, other: &dyn CatalogRead) -> Result<Option<String>, ArchiveError> {
+    let (sender, receiver) = std::sync::mpsc::sync_channel::<String>(1024);
+    std::thread::scope(|scope| {
+        let writer = scope.spawn(move || {
+            other.each_row(&mut |row| {
+                // The reader stops listening when it has found a difference.
+                let _ = sender.send(row.to_owned());
+                Ok(())
+            })
+        });
+        let mut difference = None;
+        one.each_row(&mut |row| {
+            if difference.is_none() {
+                match receiver.recv() {
+                    Ok(same) if same == row => {}
+                    Ok(other) => difference = Some(format!("{row} where {other} should be")),
+                    Err(_) => difference = Some(format!("{row} should not be")),
+                }
+            }
+            Ok(())
+        })?;
+        if difference.is_none() {
+            difference = receiver.recv().ok().map(|row| format!("{row} is missing"));
+        }
+        drop(receiver);
+        match writer.join() {
+            Ok(result) => result?,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+        Ok(difference)
+    })
+}

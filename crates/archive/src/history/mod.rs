@@ -1,0 +1,98 @@
+//! History: one code over every layout that keeps it.
+//!
+//! [`Holdings`] is the reading face: versions, captures, bodies. [`HistoryWriter`] can add to them. A varve archive and a
+//! Moku site have both, and every verb about history is written once, against these. What differs between the layouts
+//! is in their files, and nowhere else.
+
+mod archive;
+mod chain;
+mod head;
+mod moku;
+mod open;
+mod pages;
+mod pair;
+mod revision;
+mod working_tree;
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use varve_catalog::{Catalog, CatalogRead};
+use varve_core::body::KeptBody;
+use varve_core::headers::Redaction;
+use varve_core::history::Capture;
+use varve_core::{Moment, RecordId, VersionId};
+
+use crate::error::ArchiveError;
+
+pub(crate) use archive::catch_up;
+pub use archive::{ArchiveHistory, ArchiveHoldings};
+pub(crate) use chain::{audit_history, fill};
+pub(crate) use head::replace;
+pub use moku::{MokuHistory, MokuHoldings, MokuOptions};
+pub use open::{Kind, kind_of, open_history, open_holdings};
+pub use pages::Pages;
+pub use pair::{Change, Pair, Pairs};
+pub use revision::resolve_version;
+pub use working_tree::WorkingTree;
+
+/// What can be read of a layout.
+pub trait Holdings: Send + Sync {
+    /// Its rows.
+    fn catalog(&self) -> &dyn CatalogRead;
+
+    /// The version that the next one descends from.
+    fn head(&self) -> Result<Option<VersionId>, ArchiveError>;
+
+    /// The body of a capture. Reading it to its end checks it.
+    fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError>;
+
+    /// The head of the answer as it was on the wire, where that was kept.
+    fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError>;
+}
+
+/// Content on its way in.
+pub enum BodyInput<'a> {
+    /// An open file, with its name for messages.
+    File(File, &'a Path),
+    /// Bytes in memory.
+    Bytes(&'a [u8]),
+}
+
+/// Keeps bodies, on one thread.
+pub type BodyWorker<'a> = Box<dyn FnMut(BodyInput<'_>, &str) -> Result<KeptBody, ArchiveError> + Send + 'a>;
+
+/// A layout that history can be added to. One process has it at a time.
+pub trait HistoryWriter: Holdings {
+    /// Its rows, to be added to.
+    fn rows(&self) -> &dyn Catalog;
+
+    /// Whether sensitive headers are hidden.
+    fn redaction(&self) -> Redaction;
+
+    /// The present.
+    fn now(&self) -> Moment;
+
+    /// One that keeps bodies; the second argument of what it does is their media type.
+    fn body_worker(&self) -> BodyWorker<'_>;
+
+    /// Waits until every body kept so far is safe.
+    fn sync_bodies(&self) -> Result<(), ArchiveError>;
+
+    /// Writes down a fact, safely; none where the layout has no place for facts but the rows themselves.
+    fn keep_fact(&self, about: &str, media_type: &str, json: &[u8])
+    -> Result<Option<RecordId>, ArchiveError>;
+
+    /// Keeps rows, after all that they are made from is safe.
+    fn apply(&self, rows: Vec<varve_catalog::Row>) -> Result<(), ArchiveError>;
+
+    /// Lets HEAD point to a version.
+    fn set_head(&self, version: &VersionId) -> Result<(), ArchiveError>;
+
+    /// The folder whose files mirror HEAD, if this layout has one.
+    fn working_tree(&self) -> Option<&Path>;
+
+    /// The same, for reading.
+    fn as_holdings(&self) -> &dyn Holdings;
+}

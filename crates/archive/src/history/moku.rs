@@ -1,0 +1,197 @@
+//! The history of a Moku site: rows in `.moku/moku.db`, bodies below `.moku/blobs`, a working tree beside them.
+//!
+//! Everything is written as Moku itself would, so that it opens what varve wrote; what varve knows beyond that lies in
+//! tables of its own.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use varve_catalog::{Catalog, CatalogRead, MokuCatalog, Row};
+use varve_core::body::{BodySource, BodyStore, KeptBody};
+use varve_core::headers::Redaction;
+use varve_core::history::Capture;
+use varve_core::{Moment, RecordId, VersionId};
+use varve_store::body::LooseBodies;
+use varve_store::disk::LocalDisk;
+use varve_store::lock::WriteLock;
+
+use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, head};
+use crate::error::ArchiveError;
+use crate::writer::{Clock, Opening};
+
+/// Where things lie in a Moku site.
+#[derive(Clone, Debug)]
+struct Site {
+    root: PathBuf,
+}
+
+impl Site {
+    fn new(root: &Path) -> Self {
+        Self { root: root.to_owned() }
+    }
+
+    fn database(&self) -> PathBuf {
+        self.root.join(".moku/moku.db")
+    }
+
+    fn head(&self) -> PathBuf {
+        self.root.join(".moku/HEAD")
+    }
+
+    fn bodies(&self) -> LooseBodies {
+        LooseBodies::new(Arc::new(LocalDisk), self.root.join(".moku/blobs"))
+    }
+
+    fn lock(&self) -> PathBuf {
+        self.root.join(".moku/varve.lock")
+    }
+}
+
+/// How a Moku site is opened for writing.
+#[derive(Clone, Debug, Default)]
+pub struct MokuOptions {
+    /// The project it must belong to.
+    pub project_id: Option<String>,
+    /// Let it belong to that project from now on, whatever it belonged to.
+    pub force_project_id: bool,
+    /// Whether sensitive headers are hidden.
+    pub redaction: Redaction,
+}
+
+/// A Moku site, open for reading.
+pub struct MokuHoldings {
+    site: Site,
+    catalog: MokuCatalog,
+    bodies: LooseBodies,
+}
+
+impl MokuHoldings {
+    /// Opens the site at `root`.
+    pub fn open(root: &Path) -> Result<Self, ArchiveError> {
+        let site = Site::new(root);
+        Ok(Self { catalog: MokuCatalog::open_to_read(&site.database())?, bodies: site.bodies(), site })
+    }
+}
+
+impl Holdings for MokuHoldings {
+    fn catalog(&self) -> &dyn CatalogRead {
+        &self.catalog
+    }
+
+    fn head(&self) -> Result<Option<VersionId>, ArchiveError> {
+        head::read(&self.site.head())
+    }
+
+    fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
+        open_body(&self.bodies, capture)
+    }
+
+    fn wire_head(&self, _: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
+        Ok(None)
+    }
+}
+
+fn open_body(bodies: &LooseBodies, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
+    bodies.open_body(&capture.body)?.ok_or_else(|| ArchiveError::Absent { id: capture.body.to_string() })
+}
+
+/// A Moku site, open for adding to its history.
+pub struct MokuHistory {
+    site: Site,
+    catalog: MokuCatalog,
+    bodies: LooseBodies,
+    redaction: Redaction,
+    clock: Clock,
+    /// Last, so that it is given up last.
+    _lock: WriteLock,
+}
+
+impl MokuHistory {
+    /// Opens the site at `root`, making it if there is none yet.
+    pub fn open(root: &Path, options: &MokuOptions, opening: Opening) -> Result<Self, ArchiveError> {
+        let site = Site::new(root);
+        let folder = root.join(".moku");
+        std::fs::create_dir_all(folder.join("blobs")).map_err(ArchiveError::write(&folder))?;
+        let lock = WriteLock::take(&site.lock(), &opening.holder)?;
+        let project = options.project_id.as_deref();
+        let catalog = MokuCatalog::open_to_write(&site.database(), project, options.force_project_id)?;
+        let bodies = site.bodies();
+        let redaction = options.redaction;
+        Ok(Self { site, catalog, bodies, redaction, clock: opening.clock, _lock: lock })
+    }
+
+    /// The bodies, for those who sweep them.
+    pub fn bodies(&self) -> &LooseBodies {
+        &self.bodies
+    }
+}
+
+impl Holdings for MokuHistory {
+    fn catalog(&self) -> &dyn CatalogRead {
+        &self.catalog
+    }
+
+    fn head(&self) -> Result<Option<VersionId>, ArchiveError> {
+        head::read(&self.site.head())
+    }
+
+    fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
+        open_body(&self.bodies, capture)
+    }
+
+    fn wire_head(&self, _: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
+        Ok(None)
+    }
+}
+
+impl HistoryWriter for MokuHistory {
+    fn rows(&self) -> &dyn Catalog {
+        &self.catalog
+    }
+
+    fn redaction(&self) -> Redaction {
+        self.redaction
+    }
+
+    fn now(&self) -> Moment {
+        // Moku counts in seconds: what is said must be what is kept.
+        Moment::from_seconds(Moment::from((self.clock)().instant).seconds())
+    }
+
+    fn body_worker(&self) -> BodyWorker<'_> {
+        Box::new(|input, _| -> Result<KeptBody, ArchiveError> {
+            Ok(match input {
+                BodyInput::File(mut file, path) => {
+                    let length = file.metadata().map_err(ArchiveError::read(path))?.len();
+                    self.bodies.keep_body(&mut (&mut file).take(length.max(1)))?
+                }
+                BodyInput::Bytes(mut bytes) => self.bodies.keep_body(&mut bytes)?,
+            })
+        })
+    }
+
+    fn sync_bodies(&self) -> Result<(), ArchiveError> {
+        Ok(self.bodies.sync_bodies()?)
+    }
+
+    fn keep_fact(&self, _: &str, _: &str, _: &[u8]) -> Result<Option<RecordId>, ArchiveError> {
+        Ok(None)
+    }
+
+    fn apply(&self, rows: Vec<Row>) -> Result<(), ArchiveError> {
+        Ok(self.catalog.apply(&mut rows.into_iter())?)
+    }
+
+    fn set_head(&self, version: &VersionId) -> Result<(), ArchiveError> {
+        head::write(&self.site.head(), version)
+    }
+
+    fn working_tree(&self) -> Option<&Path> {
+        Some(&self.site.root)
+    }
+
+    fn as_holdings(&self) -> &dyn Holdings {
+        self
+    }
+}

@@ -1,0 +1,159 @@
+//! Working trees: the pages of a version as files, for people to look at.
+//!
+//! Each page is a folder with its body in `.page_body` and its headers in `.page_headers.json`, as Moku lays them out, so
+//! a page and a folder of pages never want the same name. All of it can be made again, and nothing is ever read from it.
+//! A link in a tree is never followed: it could lead anywhere.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use varve_core::history::Capture;
+
+use super::Holdings;
+use super::head::replace;
+use crate::error::ArchiveError;
+use crate::page_path::folder_of;
+
+/// The file that holds the body of a page.
+const BODY: &str = ".page_body";
+/// The file that holds its headers.
+const HEADERS: &str = ".page_headers.json";
+/// The name under which the status stands among the headers.
+const STATUS: &str = "Status-Code";
+
+/// A folder that pages are written to.
+pub struct WorkingTree {
+    root: PathBuf,
+    /// Folders that are known to be folders.
+    folders: HashSet<PathBuf>,
+}
+
+impl WorkingTree {
+    /// The tree at `root`, which is made when the first page is written.
+    pub fn new(root: &Path) -> Self {
+        Self { root: root.to_owned(), folders: HashSet::new() }
+    }
+
+    /// Writes a page.
+    pub fn write(&mut self, holdings: &dyn Holdings, capture: &Capture) -> Result<(), ArchiveError> {
+        let folder = self.enter(&folder_of(&capture.path))?;
+        let path = folder.join(BODY);
+        let mut body = holdings.open_body(capture)?;
+        write_body(&path, &mut body).map_err(ArchiveError::write(&path))?;
+        let path = folder.join(HEADERS);
+        replace(&path, headers_json(capture).as_bytes(), false).map_err(ArchiveError::write(&path))
+    }
+
+    /// Removes a page, and the folders that are empty without it.
+    pub fn remove(&mut self, capture: &Capture) -> Result<(), ArchiveError> {
+        let relative = folder_of(&capture.path);
+        let folder = self.root.join(&relative);
+        if self.has_link(&relative)? {
+            return Ok(());
+        }
+        for name in [BODY, HEADERS] {
+            let path = folder.join(name);
+            match fs::remove_file(&path) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(ArchiveError::Write { path, source: error });
+                }
+                _ => {}
+            }
+        }
+        for empty in folder.ancestors().take_while(|folder| **folder != *self.root) {
+            if fs::remove_dir(empty).is_err() {
+                break;
+            }
+            self.folders.remove(empty);
+        }
+        Ok(())
+    }
+
+    /// Makes a folder below the root.
+    fn enter(&mut self, relative: &Path) -> Result<PathBuf, ArchiveError> {
+        let mut folder = self.root.clone();
+        if self.folders.is_empty() {
+            fs::create_dir_all(&folder).map_err(ArchiveError::write(&folder))?;
+            self.folders.insert(folder.clone());
+        }
+        for name in relative {
+            folder.push(name);
+            if self.folders.contains(&folder) {
+                continue;
+            }
+            match fs::symlink_metadata(&folder) {
+                Ok(found) if found.is_dir() => {}
+                Ok(_) => return Err(ArchiveError::InTheWay { path: folder }),
+                Err(_) => fs::create_dir(&folder).map_err(ArchiveError::write(&folder))?,
+            }
+            self.folders.insert(folder.clone());
+        }
+        Ok(folder)
+    }
+
+    fn has_link(&self, relative: &Path) -> Result<bool, ArchiveError> {
+        let mut folder = self.root.clone();
+        for name in relative {
+            folder.push(name);
+            match fs::symlink_metadata(&folder) {
+                Ok(found) if !found.is_dir() => return Ok(true),
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(ArchiveError::Read { path: folder, source: error });
+                }
+                _ => {}
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn write_body(path: &Path, body: &mut dyn io::Read) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
+    let mut file = builder.prefix(".tmp-").tempfile_in(folder)?;
+    io::copy(body, &mut file)?;
+    file.persist(path)?;
+    Ok(())
+}
+
+/// The headers with the status among them, as Moku writes them: sorted, indented, without a line end, and with the
+/// characters that mean something in HTML spelled out.
+fn headers_json(capture: &Capture) -> String {
+    let status = vec![capture.status.to_string()];
+    let mut all: BTreeMap<&str, &[String]> = capture.headers.iter().collect();
+    all.insert(STATUS, &status);
+    let text = serde_json::to_string_pretty(&all).expect("texts can be written as JSON");
+    text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use varve_core::headers::{HeaderView, Redaction};
+    use varve_core::history::Belongs;
+    use varve_core::{BodyId, CaptureId, Moment, VersionId};
+
+    #[test]
+    fn headers_are_written_as_moku_writes_them() {
+        let id = uuid::Uuid::nil();
+        let capture = Capture {
+            id: CaptureId::new(id),
+            belongs: Belongs::Version(VersionId::new(id)),
+            url: String::new(),
+            path: String::new(),
+            time: Moment::from_seconds(0),
+            status: 200,
+            headers: HeaderView::from_pairs([("Link", "</a>; x&y")], Redaction::On),
+            body: BodyId::new([0; 32]),
+            length: None,
+            record: None,
+            truncated: false,
+        };
+        let text = "{\n  \"Status-Code\": [\n    \"200\"\n  ],\n  \"link\": [\n    \"\\u003c/a\\u003e; x\\u0026y\"\n  ]\n}";
+        assert_eq!(headers_json(&capture), text);
+    }
+}

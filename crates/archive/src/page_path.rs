@@ -1,0 +1,102 @@
+//! Where a page lies in a working tree: from its URL to a path, and from the path to names that a disk can hold.
+//!
+//! The path is what history keeps, and pages of two versions are paired by it. It is text from a stranger: it may climb,
+//! hold a NUL, or be longer than any file name. The names are made from it so that no two paths share one, none leads
+//! out of the tree, and an ordinary path is found under its own name.
+
+use std::path::PathBuf;
+
+use data_encoding::HEXLOWER;
+use sha2::{Digest, Sha256};
+use varve_core::url::{Reference, tree_path};
+
+/// Names that mean something else in a working tree.
+const RESERVED: [&str; 4] = [".moku", ".page_body", ".page_headers.json", ".varve-checkout"];
+/// Every file system holds names of so many bytes.
+const LONGEST_NAME: usize = 200;
+
+/// The path of a page: that of its URL, with the query behind it where there is one, because pages that differ in it are
+/// different pages.
+pub fn page_path(url: &str) -> String {
+    let path = tree_path(url).unwrap_or_default();
+    let mut path = String::from_utf8_lossy(&path).into_owned();
+    let query = Reference::parse(url).ok().and_then(|reference| reference.raw_query().map(str::to_owned));
+    if let Some(query) = query.filter(|query| !query.is_empty()) {
+        path.push('?');
+        path.push_str(&query);
+    }
+    path
+}
+
+/// The folder of a page below the root of a working tree.
+pub(crate) fn folder_of(path: &str) -> PathBuf {
+    path.split('/').filter(|segment| !segment.is_empty()).map(name_of).collect()
+}
+
+/// A name that a disk can hold, for one segment of a path.
+fn name_of(segment: &str) -> String {
+    let mut name = String::with_capacity(segment.len());
+    let is_reserved = RESERVED.iter().any(|reserved| segment.eq_ignore_ascii_case(reserved));
+    let is_temporary = segment.starts_with(".tmp-");
+    if matches!(segment, "." | "..") || is_reserved || is_temporary {
+        name.push_str("%2E");
+        name.push_str(&segment[1..]);
+    } else {
+        for letter in segment.chars() {
+            match letter {
+                '%' | '\\' | '\0'..='\x1f' | '\x7f' => name.push_str(&format!("%{:02X}", letter as u32)),
+                _ => name.push(letter),
+            }
+        }
+    }
+    if name.len() > LONGEST_NAME { shortened(&name, segment) } else { name }
+}
+
+/// The beginning of a long name, and enough of its digest that no other has it.
+fn shortened(name: &str, segment: &str) -> String {
+    let end = (0..=LONGEST_NAME - 40).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);
+    format!("{}%~{}", &name[..end], &HEXLOWER.encode(&Sha256::digest(segment))[..32])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::path::Component;
+
+    #[test]
+    fn an_ordinary_page_lies_under_its_own_name() {
+        assert_eq!(page_path("https://example.com/a/b.html#top"), "/a/b.html");
+        assert_eq!(folder_of("/a/b.html"), PathBuf::from("a/b.html"));
+        assert_eq!(page_path("https://example.com/"), "");
+        assert_eq!(folder_of(""), PathBuf::new());
+    }
+
+    #[test]
+    fn a_query_is_part_of_the_page() {
+        assert_eq!(page_path("https://example.com/s?q=1"), "/s?q=1");
+    }
+
+    #[test]
+    fn what_means_something_else_is_spelled_out() {
+        assert_eq!(folder_of("/../.moku/HEAD"), PathBuf::from("%2E./%2Emoku/HEAD"));
+        assert_eq!(folder_of("/a/%2E./x"), PathBuf::from("a/%252E./x"));
+        assert_eq!(folder_of("/v1..v2"), PathBuf::from("v1..v2"));
+    }
+
+    proptest! {
+        #[test]
+        fn no_path_leads_out_of_the_tree(path in "(/[./\\\\%a-c\0~]{0,6}|/\\.\\.|.{0,20}){0,6}") {
+            for component in folder_of(&path).components() {
+                let Component::Normal(name) = component else { panic!("{component:?}") };
+                prop_assert!(name.len() <= 255);
+            }
+        }
+
+        #[test]
+        fn no_two_segments_share_a_name(one in "[.%a-c~\0]{1,5}|.{180,260}", other in "[.%a-c~\0]{1,5}|.{180,260}") {
+            prop_assume!(one != other && !one.contains('/') && !other.contains('/'));
+            prop_assert_ne!(folder_of(&one), folder_of(&other));
+        }
+    }
+}

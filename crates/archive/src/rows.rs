@@ -1,0 +1,93 @@
+//! The one way from what silos say to rows of the catalog.
+//!
+//! Used on the day, when something is captured or committed, and by rebuild and recovery: because they all come through
+//! here, a catalog that is made again is the same.
+
+use varve_catalog::Row;
+use varve_core::fact::{Fact, FactError, HeadMoved, Manifest, Page, TagSet};
+use varve_core::headers::{HeaderView, Redaction};
+use varve_core::history::{Belongs, Capture};
+use varve_core::receipt::Receipt;
+use varve_core::{RecordId, VersionId};
+use varve_store::exchange::Scanned;
+
+use crate::page_path::page_path;
+
+/// A record that should be a fact and cannot be read as one.
+#[derive(Debug, thiserror::Error)]
+#[error("record {record} cannot be understood")]
+pub struct OddFact {
+    /// The record.
+    pub record: RecordId,
+    /// Why.
+    pub source: FactError,
+}
+
+/// The rows of whatever a silo says.
+pub(crate) fn rows_of(scanned: &Scanned, redaction: Redaction) -> Result<Vec<Row>, OddFact> {
+    match scanned {
+        Scanned::Capture(receipt) => Ok(row_of_receipt(receipt, redaction).into_iter().collect()),
+        Scanned::Fact { record, media_type, json, .. } => match Fact::parse(media_type, json) {
+            Some(Ok(fact)) => Ok(rows_of_fact(*record, json, &fact)),
+            Some(Err(source)) => Err(OddFact { record: *record, source }),
+            None => Ok(Vec::new()),
+        },
+    }
+}
+
+/// The row of a capture; none when it belongs to no run.
+pub(crate) fn row_of_receipt(receipt: &Receipt, redaction: Redaction) -> Option<Row> {
+    let belongs = Belongs::Run(receipt.run?);
+    let capture = Capture {
+        id: Capture::derive_id(belongs, &receipt.url, receipt.time, &receipt.record),
+        belongs,
+        url: receipt.url.clone(),
+        path: page_path(&receipt.url),
+        time: receipt.time,
+        status: receipt.status,
+        headers: HeaderView::of(&receipt.headers, redaction),
+        body: receipt.body,
+        length: Some(receipt.length),
+        record: Some(receipt.record),
+        truncated: receipt.truncated.is_some(),
+    };
+    Some(Row::Capture(Box::new(capture)))
+}
+
+/// The rows of a fact whose record has these bytes.
+pub(crate) fn rows_of_fact(record: RecordId, json: &[u8], fact: &Fact) -> Vec<Row> {
+    match fact {
+        Fact::Version(manifest) => rows_of_version(Manifest::version_id(json), Some(record), manifest),
+        Fact::Tag(TagSet { name, version, time }) => {
+            vec![Row::Tag { name: name.clone(), version: *version, time: *time }]
+        }
+        Fact::Head(HeadMoved { version, .. }) => vec![Row::Head(*version)],
+        Fact::Score(_) | Fact::Verdicts(_) => Vec::new(),
+    }
+}
+
+/// The rows of a version and of the pages that its manifest lists.
+pub(crate) fn rows_of_version(id: VersionId, record: Option<RecordId>, manifest: &Manifest) -> Vec<Row> {
+    let version = Row::Version(manifest.version(id, record));
+    let pages = manifest.pages.iter().map(|page| Row::Capture(Box::new(capture_of(id, page))));
+    std::iter::once(version).chain(pages).collect()
+}
+
+fn capture_of(version: VersionId, page: &Page) -> Capture {
+    let belongs = Belongs::Version(version);
+    // A body that was committed by hand is an object of its own, of the same id.
+    let record = RecordId::new(page.body.into_inner());
+    Capture {
+        id: Capture::derive_id(belongs, &page.url, page.time, &record),
+        belongs,
+        url: page.url.clone(),
+        path: page.path.clone(),
+        time: page.time,
+        status: page.status,
+        headers: page.headers.clone(),
+        body: page.body,
+        length: Some(page.length),
+        record: Some(record),
+        truncated: false,
+    }
+}

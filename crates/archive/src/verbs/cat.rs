@@ -1,0 +1,91 @@
+//! `cat`: a page as it was.
+
+use std::io::Read;
+
+use varve_catalog::{CaptureFilter, Order, Page};
+use varve_core::history::{Belongs, Capture};
+use varve_core::{Moment, VersionId};
+
+use super::log::spellings;
+use crate::error::ArchiveError;
+use crate::history::{Holdings, resolve_version};
+
+/// When.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum At {
+    /// The newest capture.
+    Newest,
+    /// The newest capture that is not after this instant.
+    Time(Moment),
+    /// The capture in this version.
+    Version(VersionId),
+}
+
+/// What a person's text means: a time, or a version.
+pub fn at(holdings: &dyn Holdings, text: &str) -> Result<At, ArchiveError> {
+    match resolve_version(holdings, text) {
+        Ok(version) if text.parse::<Moment>().is_err() => Ok(At::Version(version)),
+        other => match text.parse() {
+            Ok(time) => Ok(At::Time(time)),
+            Err(_) => other.map(At::Version),
+        },
+    }
+}
+
+/// The capture of a URL at that time.
+pub fn find(holdings: &dyn Holdings, url: &str, at: &At) -> Result<Capture, ArchiveError> {
+    for spelling in spellings(url) {
+        if let Some(capture) = find_exactly(holdings, &spelling, at)? {
+            return Ok(capture);
+        }
+    }
+    let at = match at {
+        At::Newest => None,
+        At::Time(time) => Some(format!("at {time} or before")),
+        At::Version(version) => Some(format!("in version {version}")),
+    };
+    Err(ArchiveError::NoCapture { url: url.to_owned(), at })
+}
+
+fn find_exactly(holdings: &dyn Holdings, url: &str, at: &At) -> Result<Option<Capture>, ArchiveError> {
+    let catalog = holdings.catalog();
+    if let At::Version(version) = at {
+        let path = crate::page_path(url);
+        let mut found = catalog.captures_at_path(version, &path)?;
+        // A Moku site knows no queries in its paths.
+        if found.is_empty() && path.contains('?') {
+            found = catalog.captures_at_path(version, path.split('?').next().unwrap_or_default())?;
+        }
+        return Ok(found.into_iter().find(|capture| capture.url == url));
+    }
+    let until = if let At::Time(time) = at { Some(*time) } else { None };
+    let filter = CaptureFilter { until, ..CaptureFilter::default() };
+    let found = catalog.captures_of(url, &filter, Order::NewestFirst, Page::first(1))?;
+    Ok(found.into_iter().next())
+}
+
+/// Opens the body of a capture.
+pub fn body(holdings: &dyn Holdings, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
+    holdings.open_body(capture)
+}
+
+/// The head of the answer: as it was on the wire where that was kept, else as far as the rows know it.
+pub fn head(holdings: &dyn Holdings, capture: &Capture) -> Result<Vec<u8>, ArchiveError> {
+    if let Some(head) = holdings.wire_head(capture)? {
+        return Ok(head);
+    }
+    let mut text = format!("HTTP/1.1 {}\r\n", capture.status);
+    for (name, value) in capture.headers.pairs() {
+        text.push_str(&format!("{name}: {value}\r\n"));
+    }
+    text.push_str("\r\n");
+    Ok(text.into_bytes())
+}
+
+/// The version of a capture; none while its run is not finished.
+pub fn version_of(capture: &Capture) -> Option<VersionId> {
+    match capture.belongs {
+        Belongs::Version(version) => Some(version),
+        Belongs::Run(_) => None,
+    }
+}

@@ -1,0 +1,262 @@
+//! `commit`: keeps pages that people hand over, as one version.
+//!
+//! Bodies are stored on all cores, then the manifest is written down, then one transaction makes the rows, then the
+//! working tree follows, and HEAD comes last. Whatever stops it in between, the next who opens for writing finds either
+//! no version or the whole of it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
+use varve_core::fact::{Manifest, Page, media_type};
+use varve_core::headers::{HeaderView, Headers};
+use varve_core::url::Reference;
+use varve_core::{Moment, RecordId, VersionId};
+
+use crate::error::ArchiveError;
+use crate::history::{BodyInput, Change, HistoryWriter, Pages, Pair, Pairs, WorkingTree};
+use crate::in_order::in_order;
+use crate::media_type::{BYTES, of_name};
+use crate::page_path::page_path;
+use crate::rows::rows_of_version;
+
+/// The body of a page to commit.
+#[derive(Clone, Debug)]
+pub enum NewBody {
+    /// What a file holds.
+    File(PathBuf),
+    /// These bytes.
+    Bytes(Vec<u8>),
+}
+
+/// A page to commit.
+#[derive(Clone, Debug)]
+pub struct NewPage {
+    /// Its URL.
+    pub url: String,
+    /// When it was captured; now, if nobody says.
+    pub time: Option<Moment>,
+    /// The status it was answered with.
+    pub status: u16,
+    /// The headers it was answered with.
+    pub headers: Headers,
+    /// Its body.
+    pub body: NewBody,
+}
+
+/// What to commit.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Why.
+    pub message: String,
+    /// Who.
+    pub author: Option<String>,
+    /// The version to descend from; HEAD, if nobody says.
+    pub parent: Option<VersionId>,
+    /// The plan and the expectations in force.
+    pub intent: Intent,
+    /// How many threads store bodies.
+    pub threads: usize,
+}
+
+/// What people want, kept with a version so that it can be brought back.
+#[derive(Clone, Debug, Default)]
+pub struct Intent {
+    /// The plan.
+    pub plan: Option<RecordId>,
+    /// The files of expectations, by name.
+    pub expectations: BTreeMap<String, RecordId>,
+}
+
+/// What became of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Committed {
+    /// The version.
+    pub version: VersionId,
+    /// What it descends from.
+    pub parent: Option<VersionId>,
+    /// How many pages it holds.
+    pub captures: u64,
+    /// How many of them are new, or differ from those of the parent.
+    pub changed: u64,
+}
+
+/// Every file below a folder with the URL it stands for, sorted; links and what is no file are left out.
+pub fn files_below(folder: &Path, base_url: &str) -> Result<Vec<(String, PathBuf)>, ArchiveError> {
+    Reference::parse(base_url)
+        .map_err(|source| ArchiveError::NotAUrl { text: base_url.to_owned(), source })?;
+    let base = base_url.trim_end_matches('/');
+    let mut found = Vec::new();
+    let mut waiting = vec![(base.to_owned(), folder.to_owned())];
+    while let Some((url, folder)) = waiting.pop() {
+        for entry in fs::read_dir(&folder).map_err(ArchiveError::read(&folder))? {
+            let entry = entry.map_err(ArchiveError::read(&folder))?;
+            let url = format!("{url}/{}", percent_encode(&entry.file_name()));
+            let kind = entry.file_type().map_err(ArchiveError::read(&entry.path()))?;
+            if kind.is_dir() {
+                waiting.push((url, entry.path()));
+            } else if kind.is_file() {
+                found.push((url, entry.path()));
+            }
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// A name as it stands in a URL.
+fn percent_encode(name: &OsStr) -> String {
+    /// What may stand in a segment of a path (RFC 3986).
+    const KEPT: &AsciiSet = &NON_ALPHANUMERIC
+        .remove(b'-')
+        .remove(b'.')
+        .remove(b'_')
+        .remove(b'~')
+        .remove(b'!')
+        .remove(b'$')
+        .remove(b'&')
+        .remove(b'\'')
+        .remove(b'(')
+        .remove(b')')
+        .remove(b'*')
+        .remove(b'+')
+        .remove(b',')
+        .remove(b';')
+        .remove(b'=')
+        .remove(b':')
+        .remove(b'@');
+    percent_encoding::percent_encode(name.as_encoded_bytes(), KEPT).to_string()
+}
+
+/// Commits pages as one version.
+pub fn commit(
+    history: &dyn HistoryWriter,
+    request: &Request,
+    pages: Vec<NewPage>,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Committed, ArchiveError> {
+    if request.message.trim().is_empty() {
+        return Err(ArchiveError::NoMessage);
+    }
+    check(&pages)?;
+    let now = history.now();
+    let mut kept = keep_bodies(history, request.threads, pages, now, progress)?;
+    kept.sort_by(|one, other| (&one.path, &one.url).cmp(&(&other.path, &other.url)));
+    let parent = match request.parent {
+        Some(parent) => Some(parent),
+        None => history.head()?,
+    };
+    let manifest = Manifest {
+        parent,
+        message: request.message.clone(),
+        author: request.author.clone(),
+        time: now,
+        run: None,
+        pages: kept,
+        plan: request.intent.plan,
+        expectations: request.intent.expectations.clone(),
+    };
+    let version = write_version(history, &manifest)?;
+    if let Some(root) = history.working_tree() {
+        let mut tree = WorkingTree::new(root);
+        for page in Pages::new(history.catalog(), Some(version)) {
+            tree.write(history.as_holdings(), &page?)?;
+        }
+    }
+    history.set_head(&version)?;
+    let captures = manifest.pages.len() as u64;
+    Ok(Committed { version, parent, captures, changed: changed(history, parent, version)? })
+}
+
+/// Writes a version down, and makes its rows. HEAD stays where it is.
+pub(crate) fn write_version(
+    history: &dyn HistoryWriter,
+    manifest: &Manifest,
+) -> Result<VersionId, ArchiveError> {
+    history.sync_bodies()?;
+    let json = serde_json::to_vec(manifest).expect("a manifest can be written as JSON");
+    let version = Manifest::version_id(&json);
+    let record = history.keep_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json)?;
+    history.apply(rows_of_version(version, record, manifest))?;
+    Ok(version)
+}
+
+fn check(pages: &[NewPage]) -> Result<(), ArchiveError> {
+    if pages.is_empty() {
+        return Err(ArchiveError::NothingToCommit);
+    }
+    let mut urls = BTreeSet::new();
+    for page in pages {
+        Reference::parse(&page.url)
+            .map_err(|source| ArchiveError::NotAUrl { text: page.url.clone(), source })?;
+        if !urls.insert(&page.url) {
+            return Err(ArchiveError::TwicePage { url: page.url.clone() });
+        }
+    }
+    Ok(())
+}
+
+fn keep_bodies(
+    history: &dyn HistoryWriter,
+    threads: usize,
+    pages: Vec<NewPage>,
+    now: Moment,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Vec<Page>, ArchiveError> {
+    let mut kept = Vec::with_capacity(pages.len());
+    let redaction = history.redaction();
+    let worker = || {
+        let mut keep = history.body_worker();
+        move |page: NewPage| -> Result<Page, ArchiveError> {
+            let media_type = media_type_of(&page);
+            let body = match &page.body {
+                NewBody::Bytes(bytes) => keep(BodyInput::Bytes(bytes), &media_type)?,
+                NewBody::File(path) => {
+                    let file = File::open(path).map_err(ArchiveError::read(path))?;
+                    keep(BodyInput::File(file, path), &media_type)?
+                }
+            };
+            Ok(Page {
+                path: page_path(&page.url),
+                url: page.url,
+                time: page.time.unwrap_or(now),
+                status: page.status,
+                headers: HeaderView::of(&page.headers, redaction),
+                body: body.id,
+                length: body.length,
+            })
+        }
+    };
+    in_order(threads, pages.into_iter(), worker, |result| {
+        kept.push(result?);
+        progress(1);
+        Ok::<(), ArchiveError>(())
+    })?;
+    Ok(kept)
+}
+
+/// What the headers say it is, or else the name of the file.
+fn media_type_of(page: &NewPage) -> String {
+    let said = page.headers.get_text("content-type").filter(|text| crate::media_type::is_media_type(text));
+    match (said, &page.body) {
+        (Some(said), _) => said.into_owned(),
+        (None, NewBody::File(path)) => of_name(path).to_owned(),
+        (None, NewBody::Bytes(_)) => BYTES.to_owned(),
+    }
+}
+
+/// How many pages are new, or differ from those of the parent.
+fn changed(
+    history: &dyn HistoryWriter,
+    parent: Option<VersionId>,
+    version: VersionId,
+) -> Result<u64, ArchiveError> {
+    let differs = |pair: &Result<Pair, ArchiveError>| match pair {
+        Ok(pair) => matches!(pair.change(), Change::Added | Change::Changed),
+        Err(_) => true,
+    };
+    let pairs = Pairs::new(history.catalog(), parent, Some(version));
+    pairs.filter(differs).try_fold(0, |count, pair| pair.map(|_| count + 1))
+}

@@ -1,0 +1,46 @@
+//! `tag`: names for versions.
+
+use varve_core::VersionId;
+use varve_core::fact::{TagSet, media_type};
+use varve_core::history::Tag;
+
+use crate::error::ArchiveError;
+use crate::history::{HistoryWriter, Holdings};
+use varve_catalog::Row;
+
+/// No name is longer.
+const LONGEST: usize = 200;
+
+/// All tags, by name.
+pub fn list(holdings: &dyn Holdings) -> Result<Vec<Tag>, ArchiveError> {
+    Ok(holdings.catalog().tags()?)
+}
+
+/// Gives a tag to a version, or takes it away when there is no version.
+pub fn set(history: &dyn HistoryWriter, name: &str, version: Option<VersionId>) -> Result<(), ArchiveError> {
+    if !is_name(name) {
+        return Err(ArchiveError::BadTag { name: name.to_owned() });
+    }
+    let about = match (version, history.catalog().tag(name)?) {
+        (Some(version), _) => version,
+        (None, Some(tag)) => tag.version,
+        (None, None) => return Err(ArchiveError::NoTag { name: name.to_owned() }),
+    };
+    let time = history.now();
+    let fact = TagSet { name: name.to_owned(), version, time };
+    let json = serde_json::to_vec(&fact).expect("a tag can be written as JSON");
+    history.keep_fact(&format!("urn:uuid:{about}"), media_type::TAG, &json)?;
+    history.apply(vec![Row::Tag { name: fact.name, version, time }])
+}
+
+/// A tag must not be mistaken for something else that people call a version.
+fn is_name(name: &str) -> bool {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "._-/+".contains(letter);
+    let is_id = name.len() >= 4 && name.chars().all(|letter| letter.is_ascii_hexdigit() || letter == '-');
+    !name.is_empty()
+        && name.len() <= LONGEST
+        && name.chars().all(is_plain)
+        && !name.starts_with(['-', '.', '/'])
+        && !matches!(name, "HEAD" | "@")
+        && !is_id
+}

@@ -1,0 +1,6 @@
+//! History over both layouts: commits, branches, tags, working trees, and a catalog that is only a cache.
+
+mod layouts;
+mod rebuilding;
+mod scene;
+mod trees;

@@ -1,0 +1,113 @@
+//! Working trees: what a person finds on disk, and what a hostile URL cannot do there.
+
+use std::fs;
+
+use crate::scene::*;
+use varve_archive::verbs::checkout::{checkout, export};
+
+#[test]
+fn a_moku_site_mirrors_head() {
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Moku, root.path());
+    let writer = history(root.path());
+    let first =
+        commit_pages(&*writer, "1", &[("https://e.org/a/b.html", "one"), ("https://e.org/gone", "x")]);
+    commit_pages(&*writer, "2", &[("https://e.org/a/b.html", "two")]);
+    let body = root.path().join("a/b.html/.page_body");
+    assert_eq!(fs::read_to_string(&body).expect("written"), "two");
+    checkout(&*writer, first.version, &mut |_| {}).expect("checked out");
+    assert_eq!(fs::read_to_string(&body).expect("written"), "one");
+    assert!(root.path().join("gone/.page_headers.json").is_file());
+    let head = fs::read(root.path().join(".moku/HEAD")).expect("written");
+    assert_eq!(head, first.version.to_string().as_bytes(), "36 bytes and no line end");
+}
+
+#[test]
+fn what_another_version_left_is_removed() {
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Archive, root.path());
+    let writer = history(root.path());
+    let first = commit_pages(&*writer, "1", &[("https://e.org/a/b", "one"), ("https://e.org/x/y", "x")]);
+    let second = commit_pages(&*writer, "2", &[("https://e.org/a/b", "two")]);
+    let to = root.path().join("out");
+    let done = export(writer.as_holdings(), first.version, &to, &mut |_| {}).expect("written");
+    assert_eq!((done.written, done.removed), (2, 0));
+    let done = export(writer.as_holdings(), second.version, &to, &mut |_| {}).expect("written");
+    assert_eq!((done.written, done.removed), (1, 1));
+    assert!(!to.join("x").exists(), "the page and its folder are gone");
+    assert_eq!(fs::read_to_string(to.join("a/b/.page_body")).expect("there"), "two");
+    let other = root.path().join("other");
+    fs::create_dir(&other).expect("made");
+    fs::write(other.join("mine.txt"), "precious").expect("made");
+    assert!(export(writer.as_holdings(), first.version, &other, &mut |_| {}).is_err());
+}
+
+#[test]
+fn no_url_leads_out_of_the_tree() {
+    for kind in KINDS {
+        let outer = tempfile::tempdir().expect("a folder");
+        let root = outer.path().join("site");
+        make(kind, &root);
+        let writer = history(&root);
+        let long = format!("https://e.org/{}", "l".repeat(300));
+        let urls = [
+            "https://e.org/../../evil",
+            "https://e.org/a/..%2f..%2fevil",
+            "https://e.org/.moku/HEAD",
+            "https://e.org/a%00b",
+            "https://e.org/C:%5Cwindows",
+            "https://e.org/a",
+            "https://e.org/a/b",
+            "https://e.org/A",
+            "https://e.org/a?x=1",
+            long.as_str(),
+        ];
+        let pages: Vec<_> = urls.iter().map(|url| (*url, *url)).collect();
+        let version = commit_pages(&*writer, "hostile", &pages).version;
+        let to = outer.path().join("out");
+        export(writer.as_holdings(), version, &to, &mut |_| {}).expect("written");
+        assert_eq!(
+            contents(writer.as_holdings(), version).len(),
+            urls.len(),
+            "{kind:?}: each is a page of its own"
+        );
+        let mut names: Vec<_> =
+            fs::read_dir(outer.path()).expect("read").map(|entry| entry.expect("read").file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["out", "site"], "{kind:?}");
+        let written = walk(&to).into_iter().filter(|path| path.ends_with(".page_body")).count();
+        assert_eq!(written, urls.len(), "{kind:?}");
+        drop(writer);
+        assert!(holdings(&root).head().expect("HEAD is a file still").is_some());
+    }
+}
+
+#[test]
+fn a_link_in_a_tree_is_never_followed() {
+    let outer = tempfile::tempdir().expect("a folder");
+    let root = outer.path().join("site");
+    make(Kind::Moku, &root);
+    let elsewhere = outer.path().join("elsewhere");
+    fs::create_dir(&elsewhere).expect("made");
+    std::os::unix::fs::symlink(&elsewhere, root.join("a")).expect("linked");
+    let writer = history(&root);
+    let pages = vec![page("https://e.org/a/b", "x")];
+    let request =
+        varve_archive::verbs::commit::Request { message: "m".into(), threads: 1, ..Default::default() };
+    let result = varve_archive::verbs::commit::commit(&*writer, &request, pages, &|_| {});
+    assert!(result.is_err());
+    assert_eq!(fs::read_dir(&elsewhere).expect("read").count(), 0);
+}
+
+fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("read") {
+        let path = entry.expect("read").path();
+        if path.is_dir() {
+            found.extend(walk(&path));
+        } else {
+            found.push(path);
+        }
+    }
+    found
+}

@@ -1,0 +1,76 @@
+//! `varve cat`: a page as it was.
+
+use std::io::{self, Write};
+
+use varve_archive::verbs::cat::{At, at, body, find, head};
+
+use super::{Outcome, Verb};
+use crate::error::Error;
+use crate::session::Session;
+
+const EXAMPLES: &str = "\
+Examples:
+  varve cat https://example.com/
+  varve cat https://example.com/ --at 2026-03-01
+  varve cat https://example.com/ --at before-the-relaunch
+  varve cat https://example.com/logo.png > logo.png
+  varve cat https://example.com/ --headers";
+
+/// Print a page as it was
+///
+/// Without `--at`, the newest capture. A time means the newest capture that is not after it; a version means the capture
+/// in that version.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Cat {
+    /// The URL
+    url: String,
+
+    /// When: a time, or a version
+    #[arg(long, value_name = "TIME|VERSION")]
+    at: Option<String>,
+
+    /// Print the head of the answer instead of its body
+    #[arg(long)]
+    headers: bool,
+
+    /// Print the head and the body
+    #[arg(long, conflicts_with = "headers")]
+    raw: bool,
+}
+
+impl Verb for Cat {
+    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        let holdings = session.holdings()?;
+        let when = match &self.at {
+            Some(text) => at(&*holdings, text)?,
+            None => At::Newest,
+        };
+        let capture = find(&*holdings, &self.url, &when)?;
+        if capture.truncated {
+            session.printer.say("this answer was cut short: it is not the whole page");
+        }
+        let mut output = session.printer.raw()?;
+        if self.headers || self.raw {
+            output.write_all(&head(&*holdings, &capture)?).map_err(Error::Output)?;
+        }
+        if !self.headers {
+            copy(&mut body(&*holdings, &capture)?, &mut output)?;
+        }
+        output.flush().map_err(Error::Output)?;
+        Ok(Outcome::Done)
+    }
+}
+
+/// Copies, telling apart whose fault it is when it fails.
+fn copy(input: &mut dyn io::Read, output: &mut dyn Write) -> Result<(), Error> {
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match input.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => output.write_all(&buffer[..count]).map_err(Error::Output)?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(source) => return Err(varve_archive::ArchiveError::Body(source.into()).into()),
+        }
+    }
+}

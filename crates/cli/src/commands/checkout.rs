@@ -1,0 +1,75 @@
+//! `varve checkout`: the pages of a version as files.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use varve_archive::history::resolve_version;
+use varve_archive::verbs::checkout::{CheckedOut, checkout, export};
+
+use super::log::short;
+use super::{Outcome, Verb};
+use crate::error::Error;
+use crate::printer::counted;
+use crate::session::Session;
+
+const EXAMPLES: &str = "\
+Examples:
+  varve checkout HEAD --to /tmp/now
+  varve checkout 2026-03-01 --to /tmp/march
+  varve checkout before-the-relaunch";
+
+/// Write the pages of a version as files, or move HEAD to it
+///
+/// With `--to`, the pages are written to a folder: a new one, an empty one, or one that an earlier checkout made, whose
+/// other pages then go. Each page is a folder of its own with `.page_body` and `.page_headers.json` in it.
+///
+/// Without it, HEAD moves to the version: the next one will descend from it. In a Moku site the working tree follows.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Checkout {
+    /// The version
+    version: String,
+
+    /// Write the pages here, and leave HEAD alone
+    #[arg(long, value_name = "DIR")]
+    to: Option<PathBuf>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verb for Checkout {
+    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        let (version, done) = if let Some(folder) = &self.to {
+            let holdings = session.holdings()?;
+            let version = resolve_version(&*holdings, &self.version)?;
+            let progress = session.printer.progress(None, "pages");
+            (version, export(&*holdings, version, folder, &mut |more| progress.inc(more))?)
+        } else {
+            let history = session.open_history()?;
+            let version = resolve_version(history.as_holdings(), &self.version)?;
+            let progress = session.printer.progress(None, "pages");
+            (version, checkout(&*history, version, &mut |more| progress.inc(more))?)
+        };
+        if self.json {
+            let CheckedOut { written, removed } = done;
+            let line = Line { version: version.to_string(), written, removed };
+            session.printer.json(&line)?;
+        } else if self.to.is_some() || done.written > 0 {
+            let pages = counted(done.written, "page");
+            session.printer.say(format_args!("{pages} of {} written", short(&version)));
+        }
+        if self.to.is_none() {
+            session.printer.say(format_args!("HEAD is {}", short(&version)));
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+#[derive(Serialize)]
+struct Line {
+    version: String,
+    written: u64,
+    removed: u64,
+}

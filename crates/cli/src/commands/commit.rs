@@ -1,0 +1,250 @@
+//! `varve commit`: keeps pages that people hand over, as one version.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use varve_archive::history::resolve_version;
+use varve_archive::verbs::commit::{Committed, NewBody, NewPage, Request, commit};
+use varve_archive::{Headers, Moment};
+
+use super::{Outcome, Verb};
+use crate::error::Error;
+use crate::printer::counted;
+use crate::session::Session;
+
+const EXAMPLES: &str = "\
+Examples:
+  varve commit page.html --url https://example.com/ -m 'the page as it was sent to us'
+  varve commit page.html --url https://example.com/ --header 'Content-Type: text/html' --status 200 -m mail
+  varve commit --from site/ --base-url https://example.com/ -m 'the site before the relaunch'
+  varve commit --lines pages.jsonl -m 'from the old system' --author 'Ada <ada@example.com>'";
+
+/// The word that stands for standard input.
+const STDIN: &str = "-";
+
+/// Keep pages that did not come from the web, as one version
+///
+/// Each page is a file with the URL it stands for. All pages of a call become one version, or none does. Bodies that
+/// are here already are not stored again.
+///
+/// A version holds the pages that are committed in it, and descends from HEAD, or from `--parent`.
+///
+/// With `--lines` each line is a JSON object: `url`, and `body` (text), `body_base64` or `file`; `status`, `headers`
+/// (`{name: value}` or `{name: [values]}`) and `time` if they are known.
+///
+/// With `--json` the answer is one object: `version`, `parent`, `captures`, and how many `changed`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Commit {
+    /// The page, or several with as many `--url`
+    #[arg(value_name = "FILE", required_unless_present_any = ["from", "lines"], conflicts_with_all = ["from", "lines"])]
+    files: Vec<PathBuf>,
+
+    /// The URL of the page; once for each file, in their order
+    #[arg(long = "url", value_name = "URL", requires = "files")]
+    urls: Vec<String>,
+
+    /// A header that the page was answered with
+    #[arg(long = "header", value_name = "NAME: VALUE")]
+    headers: Vec<String>,
+
+    /// The status that the page was answered with
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u16).range(100..1000))]
+    status: u16,
+
+    /// Every file below this folder is a page
+    #[arg(long, value_name = "DIR", requires = "base_url", conflicts_with = "lines")]
+    from: Option<PathBuf>,
+
+    /// The URL of that folder
+    #[arg(long, value_name = "URL", requires = "from")]
+    base_url: Option<String>,
+
+    /// Pages as JSON lines; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    lines: Option<PathBuf>,
+
+    /// Why this version is made
+    #[arg(short, long)]
+    message: String,
+
+    /// Who makes it
+    #[arg(long, env = "VARVE_AUTHOR", hide_env_values = true)]
+    author: Option<String>,
+
+    /// The version that it descends from, instead of HEAD
+    #[arg(long, value_name = "VERSION")]
+    parent: Option<String>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verb for Commit {
+    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        let pages = self.pages()?;
+        let history = session.open_history()?;
+        let parent =
+            self.parent.as_deref().map(|text| resolve_version(history.as_holdings(), text)).transpose()?;
+        let request = Request {
+            message: self.message.clone(),
+            author: self.author.clone(),
+            parent,
+            threads: Session::threads(),
+            ..Request::default()
+        };
+        let progress = session.printer.progress(Some(pages.len() as u64), "pages");
+        let done = commit(&*history, &request, pages, &|more| progress.inc(more))?;
+        self.print(session, &done)?;
+        Ok(Outcome::Done)
+    }
+}
+
+impl Commit {
+    fn print(&self, session: &mut Session, done: &Committed) -> Result<(), Error> {
+        if self.json {
+            return session.printer.json(&Line::of(done));
+        }
+        session.printer.line(done.version)?;
+        let (pages, changed) = (counted(done.captures, "page"), done.changed);
+        session.printer.say(format_args!("{pages} committed, {changed} of them new or changed"));
+        Ok(())
+    }
+
+    fn pages(&self) -> Result<Vec<NewPage>, Error> {
+        if let Some(file) = &self.lines {
+            return read_lines(file);
+        }
+        let headers = parse_headers(&self.headers)?;
+        let page = |url: String, file: PathBuf| NewPage {
+            url,
+            time: None,
+            status: self.status,
+            headers: headers.clone(),
+            body: NewBody::File(file),
+        };
+        if let (Some(folder), Some(base)) = (&self.from, &self.base_url) {
+            let files = varve_archive::verbs::commit::files_below(folder, base)?;
+            return Ok(files.into_iter().map(|(url, file)| page(url, file)).collect());
+        }
+        if self.urls.len() != self.files.len() {
+            let message = format!(
+                "{} files and {} URLs: each file needs its `--url`\n",
+                self.files.len(),
+                self.urls.len()
+            );
+            return Err(clap::Error::raw(clap::error::ErrorKind::WrongNumberOfValues, message).into());
+        }
+        Ok(self
+            .urls
+            .iter()
+            .cloned()
+            .zip(self.files.iter().cloned())
+            .map(|(url, file)| page(url, file))
+            .collect())
+    }
+}
+
+fn parse_headers(texts: &[String]) -> Result<Headers, Error> {
+    let mut headers = Headers::new();
+    for text in texts {
+        match text.split_once(':') {
+            Some((name, value)) if !name.trim().is_empty() => headers.push(name.trim(), value.trim()),
+            _ => {
+                let message = format!("`{text}` is not a header: write 'Name: value'\n");
+                return Err(clap::Error::raw(clap::error::ErrorKind::InvalidValue, message).into());
+            }
+        }
+    }
+    Ok(headers)
+}
+
+/// A page as a line of JSON.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PageLine {
+    url: String,
+    #[serde(default)]
+    body: Option<String>,
+    #[serde(default)]
+    body_base64: Option<String>,
+    #[serde(default)]
+    file: Option<PathBuf>,
+    #[serde(default = "ok")]
+    status: u16,
+    #[serde(default)]
+    headers: serde_json::Map<String, serde_json::Value>,
+    #[serde(default)]
+    time: Option<Moment>,
+}
+
+fn ok() -> u16 {
+    200
+}
+
+fn read_lines(file: &Path) -> Result<Vec<NewPage>, Error> {
+    let input: Box<dyn BufRead> = if file.as_os_str() == STDIN {
+        Box::new(std::io::stdin().lock())
+    } else {
+        Box::new(BufReader::new(
+            File::open(file).map_err(|source| Error::Read { path: file.to_owned(), source })?,
+        ))
+    };
+    let mut pages = Vec::new();
+    for (number, line) in serde_json::Deserializer::from_reader(input).into_iter::<PageLine>().enumerate() {
+        let wrong = |what| Error::Object { file: file.to_owned(), number: number + 1, what };
+        pages.push(line.map_err(|error| wrong(error.to_string()))?.page().map_err(wrong)?);
+    }
+    Ok(pages)
+}
+
+impl PageLine {
+    fn page(self) -> Result<NewPage, String> {
+        let body = match (self.body, self.body_base64, self.file) {
+            (Some(text), None, None) => NewBody::Bytes(text.into_bytes()),
+            (None, Some(text), None) => NewBody::Bytes(
+                data_encoding::BASE64
+                    .decode(text.as_bytes())
+                    .map_err(|error| format!("`body_base64`: {error}"))?,
+            ),
+            (None, None, Some(file)) => NewBody::File(file),
+            _ => return Err("a page needs one of `body`, `body_base64` and `file`".to_owned()),
+        };
+        let mut headers = Headers::new();
+        for (name, value) in self.headers {
+            let values = match value {
+                serde_json::Value::String(one) => vec![one],
+                serde_json::Value::Array(many) => {
+                    many.into_iter().filter_map(|one| one.as_str().map(str::to_owned)).collect()
+                }
+                _ => return Err(format!("the header `{name}` is neither a text nor a list of texts")),
+            };
+            for value in values {
+                headers.push(name.as_bytes(), value);
+            }
+        }
+        Ok(NewPage { url: self.url, time: self.time, status: self.status, headers, body })
+    }
+}
+
+#[derive(Serialize)]
+struct Line {
+    version: String,
+    parent: Option<String>,
+    captures: u64,
+    changed: u64,
+}
+
+impl Line {
+    fn of(done: &Committed) -> Self {
+        Self {
+            version: done.version.to_string(),
+            parent: done.parent.map(|parent| parent.to_string()),
+            captures: done.captures,
+            changed: done.changed,
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! `varve log`: the versions, or the captures of one URL.
+
+use serde::Serialize;
+use varve_archive::history::{Holdings, resolve_version};
+use varve_archive::verbs::cat::version_of;
+use varve_archive::verbs::log::{CaptureFilter, Page, VersionFilter, VersionInfo, captures, versions};
+use varve_archive::{Capture, Moment, VersionId};
+
+use super::{Outcome, Verb};
+use crate::error::Error;
+use crate::graph::Graph;
+use crate::printer::{FAINT, GOOD, STRONG, WARN, counted, visible};
+use crate::session::Session;
+
+const EXAMPLES: &str = "\
+Examples:
+  varve log
+  varve log --limit 5 --author ada
+  varve log --graph
+  varve log https://example.com/
+  varve log https://example.com/ --since 2026-01-01 --json";
+
+/// So many are read at a time.
+const PIECE: usize = 200;
+
+/// Show the versions, newest first, or the captures of a URL
+///
+/// With `--json` there is one object a line. For versions: `id`, `parent`, `message`, `author`, `time`, `captures`,
+/// `tags`. For captures of a URL: `url`, `time`, `status`, `body`, `version`, `length`.
+///
+/// Long lists come in pieces: `--limit N`, then again with `--after` and the id of the last version seen.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Log {
+    /// Show the captures of this URL
+    url: Option<String>,
+
+    /// At most so many
+    #[arg(long, short = 'n', value_name = "N")]
+    limit: Option<usize>,
+
+    /// Go on behind this version
+    #[arg(long, value_name = "VERSION", conflicts_with = "url")]
+    after: Option<String>,
+
+    /// Only those made then or later
+    #[arg(long, value_name = "TIME")]
+    since: Option<Moment>,
+
+    /// Only those made then or earlier
+    #[arg(long, value_name = "TIME")]
+    until: Option<Moment>,
+
+    /// Only versions that hold this URL
+    #[arg(long, value_name = "URL", conflicts_with = "url")]
+    touching: Option<String>,
+
+    /// Only versions whose author contains this text
+    #[arg(long, value_name = "TEXT", conflicts_with = "url")]
+    author: Option<String>,
+
+    /// Only versions whose message contains this text
+    #[arg(long, value_name = "TEXT", conflicts_with = "url")]
+    message: Option<String>,
+
+    /// Only the version with this tag
+    #[arg(long, value_name = "NAME", conflicts_with = "url")]
+    tag: Option<String>,
+
+    /// Draw how versions descend from each other
+    #[arg(long, conflicts_with_all = ["url", "json"])]
+    graph: bool,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verb for Log {
+    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        let holdings = session.holdings()?;
+        match &self.url {
+            Some(url) => self.captures(&*holdings, url, session)?,
+            None => self.versions(&*holdings, session)?,
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+impl Log {
+    fn versions(&self, holdings: &dyn Holdings, session: &mut Session) -> Result<(), Error> {
+        let filter = VersionFilter {
+            url: self.touching.clone(),
+            since: self.since,
+            until: self.until,
+            author: self.author.clone(),
+            message: self.message.clone(),
+            tag: self.tag.clone(),
+        };
+        let mut after = self.after.as_deref().map(|text| resolve_version(holdings, text)).transpose()?;
+        let head = holdings.head()?;
+        let mut graph = self.graph.then(Graph::default);
+        let mut left = self.limit.unwrap_or(usize::MAX);
+        while left > 0 {
+            let found = versions(holdings, &filter, Page { after, limit: left.min(PIECE) })?;
+            for info in &found {
+                self.print_version(info, head, graph.as_mut(), session)?;
+            }
+            left -= found.len();
+            match found.last() {
+                Some(last) if found.len() == PIECE => after = Some(last.version.id),
+                _ => break,
+            }
+        }
+        Ok(())
+    }
+
+    fn print_version(
+        &self,
+        info: &VersionInfo,
+        head: Option<VersionId>,
+        graph: Option<&mut Graph>,
+        session: &mut Session,
+    ) -> Result<(), Error> {
+        if self.json {
+            return session.printer.json(&VersionLine::of(info));
+        }
+        let lines = describe(info, head);
+        let Some(graph) = graph else {
+            for line in lines {
+                session.printer.line(line)?;
+            }
+            return session.printer.line("");
+        };
+        let drawn = graph.step(info.version.id, info.version.parent);
+        for (number, line) in lines.into_iter().chain([String::new()]).enumerate() {
+            let margin = if number == 0 { &drawn.node } else { &drawn.below };
+            session.printer.line(format!("{margin} {line}").trim_end())?;
+        }
+        for line in drawn.joins {
+            session.printer.line(line)?;
+        }
+        Ok(())
+    }
+
+    fn captures(&self, holdings: &dyn Holdings, url: &str, session: &mut Session) -> Result<(), Error> {
+        let filter = CaptureFilter { since: self.since, until: self.until, ..CaptureFilter::default() };
+        let mut left = self.limit.unwrap_or(usize::MAX);
+        let mut last: Option<Capture> = None;
+        while left > 0 {
+            let page = Page { after: last.as_ref(), limit: left.min(PIECE) };
+            let found = captures(holdings, url, &filter, page)?;
+            if found.is_empty() && last.is_none() {
+                session.printer.say(format_args!("nothing was captured of {}", visible(url)));
+            }
+            for capture in &found {
+                self.print_capture(capture, session)?;
+            }
+            left -= found.len();
+            if found.len() < PIECE {
+                break;
+            }
+            last = found.into_iter().last();
+        }
+        Ok(())
+    }
+
+    fn print_capture(&self, capture: &Capture, session: &mut Session) -> Result<(), Error> {
+        let version = version_of(capture);
+        if self.json {
+            return session.printer.json(&CaptureLine {
+                url: &capture.url,
+                time: capture.time,
+                status: capture.status,
+                body: capture.body.to_string(),
+                version: version.map(|version| version.to_string()),
+                length: capture.length,
+                truncated: capture.truncated,
+            });
+        }
+        let version = version.map_or("(unfinished)".to_owned(), |version| short(&version));
+        let length = capture.length.map_or("?".to_owned(), |length| length.to_string());
+        let body = &capture.body.to_string()[..12];
+        let cut = if capture.truncated { format!(" {WARN}cut short{WARN:#}") } else { String::new() };
+        session.printer.line(format_args!(
+            "{}  {}  {length:>10}  {FAINT}{body}{FAINT:#}  {STRONG}{version}{STRONG:#}{cut}",
+            capture.time.for_people(),
+            status(capture.status),
+        ))
+    }
+}
+
+/// A status as people see it.
+fn status(status: u16) -> String {
+    let style = if (200..400).contains(&status) { GOOD } else { WARN };
+    match status {
+        0 => format!("{WARN}---{WARN:#}"),
+        _ => format!("{style}{status}{style:#}"),
+    }
+}
+
+/// The beginning of a version's id, which is enough to name it.
+pub(super) fn short(version: &VersionId) -> String {
+    version.to_string().chars().take(8).collect()
+}
+
+/// A version in a few lines.
+pub(super) fn describe(info: &VersionInfo, head: Option<VersionId>) -> Vec<String> {
+    let version = &info.version;
+    let mut names = Vec::new();
+    if head == Some(version.id) {
+        names.push("HEAD".to_owned());
+    }
+    names.extend(info.tags.iter().cloned());
+    let names =
+        if names.is_empty() { String::new() } else { format!(" {GOOD}({}){GOOD:#}", names.join(", ")) };
+    let author = version.author.as_deref().map(|author| format!(", {}", visible(author))).unwrap_or_default();
+    let mut lines = vec![
+        format!("{STRONG}{}{STRONG:#}{names}", version.id),
+        format!("{}{author}, {}", version.time.for_people(), counted(info.captures, "page")),
+    ];
+    lines.extend(version.message.lines().map(|line| format!("    {}", visible(line))));
+    lines
+}
+
+/// A version as machines see it.
+#[derive(Serialize)]
+pub(super) struct VersionLine<'a> {
+    id: String,
+    parent: Option<String>,
+    message: &'a str,
+    author: Option<&'a str>,
+    time: Moment,
+    captures: u64,
+    tags: &'a [String],
+}
+
+impl<'a> VersionLine<'a> {
+    pub(super) fn of(info: &'a VersionInfo) -> Self {
+        Self {
+            id: info.version.id.to_string(),
+            parent: info.version.parent.map(|parent| parent.to_string()),
+            message: &info.version.message,
+            author: info.version.author.as_deref(),
+            time: info.version.time,
+            captures: info.captures,
+            tags: &info.tags,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct CaptureLine<'a> {
+    url: &'a str,
+    time: Moment,
+    status: u16,
+    body: String,
+    version: Option<String>,
+    length: Option<u64>,
+    truncated: bool,
+}

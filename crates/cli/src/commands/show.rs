@@ -1,0 +1,118 @@
+//! `varve show`: one version, page by page.
+
+use serde::Serialize;
+use varve_archive::history::{Pair, resolve_version};
+use varve_archive::verbs::show::{Change, pages, version};
+
+use super::log::{VersionLine, describe};
+use super::{Outcome, Verb};
+use crate::error::Error;
+use crate::printer::{BAD, FAINT, GOOD, WARN, visible};
+use crate::session::Session;
+
+const EXAMPLES: &str = "\
+Examples:
+  varve show
+  varve show HEAD~1
+  varve show 0b8af3c1 --json
+  varve show before-the-relaunch --all";
+
+/// Show one version, and what became of its pages
+///
+/// A version is named by HEAD, a tag, its id or the beginning of it, or a time; `~1` behind any of them is its parent.
+/// Pages that are as they were in the parent are only counted, unless `--all` is given.
+///
+/// With `--json` the first object is the version, as `log` has it; then there is one for each page: `url`, `path`,
+/// `change` (added, removed, changed, unchanged), `status`, `body`, `length`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Show {
+    /// The version
+    #[arg(default_value = "HEAD")]
+    version: String,
+
+    /// Name unchanged pages too
+    #[arg(long)]
+    all: bool,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verb for Show {
+    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        let holdings = session.holdings()?;
+        let id = resolve_version(&*holdings, &self.version)?;
+        let info = version(&*holdings, &id)?;
+        if self.json {
+            session.printer.json(&VersionLine::of(&info))?;
+        } else {
+            for line in describe(&info, holdings.head()?) {
+                session.printer.line(line)?;
+            }
+            session.printer.line("")?;
+        }
+        let mut unchanged = 0;
+        for pair in pages(&*holdings, &info) {
+            let pair = pair?;
+            if self.json {
+                session.printer.json(&PageLine::of(&pair))?;
+            } else if pair.change() == Change::Unchanged && !self.all {
+                unchanged += 1;
+            } else {
+                session.printer.line(line(&pair))?;
+            }
+        }
+        if unchanged > 0 {
+            session.printer.line(format_args!("{FAINT}{unchanged} unchanged{FAINT:#}"))?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+fn line(pair: &Pair) -> String {
+    let page = pair.any();
+    let (letter, style) = match pair.change() {
+        Change::Added => ('A', GOOD),
+        Change::Removed => ('D', BAD),
+        Change::Changed => ('M', WARN),
+        Change::Unchanged => (' ', FAINT),
+    };
+    let length = page.length.map_or(String::new(), |length| length.to_string());
+    format!("{style}{letter}{style:#} {:>3} {length:>10}  {}", page.status, visible(&page.url))
+}
+
+/// The word for a change.
+pub(super) fn word(change: Change) -> &'static str {
+    match change {
+        Change::Added => "added",
+        Change::Removed => "removed",
+        Change::Changed => "changed",
+        Change::Unchanged => "unchanged",
+    }
+}
+
+#[derive(Serialize)]
+struct PageLine<'a> {
+    url: &'a str,
+    path: &'a str,
+    change: &'static str,
+    status: u16,
+    body: String,
+    length: Option<u64>,
+}
+
+impl<'a> PageLine<'a> {
+    fn of(pair: &'a Pair) -> Self {
+        let page = pair.any();
+        Self {
+            url: &page.url,
+            path: &page.path,
+            change: word(pair.change()),
+            status: page.status,
+            body: page.body.to_string(),
+            length: page.length,
+        }
+    }
+}
