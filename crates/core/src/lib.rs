@@ -14,5 +14,6 @@ pub mod id;
 pub mod pattern;
 pub mod secret;
 pub mod url;
+pub mod yaml;
 
 pub use id::{BodyId, CaptureId, RecordId, SiloNo, UrlKey, VersionId};
