@@ -9,6 +9,7 @@
 
 pub mod alias;
 pub mod body;
+pub mod expectation;
 pub mod fact;
 pub mod headers;
 pub mod history;
@@ -18,6 +19,7 @@ pub mod receipt;
 pub mod secret;
 pub mod time;
 pub mod url;
+pub mod yaml;
 
 pub use id::{BodyId, CaptureId, RecordId, RunId, SiloNo, UrlKey, VersionId};
 pub use time::Moment;

@@ -23,14 +23,14 @@ pub mod alternatives;
 pub mod canonical;
 pub mod clean;
 mod error;
-mod escape;
+pub(crate) mod escape;
 pub mod explain;
 pub mod key;
 pub mod normalise;
 pub mod query;
 pub mod reference;
 pub mod resolve;
-mod split;
+pub(crate) mod split;
 pub mod surt;
 pub mod tree_path;
 

@@ -11,6 +11,7 @@ mod crystal;
 mod headers;
 mod key;
 mod surt;
+mod urldb;
 
 use serde_json::Value;
 use std::path::PathBuf;

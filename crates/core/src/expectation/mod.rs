@@ -1,0 +1,29 @@
+//! Expectations: what URLs are promised to answer, and whether an answer keeps the promise.
+//!
+//! A [`DomainFile`] is one file of a URL database: a [`Domain`] and its [`Expectation`]s, in a YAML text that people edit
+//! and version control compares. [`judge`] holds an [`Observed`] answer against an expectation and gives a [`Verdict`];
+//! [`standing`] folds the verdicts of many checks into what is to be thought of a URL.
+//!
+//! All historic forms of the file are read and the present one is written. Deliberately not here: where files lie, and
+//! how an answer is had from the web.
+
+mod domain;
+mod error;
+mod file;
+mod judge;
+mod observed;
+mod path;
+mod read;
+mod record;
+mod standing;
+mod verdict;
+
+pub use domain::Domain;
+pub use error::DomainFileError;
+pub use file::{DomainFile, LineEnd, Remark};
+pub use judge::{Follow, judge};
+pub use observed::{Observed, Redirect};
+pub use path::{Target, TargetError, stored_path};
+pub use record::{CONTENT_TYPE_CHANGE_OK, DEPRECATED, Expectation, REDIRECT_OK};
+pub use standing::{Outcome, Seen, Standing, standing};
+pub use verdict::{Departure, Verdict};
