@@ -12,6 +12,7 @@ pub mod body;
 pub mod headers;
 pub mod id;
 pub mod pattern;
+pub mod robots;
 pub mod secret;
 pub mod url;
 
