@@ -16,6 +16,7 @@ pub mod history;
 pub mod id;
 pub mod pattern;
 pub mod receipt;
+pub mod robots;
 pub mod secret;
 pub mod time;
 pub mod url;

@@ -10,6 +10,7 @@ mod crawler;
 mod crystal;
 mod headers;
 mod key;
+mod robots;
 mod surt;
 mod urldb;
 
@@ -18,6 +19,11 @@ use std::path::PathBuf;
 
 /// The text of a fixture; without the fixtures, one line saying that `test` is skipped.
 fn fixture(test: &str, path: &str) -> Option<String> {
+    fixture_bytes(test, path).map(|bytes| String::from_utf8(bytes).unwrap())
+}
+
+/// The bytes of a fixture; without the fixtures, one line saying that `test` is skipped.
+fn fixture_bytes(test: &str, path: &str) -> Option<Vec<u8>> {
     let root = std::env::var_os("VARVE_FIXTURES").map_or_else(
         || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
         PathBuf::from,
@@ -27,7 +33,7 @@ fn fixture(test: &str, path: &str) -> Option<String> {
         return None;
     }
     let path = root.join(path);
-    Some(std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+    Some(std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
 /// A fixture that is a JSON list.

@@ -1,0 +1,258 @@
+//! The lines of a `robots.txt`, and the groups they make.
+//!
+//! A group is one or more lines that name robots, and the rules after them. Other lines, such as `Sitemap` or
+//! `Crawl-delay`, neither end the names nor begin the rules. Misspelt names of directives are read as what they
+//! were meant to be: whoever writes `dissalow` wants to be left alone.
+
+use super::LONGEST;
+use super::rules::Rule;
+use std::borrow::Cow;
+use std::time::Duration;
+
+/// Longer lines are cut: no path is so long.
+const LONGEST_LINE: usize = 16 << 10;
+
+/// What robots are asked, together.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Group {
+    /// The product tokens in lower case, in order; `*` is everyone.
+    agents: Vec<String>,
+    pub(super) rules: Vec<Rule>,
+    /// Pauses between requests, each with how many robots had been named when it came.
+    pub(super) delays: Vec<(usize, Duration)>,
+}
+
+impl Group {
+    /// Where the group names a robot.
+    pub(super) fn position(&self, agent: &str) -> Option<usize> {
+        self.agents.iter().position(|named| named.eq_ignore_ascii_case(agent))
+    }
+}
+
+/// A file, read.
+#[derive(Debug, Default)]
+pub(super) struct Parsed {
+    pub(super) groups: Vec<Group>,
+    pub(super) sitemaps: Vec<String>,
+}
+
+/// What a line says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Directive {
+    Agent,
+    Allow,
+    Disallow,
+    CrawlDelay,
+    RequestRate,
+    Sitemap,
+    Other,
+}
+
+/// Reads a file.
+pub(super) fn parse(bytes: &[u8]) -> Parsed {
+    let text = text(bytes);
+    let mut parsed = Parsed::default();
+    // Whether names that come now belong to the last group.
+    let mut naming = false;
+    for (number, line) in text.split(['\n', '\r']).enumerate() {
+        let line = &line[..line.floor_char_boundary(LONGEST_LINE)];
+        let Some((directive, value)) = read(line) else { continue };
+        match directive {
+            Directive::Agent => {
+                if !naming {
+                    parsed.groups.push(Group::default());
+                }
+                naming = true;
+            }
+            Directive::Allow | Directive::Disallow => naming = false,
+            _ => {}
+        }
+        parsed.take(directive, value, number + 1);
+    }
+    parsed
+}
+
+impl Parsed {
+    fn take(&mut self, directive: Directive, value: &str, line: usize) {
+        if directive == Directive::Sitemap {
+            self.sitemaps.push(value.to_owned());
+            return;
+        }
+        // What stands before the first name is for nobody.
+        let Some(group) = self.groups.last_mut() else { return };
+        let delay = match directive {
+            Directive::Agent => return group.agents.push(token(value).to_ascii_lowercase()),
+            Directive::Allow => return group.rules.extend(Rule::new(true, value, line)),
+            Directive::Disallow => return group.rules.extend(Rule::new(false, value, line)),
+            Directive::CrawlDelay => seconds(value),
+            Directive::RequestRate => pause(value),
+            Directive::Sitemap | Directive::Other => None,
+        };
+        group.delays.extend(delay.map(|delay| (group.agents.len(), delay)));
+    }
+}
+
+/// The text of the file: marks of encodings removed, UTF-16 read, and what is beyond the limit cut at a line's end,
+/// since half a path would forbid more than was meant.
+fn text(bytes: &[u8]) -> Cow<'_, str> {
+    let cut = &bytes[..bytes.len().min(LONGEST)];
+    let cut = match cut {
+        _ if cut.len() == bytes.len() => cut,
+        _ => &cut[..cut.iter().rposition(|byte| matches!(byte, b'\n' | b'\r')).unwrap_or(0)],
+    };
+    let wide = |pair: fn([u8; 2]) -> u16| {
+        let units = cut[2..].chunks_exact(2).map(|bytes| pair([bytes[0], bytes[1]]));
+        char::decode_utf16(units).map(|unit| unit.unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
+    };
+    match cut {
+        [0xff, 0xfe, ..] => Cow::Owned(wide(u16::from_le_bytes)),
+        [0xfe, 0xff, ..] => Cow::Owned(wide(u16::from_be_bytes)),
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
+        _ => String::from_utf8_lossy(cut),
+    }
+}
+
+/// What a line says, and of what. Comments are dropped.
+fn read(line: &str) -> Option<(Directive, &str)> {
+    let line = line.split('#').next().unwrap_or("").trim_matches(|c: char| c.is_whitespace() || c == '\0');
+    if is_bare_sitemap(line) {
+        return Some((Directive::Sitemap, line));
+    }
+    let with_colon = line.split_once(':').map(|(name, value)| (directive(name), value.trim()));
+    match with_colon {
+        Some((Directive::Other, _)) | None => without_colon(line).or(with_colon),
+        known => known,
+    }
+}
+
+/// People forget the colon. That is only read as such where one word follows.
+fn without_colon(line: &str) -> Option<(Directive, &str)> {
+    let (name, value) = line.split_once(char::is_whitespace)?;
+    let value = value.trim();
+    let known = directive(name);
+    (known != Directive::Other && !value.contains(char::is_whitespace)).then_some((known, value))
+}
+
+/// People forget to say `Sitemap:`, too.
+fn is_bare_sitemap(line: &str) -> bool {
+    let is_web = line.starts_with("http://") || line.starts_with("https://");
+    is_web && line.contains("sitemap") && !line.contains(char::is_whitespace)
+}
+
+/// The directive that a name is, or is nearly.
+fn directive(name: &str) -> Directive {
+    /// The names, with how many letters may be wrong.
+    const NAMES: [(&str, Directive, usize); 6] = [
+        ("allow", Directive::Allow, 0),
+        ("disallow", Directive::Disallow, 2),
+        ("user-agent", Directive::Agent, 2),
+        ("crawl-delay", Directive::CrawlDelay, 2),
+        ("request-rate", Directive::RequestRate, 0),
+        ("sitemap", Directive::Sitemap, 1),
+    ];
+    let name = name.trim();
+    if name.len() > 14 {
+        return Directive::Other;
+    }
+    let name = name.to_ascii_lowercase();
+    let exact = NAMES.iter().find(|(known, ..)| *known == name);
+    let near = || NAMES.iter().find(|(known, _, most)| distance(known.as_bytes(), name.as_bytes()) <= *most);
+    exact.or_else(near).map_or(Directive::Other, |(_, directive, _)| *directive)
+}
+
+/// How many letters must be added, removed or changed to make one word of the other.
+fn distance(one: &[u8], other: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (index, letter) in one.iter().enumerate() {
+        let mut corner = row[0];
+        row[0] = index + 1;
+        for (at, other) in other.iter().enumerate() {
+            let changed = corner + usize::from(letter != other);
+            corner = row[at + 1];
+            row[at + 1] = changed.min(row[at] + 1).min(corner + 1);
+        }
+    }
+    row[other.len()]
+}
+
+/// The product token at the beginning of a name: `OutfoxBot/0.5` means all of that bot's versions.
+fn token(value: &str) -> &str {
+    if value.starts_with('*') {
+        return "*";
+    }
+    let is_token = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    &value[..value.find(|c| !is_token(c)).unwrap_or(value.len())]
+}
+
+/// `10` and `0.5`, in seconds; what is no such number is nothing.
+fn seconds(value: &str) -> Option<Duration> {
+    let number = value.split_whitespace().next()?.trim_end_matches(['s', 'S']);
+    let seconds: f64 = number.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// The pause that a rate such as `30/1m` leaves between two requests. Times of day are not looked at: the rate is
+/// kept around the clock.
+fn pause(value: &str) -> Option<Duration> {
+    let (count, time) = value.split_whitespace().next()?.split_once('/')?;
+    let count: u32 = count.parse().ok().filter(|count| *count > 0)?;
+    let digits = time.find(|c: char| !c.is_ascii_digit()).unwrap_or(time.len());
+    let unit = match &time[digits..] {
+        "" | "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        _ => return None,
+    };
+    let number: u64 = if digits == 0 { 1 } else { time[..digits].parse().ok()? };
+    Some(Duration::from_secs(number.checked_mul(unit)?) / count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_nearly_right() {
+        for name in ["Disallow", "dissallow", "dissalow", "disalow", "diasllow", "disallaw", "desallow"] {
+            assert_eq!(directive(name), Directive::Disallow, "{name}");
+        }
+        for name in ["user-agent ", "UserAgent", "user agent", "useg-agent"] {
+            assert_eq!(directive(name), Directive::Agent, "{name}");
+        }
+        assert_eq!(directive("site-map"), Directive::Sitemap);
+        for name in ["alow", "host", "noindex", "visit-time", "comment", "http", ""] {
+            assert_eq!(directive(name), Directive::Other, "{name}");
+        }
+    }
+
+    #[test]
+    fn lines() {
+        assert_eq!(read(" disallow : /x # y"), Some((Directive::Disallow, "/x")));
+        assert_eq!(read("disallow /x"), Some((Directive::Disallow, "/x")));
+        assert_eq!(read("disallow this or that"), None);
+        assert_eq!(read("Sitemap http://h/s"), Some((Directive::Sitemap, "http://h/s")));
+        assert_eq!(read("http://h/my-sitemap.xml"), Some((Directive::Sitemap, "http://h/my-sitemap.xml")));
+        assert_eq!(read("# all"), None);
+        assert_eq!(read("<html>: x"), Some((Directive::Other, "x")));
+    }
+
+    #[test]
+    fn tokens_and_times() {
+        assert_eq!(["OutfoxBot/0.5", "* # x", "Black.Hole", ""].map(token), ["OutfoxBot", "*", "Black", ""]);
+        assert_eq!(seconds("0.5"), Some(Duration::from_millis(500)));
+        assert_eq!(["-1", "NaN", "1e400", "", "x"].map(seconds), [None; 5]);
+        assert_eq!(pause("30/1m"), Some(Duration::from_secs(2)));
+        assert_eq!(pause("1/5 0100-0200"), Some(Duration::from_secs(5)));
+        assert_eq!(["0/1m", "1", "1/1d", "/", "1/99999999999999999999"].map(pause), [None; 5]);
+    }
+
+    #[test]
+    fn a_long_file_is_cut_between_lines() {
+        let mut file = b"User-agent: *\n".to_vec();
+        file.resize(LONGEST - 5, b'#');
+        file.extend_from_slice(b"\nDisallow: /secret\n");
+        assert_eq!(parse(&file).groups[0].rules.len(), 0);
+        file.drain(14..100);
+        assert_eq!(parse(&file).groups[0].rules.len(), 1);
+    }
+}

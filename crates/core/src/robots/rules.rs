@@ -1,0 +1,118 @@
+//! What a file asks of one robot: the longest pattern that matches decides, and of two as long the one that allows.
+
+use super::index::Index;
+use super::parse::Group;
+use super::pattern::{Pattern, path_of};
+use std::time::Duration;
+
+/// One line that allows or forbids.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// Whether it allows.
+    pub allow: bool,
+    /// The path as it was written.
+    pub path: String,
+    /// The number of its line, from one.
+    pub line: usize,
+    pattern: Pattern,
+}
+
+impl Rule {
+    /// Reads the path of a rule; nothing if it can match nothing.
+    pub(super) fn new(allow: bool, path: &str, line: usize) -> Option<Self> {
+        Some(Self { allow, path: path.to_owned(), line, pattern: Pattern::parse(path)? })
+    }
+
+    /// More decides over less.
+    fn weight(&self) -> (usize, bool) {
+        (self.pattern.length, self.allow)
+    }
+}
+
+/// Whether a URL may be fetched, and which line says so.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decision<'r> {
+    /// Whether it may be fetched.
+    pub allowed: bool,
+    /// The line that decided. None where no line speaks of the URL, and where the file could not be had.
+    pub rule: Option<&'r Rule>,
+}
+
+/// What a file asks of one robot.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    rules: Vec<Rule>,
+    pub(super) index: Index,
+    delay: Option<Duration>,
+    closed: bool,
+}
+
+/// Gathers the rules of several groups.
+#[derive(Debug, Default)]
+pub(super) struct Builder {
+    rules: Vec<Rule>,
+    delay: Option<Duration>,
+}
+
+impl Builder {
+    /// Adds a group that names the robot at `position`.
+    pub(super) fn add(&mut self, group: &Group, position: usize) {
+        self.rules.extend(group.rules.iter().cloned());
+        let delays = group.delays.iter().filter(|(named, _)| position < *named).map(|(_, delay)| *delay);
+        self.delay = self.delay.into_iter().chain(delays).max();
+    }
+
+    pub(super) fn build(self) -> Rules {
+        let index = Index::new(self.rules.iter().map(|rule| rule.pattern.segments()));
+        Rules { rules: self.rules, index, delay: self.delay, closed: false }
+    }
+}
+
+impl Rules {
+    pub(super) fn builder() -> Builder {
+        Builder::default()
+    }
+
+    /// Nothing is allowed.
+    pub(super) fn closed() -> Self {
+        Self { closed: true, ..Self::default() }
+    }
+
+    /// Whether a URL may be fetched. Only its path and query count: whose file this is, the caller knows.
+    pub fn decide(&self, url: &str) -> Decision<'_> {
+        let path = path_of(url);
+        if path == b"/robots.txt" {
+            return Decision { allowed: true, rule: None };
+        }
+        let mut best: Option<&Rule> = None;
+        for number in self.index.candidates(&path) {
+            let rule = &self.rules[number as usize];
+            let is_heavier = best.is_none_or(|best| rule.weight() > best.weight());
+            if is_heavier && rule.pattern.matches(&path) {
+                best = Some(rule);
+            }
+        }
+        Decision { allowed: best.map_or(!self.closed, |rule| rule.allow), rule: best }
+    }
+
+    /// Whether a URL may be fetched.
+    pub fn allows(&self, url: &str) -> bool {
+        self.decide(url).allowed
+    }
+
+    /// The pause that the file asks for between two requests: the longest where it names several, by `Crawl-delay` or
+    /// by `Request-rate`. It may be absurd; a cap is the caller's business.
+    pub fn delay(&self) -> Option<Duration> {
+        self.delay
+    }
+
+    /// How many lines apply.
+    pub fn len(&self) -> usize {
+        self.rules.len()
+    }
+
+    /// Whether no line applies.
+    pub fn is_empty(&self) -> bool {
+        self.rules.is_empty()
+    }
+}

@@ -1,0 +1,8 @@
+//! What is inside a body: links, metadata, text, rewriting, charset.
+//!
+//! Functions from bytes to values. Knows no network and no storage: whoever holds a body hands it in, with its URL
+//! and headers, and nothing here ever asks for another one. All input is hostile, so every module reads as a stream
+//! or under a cap, and says in its report what it left out.
+
+pub mod links;
+pub mod metadata;

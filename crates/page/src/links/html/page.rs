@@ -1,0 +1,329 @@
+//! What is known of a page while its tags go by.
+//!
+//! It decides what a tag means; the tags themselves are found by [`super`]. An anchor waits for its text until the
+//! next one begins, because its text comes after it; everything else is handed over at once.
+
+use super::rules::{Reading, is_image, reading, title_attributes};
+use super::tag::{Tag, Value};
+use crate::links::emit::{Emitter, Found, is_web, trim};
+use crate::links::json::{self, Dialect};
+use crate::links::link::{Place, Role};
+use crate::links::relation::{Relation, looks_embedded};
+use crate::links::{css, refresh, script, srcset};
+use crate::metadata::Collector;
+use std::borrow::Cow;
+use varve_core::url::Base;
+
+/// An element whose text is read as something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Raw {
+    Script,
+    LinkedData,
+    Style,
+    Title,
+    NoScript,
+}
+
+/// The text of such an element.
+#[derive(Debug)]
+pub(super) struct RawText {
+    pub(super) kind: Raw,
+    text: String,
+    offset: Option<u64>,
+}
+
+/// An anchor that waits for its text.
+#[derive(Debug)]
+struct Anchor {
+    element: &'static str,
+    reference: String,
+    offset: Option<u64>,
+    nofollow: bool,
+    text: String,
+}
+
+/// A page that is being read.
+pub(super) struct Page<'p, 's> {
+    pub(super) emitter: &'p mut Emitter<'s>,
+    pub(super) metadata: &'p mut Collector,
+    /// Where the text of this page begins in the body, if positions can be told.
+    pub(super) offset: Option<u64>,
+    pub(super) raw: Option<RawText>,
+    anchor: Option<Anchor>,
+    pub(super) has_base: bool,
+    pub(super) has_icon: bool,
+    /// How many documents are around this one.
+    pub(super) depth: usize,
+}
+
+impl<'p, 's> Page<'p, 's> {
+    pub(super) fn new(
+        emitter: &'p mut Emitter<'s>,
+        metadata: &'p mut Collector,
+        offset: Option<u64>,
+    ) -> Self {
+        Self {
+            emitter,
+            metadata,
+            offset,
+            raw: None,
+            anchor: None,
+            has_base: false,
+            has_icon: false,
+            depth: 0,
+        }
+    }
+
+    fn at(&self, offset: u64) -> Option<u64> {
+        self.offset.map(|start| start + offset)
+    }
+
+    /// Takes a start tag.
+    pub(super) fn tag(&mut self, tag: &Tag, in_svg: bool) {
+        self.end_raw_text();
+        self.emitter.report.cut += tag.cut;
+        self.metadata.tag(&tag.name, |name| tag.text(name));
+        self.raw = raw_kind(tag, in_svg).map(|kind| RawText { kind, text: String::new(), offset: None });
+        match tag.name.as_str() {
+            "base" => return self.set_base(tag),
+            "link" => self.link(tag),
+            "meta" => self.meta(tag),
+            "form" => self.form(tag),
+            "a" | "area" => self.anchor(tag),
+            _ => {}
+        }
+        for value in &tag.values {
+            self.value(tag, value);
+        }
+    }
+
+    /// The first base counts; what came before it was relative to the page.
+    fn set_base(&mut self, tag: &Tag) {
+        let Some(href) = tag.value("href").filter(|_| !self.has_base) else { return };
+        self.has_base = true;
+        let resolved = self.emitter.base.resolve(trim(&href.text)).ok().filter(|url| is_web(url));
+        if let Some(base) = resolved.and_then(|url| Base::parse(&url).ok()) {
+            self.emitter.base = base;
+        }
+    }
+
+    fn link(&mut self, tag: &Tag) {
+        let Some(href) = tag.value("href") else { return };
+        let relation = Relation {
+            rel: tag.text("rel"),
+            kind: trim(tag.text("type")),
+            loaded_as: trim(tag.text("as")),
+            reference: trim(&href.text),
+        };
+        self.has_icon |= relation.has_icon();
+        let Some(role) = relation.role() else { return };
+        let title = Some(tag.text("title"));
+        let found = Found::new(&href.text, place(tag, href), role).titled(title).at(self.at(href.offset));
+        self.emitter.emit(found);
+    }
+
+    fn meta(&mut self, tag: &Tag) {
+        let Some(content) = tag.value("content") else { return };
+        let name = if tag.text("property").is_empty() { tag.text("name") } else { tag.text("property") };
+        let (reference, role) = if tag.text("http-equiv").trim().eq_ignore_ascii_case("refresh") {
+            let Some(target) = refresh::target(&content.text) else { return };
+            (target, Role::Redirect)
+        } else if is_image(name.trim()) {
+            (content.text.as_str(), Role::Embed)
+        } else if name.trim().eq_ignore_ascii_case("og:url") {
+            (content.text.as_str(), Role::Canonical)
+        } else if is_web(trim(&content.text)) {
+            return self.absolute(tag, content);
+        } else {
+            return;
+        };
+        self.emitter.emit(Found::new(reference, place(tag, content), role).at(self.at(content.offset)));
+    }
+
+    /// A form that is sent by `GET` leads somewhere; one that posts does not.
+    fn form(&mut self, tag: &Tag) {
+        let method = tag.text("method").trim();
+        let Some(action) =
+            tag.value("action").filter(|_| method.is_empty() || method.eq_ignore_ascii_case("get"))
+        else {
+            return;
+        };
+        if !trim(&action.text).is_empty() {
+            let mut found =
+                Found::new(&action.text, place(tag, action), Role::Navigate).at(self.at(action.offset));
+            found.nofollow = tag.has_word("rel", "nofollow");
+            self.emitter.emit(found);
+        }
+    }
+
+    fn anchor(&mut self, tag: &Tag) {
+        self.end_anchor();
+        let Some(href) = tag.value("href").or_else(|| tag.value("xlink:href")) else { return };
+        let nofollow = tag.has_word("rel", "nofollow");
+        if tag.name == "area" {
+            let title = first_text(tag);
+            let mut found = Found::new(&href.text, place(tag, href), Role::Navigate).titled(title);
+            found.nofollow = nofollow;
+            self.emitter.emit(found.at(self.at(href.offset)));
+            return;
+        }
+        let (reference, offset) = (href.text.clone(), self.at(href.offset));
+        self.anchor = Some(Anchor { element: "a", reference, offset, nofollow, text: String::new() });
+    }
+
+    /// Hands over the anchor that waits.
+    pub(super) fn end_anchor(&mut self) {
+        let Some(anchor) = self.anchor.take() else { return };
+        let place =
+            Place::Attribute { element: Cow::Borrowed(anchor.element), attribute: Cow::Borrowed("href") };
+        let text = crate::links::entity::decode(&anchor.text);
+        let mut found =
+            Found::new(&anchor.reference, place, Role::Navigate).titled(Some(&text)).at(anchor.offset);
+        found.nofollow = anchor.nofollow;
+        self.emitter.emit(found);
+    }
+
+    /// Takes text inside an anchor.
+    pub(super) fn anchor_text(&mut self, text: &str) {
+        let most = self.emitter.limits.title.saturating_mul(2);
+        if let Some(anchor) = &mut self.anchor {
+            let text = if anchor.text.is_empty() { text.trim_start() } else { text };
+            let room = most.saturating_sub(anchor.text.len());
+            anchor.text.push_str(&text[..text.floor_char_boundary(room)]);
+        }
+    }
+
+    fn value(&mut self, tag: &Tag, value: &Value) {
+        let is_special = match tag.name.as_str() {
+            "link" => value.name == "href",
+            "a" | "area" => matches!(value.name.as_str(), "href" | "xlink:href"),
+            "meta" => value.name == "content",
+            "form" => value.name == "action",
+            _ => false,
+        };
+        if is_special {
+            return;
+        }
+        let offset = self.at(value.offset);
+        match reading(&tag.name, &value.name) {
+            Reading::One(role) => self.one(tag, value, role, false),
+            Reading::Guess(role) if looks_like_path(&value.text) => self.one(tag, value, role, true),
+            Reading::Words(role) => {
+                for word in value.text.split_ascii_whitespace().filter(|word| is_web(word)) {
+                    self.emitter.emit(Found::new(word, place(tag, value), role).at(offset));
+                }
+            }
+            Reading::Set => self.set(tag, value, false),
+            Reading::GuessedSet => self.set(tag, value, true),
+            Reading::Style => css::links(&value.text, None, |_| place(tag, value), self.emitter),
+            Reading::Click => self.click(tag, value),
+            Reading::Document => self.inner_document(&value.text, None),
+            Reading::Absolute => self.absolute(tag, value),
+            Reading::Guess(_) | Reading::Nothing => {}
+        }
+    }
+
+    fn one(&mut self, tag: &Tag, value: &Value, role: Role, guessed: bool) {
+        let mut found = Found::new(&value.text, place(tag, value), role).titled(first_text(tag));
+        found.guessed = guessed;
+        self.emitter.emit(found.at(self.at(value.offset)));
+    }
+
+    fn set(&mut self, tag: &Tag, value: &Value, guessed: bool) {
+        for (_, url) in srcset::candidates(&value.text) {
+            let mut found = Found::new(url, place(tag, value), Role::Embed).titled(first_text(tag));
+            found.guessed = guessed;
+            self.emitter.emit(found.at(self.at(value.offset)));
+        }
+    }
+
+    fn click(&mut self, tag: &Tag, value: &Value) {
+        if let Some(target) = script::click_target(&value.text) {
+            let found = Found::new(target, place(tag, value), Role::Navigate).titled(first_text(tag)).guess();
+            self.emitter.emit(found.at(self.at(value.offset)));
+        }
+    }
+
+    /// Any attribute whose whole value is an address.
+    fn absolute(&mut self, tag: &Tag, value: &Value) {
+        let text = trim(&value.text);
+        if is_web(text) && !text.contains(char::is_whitespace) {
+            let role = if looks_embedded(text) { Role::Embed } else { Role::Navigate };
+            let found = Found::new(text, place(tag, value), role).guess();
+            self.emitter.emit(found.at(self.at(value.offset)));
+        }
+    }
+
+    /// Takes text inside an element whose text is read as something else.
+    pub(super) fn raw_text(&mut self, text: &str, offset: u64) {
+        let at = self.at(offset);
+        let most = self.emitter.limits.inline;
+        let Some(raw) = &mut self.raw else { return };
+        raw.offset = raw.offset.or(at);
+        let room = most.saturating_sub(raw.text.len());
+        if room < text.len() {
+            self.emitter.report.cut += 1;
+        }
+        raw.text.push_str(&text[..text.floor_char_boundary(room)]);
+    }
+
+    /// The element whose text was read is over.
+    pub(super) fn end_raw_text(&mut self) {
+        let Some(raw) = self.raw.take().filter(|raw| !raw.text.is_empty()) else { return };
+        match raw.kind {
+            Raw::Script => self.script(&raw),
+            Raw::LinkedData => json::inline_links(&raw.text, Dialect::LinkedData, self.emitter, raw.offset),
+            Raw::Style => css::links(&raw.text, raw.offset, |_| text_of("style"), self.emitter),
+            Raw::Title => self.metadata.title(&crate::links::entity::decode(&raw.text)),
+            Raw::NoScript => self.inner_document(&raw.text, raw.offset),
+        }
+    }
+
+    fn inner_document(&mut self, text: &str, offset: Option<u64>) {
+        super::inner_document(text, offset, self.depth + 1, self.emitter, self.metadata);
+    }
+
+    fn script(&mut self, raw: &RawText) {
+        for (at, address) in script::addresses(&raw.text, self.emitter.limits.reference) {
+            let role = if looks_embedded(&address) { Role::Embed } else { Role::Navigate };
+            let offset = raw.offset.map(|offset| offset + at as u64);
+            self.emitter.emit(Found::new(&address, text_of("script"), role).guess().at(offset));
+        }
+    }
+}
+
+fn text_of(element: &'static str) -> Place<'static> {
+    Place::Text { element: Cow::Borrowed(element) }
+}
+
+/// What kind of text an element holds, if it is one of those that are read.
+fn raw_kind(tag: &Tag, in_svg: bool) -> Option<Raw> {
+    match tag.name.as_str() {
+        "style" => Some(Raw::Style),
+        "noscript" => Some(Raw::NoScript),
+        "title" if !in_svg => Some(Raw::Title),
+        "script" => match tag.text("type").split(';').next().unwrap_or("").trim() {
+            "" => Some(Raw::Script),
+            kind if kind.eq_ignore_ascii_case("text/javascript") => Some(Raw::Script),
+            kind if kind.eq_ignore_ascii_case("application/ld+json") => Some(Raw::LinkedData),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn place<'a>(tag: &'a Tag, value: &'a Value) -> Place<'a> {
+    Place::Attribute { element: Cow::Borrowed(&tag.name), attribute: Cow::Borrowed(&value.name) }
+}
+
+fn first_text(tag: &Tag) -> Option<&str> {
+    let mut names = title_attributes(&tag.name).iter();
+    names.find_map(|name| tag.value(name)).map(|value| value.text.as_str())
+}
+
+/// Whether the value of an attribute that only scripts read could be a path: not a number, not a word.
+fn looks_like_path(text: &str) -> bool {
+    let text = trim(text);
+    let is_odd = |c: char| c.is_whitespace() || matches!(c, '{' | '}' | '<' | '>' | '(' | ')' | '"' | '\'');
+    (text.contains('/') || looks_embedded(text)) && !text.contains(is_odd)
+}

@@ -1,0 +1,71 @@
+//! How a body is read for links: by its media type, and by its name where the type says nothing.
+
+/// How a body is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// HTML, XHTML and SVG.
+    Html,
+    /// A style sheet.
+    Css,
+    /// A JSON document.
+    Json,
+    /// A web app manifest.
+    Manifest,
+    /// XML that may be a feed or a sitemap.
+    Xml,
+    /// Something that was named as a sitemap or feed: XML, JSON or one URL a line, gzipped or not.
+    Listing,
+    /// Nothing that is read: images, scripts, archives.
+    Opaque,
+}
+
+impl Kind {
+    /// The kind of a body of this media type, parameters and all, at this URL. A listing is never guessed: plain
+    /// text is one only if somebody said so.
+    pub fn of(content_type: Option<&str>, url: &str) -> Self {
+        let essence = content_type.and_then(|text| text.split(';').next()).unwrap_or("").trim();
+        match essence.to_ascii_lowercase().as_str() {
+            "text/html" | "application/xhtml+xml" | "image/svg+xml" => Self::Html,
+            "text/css" => Self::Css,
+            "application/manifest+json" => Self::Manifest,
+            "application/json" | "text/json" | "application/feed+json" => Self::Json,
+            "text/xml" | "application/xml" => Self::Xml,
+            "" | "application/octet-stream" | "unknown/unknown" => Self::of_path(url),
+            other if other.ends_with("+xml") => Self::Xml,
+            other if other.ends_with("+json") => Self::Json,
+            _ => Self::Opaque,
+        }
+    }
+
+    /// The kind that the name in a URL suggests.
+    fn of_path(url: &str) -> Self {
+        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+        let path = rest.split(['?', '#']).next().unwrap_or("");
+        let name = path.rsplit_once('/').map_or("", |(_, name)| name);
+        match name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).as_deref() {
+            None | Some("html" | "htm" | "xhtml" | "shtml" | "svg") => Self::Html,
+            Some("css") => Self::Css,
+            Some("webmanifest") => Self::Manifest,
+            Some("json") => Self::Json,
+            Some("xml" | "rss" | "atom" | "rdf" | "opml") => Self::Xml,
+            Some(_) => Self::Opaque,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_and_names() {
+        assert_eq!(Kind::of(Some("Text/HTML; charset=x"), "http://h/a.css"), Kind::Html);
+        assert_eq!(Kind::of(None, "http://h/a.css?v=1"), Kind::Css);
+        assert_eq!(Kind::of(None, "http://h"), Kind::Html);
+        assert_eq!(Kind::of(None, "http://h.css/"), Kind::Html);
+        assert_eq!(Kind::of(Some("application/rss+xml"), ""), Kind::Xml);
+        assert_eq!(Kind::of(Some("application/ld+json"), ""), Kind::Json);
+        assert_eq!(Kind::of(Some("text/plain"), "http://h/sitemap.txt"), Kind::Opaque);
+        assert_eq!(Kind::of(Some("image/png"), "http://h/"), Kind::Opaque);
+    }
+}

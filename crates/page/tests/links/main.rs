@@ -1,0 +1,43 @@
+//! Links of whole bodies: the measured vectors, the sitemaps, pages with everything in them, and hostile ones.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test says by panicking that a fixture is not as expected"
+)]
+
+mod crystal;
+mod hostile;
+mod pages;
+mod sitemaps;
+
+use std::path::PathBuf;
+use varve_core::headers::Headers;
+use varve_page::links::{Extracted, Kind, Limits, Link, extract};
+
+/// The bytes of a fixture; without the fixtures, one line saying that `test` is skipped.
+fn fixture(test: &str, path: &str) -> Option<Vec<u8>> {
+    let root = std::env::var_os("VARVE_FIXTURES").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
+        PathBuf::from,
+    );
+    if !root.is_dir() {
+        eprintln!("skipped {test}: no fixtures at {}", root.display());
+        return None;
+    }
+    let path = root.join(path);
+    Some(std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
+}
+
+/// All links of a body, kept.
+fn links(kind: Kind, url: &str, headers: &Headers, body: &[u8]) -> (Vec<Link<'static>>, Extracted) {
+    let mut links = Vec::new();
+    let mut sink = |link: Link<'_>| links.push(link.into_owned());
+    let extracted = extract(kind, url, headers, body, Limits::default(), &mut sink).unwrap();
+    (links, extracted)
+}
+
+/// The links of a page without headers.
+fn page(html: &str) -> Vec<Link<'static>> {
+    links(Kind::Html, "http://h/d/p", &Headers::new(), html.as_bytes()).0
+}
