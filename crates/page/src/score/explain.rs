@@ -32,7 +32,7 @@ fn headline(score: &PageScore) -> String {
     } else {
         "of which headers take off nothing".to_owned()
     };
-    let (url, normalized) = (&score.url, score.normalized);
+    let (url, normalized) = (printable(&score.url), score.normalized);
     format!("{url} scores {normalized} of 100: {:.2} points of exposure, {protection}.", score.exposure)
 }
 
@@ -116,10 +116,10 @@ fn tell_share(pair: &PagePair<'_>, share: &Share) -> Option<String> {
         Cause::Protection { header, directive } => {
             let part = directive.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
             let change = if share.contribution > 0.0 { "protects less" } else { "protects more" };
-            return Some(format!("{moved} {}: {header}{part} {change}", page.url));
+            return Some(format!("{moved} {}: {header}{part} {change}", printable(&page.url)));
         }
     };
-    Some(format!("{moved} {}, {place}: {told}", page.url))
+    Some(format!("{moved} {}, {place}: {told}", printable(&page.url)))
 }
 
 /// What was found, and where.

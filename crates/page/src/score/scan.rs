@@ -84,6 +84,7 @@ struct Scan<'a> {
     /// What relative addresses are relative to, and the site that is our own. None if the address is no URL.
     base: Option<Url>,
     site: Option<String>,
+    has_base: bool,
     is_encrypted: bool,
     /// How far lines are counted, and how many there are up to there.
     counted: (usize, usize),
@@ -97,7 +98,7 @@ impl<'a> Scan<'a> {
         let base = Url::parse(url).ok();
         let site = base.as_ref().and_then(site_of);
         let is_encrypted = base.as_ref().is_some_and(|base| base.scheme() == "https");
-        Self { body, has_bytes, limits, base, site, is_encrypted, counted: (0, 1), open_form: None, surface }
+        Self { body, has_bytes, limits, base, site, has_base: false, is_encrypted, counted: (0, 1), open_form: None, surface }
     }
 
     /// Takes what a tag adds.
@@ -148,9 +149,11 @@ impl<'a> Scan<'a> {
         fits
     }
 
+    /// Only the first `base` with an address counts.
     fn take_base(&mut self, tag: &Tag<'_>) {
-        let target = tag.attribute("href").and_then(|href| self.resolve(&href));
-        self.base = target.or_else(|| self.base.take());
+        let Some(href) = tag.attribute("href").filter(|_| !self.has_base) else { return };
+        self.has_base = true;
+        self.base = self.resolve(href.trim()).or_else(|| self.base.take());
     }
 
     fn take_form(&mut self, tag: &Tag<'_>, place: &Place) {

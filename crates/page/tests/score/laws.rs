@@ -84,13 +84,14 @@ proptest! {
 
     #[test]
     fn any_bytes_score_within_range_and_alike(
-        url in ".{0,40}", body in proptest::collection::vec(any::<u8>(), 0..400), headers in view(),
+        url in "\\PC{0,20}[\\x00-\\x7f]{0,20}", body in proptest::collection::vec(any::<u8>(), 0..400), headers in view(),
     ) {
         let pack = Pack::exposure_1();
         let score = scored_with(pack, &url, &headers, &body);
         prop_assert!(in_range(&score));
         prop_assert_eq!(&score, &scored_with(pack, &url, &headers, &body));
         prop_assert_eq!(score.to_json(), scored_with(pack, &url, &headers, &body).to_json());
+        prop_assert!(explain(&score, pack).iter().all(|line| !line.chars().any(char::is_control)));
     }
 
     #[test]

@@ -54,7 +54,7 @@ fn what_comes_from_elsewhere_is_told() {
 
 #[test]
 fn a_base_element_moves_what_is_relative() {
-    let body = b"<base href=http://elsewhere.example/><script src=a.js></script>";
+    let body = b"<base href=http://elsewhere.example/><base href=/><script src=a.js></script>";
     let score = scored("https://x.test/", &[], body);
     assert!(score.surface.scripts[0].third_party);
     assert!(keys(&score).contains(&"mixed_active"));
@@ -104,7 +104,7 @@ fn a_page_is_explained_in_sentences() {
     );
     let password = r#"Visitors are asked for a password: form[action="/login"] [name="p"]. (+0.35) [line 1]"#;
     assert!(said.iter().any(|line| line == password), "{said:#?}");
-    assert!(said.iter().any(|line| line.contains("come from other sites")), "{said:#?}");
+    assert!(said.iter().any(|line| line.contains("Other sites serve scripts")), "{said:#?}");
 }
 
 /// A login page before and after someone worked on it.
