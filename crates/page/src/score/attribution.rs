@@ -31,6 +31,16 @@ pub struct Chunk {
     pub head: Range<usize>,
 }
 
+impl Chunk {
+    /// A chunk as diffs say it: where it begins in each side, and how long it is there.
+    pub const fn new(base_start: usize, base_length: usize, head_start: usize, head_length: usize) -> Self {
+        Self {
+            base: base_start..base_start.saturating_add(base_length),
+            head: head_start..head_start.saturating_add(head_length),
+        }
+    }
+}
+
 /// A page before and after, with the chunks of its diff.
 #[derive(Debug, Clone, Copy)]
 pub struct PagePair<'a> {

@@ -35,7 +35,28 @@ pub struct Change {
     pub rule: ChangeKind,
 }
 
-/// What changed, in the order forms, inputs, cookies, scripts, frames, headers; within each by name.
+/// The order in which changes are told.
+const ORDER: [&str; 17] = [
+    "form_added",
+    "form_removed",
+    "input_added",
+    "input_changed",
+    "input_removed",
+    "cookie_added",
+    "cookie_httponly_removed",
+    "cookie_secure_removed",
+    "cookie_samesite_weakened",
+    "cookie_removed",
+    "script_added",
+    "script_removed",
+    "frame_added",
+    "frame_removed",
+    "header_added",
+    "header_removed",
+    "header_changed",
+];
+
+/// What changed: forms, inputs, cookies, scripts, frames, headers; of each kind by name, or as the page has it.
 pub fn changes(pack: &Pack, base: &Surface, head: &Surface) -> Vec<Change> {
     let mut list = List { pack, base, head, changes: Vec::new() };
     list.forms(base, head);
@@ -46,6 +67,7 @@ pub fn changes(pack: &Pack, base: &Surface, head: &Surface) -> Vec<Change> {
     list.scripts(base, head);
     list.frames(base, head);
     list.headers(base, head);
+    list.changes.sort_by_key(|change| ORDER.iter().position(|kind| *kind == change.kind));
     list.changes
 }
 

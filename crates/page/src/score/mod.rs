@@ -30,6 +30,7 @@ mod policy;
 pub mod rows;
 mod rule;
 mod scan;
+pub mod security;
 mod surface;
 mod text;
 mod tokens;

@@ -98,7 +98,18 @@ impl<'a> Scan<'a> {
         let base = Url::parse(url).ok();
         let site = base.as_ref().and_then(site_of);
         let is_encrypted = base.as_ref().is_some_and(|base| base.scheme() == "https");
-        Self { body, has_bytes, limits, base, site, has_base: false, is_encrypted, counted: (0, 1), open_form: None, surface }
+        Self {
+            body,
+            has_bytes,
+            limits,
+            base,
+            site,
+            has_base: false,
+            is_encrypted,
+            counted: (0, 1),
+            open_form: None,
+            surface,
+        }
     }
 
     /// Takes what a tag adds.

@@ -4,6 +4,7 @@ use super::scored;
 use varve_page::score::attribution::{Cause, Chunk, PagePair, attribute};
 use varve_page::score::changes::changes;
 use varve_page::score::rows::{VersionScore, attribution_rows};
+use varve_page::score::security::SecurityDiff;
 use varve_page::score::{Pack, PageScore, RuleId, Severity, explain, explain_change};
 
 fn keys(score: &PageScore) -> Vec<&'static str> {
@@ -119,10 +120,7 @@ fn before_and_after() -> (PageScore, PageScore, Vec<Chunk>) {
     let old = scored("https://x.test/", &strict, base.as_bytes());
     let new = scored("https://x.test/", &loose, head.as_bytes());
     let end = added.len() + base.len();
-    let chunks = vec![
-        Chunk { base: 0..0, head: 0..added.len() },
-        Chunk { base: base.len()..base.len(), head: end..head.len() },
-    ];
+    let chunks = vec![Chunk::new(0, 0, 0, added.len()), Chunk::new(base.len(), 0, end, upload.len())];
     (old, new, chunks)
 }
 
@@ -173,8 +171,8 @@ fn analysts_are_told_what_they_look_for() {
             ("input_added", "upload_surface", Severity::High),
             ("cookie_added", "cookie_risk", Severity::Medium),
             ("script_added", "script_surface", Severity::Low),
-            ("header_changed", "security_regression", Severity::High),
             ("header_removed", "security_regression", Severity::High),
+            ("header_changed", "security_regression", Severity::High),
         ]
     );
     assert_eq!(told[3].detail, r#"New script of a third party: script[src="https://cdn.example/x.js"]."#);
@@ -201,4 +199,18 @@ fn a_version_is_as_exposed_as_its_most_exposed_page() {
     assert_eq!(json["attack_surface"]["url"], "https://x.test/a");
     assert_eq!(json["pages"].as_array().unwrap().len(), 2);
     assert!(VersionScore::new(Vec::new()).is_none());
+}
+
+#[test]
+fn a_page_that_comes_or_goes_is_compared_with_nothing() {
+    let page = scored("https://x.test/", &[], b"<form action=/admin>");
+    let pack = Pack::exposure_1();
+    let came = SecurityDiff::between(pack, None, Some(&page)).unwrap();
+    assert!(came.regressed && came.attack_surface_changed && came.score_base == 0.0);
+    assert_eq!(came.attack_surface_changes[0].category, "admin_surface");
+    let went = SecurityDiff::between(pack, Some(&page), None).unwrap();
+    assert!(!went.regressed && went.score_delta < 0.0);
+    let kinds: Vec<_> = went.attack_surface_changes.iter().map(|change| change.kind).collect();
+    assert_eq!(kinds, ["form_removed"]);
+    assert!(SecurityDiff::between(pack, None, None).is_none());
 }

@@ -4,6 +4,7 @@ use super::{fixture, scored_with};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use varve_core::headers::{HeaderView, Redaction};
+use varve_page::score::security::SecurityDiff;
 use varve_page::score::{Pack, PageScore, RuleId};
 
 /// The rules that left evidence there.
@@ -102,30 +103,68 @@ fn vectors_are_reproduced() {
     }
 }
 
+/// The steps that a scored site went through there, if they are at hand.
+fn steps() -> Option<Vec<Value>> {
+    let text = fixture("moku/b-pending-batch-scored.expected.json")?;
+    Some(serde_json::from_str(&text).unwrap())
+}
+
+/// The snapshots of those steps, by id.
+fn snapshots(steps: &[Value]) -> BTreeMap<&str, &Value> {
+    let all = steps.iter().filter_map(|step| step["out"]["Snapshots"].as_array()).flatten();
+    all.map(|snapshot| (snapshot["id"].as_str().unwrap(), snapshot)).collect()
+}
+
+/// The score of such a snapshot.
+fn scored_snapshot(snapshot: &Value) -> PageScore {
+    let body = data_encoding::BASE64.decode(snapshot["body"].as_str().unwrap().as_bytes()).unwrap();
+    scored_with(Pack::exposure_1(), snapshot["url"].as_str().unwrap(), &headers(&snapshot["headers"]), &body)
+}
+
+#[test]
+fn stored_security_diffs_are_reproduced() {
+    let Some(steps) = steps() else { return eprintln!("skipped: no scored site") };
+    let snapshots = snapshots(&steps);
+    let expected = &steps.iter().find(|step| step["step"] == "security diff").unwrap()["out"];
+    let page = |side: &str| scored_snapshot(snapshots[expected[side].as_str().unwrap()]);
+    let (base, head) = (page("base_snapshot_id"), page("head_snapshot_id"));
+    let diff = SecurityDiff::between(Pack::exposure_1(), Some(&base), Some(&head)).unwrap();
+    let json = serde_json::to_value(&diff).unwrap();
+    for key in ["score_base", "score_head", "score_delta", "exposure_delta", "hardening_delta"] {
+        assert!(near(json[key].as_f64().unwrap(), expected[key].as_f64().unwrap()), "{key}");
+    }
+    let brief =
+        |change: &Value| (change["kind"].clone(), change["category"].clone(), change["score"].clone());
+    // There headers came and went when only the case of their names changed.
+    let is_header = |change: &&Value| change["kind"].as_str().unwrap().starts_with("header_");
+    let theirs = expected["attack_surface_changes"].as_array().unwrap().iter();
+    let ours = json["attack_surface_changes"].as_array().unwrap().iter();
+    let mut left = ours.clone().map(brief);
+    for wanted in theirs.filter(|change| !is_header(change)).map(brief) {
+        assert!(left.any(|change| change == wanted), "{wanted:?} is missing or out of order");
+    }
+    let headers: Vec<_> = ours.filter(is_header).map(|change| change["detail"].as_str().unwrap()).collect();
+    let policy = "Content-Security-Policy protects less than before: content-security-policy.";
+    assert_eq!(headers, [policy, "A protecting header changed: x-frame-options."]);
+}
+
 #[test]
 fn stored_scores_are_reproduced() {
-    let Some(text) = fixture("moku/b-pending-batch-scored.expected.json") else {
-        return eprintln!("skipped: no scored site");
-    };
-    let steps: Vec<Value> = serde_json::from_str(&text).unwrap();
-    let all = steps.iter().filter_map(|step| step["out"]["Snapshots"].as_array()).flatten();
-    let snapshots: BTreeMap<&str, &Value> =
-        all.map(|snapshot| (snapshot["id"].as_str().unwrap(), snapshot)).collect();
+    let Some(steps) = steps() else { return eprintln!("skipped: no scored site") };
+    let snapshots = snapshots(&steps);
     let scores: Vec<&Value> =
         steps.iter().map(|step| &step["out"]).filter(|out| out["exposure_score"].is_number()).collect();
     assert_eq!(scores.len(), 5);
     for expected in scores {
         let snapshot = snapshots[expected["snapshot_id"].as_str().unwrap()];
-        let body = data_encoding::BASE64.decode(snapshot["body"].as_str().unwrap().as_bytes()).unwrap();
-        let view = headers(&snapshot["headers"]);
-        let score = scored_with(Pack::exposure_1(), snapshot["url"].as_str().unwrap(), &view, &body);
+        let score = scored_snapshot(snapshot);
         assert!(near(score.exposure, expected["exposure_score"].as_f64().unwrap()));
         assert!(near(score.hardening, expected["hardening_score"].as_f64().unwrap()));
         assert!(near(score.score, expected["score"].as_f64().unwrap()));
         let theirs =
             expected["evidence"].as_array().unwrap().iter().map(|piece| piece["key"].as_str().unwrap());
         // There a header was missing unless its name was in lower case.
-        let is_there = view.get("x-frame-options").is_some();
+        let is_there = score.surface.headers.contains_key("x-frame-options");
         let theirs: Vec<_> = theirs.filter(|key| !(is_there && *key == "xfo_missing")).collect();
         let ours: Vec<_> =
             score.evidence.iter().map(|piece| piece.key.name()).filter(|key| KNOWN.contains(key)).collect();
