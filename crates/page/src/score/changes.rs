@@ -1,0 +1,369 @@
+//! What changed on the surface between two versions of a page: what an analyst looks for.
+//!
+//! Owns the comparison of two [surfaces](Surface) by names: forms by action and method, inputs by form and name,
+//! cookies and headers by name, scripts and frames by address. A header that protects and is gone, or protects less, is
+//! a regression whatever became of its text; inputs of a new form are told like the inputs of an old one.
+
+use super::evidence::{Location, LocationKind};
+use super::explain::fill_change;
+use super::measure::{form_location, form_rule, input_location, input_rule};
+use super::pack::Pack;
+use super::policy::{self, CSP};
+use super::rule::{ChangeKind, RuleId, Severity};
+use super::surface::{Cookie, Form, Frame, Input, Script, Surface};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use varve_core::headers::{HeaderView, REDACTED, Redaction, is_benign};
+
+/// Something that changed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Change {
+    /// What happened, in the words of a security diff.
+    pub kind: &'static str,
+    /// In a sentence.
+    pub detail: String,
+    /// Where: in the head, or in the base for what is gone.
+    #[serde(rename = "evidence_locations", skip_serializing_if = "Vec::is_empty")]
+    pub locations: Vec<Location>,
+    /// What it is about.
+    pub category: String,
+    /// How much it matters.
+    pub score: f64,
+    /// How bad it is, by its category.
+    pub severity: Severity,
+    /// The rule of the pack that says so.
+    pub rule: ChangeKind,
+}
+
+/// The order in which changes are told.
+const ORDER: [&str; 17] = [
+    "form_added",
+    "form_removed",
+    "input_added",
+    "input_changed",
+    "input_removed",
+    "cookie_added",
+    "cookie_httponly_removed",
+    "cookie_secure_removed",
+    "cookie_samesite_weakened",
+    "cookie_removed",
+    "script_added",
+    "script_removed",
+    "frame_added",
+    "frame_removed",
+    "header_added",
+    "header_removed",
+    "header_changed",
+];
+
+/// What changed: forms, inputs, cookies, scripts, frames, headers; of each kind by name, or as the page has it.
+pub fn changes(pack: &Pack, base: &Surface, head: &Surface) -> Vec<Change> {
+    let mut list = List { pack, base, head, changes: Vec::new() };
+    list.forms(base, head);
+    // What a redacted cookie was cannot be compared.
+    if !base.has_redacted_cookies && !head.has_redacted_cookies {
+        list.cookies(base, head);
+    }
+    list.scripts(base, head);
+    list.frames(base, head);
+    list.headers(base, head);
+    list.changes.sort_by_key(|change| ORDER.iter().position(|kind| *kind == change.kind));
+    list.changes
+}
+
+/// The list as it grows.
+struct List<'a> {
+    pack: &'a Pack,
+    base: &'a Surface,
+    head: &'a Surface,
+    changes: Vec<Change>,
+}
+
+impl List<'_> {
+    /// Adds something of the head.
+    fn add(&mut self, rule: ChangeKind, what: &str, location: Location) {
+        let head = self.head;
+        self.push(public_kind(rule), rule, what, location, head);
+    }
+
+    /// Adds something that only the base has.
+    fn add_gone(&mut self, kind: &'static str, rule: ChangeKind, what: &str, location: Location) {
+        let base = self.base;
+        self.push(kind, rule, what, location, base);
+    }
+
+    /// Adds a change, if the pack has it.
+    fn push(&mut self, kind: &'static str, rule: ChangeKind, what: &str, location: Location, side: &Surface) {
+        let Some(known) = self.pack.change(rule) else { return };
+        self.changes.push(Change {
+            kind,
+            detail: fill_change(&known.sentence, what),
+            locations: vec![Location { snapshot_id: side.snapshot_id.clone(), ..location }],
+            category: known.category.clone(),
+            score: known.points,
+            severity: severity(&known.category),
+            rule,
+        });
+    }
+
+    fn forms(&mut self, base: &Surface, head: &Surface) {
+        let (old, new) = (forms_by_key(base), forms_by_key(head));
+        for form in
+            new.iter().filter(|(key, _)| !old.contains_key(*key)).filter_map(|(_, forms)| forms.first())
+        {
+            let kind = match form_rule(self.pack, form) {
+                RuleId::FormAdmin => ChangeKind::AdminFormAdded,
+                RuleId::FormAuth => ChangeKind::AuthFormAdded,
+                RuleId::FormUpload => ChangeKind::UploadFormAdded,
+                _ => ChangeKind::FormAdded,
+            };
+            self.add(kind, &form.selector(), form_location(form));
+        }
+        for form in
+            old.iter().filter(|(key, _)| !new.contains_key(*key)).filter_map(|(_, forms)| forms.first())
+        {
+            self.add_gone("form_removed", ChangeKind::FormRemoved, &form.selector(), form_location(form));
+        }
+        for (key, forms) in &new {
+            self.inputs(old.get(key).map_or(&[][..], Vec::as_slice), forms);
+        }
+    }
+
+    /// Compares the inputs of forms that are known by the same key.
+    fn inputs(&mut self, base: &[&Form], head: &[&Form]) {
+        let (old, new) = (inputs_by_name(base), inputs_by_name(head));
+        for (name, (form, input)) in &new {
+            let what = form.input_selector(input);
+            match old.get(name) {
+                None => self.add(input_kind(input), &what, input_location(form, input)),
+                Some((_, was)) if (&was.kind, was.required) != (&input.kind, input.required) => {
+                    let what = format!("{what}, {} to {}", describe(was), describe(input));
+                    self.add(ChangeKind::InputChanged, &what, input_location(form, input));
+                }
+                Some(_) => {}
+            }
+        }
+        for (form, input) in old.iter().filter(|(name, _)| !new.contains_key(*name)).map(|(_, found)| found) {
+            self.add_gone(
+                "input_removed",
+                ChangeKind::InputRemoved,
+                &form.input_selector(input),
+                input_location(form, input),
+            );
+        }
+    }
+
+    fn cookies(&mut self, base: &Surface, head: &Surface) {
+        let by_name = |surface: &'_ Surface| -> BTreeMap<String, Cookie> {
+            surface.cookies.iter().map(|cookie| (cookie.name.clone(), cookie.clone())).collect()
+        };
+        let (old, new) = (by_name(base), by_name(head));
+        for (name, cookie) in &new {
+            match old.get(name) {
+                Some(was) => self.cookie_flags(was, cookie),
+                None if cookie.http_only && cookie.secure => {
+                    self.add(ChangeKind::CookieAdded, name, Location::cookie(name));
+                }
+                None => self.add(ChangeKind::WeakCookieAdded, name, Location::cookie(name)),
+            }
+        }
+        for name in old.keys().filter(|name| !new.contains_key(*name)) {
+            self.add_gone("cookie_removed", ChangeKind::CookieRemoved, name, Location::cookie(name));
+        }
+    }
+
+    fn cookie_flags(&mut self, was: &Cookie, is: &Cookie) {
+        let lost = [
+            (was.http_only && !is.http_only, ChangeKind::CookieHttpOnlyRemoved),
+            (was.secure && !is.secure, ChangeKind::CookieSecureRemoved),
+            (same_site_rank(was) > same_site_rank(is), ChangeKind::CookieSameSiteWeakened),
+        ];
+        for (_, kind) in lost.into_iter().filter(|(is_so, _)| *is_so) {
+            self.add(kind, &is.name, Location::cookie(&is.name));
+        }
+    }
+
+    fn scripts(&mut self, base: &Surface, head: &Surface) {
+        let location = |script: &Script| {
+            Location::element(LocationKind::Script, script.selector(), &script.place)
+                .numbered(script.dom_index)
+        };
+        for script in surplus(&head.scripts, &base.scripts, |script| &script.src) {
+            let kind =
+                if script.third_party { ChangeKind::ThirdPartyScriptAdded } else { ChangeKind::ScriptAdded };
+            self.add(kind, &script.selector(), location(script));
+        }
+        for script in surplus(&base.scripts, &head.scripts, |script| &script.src) {
+            self.add_gone("script_removed", ChangeKind::ScriptRemoved, &script.selector(), location(script));
+        }
+    }
+
+    fn frames(&mut self, base: &Surface, head: &Surface) {
+        let location = |frame: &Frame| {
+            Location::element(LocationKind::Frame, frame.selector(), &frame.place).numbered(frame.dom_index)
+        };
+        for frame in surplus(&head.frames, &base.frames, |frame| &frame.src) {
+            self.add(ChangeKind::FrameAdded, &frame.selector(), location(frame));
+        }
+        for frame in surplus(&base.frames, &head.frames, |frame| &frame.src) {
+            self.add_gone("frame_removed", ChangeKind::FrameRemoved, &frame.selector(), location(frame));
+        }
+    }
+
+    fn headers(&mut self, base: &Surface, head: &Surface) {
+        let (old, new) = (view(base), view(head));
+        let is_told = |name: &str| !is_benign(name) && name != "set-cookie";
+        for (name, values) in new.iter().filter(|(name, _)| is_told(name)) {
+            match old.get(name) {
+                None => self.add(ChangeKind::HeaderAdded, name, Location::header(name, None)),
+                Some(was) if was != values && is_protecting(self.pack, name) => {
+                    let kind = if is_weaker(self.pack, name, &old, &new) {
+                        weakened(name)
+                    } else {
+                        ChangeKind::HeaderChanged
+                    };
+                    self.add(kind, name, Location::header(name, None));
+                }
+                Some(_) => {}
+            }
+        }
+        for (name, _) in old.iter().filter(|(name, _)| is_told(name) && new.get(name).is_none()) {
+            let kind =
+                if is_protecting(self.pack, name) { weakened(name) } else { ChangeKind::HeaderRemoved };
+            self.add_gone("header_removed", kind, name, Location::header(name, None));
+        }
+    }
+}
+
+/// The word for a change that readers of security diffs know.
+const fn public_kind(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::AdminFormAdded | ChangeKind::AuthFormAdded | ChangeKind::UploadFormAdded => "form_added",
+        ChangeKind::FileInputAdded | ChangeKind::PasswordInputAdded => "input_added",
+        ChangeKind::WeakCookieAdded => "cookie_added",
+        ChangeKind::ThirdPartyScriptAdded => "script_added",
+        ChangeKind::CspWeakened
+        | ChangeKind::HstsWeakened
+        | ChangeKind::XfoWeakened
+        | ChangeKind::ProtectionWeakened => "header_changed",
+        other => other.name(),
+    }
+}
+
+/// How bad changes of a category are.
+fn severity(category: &str) -> Severity {
+    match category {
+        "upload_surface" | "admin_surface" | "security_regression" | "cookie_regression" => Severity::High,
+        "auth_surface" | "cookie_risk" => Severity::Medium,
+        _ => Severity::Low,
+    }
+}
+
+/// Forms by action and method.
+fn forms_by_key(surface: &Surface) -> BTreeMap<(&str, &str), Vec<&Form>> {
+    let mut found: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for form in &surface.forms {
+        found.entry((form.action.as_str(), form.method.as_str())).or_default().push(form);
+    }
+    found
+}
+
+/// Inputs by name; of equal names the first.
+fn inputs_by_name<'a>(forms: &[&'a Form]) -> BTreeMap<&'a str, (&'a Form, &'a Input)> {
+    let mut found = BTreeMap::new();
+    for form in forms {
+        for input in &form.inputs {
+            found.entry(input.name.as_str()).or_insert((*form, input));
+        }
+    }
+    found
+}
+
+/// The change that a new input is.
+fn input_kind(input: &Input) -> ChangeKind {
+    match input_rule(input) {
+        RuleId::InputFile => ChangeKind::FileInputAdded,
+        RuleId::InputPassword => ChangeKind::PasswordInputAdded,
+        _ => ChangeKind::InputAdded,
+    }
+}
+
+/// An input's type, and whether it must be filled in.
+fn describe(input: &Input) -> String {
+    let required = if input.required { " required" } else { "" };
+    format!("{}{required}", input.kind)
+}
+
+/// How strict `SameSite` is.
+fn same_site_rank(cookie: &Cookie) -> u8 {
+    match cookie.same_site.to_ascii_lowercase().as_str() {
+        "strict" => 3,
+        "lax" => 2,
+        "none" => 1,
+        _ => 0,
+    }
+}
+
+/// Those of a list that the other list does not have, counting equal ones; the last of equal ones are the surplus.
+fn surplus<'a, T>(list: &'a [T], other: &[T], key: fn(&T) -> &String) -> Vec<&'a T> {
+    let mut left: BTreeMap<&str, usize> = BTreeMap::new();
+    for item in other {
+        *left.entry(key(item)).or_default() += 1;
+    }
+    let is_surplus = |item: &&T| match left.get_mut(key(item).as_str()) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            false
+        }
+        _ => true,
+    };
+    list.iter().filter(is_surplus).collect()
+}
+
+/// The headers of a surface, compared as they are. Redacted ones say nothing.
+fn view(surface: &Surface) -> HeaderView {
+    let pairs =
+        surface.headers.iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value)));
+    HeaderView::from_pairs(pairs.filter(|(_, value)| value.as_str() != REDACTED), Redaction::Off)
+}
+
+/// Whether a header protects.
+fn is_protecting(pack: &Pack, name: &str) -> bool {
+    name == CSP || name == "x-xss-protection" || pack.headers.iter().any(|header| header.name == name)
+}
+
+/// The change that the weakening of a header is.
+fn weakened(name: &str) -> ChangeKind {
+    match name {
+        CSP => ChangeKind::CspWeakened,
+        "strict-transport-security" => ChangeKind::HstsWeakened,
+        "x-frame-options" => ChangeKind::XfoWeakened,
+        _ => ChangeKind::ProtectionWeakened,
+    }
+}
+
+/// Whether a header that both have protects less in the head: any directive of the policy earns less, protection
+/// lasts less long, or there is a weakness that was not there.
+fn is_weaker(pack: &Pack, name: &str, old: &HeaderView, new: &HeaderView) -> bool {
+    let age = |view: &HeaderView| {
+        view.get(name).unwrap_or_default().iter().filter_map(|value| policy::max_age(value)).max()
+    };
+    if name == "strict-transport-security" {
+        return age(new) < age(old);
+    }
+    let flaws = |view: &HeaderView| -> Vec<_> {
+        policy::weaknesses(view)
+            .into_iter()
+            .filter(|(_, header, _)| *header == name)
+            .map(|(rule, ..)| rule)
+            .collect()
+    };
+    let earned = |view: &HeaderView| -> BTreeMap<Option<String>, f64> {
+        let credits = policy::earned(pack, view).into_iter().filter(|credit| credit.header == name);
+        credits.map(|credit| (credit.directive, credit.points)).collect()
+    };
+    let (was, is) = (earned(old), earned(new));
+    let earns_less = was.iter().any(|(key, points)| is.get(key).copied().unwrap_or_default() < points - 1e-9);
+    let known = flaws(old);
+    earns_less || flaws(new).iter().any(|flaw| !known.contains(flaw))
+}

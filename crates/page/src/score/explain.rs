@@ -1,0 +1,132 @@
+//! The score in sentences, for people.
+//!
+//! Owns the order in which things are told: first the number and what it is made of, then what counts most. The words
+//! for each find are the pack's.
+
+use super::PageScore;
+use super::attribution::{Cause, Find, PagePair, Share};
+use super::evidence::Evidence;
+use super::pack::Pack;
+
+/// So many places are named; the others are counted.
+const NAMED: usize = 3;
+
+/// Why a page has its score, in sentences.
+pub fn explain(score: &PageScore, pack: &Pack) -> Vec<String> {
+    let mut sentences = vec![headline(score)];
+    sentences.extend(caveats(score));
+    let mut evidence: Vec<_> = score.evidence.iter().collect();
+    evidence.sort_by(|left, right| {
+        let weight = |piece: &Evidence| piece.contribution;
+        weight(right).total_cmp(&weight(left)).then(right.severity.cmp(&left.severity))
+    });
+    sentences.extend(evidence.into_iter().filter_map(|piece| tell(piece, pack)));
+    sentences
+}
+
+/// The number and what it is made of.
+fn headline(score: &PageScore) -> String {
+    let taken = score.hardening * 100.0;
+    let protection = if score.hardening > 0.0 {
+        format!("of which headers take off {taken:.0} %")
+    } else {
+        "of which headers take off nothing".to_owned()
+    };
+    let (url, normalized) = (printable(&score.url), score.normalized);
+    format!("{url} scores {normalized} of 100: {:.2} points of exposure, {protection}.", score.exposure)
+}
+
+/// Why the score may be too low.
+fn caveats(score: &PageScore) -> impl Iterator<Item = String> {
+    let truncated = "The page has more in it than was looked at; the score may be too low.";
+    score.surface.is_truncated.then(|| truncated.to_owned()).into_iter()
+}
+
+/// A piece of evidence as a sentence, with its weight and place.
+fn tell(evidence: &Evidence, pack: &Pack) -> Option<String> {
+    let sentence = &pack.rule(evidence.key)?.sentence;
+    let told = fill(sentence, evidence.count, &what(evidence));
+    let weight = match evidence.contribution {
+        0.0 => String::new(),
+        saved if evidence.exposure == 0.0 => format!(" It would take off {saved:.2}."),
+        points => format!(" (+{points:.2})"),
+    };
+    let line = evidence.locations.first().and_then(|location| location.line_start);
+    let place = line.map(|line| format!(" [line {line}]")).unwrap_or_default();
+    Some(told + &weight + &place)
+}
+
+/// The first few places by name.
+fn what(evidence: &Evidence) -> String {
+    let named = evidence.locations.iter().take(NAMED).map(|location| printable(location.name()));
+    let mut names: Vec<_> = named.collect();
+    names.dedup();
+    let left = evidence.count.saturating_sub(NAMED);
+    if left > 0 {
+        names.push(format!("{left} more"));
+    }
+    names.join(", ")
+}
+
+/// A name from a page, short and without anything that a terminal would obey.
+fn printable(name: &str) -> String {
+    let clean = |letter: char| if letter.is_control() { '\u{fffd}' } else { letter };
+    super::text::cut(name, 120).chars().map(clean).collect()
+}
+
+/// Puts words into a sentence. What is put in is not searched again.
+fn fill(sentence: &str, count: usize, what: &str) -> String {
+    let mut out = String::new();
+    let mut rest = sentence;
+    while let Some(at) = rest.find('{') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        if let Some(behind) = rest.strip_prefix("{count}") {
+            out.push_str(&count.to_string());
+            rest = behind;
+        } else if let Some(behind) = rest.strip_prefix("{what}") {
+            out.push_str(what);
+            rest = behind;
+        } else {
+            out.push('{');
+            rest = &rest[1..];
+        }
+    }
+    out + rest
+}
+
+/// Puts what changed into the sentence of a change.
+pub(super) fn fill_change(sentence: &str, what: &str) -> String {
+    fill(sentence, 1, &printable(what))
+}
+
+/// What moved the scores between two versions, in sentences, the greatest movement first.
+pub fn explain_change(pairs: &[PagePair<'_>], shares: &[Share]) -> Vec<String> {
+    shares.iter().filter_map(|share| tell_share(pairs.get(share.page)?, share)).collect()
+}
+
+/// One share as a sentence.
+fn tell_share(pair: &PagePair<'_>, share: &Share) -> Option<String> {
+    let page = pair.head.or(pair.base)?;
+    let place = share.chunk.map_or("no chunk of the body".to_owned(), |chunk| format!("chunk {}", chunk + 1));
+    let moved = format!("{:+.2} ({:.1} %)", share.contribution, share.percent);
+    let told = match &share.cause {
+        Cause::Came(find) => format!("new: {}", named(pair.head?, *find)?),
+        Cause::Went(find) => format!("gone: {}", named(pair.base?, *find)?),
+        Cause::Protection { header, directive } => {
+            let part = directive.as_ref().map(|name| format!(" {name}")).unwrap_or_default();
+            let change = if share.contribution > 0.0 { "protects less" } else { "protects more" };
+            return Some(format!("{moved} {}: {header}{part} {change}", printable(&page.url)));
+        }
+    };
+    Some(format!("{moved} {}, {place}: {told}", printable(&page.url)))
+}
+
+/// What was found, and where.
+fn named(score: &PageScore, find: Find) -> Option<String> {
+    let evidence = score.evidence.get(find.evidence)?;
+    let name =
+        find.location.and_then(|index| evidence.locations.get(index)).map(|place| printable(place.name()));
+    let title = &evidence.description;
+    Some(name.map_or_else(|| title.clone(), |name| format!("{title}, {name}")))
+}

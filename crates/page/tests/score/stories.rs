@@ -1,0 +1,216 @@
+//! Pages and changes as analysts meet them.
+
+use super::scored;
+use varve_page::score::attribution::{Cause, Chunk, PagePair, attribute};
+use varve_page::score::changes::changes;
+use varve_page::score::rows::{VersionScore, attribution_rows};
+use varve_page::score::security::SecurityDiff;
+use varve_page::score::{Pack, PageScore, RuleId, Severity, explain, explain_change};
+
+fn keys(score: &PageScore) -> Vec<&'static str> {
+    score.evidence.iter().map(|piece| piece.key.name()).collect()
+}
+
+#[test]
+fn evidence_says_where_it_stands() {
+    let body =
+        b"<p>\n<form action='/login'\n method=post><input name=u>\n<input\n type=password name=p></form>";
+    let score = scored("https://x.test/", &[], body);
+    let piece = score.evidence.iter().find(|piece| piece.key == RuleId::InputPassword).unwrap();
+    let place = &piece.locations[0];
+    assert_eq!(place.selector.as_deref(), Some(r#"form[action="/login"] [name="p"]"#));
+    assert_eq!((place.line_start, place.line_end), (Some(4), Some(5)));
+    assert_eq!((place.parent_dom_index, place.dom_index), (Some(0), Some(1)));
+    let tag = &body[place.byte_start.unwrap()..place.byte_end.unwrap()];
+    assert_eq!(tag, b"<input\n type=password name=p>");
+    assert_eq!((place.file_path.as_str(), place.snapshot_id.as_str()), ("/page", "S"));
+}
+
+#[test]
+fn forms_in_tables_and_forms_in_forms_are_what_browsers_send() {
+    let body = b"<table><tr><form action=/a><td><input name=x></td></tr><form action=/b><input name=y></form>
+        <form action=/c><input name=z></table>";
+    let score = scored("https://x.test/", &[], body);
+    let forms: Vec<_> =
+        score.surface.forms.iter().map(|form| (form.action.as_str(), form.inputs.len())).collect();
+    assert_eq!(forms, [("/a", 2), ("/c", 1)]);
+}
+
+#[test]
+fn what_comes_from_elsewhere_is_told() {
+    let body = br#"<script src="//cdn.other.example/a.js"></script><script src="https://static.x.co.uk/b.js"></script>
+        <script src=http://www.x.co.uk/c.js integrity=x></script><iframe src=https://ads.example/></iframe>
+        <iframe sandbox src=https://ads.example/></iframe><img src=http&colon;//www.x.co.uk/i.png onerror=go()>
+        <form action=http://pay.example/ ><input name=card></form>"#;
+    let score = scored("https://www.x.co.uk/", &[], body);
+    let found = |rule| score.evidence.iter().find(|piece| piece.key == rule).map(|piece| piece.count);
+    assert_eq!(found(RuleId::ScriptThirdParty), Some(1));
+    assert_eq!(found(RuleId::ScriptNoIntegrity), Some(1));
+    assert_eq!((found(RuleId::Frame), found(RuleId::FrameThirdParty)), (Some(2), Some(1)));
+    assert_eq!((found(RuleId::MixedActive), found(RuleId::MixedPassive)), (Some(1), Some(1)));
+    assert_eq!((found(RuleId::FormInsecureTarget), found(RuleId::FormThirdParty)), (Some(1), Some(1)));
+    assert_eq!(found(RuleId::EventHandler), Some(1));
+    assert_eq!(found(RuleId::PasswordOverHttp), None);
+}
+
+#[test]
+fn a_base_element_moves_what_is_relative() {
+    let body = b"<base href=http://elsewhere.example/><base href=/><script src=a.js></script>";
+    let score = scored("https://x.test/", &[], body);
+    assert!(score.surface.scripts[0].third_party);
+    assert!(keys(&score).contains(&"mixed_active"));
+}
+
+#[test]
+fn bodies_that_are_no_markup_hold_no_forms() {
+    let body = b"document.write('<form action=/login><input type=password name=p>')";
+    assert_eq!(scored("https://x.test/a.js", &[("Content-Type", "text/javascript")], body).exposure, 0.0);
+    assert!(scored("https://x.test/a", &[("Content-Type", "Text/HTML; charset=x")], body).exposure > 0.0);
+    assert!(scored("https://x.test/a", &[], body).exposure > 0.0);
+}
+
+#[test]
+fn utf_16_is_read_and_has_lines_but_no_bytes() {
+    let text = "\u{feff}<p>\n<form action=/admin>";
+    let body: Vec<u8> = text.encode_utf16().flat_map(u16::to_be_bytes).collect();
+    let score = scored("https://x.test/", &[], &body);
+    let piece = score.evidence.iter().find(|piece| piece.key == RuleId::FormAdmin).unwrap();
+    assert_eq!((piece.locations[0].line_start, piece.locations[0].byte_start), (Some(2), None));
+}
+
+#[test]
+fn a_crowd_is_counted_and_bounded() {
+    let body = "<script>1</script>".repeat(1_000)
+        + &"<form action=/upload><input type=file name=f></form>".repeat(9_000);
+    let score = scored("https://x.test/", &[], body.as_bytes());
+    assert_eq!(score.normalized, 100);
+    let scripts = score.evidence.iter().find(|piece| piece.key == RuleId::ScriptInline).unwrap();
+    assert_eq!((scripts.count, scripts.locations.len()), (1_000, 200));
+    assert!((scripts.contribution - 30.0).abs() < 1e-9);
+    assert!(score.surface.is_truncated && score.confidence < 0.5);
+}
+
+#[test]
+fn a_page_is_explained_in_sentences() {
+    let body = b"<form action=/login><input name=p type=password></form><script src=https://cdn.example/x.js></script>";
+    let said =
+        explain(&scored("https://x.test/?debug=1", &[("X-Frame-Options", "DENY")], body), Pack::exposure_1());
+    assert_eq!(
+        said[0],
+        "https://x.test/?debug=1 scores 69 of 100: 0.77 points of exposure, of which headers take off 10 %."
+    );
+    assert_eq!(
+        said[1],
+        "Nothing limits what scripts may run: there is no Content-Security-Policy. It would take off 0.54."
+    );
+    let password = r#"Visitors are asked for a password: form[action="/login"] [name="p"]. (+0.35) [line 1]"#;
+    assert!(said.iter().any(|line| line == password), "{said:#?}");
+    assert!(said.iter().any(|line| line.contains("Other sites serve scripts")), "{said:#?}");
+}
+
+/// A login page before and after someone worked on it.
+fn before_and_after() -> (PageScore, PageScore, Vec<Chunk>) {
+    let base = "<form action=/login><input name=u></form>";
+    let added = "<script src=https://cdn.example/x.js></script>";
+    let upload = "<form action=/upload><input type=file name=f></form>";
+    let head = format!("{added}{base}{upload}");
+    let strict =
+        [("Content-Security-Policy", "script-src 'self'"), ("Strict-Transport-Security", "max-age=31536000")];
+    let loose = [("Strict-Transport-Security", "max-age=60"), ("Set-Cookie", "sid=1")];
+    let old = scored("https://x.test/", &strict, base.as_bytes());
+    let new = scored("https://x.test/", &loose, head.as_bytes());
+    let end = added.len() + base.len();
+    let chunks = vec![Chunk::new(0, 0, 0, added.len()), Chunk::new(base.len(), 0, end, upload.len())];
+    (old, new, chunks)
+}
+
+#[test]
+fn the_change_of_a_score_is_shared_out_to_chunks() {
+    let (base, head, chunks) = before_and_after();
+    let pair = PagePair { base: Some(&base), head: Some(&head), chunks: &chunks };
+    let shares = attribute(&[pair]);
+    let of = |rule: RuleId| {
+        let is = |find: usize| head.evidence[find].key == rule;
+        shares.iter().find(|share| matches!(&share.cause, Cause::Came(find) if is(find.evidence))).unwrap()
+    };
+    assert_eq!(of(RuleId::InputFile).chunk, Some(1));
+    assert_eq!(of(RuleId::FormUpload).chunk, Some(1));
+    assert_eq!(of(RuleId::ScriptExternal).chunk, Some(0));
+    assert_eq!(of(RuleId::CookieNoSecure).chunk, None);
+    let is_policy = |cause: &Cause| matches!(cause, Cause::Protection { header, .. } if header == "content-security-policy");
+    assert!(shares.iter().any(|share| is_policy(&share.cause) && share.contribution > 0.0));
+    assert_eq!(of(RuleId::InputFile), &shares[0], "the greatest comes first");
+    let said = explain_change(&[pair], &shares);
+    assert!(said[0].contains("chunk 2: new: Input for a file"), "{said:#?}");
+    assert!(
+        said.iter().any(|line| line.ends_with("content-security-policy script-src protects less")),
+        "{said:#?}"
+    );
+    let rows = attribution_rows("D", "V", Pack::exposure_1(), &[pair], &shares, 5);
+    assert_eq!((rows[0].chunk_index, rows[0].evidence_key), (1, "input_file"));
+    let evidence = VersionScore::new(vec![head.clone()]).unwrap().evidence_rows(5);
+    let place = evidence.iter().find(|row| Some(row.id) == rows[0].version_evidence_location_id).unwrap();
+    assert_eq!((place.evidence_id, place.evidence_key), (rows[0].evidence_id, "input_file"));
+    let policy = rows.iter().find(|row| row.evidence_key == "csp_missing").unwrap();
+    assert_eq!(
+        (policy.chunk_index, policy.note.as_str()),
+        (-1, "weakened /page content-security-policy script-src")
+    );
+}
+
+#[test]
+fn analysts_are_told_what_they_look_for() {
+    let (base, head, _) = before_and_after();
+    let told = changes(Pack::exposure_1(), &base.surface, &head.surface);
+    let brief: Vec<_> =
+        told.iter().map(|change| (change.kind, change.category.as_str(), change.severity)).collect();
+    assert_eq!(
+        brief,
+        [
+            ("form_added", "upload_surface", Severity::High),
+            ("input_added", "upload_surface", Severity::High),
+            ("cookie_added", "cookie_risk", Severity::Medium),
+            ("script_added", "script_surface", Severity::Low),
+            ("header_removed", "security_regression", Severity::High),
+            ("header_changed", "security_regression", Severity::High),
+        ]
+    );
+    assert_eq!(told[3].detail, r#"New script of a third party: script[src="https://cdn.example/x.js"]."#);
+}
+
+#[test]
+fn a_stricter_header_is_no_regression() {
+    let page = |policy| scored("https://x.test/", &[("Content-Security-Policy", policy)], b"");
+    let (loose, strict) =
+        (page("script-src 'self' 'unsafe-inline'"), page("script-src 'self'; object-src 'none'"));
+    let told = |base: &PageScore, head: &PageScore| changes(Pack::exposure_1(), &base.surface, &head.surface);
+    assert_eq!(told(&loose, &strict)[0].category, "generic");
+    assert_eq!(told(&strict, &loose)[0].category, "security_regression");
+}
+
+#[test]
+fn a_version_is_as_exposed_as_its_most_exposed_page() {
+    let calm = scored("https://x.test/b", &[], b"<p>");
+    let exposed = scored("https://x.test/a", &[], b"<form action=/admin>");
+    let version = VersionScore::new(vec![calm, exposed]).unwrap();
+    let row = version.row(9);
+    assert_eq!((row.normalized, row.scoring_version.as_str()), (30, "exposure-1"));
+    let json: serde_json::Value = serde_json::from_str(&row.score_json).unwrap();
+    assert_eq!(json["attack_surface"]["url"], "https://x.test/a");
+    assert_eq!(json["pages"].as_array().unwrap().len(), 2);
+    assert!(VersionScore::new(Vec::new()).is_none());
+}
+
+#[test]
+fn a_page_that_comes_or_goes_is_compared_with_nothing() {
+    let page = scored("https://x.test/", &[], b"<form action=/admin>");
+    let pack = Pack::exposure_1();
+    let came = SecurityDiff::between(pack, None, Some(&page)).unwrap();
+    assert!(came.regressed && came.attack_surface_changed && came.score_base == 0.0);
+    assert_eq!(came.attack_surface_changes[0].category, "admin_surface");
+    let went = SecurityDiff::between(pack, Some(&page), None).unwrap();
+    assert!(!went.regressed && went.score_delta < 0.0);
+    let kinds: Vec<_> = went.attack_surface_changes.iter().map(|change| change.kind).collect();
+    assert_eq!(kinds, ["form_removed"]);
+    assert!(SecurityDiff::between(pack, None, None).is_none());
+}
