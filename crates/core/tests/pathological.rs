@@ -49,7 +49,7 @@ fn two_lines_of_ten_megabytes_that_share_nothing() {
 
 #[test]
 fn all_lines_differ() {
-    let (base, head) = (text(5, 10 << 20, |n| format!("{n:x}\n")), text(6, 10 << 20, |n| format!("{n:x}\n")));
+    let (base, head) = (text(5, 4 << 20, |n| format!("{n:x}\n")), text(6, 4 << 20, |n| format!("{n:x}\n")));
     let diff = TextDiff::between(&base, &head, Options::default());
     let removed: usize = diff.changes().iter().map(|change| change.base_lines.len()).sum();
     assert_eq!(removed, diff.base().count());

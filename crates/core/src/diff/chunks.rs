@@ -226,8 +226,11 @@ mod tests {
             json,
             r#"{"base_id":"b","head_id":"h","chunks":[{"type":"removed","content":"Old Title\n"},{"type":"added","content":"New Title\n"}]}"#
         );
-        let words = BodyDiff::new("b", "h")
-            .with_words(&TextDiff::between("a\nOld Title\n", "a\nNew Title\n", Options::default()));
+        let words = BodyDiff::new("b", "h").with_words(&TextDiff::between(
+            "a\nOld Title\n",
+            "a\nNew Title\n",
+            Options::default(),
+        ));
         let told: Vec<_> = words.chunks.iter().map(|chunk| chunk.content.as_str()).collect();
         assert_eq!(told, ["Old", "New"]);
     }
@@ -253,7 +256,9 @@ mod tests {
         assert_eq!((row.base_version_id.as_str(), row.files[0].body_diff.chunks.len()), ("1", 1));
         let json = row.to_json();
         assert_eq!(VersionDiff::parse(&json).unwrap(), row);
-        assert!(json.starts_with(r#"{"base_version_id":"1","head_version_id":"2","files":[{"file_path":"","#));
+        assert!(
+            json.starts_with(r#"{"base_version_id":"1","head_version_id":"2","files":[{"file_path":"","#)
+        );
         assert!(VersionDiff::parse("[]").is_err());
     }
 

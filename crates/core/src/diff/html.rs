@@ -220,7 +220,8 @@ mod tests {
 
     #[test]
     fn both_sides_stand_beside_each_other() {
-        let html = sample("a\n<p>one two</p>\nb\nc\nd\ne\n", "a\n<p>one 2</p>\nb\nc\nd\ne\nf\n").replace(STYLE, "…");
+        let html =
+            sample("a\n<p>one two</p>\nb\nc\nd\ne\n", "a\n<p>one 2</p>\nb\nc\nd\ne\nf\n").replace(STYLE, "…");
         insta::assert_snapshot!(html, @r##"
         <!doctype html>
         <html lang="en">

@@ -104,7 +104,8 @@ mod tests {
     #[test]
     fn what_is_compared_follows_the_options() {
         let same = |a: &str, b: &str, options| {
-            Lines::of(a).tokens(options).collect::<Vec<_>>() == Lines::of(b).tokens(options).collect::<Vec<_>>()
+            Lines::of(a).tokens(options).collect::<Vec<_>>()
+                == Lines::of(b).tokens(options).collect::<Vec<_>>()
         };
         assert!(same("a\r\n", "a\n", Options::default()));
         assert!(!same("a\r\n", "a\n", Options { line_endings: true, ..Options::default() }));

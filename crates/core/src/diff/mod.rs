@@ -14,6 +14,7 @@ mod chunks;
 pub mod html;
 mod lines;
 pub mod moku;
+pub mod sequence;
 mod text;
 mod unified;
 mod words;

@@ -41,7 +41,11 @@ fn steps(diff: &TextDiff<'_>) -> usize {
     diff.changes().iter().fold(0, |steps: usize, change| {
         let changed = change.base_lines.len() + change.head_lines.len();
         let letters = change.base.len() + change.head.len();
-        let within = if change.base.is_empty() || change.head.is_empty() { 0 } else { letters.saturating_mul(letters) };
+        let within = if change.base.is_empty() || change.head.is_empty() {
+            0
+        } else {
+            letters.saturating_mul(letters)
+        };
         steps.saturating_add(changed.saturating_mul(lines)).saturating_add(within)
     })
 }

@@ -1,8 +1,8 @@
 //! Which lines of one text stand in another.
 
 use super::lines::{Lines, Options};
+use super::sequence;
 use super::words::{Budget, Edits, refine};
-use imara_diff::{Algorithm, Diff, InternedInput};
 use std::ops::Range;
 
 /// More lines than this on either side are not compared one by one: the text is called replaced. It keeps the tables of
@@ -63,15 +63,19 @@ impl<'a> TextDiff<'a> {
     /// Compares two texts.
     pub fn between(base: &'a str, head: &'a str, options: Options) -> Self {
         let (base, head) = (Lines::of(base), Lines::of(head));
-        let truncated = base.count().max(head.count()) > MOST_LINES;
-        let changes = if base.text() == head.text() {
-            Vec::new()
-        } else if truncated {
-            vec![Change::of(&base, &head, 0..base.count(), 0..head.count())]
+        let found = if base.text() == head.text() {
+            sequence::Differences::default()
+        } else if base.count().max(head.count()) > MOST_LINES {
+            sequence::Differences { list: vec![(0..base.count(), 0..head.count())], truncated: true }
         } else {
-            compare(&base, &head, options)
+            let input = sequence::intern(base.tokens(options), head.tokens(options));
+            sequence::compare_interned(&input, &mut Budget::default(), |diff, input| {
+                diff.postprocess_lines(input)
+            })
         };
-        Self { base, head, changes, truncated }
+        let change = |(from, to)| Change::of(&base, &head, from, to);
+        let changes = found.list.into_iter().map(change).collect();
+        Self { base, head, changes, truncated: found.truncated }
     }
 
     /// The base.
@@ -94,7 +98,7 @@ impl<'a> TextDiff<'a> {
         self.changes.is_empty()
     }
 
-    /// Whether the texts were too long to be compared.
+    /// Whether the texts were too long or too alike everywhere to be compared in full.
     pub const fn truncated(&self) -> bool {
         self.truncated
     }
@@ -158,26 +162,6 @@ impl Change {
     }
 }
 
-/// The changes between two texts that are not too long.
-fn compare(base: &Lines<'_>, head: &Lines<'_>, options: Options) -> Vec<Change> {
-    let mut input = InternedInput::default();
-    input.reserve(as_number(base.count()), as_number(head.count()));
-    input.update_before(base.tokens(options));
-    input.update_after(head.tokens(options));
-    let mut diff = Diff::compute(Algorithm::Histogram, &input);
-    diff.postprocess_lines(&input);
-    diff.hunks()
-        .map(|hunk| {
-            let lines = |range: Range<u32>| range.start as usize..range.end as usize;
-            Change::of(base, head, lines(hunk.before), lines(hunk.after))
-        })
-        .collect()
-}
-
-fn as_number(count: usize) -> u32 {
-    u32::try_from(count).unwrap_or(u32::MAX)
-}
-
 fn same_but_for_whitespace(base: &str, head: &str) -> bool {
     let visible = |letter: &char| !letter.is_whitespace();
     base.chars().filter(visible).eq(head.chars().filter(visible))
@@ -203,9 +187,9 @@ mod tests {
     }
 
     fn text() -> impl Strategy<Value = String> {
-        let line = prop_oneof![Just("a\n"), Just("b\n"), Just("a\r\n"), Just("\n"), Just(" a\n"), Just("é x\n")];
-        (proptest::collection::vec(line, 0..12), "[ab]{0,2}")
-            .prop_map(|(lines, end)| lines.concat() + &end)
+        let line =
+            prop_oneof![Just("a\n"), Just("b\n"), Just("a\r\n"), Just("\n"), Just(" a\n"), Just("é x\n")];
+        (proptest::collection::vec(line, 0..12), "[ab]{0,2}").prop_map(|(lines, end)| lines.concat() + &end)
     }
 
     proptest! {

@@ -176,7 +176,13 @@ impl<'a> Writer<'_, 'a> {
     }
 
     /// One line, cut where the marked ranges, which are in order, begin and end.
-    fn line(&self, style: Style, text: &'a str, range: Range<usize>, marked: &[Range<usize>]) -> HunkLine<'a> {
+    fn line(
+        &self,
+        style: Style,
+        text: &'a str,
+        range: Range<usize>,
+        marked: &[Range<usize>],
+    ) -> HunkLine<'a> {
         let whole = &text[range.clone()];
         let bare = whole.strip_suffix('\n').map_or(whole, |bare| bare.strip_suffix('\r').unwrap_or(bare));
         let end = range.start + bare.len();
@@ -246,7 +252,11 @@ mod tests {
     fn words_are_marked() {
         let hunks = hunks("<p>one two</p>\r\n", "<p>one 2</p>\n", View::default());
         let marked = |line: &HunkLine<'_>| -> Vec<_> {
-            line.segments.iter().filter(|segment| segment.emphasis).map(|segment| segment.text.to_owned()).collect()
+            line.segments
+                .iter()
+                .filter(|segment| segment.emphasis)
+                .map(|segment| segment.text.to_owned())
+                .collect()
         };
         assert_eq!(hunks[0].lines.iter().map(marked).collect::<Vec<_>>(), [["two"], ["2"]]);
     }

@@ -4,38 +4,46 @@
 //! cheap, and only the pieces that differ are compared word by word. Each token looked at is taken from a [`Budget`];
 //! when it is spent, the rest is one edit.
 
-use imara_diff::{Algorithm, Diff, InternedInput};
+use super::sequence;
 use std::ops::Range;
 
 /// Changes longer than this on both sides together are cut into pieces first.
 const LONG: usize = 16 << 10;
 
-/// How many tokens may still be compared. One is meant to last for all changes between two texts.
+/// How much may still be compared. One is meant to last for all changes between two texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Budget(usize);
+pub struct Budget {
+    tokens: usize,
+    work: usize,
+}
 
 impl Default for Budget {
-    /// Enough for two pages of ten megabytes, all of it changed.
+    /// Enough for two pages of ten megabytes, and some seconds of hard work.
     fn default() -> Self {
-        Self(8 << 20)
+        Self::of(8 << 20)
     }
 }
 
 impl Budget {
     /// A budget of so many tokens.
     pub const fn of(tokens: usize) -> Self {
-        Self(tokens)
+        Self { tokens, work: 400_000_000 }
+    }
+
+    /// The same with so many steps for what is hard to compare.
+    #[cfg(test)]
+    pub(super) const fn with_work(self, work: usize) -> Self {
+        Self { work, ..self }
     }
 
     /// Takes tokens from the budget, or says that there are not enough left.
-    const fn spend(&mut self, tokens: usize) -> bool {
-        match self.0.checked_sub(tokens) {
-            Some(rest) => {
-                self.0 = rest;
-                true
-            }
-            None => false,
-        }
+    fn spend(&mut self, tokens: usize) -> bool {
+        self.tokens.checked_sub(tokens).map(|rest| self.tokens = rest).is_some()
+    }
+
+    /// Takes steps from the budget, or says that there are not enough left.
+    pub(super) fn work(&mut self, steps: usize) -> bool {
+        self.work.checked_sub(steps).map(|rest| self.work = rest).is_some()
     }
 }
 
@@ -99,7 +107,7 @@ fn compare<'a>(
 ) -> Vec<Edit> {
     // A token has a byte at least: what could not be paid for even then is not cut up to see.
     let most = from.len() + to.len();
-    if budget.0 < most / 64 {
+    if budget.tokens < most / 64 {
         *truncated = true;
         return vec![Edit { base: from.clone(), head: to.clone() }];
     }
@@ -116,14 +124,13 @@ fn compare<'a>(
         std::iter::once(start).chain(ends).collect()
     };
     let (base_bounds, head_bounds) = (bounds(&before, from.start), bounds(&after, to.start));
-    let mut input = InternedInput::default();
-    input.update_before(before.into_iter());
-    input.update_after(after.into_iter());
-    let mut diff = Diff::compute(Algorithm::Histogram, &input);
-    diff.postprocess_no_heuristic(&input);
-    let range = |bounds: &[usize], tokens: Range<u32>| bounds[tokens.start as usize]..bounds[tokens.end as usize];
-    diff.hunks()
-        .map(|hunk| Edit { base: range(&base_bounds, hunk.before), head: range(&head_bounds, hunk.after) })
+    let found = sequence::compare(before.into_iter(), after.into_iter(), budget);
+    *truncated |= found.truncated;
+    let range = |bounds: &[usize], tokens: Range<usize>| bounds[tokens.start]..bounds[tokens.end];
+    found
+        .list
+        .into_iter()
+        .map(|(from, to)| Edit { base: range(&base_bounds, from), head: range(&head_bounds, to) })
         .collect()
 }
 
@@ -241,7 +248,10 @@ mod tests {
         let base = "<li>item</li>".repeat(3000);
         let head = base.clone() + "<li>new</li>";
         let edits = edits(&base, &head, 20_000);
-        assert_eq!(edits, Edits { list: vec![Edit { base: 39_000..39_000, head: 39_000..39_012 }], truncated: false });
+        assert_eq!(
+            edits,
+            Edits { list: vec![Edit { base: 39_000..39_000, head: 39_000..39_012 }], truncated: false }
+        );
     }
 
     proptest! {
