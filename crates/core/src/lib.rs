@@ -9,6 +9,7 @@
 
 pub mod alias;
 pub mod body;
+pub mod diff;
 pub mod expectation;
 pub mod fact;
 pub mod headers;

@@ -10,3 +10,4 @@ pub mod metadata;
 //! Owns the reading of bodies. Deliberately knows no network and no storage: everything here is a function of the
 //! bytes and headers it is given, total and bounded, so that it can be trusted with whatever the web sent.
 pub mod score;
+//! x

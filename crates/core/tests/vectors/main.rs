@@ -8,6 +8,7 @@
 
 mod crawler;
 mod crystal;
+mod diff;
 mod headers;
 mod key;
 mod robots;

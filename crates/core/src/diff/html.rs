@@ -1,0 +1,262 @@
+//! A diff as one HTML file that needs nothing else: both sides, line by line, and tables for what is not lines.
+//!
+//! Owns the markup. All text in it comes from archived pages and is hostile: everything is escaped, nothing is a link but to
+//! the page itself, there is no script, and a policy forbids the browser to load anything at all. Changes are anchors, each
+//! with a link to the next and the one before, so that Tab and Enter walk through them.
+
+use super::unified::{Hunk, HunkLine, Style};
+use std::fmt::Write as _;
+
+/// What stands around the lines.
+#[derive(Debug, Clone, Default)]
+pub struct Page<'a> {
+    /// The heading.
+    pub title: &'a str,
+    /// What the base is.
+    pub base: &'a str,
+    /// What the head is.
+    pub head: &'a str,
+    /// Sentences below the heading.
+    pub notes: Vec<String>,
+    /// Tables above the lines.
+    pub tables: Vec<Table>,
+}
+
+/// Changes that are not lines: headers, nodes.
+#[derive(Debug, Clone, Default)]
+pub struct Table {
+    /// What the rows are about.
+    pub title: String,
+    /// The rows.
+    pub rows: Vec<Row>,
+}
+
+/// One change.
+#[derive(Debug, Clone, Default)]
+pub struct Row {
+    /// What happened.
+    pub what: String,
+    /// To what.
+    pub place: String,
+    /// What was there.
+    pub from: String,
+    /// What is there now.
+    pub to: String,
+    /// Why it does not count, if it does not.
+    pub noise: Option<String>,
+}
+
+const STYLE: &str = "\
+:root{color-scheme:light dark;--line:#8884;--removed:#ffd7d5;--added:#ccffd8;--mark-removed:#ff8182;--mark-added:#4ac26b}\
+@media(prefers-color-scheme:dark){:root{--removed:#67060c66;--added:#0f532366;--mark-removed:#b62324;--mark-added:#238636}}\
+body{font:15px/1.5 system-ui,sans-serif;margin:1.5rem auto;padding:0 1rem;max-width:110rem}\
+table{border-collapse:collapse;width:100%;table-layout:fixed;margin:.5rem 0 1.5rem}\
+th,td{text-align:left;vertical-align:top;padding:.1rem .5rem;border:1px solid var(--line);overflow-wrap:anywhere}\
+.lines td{font:13px/1.45 ui-monospace,monospace;white-space:pre-wrap;tab-size:4;border-width:0 1px}\
+.lines .number{width:4.5em;text-align:right;opacity:.6;user-select:none}\
+.removed{background:var(--removed)}.added{background:var(--added)}\
+del,ins{text-decoration:underline;border-radius:2px}del{background:var(--mark-removed)}ins{background:var(--mark-added)}\
+.noise{opacity:.6}h2:target,h2:focus-within{outline:2px solid}h2{font-size:1rem;margin:1rem 0 .3rem}";
+
+/// Writes the page.
+pub fn page(page: &Page<'_>, hunks: &[Hunk<'_>]) -> String {
+    let mut html = String::new();
+    html += "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n";
+    html += "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n";
+    html += "<meta name=\"viewport\" content=\"width=device-width\">\n<title>";
+    escape(&mut html, page.title);
+    html += "</title>\n<style>";
+    html += STYLE;
+    html += "</style>\n<h1>";
+    escape(&mut html, page.title);
+    html += "</h1>\n";
+    for note in &page.notes {
+        element(&mut html, "p", note);
+        html.push('\n');
+    }
+    for table in page.tables.iter().filter(|table| !table.rows.is_empty()) {
+        write_table(&mut html, table);
+    }
+    for (number, hunk) in hunks.iter().enumerate() {
+        write_hunk(&mut html, page, hunk, number + 1, hunks.len());
+    }
+    html += "</html>\n";
+    html
+}
+
+fn write_table(html: &mut String, table: &Table) {
+    element(html, "h2", &table.title);
+    *html += "\n<table>\n<tr><th scope=\"col\">change</th><th scope=\"col\">where</th>";
+    *html += "<th scope=\"col\">before</th><th scope=\"col\">after</th></tr>\n";
+    for row in &table.rows {
+        *html += if row.noise.is_some() { "<tr class=\"noise\">" } else { "<tr>" };
+        let what = match &row.noise {
+            Some(rule) => format!("{} (noise: {rule})", row.what),
+            None => row.what.clone(),
+        };
+        for cell in [&what, &row.place] {
+            element(html, "td", cell);
+        }
+        for (cell, class) in [(&row.from, "removed"), (&row.to, "added")] {
+            if cell.is_empty() {
+                *html += "<td></td>";
+            } else {
+                let _ = write!(html, "<td class=\"{class}\">");
+                escape(html, cell);
+                *html += "</td>";
+            }
+        }
+        *html += "</tr>\n";
+    }
+    *html += "</table>\n";
+}
+
+fn write_hunk(html: &mut String, page: &Page<'_>, hunk: &Hunk<'_>, number: usize, count: usize) {
+    let _ = write!(html, "<h2 id=\"change-{number}\">Change {number} of {count}");
+    for (other, word) in [(number - 1, "previous"), (number + 1, "next")] {
+        if (1..=count).contains(&other) {
+            let _ = write!(html, " <a href=\"#change-{other}\">{word}</a>");
+        }
+    }
+    *html += "</h2>\n<table class=\"lines\">\n<tr>";
+    for side in [page.base, page.head] {
+        *html += "<th class=\"number\" scope=\"col\">line</th><th scope=\"col\">";
+        escape(html, side);
+        *html += "</th>";
+    }
+    *html += "</tr>\n";
+    let mut rest = hunk.lines.as_slice();
+    while let Some(line) = rest.first() {
+        if line.style == Style::Context {
+            write_row(html, Some(line), Some(line));
+            rest = &rest[1..];
+        } else {
+            rest = write_change(html, rest);
+        }
+    }
+    *html += "</table>\n";
+}
+
+/// Writes removed lines beside the added ones that follow them, and gives what is left.
+fn write_change<'l, 'a>(html: &mut String, lines: &'l [HunkLine<'a>]) -> &'l [HunkLine<'a>] {
+    let count = |lines: &[HunkLine<'_>], style| lines.iter().take_while(|line| line.style == style).count();
+    let (removed, rest) = lines.split_at(count(lines, Style::Removed));
+    let (added, rest) = rest.split_at(count(rest, Style::Added));
+    for row in 0..removed.len().max(added.len()) {
+        write_row(html, removed.get(row), added.get(row));
+    }
+    rest
+}
+
+fn write_row(html: &mut String, base: Option<&HunkLine<'_>>, head: Option<&HunkLine<'_>>) {
+    *html += "<tr>";
+    write_cell(html, base, base.and_then(|line| line.base));
+    write_cell(html, head, head.and_then(|line| line.head));
+    *html += "</tr>\n";
+}
+
+fn write_cell(html: &mut String, line: Option<&HunkLine<'_>>, number: Option<usize>) {
+    let (Some(line), Some(number)) = (line, number) else {
+        *html += "<td class=\"number\"></td><td></td>";
+        return;
+    };
+    let (class, mark) = match line.style {
+        Style::Context => ("", ""),
+        Style::Removed => (" class=\"removed\"", "del"),
+        Style::Added => (" class=\"added\"", "ins"),
+    };
+    let _ = write!(html, "<td class=\"number\">{number}</td><td{class}>");
+    for segment in &line.segments {
+        if segment.emphasis && !mark.is_empty() {
+            element(html, mark, segment.text);
+        } else {
+            escape(html, segment.text);
+        }
+    }
+    *html += "</td>";
+}
+
+fn element(html: &mut String, name: &str, text: &str) {
+    let _ = write!(html, "<{name}>");
+    escape(html, text);
+    let _ = write!(html, "</{name}>");
+}
+
+/// Writes text so that it is only text. Controls become visible: a page must not hide by them what changed.
+fn escape(html: &mut String, text: &str) {
+    for letter in text.chars() {
+        match letter {
+            '&' => *html += "&amp;",
+            '<' => *html += "&lt;",
+            '>' => *html += "&gt;",
+            '"' => *html += "&quot;",
+            '\'' => *html += "&#39;",
+            '\t' | '\n' => html.push(letter),
+            _ if letter.is_control() || is_direction(letter) => {
+                let _ = write!(html, "\\u{{{:x}}}", u32::from(letter));
+            }
+            _ => html.push(letter),
+        }
+    }
+}
+
+/// Marks that turn the direction of the text after them, and so can show one thing while another is there.
+const fn is_direction(letter: char) -> bool {
+    matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Options, TextDiff, View, unified};
+    use super::*;
+
+    fn sample(base: &str, head: &str) -> String {
+        let diff = TextDiff::between(base, head, Options::default());
+        let row = Row { what: "changed".into(), place: "csp".into(), from: "<a>".into(), ..Row::default() };
+        let tables = vec![Table { title: "Headers".into(), rows: vec![row] }];
+        let about = Page { title: "a & b", base: "one", head: "two", notes: vec!["2 < 3".into()], tables };
+        page(&about, &unified(&diff, &View { context: 1, ..View::default() }))
+    }
+
+    #[test]
+    fn both_sides_stand_beside_each_other() {
+        let html =
+            sample("a\n<p>one two</p>\nb\nc\nd\ne\n", "a\n<p>one 2</p>\nb\nc\nd\ne\nf\n").replace(STYLE, "…");
+        insta::assert_snapshot!(html, @r##"
+        <!doctype html>
+        <html lang="en">
+        <meta charset="utf-8">
+        <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+        <meta name="viewport" content="width=device-width">
+        <title>a &amp; b</title>
+        <style>…</style>
+        <h1>a &amp; b</h1>
+        <p>2 &lt; 3</p>
+        <h2>Headers</h2>
+        <table>
+        <tr><th scope="col">change</th><th scope="col">where</th><th scope="col">before</th><th scope="col">after</th></tr>
+        <tr><td>changed</td><td>csp</td><td class="removed">&lt;a&gt;</td><td></td></tr>
+        </table>
+        <h2 id="change-1">Change 1 of 2 <a href="#change-2">next</a></h2>
+        <table class="lines">
+        <tr><th class="number" scope="col">line</th><th scope="col">one</th><th class="number" scope="col">line</th><th scope="col">two</th></tr>
+        <tr><td class="number">1</td><td>a</td><td class="number">1</td><td>a</td></tr>
+        <tr><td class="number">2</td><td class="removed">&lt;p&gt;one <del>two</del>&lt;/p&gt;</td><td class="number">2</td><td class="added">&lt;p&gt;one <ins>2</ins>&lt;/p&gt;</td></tr>
+        <tr><td class="number">3</td><td>b</td><td class="number">3</td><td>b</td></tr>
+        </table>
+        <h2 id="change-2">Change 2 of 2 <a href="#change-1">previous</a></h2>
+        <table class="lines">
+        <tr><th class="number" scope="col">line</th><th scope="col">one</th><th class="number" scope="col">line</th><th scope="col">two</th></tr>
+        <tr><td class="number">6</td><td>e</td><td class="number">6</td><td>e</td></tr>
+        <tr><td class="number"></td><td></td><td class="number">7</td><td class="added">f</td></tr>
+        </table>
+        </html>
+        "##);
+    }
+
+    #[test]
+    fn nothing_of_a_page_is_markup() {
+        let html = sample("", "<script src=//evil>'\"</script>\u{202e}\u{7}\n");
+        assert!(!html.contains("<script") && html.contains("\\u{202e}\\u{7}"));
+    }
+}

@@ -1,0 +1,116 @@
+//! Texts as lines, and when two lines are the same.
+//!
+//! A line keeps its end, so that lines put together are the text again. Comparing is another matter: by default `\r\n` and
+//! `\n` are one, because servers and tools change them without anyone having edited anything.
+
+use std::ops::Range;
+
+/// What counts as a difference.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Options {
+    /// Whether `\r\n` and `\n` differ.
+    pub line_endings: bool,
+    /// Whether to overlook white space before the end of a line.
+    pub ignore_trailing_whitespace: bool,
+}
+
+/// A text and where its lines begin.
+#[derive(Debug, Clone)]
+pub struct Lines<'a> {
+    text: &'a str,
+    /// The start of each line, and the end of the text.
+    bounds: Vec<usize>,
+}
+
+/// A line as it is compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub(super) struct Token<'a> {
+    text: &'a [u8],
+    ended: bool,
+}
+
+impl AsRef<[u8]> for Token<'_> {
+    fn as_ref(&self) -> &[u8] {
+        self.text
+    }
+}
+
+impl<'a> Lines<'a> {
+    /// Finds the lines of a text.
+    pub fn of(text: &'a str) -> Self {
+        let mut bounds = Vec::with_capacity(text.len() / 32 + 2);
+        bounds.push(0);
+        bounds.extend(memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1));
+        if bounds.last() != Some(&text.len()) {
+            bounds.push(text.len());
+        }
+        Self { text, bounds }
+    }
+
+    /// The whole text.
+    pub const fn text(&self) -> &'a str {
+        self.text
+    }
+
+    /// How many lines there are. The empty text has none.
+    pub const fn count(&self) -> usize {
+        self.bounds.len() - 1
+    }
+
+    /// The bytes of some lines.
+    pub fn range(&self, lines: &Range<usize>) -> Range<usize> {
+        self.bounds[lines.start]..self.bounds[lines.end]
+    }
+
+    /// A line, with its end. Numbered from 0.
+    pub fn line(&self, number: usize) -> &'a str {
+        &self.text[self.range(&(number..number + 1))]
+    }
+
+    /// The lines as they are compared.
+    pub(super) fn tokens(&self, options: Options) -> impl Iterator<Item = Token<'a>> {
+        let text = self.text.as_bytes();
+        self.bounds.windows(2).map(move |bounds| Token::of(&text[bounds[0]..bounds[1]], options))
+    }
+}
+
+impl<'a> Token<'a> {
+    fn of(line: &'a [u8], options: Options) -> Self {
+        let (text, ended) = match line.strip_suffix(b"\n") {
+            Some(text) => (text, true),
+            None => (line, false),
+        };
+        let text = match text.strip_suffix(b"\r") {
+            Some(bare) if ended && !options.line_endings => bare,
+            _ => text,
+        };
+        let text = if options.ignore_trailing_whitespace { text.trim_ascii_end() } else { text };
+        Self { text, ended: ended || options.ignore_trailing_whitespace }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_keep_their_ends() {
+        let lines = Lines::of("a\r\n\nb");
+        assert_eq!((0..lines.count()).map(|n| lines.line(n)).collect::<Vec<_>>(), ["a\r\n", "\n", "b"]);
+        assert_eq!(Lines::of("").count(), 0);
+        assert_eq!(Lines::of("\n").count(), 1);
+    }
+
+    #[test]
+    fn what_is_compared_follows_the_options() {
+        let same = |a: &str, b: &str, options| {
+            Lines::of(a).tokens(options).collect::<Vec<_>>()
+                == Lines::of(b).tokens(options).collect::<Vec<_>>()
+        };
+        assert!(same("a\r\n", "a\n", Options::default()));
+        assert!(!same("a\r\n", "a\n", Options { line_endings: true, ..Options::default() }));
+        assert!(!same("a \n", "a\n", Options::default()));
+        assert!(!same("a", "a\n", Options::default()));
+        assert!(same("a \t\r\n", "a", Options { ignore_trailing_whitespace: true, ..Options::default() }));
+    }
+}

@@ -1,0 +1,157 @@
+//! Body diffs as the original tracker writes them into `.moku` sites: letter by letter, with offsets.
+//!
+//! The original decodes both bodies as UTF-8, runs diff-match-patch with a pre-pass over lines and a semantic cleanup, and
+//! leaves out chunks that are white space alone. It also gives up after a second, so that what it answers about large
+//! bodies depends on the machine. Here nothing depends on a clock: the cost is estimated from a diff of lines, and
+//! past a bound the chunks are those of lines and words, in the same form.
+//!
+//! Offsets count bytes of the decoded text, which for UTF-8 are those of the body.
+
+use super::chunks::{BodyDiff, Chunk, ChunkKind};
+use super::lines::Options;
+use super::text::TextDiff;
+use super::words::Budget;
+use diff_match_patch::Dmp;
+
+/// How many steps diff-match-patch may take at worst: about a second.
+const MOST_STEPS: usize = 400_000_000;
+
+/// The half-match shortcut, which the original uses, is only taken under a deadline. This one never comes.
+const NEVER: f32 = 1e6;
+
+/// What the original would store about two bodies.
+pub fn body_diff(base_id: &str, head_id: &str, base: &[u8], head: &[u8]) -> BodyDiff {
+    let (base, head) = (decode(base), decode(head));
+    let lines = TextDiff::between(&base, &head, Options { line_endings: true, ..Options::default() });
+    let mut body = BodyDiff::new(base_id, head_id);
+    if base == head {
+        return body;
+    }
+    if steps(&lines) <= MOST_STEPS {
+        by_letters(&mut body, &base, &head);
+    } else {
+        by_words(&mut body, &lines);
+    }
+    body
+}
+
+/// What diff-match-patch would cost at worst: for lines, all by those that differ; within a change, its length squared.
+fn steps(diff: &TextDiff<'_>) -> usize {
+    let lines = diff.base().count() + diff.head().count();
+    diff.changes().iter().fold(0, |steps: usize, change| {
+        let changed = change.base_lines.len() + change.head_lines.len();
+        let letters = change.base.len() + change.head.len();
+        let within = if change.base.is_empty() || change.head.is_empty() {
+            0
+        } else {
+            letters.saturating_mul(letters)
+        };
+        steps.saturating_add(changed.saturating_mul(lines)).saturating_add(within)
+    })
+}
+
+fn by_letters(body: &mut BodyDiff, base: &str, head: &str) {
+    let mut machine = Dmp::new();
+    machine.diff_timeout = Some(NEVER);
+    let mut diffs = machine.diff_main(base, head, true);
+    machine.diff_cleanup_semantic(&mut diffs);
+    let (mut at_base, mut at_head) = (0, 0);
+    for diff in diffs {
+        let length = diff.text.len();
+        match diff.operation {
+            0 => (at_base, at_head) = (at_base + length, at_head + length),
+            -1 => {
+                removed(body, &diff.text, at_base, at_head);
+                at_base += length;
+            }
+            _ => {
+                added(body, &diff.text, at_base, at_head);
+                at_head += length;
+            }
+        }
+    }
+}
+
+fn by_words(body: &mut BodyDiff, diff: &TextDiff<'_>) {
+    let mut budget = Budget::default();
+    body.truncated = diff.truncated();
+    for change in diff.changes() {
+        let edits = diff.edits(change, &mut budget);
+        body.truncated |= edits.truncated;
+        for edit in edits.list {
+            removed(body, &diff.base().text()[edit.base.clone()], edit.base.start, edit.head.start);
+            added(body, &diff.head().text()[edit.head.clone()], edit.base.end, edit.head.start);
+        }
+    }
+}
+
+fn removed(body: &mut BodyDiff, text: &str, base_start: usize, head_start: usize) {
+    let chunk = Chunk::new(ChunkKind::Removed, text);
+    push(body, Chunk { base_start, base_len: text.len(), head_start, ..chunk });
+}
+
+fn added(body: &mut BodyDiff, text: &str, base_start: usize, head_start: usize) {
+    let chunk = Chunk::new(ChunkKind::Added, text);
+    push(body, Chunk { base_start, head_start, head_len: text.len(), ..chunk });
+}
+
+fn push(body: &mut BodyDiff, chunk: Chunk) {
+    if !chunk.content.trim().is_empty() {
+        body.chunks.push(chunk);
+    }
+}
+
+/// Decodes UTF-8, each byte that is not part of it becoming one replacement character. Rust's own lossy decoding makes one
+/// of several, which would shift the offsets.
+fn decode(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        text.extend(chunk.invalid().iter().map(|_| char::REPLACEMENT_CHARACTER));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chunks(base: &str, head: &str) -> Vec<Chunk> {
+        body_diff("", "", base.as_bytes(), head.as_bytes()).chunks
+    }
+
+    #[test]
+    fn chunks_have_offsets() {
+        let told = serde_json::to_string(&chunks("The cat sat.", "The dog sat.")).unwrap();
+        assert_eq!(
+            told,
+            r#"[{"type":"removed","content":"cat","base_start":4,"base_len":3,"head_start":4},{"type":"added","content":"dog","base_start":7,"head_start":4,"head_len":3}]"#
+        );
+    }
+
+    #[test]
+    fn white_space_is_left_out() {
+        assert_eq!(chunks("a\r\nb\r\n", "a\nb\n"), []);
+    }
+
+    #[test]
+    fn every_byte_that_is_not_text_counts() {
+        assert_eq!(decode(b"a\xe2\x82b\xff"), "a\u{fffd}\u{fffd}b\u{fffd}");
+    }
+
+    #[test]
+    fn bodies_past_the_bound_are_told_by_words() {
+        let base: String = (0..9000).map(|number| format!("word{number} ")).collect();
+        let head = base.replace("word70 ", "term70 ").replace(" word7000", "");
+        let told = chunks(&base, &head);
+        let contents: Vec<_> = told.iter().map(|chunk| chunk.content.as_str()).collect();
+        assert_eq!(contents, ["word70", "term70", "word7000 "]);
+        for chunk in &told {
+            let (text, start) = match chunk.kind {
+                ChunkKind::Removed => (&base, chunk.base_start),
+                _ => (&head, chunk.head_start),
+            };
+            assert_eq!(&text[start..start + chunk.content.len()], chunk.content);
+        }
+    }
+}

@@ -1,0 +1,240 @@
+//! Which lines of one text stand in another.
+
+use super::lines::{Lines, Options};
+use super::sequence;
+use super::words::{Budget, Edits, refine};
+use std::ops::Range;
+
+/// More lines than this on either side are not compared one by one: the text is called replaced. It keeps the tables of
+/// the comparison below a gigabyte, and a page never has as many.
+const MOST_LINES: usize = 16 << 20;
+
+/// Lines of the base that gave way to lines of the head. One of the two may be empty.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The lines that went, numbered from 0.
+    pub base_lines: Range<usize>,
+    /// The lines that came, numbered from 0.
+    pub head_lines: Range<usize>,
+    /// The bytes that went.
+    pub base: Range<usize>,
+    /// The bytes that came.
+    pub head: Range<usize>,
+    /// Whether both are the same once all white space is taken out.
+    pub whitespace_only: bool,
+}
+
+/// What became of a stretch of lines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunKind {
+    /// Both sides have it.
+    Equal,
+    /// Only the base has it.
+    Removed,
+    /// Only the head has it.
+    Added,
+}
+
+/// A stretch of lines with one fate. Of a side that does not have it, the ranges are empty and say where it would be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// What became of it.
+    pub kind: RunKind,
+    /// Its lines in the base, numbered from 0.
+    pub base_lines: Range<usize>,
+    /// Its lines in the head, numbered from 0.
+    pub head_lines: Range<usize>,
+    /// Its bytes in the base.
+    pub base: Range<usize>,
+    /// Its bytes in the head.
+    pub head: Range<usize>,
+}
+
+/// How two texts differ, by lines.
+#[derive(Debug, Clone)]
+pub struct TextDiff<'a> {
+    base: Lines<'a>,
+    head: Lines<'a>,
+    changes: Vec<Change>,
+    truncated: bool,
+}
+
+impl<'a> TextDiff<'a> {
+    /// Compares two texts.
+    pub fn between(base: &'a str, head: &'a str, options: Options) -> Self {
+        let (base, head) = (Lines::of(base), Lines::of(head));
+        let found = if base.text() == head.text() {
+            sequence::Differences::default()
+        } else if base.count().max(head.count()) > MOST_LINES {
+            sequence::Differences { list: vec![(0..base.count(), 0..head.count())], truncated: true }
+        } else {
+            let input = sequence::intern(base.tokens(options), head.tokens(options));
+            sequence::compare_interned(&input, &mut Budget::default(), |diff, input| {
+                diff.postprocess_lines(input)
+            })
+        };
+        let change = |(from, to)| Change::of(&base, &head, from, to);
+        let changes = found.list.into_iter().map(change).collect();
+        Self { base, head, changes, truncated: found.truncated }
+    }
+
+    /// The base.
+    pub const fn base(&self) -> &Lines<'a> {
+        &self.base
+    }
+
+    /// The head.
+    pub const fn head(&self) -> &Lines<'a> {
+        &self.head
+    }
+
+    /// What changed, in order. No two changes touch.
+    pub fn changes(&self) -> &[Change] {
+        &self.changes
+    }
+
+    /// Whether nothing changed.
+    pub const fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
+    /// Whether the texts were too long or too alike everywhere to be compared in full.
+    pub const fn truncated(&self) -> bool {
+        self.truncated
+    }
+
+    /// What went with a change.
+    pub fn removed(&self, change: &Change) -> &'a str {
+        &self.base.text()[change.base.clone()]
+    }
+
+    /// What came with a change.
+    pub fn added(&self, change: &Change) -> &'a str {
+        &self.head.text()[change.head.clone()]
+    }
+
+    /// Which words within a change differ, as far as the budget lasts.
+    pub fn edits(&self, change: &Change, budget: &mut Budget) -> Edits {
+        refine(self.base.text(), self.head.text(), change.base.clone(), change.head.clone(), budget)
+    }
+
+    /// The whole of both texts, run by run.
+    pub fn runs(&self) -> Vec<Run> {
+        let mut runs = Vec::with_capacity(self.changes.len() * 3 + 1);
+        let (mut base, mut head) = (0, 0);
+        for change in &self.changes {
+            let (from, to) = (&change.base_lines, &change.head_lines);
+            self.run(&mut runs, RunKind::Equal, base..from.start, head..to.start);
+            self.run(&mut runs, RunKind::Removed, from.clone(), to.start..to.start);
+            self.run(&mut runs, RunKind::Added, from.end..from.end, to.clone());
+            (base, head) = (from.end, to.end);
+        }
+        self.run(&mut runs, RunKind::Equal, base..self.base.count(), head..self.head.count());
+        runs
+    }
+
+    /// The same diff without the changes for which `hide` says so, by their place in [`TextDiff::changes`]. Their lines then
+    /// count as equal, which only lines that have a partner can: a change of other numbers of lines stays.
+    #[must_use]
+    pub fn without(mut self, mut hide: impl FnMut(usize) -> bool) -> Self {
+        let mut place = 0;
+        self.changes.retain(|change| {
+            let hidden = hide(place) && change.base_lines.len() == change.head_lines.len();
+            place += 1;
+            !hidden
+        });
+        self
+    }
+
+    fn run(&self, runs: &mut Vec<Run>, kind: RunKind, base_lines: Range<usize>, head_lines: Range<usize>) {
+        if !base_lines.is_empty() || !head_lines.is_empty() {
+            let (base, head) = (self.base.range(&base_lines), self.head.range(&head_lines));
+            runs.push(Run { kind, base_lines, head_lines, base, head });
+        }
+    }
+}
+
+impl Change {
+    fn of(base: &Lines<'_>, head: &Lines<'_>, base_lines: Range<usize>, head_lines: Range<usize>) -> Self {
+        let (from, to) = (base.range(&base_lines), head.range(&head_lines));
+        let whitespace_only = same_but_for_whitespace(&base.text()[from.clone()], &head.text()[to.clone()]);
+        Self { base_lines, head_lines, base: from, head: to, whitespace_only }
+    }
+}
+
+fn same_but_for_whitespace(base: &str, head: &str) -> bool {
+    let visible = |letter: &char| !letter.is_whitespace();
+    base.chars().filter(visible).eq(head.chars().filter(visible))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// The head, made from the base and the diff.
+    fn apply(diff: &TextDiff<'_>) -> String {
+        let side = |run: Run| match run.kind {
+            RunKind::Equal => &diff.base().text()[run.base],
+            RunKind::Added => &diff.head().text()[run.head],
+            RunKind::Removed => "",
+        };
+        diff.runs().into_iter().map(side).collect()
+    }
+
+    fn exact() -> Options {
+        Options { line_endings: true, ..Options::default() }
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let line =
+            prop_oneof![Just("a\n"), Just("b\n"), Just("a\r\n"), Just("\n"), Just(" a\n"), Just("é x\n")];
+        (proptest::collection::vec(line, 0..12), "[ab]{0,2}").prop_map(|(lines, end)| lines.concat() + &end)
+    }
+
+    proptest! {
+        #[test]
+        fn base_and_diff_give_the_head(base in text(), head in text()) {
+            prop_assert_eq!(apply(&TextDiff::between(&base, &head, exact())), head.clone());
+            let loose = apply(&TextDiff::between(&base, &head, Options::default()));
+            prop_assert_eq!(loose.replace("\r\n", "\n"), head.replace("\r\n", "\n"));
+        }
+
+        #[test]
+        fn a_text_does_not_differ_from_itself(text in text()) {
+            prop_assert!(TextDiff::between(&text, &text, exact()).is_empty());
+            let crlf = text.replace("\r\n", "\n").replace('\n', "\r\n");
+            prop_assert!(TextDiff::between(&text, &crlf, Options::default()).is_empty());
+        }
+
+        #[test]
+        fn runs_cover_both_texts_without_gaps(base in text(), head in text()) {
+            let diff = TextDiff::between(&base, &head, Options::default());
+            let (mut at_base, mut at_head) = (0, 0);
+            for run in diff.runs() {
+                prop_assert_eq!((run.base.start, run.head.start), (at_base, at_head));
+                (at_base, at_head) = (run.base.end, run.head.end);
+            }
+            prop_assert_eq!((at_base, at_head), (base.len(), head.len()));
+        }
+    }
+
+    #[test]
+    fn white_space_edits_are_flagged() {
+        let diff = TextDiff::between("a\n  b\nc\n", "a\n\tb \nd\n", Options::default());
+        assert_eq!(diff.changes().len(), 1);
+        assert!(!diff.changes()[0].whitespace_only);
+        let diff = TextDiff::between("a\n  b\nc\n", "a\n\tb \nc\n", Options::default());
+        assert!(diff.changes()[0].whitespace_only);
+        assert_eq!(diff.changes()[0].base_lines, 1..2);
+    }
+
+    #[test]
+    fn only_lines_with_partners_can_be_hidden() {
+        let diff = TextDiff::between("a\nb\nc\n", "x\nb\n", Options::default());
+        assert_eq!(diff.changes().len(), 2);
+        let shown = diff.without(|_| true);
+        assert_eq!(shown.changes().len(), 1);
+        assert_eq!(shown.changes()[0].base_lines, 2..3);
+    }
+}

@@ -1,0 +1,75 @@
+//! Pairs of texts that make diffs slow or large. Nothing is timed: each test ends because the cost is bounded, and
+//! would not in any patience if it were not.
+
+use varve_core::diff::{BodyDiff, Budget, Options, TextDiff, View, moku, unified};
+
+/// Numbers that look random and are the same everywhere.
+fn numbers(mut seed: u64) -> impl Iterator<Item = u64> {
+    std::iter::repeat_with(move || {
+        seed ^= seed << 13;
+        seed ^= seed >> 7;
+        seed ^= seed << 17;
+        seed
+    })
+}
+
+fn text(seed: u64, length: usize, word: impl Fn(u64) -> String) -> String {
+    let mut text = String::with_capacity(length + 32);
+    let mut numbers = numbers(seed);
+    while text.len() < length {
+        text += &word(numbers.next().unwrap_or(0));
+    }
+    text
+}
+
+fn total(diff: &BodyDiff) -> usize {
+    diff.chunks.iter().map(|chunk| chunk.content.len()).sum()
+}
+
+#[test]
+fn two_lines_of_ten_megabytes_of_common_words() {
+    let word = |number: u64| format!("{} ", ["a", "be", "sea", "dee"][(number >> 20) as usize % 4]);
+    let (base, head) = (text(1, 10 << 20, word), text(2, 10 << 20, word));
+    let diff = TextDiff::between(&base, &head, Options::default());
+    assert_eq!(diff.changes().len(), 1);
+    let told = BodyDiff::new("b", "h").with_lines(&diff);
+    assert!(total(&told) <= 4 << 20 && told.truncated);
+    let hunks = unified(&diff, &View::default());
+    assert_eq!(hunks.len(), 1);
+}
+
+#[test]
+fn two_lines_of_ten_megabytes_that_share_nothing() {
+    let (base, head) = (text(3, 10 << 20, |n| format!("{n:x} ")), text(4, 10 << 20, |n| format!("{n:x};")));
+    let diff = TextDiff::between(&base, &head, Options::default());
+    let edits = diff.edits(&diff.changes()[0], &mut Budget::default());
+    let covered: usize = edits.list.iter().map(|edit| edit.base.len()).sum();
+    assert!(covered > base.len() / 2);
+}
+
+#[test]
+fn all_lines_differ() {
+    let (base, head) = (text(5, 4 << 20, |n| format!("{n:x}\n")), text(6, 4 << 20, |n| format!("{n:x}\n")));
+    let diff = TextDiff::between(&base, &head, Options::default());
+    let removed: usize = diff.changes().iter().map(|change| change.base_lines.len()).sum();
+    assert_eq!(removed, diff.base().count());
+    assert!(BodyDiff::new("b", "h").with_words(&diff).truncated);
+}
+
+#[test]
+fn few_lines_in_ever_other_order() {
+    let line = |n: u64| format!("line {}\n", (n >> 30) % 50);
+    let (base, head) = (text(7, 4 << 20, line), text(8, 4 << 20, line));
+    let diff = TextDiff::between(&base, &head, Options::default());
+    assert!(!diff.is_empty());
+}
+
+#[test]
+fn rows_of_hostile_bodies_are_bounded() {
+    let (base, head) = (text(9, 2 << 20, |n| format!("{n:x}")), text(10, 2 << 20, |n| format!("{n:x}")));
+    let row = moku::body_diff("b", "h", base.as_bytes(), head.as_bytes());
+    assert_eq!(row.chunks.len(), 2);
+    let letters = |n: u64| ["a", "b", "\n"][(n >> 40) as usize % 3].to_owned();
+    let (base, head) = (text(11, 1 << 20, letters), text(12, 1 << 20, letters));
+    assert!(!moku::body_diff("b", "h", base.as_bytes(), head.as_bytes()).chunks.is_empty());
+}
