@@ -10,6 +10,7 @@
 pub mod alias;
 pub mod body;
 pub mod diff;
+pub mod exchange;
 pub mod expectation;
 pub mod fact;
 pub mod headers;

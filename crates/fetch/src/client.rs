@@ -1,0 +1,255 @@
+//! The client: a request in, an exchange out.
+//!
+//! Follows no redirect, decodes nothing, retries nothing but a connection that had died of old age. Everything it needs is
+//! given to it in [`Options`]; it reads neither environment nor settings.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use tokio::time::timeout;
+use varve_core::Moment;
+use varve_core::exchange::{Exchange, Timing};
+use varve_core::secret::Secret;
+
+use crate::compose::{Composed, Manner, compose};
+use crate::connect::{Connection, Connector, Link, Opening};
+use crate::credentials::Credentials;
+use crate::error::{FetchError, FetchErrorKind};
+use crate::fetcher::{FetchRequest, Fetched, Fetcher, Pending};
+use crate::guard::Guard;
+use crate::http1::{self, Answer, Patience, Silence};
+use crate::limits::Limits;
+use crate::pool::Pool;
+use crate::proxy::Proxy;
+use crate::resolve::{Resolve, SystemResolver};
+use crate::spool::Spool;
+use crate::target::Target;
+use crate::tls::{RootsError, Tls};
+
+/// How a client behaves.
+pub struct Options {
+    /// The folder for answers too long for memory. Files in it have no name.
+    pub spool_folder: PathBuf,
+    /// Answers up to so many bytes are held in memory.
+    pub spool_over: usize,
+    /// Who is asking.
+    pub user_agent: String,
+    /// How much a server may take.
+    pub limits: Limits,
+    /// Which addresses may be connected to.
+    pub guard: Guard,
+    /// Headers for single origins.
+    pub credentials: Credentials,
+    /// What all requests go through.
+    pub proxy: Option<Proxy>,
+    /// Root certificates to trust besides the platform's, as PEM.
+    pub additional_roots: Option<Vec<u8>>,
+    /// Idle connections kept for one origin.
+    pub idle_per_origin: usize,
+    /// Idle connections kept in all.
+    pub idle_in_all: usize,
+    /// Who finds addresses.
+    pub resolver: Arc<dyn Resolve>,
+}
+
+impl Options {
+    /// The usual, with long answers in that folder.
+    pub fn new(spool_folder: impl Into<PathBuf>) -> Self {
+        Self {
+            spool_folder: spool_folder.into(),
+            spool_over: 1 << 20,
+            user_agent: user_agent(None),
+            limits: Limits::default(),
+            guard: Guard::new(),
+            credentials: Credentials::new(),
+            proxy: None,
+            additional_roots: None,
+            idle_per_origin: 16,
+            idle_in_all: 512,
+            resolver: Arc::new(SystemResolver),
+        }
+    }
+}
+
+/// The name under which varve asks, with the address of whoever runs it.
+pub fn user_agent(contact: Option<&str>) -> String {
+    let version = env!("CARGO_PKG_VERSION");
+    match contact {
+        Some(contact) => format!("varve/{version} (+{contact})"),
+        None => format!("varve/{version} (+web archive, no contact given)"),
+    }
+}
+
+/// Asks servers over HTTP. Cloning shares its connections.
+#[derive(Clone)]
+pub struct Client(Arc<Inner>);
+
+struct Inner {
+    connector: Connector,
+    pool: Pool,
+    limits: Limits,
+    user_agent: String,
+    credentials: Credentials,
+    proxy_authorization: Option<Secret<String>>,
+    spool_folder: Arc<Path>,
+    spool_over: usize,
+}
+
+impl Client {
+    /// A client without connections yet.
+    pub fn new(options: Options) -> Result<Self, RootsError> {
+        let tls = Tls::new(options.additional_roots.as_deref())?;
+        let proxy_authorization = options.proxy.as_ref().and_then(Proxy::authorization).map(Secret::new);
+        let connector =
+            Connector { guard: options.guard, resolver: options.resolver, proxy: options.proxy, tls };
+        Ok(Self(Arc::new(Inner {
+            connector,
+            pool: Pool::new(options.idle_per_origin, options.idle_in_all),
+            limits: options.limits,
+            user_agent: options.user_agent,
+            credentials: options.credentials,
+            proxy_authorization,
+            spool_folder: options.spool_folder.into(),
+            spool_over: options.spool_over,
+        })))
+    }
+
+    /// Makes one exchange. An answer that is cut short is an exchange that says so; no answer at all is an error.
+    pub async fn exchange(&self, mut request: FetchRequest) -> Result<Exchange, FetchError> {
+        let started = Instant::now();
+        let limits = request.limits.take().unwrap_or(self.0.limits);
+        let target = Target::parse(&request.url)?;
+        let composed = self.0.compose(request, &target)?;
+        let host = target.origin.host_and_port();
+        let patience = Patience { limits: &limits, deadline: started + limits.total, host: &host };
+        self.0.run(target, composed, &patience, started).await
+    }
+}
+
+impl Fetcher for Client {
+    fn fetch(&self, request: FetchRequest) -> Pending<'_, Result<Fetched, FetchError>> {
+        Box::pin(async move {
+            let exchange = self.exchange(request).await?;
+            Ok(Fetched { exchanges: vec![exchange], ..Fetched::default() })
+        })
+    }
+}
+
+impl Inner {
+    fn compose(&self, request: FetchRequest, target: &Target) -> Result<Composed, FetchError> {
+        let proxied = self.connector.proxy.as_ref().is_some_and(|proxy| proxy.takes_whole_urls(&target.origin));
+        let proxy_authorization = self.proxy_authorization.as_ref().filter(|_| proxied);
+        let manner = Manner {
+            user_agent: &self.user_agent,
+            credentials: &self.credentials,
+            proxied,
+            proxy_authorization: proxy_authorization.map(|value| value.expose().as_str()),
+        };
+        compose(request, target, &manner)
+    }
+
+    /// Asks on an idle connection, or on another if that has died, or on a new one.
+    async fn run(
+        &self,
+        target: Target,
+        request: Composed,
+        patience: &Patience<'_>,
+        started: Instant,
+    ) -> Result<Exchange, FetchError> {
+        loop {
+            let idle = if request.is_repeatable() { self.pool.take(&target.origin) } else { None };
+            let reused = idle.is_some();
+            let mut connection = match idle {
+                Some(connection) => connection,
+                None => self.open(&target, patience).await?,
+            };
+            let at = now();
+            match self.ask(&mut connection, &target, &request, patience).await {
+                Ok(answer) => return self.conclude(target, request, connection, answer, at, started).await,
+                Err(Silence::Closed(_)) if reused => {}
+                Err(Silence::Closed(lost)) => return Err(closed(patience.host, lost)),
+                Err(Silence::Failed(error)) => return Err(error),
+            }
+        }
+    }
+
+    async fn open(&self, target: &Target, patience: &Patience<'_>) -> Result<Connection, FetchError> {
+        let opening = self.connector.open(&target.origin);
+        match timeout(patience.left(patience.limits.connect), opening).await {
+            Ok(outcome) => outcome,
+            Err(_) => Err(FetchError::timeout("connecting to", patience.host)),
+        }
+    }
+
+    async fn ask(
+        &self,
+        connection: &mut Connection,
+        target: &Target,
+        request: &Composed,
+        patience: &Patience<'_>,
+    ) -> Result<Answer, Silence> {
+        let spool = Spool::new(Arc::clone(&self.spool_folder), self.spool_over, patience.limits.bytes);
+        match &mut connection.link {
+            Link::One(line) => http1::exchange(line, request, spool, patience).await,
+            Link::Two(session) => {
+                let url = format!("https://{}{}", target.authority, target.path);
+                session.exchange(request, &url, spool, patience).await
+            }
+        }
+    }
+
+    /// Gives the connection back and puts the exchange together.
+    async fn conclude(
+        &self,
+        target: Target,
+        request: Composed,
+        mut connection: Connection,
+        answer: Answer,
+        at: Moment,
+        started: Instant,
+    ) -> Result<Exchange, FetchError> {
+        let total = started.elapsed();
+        let opening = connection.opening.take();
+        let facts = Arc::clone(&connection.facts);
+        if answer.reusable {
+            self.pool.give_back(target.origin, connection);
+        }
+        Ok(Exchange {
+            url: target.url,
+            at,
+            request: request.recorded,
+            response: answer.spool.into_wire().await.map_err(FetchError::spool)?,
+            interim: answer.interim,
+            ip: facts.ip,
+            protocol: facts.protocol.clone(),
+            cipher: facts.cipher.clone(),
+            timing: timing(opening, answer.first_byte, total),
+            truncated: answer.truncated,
+        })
+    }
+}
+
+fn timing(opening: Option<Opening>, first_byte: Duration, total: Duration) -> Timing {
+    let micros = |duration: Duration| u64::try_from(duration.as_micros()).unwrap_or(u64::MAX);
+    Timing {
+        dns: opening.map(|opening| micros(opening.dns)),
+        connect: opening.map(|opening| micros(opening.connect)),
+        tls: opening.and_then(|opening| opening.tls).map(micros),
+        first_byte: micros(first_byte),
+        total: micros(total),
+    }
+}
+
+fn now() -> Moment {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Moment::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}
+
+fn closed(host: &str, lost: Option<std::io::Error>) -> FetchError {
+    let error = FetchError::new(FetchErrorKind::Protocol, format!("`{host}` closed the connection without an answer"));
+    match lost {
+        Some(lost) => error.because(lost),
+        None => error,
+    }
+}

@@ -1,0 +1,208 @@
+//! The bytes of a request, as they are sent and as they are recorded.
+//!
+//! The two differ by the lines that carry credentials and by nothing else. They are made side by side, here and nowhere
+//! else, so that no later step has to remember to hide anything.
+
+use data_encoding::BASE64;
+
+use crate::credentials::{Credentials, is_header_name, is_header_value};
+use crate::error::{FetchError, FetchErrorKind};
+use crate::fetcher::FetchRequest;
+use crate::target::Target;
+
+/// Names of headers that are never recorded, whoever gives them.
+const ALWAYS_SECRET: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
+
+/// Names of headers that only this file writes.
+const OURS: [&str; 5] = ["host", "connection", "content-length", "transfer-encoding", "te"];
+
+/// A request, ready to be sent.
+#[derive(Debug)]
+pub(crate) struct Composed {
+    /// What is recorded.
+    pub(crate) recorded: Vec<u8>,
+    /// What is sent, where it differs.
+    with_secrets: Option<Vec<u8>>,
+    /// Method and headers, for connections that do not speak in lines. The third says whether it is recorded.
+    pub(crate) method: String,
+    pub(crate) headers: Vec<(String, String, bool)>,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Composed {
+    /// What goes over the wire.
+    pub(crate) fn sent(&self) -> &[u8] {
+        self.with_secrets.as_deref().unwrap_or(&self.recorded)
+    }
+
+    /// Whether the answer has no body whatever it says.
+    pub(crate) fn is_head(&self) -> bool {
+        self.method == "HEAD"
+    }
+
+    /// Whether asking twice is no worse than asking once.
+    pub(crate) fn is_repeatable(&self) -> bool {
+        matches!(self.method.as_str(), "GET" | "HEAD" | "OPTIONS")
+    }
+}
+
+/// What every request of a client has in common.
+pub(crate) struct Manner<'a> {
+    pub(crate) user_agent: &'a str,
+    pub(crate) credentials: &'a Credentials,
+    /// Set when the request goes to a proxy as it is: then the whole URL is asked for.
+    pub(crate) proxied: bool,
+    pub(crate) proxy_authorization: Option<&'a str>,
+}
+
+/// Makes the bytes of a request.
+pub(crate) fn compose(
+    request: FetchRequest,
+    target: &Target,
+    manner: &Manner<'_>,
+) -> Result<Composed, FetchError> {
+    check(&request)?;
+    let headers = headers_of(&request, target, manner);
+    let asked = if manner.proxied {
+        format!("http://{}{}", target.authority, target.path)
+    } else {
+        target.path.clone()
+    };
+    let mut recorded = Vec::with_capacity(256 + request.body.len());
+    write_head(&mut recorded, &request.method, &asked, headers.iter().filter(|(.., shown)| *shown));
+    recorded.extend_from_slice(&request.body);
+    let with_secrets = headers.iter().any(|(.., shown)| !shown).then(|| {
+        let mut sent = Vec::with_capacity(recorded.len() + 256);
+        write_head(&mut sent, &request.method, &asked, headers.iter());
+        sent.extend_from_slice(&request.body);
+        sent
+    });
+    Ok(Composed { recorded, with_secrets, method: request.method, headers, body: request.body })
+}
+
+fn check(request: &FetchRequest) -> Result<(), FetchError> {
+    let refuse = |what: String| Err(FetchError::new(FetchErrorKind::Request, what));
+    if !is_header_name(&request.method) || request.method == "CONNECT" {
+        return refuse(format!("`{}` is not a method that can be asked", request.method.escape_debug()));
+    }
+    for (name, value) in &request.headers {
+        if !is_header_name(name) || !is_header_value(value) {
+            return refuse(format!("the header `{}` cannot be sent", name.escape_debug()));
+        }
+        if is_one_of(name, &OURS) {
+            return refuse(format!("the header `{name}` is made by the client and cannot be given"));
+        }
+    }
+    Ok(())
+}
+
+fn is_one_of(name: &str, names: &[&str]) -> bool {
+    names.iter().any(|other| name.eq_ignore_ascii_case(other))
+}
+
+/// The headers in the order in which they are sent, each with whether it is recorded.
+fn headers_of(request: &FetchRequest, target: &Target, manner: &Manner<'_>) -> Vec<(String, String, bool)> {
+    let given = |name: &str| request.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
+    let mut headers = vec![("Host".to_owned(), target.authority.clone(), true)];
+    let usual =
+        [("User-Agent", manner.user_agent), ("Accept", "*/*"), ("Accept-Encoding", "gzip, br, zstd")];
+    for (name, value) in usual {
+        if !given(name) {
+            headers.push((name.to_owned(), value.to_owned(), true));
+        }
+    }
+    for (name, value) in &request.headers {
+        headers.push((name.clone(), value.clone(), !is_one_of(name, &ALWAYS_SECRET)));
+    }
+    for (name, value) in manner.credentials.of(&target.origin) {
+        headers.push((name.to_owned(), value.expose().clone(), false));
+    }
+    let authorized = headers.iter().any(|(name, ..)| name.eq_ignore_ascii_case("authorization"));
+    if let Some(user_info) = target.user_info.as_ref().filter(|_| !authorized) {
+        let value = format!("Basic {}", BASE64.encode(user_info.expose().as_bytes()));
+        headers.push(("Authorization".to_owned(), value, false));
+    }
+    if let Some(value) = manner.proxy_authorization {
+        headers.push(("Proxy-Authorization".to_owned(), value.to_owned(), false));
+    }
+    if !request.body.is_empty() || matches!(request.method.as_str(), "POST" | "PUT" | "PATCH") {
+        headers.push(("Content-Length".to_owned(), request.body.len().to_string(), true));
+    }
+    headers
+}
+
+fn write_head<'a>(
+    bytes: &mut Vec<u8>,
+    method: &str,
+    asked: &str,
+    headers: impl Iterator<Item = &'a (String, String, bool)>,
+) {
+    for part in [method, " ", asked, " HTTP/1.1\r\n"] {
+        bytes.extend_from_slice(part.as_bytes());
+    }
+    for (name, value, _) in headers {
+        for part in [name, ": ", value, "\r\n"] {
+            bytes.extend_from_slice(part.as_bytes());
+        }
+    }
+    bytes.extend_from_slice(b"\r\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn composed(request: FetchRequest, credentials: &str) -> Result<Composed, FetchError> {
+        let target = Target::parse(&request.url).unwrap();
+        let credentials = Credentials::parse(credentials).unwrap();
+        let manner =
+            Manner { user_agent: "varve/x", credentials: &credentials, proxied: false, proxy_authorization: None };
+        compose(request, &target, &manner)
+    }
+
+    fn text(bytes: &[u8]) -> String {
+        String::from_utf8(bytes.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn a_plain_request() {
+        let composed = composed(FetchRequest::get("http://h:81/a?b").header("If-None-Match", "\"x\""), "").unwrap();
+        let wanted = "GET /a?b HTTP/1.1\r\nHost: h:81\r\nUser-Agent: varve/x\r\nAccept: */*\r\nAccept-Encoding: gzip, br, zstd\r\nIf-None-Match: \"x\"\r\n\r\n";
+        assert_eq!(text(&composed.recorded), wanted);
+        assert_eq!(text(composed.sent()), wanted);
+    }
+
+    #[test]
+    fn secrets_are_sent_and_not_recorded() {
+        let request = FetchRequest::get("https://u:p@h/").header("Cookie", "given=1").header("accept", "text/html");
+        let composed = composed(request, "h X-Key: hunter2\nother Cookie: no").unwrap();
+        let wanted = "GET / HTTP/1.1\r\nHost: h\r\nUser-Agent: varve/x\r\nAccept-Encoding: gzip, br, zstd\r\naccept: text/html\r\n\r\n";
+        assert_eq!(text(&composed.recorded), wanted);
+        let sent = text(composed.sent());
+        for line in ["Cookie: given=1\r\n", "X-Key: hunter2\r\n", "Authorization: Basic dTpw\r\n"] {
+            assert!(sent.contains(line), "{sent}");
+        }
+        assert!(!sent.contains("no"), "{sent}");
+    }
+
+    #[test]
+    fn bodies_bring_their_length() {
+        let request = FetchRequest { method: "POST".into(), body: b"a=b".to_vec(), ..FetchRequest::get("http://h/") };
+        assert!(text(&composed(request, "").unwrap().recorded).ends_with("Content-Length: 3\r\n\r\na=b"));
+    }
+
+    #[test]
+    fn requests_cannot_be_split() {
+        let get = || FetchRequest::get("http://h/");
+        for request in [
+            get().header("A\r\nB", "c"),
+            get().header("A", "b\r\nC: d"),
+            get().header("Host", "other"),
+            get().header("transfer-encoding", "chunked"),
+            FetchRequest { method: "GET / HTTP/1.1\r\nX:".into(), ..get() },
+            FetchRequest { method: "CONNECT".into(), ..get() },
+        ] {
+            assert_eq!(composed(request, "").unwrap_err().kind, FetchErrorKind::Request);
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Opening connections: name, guard, address, proxy, encryption.
+//!
+//! The address that passed the guard is the address that is dialled: the name is not looked up again in between. Where a
+//! host has several addresses, those that pass are tried with a short lead each, so that one which swallows packets
+//! costs a quarter of a second.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use crate::error::{FetchError, FetchErrorKind};
+use crate::guard::Guard;
+use crate::http1::Line;
+use crate::http2;
+use crate::proxy::Proxy;
+use crate::resolve::Resolve;
+use crate::stream::Stream;
+use crate::target::Origin;
+use crate::tls::{self, Handshake, Tls};
+
+/// How long an address is tried alone.
+const LEAD: Duration = Duration::from_millis(250);
+
+/// More addresses than this are not tried.
+const MOST_ADDRESSES: usize = 8;
+
+/// Opens connections.
+pub(crate) struct Connector {
+    pub(crate) guard: Guard,
+    pub(crate) resolver: Arc<dyn Resolve>,
+    pub(crate) proxy: Option<Proxy>,
+    pub(crate) tls: Tls,
+}
+
+/// An open connection and what is known of it.
+pub(crate) struct Connection {
+    pub(crate) link: Link,
+    pub(crate) facts: Arc<Facts>,
+    /// How long opening took, until the first exchange has reported it.
+    pub(crate) opening: Option<Opening>,
+}
+
+/// What is spoken on a connection.
+pub(crate) enum Link {
+    One(Line),
+    Two(http2::Session),
+}
+
+/// What records say about a connection.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    pub(crate) ip: Option<IpAddr>,
+    pub(crate) protocol: Vec<String>,
+    pub(crate) cipher: Option<String>,
+}
+
+/// How long the parts of opening took.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Opening {
+    pub(crate) dns: Duration,
+    pub(crate) connect: Duration,
+    pub(crate) tls: Option<Duration>,
+}
+
+impl Connector {
+    /// Opens a connection to an origin.
+    pub(crate) async fn open(&self, origin: &Origin) -> Result<Connection, FetchError> {
+        let (stream, opening) = self.dial(origin).await?;
+        if !origin.secure {
+            return Ok(self.plain(stream, opening));
+        }
+        let started = Instant::now();
+        match self.tls.agree(stream, origin, false).await? {
+            Handshake::Agreed(stream) => Ok(self.encrypted(stream, opening, started)),
+            Handshake::WantsHttp2 => self.open_http2(origin).await,
+        }
+    }
+
+    /// Opens a connection to a server that speaks nothing but HTTP/2.
+    async fn open_http2(&self, origin: &Origin) -> Result<Connection, FetchError> {
+        let (stream, mut opening) = self.dial(origin).await?;
+        let started = Instant::now();
+        let ip = self.visible_ip(&stream);
+        let Handshake::Agreed(stream) = self.tls.agree(stream, origin, true).await? else {
+            return Err(FetchError::new(FetchErrorKind::Tls, format!("`{}` speaks no HTTP", origin.host)));
+        };
+        let (protocol, cipher) = agreed("h2", stream.get_ref().1);
+        let session = http2::Session::begin(Stream::Tls(stream)).await?;
+        opening.tls = Some(started.elapsed());
+        let facts = Arc::new(Facts { ip, protocol, cipher });
+        Ok(Connection { link: Link::Two(session), facts, opening: Some(opening) })
+    }
+
+    fn plain(&self, stream: TcpStream, opening: Opening) -> Connection {
+        let ip = self.visible_ip(&stream);
+        let facts = Arc::new(Facts { ip, protocol: vec!["http/1.1".to_owned()], cipher: None });
+        Connection { link: Link::One(Line::new(Stream::Plain(stream))), facts, opening: Some(opening) }
+    }
+
+    fn encrypted(
+        &self,
+        stream: Box<tokio_rustls::client::TlsStream<TcpStream>>,
+        mut opening: Opening,
+        started: Instant,
+    ) -> Connection {
+        opening.tls = Some(started.elapsed());
+        let (connection, session) = stream.get_ref();
+        let ip = self.visible_ip(connection);
+        let (protocol, cipher) = agreed("http/1.1", session);
+        let facts = Arc::new(Facts { ip, protocol, cipher });
+        Connection { link: Link::One(Line::new(Stream::Tls(stream))), facts, opening: Some(opening) }
+    }
+
+    /// The address of the server; behind a proxy nobody knows it.
+    fn visible_ip(&self, stream: &TcpStream) -> Option<IpAddr> {
+        if self.proxy.is_some() { None } else { stream.peer_addr().ok().map(|address| address.ip()) }
+    }
+
+    /// A connection on which the origin can be spoken to, not yet encrypted.
+    async fn dial(&self, origin: &Origin) -> Result<(TcpStream, Opening), FetchError> {
+        let started = Instant::now();
+        let addresses = match &self.proxy {
+            Some(proxy) => {
+                self.guard.check_name(&origin.host).map_err(|what| refused_by_guard(&origin.host, what))?;
+                self.resolve(proxy.host(), proxy.port()).await?
+            }
+            None => self.vetted(origin).await?,
+        };
+        let dns = started.elapsed();
+        let mut stream = connect_any(addresses, &origin.host).await?;
+        // Requests are written whole: waiting to fill packets would only delay them.
+        stream.set_nodelay(true).map_err(|error| FetchError::connect(&origin.host_and_port(), error))?;
+        if let Some(proxy) = &self.proxy {
+            proxy.open_way(&mut stream, origin).await?;
+        }
+        let connect = started.elapsed().saturating_sub(dns);
+        Ok((stream, Opening { dns, connect, tls: None }))
+    }
+
+    /// The addresses of an origin that the guard lets through.
+    async fn vetted(&self, origin: &Origin) -> Result<Vec<SocketAddr>, FetchError> {
+        let mut addresses = self.resolve(origin.bare_host(), origin.port).await?;
+        let mut refusal = None;
+        addresses.retain(|address| match self.guard.check(&origin.host, address.ip()) {
+            Ok(()) => true,
+            Err(what) => {
+                refusal = Some(format!("{what} ({})", address.ip()));
+                false
+            }
+        });
+        match refusal {
+            Some(what) if addresses.is_empty() => Err(refused_by_guard(&origin.host, &what)),
+            _ => Ok(addresses),
+        }
+    }
+
+    async fn resolve(&self, host: &str, port: u16) -> Result<Vec<SocketAddr>, FetchError> {
+        if let Ok(address) = host.parse::<IpAddr>() {
+            return Ok(vec![SocketAddr::new(address, port)]);
+        }
+        let failed = || FetchError::new(FetchErrorKind::Dns, format!("`{host}` has no address"));
+        let addresses = self.resolver.resolve(host, port).await.map_err(|error| failed().because(error))?;
+        if addresses.is_empty() { Err(failed()) } else { Ok(addresses) }
+    }
+}
+
+fn agreed(http: &str, session: &rustls::ClientConnection) -> (Vec<String>, Option<String>) {
+    (vec![http.to_owned(), tls::version(session).to_owned()], tls::cipher(session))
+}
+
+fn refused_by_guard(host: &str, what: &str) -> FetchError {
+    FetchError::new(FetchErrorKind::Guard, format!("`{host}` is {what}, which is not fetched unless allowed"))
+}
+
+/// The first of several addresses that answers.
+async fn connect_any(mut addresses: Vec<SocketAddr>, host: &str) -> Result<TcpStream, FetchError> {
+    if let [address] = addresses[..] {
+        return TcpStream::connect(address).await.map_err(|error| failed(host, address, error));
+    }
+    addresses.truncate(MOST_ADDRESSES);
+    let mut waiting = addresses.into_iter();
+    let mut attempts = JoinSet::new();
+    let mut last_failure = None;
+    loop {
+        if let Some(address) = waiting.next() {
+            attempts.spawn(async move { TcpStream::connect(address).await.map_err(|error| (address, error)) });
+        }
+        let outcome = tokio::select! {
+            outcome = attempts.join_next() => outcome,
+            () = tokio::time::sleep(LEAD), if waiting.len() > 0 => continue,
+        };
+        match outcome {
+            Some(Ok(Ok(stream))) => return Ok(stream),
+            Some(Ok(Err((address, error)))) => last_failure = Some(failed(host, address, error)),
+            Some(Err(_)) => {}
+            None if waiting.len() > 0 => {}
+            None => break,
+        }
+    }
+    Err(last_failure.unwrap_or_else(|| FetchError::new(FetchErrorKind::Connect, format!("cannot connect to `{host}`"))))
+}
+
+fn failed(host: &str, address: SocketAddr, error: std::io::Error) -> FetchError {
+    FetchError::connect(&format!("`{host}` ({address})"), error)
+}

@@ -1,0 +1,146 @@
+//! Headers that are sent to one origin and written down nowhere.
+//!
+//! A line names an origin and a header: `example.com Cookie: session=1`. Without a scheme it means https, so that a link
+//! to the plain form of a site does not send its password over the wire in the clear; `http://example.com` says
+//! otherwise. Without a port it means any.
+
+use varve_core::secret::Secret;
+
+use crate::target::Origin;
+
+/// Headers by origin.
+#[derive(Clone, Debug, Default)]
+pub struct Credentials(Vec<Credential>);
+
+#[derive(Clone, Debug)]
+struct Credential {
+    secure: bool,
+    host: String,
+    port: Option<u16>,
+    name: String,
+    value: Secret<String>,
+}
+
+/// A line of credentials cannot be read. It says where, never what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line} of the credentials is not `HOST NAME: VALUE`")]
+pub struct CredentialsError {
+    /// The line, from 1.
+    pub line: usize,
+}
+
+impl Credentials {
+    /// None.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads lines such as `example.com Authorization: Bearer abc`. Empty lines and lines that begin with `#` are
+    /// passed over.
+    pub fn parse(text: &str) -> Result<Self, CredentialsError> {
+        let mut all = Self::new();
+        for (index, line) in text.lines().enumerate() {
+            let line = line.trim();
+            if line.is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let credential = Credential::parse(line).ok_or(CredentialsError { line: index + 1 })?;
+            all.0.push(credential);
+        }
+        Ok(all)
+    }
+
+    /// Adds those of another.
+    pub fn extend(&mut self, others: Self) {
+        self.0.extend(others.0);
+    }
+
+    /// What is sent to an origin.
+    pub(crate) fn of<'a>(&'a self, origin: &'a Origin) -> impl Iterator<Item = (&'a str, &'a Secret<String>)> {
+        self.0
+            .iter()
+            .filter(|credential| credential.is_for(origin))
+            .map(|credential| (credential.name.as_str(), &credential.value))
+    }
+}
+
+impl Credential {
+    fn parse(line: &str) -> Option<Self> {
+        let (origin, header) = line.split_once(char::is_whitespace)?;
+        let (name, value) = header.split_once(':')?;
+        let (name, value) = (name.trim(), value.trim());
+        let sendable = is_header_name(name) && is_header_value(value) && !value.is_empty();
+        let (secure, host_and_port) = match origin.split_once("://") {
+            Some(("https", rest)) => (true, rest),
+            Some(("http", rest)) => (false, rest),
+            Some(_) => return None,
+            None => (true, origin),
+        };
+        let (host, port) = split_port(host_and_port.trim_end_matches('/'))?;
+        let host = host.to_ascii_lowercase();
+        sendable.then(|| Self { secure, host, port, name: name.to_owned(), value: Secret::new(value.to_owned()) })
+    }
+
+    fn is_for(&self, origin: &Origin) -> bool {
+        self.secure == origin.secure
+            && self.host == *origin.host
+            && self.port.is_none_or(|port| port == origin.port)
+    }
+}
+
+fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
+    let colon = text.rfind(':').filter(|colon| !text[*colon..].contains(']'));
+    let (host, port) = match colon {
+        Some(colon) => (&text[..colon], Some(text[colon + 1..].parse().ok()?)),
+        None => (text, None),
+    };
+    let plain = |byte: u8| byte.is_ascii_graphic() && !matches!(byte, b'/' | b'@' | b'?' | b'#');
+    (!host.is_empty() && host.bytes().all(plain)).then_some((host, port))
+}
+
+/// Whether a text may stand as the name of a header.
+pub(crate) fn is_header_name(name: &str) -> bool {
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+    !name.is_empty() && name.bytes().all(fits)
+}
+
+/// Whether a text may stand as the value of a header.
+pub(crate) fn is_header_value(value: &str) -> bool {
+    value.bytes().all(|byte| byte == b'\t' || (byte >= b' ' && byte != 0x7f))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sent(credentials: &Credentials, secure: bool, host: &str, port: u16) -> Vec<String> {
+        let origin = Origin { secure, host: host.into(), port };
+        credentials.of(&origin).map(|(name, value)| format!("{name}: {}", value.expose())).collect()
+    }
+
+    #[test]
+    fn each_origin_gets_its_own_and_no_other() {
+        let text = "# mine\n\nExample.com Authorization: Bearer a:b\nexample.com:8443  Cookie:  c=1; d=2 \nhttp://intra.example X-Key: k\n[::1]:99 Cookie: six\n";
+        let credentials = Credentials::parse(text).unwrap();
+        assert_eq!(sent(&credentials, true, "example.com", 443), ["Authorization: Bearer a:b"]);
+        assert_eq!(
+            sent(&credentials, true, "example.com", 8443),
+            ["Authorization: Bearer a:b", "Cookie: c=1; d=2"]
+        );
+        assert_eq!(sent(&credentials, false, "intra.example", 8080), ["X-Key: k"]);
+        assert_eq!(sent(&credentials, true, "[::1]", 99), ["Cookie: six"]);
+        for (secure, host) in [(false, "example.com"), (true, "www.example.com"), (true, "intra.example")] {
+            assert_eq!(sent(&credentials, secure, host, 443), [""; 0], "{host}");
+        }
+    }
+
+    #[test]
+    fn a_line_that_cannot_be_read_is_named_and_not_shown() {
+        for line in ["example.com", "example.com hunter2", "a.b Na me: x", "ftp://a X: y", "a:x X: y", "a/b X: y", "a X:"] {
+            let error = Credentials::parse(&format!("#\n{line}")).unwrap_err();
+            assert_eq!(error, CredentialsError { line: 2 }, "{line}");
+        }
+        let shown = format!("{:?}", Credentials::parse("a Cookie: hunter2").unwrap());
+        assert!(!shown.contains("hunter2"), "{shown}");
+    }
+}

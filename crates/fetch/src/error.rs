@@ -1,0 +1,111 @@
+//! Why there is no exchange.
+//!
+//! An answer that is cut short or cannot be read is still an exchange, with what was received. These errors are for
+//! the rest: not one byte of an answer, or nowhere to put it.
+
+use varve_core::secret::ShownUrl;
+
+type Source = Box<dyn std::error::Error + Send + Sync>;
+
+/// Why a request has no answer. Displayed, it is a sentence about what was tried; the cause, if there is one, is its
+/// source.
+#[derive(Debug, thiserror::Error)]
+#[error("{sentence}")]
+pub struct FetchError {
+    /// The sort of failure.
+    pub kind: FetchErrorKind,
+    sentence: String,
+    source: Option<Source>,
+}
+
+/// The sorts of failure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum FetchErrorKind {
+    /// The URL cannot be asked: not HTTP, no host, not a URL.
+    Url,
+    /// A header of the request cannot be sent.
+    Request,
+    /// The host has no address.
+    Dns,
+    /// The guard refuses the address.
+    Guard,
+    /// Nobody listens there.
+    Refused,
+    /// The connection could not be opened for another reason, or was lost before an answer.
+    Connect,
+    /// No encryption could be agreed on, or the certificate is not trusted.
+    Tls,
+    /// The proxy refuses, or does not speak its protocol.
+    Proxy,
+    /// Nothing came in time.
+    Timeout,
+    /// The server closed, or sent interim answers without end, instead of answering.
+    Protocol,
+    /// The answer could not be put down on the local disk.
+    Spool,
+    /// The browser failed.
+    Browser,
+}
+
+impl FetchErrorKind {
+    /// The word that machines read.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Url => "url",
+            Self::Request => "request",
+            Self::Dns => "dns",
+            Self::Guard => "guard",
+            Self::Refused => "refused",
+            Self::Connect => "connect",
+            Self::Tls => "tls",
+            Self::Proxy => "proxy",
+            Self::Timeout => "timeout",
+            Self::Protocol => "protocol",
+            Self::Spool => "spool",
+            Self::Browser => "browser",
+        }
+    }
+
+    /// Whether trying again later can help.
+    pub const fn may_pass(self) -> bool {
+        !matches!(self, Self::Url | Self::Request | Self::Guard | Self::Spool)
+    }
+}
+
+impl std::fmt::Display for FetchErrorKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
+impl FetchError {
+    pub(crate) fn new(kind: FetchErrorKind, sentence: impl Into<String>) -> Self {
+        Self { kind, sentence: sentence.into(), source: None }
+    }
+
+    pub(crate) fn because(mut self, source: impl Into<Source>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    pub(crate) fn url(text: &str, why: &str) -> Self {
+        Self::new(FetchErrorKind::Url, format!("`{}` cannot be fetched: {why}", ShownUrl(text)))
+    }
+
+    pub(crate) fn timeout(what: &str, host: &str) -> Self {
+        Self::new(FetchErrorKind::Timeout, format!("{what} `{host}` took too long"))
+    }
+
+    pub(crate) fn connect(what: &str, error: std::io::Error) -> Self {
+        let kind = match error.kind() {
+            std::io::ErrorKind::ConnectionRefused => FetchErrorKind::Refused,
+            std::io::ErrorKind::TimedOut => FetchErrorKind::Timeout,
+            _ => FetchErrorKind::Connect,
+        };
+        Self::new(kind, format!("cannot connect to {what}")).because(error)
+    }
+
+    pub(crate) fn spool(error: std::io::Error) -> Self {
+        Self::new(FetchErrorKind::Spool, "the answer cannot be written to the temporary folder").because(error)
+    }
+}

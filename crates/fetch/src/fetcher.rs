@@ -1,0 +1,93 @@
+//! The seam: whatever can ask the live web for something.
+//!
+//! A fetcher answers a request with the exchanges it took. It follows no redirects, keeps no history and decides
+//! nothing about what to ask next. Two are made here: [`Client`](crate::Client), one exchange a request, and the browser,
+//! which makes as many as the page asks for.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use varve_core::exchange::Exchange;
+
+use crate::error::FetchError;
+use crate::limits::Limits;
+
+/// A future of a trait object.
+pub type Pending<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+
+/// Asks the live web. Many requests may be under way at once.
+pub trait Fetcher: Send + Sync {
+    /// Makes a request. Dropping the future gives up: its connection is closed.
+    fn fetch(&self, request: FetchRequest) -> Pending<'_, Result<Fetched, FetchError>>;
+}
+
+/// What to ask.
+#[derive(Clone, Debug)]
+pub struct FetchRequest {
+    /// The URL, already cleaned. User info is sent as Basic authorization and not recorded; a fragment is dropped.
+    pub url: String,
+    /// `GET` unless said otherwise.
+    pub method: String,
+    /// More headers, such as `If-None-Match`. `Host`, `Connection` and the length are made here and may not be given;
+    /// `User-Agent`, `Accept` and `Accept-Encoding` replace the usual ones. `Authorization`, `Cookie` and
+    /// `Proxy-Authorization` are sent and never recorded.
+    pub headers: Vec<(String, String)>,
+    /// The body of the request.
+    pub body: Vec<u8>,
+    /// Limits other than the client's.
+    pub limits: Option<Limits>,
+}
+
+impl FetchRequest {
+    /// A plain `GET`.
+    pub fn get(url: impl Into<String>) -> Self {
+        Self { url: url.into(), method: "GET".to_owned(), headers: Vec::new(), body: Vec::new(), limits: None }
+    }
+
+    /// With one more header.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// With other limits.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = Some(limits);
+        self
+    }
+}
+
+/// What came of a request.
+#[derive(Clone, Debug, Default)]
+pub struct Fetched {
+    /// The exchanges, in the order in which they ended. The first is the one that was asked for.
+    pub exchanges: Vec<Exchange>,
+    /// What a browser made of them.
+    pub renderings: Vec<Rendering>,
+    /// What was not done, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// Something that was made from exchanges and never was on the wire.
+#[derive(Clone, Debug)]
+pub struct Rendering {
+    /// What it is.
+    pub kind: RenderingKind,
+    /// The URL of the page.
+    pub url: String,
+    /// Its media type.
+    pub media_type: String,
+    /// Its bytes.
+    pub content: Vec<u8>,
+}
+
+/// What a browser can make of a page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RenderingKind {
+    /// The document as scripts left it, as HTML.
+    Document,
+    /// A picture of it.
+    Screenshot,
+}

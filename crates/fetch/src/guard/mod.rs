@@ -1,0 +1,166 @@
+//! The guard: which addresses may be connected to.
+//!
+//! It judges the very address that the connector is about to dial, after the name was resolved, for every connection,
+//! so neither a redirect nor a name that changes its mind can lead inside. Only an address of the public internet
+//! passes; forms that carry an IPv4 address inside (mapped, NAT64, 6to4, Teredo) are refused whatever they carry, since a
+//! name on the public web has no use for them. Networks that translate through NAT64 can allow `64:ff9b::/96`.
+//!
+//! Behind a proxy the proxy resolves and dials. Then the guard judges what can be seen, addresses written in the URL and
+//! names that mean this machine or this site, and for the rest the proxy is trusted.
+
+mod ranges;
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+
+pub use ranges::refusal;
+
+/// Which private addresses and hosts may be fetched after all.
+#[derive(Clone, Debug, Default)]
+pub struct Guard {
+    allow_private: bool,
+    hosts: Vec<String>,
+    networks: Vec<IpNet>,
+}
+
+/// An entry of an allow-list is neither a host nor a network.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{0}` is neither a host name, an address nor a network such as `10.0.0.0/8`")]
+pub struct AllowError(pub String);
+
+impl Guard {
+    /// Refuses everything that is not public.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Refuses nothing.
+    pub fn allow_private() -> Self {
+        Self { allow_private: true, ..Self::default() }
+    }
+
+    /// Lets through one more host (`intranet.example`, or `*.example` for all below), address or network.
+    pub fn allow(&mut self, entry: &str) -> Result<(), AllowError> {
+        let entry = entry.trim();
+        if let Ok(network) = entry.parse::<IpNet>() {
+            self.networks.push(network);
+        } else if let Ok(address) = entry.trim_matches(['[', ']']).parse::<IpAddr>() {
+            self.networks.push(address.into());
+        } else if is_host_pattern(entry) {
+            self.hosts.push(entry.trim_end_matches('.').to_ascii_lowercase());
+        } else {
+            return Err(AllowError(entry.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Whether an address to which a host was resolved may be dialled; otherwise what it is.
+    pub fn check(&self, host: &str, address: IpAddr) -> Result<(), &'static str> {
+        if self.allow_private || self.allows_host(host) || self.allows_address(address) {
+            return Ok(());
+        }
+        refusal(address).map_or(Ok(()), Err)
+    }
+
+    /// Whether a host that somebody else will resolve may be asked for.
+    pub fn check_name(&self, host: &str) -> Result<(), &'static str> {
+        if self.allow_private || self.allows_host(host) {
+            return Ok(());
+        }
+        match host.trim_matches(['[', ']']).parse() {
+            Ok(address) => self.check(host, address),
+            Err(_) if is_local_name(host) => Err("a name of this machine or site"),
+            Err(_) => Ok(()),
+        }
+    }
+
+    fn allows_host(&self, host: &str) -> bool {
+        let host = host.trim_end_matches('.');
+        self.hosts.iter().any(|allowed| match allowed.strip_prefix('*') {
+            Some(suffix) => host.len() > suffix.len() && ends_ignoring_case(host, suffix),
+            None => host.eq_ignore_ascii_case(allowed),
+        })
+    }
+
+    fn allows_address(&self, address: IpAddr) -> bool {
+        let plain = address.to_canonical();
+        self.networks.iter().any(|network| network.contains(&address) || network.contains(&plain))
+    }
+}
+
+fn is_host_pattern(entry: &str) -> bool {
+    let name = entry.strip_prefix("*.").unwrap_or(entry);
+    let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.');
+    !name.is_empty() && name.bytes().all(fits) && !name.starts_with('.')
+}
+
+/// Names that a resolver answers with this machine, this link or this organisation.
+fn is_local_name(host: &str) -> bool {
+    let host = host.trim_end_matches('.');
+    let is = |name: &str| {
+        host.eq_ignore_ascii_case(name)
+            || (host.len() > name.len()
+                && host.as_bytes()[host.len() - name.len() - 1] == b'.'
+                && ends_ignoring_case(host, name))
+    };
+    ["localhost", "local", "localdomain", "internal", "intranet", "lan", "home.arpa"].into_iter().any(is)
+}
+
+fn ends_ignoring_case(text: &str, end: &str) -> bool {
+    text.len() >= end.len()
+        && text.as_bytes()[text.len() - end.len()..].eq_ignore_ascii_case(end.as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(guard: &Guard, address: &str) -> bool {
+        guard.check("example.com", address.parse().unwrap()).is_err()
+    }
+
+    #[test]
+    fn an_allow_list_opens_what_it_names_and_nothing_else() {
+        let mut guard = Guard::new();
+        for entry in ["10.1.0.0/16", "192.168.1.5", "[fd00::1]", "wiki.corp.example", "*.lab.example"] {
+            guard.allow(entry).unwrap();
+        }
+        for address in ["10.1.2.3", "::ffff:10.1.2.3", "192.168.1.5", "fd00::1", "93.184.216.34"] {
+            assert!(!refused(&guard, address), "{address}");
+        }
+        for address in ["10.2.0.1", "192.168.1.6", "fd00::2", "127.0.0.1"] {
+            assert!(refused(&guard, address), "{address}");
+        }
+        let loopback = "127.0.0.1".parse().unwrap();
+        for (host, passes) in [
+            ("wiki.corp.example", true),
+            ("WIKI.corp.example.", true),
+            ("a.b.lab.example", true),
+            ("lab.example", false),
+            ("evil-wiki.corp.example", false),
+            ("evillab.example", false),
+        ] {
+            assert_eq!(guard.check(host, loopback).is_ok(), passes, "{host}");
+        }
+    }
+
+    #[test]
+    fn names_that_lead_inside_are_refused_before_a_proxy_sees_them() {
+        let guard = Guard::new();
+        for host in ["localhost", "LOCALHOST.", "a.localhost", "printer.local", "127.0.0.1", "[::1]", "db.internal"] {
+            assert!(guard.check_name(host).is_err(), "{host}");
+            assert!(Guard::allow_private().check_name(host).is_ok(), "{host}");
+        }
+        for host in ["example.com", "notlocalhost", "local.example.com", "8.8.8.8"] {
+            assert!(guard.check_name(host).is_ok(), "{host}");
+        }
+    }
+
+    #[test]
+    fn nonsense_is_no_entry() {
+        for entry in ["", "10.0.0.0/33", "a b", "http://x/", "*", "*.", ".x"] {
+            assert_eq!(Guard::new().allow(entry), Err(AllowError(entry.to_owned())), "{entry}");
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! HTTP/2, for servers that speak nothing else, written down in the form of HTTP/1.1.
+//!
+//! Frames are not kept: an archive of them would be read by no one. What is recorded is what readers of archives agree
+//! on: a status line without a reason, the headers in the order and the lower case they came in, no pseudo-headers, the
+//! data as it came. One request is under way on a connection at a time, as with HTTP/1.
+
+use std::future::poll_fn;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use h2::RecvStream;
+use h2::client::SendRequest;
+use tokio::task::AbortHandle;
+use tokio::time::timeout;
+use varve_core::exchange::Truncated;
+
+use crate::compose::Composed;
+use crate::error::{FetchError, FetchErrorKind};
+use crate::http1::{Answer, Patience, Silence};
+use crate::spool::Spool;
+use crate::stream::Stream;
+
+/// A connection that speaks HTTP/2.
+pub(crate) struct Session {
+    sender: SendRequest<Bytes>,
+    driver: AbortHandle,
+    closed: bool,
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        self.driver.abort();
+    }
+}
+
+impl Session {
+    pub(crate) async fn begin(stream: Stream) -> Result<Self, FetchError> {
+        let mut builder = h2::client::Builder::new();
+        builder.enable_push(false).initial_window_size(1 << 20).initial_connection_window_size(1 << 20);
+        builder.max_header_list_size(256 << 10);
+        let (sender, connection) = builder.handshake(stream).await.map_err(|error| failed("begin", error))?;
+        let driver = tokio::spawn(async move {
+            // How it ends is told to the exchange under way.
+            let _ = connection.await;
+        });
+        Ok(Self { sender, driver: driver.abort_handle(), closed: false })
+    }
+
+    /// Whether another request may be sent.
+    pub(crate) fn is_open(&self) -> bool {
+        !self.closed && !self.driver.is_finished()
+    }
+
+    /// Sends a request and takes in its answer.
+    pub(crate) async fn exchange(
+        &mut self,
+        request: &Composed,
+        url: &str,
+        spool: Spool,
+        patience: &Patience<'_>,
+    ) -> Result<Answer, Silence> {
+        let started = Instant::now();
+        self.closed = true;
+        let asking = self.ask(request, url);
+        let response = match timeout(patience.left(patience.limits.first_byte), asking).await {
+            Ok(response) => response.map_err(Silence::Failed)?,
+            Err(_) => return Err(patience.too_long()),
+        };
+        let first_byte = started.elapsed();
+        let (head, body) = response.into_parts();
+        let mut taking = Taking { spool, body, limit: patience.limits.head_bytes };
+        let fits = taking.take_head(&head, patience.limits.head_lines);
+        let truncated = if fits { taking.take_body(patience).await.map_err(Silence::Failed)? } else { Some(Truncated::Length) };
+        self.closed = truncated.is_some();
+        Ok(Answer { spool: taking.spool, truncated, interim: 0, first_byte, reusable: truncated.is_none() })
+    }
+
+    async fn ask(&mut self, request: &Composed, url: &str) -> Result<http::Response<RecvStream>, FetchError> {
+        let mut sender = self.sender.clone().ready().await.map_err(|error| failed("ask", error))?;
+        let message = message(request, url)?;
+        let ends = request.body.is_empty();
+        let (response, mut body) =
+            sender.send_request(message, ends).map_err(|error| failed("ask", error))?;
+        if !ends {
+            let bytes = Bytes::copy_from_slice(&request.body);
+            body.send_data(bytes, true).map_err(|error| failed("ask", error))?;
+        }
+        response.await.map_err(|error| failed("answer", error))
+    }
+}
+
+fn message(request: &Composed, url: &str) -> Result<http::Request<()>, FetchError> {
+    let mut builder = http::Request::builder().method(request.method.as_str()).uri(url);
+    for (name, value, _) in &request.headers {
+        if !name.eq_ignore_ascii_case("host") {
+            builder = builder.header(name.as_str(), value.as_str());
+        }
+    }
+    let refuse = |error| FetchError::new(FetchErrorKind::Request, "the request cannot be sent").because(error);
+    builder.body(()).map_err(|error: http::Error| refuse(error))
+}
+
+fn failed(what: &str, error: h2::Error) -> FetchError {
+    FetchError::new(FetchErrorKind::Protocol, format!("HTTP/2 failed to {what}")).because(error)
+}
+
+/// An answer on its way in.
+struct Taking {
+    spool: Spool,
+    body: RecvStream,
+    limit: usize,
+}
+
+impl Taking {
+    /// Writes the head down; says whether it is within the limits.
+    fn take_head(&mut self, head: &http::response::Parts, most_lines: usize) -> bool {
+        let mut text = format!("HTTP/1.1 {} \r\n", head.status.as_u16()).into_bytes();
+        for (name, value) in &head.headers {
+            text.extend_from_slice(name.as_str().as_bytes());
+            text.extend_from_slice(b": ");
+            text.extend_from_slice(value.as_bytes());
+            text.extend_from_slice(b"\r\n");
+        }
+        text.extend_from_slice(b"\r\n");
+        let fits = text.len() <= self.limit && head.headers.len() <= most_lines;
+        self.spool.keep(&text[..text.len().min(self.limit)]);
+        fits
+    }
+
+    /// Takes in the data; says why it is not whole, if it is not.
+    async fn take_body(&mut self, patience: &Patience<'_>) -> Result<Option<Truncated>, FetchError> {
+        loop {
+            let idle: Duration = patience.left(patience.limits.idle);
+            let data = match timeout(idle, poll_fn(|context| self.body.poll_data(context))).await {
+                Err(_) => return Ok(Some(Truncated::Time)),
+                Ok(None) => return Ok(None),
+                Ok(Some(Err(_))) => return Ok(Some(Truncated::Disconnect)),
+                Ok(Some(Ok(data))) => data,
+            };
+            self.spool.keep(&data);
+            self.spool.settle().await.map_err(FetchError::spool)?;
+            if self.spool.is_full() {
+                let whole = self.body.is_end_stream();
+                return Ok(if whole { None } else { Some(Truncated::Length) });
+            }
+            if Instant::now() >= patience.deadline {
+                return Ok(Some(Truncated::Time));
+            }
+            // Only what was put down makes room for more. It fails on a stream that is gone, which the next look tells.
+            let _ = self.body.flow_control().release_capacity(data.len());
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The live web, byte for byte.
+//!
+//! Owns the way from a URL to an exchange: finding the address, the guard in front of private ones, connections, encryption,
+//! proxies, what is sent, and where an answer ends. Owns politeness: who may be asked when. Deliberately knows nothing of
+//! storage, of what is inside a page, or of what to ask next: redirects are exchanges like all others, and whoever wants
+//! them followed makes the next request.
+//!
+//! An answer is recorded as it was received and is never called whole when it may not be. Credentials leave no trace in
+//! what is recorded.
+
+mod client;
+mod compose;
+mod connect;
+mod credentials;
+mod error;
+mod fetcher;
+mod framing;
+pub mod guard;
+mod http1;
+mod http2;
+mod limits;
+mod pool;
+mod proxy;
+mod resolve;
+mod spool;
+mod stream;
+mod target;
+mod tls;
+
+pub use client::{Client, Options, user_agent};
+pub use credentials::{Credentials, CredentialsError};
+pub use error::{FetchError, FetchErrorKind};
+pub use fetcher::{FetchRequest, Fetched, Fetcher, Pending, Rendering, RenderingKind};
+pub use guard::Guard;
+pub use limits::Limits;
+pub use proxy::{Proxy, ProxyError};
+pub use resolve::{Resolve, SystemResolver};
+pub use tls::RootsError;

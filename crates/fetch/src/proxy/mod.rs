@@ -1,0 +1,126 @@
+//! Proxies: HTTP (`http://host:3128`) and SOCKS 5 (`socks5://host:1080`).
+//!
+//! A proxy is named by the user and trusted: the guard does not judge its address. It resolves the names it is given, also
+//! with SOCKS, so what it dials in the end is out of our sight; the guard refuses beforehand what can be told from the
+//! URL alone. Proxies that are themselves reached through TLS are not supported.
+
+mod connect;
+mod socks;
+
+use data_encoding::BASE64;
+use tokio::net::TcpStream;
+use url::{Host, Url};
+use varve_core::secret::{Secret, ShownUrl};
+
+use crate::error::{FetchError, FetchErrorKind};
+use crate::target::Origin;
+
+/// A proxy that all requests of a client go through.
+#[derive(Clone, Debug)]
+pub struct Proxy {
+    kind: Kind,
+    host: String,
+    port: u16,
+    login: Option<Secret<Login>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Http,
+    Socks5,
+}
+
+#[derive(Clone, Debug)]
+struct Login {
+    name: String,
+    password: String,
+}
+
+/// A text does not name a proxy.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("`{shown}` is not a proxy: write `http://HOST:PORT` or `socks5://HOST:PORT`")]
+pub struct ProxyError {
+    shown: String,
+}
+
+impl Proxy {
+    /// Reads the URL of a proxy, with a name and password in it if it wants them. `socks5h` is the same as `socks5`.
+    pub fn parse(text: &str) -> Result<Self, ProxyError> {
+        Self::read(text).ok_or_else(|| ProxyError { shown: ShownUrl(text).to_string() })
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let url = Url::parse(text).ok()?;
+        let (kind, port) = match url.scheme() {
+            "http" => (Kind::Http, 80),
+            "socks5" | "socks5h" => (Kind::Socks5, 1080),
+            _ => return None,
+        };
+        let host = match url.host()? {
+            Host::Domain(name) => name.to_owned(),
+            Host::Ipv4(address) => address.to_string(),
+            Host::Ipv6(address) => address.to_string(),
+        };
+        let decoded = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
+        let login = (!url.username().is_empty()).then(|| {
+            let (name, password) = (decoded(url.username()), decoded(url.password().unwrap_or_default()));
+            Secret::new(Login { name, password })
+        });
+        Some(Self { kind, host, port: url.port().unwrap_or(port), login })
+    }
+
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Whether plain requests are sent to the proxy itself, with the whole URL in them.
+    pub(crate) fn takes_whole_urls(&self, origin: &Origin) -> bool {
+        self.kind == Kind::Http && !origin.secure
+    }
+
+    /// The value of `Proxy-Authorization`.
+    pub(crate) fn authorization(&self) -> Option<String> {
+        let login = self.login.as_ref()?.expose();
+        Some(format!("Basic {}", BASE64.encode(format!("{}:{}", login.name, login.password).as_bytes())))
+    }
+
+    /// Makes the proxy open a way to an origin, on a connection to the proxy.
+    pub(crate) async fn open_way(&self, stream: &mut TcpStream, origin: &Origin) -> Result<(), FetchError> {
+        match self.kind {
+            Kind::Http if origin.secure => connect::open_way(stream, origin, self.authorization()).await,
+            Kind::Http => Ok(()),
+            Kind::Socks5 => socks::open_way(stream, origin, self.login.as_ref()).await,
+        }
+    }
+}
+
+fn refused(what: impl Into<String>) -> FetchError {
+    FetchError::new(FetchErrorKind::Proxy, what)
+}
+
+fn broken(error: std::io::Error) -> FetchError {
+    refused("the proxy broke off").because(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn proxies_are_read_and_hide_their_password() {
+        let proxy = Proxy::parse("http://me:hunter2@[::1]:3128/").unwrap();
+        assert_eq!((proxy.host(), proxy.port(), proxy.kind), ("::1", 3128, Kind::Http));
+        assert_eq!(proxy.authorization().as_deref(), Some("Basic bWU6aHVudGVyMg=="));
+        assert!(!format!("{proxy:?}").contains("hunter2"));
+        let proxy = Proxy::parse("socks5h://example.com").unwrap();
+        assert_eq!((proxy.host(), proxy.port(), proxy.kind), ("example.com", 1080, Kind::Socks5));
+        for text in ["", "example.com:80", "https://x/", "socks4://x", "http://a:hunter2@"] {
+            let error = Proxy::parse(text).unwrap_err();
+            assert!(!error.to_string().contains("hunter2"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Where the bytes of an answer are put down: in memory, and past a threshold in a file without a name.
+//!
+//! A file that was never given a name, or has lost it, is gone with the process, whatever ends it. Pieces go to it on
+//! threads that may block, so that a slow disk does not hold up other exchanges; one piece is under way at a time, so
+//! memory stays within the threshold whatever the size of the answer.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
+
+use varve_core::exchange::{Wire, WireBytes};
+
+/// Takes in an answer.
+pub(crate) struct Spool {
+    memory: Vec<u8>,
+    file: Option<File>,
+    /// How many bytes the file holds.
+    in_file: u64,
+    threshold: usize,
+    folder: Arc<Path>,
+    /// How many bytes may still be taken in.
+    room: u64,
+}
+
+impl Spool {
+    /// Puts answers past `threshold` bytes down in `folder`, and takes `most` bytes in all.
+    pub(crate) fn new(folder: Arc<Path>, threshold: usize, most: u64) -> Self {
+        Self { memory: Vec::new(), file: None, in_file: 0, threshold, folder, room: most }
+    }
+
+    /// So many bytes are expected.
+    pub(crate) fn expect(&mut self, bytes: u64) {
+        let bytes = usize::try_from(bytes.min(self.room)).unwrap_or(usize::MAX);
+        self.memory.reserve_exact(bytes.min(self.threshold));
+    }
+
+    /// Takes in bytes, as many as there is room for.
+    pub(crate) fn keep(&mut self, bytes: &[u8]) {
+        let count = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
+        self.memory.extend_from_slice(&bytes[..count]);
+        self.room -= count as u64;
+    }
+
+    /// Whether nothing more will be taken in.
+    pub(crate) fn is_full(&self) -> bool {
+        self.room == 0
+    }
+
+    /// Moves what was taken in to the file, if it has grown past the threshold.
+    pub(crate) async fn settle(&mut self) -> io::Result<()> {
+        if self.memory.len() > self.threshold { self.flush().await } else { Ok(()) }
+    }
+
+    async fn flush(&mut self) -> io::Result<()> {
+        let file = self.file.take();
+        let folder = Arc::clone(&self.folder);
+        let mut memory = std::mem::take(&mut self.memory);
+        let writing = tokio::task::spawn_blocking(move || {
+            let mut file = file.map_or_else(|| tempfile::tempfile_in(&folder), Ok)?;
+            file.write_all(&memory)?;
+            let count = memory.len() as u64;
+            memory.clear();
+            io::Result::Ok((file, memory, count))
+        });
+        let (file, memory, count) = writing.await.map_err(io::Error::other)??;
+        self.file = Some(file);
+        self.memory = memory;
+        self.in_file += count;
+        Ok(())
+    }
+
+    /// The answer.
+    pub(crate) async fn into_wire(mut self) -> io::Result<Wire> {
+        if self.file.is_some() && !self.memory.is_empty() {
+            self.flush().await?;
+        }
+        Ok(match self.file {
+            Some(file) => Wire::new(Spooled { file, length: self.in_file }),
+            None => {
+                self.memory.shrink_to_fit();
+                Wire::from(self.memory)
+            }
+        })
+    }
+}
+
+/// An answer in a file.
+#[derive(Debug)]
+struct Spooled {
+    file: File,
+    length: u64,
+}
+
+impl WireBytes for Spooled {
+    fn len(&self) -> u64 {
+        self.length
+    }
+
+    #[cfg(unix)]
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        std::os::unix::fs::FileExt::read_at(&self.file, buffer, offset)
+    }
+
+    #[cfg(windows)]
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        std::os::windows::fs::FileExt::seek_read(&self.file, buffer, offset)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    async fn spooled(pieces: &[&[u8]], threshold: usize, most: u64) -> (Wire, tempfile::TempDir) {
+        let folder = tempfile::tempdir().unwrap();
+        let mut spool = Spool::new(folder.path().into(), threshold, most);
+        for piece in pieces {
+            spool.keep(piece);
+            spool.settle().await.unwrap();
+        }
+        (spool.into_wire().await.unwrap(), folder)
+    }
+
+    fn read_all(wire: &Wire) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        wire.reader().read_to_end(&mut bytes).unwrap();
+        bytes
+    }
+
+    #[tokio::test]
+    async fn short_answers_stay_in_memory_and_long_ones_leave_no_name() {
+        let (short, _folder) = spooled(&[b"abc", b"def"], 6, 100).await;
+        assert_eq!(short.in_memory(), Some(&b"abcdef"[..]));
+        let (long, folder) = spooled(&[b"abc", b"def", b"ghi", b"j"], 5, 100).await;
+        assert_eq!((long.in_memory(), long.len()), (None, 10));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+        for _ in 0..2 {
+            assert_eq!(read_all(&long), b"abcdefghij");
+        }
+    }
+
+    #[tokio::test]
+    async fn no_more_is_taken_in_than_there_is_room_for() {
+        let (wire, _folder) = spooled(&[b"abc", b"def", b"ghi"], 100, 7).await;
+        assert_eq!(read_all(&wire), b"abcdefg");
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_is_not_there_is_an_error() {
+        let mut spool = Spool::new(Path::new("/nowhere/at/all").into(), 1, 100);
+        spool.keep(b"abc");
+        assert!(spool.settle().await.is_err());
+    }
+}
