@@ -1,4 +1,4 @@
-//! What is inside a body: links, metadata, text, rewriting, charset.
+//! What is inside a body: links, metadata, charset, what it exposes, and how two of them differ.
 //!
 //! Functions from bytes to values. Knows no network and no storage: whoever holds a body hands it in, with its URL
 //! and headers, and nothing here ever asks for another one. All input is hostile, so every module reads as a stream
@@ -6,8 +6,4 @@
 
 pub mod links;
 pub mod metadata;
-//! What is inside a body: links, metadata, text, rewriting, charset, and what it exposes.
-//! Owns the reading of bodies. Deliberately knows no network and no storage: everything here is a function of the
-//! bytes and headers it is given, total and bounded, so that it can be trusted with whatever the web sent.
 pub mod score;
-//! x
