@@ -31,6 +31,7 @@ pub mod rows;
 mod rule;
 mod scan;
 pub mod security;
+pub mod stored;
 mod surface;
 mod text;
 mod tokens;

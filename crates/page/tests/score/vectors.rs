@@ -5,6 +5,7 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use varve_core::headers::{HeaderView, Redaction};
 use varve_page::score::security::SecurityDiff;
+use varve_page::score::stored::StoredScore;
 use varve_page::score::{Pack, PageScore, RuleId};
 
 /// The rules that left evidence there.
@@ -175,5 +176,10 @@ fn stored_scores_are_reproduced() {
             assert_eq!(json[key].is_object(), value.is_object(), "{key}");
         }
         assert_eq!(json["attack_surface"]["url"], snapshot["url"]);
+        let stored = StoredScore::parse(&expected.to_string()).unwrap();
+        assert!(near(stored.score, score.score));
+        let reread = StoredScore::parse(&score.to_json()).unwrap();
+        assert!(near(reread.score, score.score) && reread.evidence.len() == score.evidence.len());
+        assert_eq!(stored.attack_surface.unwrap().forms.len(), reread.attack_surface.unwrap().forms.len());
     }
 }
