@@ -101,11 +101,19 @@ impl Batch<'_> {
             let sql = "SELECT EXISTS (SELECT 1 FROM captures WHERE id = ?1)";
             return Ok(self.connection.prepare_cached(sql)?.query_row([id.as_bytes()], |row| row.get(0))?);
         }
-        let sql = "SELECT EXISTS (SELECT 1 FROM urls AS u CROSS JOIN captures AS c ON c.url_no = u.no
-             WHERE u.url_key = ?1 AND u.url = ?2 AND c.time = ?3 AND c.owner_no = ?4 AND c.record IS ?5
-               AND c.id IS NULL)";
-        let found = self.connection.prepare_cached(sql)?.query_row(
-            params![url_key(&capture.url), capture.url, capture.time.micros(), owner.no, record_at(capture)],
+        let sql = format!(
+            "SELECT EXISTS (SELECT 1 FROM urls AS u CROSS JOIN captures AS c ON c.url_no = u.no
+             WHERE u.url_key = ?1 AND u.url = ?2 AND c.time = ?3 AND c.owner_no = ?4 AND c.id IS NULL
+               AND iif(typeof(c.record) = 'integer', {RESOLVED_BODY}, c.record) IS ?5)"
+        );
+        let found = self.connection.prepare_cached(&sql)?.query_row(
+            params![
+                url_key(&capture.url),
+                capture.url,
+                capture.time.micros(),
+                owner.no,
+                capture.record.as_ref().map(varve_core::RecordId::as_bytes)
+            ],
             |row| row.get(0),
         );
         Ok(found?)

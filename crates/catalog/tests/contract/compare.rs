@@ -6,7 +6,7 @@ use varve_core::history::Capture;
 use crate::histories::{PATHS, TAGS, URLS, moment, run_id, version_id};
 
 /// Every answer of the catalog is the model's.
-pub fn same(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
+pub(crate) fn same(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
     assert_eq!(lines(catalog), lines(model));
     assert_eq!(catalog.head().unwrap(), model.head().unwrap(), "head");
     assert_eq!(catalog.tags().unwrap(), model.tags().unwrap(), "tags");
@@ -25,7 +25,7 @@ pub fn same(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
 }
 
 /// The rows as lines.
-pub fn lines(catalog: &dyn CatalogRead) -> Vec<String> {
+pub(crate) fn lines(catalog: &dyn CatalogRead) -> Vec<String> {
     let mut lines = Vec::new();
     catalog
         .each_row(&mut |line| {

@@ -12,7 +12,7 @@ use varve_core::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
 
 use crate::model::Model;
 
-pub const URLS: [&str; 6] = [
+pub(crate) const URLS: [&str; 6] = [
     "https://example.com/",
     "https://example.com/a?x=1",
     "https://example.com/a?x=2",
@@ -20,23 +20,23 @@ pub const URLS: [&str; 6] = [
     "http://other.example/a",
     "not a url at all \u{e9}",
 ];
-pub const PATHS: [&str; 4] = ["", "/a", "/b c", "/a/b"];
-pub const TAGS: [&str; 3] = ["first", "kept", "\u{fc}nlike"];
+pub(crate) const PATHS: [&str; 4] = ["", "/a", "/b c", "/a/b"];
+pub(crate) const TAGS: [&str; 3] = ["first", "kept", "\u{fc}nlike"];
 
-pub fn version_id(which: u8) -> VersionId {
+pub(crate) fn version_id(which: u8) -> VersionId {
     VersionId::new(Uuid::from_u128(u128::from(which) << 124 | 0x8000_8000_0000_0000_0000 | u128::from(which)))
 }
 
-pub fn run_id(which: u8) -> RunId {
+pub(crate) fn run_id(which: u8) -> RunId {
     RunId::new(Uuid::from_u128(0x100 + u128::from(which)))
 }
 
-pub fn moment(which: u8) -> Moment {
+pub(crate) fn moment(which: u8) -> Moment {
     Moment::from_seconds(1_700_000_000 + i64::from(which))
 }
 
 #[derive(Clone, Debug)]
-pub enum Step {
+pub(crate) enum Step {
     Version { which: u8, parent: u8, time: u8, run: Option<u8> },
     Capture(Taken),
     Tag { name: u8, version: Option<u8>, time: u8 },
@@ -50,7 +50,7 @@ pub enum Step {
 }
 
 #[derive(Clone, Debug)]
-pub struct Taken {
+pub(crate) struct Taken {
     owner: Result<u8, u8>,
     /// Whether it may come before its version.
     early: bool,
@@ -63,7 +63,7 @@ pub struct Taken {
     truncated: bool,
 }
 
-pub fn histories(forgetting: bool) -> impl Strategy<Value = Vec<Vec<Step>>> {
+pub(crate) fn histories(forgetting: bool) -> impl Strategy<Value = Vec<Vec<Step>>> {
     prop::collection::vec(prop::collection::vec(step(forgetting), 1..8), 1..8)
 }
 
@@ -107,14 +107,14 @@ fn taken() -> impl Strategy<Value = Taken> {
 
 /// Turns steps into rows that make sense where they stand, and folds them into the model.
 #[derive(Default)]
-pub struct Teller {
-    pub model: Model,
+pub(crate) struct Teller {
+    pub(crate) model: Model,
     told: BTreeMap<VersionId, Version>,
 }
 
 impl Teller {
     /// The rows of one batch.
-    pub fn tell(&mut self, steps: &[Step]) -> Vec<Row> {
+    pub(crate) fn tell(&mut self, steps: &[Step]) -> Vec<Row> {
         let mut rows = Vec::new();
         let mut early = Vec::new();
         for step in steps {

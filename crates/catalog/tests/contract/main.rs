@@ -48,7 +48,7 @@ fn the_last_rows_again_change_nothing(open: Open, history: &[Vec<Step>], from: u
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 48, max_shrink_iters: 300, ..ProptestConfig::default() })]
 
     #[test]
     fn a_catalog_answers_as_the_fold_over_its_rows(history in histories(true)) {

@@ -12,7 +12,7 @@ use varve_core::{BodyId, Moment, RunId, VersionId};
 type Answer<T> = Result<T, CatalogError>;
 
 #[derive(Clone, Default)]
-pub struct Model {
+pub(crate) struct Model {
     /// As they were written.
     versions: Vec<Version>,
     /// As they were written.
@@ -28,13 +28,13 @@ pub struct Model {
 }
 
 impl Model {
-    pub fn apply(&mut self, rows: &[Row]) {
+    pub(crate) fn apply(&mut self, rows: &[Row]) {
         for row in rows {
             self.keep(row.clone());
         }
     }
 
-    pub fn has(&self, id: &VersionId) -> bool {
+    pub(crate) fn has(&self, id: &VersionId) -> bool {
         self.versions.iter().any(|version| version.id == *id)
     }
 
