@@ -21,6 +21,12 @@ pub enum CatalogError {
         /// The database.
         path: PathBuf,
     },
+    /// Nothing can be written there: the file, its folder or the disk forbids it.
+    #[error("{path}: the database can only be read here")]
+    ReadOnly {
+        /// The database.
+        path: PathBuf,
+    },
     /// It was written by something newer, or is no catalog at all.
     #[error("{path}: {what}")]
     Unknown {

@@ -6,10 +6,23 @@
 //!
 //! Reading costs what the answer costs: lists come in pages, and nothing here reads all there is.
 
+mod connect;
 mod error;
+mod every;
+mod problem;
 mod read;
 mod row;
+mod select;
+mod sqlite;
+mod verdict;
 
 pub use error::CatalogError;
+pub use every::each_row;
 pub use read::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, VersionInfo};
 pub use row::{Attribution, Catalog, Diff, Evidence, Row, Score, VerdictRow};
+pub use sqlite::SqliteCatalog;
+
+/// A limit, as SQL takes it.
+fn sql_limit(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}

@@ -90,7 +90,8 @@ pub trait CatalogRead: Send + Sync {
     /// The versions that descend directly from one.
     fn children(&self, id: &VersionId) -> Result<Vec<VersionId>, CatalogError>;
 
-    /// The captures of a version, by path and then by URL, both by their bytes.
+    /// The captures of a version, by path and then by URL, both by their bytes. Captures that share both are never
+    /// parted: they come together, by time, even if that is more than the page should hold.
     fn captures_in(
         &self,
         version: &VersionId,
@@ -100,7 +101,8 @@ pub trait CatalogRead: Send + Sync {
     /// The captures of a version with one path.
     fn captures_at_path(&self, version: &VersionId, path: &str) -> Result<Vec<Capture>, CatalogError>;
 
-    /// The captures of a URL, which is compared byte for byte. `after` is the time and the id of the last one seen.
+    /// The captures of a URL, which is compared byte for byte, by time; among equals the one that was written last is
+    /// the newest. `after` is the last one seen, known by its time and its id.
     fn captures_of(
         &self,
         url: &str,
@@ -146,7 +148,7 @@ pub trait CatalogRead: Send + Sync {
     fn each_body(&self, each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>)
     -> Result<(), CatalogError>;
 
-    /// Every row, in an order that depends on what was recorded only: to compare two catalogs. What is not made from
+    /// Every row as a line of JSON, in an order that depends on what was recorded only: to compare two catalogs. What is not made from
     /// silos (diffs, the frontier) is left out.
     fn each_row(&self, each: &mut dyn FnMut(&str) -> Result<(), CatalogError>) -> Result<(), CatalogError>;
 }

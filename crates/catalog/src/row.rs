@@ -1,15 +1,18 @@
 //! The seam for writing: rows, and the one way in which they are kept.
 
+use serde::{Deserialize, Serialize};
 use varve_core::history::{Capture, Version};
 use varve_core::{Moment, RunId, VersionId};
 
 use crate::error::CatalogError;
 use crate::read::CatalogRead;
 
-/// Something to remember. Rows are applied in the order in which they are given; applying one again changes nothing.
+/// Something to remember. Rows are applied in the order in which they are given. Applying the last rows again, from any
+/// one on to the end, changes nothing: what is there already stays, and what was set last is set last again.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Row {
-    /// A version. If it names a run, the captures of that run are its captures from now on. HEAD points to it.
+    /// A version. If it names a run that no other version has named, the captures of that run are its captures from
+    /// now on, those to come as well. HEAD points to it.
     Version(Version),
     /// A capture, of a version that is there or comes in the same batch, or of a run.
     Capture(Box<Capture>),
@@ -24,14 +27,14 @@ pub enum Row {
     },
     /// HEAD points elsewhere.
     Head(VersionId),
-    /// A diff, which can be computed again.
+    /// A diff between versions that are there, which can be computed again.
     Diff(Diff),
-    /// A score of a version, with its evidence and attributions; it replaces the one of the same scoring version.
+    /// A score of a version that is there, with its evidence and attributions; it replaces the one of the same scoring version.
     Score(Box<Score>),
-    /// A verdict of a check.
+    /// A verdict of a check; it replaces one on the same URL at the same instant.
     Verdict(VerdictRow),
-    /// Forget a version with its captures, diffs and scores; its children descend from its parent. Only retention of a
-    /// Moku site does this.
+    /// Forget a version with its captures, diffs, scores and tags; its children descend from its parent, and HEAD goes
+    /// there if it pointed to it. Only retention of a Moku site does this.
     ForgetVersion(VersionId),
     /// Forget the diffs that were computed before this instant.
     ForgetDiffs(Moment),
@@ -78,7 +81,7 @@ pub struct Score {
 }
 
 /// A place of evidence: a row of the seed's `version_evidence_locations`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Its id within the score.
     pub evidence_id: String,
@@ -105,7 +108,7 @@ pub struct Evidence {
 }
 
 /// How much one piece of evidence contributed through one change: a row of the seed's `diff_attributions`.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Attribution {
     /// The version that the head was compared with.
     pub base: Option<VersionId>,

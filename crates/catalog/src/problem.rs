@@ -1,0 +1,72 @@
+//! What goes wrong inside, before it is known where: a [`CatalogError`] without the path of the database.
+//!
+//! Functions over a connection return these, and whoever holds the path turns them into errors, once.
+
+use std::path::Path;
+
+use rusqlite::ErrorCode;
+use varve_core::VersionId;
+
+use crate::error::CatalogError;
+
+/// What went wrong.
+#[derive(Debug)]
+pub(crate) enum Problem {
+    /// SQLite says so.
+    Sql(rusqlite::Error),
+    /// A row holds what no row may hold.
+    Damaged(&'static str, String),
+    /// The database is none of ours, or newer.
+    Unknown(String),
+    /// It belongs to another project.
+    #[expect(dead_code, reason = "sites come next")]
+    OtherProject { wanted: String, found: String },
+    /// Nothing can be written there.
+    ReadOnly,
+    /// There is no such version.
+    NoVersion(VersionId),
+    /// Whoever was called back could not go on.
+    Said(CatalogError),
+}
+
+impl From<rusqlite::Error> for Problem {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<CatalogError> for Problem {
+    fn from(error: CatalogError) -> Self {
+        Self::Said(error)
+    }
+}
+
+impl Problem {
+    /// The error, at the database where it happened.
+    pub(crate) fn at(self, path: &Path) -> CatalogError {
+        let path = path.to_owned();
+        match self {
+            Self::Sql(error) => of_sqlite(error, path),
+            Self::Damaged(table, what) => CatalogError::Damaged { path, table, what },
+            Self::Unknown(what) => CatalogError::Unknown { path, what },
+            Self::OtherProject { wanted, found } => CatalogError::OtherProject { path, wanted, found },
+            Self::ReadOnly => CatalogError::ReadOnly { path },
+            Self::NoVersion(id) => CatalogError::NoVersion(id),
+            Self::Said(error) => error,
+        }
+    }
+}
+
+fn of_sqlite(error: rusqlite::Error, path: std::path::PathBuf) -> CatalogError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => CatalogError::Busy { path },
+        Some(ErrorCode::ReadOnly) => CatalogError::ReadOnly { path },
+        Some(ErrorCode::NotADatabase) => {
+            CatalogError::Unknown { path, what: "this is not a database of SQLite".to_owned() }
+        }
+        Some(ErrorCode::DatabaseCorrupt) => {
+            CatalogError::Damaged { path, table: "the file itself", what: error.to_string() }
+        }
+        _ => CatalogError::Database { path, source: Box::new(error) },
+    }
+}

@@ -1,0 +1,206 @@
+//! `catalog.db`: the catalog of a varve archive, in SQLite.
+//!
+//! Owns its tables (`sql/sqlite`). Numbers are used inside and ids outside; a capture of a run belongs to a row of
+//! `owners` without an id, and finishing the run gives it one. Many read beside one who writes.
+
+mod capture;
+mod forget;
+mod headers;
+mod memory;
+mod read_captures;
+mod read_rest;
+mod read_versions;
+mod schema;
+mod write;
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use rusqlite::Connection;
+use varve_core::history::{Capture, Tag};
+use varve_core::{BodyId, RunId, VersionId};
+
+use crate::connect::{self, Readers};
+use crate::error::CatalogError;
+use crate::problem::Problem;
+use crate::read::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, VersionInfo};
+use crate::row::{Catalog, Diff, Row, Score, VerdictRow};
+
+use memory::Memory;
+
+/// The catalog of a varve archive.
+pub struct SqliteCatalog {
+    // Readers go before the writer, so that the last connection to close can put the log back into the database.
+    readers: Readers,
+    writer: Option<Mutex<Writer>>,
+}
+
+/// The one connection that writes, and what it knows without asking.
+struct Writer {
+    connection: Connection,
+    memory: Memory,
+}
+
+impl SqliteCatalog {
+    /// Opens `catalog.db` to read. Nothing is changed, not even a file beside it that need not be there.
+    pub fn open_to_read(path: &Path) -> Result<Self, CatalogError> {
+        let readers = Readers::open(path, Box::new(schema::check))?;
+        Ok(Self { readers, writer: None })
+    }
+
+    /// Opens `catalog.db` to write, and makes it where there is none. Whoever calls this holds the lock of the archive.
+    pub fn open_to_write(path: &Path) -> Result<Self, CatalogError> {
+        let connection = open_writer(path).map_err(|problem| problem.at(path))?;
+        let readers = Readers::open(path, Box::new(schema::check))?;
+        Ok(Self { readers, writer: Some(Mutex::new(Writer { connection, memory: Memory::default() })) })
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        self.readers.path()
+    }
+
+    /// Does something with the connection that writes, all or none.
+    fn write(
+        &self,
+        work: impl FnOnce(&Connection, &mut Memory) -> Result<(), Problem>,
+    ) -> Result<(), CatalogError> {
+        let path = self.readers.path();
+        let Some(writer) = &self.writer else {
+            return Err(CatalogError::ReadOnly { path: path.to_owned() });
+        };
+        let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+        writer.do_all(work).map_err(|problem| problem.at(path))
+    }
+}
+
+impl Writer {
+    fn do_all(
+        &mut self,
+        work: impl FnOnce(&Connection, &mut Memory) -> Result<(), Problem>,
+    ) -> Result<(), Problem> {
+        let transaction =
+            rusqlite::Transaction::new_unchecked(&self.connection, rusqlite::TransactionBehavior::Immediate)?;
+        self.memory.begin(&transaction)?;
+        let done =
+            work(&transaction, &mut self.memory).and_then(|()| transaction.commit().map_err(Problem::from));
+        if done.is_err() {
+            self.memory.forget();
+        }
+        done
+    }
+}
+
+fn open_writer(path: &Path) -> Result<Connection, Problem> {
+    let mut connection = connect::to_write(path)?;
+    // A stranger's database is refused before anything about it is changed.
+    schema::create_if_empty(&mut connection)?;
+    schema::check(&connection)?;
+    connect::settle_writer(&connection)?;
+    Ok(connection)
+}
+
+impl CatalogRead for SqliteCatalog {
+    fn version(&self, id: &VersionId) -> Result<Option<VersionInfo>, CatalogError> {
+        self.readers.ask(|connection| read_versions::version(connection, id))
+    }
+
+    fn versions_beginning(&self, prefix: &str, limit: usize) -> Result<Vec<VersionId>, CatalogError> {
+        self.readers.ask(|connection| read_versions::beginning(connection, prefix, limit))
+    }
+
+    fn versions(
+        &self,
+        filter: &VersionFilter,
+        page: Page<VersionId>,
+    ) -> Result<Vec<VersionInfo>, CatalogError> {
+        self.readers.ask(|connection| read_versions::versions(connection, filter, page))
+    }
+
+    fn children(&self, id: &VersionId) -> Result<Vec<VersionId>, CatalogError> {
+        self.readers.ask(|connection| read_versions::children(connection, id))
+    }
+
+    fn captures_in(
+        &self,
+        version: &VersionId,
+        page: Page<(&str, &str)>,
+    ) -> Result<Vec<Capture>, CatalogError> {
+        self.readers.ask(|connection| read_captures::in_version(connection, version, page))
+    }
+
+    fn captures_at_path(&self, version: &VersionId, path: &str) -> Result<Vec<Capture>, CatalogError> {
+        self.readers.ask(|connection| read_captures::at_path(connection, version, path))
+    }
+
+    fn captures_of(
+        &self,
+        url: &str,
+        filter: &CaptureFilter,
+        order: Order,
+        page: Page<&Capture>,
+    ) -> Result<Vec<Capture>, CatalogError> {
+        self.readers.ask(|connection| read_captures::of_url(connection, url, filter, order, page))
+    }
+
+    fn urls(&self, prefix: &str, page: Page<&str>) -> Result<Vec<String>, CatalogError> {
+        self.readers.ask(|connection| read_captures::urls(connection, prefix, page))
+    }
+
+    fn tags(&self) -> Result<Vec<Tag>, CatalogError> {
+        self.readers.ask(read_rest::tags)
+    }
+
+    fn tag(&self, name: &str) -> Result<Option<Tag>, CatalogError> {
+        self.readers.ask(|connection| read_rest::tag(connection, name))
+    }
+
+    fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<Diff>, CatalogError> {
+        self.readers.ask(|connection| read_rest::diff(connection, base, head))
+    }
+
+    fn scores(&self, version: &VersionId) -> Result<Vec<Score>, CatalogError> {
+        self.readers.ask(|connection| read_rest::scores(connection, version))
+    }
+
+    fn verdicts_of(&self, url: &str, limit: usize) -> Result<Vec<VerdictRow>, CatalogError> {
+        self.readers.ask(|connection| crate::verdict::of_url(connection, "verdicts", url, limit))
+    }
+
+    fn last_verdicts(&self, page: Page<&str>) -> Result<Vec<VerdictRow>, CatalogError> {
+        self.readers.ask(|connection| crate::verdict::last(connection, "verdicts", page))
+    }
+
+    fn open_runs(&self) -> Result<Vec<RunId>, CatalogError> {
+        self.readers.ask(read_rest::open_runs)
+    }
+
+    fn captures_of_run(&self, run: &RunId) -> Result<u64, CatalogError> {
+        self.readers.ask(|connection| read_rest::captures_of_run(connection, run))
+    }
+
+    fn head(&self) -> Result<Option<VersionId>, CatalogError> {
+        self.readers.ask(read_rest::head)
+    }
+
+    fn each_body(
+        &self,
+        each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>,
+    ) -> Result<(), CatalogError> {
+        self.readers.ask(|connection| read_captures::each_body(connection, each))
+    }
+
+    fn each_row(&self, each: &mut dyn FnMut(&str) -> Result<(), CatalogError>) -> Result<(), CatalogError> {
+        crate::every::each_row(self, each)
+    }
+}
+
+impl Catalog for SqliteCatalog {
+    fn apply(&self, rows: &mut dyn Iterator<Item = Row>) -> Result<(), CatalogError> {
+        self.write(|connection, memory| write::apply(connection, memory, rows))
+    }
+
+    fn as_read(&self) -> &dyn CatalogRead {
+        self
+    }
+}

@@ -1,0 +1,266 @@
+//! Captures are read: of a version, of a URL; and the URLs themselves.
+
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
+use uuid::Uuid;
+use varve_core::headers::HeaderView;
+use varve_core::history::{Belongs, Capture};
+use varve_core::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
+
+use super::headers;
+use crate::error::CatalogError;
+use crate::problem::Problem;
+use crate::read::{CaptureFilter, Order, Page};
+use crate::sql_limit;
+
+/// The 32 bytes of a body's id, wherever they are.
+pub(super) const RESOLVED_BODY: &str =
+    "iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body)";
+
+/// The columns that [`capture_of`] reads; in [`CAPTURE`] as well.
+const COLUMNS: &str = "c.no, c.time, c.status, h.json, c.own_headers,
+    iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body),
+    c.length, c.record, c.truncated, c.id, u.url, u.path, o.id, o.run, o.by_run";
+
+/// Captures with all that belongs to them.
+pub(super) const CAPTURE: &str = "SELECT c.no, c.time, c.status, h.json, c.own_headers,
+    iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body),
+    c.length, c.record, c.truncated, c.id, u.url, u.path, o.id, o.run, o.by_run
+    FROM captures AS c CROSS JOIN owners AS o ON o.no = c.owner_no CROSS JOIN urls AS u ON u.no = c.url_no
+    LEFT JOIN headers AS h ON h.no = c.headers_no";
+
+/// The number by which rows of a URL are found. A text that is no URL has one as well.
+pub(super) fn url_key(url: &str) -> i64 {
+    varve_core::url::key(url).map_or(0, varve_core::UrlKey::to_signed)
+}
+
+/// The captures of a version behind `page.after`. Those that share path and URL come together.
+pub(super) fn in_version(
+    connection: &Connection,
+    version: &VersionId,
+    page: Page<(&str, &str)>,
+) -> Result<Vec<Capture>, Problem> {
+    let Some((owner, held)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
+    let limit = sql_limit(page.limit);
+    let from = if walking_is_cheaper(connection, held, limit)? {
+        "urls AS u CROSS JOIN captures AS c ON c.owner_no = ?1 AND c.url_no = u.no"
+    } else {
+        "captures AS c INDEXED BY captures_by_owner CROSS JOIN urls AS u ON u.no = c.url_no"
+    };
+    let after = if page.after.is_some() { "AND (u.path, u.url) > (?3, ?4)" } else { "AND ?3 IS ?4" };
+    let sql = format!(
+        "SELECT {COLUMNS}, c.url_no FROM {from} CROSS JOIN owners AS o ON o.no = c.owner_no
+         LEFT JOIN headers AS h ON h.no = c.headers_no
+         WHERE c.owner_no = ?1 {after} ORDER BY u.path, u.url, c.time, c.no LIMIT ?2"
+    );
+    let (path, url) = page.after.unzip();
+    let mut last = None;
+    let mut captures = collect(connection, &sql, params![owner, limit, path, url], |row| {
+        last = Some((row.get(15)?, row.get(1)?, row.get(0)?));
+        capture_of(row)
+    })?;
+    if let Some(last) = last.filter(|_| captures.len() == page.limit) {
+        captures.append(&mut rest_of_group(connection, owner, last)?);
+    }
+    Ok(captures)
+}
+
+/// Whether it is cheaper to walk through the URLs in order and look for each in the version, than to sort what the
+/// version holds. The one costs what the answer costs if the version holds most URLs, the other if it holds few.
+fn walking_is_cheaper(connection: &Connection, held: i64, limit: i64) -> Result<bool, Problem> {
+    let sql = "SELECT coalesce(max(no), 0) FROM urls";
+    let urls: i64 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
+    let steps = i128::from(limit.min(held)) * i128::from(urls) / i128::from(held.max(1));
+    Ok(steps < i128::from(held))
+}
+
+/// The captures of a version that share path and URL with the last one of a page, and come behind it.
+fn rest_of_group(
+    connection: &Connection,
+    owner: i64,
+    (url_no, time, no): (i64, i64, i64),
+) -> Result<Vec<Capture>, Problem> {
+    let sql = format!(
+        "{CAPTURE} WHERE c.owner_no = ?1 AND c.url_no = ?2 AND (c.time, c.no) > (?3, ?4) ORDER BY c.time, c.no"
+    );
+    collect(connection, &sql, params![owner, url_no, time, no], capture_of)
+}
+
+/// The captures of a version with one path.
+pub(super) fn at_path(
+    connection: &Connection,
+    version: &VersionId,
+    path: &str,
+) -> Result<Vec<Capture>, Problem> {
+    let Some((owner, _)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
+    let sql = format!(
+        "SELECT {COLUMNS} FROM urls AS u CROSS JOIN captures AS c ON c.owner_no = ?1 AND c.url_no = u.no
+         CROSS JOIN owners AS o ON o.no = c.owner_no LEFT JOIN headers AS h ON h.no = c.headers_no
+         WHERE u.path = ?2 ORDER BY u.url, c.time, c.no"
+    );
+    collect(connection, &sql, params![owner, path], capture_of)
+}
+
+/// The captures of a URL.
+pub(super) fn of_url(
+    connection: &Connection,
+    url: &str,
+    filter: &CaptureFilter,
+    order: Order,
+    page: Page<&Capture>,
+) -> Result<Vec<Capture>, Problem> {
+    let since = filter.since.map_or(i64::MIN, Moment::micros);
+    let until = filter.until.map_or(i64::MAX, Moment::micros);
+    let url_nos = url_nos(connection, url)?;
+    let (time, no) = begin_behind(connection, &url_nos, order, page.after)?;
+    let (compare, direction) = match order {
+        Order::OldestFirst => (">", "ASC"),
+        Order::NewestFirst => ("<", "DESC"),
+    };
+    let committed = if filter.committed_only { "AND o.id IS NOT NULL" } else { "" };
+    let sql = format!(
+        "{CAPTURE} WHERE c.url_no = ?1 AND c.time BETWEEN ?2 AND ?3 AND (c.time, c.no) {compare} (?4, ?5)
+         {committed} ORDER BY c.time {direction}, c.no {direction} LIMIT ?6"
+    );
+    let mut found = Vec::new();
+    for url_no in &url_nos {
+        let params = params![url_no, since, until, time, no, sql_limit(page.limit)];
+        found.extend(collect(connection, &sql, params, |row| {
+            Ok(((row.get::<_, i64>(1)?, row.get::<_, i64>(0)?), capture_of(row)?))
+        })?);
+    }
+    // Only a URL that was kept under several paths needs this.
+    if url_nos.len() > 1 {
+        found.sort_by_key(|(place, _)| *place);
+        if order == Order::NewestFirst {
+            found.reverse();
+        }
+        found.truncate(page.limit);
+    }
+    Ok(found.into_iter().map(|(_, capture)| capture).collect())
+}
+
+/// The time and the number behind which a page begins.
+fn begin_behind(
+    connection: &Connection,
+    url_nos: &[i64],
+    order: Order,
+    after: Option<&Capture>,
+) -> Result<(i64, i64), Problem> {
+    let (before_all, behind_equals) = match order {
+        Order::OldestFirst => (i64::MIN, i64::MAX),
+        Order::NewestFirst => (i64::MAX, i64::MIN),
+    };
+    let Some(after) = after else { return Ok((before_all, before_all)) };
+    let sql = format!("{CAPTURE} WHERE c.url_no = ?1 AND c.time = ?2");
+    for url_no in url_nos {
+        let same_time = collect(connection, &sql, params![url_no, after.time.micros()], |row| {
+            Ok((row.get::<_, i64>(0)?, capture_of(row)?))
+        })?;
+        if let Some((no, _)) = same_time.iter().find(|(_, capture)| capture.id == after.id) {
+            return Ok((after.time.micros(), *no));
+        }
+    }
+    Ok((after.time.micros(), behind_equals))
+}
+
+/// The rows of a URL: one, unless it was kept under several paths.
+pub(super) fn url_nos(connection: &Connection, url: &str) -> Result<Vec<i64>, Problem> {
+    let sql = "SELECT no FROM urls WHERE url_key = ?1 AND url = ?2 ORDER BY no";
+    collect(connection, sql, params![url_key(url), url], |row| Ok(row.get(0)?))
+}
+
+/// URLs that begin with a text.
+pub(super) fn urls(connection: &Connection, prefix: &str, page: Page<&str>) -> Result<Vec<String>, Problem> {
+    let (compare, from) = match page.after {
+        Some(after) if after >= prefix => (">", after),
+        _ => (">=", prefix),
+    };
+    let sql = format!("SELECT DISTINCT url FROM urls WHERE url {compare} ?1 ORDER BY url LIMIT ?2");
+    let mut found: Vec<String> =
+        collect(connection, &sql, params![from, sql_limit(page.limit)], |row| Ok(row.get(0)?))?;
+    found.truncate(found.partition_point(|url| url.starts_with(prefix)));
+    Ok(found)
+}
+
+/// Every body that a capture refers to.
+pub(super) fn each_body(
+    connection: &Connection,
+    each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>,
+) -> Result<(), Problem> {
+    let mut statement = connection.prepare_cached("SELECT body FROM captures WHERE typeof(body) = 'blob'")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        each(BodyId::new(row.get(0)?))?;
+    }
+    Ok(())
+}
+
+/// The number of a version's owner, and how many captures it has.
+fn owner_of(connection: &Connection, version: &VersionId) -> Result<Option<(i64, i64)>, Problem> {
+    let sql = "SELECT no, captures FROM owners WHERE id = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    Ok(statement.query_row([version.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+}
+
+fn collect<T>(
+    connection: &Connection,
+    sql: &str,
+    params: impl Params,
+    read: impl FnMut(&Row<'_>) -> Result<T, Problem>,
+) -> Result<Vec<T>, Problem> {
+    connection.prepare_cached(sql)?.query_and_then(params, read)?.collect()
+}
+
+/// Reads a row of [`CAPTURE`].
+pub(super) fn capture_of(row: &Row<'_>) -> Result<Capture, Problem> {
+    let body = BodyId::new(row.get(5)?);
+    let record = match row.get_ref(7)? {
+        rusqlite::types::ValueRef::Integer(_) => Some(RecordId::new(*body.as_bytes())),
+        _ => row.get::<_, Option<_>>(7)?.map(RecordId::new),
+    };
+    let (belongs, origin) = owners_of(row)?;
+    let url: String = row.get(10)?;
+    let time = Moment::from_micros(row.get(1)?);
+    let id = match (row.get::<_, Option<[u8; 16]>>(9)?, &record) {
+        (Some(id), _) => CaptureId::new(Uuid::from_bytes(id)),
+        (None, Some(record)) => Capture::derive_id(origin, &url, time, record),
+        (None, None) => return Err(damaged(row, "it has neither an id nor a record")),
+    };
+    Ok(Capture {
+        id,
+        belongs,
+        path: row.get(11)?,
+        time,
+        status: row.get(2)?,
+        headers: headers_of(row)?,
+        body,
+        length: row.get(6)?,
+        record,
+        truncated: row.get(8)?,
+        url,
+    })
+}
+
+/// What the capture belongs to, and what its id was derived from.
+fn owners_of(row: &Row<'_>) -> Result<(Belongs, Belongs), Problem> {
+    let version = row.get::<_, Option<[u8; 16]>>(12)?.map(|id| VersionId::new(Uuid::from_bytes(id)));
+    let run = row.get::<_, Option<[u8; 16]>>(13)?.map(|id| RunId::new(Uuid::from_bytes(id)));
+    match (version.map(Belongs::Version), run.map(Belongs::Run)) {
+        (Some(version), Some(run)) if row.get(14)? => Ok((version, run)),
+        (Some(version), _) => Ok((version, version)),
+        (None, Some(run)) => Ok((run, run)),
+        (None, None) => Err(damaged(row, "it belongs to nothing")),
+    }
+}
+
+fn headers_of(row: &Row<'_>) -> Result<HeaderView, Problem> {
+    let text = |error: rusqlite::types::FromSqlError| damaged(row, &error.to_string());
+    let shared = row.get_ref(3)?.as_str_or_null().map_err(text)?;
+    let own = row.get_ref(4)?.as_str_or_null().map_err(text)?;
+    headers::join(shared, own).map_err(|error| damaged(row, &error.to_string()))
+}
+
+fn damaged(row: &Row<'_>, what: &str) -> Problem {
+    let no = row.get::<_, i64>(0).unwrap_or_default();
+    Problem::Damaged("captures", format!("row {no}: {what}"))
+}

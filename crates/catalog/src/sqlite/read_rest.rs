@@ -1,0 +1,98 @@
+//! Tags, HEAD, runs, diffs and scores are read.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use serde::de::DeserializeOwned;
+use uuid::Uuid;
+use varve_core::history::Tag;
+use varve_core::{Moment, RunId, VersionId};
+
+use crate::problem::Problem;
+use crate::row::{Diff, Score};
+
+/// All tags, by name.
+pub(super) fn tags(connection: &Connection) -> Result<Vec<Tag>, Problem> {
+    let mut statement = connection.prepare_cached("SELECT name, version, time FROM tags ORDER BY name")?;
+    Ok(statement.query_map([], tag_of)?.collect::<Result<_, _>>()?)
+}
+
+/// A tag.
+pub(super) fn tag(connection: &Connection, name: &str) -> Result<Option<Tag>, Problem> {
+    let mut statement = connection.prepare_cached("SELECT name, version, time FROM tags WHERE name = ?1")?;
+    Ok(statement.query_row([name], tag_of).optional()?)
+}
+
+fn tag_of(row: &Row<'_>) -> rusqlite::Result<Tag> {
+    let version = VersionId::new(Uuid::from_bytes(row.get(1)?));
+    Ok(Tag { name: row.get(0)?, version, time: Moment::from_micros(row.get(2)?) })
+}
+
+/// Where HEAD points.
+pub(super) fn head(connection: &Connection) -> Result<Option<VersionId>, Problem> {
+    let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = 'head'")?;
+    let head: Option<String> = statement.query_row([], |row| row.get(0)).optional()?;
+    let read =
+        |text: String| text.parse().map_err(|error| Problem::Damaged("meta", format!("head: {error}")));
+    head.map(read).transpose()
+}
+
+/// The runs that have captures and have not become versions.
+pub(super) fn open_runs(connection: &Connection) -> Result<Vec<RunId>, Problem> {
+    let sql = "SELECT run FROM owners WHERE id IS NULL AND captures > 0 ORDER BY no";
+    let mut statement = connection.prepare_cached(sql)?;
+    let runs = statement.query_map([], |row| Ok(RunId::new(Uuid::from_bytes(row.get(0)?))))?;
+    Ok(runs.collect::<Result<_, _>>()?)
+}
+
+/// How many captures a run has.
+pub(super) fn captures_of_run(connection: &Connection, run: &RunId) -> Result<u64, Problem> {
+    let sql = "SELECT captures FROM owners WHERE run = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    Ok(statement.query_row([run.as_bytes()], |row| row.get(0)).optional()?.unwrap_or(0))
+}
+
+/// What the column for the base of a diff holds.
+pub(super) fn base_bytes(base: Option<&VersionId>) -> &[u8] {
+    base.map_or(&[], |base| &base.as_bytes()[..])
+}
+
+/// The diff that is kept for two versions.
+pub(super) fn diff(
+    connection: &Connection,
+    base: Option<&VersionId>,
+    head: &VersionId,
+) -> Result<Option<Diff>, Problem> {
+    let sql = "SELECT json, time FROM kept_diffs WHERE head = ?1 AND base = ?2";
+    let mut statement = connection.prepare_cached(sql)?;
+    let diff = statement.query_row(params![head.as_bytes(), base_bytes(base)], |row| {
+        let time = Moment::from_micros(row.get(1)?);
+        Ok(Diff { base: base.copied(), head: *head, json: row.get(0)?, time })
+    });
+    Ok(diff.optional()?)
+}
+
+/// The scores of a version, the newest first.
+pub(super) fn scores(connection: &Connection, version: &VersionId) -> Result<Vec<Score>, Problem> {
+    let sql = "SELECT scoring_version, score, normalized, confidence, json, time, evidence, attributions
+        FROM scores WHERE version = ?1 ORDER BY time DESC, no DESC";
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.query_and_then([version.as_bytes()], |row| score_of(row, version))?.collect()
+}
+
+fn score_of(row: &Row<'_>, version: &VersionId) -> Result<Score, Problem> {
+    Ok(Score {
+        version: *version,
+        scoring_version: row.get(0)?,
+        score: row.get(1)?,
+        normalized: row.get(2)?,
+        confidence: row.get(3)?,
+        json: row.get(4)?,
+        time: Moment::from_micros(row.get(5)?),
+        evidence: list(row, 6)?,
+        attributions: list(row, 7)?,
+    })
+}
+
+fn list<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<Vec<T>, Problem> {
+    let json: String = row.get(column)?;
+    serde_json::from_str(&json).map_err(|error| Problem::Damaged("scores", error.to_string()))
+}

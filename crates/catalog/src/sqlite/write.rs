@@ -1,0 +1,280 @@
+//! Rows become rows: versions, tags, HEAD, diffs, scores and verdicts. Captures have a file of their own.
+//!
+//! A batch is one transaction. Within it a capture may come before its version; that the version came is checked at
+//! the end.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension, params};
+use varve_core::history::{Belongs, Version};
+use varve_core::{RunId, VersionId};
+
+use super::memory::Memory;
+use crate::problem::Problem;
+use crate::row::{Diff, Row, Score, VerdictRow};
+
+/// Keeps rows, in a transaction that is open.
+pub(super) fn apply(
+    connection: &Connection,
+    memory: &mut Memory,
+    rows: &mut dyn Iterator<Item = Row>,
+) -> Result<(), Problem> {
+    let mut batch =
+        Batch { connection, memory, owner: None, more: HashMap::new(), waiting: HashMap::new(), head: None };
+    for row in rows {
+        batch.keep(row)?;
+    }
+    batch.finish()
+}
+
+/// A batch of rows on its way.
+pub(super) struct Batch<'a> {
+    pub(super) connection: &'a Connection,
+    pub(super) memory: &'a mut Memory,
+    /// The owner of the last capture: the next one's is nearly always the same.
+    owner: Option<(Belongs, Owner)>,
+    /// How many captures owners have got; written at the end.
+    pub(super) more: HashMap<i64, i64>,
+    /// Versions that captures belong to and that have not come yet.
+    waiting: HashMap<VersionId, i64>,
+    /// Where HEAD points, if this batch moved it; written at the end.
+    head: Option<VersionId>,
+}
+
+/// A row of `owners`.
+#[derive(Clone, Copy)]
+pub(super) struct Owner {
+    /// Its number.
+    pub(super) no: i64,
+    /// What the ids of its captures are derived from.
+    pub(super) origin: Belongs,
+}
+
+impl Batch<'_> {
+    fn keep(&mut self, row: Row) -> Result<(), Problem> {
+        match row {
+            Row::Version(version) => self.version(&version),
+            Row::Capture(capture) => self.capture(&capture),
+            Row::Tag { name, version: Some(version), time } => self.execute(
+                "INSERT OR REPLACE INTO tags (name, version, time) VALUES (?1, ?2, ?3)",
+                params![name, version.as_bytes(), time.micros()],
+            ),
+            Row::Tag { name, version: None, .. } => {
+                self.execute("DELETE FROM tags WHERE name = ?1", params![name])
+            }
+            Row::Head(version) => {
+                self.head = Some(version);
+                Ok(())
+            }
+            Row::Diff(diff) => self.diff(&diff),
+            Row::Score(score) => self.score(&score),
+            Row::Verdict(verdict) => self.verdict(&verdict),
+            Row::ForgetVersion(id) => self.forget_version(&id),
+            Row::ForgetDiffs(before) => {
+                self.execute("DELETE FROM kept_diffs WHERE time < ?1", params![before.micros()])
+            }
+            Row::ForgetRun(run) => self.forget_run(&run),
+        }
+    }
+
+    /// A statement without an answer.
+    pub(super) fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<(), Problem> {
+        self.connection.prepare_cached(sql)?.execute(params)?;
+        Ok(())
+    }
+
+    fn finish(mut self) -> Result<(), Problem> {
+        if let Some(&missing) = self.waiting.keys().min() {
+            return Err(Problem::NoVersion(missing));
+        }
+        self.write_counts()?;
+        self.write_head()
+    }
+
+    /// Writes down how many captures owners have got.
+    pub(super) fn write_counts(&mut self) -> Result<(), Problem> {
+        for (owner, more) in std::mem::take(&mut self.more) {
+            self.execute("UPDATE owners SET captures = captures + ?2 WHERE no = ?1", [owner, more])?;
+        }
+        Ok(())
+    }
+
+    /// Writes down where HEAD points.
+    fn write_head(&mut self) -> Result<(), Problem> {
+        let Some(head) = self.head.take() else { return Ok(()) };
+        self.execute(
+            "INSERT OR REPLACE INTO meta (key, value) VALUES ('head', ?1)",
+            params![head.to_string()],
+        )
+    }
+
+    /// Where HEAD points by now, which is written down first.
+    pub(super) fn settled_head(&mut self) -> Result<Option<VersionId>, Problem> {
+        self.write_head()?;
+        super::read_rest::head(self.connection)
+    }
+
+    fn version(&mut self, version: &Version) -> Result<(), Problem> {
+        self.head = Some(version.id);
+        let waiting = self.waiting.remove(&version.id);
+        if waiting.is_none() && self.owner_with_id(&version.id)?.is_some() {
+            return Ok(());
+        }
+        self.owner = None;
+        match (self.unclaimed(version.run)?, waiting) {
+            (Some(run), Some(waiting)) => {
+                self.move_captures(waiting, run)?;
+                self.claim(run, version)
+            }
+            (Some(no), None) | (None, Some(no)) => self.claim(no, version),
+            (None, None) => {
+                self.execute("INSERT INTO owners (by_run) VALUES (0)", [])?;
+                self.claim(self.connection.last_insert_rowid(), version)
+            }
+        }
+    }
+
+    /// Gives an owner all that a version has.
+    fn claim(&self, no: i64, version: &Version) -> Result<(), Problem> {
+        self.execute(
+            "UPDATE owners SET id = ?2, parent = ?3, message = ?4, author = ?5, time = ?6,
+                 run = iif(?7, ?8, NULL), named = iif(?7, NULL, ?8), record = ?9,
+                 written = (SELECT coalesce(max(written), 0) + 1 FROM owners WHERE written IS NOT NULL)
+             WHERE no = ?1",
+            params![
+                no,
+                version.id.as_bytes(),
+                version.parent.as_ref().map(VersionId::as_bytes),
+                version.message,
+                version.author,
+                version.time.micros(),
+                self.is_first_to_name(no, version.run)?,
+                version.run.as_ref().map(RunId::as_bytes),
+                version.record.as_ref().map(varve_core::RecordId::as_bytes),
+            ],
+        )
+    }
+
+    /// Whether no other version holds the captures of the run.
+    fn is_first_to_name(&self, no: i64, run: Option<RunId>) -> Result<bool, Problem> {
+        let sql = "SELECT NOT EXISTS (SELECT 1 FROM owners WHERE run = ?1 AND no <> ?2)";
+        let run = run.as_ref().map(RunId::as_bytes);
+        Ok(self.connection.prepare_cached(sql)?.query_row(params![run, no], |row| row.get(0))?)
+    }
+
+    /// The owner that a run has, if it has not become a version.
+    fn unclaimed(&self, run: Option<RunId>) -> Result<Option<i64>, Problem> {
+        let Some(run) = run else { return Ok(None) };
+        let sql = "SELECT no FROM owners WHERE run = ?1 AND id IS NULL";
+        Ok(self.connection.prepare_cached(sql)?.query_row([run.as_bytes()], |row| row.get(0)).optional()?)
+    }
+
+    /// The owner of captures; made where there is none.
+    pub(super) fn owner(&mut self, belongs: Belongs) -> Result<Owner, Problem> {
+        if let Some((_, owner)) = self.owner.filter(|(known, _)| *known == belongs) {
+            return Ok(owner);
+        }
+        let owner = match belongs {
+            Belongs::Version(id) => self.owner_of_version(id)?,
+            Belongs::Run(run) => self.owner_of_run(run)?,
+        };
+        self.owner = Some((belongs, owner));
+        Ok(owner)
+    }
+
+    fn owner_of_version(&mut self, id: VersionId) -> Result<Owner, Problem> {
+        if let Some(owner) = self.owner_with_id(&id)? {
+            return Ok(owner);
+        }
+        self.execute("INSERT INTO owners (id) VALUES (?1)", [id.as_bytes()])?;
+        let no = self.connection.last_insert_rowid();
+        self.waiting.insert(id, no);
+        Ok(Owner { no, origin: Belongs::Version(id) })
+    }
+
+    fn owner_of_run(&self, run: RunId) -> Result<Owner, Problem> {
+        let sql = "SELECT no, by_run, id FROM owners WHERE run = ?1";
+        let found = self.connection.prepare_cached(sql)?.query_row([run.as_bytes()], |row| {
+            let by_run: bool = row.get(1)?;
+            let id: Option<[u8; 16]> = row.get(2)?;
+            let origin = match id.filter(|_| !by_run) {
+                Some(id) => Belongs::Version(VersionId::new(uuid::Uuid::from_bytes(id))),
+                None => Belongs::Run(run),
+            };
+            Ok(Owner { no: row.get(0)?, origin })
+        });
+        if let Some(owner) = found.optional()? {
+            return Ok(owner);
+        }
+        self.execute("INSERT INTO owners (run, by_run) VALUES (?1, 1)", [run.as_bytes()])?;
+        Ok(Owner { no: self.connection.last_insert_rowid(), origin: Belongs::Run(run) })
+    }
+
+    fn owner_with_id(&self, id: &VersionId) -> Result<Option<Owner>, Problem> {
+        let sql = "SELECT no, by_run, run FROM owners WHERE id = ?1";
+        let owner = self.connection.prepare_cached(sql)?.query_row([id.as_bytes()], |row| {
+            let by_run: bool = row.get(1)?;
+            let run: Option<[u8; 16]> = row.get(2)?;
+            let origin = match run.filter(|_| by_run) {
+                Some(run) => Belongs::Run(RunId::new(uuid::Uuid::from_bytes(run))),
+                None => Belongs::Version(*id),
+            };
+            Ok(Owner { no: row.get(0)?, origin })
+        });
+        Ok(owner.optional()?)
+    }
+
+    /// Forgets which owner came last, because owners changed.
+    pub(super) fn forget_owner(&mut self) {
+        self.owner = None;
+    }
+
+    /// Refuses what is about a version that is not there.
+    fn must_have(&self, id: &VersionId) -> Result<(), Problem> {
+        self.owner_with_id(id)?.map(|_| ()).ok_or(Problem::NoVersion(*id))
+    }
+
+    fn diff(&self, diff: &Diff) -> Result<(), Problem> {
+        diff.base.iter().chain([&diff.head]).try_for_each(|id| self.must_have(id))?;
+        self.execute(
+            "INSERT INTO kept_diffs (base, head, json, time) VALUES (?1, ?2, ?3, ?4)
+             ON CONFLICT (head, base) DO UPDATE SET json = excluded.json, time = excluded.time",
+            params![
+                super::read_rest::base_bytes(diff.base.as_ref()),
+                diff.head.as_bytes(),
+                diff.json,
+                diff.time.micros()
+            ],
+        )
+    }
+
+    fn score(&self, score: &Score) -> Result<(), Problem> {
+        self.must_have(&score.version)?;
+        let not_json = |error: serde_json::Error| Problem::Damaged("scores", error.to_string());
+        let evidence = serde_json::to_string(&score.evidence).map_err(not_json)?;
+        let attributions = serde_json::to_string(&score.attributions).map_err(not_json)?;
+        self.execute(
+            "INSERT OR REPLACE INTO scores
+                 (version, scoring_version, score, normalized, confidence, json, time, evidence, attributions)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            params![
+                score.version.as_bytes(),
+                score.scoring_version,
+                score.score,
+                score.normalized,
+                score.confidence,
+                score.json,
+                score.time.micros(),
+                evidence,
+                attributions,
+            ],
+        )
+    }
+
+    fn verdict(&self, verdict: &VerdictRow) -> Result<(), Problem> {
+        self.execute(
+            "INSERT OR REPLACE INTO verdicts (url, time, verdict, status, json) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![verdict.url, verdict.time.micros(), verdict.verdict, verdict.status, verdict.json],
+        )
+    }
+}

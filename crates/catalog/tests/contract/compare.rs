@@ -1,0 +1,192 @@
+//! Asks a catalog and the model everything, and expects the same answers.
+
+use varve_catalog::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, VersionInfo};
+use varve_core::history::Capture;
+
+use crate::histories::{PATHS, TAGS, URLS, moment, run_id, version_id};
+
+/// Every answer of the catalog is the model's.
+pub(crate) fn same(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
+    assert_eq!(lines(catalog), lines(model));
+    assert_eq!(catalog.head().unwrap(), model.head().unwrap(), "head");
+    assert_eq!(catalog.tags().unwrap(), model.tags().unwrap(), "tags");
+    assert_eq!(catalog.open_runs().unwrap(), model.open_runs().unwrap(), "open runs");
+    assert_eq!(bodies(catalog), bodies(model), "bodies");
+    for tag in TAGS {
+        assert_eq!(catalog.tag(tag).unwrap(), model.tag(tag).unwrap());
+    }
+    for run in 0..3 {
+        let run = run_id(run);
+        assert_eq!(catalog.captures_of_run(&run).unwrap(), model.captures_of_run(&run).unwrap());
+    }
+    same_versions(catalog, model);
+    same_of_each_version(catalog, model);
+    same_urls(catalog, model);
+}
+
+/// The rows as lines.
+pub(crate) fn lines(catalog: &dyn CatalogRead) -> Vec<String> {
+    let mut lines = Vec::new();
+    catalog
+        .each_row(&mut |line| {
+            lines.push(line.to_owned());
+            Ok(())
+        })
+        .unwrap();
+    lines
+}
+
+fn bodies(catalog: &dyn CatalogRead) -> std::collections::BTreeSet<varve_core::BodyId> {
+    let mut bodies = std::collections::BTreeSet::new();
+    catalog
+        .each_body(&mut |body| {
+            bodies.insert(body);
+            Ok(())
+        })
+        .unwrap();
+    bodies
+}
+
+fn filters() -> Vec<VersionFilter> {
+    let none = VersionFilter::default();
+    vec![
+        none.clone(),
+        VersionFilter { since: Some(moment(1)), until: Some(moment(1)), ..none.clone() },
+        VersionFilter { author: Some("\u{e4}RGER".to_owned()), ..none.clone() },
+        VersionFilter { message: Some("version 3".to_owned()), ..none.clone() },
+        VersionFilter { tag: Some(TAGS[1].to_owned()), ..none.clone() },
+        VersionFilter { url: Some(URLS[0].to_owned()), ..none.clone() },
+        VersionFilter { url: Some(URLS[1].to_owned()), tag: Some(TAGS[0].to_owned()), ..none.clone() },
+        VersionFilter { url: Some("https://nowhere.example/".to_owned()), ..none },
+    ]
+}
+
+fn same_versions(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
+    for filter in filters() {
+        let whole = model.versions(&filter, Page::first(usize::MAX)).unwrap();
+        assert_eq!(catalog.versions(&filter, Page::first(usize::MAX)).unwrap(), whole, "{filter:?}");
+        assert_eq!(versions_by_two(catalog, &filter), whole, "{filter:?} in pages");
+    }
+    for prefix in ["", "1", "1000", "3000-0000", "30000000", "zz", "4000000000000000000000000000000000"] {
+        assert_eq!(
+            catalog.versions_beginning(prefix, 3).unwrap(),
+            model.versions_beginning(prefix, 3).unwrap(),
+            "{prefix}"
+        );
+    }
+}
+
+fn versions_by_two(catalog: &dyn CatalogRead, filter: &VersionFilter) -> Vec<VersionInfo> {
+    let mut all: Vec<VersionInfo> = Vec::new();
+    loop {
+        let after = all.last().map(|info| info.version.id);
+        let page = catalog.versions(filter, Page { after, limit: 2 }).unwrap();
+        assert!(page.len() <= 2);
+        if page.is_empty() {
+            return all;
+        }
+        all.extend(page);
+    }
+}
+
+fn same_of_each_version(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
+    for which in 0..6 {
+        let id = version_id(which);
+        assert_eq!(catalog.version(&id).unwrap(), model.version(&id).unwrap());
+        assert_eq!(catalog.children(&id).unwrap(), model.children(&id).unwrap());
+        assert_eq!(catalog.scores(&id).unwrap(), model.scores(&id).unwrap());
+        let whole = settled(model.captures_in(&id, Page::first(usize::MAX)).unwrap());
+        let found = catalog.captures_in(&id, Page::first(usize::MAX)).unwrap();
+        assert_eq!(settled(found.clone()), whole);
+        assert_eq!(captures_in_by_two(catalog, &id), found);
+        for path in PATHS.into_iter().chain(["/else", "/nowhere"]) {
+            let found = settled(catalog.captures_at_path(&id, path).unwrap());
+            assert_eq!(found, settled(model.captures_at_path(&id, path).unwrap()), "{path}");
+        }
+        for base in std::iter::once(None).chain((0..6).map(|which| Some(version_id(which)))) {
+            let base = base.as_ref();
+            assert_eq!(catalog.diff(base, &id).unwrap(), model.diff(base, &id).unwrap());
+        }
+    }
+}
+
+fn captures_in_by_two(catalog: &dyn CatalogRead, id: &varve_core::VersionId) -> Vec<Capture> {
+    let mut all: Vec<Capture> = Vec::new();
+    loop {
+        let after = all.last().map(|capture| (&*capture.path, &*capture.url));
+        let page = catalog.captures_in(id, Page { after, limit: 2 }).unwrap();
+        if page.is_empty() {
+            return all;
+        }
+        all.extend(page);
+    }
+}
+
+fn same_urls(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
+    for prefix in ["", "https://example.com/", "https://example.com/a?x=1", "nowhere"] {
+        let whole = model.urls(prefix, Page::first(usize::MAX)).unwrap();
+        assert_eq!(catalog.urls(prefix, Page::first(usize::MAX)).unwrap(), whole);
+        let mut all: Vec<String> = Vec::new();
+        loop {
+            let page =
+                catalog.urls(prefix, Page { after: all.last().map(String::as_str), limit: 1 }).unwrap();
+            if page.is_empty() {
+                break;
+            }
+            all.extend(page);
+        }
+        assert_eq!(all, whole);
+    }
+    let page = Page { after: Some(URLS[1]), limit: 2 };
+    assert_eq!(catalog.last_verdicts(page).unwrap(), model.last_verdicts(page).unwrap());
+    for url in URLS {
+        assert_eq!(catalog.verdicts_of(url, 2).unwrap(), model.verdicts_of(url, 2).unwrap());
+        same_captures_of(catalog, model, url);
+    }
+}
+
+fn same_captures_of(catalog: &dyn CatalogRead, model: &dyn CatalogRead, url: &str) {
+    let none = CaptureFilter::default();
+    let filters = [
+        none.clone(),
+        CaptureFilter { since: Some(moment(1)), ..none.clone() },
+        CaptureFilter { until: Some(moment(2)), committed_only: true, ..none },
+    ];
+    for filter in &filters {
+        for order in [Order::NewestFirst, Order::OldestFirst] {
+            let whole = model.captures_of(url, filter, order, Page::first(usize::MAX)).unwrap();
+            let found = catalog.captures_of(url, filter, order, Page::first(usize::MAX)).unwrap();
+            assert_eq!(settled(found.clone()), settled(whole), "{url} {filter:?} {order:?}");
+            let times: Vec<_> = found.iter().map(|capture| capture.time).collect();
+            let sorted = match order {
+                Order::OldestFirst => times.is_sorted(),
+                Order::NewestFirst => times.iter().rev().is_sorted(),
+            };
+            assert!(sorted, "{times:?}");
+            assert_eq!(captures_of_by_one(catalog, url, filter, order), found);
+        }
+    }
+}
+
+fn captures_of_by_one(
+    catalog: &dyn CatalogRead,
+    url: &str,
+    filter: &CaptureFilter,
+    order: Order,
+) -> Vec<Capture> {
+    let mut all: Vec<Capture> = Vec::new();
+    loop {
+        let page = Page { after: all.last(), limit: 1 };
+        let page = catalog.captures_of(url, filter, order, page).unwrap();
+        if page.is_empty() {
+            return all;
+        }
+        all.extend(page);
+    }
+}
+
+/// Captures whose order among equals does not matter.
+fn settled(mut captures: Vec<Capture>) -> Vec<Capture> {
+    captures.sort_by(|a, b| (&a.path, &a.url, a.time, a.id).cmp(&(&b.path, &b.url, b.time, b.id)));
+    captures
+}

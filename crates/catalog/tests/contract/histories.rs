@@ -1,0 +1,275 @@
+//! Random histories over a small world, so that everything meets everything else.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+use varve_catalog::{Attribution, Diff, Evidence, Row, Score, VerdictRow};
+use varve_core::headers::{HeaderView, Redaction};
+use varve_core::history::{Belongs, Capture, Version};
+use varve_core::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
+
+use crate::model::Model;
+
+pub(crate) const URLS: [&str; 6] = [
+    "https://example.com/",
+    "https://example.com/a?x=1",
+    "https://example.com/a?x=2",
+    "https://example.com/b%20c",
+    "http://other.example/a",
+    "not a url at all \u{e9}",
+];
+pub(crate) const PATHS: [&str; 4] = ["", "/a", "/b c", "/a/b"];
+pub(crate) const TAGS: [&str; 3] = ["first", "kept", "\u{fc}nlike"];
+
+pub(crate) fn version_id(which: u8) -> VersionId {
+    VersionId::new(Uuid::from_u128(u128::from(which) << 124 | 0x8000_8000_0000_0000_0000 | u128::from(which)))
+}
+
+pub(crate) fn run_id(which: u8) -> RunId {
+    RunId::new(Uuid::from_u128(0x100 + u128::from(which)))
+}
+
+pub(crate) fn moment(which: u8) -> Moment {
+    Moment::from_seconds(1_700_000_000 + i64::from(which))
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Version { which: u8, parent: u8, time: u8, run: Option<u8> },
+    Capture(Taken),
+    Tag { name: u8, version: Option<u8>, time: u8 },
+    Head(u8),
+    Diff { base: Option<u8>, head: u8, json: u8, time: u8 },
+    Score { version: u8, rules: u8, score: u8, time: u8, base: Option<u8> },
+    Verdict { url: u8, time: u8, verdict: u8 },
+    ForgetVersion(u8),
+    ForgetDiffs(u8),
+    ForgetRun(u8),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Taken {
+    owner: Result<u8, u8>,
+    /// Whether it may come before its version.
+    early: bool,
+    url: u8,
+    elsewhere: bool,
+    time: u8,
+    record: Option<u8>,
+    body: u8,
+    headers: u8,
+    truncated: bool,
+}
+
+pub(crate) fn histories(forgetting: bool) -> impl Strategy<Value = Vec<Vec<Step>>> {
+    prop::collection::vec(prop::collection::vec(step(forgetting), 1..8), 1..8)
+}
+
+fn step(forgetting: bool) -> impl Strategy<Value = Step> {
+    let forgets = u32::from(forgetting);
+    prop_oneof![
+        4 => (0..6u8, 0..8u8, 0..3u8, prop::option::weighted(0.5, 0..3u8))
+            .prop_map(|(which, parent, time, run)| Step::Version { which, parent, time, run }),
+        10 => taken().prop_map(Step::Capture),
+        1 => (0..3u8, prop::option::of(0..6u8), 0..3u8)
+            .prop_map(|(name, version, time)| Step::Tag { name, version, time }),
+        1 => (0..6u8).prop_map(Step::Head),
+        1 => (prop::option::of(0..6u8), 0..6u8, 0..9u8, 0..4u8)
+            .prop_map(|(base, head, json, time)| Step::Diff { base, head, json, time }),
+        1 => (0..6u8, 0..2u8, 0..9u8, 0..4u8, prop::option::of(0..6u8))
+            .prop_map(|(version, rules, score, time, base)| Step::Score { version, rules, score, time, base }),
+        1 => (0..6u8, 0..4u8, 0..3u8)
+            .prop_map(|(url, time, verdict)| Step::Verdict { url, time, verdict }),
+        forgets => (0..6u8).prop_map(Step::ForgetVersion),
+        forgets => (0..4u8).prop_map(Step::ForgetDiffs),
+        forgets => (0..3u8).prop_map(Step::ForgetRun),
+    ]
+}
+
+fn taken() -> impl Strategy<Value = Taken> {
+    let owner = prop_oneof![(0..6u8).prop_map(Ok), (0..3u8).prop_map(Err)];
+    let what = (0..6u8, prop::bool::weighted(0.2), 0..4u8, prop::option::weighted(0.8, 0..4u8));
+    let with = (0..3u8, 0..4u8, any::<bool>());
+    (owner, any::<bool>(), what, with).prop_map(|(owner, early, what, with)| Taken {
+        owner,
+        early,
+        url: what.0,
+        elsewhere: what.1,
+        time: what.2,
+        record: what.3,
+        body: with.0,
+        headers: with.1,
+        truncated: with.2,
+    })
+}
+
+/// Turns steps into rows that make sense where they stand, and folds them into the model.
+#[derive(Default)]
+pub(crate) struct Teller {
+    pub(crate) model: Model,
+    told: BTreeMap<VersionId, Version>,
+}
+
+impl Teller {
+    /// The rows of one batch.
+    pub(crate) fn tell(&mut self, steps: &[Step]) -> Vec<Row> {
+        let mut rows = Vec::new();
+        let mut early = Vec::new();
+        for step in steps {
+            let told = self.row(step, &mut early);
+            self.model.apply(told.as_slice());
+            rows.extend(told);
+        }
+        for which in early {
+            let told = self.version(which, 7, 1, None);
+            self.model.apply(std::slice::from_ref(&told));
+            rows.push(told);
+        }
+        rows
+    }
+
+    fn row(&mut self, step: &Step, early: &mut Vec<u8>) -> Option<Row> {
+        let there = |which: &u8| self.model.has(&version_id(*which));
+        match step {
+            Step::Version { which, parent, time, run } => Some(self.version(*which, *parent, *time, *run)),
+            Step::Capture(taken) => self.capture(taken, early),
+            Step::Tag { name, version, time } => Some(Row::Tag {
+                name: TAGS[usize::from(*name)].to_owned(),
+                version: version.map(version_id),
+                time: moment(*time),
+            }),
+            Step::Head(which) => there(which).then(|| Row::Head(version_id(*which))),
+            Step::Diff { base, head, json, time } => (base.iter().all(there) && there(head)).then(|| {
+                let json = format!("{{\"files\":[],\"n\":{json}}}");
+                Row::Diff(Diff {
+                    base: base.map(version_id),
+                    head: version_id(*head),
+                    json,
+                    time: moment(*time),
+                })
+            }),
+            Step::Score { version, rules, score, time, base } => (there(version) && base.iter().all(there))
+                .then(|| Row::Score(Box::new(a_score(*version, *rules, *score, *time, *base)))),
+            Step::Verdict { url, time, verdict } => Some(Row::Verdict(VerdictRow {
+                url: URLS[usize::from(*url)].to_owned(),
+                time: moment(*time),
+                verdict: ["met", "drift", "skipped"][usize::from(*verdict)].to_owned(),
+                status: 200 + u16::from(*verdict),
+                json: "{}".to_owned(),
+            })),
+            Step::ForgetVersion(which) => Some(Row::ForgetVersion(version_id(*which))),
+            Step::ForgetDiffs(before) => Some(Row::ForgetDiffs(moment(*before))),
+            Step::ForgetRun(run) => Some(Row::ForgetRun(run_id(*run))),
+        }
+    }
+
+    fn version(&mut self, which: u8, parent: u8, time: u8, run: Option<u8>) -> Row {
+        let id = version_id(which);
+        if !self.model.has(&id) {
+            let parent = version_id(parent);
+            let version = Version {
+                id,
+                parent: self.model.has(&parent).then_some(parent),
+                message: format!("Version {which}"),
+                author: [None, Some("Ann \u{c4}rger".to_owned())][usize::from(which % 2)].clone(),
+                time: moment(time),
+                run: run.map(run_id),
+                record: Some(RecordId::new([which; 32])),
+            };
+            self.told.insert(id, version);
+        }
+        Row::Version(self.told[&id].clone())
+    }
+
+    fn capture(&mut self, taken: &Taken, early: &mut Vec<u8>) -> Option<Row> {
+        if let Ok(which) = taken.owner
+            && !self.model.has(&version_id(which))
+        {
+            if !taken.early {
+                return None;
+            }
+            early.push(which);
+        }
+        let capture = a_capture(taken);
+        Some(Row::Capture(Box::new(capture)))
+    }
+}
+
+fn a_capture(taken: &Taken) -> Capture {
+    let belongs = match taken.owner {
+        Ok(version) => Belongs::Version(version_id(version)),
+        Err(run) => Belongs::Run(run_id(run)),
+    };
+    let url = URLS[usize::from(taken.url)].to_owned();
+    let body = BodyId::new([taken.body; 32]);
+    let record = taken.record.map(|which| RecordId::new([which; 32]));
+    let time = moment(taken.time);
+    let id = match &record {
+        Some(record) => Capture::derive_id(belongs, &url, time, record),
+        None => {
+            let digest: [u8; 32] = Sha256::digest(format!("{taken:?}")).into();
+            CaptureId::new(varve_core::history::uuid_of(&digest))
+        }
+    };
+    let headers = [
+        HeaderView::default(),
+        HeaderView::from_pairs([("content-type", "text/html")], Redaction::On),
+        HeaderView::from_pairs([("content-type", "text/html"), ("date", "now")], Redaction::On),
+        HeaderView::from_pairs([("etag", "\"1\""), ("x-\u{e9}", "<&>\u{2028}")], Redaction::On),
+    ];
+    Capture {
+        id,
+        belongs,
+        path: if taken.elsewhere { "/else" } else { PATHS[usize::from(taken.url) % 4] }.to_owned(),
+        url,
+        time,
+        status: 200 + u16::from(taken.body),
+        headers: headers[usize::from(taken.headers)].clone(),
+        body,
+        length: taken.truncated.then_some(u64::from(taken.body) * 1_000),
+        record,
+        truncated: taken.truncated,
+    }
+}
+
+fn a_score(version: u8, rules: u8, score: u8, time: u8, base: Option<u8>) -> Score {
+    let rules = format!("rules-{rules}");
+    let evidence = Evidence {
+        evidence_id: format!("{rules}-form"),
+        evidence_index: 0,
+        location_index: -1,
+        key: "form".to_owned(),
+        selector: Some("form > input".to_owned()),
+        file_path: None,
+        bytes: Some((1, 20)),
+        lines: None,
+        confidence: Some(0.1 + f64::from(score) / 7.0),
+        evidence_json: "{\"a\":1}".to_owned(),
+        location_json: None,
+    };
+    let attribution = base.map(|base| Attribution {
+        base: Some(version_id(base)),
+        evidence_id: evidence.evidence_id.clone(),
+        location_index: -1,
+        chunk_index: 2,
+        key: "form".to_owned(),
+        evidence_json: "{}".to_owned(),
+        location_json: Some("[]".to_owned()),
+        contribution: 1.0 / 3.0,
+        percent: 100.0,
+        note: None,
+    });
+    Score {
+        version: version_id(version),
+        scoring_version: rules,
+        score: f64::from(score) / 3.0,
+        normalized: score,
+        confidence: 0.7,
+        json: "{}".to_owned(),
+        time: moment(time),
+        evidence: if score == 0 { Vec::new() } else { vec![evidence] },
+        attributions: attribution.into_iter().collect(),
+    }
+}
