@@ -183,6 +183,10 @@ impl CatalogRead for SqliteCatalog {
         self.readers.ask(read_rest::head)
     }
 
+    fn reached(&self) -> Result<Option<u64>, CatalogError> {
+        self.readers.ask(read_rest::reached)
+    }
+
     fn each_body(
         &self,
         each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>,

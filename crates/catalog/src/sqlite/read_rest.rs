@@ -35,6 +35,15 @@ pub(super) fn head(connection: &Connection) -> Result<Option<VersionId>, Problem
     head.map(read).transpose()
 }
 
+/// How far the silos have been read.
+pub(super) fn reached(connection: &Connection) -> Result<Option<u64>, Problem> {
+    let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = 'reached'")?;
+    let reached: Option<String> = statement.query_row([], |row| row.get(0)).optional()?;
+    let read =
+        |text: String| text.parse().map_err(|error| Problem::Damaged("meta", format!("reached: {error}")));
+    reached.map(read).transpose()
+}
+
 /// The runs that have captures and have not become versions.
 pub(super) fn open_runs(connection: &Connection) -> Result<Vec<RunId>, Problem> {
     let sql = "SELECT run FROM owners WHERE id IS NULL AND captures > 0 ORDER BY no";

@@ -66,6 +66,10 @@ impl Batch<'_> {
                 self.head = Some(version);
                 Ok(())
             }
+            Row::Reached(place) => self.execute(
+                "INSERT OR REPLACE INTO meta (key, value) VALUES ('reached', ?1)",
+                params![place.to_string()],
+            ),
             Row::Diff(diff) => self.diff(&diff),
             Row::Score(score) => self.score(&score),
             Row::Verdict(verdict) => self.verdict(&verdict),

@@ -22,6 +22,7 @@ pub(crate) struct Model {
     runs: Vec<RunId>,
     tags: BTreeMap<String, Tag>,
     head: Option<VersionId>,
+    reached: Option<u64>,
     diffs: BTreeMap<(Option<VersionId>, VersionId), Diff>,
     scores: Vec<Score>,
     verdicts: BTreeMap<(String, Moment), VerdictRow>,
@@ -58,6 +59,7 @@ impl Model {
             }
             Row::ForgetVersion(id) => self.forget_version(id),
             Row::ForgetDiffs(before) => self.diffs.retain(|_, diff| diff.time >= before),
+            Row::Reached(place) => self.reached = Some(place),
             Row::ForgetRun(run) => {
                 self.captures.retain(|capture| capture.belongs != Belongs::Run(run));
                 self.runs.retain(|open| *open != run);
@@ -287,6 +289,10 @@ impl CatalogRead for Model {
 
     fn head(&self) -> Answer<Option<VersionId>> {
         Ok(self.head)
+    }
+
+    fn reached(&self) -> Result<Option<u64>, CatalogError> {
+        Ok(self.reached)
     }
 
     fn each_body(&self, each: &mut dyn FnMut(BodyId) -> Answer<()>) -> Answer<()> {
