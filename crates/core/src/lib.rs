@@ -14,6 +14,7 @@ pub mod id;
 pub mod pattern;
 pub mod robots;
 pub mod secret;
+pub mod trap;
 pub mod url;
 
 pub use id::{BodyId, CaptureId, RecordId, SiloNo, UrlKey, VersionId};
