@@ -65,7 +65,7 @@ fn most_repeated(parameters: &[(&str, &str)]) -> usize {
 /// Whether the URL is that of a calendar, and shows a year in which nothing happens.
 fn is_distant_calendar(segments: &[&str], parameters: &[(&str, &str)], limits: &Limits) -> bool {
     let names = segments.iter().chain(parameters.iter().map(|(name, _)| name));
-    if !names.flat_map(|name| words(name)).any(|word| is_calendar(word)) {
+    if !names.flat_map(|name| words(name)).any(is_calendar) {
         return false;
     }
     let in_path = segments.windows(2).filter(|pair| is_month(pair[1])).filter_map(|pair| year(pair[0]));
