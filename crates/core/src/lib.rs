@@ -21,6 +21,7 @@ pub mod receipt;
 pub mod robots;
 pub mod secret;
 pub mod time;
+pub mod trap;
 pub mod url;
 pub mod yaml;
 

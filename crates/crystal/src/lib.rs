@@ -117,6 +117,6 @@ pub use rows::{
     HtmlParser, Resource, Revision, Root, RowError, Source, property_name,
 };
 pub use save_as::{CopyProgress, SaveAsOptions};
-pub use suggest::{suggest_pattern, suggest_sequence};
+pub use varve_core::pattern::{suggest_pattern, suggest_sequence};
 pub use verify::{Finding, Repair, Repaired, Severity, Verified, VerifyOptions};
 pub use version::MajorVersion;

@@ -2,9 +2,7 @@
 
 use std::path::Path;
 
-use super::{
-    ArchiveHistory, ArchiveHoldings, HistoryWriter, Holdings, MokuHistory, MokuHoldings, MokuOptions,
-};
+use super::{ArchiveHistory, ArchiveHoldings, HistoryWriter, Holdings};
 use crate::error::ArchiveError;
 use crate::layout::Layout;
 use crate::writer::Opening;
@@ -30,7 +28,7 @@ pub fn kind_of(root: &Path) -> Option<Kind> {
 pub fn open_holdings(root: &Path) -> Result<Box<dyn Holdings>, ArchiveError> {
     match kind_of(root) {
         Some(Kind::Archive) => Ok(Box::new(ArchiveHoldings::open(root)?)),
-        Some(Kind::Moku) => Ok(Box::new(MokuHoldings::open(root)?)),
+        Some(Kind::Moku) => unimplemented!(),
         None => Err(ArchiveError::NotAnArchive { path: root.to_owned() }),
     }
 }
@@ -39,7 +37,7 @@ pub fn open_holdings(root: &Path) -> Result<Box<dyn Holdings>, ArchiveError> {
 pub fn open_history(root: &Path, opening: Opening) -> Result<Box<dyn HistoryWriter>, ArchiveError> {
     match kind_of(root) {
         Some(Kind::Archive) => Ok(Box::new(ArchiveHistory::open(root, opening)?)),
-        Some(Kind::Moku) => Ok(Box::new(MokuHistory::open(root, &MokuOptions::default(), opening)?)),
+        Some(Kind::Moku) => unimplemented!(),
         None => Err(ArchiveError::NotAnArchive { path: root.to_owned() }),
     }
 }

@@ -13,6 +13,9 @@
 //! however hostile, costs more than the product of their lengths divided by 64.
 
 mod machine;
+mod suggest;
+
+pub use suggest::{SuggestedGroup, looseness, suggest_groups, suggest_pattern, suggest_sequence};
 
 use machine::{Class, Element, Machine};
 use std::fmt;

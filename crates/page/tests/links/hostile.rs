@@ -16,14 +16,15 @@ fn count(body: impl Read, limits: Limits) -> (u64, Extracted) {
 
 /// A text, repeated without ever being whole in memory.
 fn repeated(text: &'static str, times: usize) -> impl Read {
-    let mut left = times;
-    let mut rest: &[u8] = b"";
+    let total = text.len() * times;
+    let mut at = 0;
     reader(move |buffer: &mut [u8]| {
-        if rest.is_empty() && left > 0 {
-            left -= 1;
-            rest = text.as_bytes();
+        let length = buffer.len().min(total - at);
+        for byte in &mut buffer[..length] {
+            *byte = text.as_bytes()[at % text.len()];
+            at += 1;
         }
-        rest.read(buffer)
+        Ok(length)
     })
 }
 

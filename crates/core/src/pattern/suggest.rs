@@ -1,0 +1,288 @@
+//! A pattern for pages like this one, guessed from the URLs of others.
+//!
+//! A URL is taken apart into dimensions: its host, each segment of its path, each value of its query. URLs with the
+//! same shape differ only in what stands in these, and a pattern is a URL with a sign in place of those that vary.
+//! Nothing is downloaded to find out; whoever asks says which URLs it knows.
+
+use super::{AtSign, GroupPattern};
+use std::collections::HashMap;
+
+/// So many URLs make a kind.
+const ENOUGH: usize = 3;
+/// So many URLs of one shape are looked at: a kind shows in fewer.
+const MOST_ALIKE: usize = 2000;
+
+/// One dimension: what announces it, and what stands in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Dimension<'u> {
+    sign: &'u str,
+    value: &'u str,
+}
+
+impl Dimension<'_> {
+    fn is_number(&self) -> bool {
+        !self.value.is_empty() && self.value.bytes().all(|byte| byte.is_ascii_digit())
+    }
+}
+
+/// Takes a URL apart. Put together again in order, the parts are the URL.
+fn dimensions(url: &str) -> Option<Vec<Dimension<'_>>> {
+    let host = url.find("://")? + 3;
+    let mut found = Vec::new();
+    let mut sign = (0, host);
+    let mut at = host;
+    while let Some((start, end)) = next_sign(url, at) {
+        found.push(Dimension { sign: &url[sign.0..sign.1], value: &url[sign.1..start] });
+        (sign, at) = ((start, end), end);
+    }
+    found.push(Dimension { sign: &url[sign.0..sign.1], value: &url[sign.1..] });
+    Some(found)
+}
+
+/// Where the next sign begins and ends: a slash, or the name of a value of the query.
+fn next_sign(url: &str, mut from: usize) -> Option<(usize, usize)> {
+    loop {
+        let start = from + url[from..].find(['/', '?', '&', '$'])?;
+        // An exported site writes `$/` for the question mark that file names cannot have.
+        let name = match url.as_bytes().get(start..start + 2) {
+            Some(b"$/") => start + 2,
+            _ => start + 1,
+        };
+        match url.as_bytes()[start] {
+            b'/' => return Some((start, name)),
+            b'$' if name == start + 1 => {}
+            _ => {
+                let end = name + url[name..].find(['=', '/', '?', '&', '$']).unwrap_or(0);
+                if url[end..].starts_with('=') {
+                    return Some((start, end + 1));
+                }
+            }
+        }
+        from = start + 1;
+    }
+}
+
+fn is_alike(one: &[Dimension<'_>], other: &[Dimension<'_>]) -> bool {
+    let ends_empty =
+        |dimensions: &[Dimension<'_>]| dimensions.last().is_some_and(|last| last.value.is_empty());
+    one.len() == other.len()
+        && one.iter().zip(other).all(|(one, other)| one.sign == other.sign)
+        && one.first() == other.first()
+        && ends_empty(one) == ends_empty(other)
+}
+
+/// A pattern for a URL and those of `others` that are of its kind, if there are enough of them.
+pub fn suggest_pattern<'u>(url: &'u str, others: impl IntoIterator<Item = &'u str>) -> Option<String> {
+    let this = dimensions(url)?;
+    let mut kind: Vec<_> =
+        others.into_iter().filter_map(dimensions).filter(|other| is_alike(&this, other)).collect();
+    if !kind.contains(&this) {
+        kind.push(this.clone());
+    }
+    if kind.len() < ENOUGH {
+        return None;
+    }
+    let mut pattern = String::new();
+    for (at, dimension) in this.iter().enumerate() {
+        let same = |other: &[Dimension<'_>]| other[at].value == dimension.value;
+        let number = |other: &[Dimension<'_>]| other[at].is_number();
+        pattern.push_str(dimension.sign);
+        if kind.iter().filter(|other| same(other)).count() >= ENOUGH {
+            kind.retain(|other| same(other));
+            pattern.push_str(dimension.value);
+        } else if dimension.is_number() && kind.iter().filter(|other| number(other)).count() >= ENOUGH {
+            kind.retain(|other| number(other));
+            pattern.push('#');
+        } else {
+            pattern.push('*');
+        }
+    }
+    Some(pattern)
+}
+
+/// A group that the links of a page suggest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SuggestedGroup {
+    /// Its pattern.
+    pub pattern: String,
+    /// How many of the URLs it was guessed from belong to it.
+    pub members: usize,
+}
+
+/// Groups for the links of a page, the largest first. Each URL counts once, and in one group only: the first that was
+/// found for its shape.
+pub fn suggest_groups<'u>(urls: impl IntoIterator<Item = &'u str>) -> Vec<SuggestedGroup> {
+    let mut shapes: HashMap<String, Vec<&str>> = HashMap::new();
+    let mut seen = std::collections::HashSet::new();
+    for url in urls.into_iter().filter(|url| seen.insert(*url)) {
+        if let Some(shape) = dimensions(url).map(|dimensions| shape(&dimensions)) {
+            let alike = shapes.entry(shape).or_default();
+            if alike.len() < MOST_ALIKE {
+                alike.push(url);
+            }
+        }
+    }
+    let mut groups: Vec<SuggestedGroup> = shapes.into_values().flat_map(groups_alike).collect();
+    groups
+        .sort_by(|one, other| other.members.cmp(&one.members).then_with(|| one.pattern.cmp(&other.pattern)));
+    groups
+}
+
+/// What URLs that may be of one kind have in common: the host, the signs, and whether the end is empty.
+fn shape(dimensions: &[Dimension<'_>]) -> String {
+    let host = dimensions.first().map_or("", |host| host.value);
+    let ends_empty = dimensions.last().is_some_and(|last| last.value.is_empty());
+    let signs = dimensions.iter().map(|dimension| dimension.sign);
+    signs.chain([" ", host, if ends_empty { " " } else { "" }]).collect()
+}
+
+/// Groups for URLs of one shape.
+fn groups_alike(mut urls: Vec<&str>) -> Vec<SuggestedGroup> {
+    let mut groups = Vec::new();
+    while let Some(&first) = urls.first() {
+        let Some(pattern) = suggest_pattern(first, urls.iter().copied()) else { break };
+        let compiled = GroupPattern::new(&pattern, AtSign::Literal);
+        let before = urls.len();
+        urls.retain(|url| *url != first && !compiled.matches(url));
+        // A pattern without a sign is a URL, and no group.
+        if pattern.contains(['*', '#']) {
+            groups.push(SuggestedGroup { pattern, members: before - urls.len() });
+        }
+    }
+    groups
+}
+
+/// A pattern for a numbered page that was reached from the page before or after it, if page 1 is known.
+pub fn suggest_sequence(
+    url: &str,
+    neighbour: &str,
+    mut is_known: impl FnMut(&str) -> bool,
+) -> Option<String> {
+    let this = dimensions(url)?;
+    let put = |at: usize, value: &str| -> String {
+        let with = |(index, dimension): (usize, &Dimension<'_>)| {
+            let value = if index == at { value } else { dimension.value };
+            [dimension.sign, value].concat()
+        };
+        this.iter().enumerate().map(with).collect()
+    };
+    let is_next = |at: usize, number: u64| {
+        [number.checked_sub(1), number.checked_add(1)]
+            .into_iter()
+            .flatten()
+            .any(|next| put(at, &next.to_string()) == neighbour)
+    };
+    let numbered = |at: &usize| {
+        this[*at].is_number() && this[*at].value.parse().is_ok_and(|number| is_next(*at, number))
+    };
+    let at = (1..this.len()).find(numbered)?;
+    is_known(&put(at, "1")).then(|| put(at, "#"))
+}
+
+/// How much a pattern leaves open: less is better, and of equals the one that says more.
+pub fn looseness(pattern: &str) -> (usize, usize, usize, std::cmp::Reverse<usize>) {
+    let any = pattern.matches("**").count();
+    let segments = pattern.matches('*').count() - 2 * any;
+    let classes = pattern.matches(['#', '@']).count();
+    let literal = pattern.len() - 2 * any - segments - classes;
+    (any, segments, classes, std::cmp::Reverse(literal))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn what_varies_becomes_a_sign() {
+        let links = [
+            "https://a.com/",
+            "https://a.com/1/x/",
+            "https://a.com/2/x/",
+            "https://a.com/3/y/",
+            "https://a.com/4/x",
+        ];
+        let suggest = |url| suggest_pattern(url, links);
+        assert_eq!(suggest("https://a.com/7/x/").as_deref(), Some("https://a.com/#/x/"));
+        assert_eq!(suggest("https://a.com/7/z/").as_deref(), Some("https://a.com/#/*/"));
+        assert_eq!(suggest("https://a.com/b/x/").as_deref(), Some("https://a.com/*/x/"));
+        assert_eq!(suggest("https://b.com/7/x/"), None);
+        assert_eq!(suggest("https://a.com/7/x"), None);
+        let queries = ["https://a.com/p?id=1&v=a", "https://a.com/p?id=2&v=a", "https://a.com/p?id=3&v=b"];
+        assert_eq!(
+            suggest_pattern("https://a.com/p?id=9&v=a", queries).as_deref(),
+            Some("https://a.com/p?id=#&v=a")
+        );
+        assert_eq!(suggest_pattern("no url", links), None);
+    }
+
+    #[test]
+    fn the_links_of_a_page_suggest_groups() {
+        let mut links: Vec<String> = (1..=5).map(|number| format!("https://a.com/post/{number}/")).collect();
+        links.extend(["x", "y", "z"].map(|name| format!("https://a.com/tag/{name}")));
+        links.extend(["https://a.com/", "https://b.com/post/1/", "https://a.com/post/5/"].map(str::to_owned));
+        let groups = suggest_groups(links.iter().map(String::as_str));
+        let group = |pattern: &str, members| SuggestedGroup { pattern: pattern.to_owned(), members };
+        assert_eq!(groups, [group("https://a.com/post/#/", 5), group("https://a.com/tag/*", 3)]);
+        assert_eq!(suggest_groups([]), []);
+    }
+
+    #[test]
+    fn a_numbered_page_and_its_neighbour_make_a_sequence() {
+        let suggest =
+            |url, neighbour| suggest_sequence(url, neighbour, |first| first == "https://a.com/page/1/2");
+        assert_eq!(
+            suggest("https://a.com/page/7/2", "https://a.com/page/6/2").as_deref(),
+            Some("https://a.com/page/#/2")
+        );
+        assert_eq!(
+            suggest("https://a.com/page/7/2", "https://a.com/page/8/2").as_deref(),
+            Some("https://a.com/page/#/2")
+        );
+        assert_eq!(suggest("https://a.com/page/7/2", "https://a.com/page/9/2"), None);
+        assert_eq!(suggest("https://a.com/page/7/3", "https://a.com/page/6/3"), None);
+        assert_eq!(suggest("https://a.com/x", "https://a.com/x"), None);
+    }
+
+    #[test]
+    fn the_pattern_that_leaves_least_open_is_the_best() {
+        let mut patterns = [
+            "https://a.com/**",
+            "https://a.com/*/",
+            "https://a.com/b/**",
+            "https://a.com/#/",
+            "https://a.com/*/#",
+        ];
+        patterns.sort_by_key(|pattern| looseness(pattern));
+        assert_eq!(
+            patterns,
+            [
+                "https://a.com/#/",
+                "https://a.com/*/",
+                "https://a.com/*/#",
+                "https://a.com/b/**",
+                "https://a.com/**"
+            ]
+        );
+        assert_eq!(looseness("***"), (1, 1, 0, std::cmp::Reverse(0)));
+    }
+
+    proptest! {
+        #[test]
+        fn parts_put_together_are_the_url(url in "[a-z]{0,3}(://)?[a-z0-9/?&=$#é.]{0,20}") {
+            if let Some(parts) = dimensions(&url) {
+                let whole: String = parts.iter().map(|part| [part.sign, part.value].concat()).collect();
+                prop_assert_eq!(whole, url);
+            }
+        }
+
+        #[test]
+        fn a_suggested_pattern_matches_what_it_was_made_for(ids in prop::collection::vec("[a-z0-9]{0,3}", 3..6)) {
+            let urls: Vec<String> = ids.iter().map(|id| format!("https://a.com/{id}/p?x={id}")).collect();
+            if let Some(pattern) = suggest_pattern(&urls[0], urls.iter().map(String::as_str)) {
+                let pattern = crate::pattern::GroupPattern::new(&pattern, crate::pattern::AtSign::Literal);
+                prop_assert!(pattern.matches(&urls[0]), "{} {}", pattern, urls[0]);
+            }
+        }
+    }
+}

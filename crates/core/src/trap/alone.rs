@@ -1,0 +1,153 @@
+//! The traps that show in a single URL.
+
+use super::{Limits, Parts, Trap};
+
+/// Longer runs of segments are not looked for.
+const LONGEST_RUN: usize = 12;
+
+/// Words that name a calendar.
+const CALENDARS: [&str; 10] = [
+    "calendar",
+    "kalender",
+    "calendrier",
+    "calendario",
+    "agenda",
+    "events",
+    "event",
+    "cal",
+    "schedule",
+    "ical",
+];
+
+/// Why this URL alone looks like a trap, if it does.
+pub fn suspect(url: &str, limits: &Limits) -> Option<Trap> {
+    if url.len() > limits.length {
+        return Some(Trap::TooLong);
+    }
+    let parts = Parts::of(url);
+    let segments: Vec<&str> = parts.segments().collect();
+    let parameters: Vec<(&str, &str)> = parts.parameters().collect();
+    let traps = [
+        (segments.len() > limits.depth, Trap::TooDeep),
+        (longest_repetition(&segments) > limits.repeats, Trap::RepeatingSegments),
+        (most_repeated(&parameters) > limits.repeats, Trap::RepeatingParameters),
+        (parameters.len() > limits.parameters, Trap::TooManyParameters),
+        (url.contains("%252525"), Trap::NestedEscapes),
+        (is_distant_calendar(&segments, &parameters, limits), Trap::Calendar),
+    ];
+    traps.into_iter().find_map(|(is, trap)| is.then_some(trap))
+}
+
+/// How often the same run of segments follows itself.
+fn longest_repetition(segments: &[&str]) -> usize {
+    let runs = 1..=LONGEST_RUN.min(segments.len() / 2);
+    runs.map(|run| repetitions(segments, run)).max().unwrap_or(1)
+}
+
+/// How often some run of this length follows itself.
+fn repetitions(segments: &[&str], run: usize) -> usize {
+    let mut equal = 0;
+    let mut most = 0;
+    for at in run..segments.len() {
+        equal = if segments[at] == segments[at - run] { equal + 1 } else { 0 };
+        most = most.max(equal);
+    }
+    most / run + 1
+}
+
+/// How often the most frequent parameter comes.
+fn most_repeated(parameters: &[(&str, &str)]) -> usize {
+    let mut sorted = parameters.to_vec();
+    sorted.sort_unstable();
+    sorted.chunk_by(|one, other| one == other).map(<[_]>::len).max().unwrap_or(0)
+}
+
+/// Whether the URL is that of a calendar, and shows a year in which nothing happens.
+fn is_distant_calendar(segments: &[&str], parameters: &[(&str, &str)], limits: &Limits) -> bool {
+    let names = segments.iter().chain(parameters.iter().map(|(name, _)| name));
+    if !names.flat_map(|name| words(name)).any(is_calendar) {
+        return false;
+    }
+    let in_path = segments.windows(2).filter(|pair| is_month(pair[1])).filter_map(|pair| year(pair[0]));
+    let dates = segments.iter().filter_map(|segment| dated(segment));
+    let in_query = parameters.iter().filter_map(|(_, value)| dated(value).or_else(|| year(value)));
+    in_path.chain(dates).chain(in_query).any(|year| !limits.years.contains(&year))
+}
+
+fn words(name: &str) -> impl Iterator<Item = &str> {
+    name.split(|c: char| !c.is_ascii_alphabetic()).filter(|word| !word.is_empty())
+}
+
+fn is_calendar(word: &str) -> bool {
+    CALENDARS.iter().any(|calendar| word.eq_ignore_ascii_case(calendar))
+}
+
+/// Four digits alone.
+fn year(text: &str) -> Option<u16> {
+    let is_year = text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|_| is_year)
+}
+
+/// The year of `2031-05` or `2031-05-17`.
+fn dated(text: &str) -> Option<u16> {
+    let (first, rest) = text.split_once('-')?;
+    let month = rest.split('-').next().unwrap_or(rest);
+    year(first).filter(|_| is_month(month))
+}
+
+fn is_month(text: &str) -> bool {
+    text.len() <= 2 && text.parse().is_ok_and(|month: u8| (1..=12).contains(&month))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn trap(url: &str) -> Option<Trap> {
+        suspect(url, &Limits::for_year(2026))
+    }
+
+    #[test]
+    fn each_trap_and_what_is_none() {
+        assert_eq!(trap(&format!("http://h/{}", "x".repeat(2000))), Some(Trap::TooLong));
+        let deep: String = (0..25).map(|number| format!("/{number}")).collect();
+        assert_eq!(trap(&format!("http://h{deep}")), Some(Trap::TooDeep));
+        assert_eq!(trap("http://h/a/a/a/a"), Some(Trap::RepeatingSegments));
+        assert_eq!(trap("http://h/x/a/b/a/b/a/b/a/b/y"), Some(Trap::RepeatingSegments));
+        assert_eq!(trap("http://h/a/a/a"), None);
+        assert_eq!(trap("http://h/a/b/a/c/a/d/a/e"), None);
+        assert_eq!(trap("http://h/?a=1&a=1&a=1&a=1"), Some(Trap::RepeatingParameters));
+        assert_eq!(trap("http://h/?a=1&a=2&a=3&a=4"), None);
+        let many: String = (0..21).map(|number| format!("&p{number}=")).collect();
+        assert_eq!(trap(&format!("http://h/?{many}")), Some(Trap::TooManyParameters));
+        assert_eq!(trap("http://h/?u=%25252525x"), Some(Trap::NestedEscapes));
+        assert_eq!(trap("http://h/a%2520b"), None);
+    }
+
+    #[test]
+    fn calendars_end() {
+        assert_eq!(trap("http://h/calendar/2091/05"), Some(Trap::Calendar));
+        assert_eq!(trap("http://h/events/1901/5/17/"), Some(Trap::Calendar));
+        assert_eq!(trap("http://h/x?view=1&event-date=1850-01-01"), Some(Trap::Calendar));
+        assert_eq!(trap("http://h/calendar?year=2199"), Some(Trap::Calendar));
+        assert_eq!(trap("http://h/calendar/2027/05"), None);
+        assert_eq!(trap("http://h/calendar/2091/99"), None);
+        assert_eq!(trap("http://h/history/1901/05"), None);
+        assert_eq!(trap("http://h/calendar/?p=2091x"), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_url_breaks_it(url in "(http://h|/|a|\\?|&|=|;|#|%|é|2091|calendar|-){0,40}") {
+            trap(&url);
+        }
+
+        /// Whatever repeats itself beyond the limit is found, whatever stands around it.
+        #[test]
+        fn repetition_is_found(run in prop::collection::vec("[a-c]{1,2}", 1..4), before in "[x-z]{1,3}") {
+            let path = format!("{}/", run.join("/")).repeat(4);
+            prop_assert_eq!(trap(&format!("http://h/{before}/{path}")), Some(Trap::RepeatingSegments));
+        }
+    }
+}

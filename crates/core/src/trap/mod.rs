@@ -1,0 +1,139 @@
+//! Crawler traps: why a URL looks like one of endlessly many.
+//!
+//! Some sites make new URLs faster than anybody can fetch them, mostly by mistake: relative links that grow, calendars
+//! without end, filters in every combination, a session in each link. [`suspect`] knows the ones that show in a
+//! single URL; [`Watch`] counts, in memory of fixed size, the ones that only show in the crowd.
+//!
+//! A pure rule with a name for each trap, so that what is skipped can be listed with its reason. All of it is
+//! guessing, so every limit can be moved, and nothing here decides what becomes of a URL.
+
+mod alone;
+mod sketch;
+mod watch;
+
+pub use alone::suspect;
+pub use watch::Watch;
+
+use std::fmt;
+use std::ops::RangeInclusive;
+
+/// Why a URL looks like a trap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Trap {
+    /// The URL is too long.
+    TooLong,
+    /// The path has too many segments.
+    TooDeep,
+    /// The same segments follow each other again and again.
+    RepeatingSegments,
+    /// The same parameter comes again and again.
+    RepeatingParameters,
+    /// There are too many parameters.
+    TooManyParameters,
+    /// A calendar, at a date far from any event.
+    Calendar,
+    /// Something was escaped, and escaped again.
+    NestedEscapes,
+    /// A page that was seen under other session ids already.
+    SessionId,
+    /// One page with too many values for the same parameters.
+    TooManyVariants,
+    /// One page with too many combinations of parameters.
+    TooManyCombinations,
+}
+
+impl Trap {
+    /// The name of the rule, for lists and settings.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::TooLong => "too-long",
+            Self::TooDeep => "too-deep",
+            Self::RepeatingSegments => "repeating-segments",
+            Self::RepeatingParameters => "repeating-parameters",
+            Self::TooManyParameters => "too-many-parameters",
+            Self::Calendar => "calendar",
+            Self::NestedEscapes => "nested-escapes",
+            Self::SessionId => "session-id",
+            Self::TooManyVariants => "too-many-variants",
+            Self::TooManyCombinations => "too-many-combinations",
+        }
+    }
+}
+
+impl fmt::Display for Trap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// Where each rule begins to suspect. The defaults are far from what sites made for people have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest URL, in bytes.
+    pub length: usize,
+    /// The most segments of a path.
+    pub depth: usize,
+    /// How often the same segments may follow each other.
+    pub repeats: usize,
+    /// The most parameters of a query.
+    pub parameters: usize,
+    /// The years that a calendar may show.
+    pub years: RangeInclusive<u16>,
+    /// Under how many session ids one page may be asked for.
+    pub sessions: u16,
+    /// How many URLs one page may have with the same one parameter, two parameters, and more.
+    pub variants: [u16; 3],
+    /// How many combinations of parameters one page may have.
+    pub combinations: u16,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            length: 2000,
+            depth: 24,
+            repeats: 3,
+            parameters: 20,
+            years: 1990..=2100,
+            sessions: 2,
+            variants: [60_000, 10_000, 1000],
+            combinations: 100,
+        }
+    }
+}
+
+impl Limits {
+    /// The defaults for a crawl in this year: calendars may look back a quarter of a century and two years ahead.
+    pub fn for_year(year: u16) -> Self {
+        Self { years: year.saturating_sub(25)..=year.saturating_add(2), ..Self::default() }
+    }
+}
+
+/// A URL cut into the parts that the rules look at.
+#[derive(Debug, Clone, Copy)]
+struct Parts<'u> {
+    /// Scheme, host and port.
+    site: &'u str,
+    path: &'u str,
+    query: &'u str,
+}
+
+impl<'u> Parts<'u> {
+    fn of(url: &'u str) -> Self {
+        let url = url.split('#').next().unwrap_or("");
+        let host = url.find("://").map_or(0, |at| at + 3);
+        let end = url[host..].find(['/', '?']).map_or(url.len(), |at| host + at);
+        let (path, query) = url[end..].split_once('?').unwrap_or((&url[end..], ""));
+        Self { site: &url[..end], path, query }
+    }
+
+    fn segments(self) -> impl Iterator<Item = &'u str> {
+        self.path.split('/').filter(|segment| !segment.is_empty())
+    }
+
+    /// The parameters, as they are written.
+    fn parameters(self) -> impl Iterator<Item = (&'u str, &'u str)> {
+        let pieces = self.query.split(['&', ';']).filter(|piece| !piece.is_empty());
+        pieces.map(|piece| piece.split_once('=').unwrap_or((piece, "")))
+    }
+}

@@ -1,0 +1,178 @@
+//! The traps that show only in the crowd: one page under ever new parameters or sessions.
+//!
+//! Each URL is noted once, when it is first seen. A page is its site and path; a combination is the set of names of
+//! its parameters; a variant is one set of values. A forum with a hundred thousand topics has one combination and
+//! many variants, which is fine; a shop with filters has many combinations, which is not.
+
+use super::sketch::Sketch;
+use super::{Limits, Parts, Trap, suspect};
+
+/// The size of the sketch: 2 MiB, good for about a million pages.
+const BITS: u32 = 18;
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Counted {
+    Combination,
+    Variant,
+    Session,
+}
+
+/// Counts what was seen.
+#[derive(Debug, Clone)]
+pub struct Watch {
+    limits: Limits,
+    sketch: Sketch,
+}
+
+impl Watch {
+    /// A watch that has seen nothing.
+    pub fn new(limits: Limits) -> Self {
+        Self { limits, sketch: Sketch::new(BITS) }
+    }
+
+    /// Notes a URL that was not noted before, and says why it looks like a trap, if it does. Counting never forgets: a
+    /// page that became a trap stays one.
+    pub fn note(&mut self, url: &str) -> Option<Trap> {
+        if let Some(trap) = suspect(url, &self.limits) {
+            return Some(trap);
+        }
+        let parts = Parts::of(url);
+        let (plain, has_session) = without_session(parts);
+        if has_session && self.sketch.add((Counted::Session, &plain)) > self.limits.sessions {
+            return Some(Trap::SessionId);
+        }
+        let mut names: Vec<&str> = parts.parameters().map(|(name, _)| name).collect();
+        if names.is_empty() {
+            return None;
+        }
+        names.sort_unstable();
+        names.dedup();
+        self.count(parts, &names)
+    }
+
+    /// Counts the variants of a combination, and the combinations of a page.
+    fn count(&mut self, parts: Parts<'_>, names: &[&str]) -> Option<Trap> {
+        let page = (parts.site, parts.path);
+        let variants = self.sketch.add((Counted::Variant, page, names));
+        if variants == 1 && self.sketch.add((Counted::Combination, page)) > self.limits.combinations {
+            return Some(Trap::TooManyCombinations);
+        }
+        let most = self.limits.variants[names.len().min(3) - 1];
+        (variants > most).then_some(Trap::TooManyVariants)
+    }
+}
+
+/// The URL without session ids, and whether it had one.
+fn without_session(parts: Parts<'_>) -> (String, bool) {
+    let mut plain = String::with_capacity(parts.site.len() + parts.path.len() + parts.query.len());
+    plain.push_str(parts.site);
+    let mut has_session = false;
+    for segment in parts.path.split_inclusive('/') {
+        let name = segment.trim_end_matches('/');
+        let kept = path_session(name).map_or(segment, |at| &name[..at]);
+        has_session |= kept.len() < name.len();
+        plain.push_str(kept);
+    }
+    for (name, value) in parts.parameters() {
+        if is_session(name, value) {
+            has_session = true;
+        } else {
+            plain.extend(["&", name, "=", value]);
+        }
+    }
+    (plain, has_session)
+}
+
+/// Where a session begins in a segment of a path: `page;jsessionid=…` or `(S(…))`.
+fn path_session(segment: &str) -> Option<usize> {
+    let dotnet = segment.starts_with("(S(") && segment.ends_with("))");
+    let parameter = || {
+        let at = segment.find(';')?;
+        let (name, value) = segment[at + 1..].split_once('=')?;
+        is_session(name, value).then_some(at)
+    };
+    if dotnet { Some(0) } else { parameter() }
+}
+
+/// Whether a parameter is a session id: by a name that means nothing else, or by a short name and a long number.
+fn is_session(name: &str, value: &str) -> bool {
+    const NAMES: [&str; 12] = [
+        "jsessionid",
+        "phpsessid",
+        "sessionid",
+        "session_id",
+        "session",
+        "sessid",
+        "cfid",
+        "cftoken",
+        "zenid",
+        "oscsid",
+        "aspxauth",
+        "phpsession",
+    ];
+    const SHORT: [&str; 4] = ["sid", "s", "sess", "ssid"];
+    let is = |known: &&str| name.eq_ignore_ascii_case(known);
+    let asp = name.get(..12).is_some_and(|start| start.eq_ignore_ascii_case("aspsessionid"));
+    let is_random = value.len() >= 16 && value.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (NAMES.iter().any(|known| is(known)) || asp) && value.len() >= 4
+        || SHORT.iter().any(|known| is(known)) && is_random
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn watch() -> Watch {
+        Watch::new(Limits { variants: [50, 20, 10], combinations: 5, ..Limits::default() })
+    }
+
+    #[test]
+    fn one_parameter_may_have_many_values_and_filters_may_not() {
+        let mut watch = watch();
+        let mut trapped = |url: String| watch.note(&url);
+        assert!((0..50).all(|topic| trapped(format!("http://h/topic?t={topic}")).is_none()));
+        assert_eq!(trapped("http://h/topic?t=x".to_owned()), Some(Trap::TooManyVariants));
+        assert!((0..10).all(|page| trapped(format!("http://h/shop?a=1&b=2&c={page}")).is_none()));
+        assert_eq!(trapped("http://h/shop?c=x&b=2&a=1".to_owned()), Some(Trap::TooManyVariants));
+        assert_eq!(trapped("http://h/shop?a=1".to_owned()), None);
+        assert_eq!(trapped("http://other/topic?t=1".to_owned()), None);
+    }
+
+    #[test]
+    fn combinations_explode() {
+        let mut watch = watch();
+        let combination = |number: u32| {
+            let names = (0..4).filter(|bit| number >> bit & 1 == 1).map(|bit| format!("&f{bit}=1"));
+            format!("http://h/shop?{}", names.collect::<String>())
+        };
+        let traps: Vec<_> = (1..16).map(|number| watch.note(&combination(number))).collect();
+        assert_eq!(traps.iter().filter(|trap| trap.is_none()).count(), 5);
+        assert_eq!(traps[5..], [Some(Trap::TooManyCombinations); 10]);
+    }
+
+    #[test]
+    fn the_same_page_under_new_sessions() {
+        let urls: [fn(u32) -> String; 4] = [
+            |number| format!("http://h/a/page;jsessionid={number:032X}?x=1"),
+            |number| format!("http://h/b?x=1&PHPSESSID={number:026x}"),
+            |number| format!("http://h/(S({number:024}))/c.aspx"),
+            |number| format!("http://h/d?sid={number:032x}&x=1"),
+        ];
+        for url in urls {
+            let mut watch = Watch::new(Limits::default());
+            let traps: Vec<_> = (0..4).map(|number| watch.note(&url(number))).collect();
+            assert_eq!(traps, [None, None, Some(Trap::SessionId), Some(Trap::SessionId)], "{}", url(0));
+        }
+        let mut watch = Watch::new(Limits::default());
+        assert!((0..9).all(|page| watch.note(&format!("http://h/d?sid={page}")).is_none()));
+    }
+
+    #[test]
+    fn a_large_site_is_no_trap() {
+        let mut watch = Watch::new(Limits::default());
+        let urls = (0..30_000).map(|page| format!("http://h/a/{page}?ref=x&page={}", page % 7));
+        let trapped = urls.filter(|url| watch.note(url).is_some()).count();
+        assert_eq!(trapped, 0);
+    }
+}
