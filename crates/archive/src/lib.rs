@@ -9,6 +9,7 @@
 mod archive;
 mod content;
 mod error;
+pub mod expectations;
 mod in_order;
 mod layout;
 mod media_type;

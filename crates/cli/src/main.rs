@@ -12,6 +12,7 @@ mod commands;
 mod error;
 mod lines;
 mod printer;
+mod prober;
 #[cfg(test)]
 mod reference;
 mod session;

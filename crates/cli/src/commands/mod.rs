@@ -18,6 +18,7 @@ mod man;
 mod rebuild;
 mod store;
 mod stow;
+pub(crate) mod urls;
 
 use clap::{ArgMatches, Args, Command};
 
@@ -37,6 +38,7 @@ const VERBS: &[Entry] = &[
     verb::<rebuild::Rebuild>("rebuild"),
     verb::<housekeeping::Housekeeping>("housekeeping"),
     verb::<doctor::Doctor>("doctor"),
+    verb::<urls::Urls>("urls"),
     verb::<explain::Explain>("explain"),
     verb::<key::Key>("key"),
     verb::<completions::Completions>("completions"),
