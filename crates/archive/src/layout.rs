@@ -50,6 +50,11 @@ impl Layout {
         self.root.join("HEAD")
     }
 
+    /// The expectations: people's intent, one file a domain.
+    pub fn expectations(&self) -> PathBuf {
+        self.root.join("urls")
+    }
+
     /// What is not finished; emptied whenever the archive is opened for writing.
     pub fn temporary(&self) -> PathBuf {
         self.root.join("tmp")

@@ -9,6 +9,7 @@
 mod archive;
 mod content;
 mod error;
+pub mod expectations;
 pub mod history;
 mod in_order;
 mod layout;

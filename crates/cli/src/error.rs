@@ -8,6 +8,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
+use varve_archive::expectations::UrlsError;
 use varve_archive::verbs::doctor::DoctorError;
 use varve_archive::{ArchiveError, LockError, SettingsError, StoreError};
 
@@ -55,6 +56,9 @@ pub(crate) enum Error {
     /// There is no current folder, or it may not be known.
     #[error("could not find out the current folder")]
     CurrentFolder(#[source] io::Error),
+    /// A URL database did not do it.
+    #[error(transparent)]
+    Urls(#[from] UrlsError),
     /// A WARC or ARC file could not be dealt with.
     #[error(transparent)]
     Doctor(#[from] DoctorError),
@@ -149,6 +153,8 @@ fn hints(failure: &Error) -> Vec<String> {
         Error::Write { source, .. } | Error::Doctor(DoctorError::Write { source, .. }) => {
             for_writing(source.kind())
         }
+        Error::Urls(UrlsError::Write { source, .. }) => for_writing(source.kind()),
+        Error::Urls(failure) => crate::commands::urls::hint(failure),
         Error::Doctor(failure) => crate::commands::doctor::hint(failure),
         Error::Archive(failure) => for_archive(failure),
         Error::Usage(_) | Error::Output(_) | Error::Input(_) | Error::Url { .. } => None,

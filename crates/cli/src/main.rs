@@ -13,6 +13,7 @@ mod error;
 mod graph;
 mod lines;
 mod printer;
+mod prober;
 #[cfg(test)]
 mod reference;
 mod session;

@@ -21,12 +21,15 @@ fn markdown() -> String {
     let mut root = arguments::root().term_width(100);
     root.build();
     let verbs = root.get_subcommands().cloned().collect::<Vec<_>>();
-    let sections = verbs.into_iter().map(|verb| {
-        let title = format!("varve {}", verb.get_name());
-        section(&title, verb)
-    });
-    let sections: String = sections.collect();
+    let sections: String = verbs.into_iter().map(|verb| sections("varve", verb)).collect();
     format!("{OPENING}{}{sections}", section("varve", root.clone()))
+}
+
+/// The section of a verb, and those of the verbs below it.
+fn sections(above: &str, verb: Command) -> String {
+    let title = format!("{above} {}", verb.get_name());
+    let below: String = verb.get_subcommands().map(|verb| sections(&title, verb.clone())).collect();
+    section(&title, verb) + &below
 }
 
 fn section(title: &str, mut command: Command) -> String {

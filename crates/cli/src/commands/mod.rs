@@ -24,6 +24,7 @@ mod show;
 mod store;
 mod stow;
 mod tag;
+pub(crate) mod urls;
 
 use clap::{ArgMatches, Args, Command};
 
@@ -49,6 +50,7 @@ const VERBS: &[Entry] = &[
     verb::<rebuild::Rebuild>("rebuild"),
     verb::<housekeeping::Housekeeping>("housekeeping"),
     verb::<doctor::Doctor>("doctor"),
+    verb::<urls::Urls>("urls"),
     verb::<explain::Explain>("explain"),
     verb::<key::Key>("key"),
     verb::<completions::Completions>("completions"),

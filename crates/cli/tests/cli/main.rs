@@ -11,6 +11,7 @@ mod key;
 mod paperwork;
 mod readme;
 mod streams;
+mod urls;
 
 use std::io::Write;
 use std::process::{Command, Output};

@@ -103,6 +103,11 @@ impl DomainFile {
         self
     }
 
+    /// Where the record of that number begins in the text that was read; nothing once records were taken away.
+    pub fn place(&self, number: usize) -> Option<Place> {
+        self.places.get(number).copied()
+    }
+
     /// The last record for `path`.
     pub fn find(&self, path: &str) -> Option<&Expectation> {
         self.records.iter().rev().find(|record| record.path == path)

@@ -70,6 +70,11 @@ impl Target {
         names.into_iter().any(|name| name.to_lowercase() == self.host)
     }
 
+    /// Path and query as they were given.
+    pub fn path_as_given(&self) -> &str {
+        &self.rest
+    }
+
     /// The path as the file of that domain stores it.
     pub fn path_in(&self, file: &DomainFile) -> String {
         stored_path(&self.rest, file.domain.has_case_sensitive_paths())

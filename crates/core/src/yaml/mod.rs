@@ -27,3 +27,38 @@ pub use emit::emit;
 pub use error::{Place, YamlError};
 pub use parse::{Document, LONGEST, parse};
 pub use value::{Entry, Kind, Mapping, Scalar, Sequence, Value};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn again(text: &str) -> Option<String> {
+        let documents = parse(text).ok()?;
+        Some(emit(documents.iter().map(|document| &document.value)))
+    }
+
+    #[test]
+    fn foreign_types_keep_their_names() {
+        let text =
+            "---\na: !thing 'x'\nb: !<tag:example.com,2000:%C3%A9> 'y'\nc: !list\n- 1\nd: !!set\n  k: null\n";
+        assert_eq!(again(text).as_deref(), Some(text));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_as_the_same(
+            text in "([-?:,&*!|>'\"%@`~=<#{}\\[\\]a-c0-2.]{1,4}[ \n]{0,3}){0,14}"
+        ) {
+            if let Some(once) = again(&text) {
+                prop_assert_eq!(again(&once), Some(once.clone()), "{:?}", text);
+            }
+        }
+
+        #[test]
+        fn no_text_panics(text in any::<String>()) {
+            let _ = parse(&text);
+            comments(&text);
+        }
+    }
+}

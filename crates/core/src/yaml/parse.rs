@@ -165,6 +165,7 @@ impl Reader {
                 self.put(built, at)
             }
             EventData::Scalar { anchor, tag, value, style, .. } => {
+                let tag = tag.map(mended);
                 let scalar = scalar(value, tag.as_deref(), style == ScalarStyle::Plain);
                 let built = Built { value: Value::Scalar(Arc::new(scalar)), height: 0 };
                 self.finish(built, anchor, at)
@@ -278,9 +279,15 @@ fn as_text(key: Value) -> Value {
     }
 }
 
+/// The scanner takes each escaped byte of a tag for a letter; they are bytes of UTF-8. Unescaped, a tag is ASCII.
+fn mended(tag: String) -> String {
+    let bytes: Option<Vec<u8>> = tag.chars().map(|letter| u8::try_from(u32::from(letter)).ok()).collect();
+    bytes.and_then(|bytes| String::from_utf8(bytes).ok()).unwrap_or(tag)
+}
+
 /// The tag, unless it says only what is so without it.
 fn foreign(tag: Option<String>, usual: &str) -> Option<String> {
-    tag.filter(|tag| tag != "!" && tag.strip_prefix(OWN) != Some(usual))
+    tag.map(mended).filter(|tag| tag != "!" && tag.strip_prefix(OWN) != Some(usual))
 }
 
 fn scalar(text: String, tag: Option<&str>, plain: bool) -> Scalar {

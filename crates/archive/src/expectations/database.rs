@@ -1,0 +1,132 @@
+//! A folder of domain files.
+//!
+//! Every `NAME.yaml` in it is the file of one domain; nothing else is looked at. Files are read anew for every question:
+//! people edit them.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use varve_core::expectation::{DomainFile, Target};
+
+use super::error::UrlsError;
+use super::save::replace;
+
+const ENDING: &str = ".yaml";
+/// Some file systems allow no longer names.
+const LONGEST_NAME: usize = 240;
+
+/// A URL database.
+#[derive(Clone, Debug)]
+pub struct UrlDatabase {
+    folder: PathBuf,
+}
+
+/// A domain file with where it came from.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The file's path.
+    pub path: PathBuf,
+    /// Its text; nothing if there is no such file yet.
+    pub text: Option<String>,
+    /// What it says.
+    pub file: DomainFile,
+}
+
+/// Nobody else edits while it lives.
+#[derive(Debug)]
+pub(crate) struct Editing {
+    _lock: Option<File>,
+}
+
+impl UrlDatabase {
+    /// The database in `folder`, which must be there.
+    pub fn open(folder: &Path) -> Result<Self, UrlsError> {
+        if !folder.is_dir() {
+            return Err(UrlsError::NoDatabase { path: folder.to_owned() });
+        }
+        Ok(Self { folder: folder.to_owned() })
+    }
+
+    /// The database in `folder`, which is made if it is not there.
+    pub fn open_or_make(folder: &Path) -> Result<Self, UrlsError> {
+        fs::create_dir_all(folder).map_err(UrlsError::write(folder))?;
+        Self::open(folder)
+    }
+
+    /// The paths of all domain files, in the order of their names.
+    pub fn paths(&self) -> Result<Vec<PathBuf>, UrlsError> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.folder).map_err(UrlsError::read(&self.folder))? {
+            let name = entry.map_err(UrlsError::read(&self.folder))?.file_name();
+            // A name that is no text is no domain.
+            names.extend(name.to_str().and_then(|name| name.strip_suffix(ENDING)).map(str::to_owned));
+        }
+        names.retain(|name| !name.is_empty() && !name.starts_with('.'));
+        names.sort();
+        Ok(names.into_iter().map(|name| self.folder.join(name + ENDING)).collect())
+    }
+
+    /// Reads one file.
+    pub fn load(&self, path: &Path) -> Result<Loaded, UrlsError> {
+        let text = fs::read_to_string(path).map_err(UrlsError::read(path))?;
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = name.strip_suffix(ENDING).unwrap_or(name);
+        let file = DomainFile::parse(name, &text)
+            .map_err(|source| UrlsError::File { path: path.to_owned(), source })?;
+        Ok(Loaded { path: path.to_owned(), text: Some(text), file })
+    }
+
+    /// Reads all files, in the order of their names.
+    pub fn load_all(&self) -> Result<Vec<Loaded>, UrlsError> {
+        self.paths()?.iter().map(|path| self.load(path)).collect()
+    }
+
+    /// The file that speaks of a URL's host. One that is named by the host comes before one that has it as an alias.
+    pub fn find(&self, target: &Target) -> Result<Loaded, UrlsError> {
+        let unknown = || UrlsError::UnknownDomain { host: target.host.clone() };
+        let mut fitting: Vec<Loaded> =
+            self.load_all()?.into_iter().filter(|loaded| target.is_of(&loaded.file)).collect();
+        let named = fitting.iter().position(|loaded| loaded.file.name.to_lowercase() == target.host);
+        match named.or((!fitting.is_empty()).then_some(0)) {
+            Some(at) => Ok(fitting.swap_remove(at)),
+            None => Err(unknown()),
+        }
+    }
+
+    /// A file for a host that none speaks of yet. It is not written before it is saved.
+    pub fn new_file(&self, host: &str) -> Result<Loaded, UrlsError> {
+        let fits = |host: &str| {
+            !host.is_empty()
+                && host.len() <= LONGEST_NAME
+                && !host.starts_with('.')
+                && !host.contains(|letter: char| letter.is_control() || "/\\%?#<>\"|* ".contains(letter))
+        };
+        if !fits(host) {
+            return Err(UrlsError::DomainName { host: host.to_owned() });
+        }
+        let path = self.folder.join(format!("{host}{ENDING}"));
+        Ok(Loaded { path, text: None, file: DomainFile::new(host) })
+    }
+
+    /// Replaces a file by what it says now, at once and as a whole.
+    pub fn save(&self, loaded: &Loaded) -> Result<(), UrlsError> {
+        self.save_text(&loaded.path, &loaded.file.text())
+    }
+
+    /// Replaces the text of a file, at once and as a whole.
+    pub fn save_text(&self, path: &Path, text: &str) -> Result<(), UrlsError> {
+        replace(path, text.as_bytes()).map_err(UrlsError::write(path))
+    }
+
+    /// Waits until nobody else edits. The folder itself is the lock: no file of ours lies among people's own.
+    pub(crate) fn edit(&self) -> Result<Editing, UrlsError> {
+        let lock = File::open(&self.folder).map_err(UrlsError::read(&self.folder))?;
+        match lock.lock() {
+            Ok(()) => Ok(Editing { _lock: Some(lock) }),
+            // Some file systems have no locks; editing there is as safe as with any editor.
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(Editing { _lock: None }),
+            Err(error) => Err(UrlsError::Read { path: self.folder.clone(), source: error }),
+        }
+    }
+}

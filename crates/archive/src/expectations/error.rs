@@ -1,0 +1,83 @@
+//! Why a URL database did not do what it was asked.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use varve_core::expectation::{DomainFileError, TargetError};
+
+/// Why it was not done.
+#[derive(Debug, thiserror::Error)]
+pub enum UrlsError {
+    /// There is no such folder.
+    #[error("there is no URL database in `{}`", path.display())]
+    NoDatabase {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// A file or folder cannot be read.
+    #[error("could not read `{}`", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file cannot be written.
+    #[error("could not write `{}`", path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file is no domain file.
+    #[error("cannot use `{}`", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why, and where in it.
+        source: DomainFileError,
+    },
+    /// The text is no URL that can be expected to answer.
+    #[error("the URL cannot be used")]
+    Target(#[from] TargetError),
+    /// No file speaks of that host.
+    #[error("no domain file speaks of `{}`", host.escape_debug())]
+    UnknownDomain {
+        /// The host.
+        host: String,
+    },
+    /// The host cannot be the name of a file.
+    #[error("`{}` cannot be the name of a domain file", host.escape_debug())]
+    DomainName {
+        /// The host.
+        host: String,
+    },
+    /// There is no record for that URL.
+    #[error("nothing is expected of `{}`", url.escape_debug())]
+    Unexpected {
+        /// The URL, in the spelling of the database.
+        url: String,
+    },
+    /// The web must be asked, and there is no way to it.
+    #[error("this needs the live web, and there is no way to it")]
+    NoWeb,
+    /// The URL does not answer as a promise could be made of.
+    #[error("`{}` gives nothing to promise: {reason}", url.escape_debug())]
+    Answer {
+        /// The URL.
+        url: String,
+        /// What it answered.
+        reason: String,
+    },
+}
+
+impl UrlsError {
+    pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |source| Self::Read { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |source| Self::Write { path: path.to_owned(), source }
+    }
+}

@@ -1,0 +1,27 @@
+//! For GitHub's workflows: a failure is an annotation at its record. What is met is not mentioned.
+
+use super::{Checked, visible};
+
+pub(super) fn line(checked: &Checked) -> String {
+    if !checked.verdict.is_failure() {
+        return String::new();
+    }
+    let mut places = Vec::new();
+    if let Some(file) = &checked.file {
+        places.push(format!("file={}", property(&file.to_string_lossy())));
+        places.extend(checked.line.map(|line| format!("line={line}")));
+    }
+    places.push(format!("title={}", property(checked.verdict.word())));
+    let reason = checked.verdict.reason().unwrap_or_default();
+    format!("::error {}::{}\n", places.join(","), message(&format!("{}: {reason}", checked.url)))
+}
+
+/// A line of its own may begin another command, so line ends are escaped, and the sign of escapes with them.
+fn message(text: &str) -> String {
+    let text = text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
+    visible(&text)
+}
+
+fn property(text: &str) -> String {
+    message(text).replace(':', "%3A").replace(',', "%2C")
+}

@@ -1,0 +1,56 @@
+//! For build servers: a test case a URL, in the XML of JUnit. Drift is a failure, no answer is an error.
+
+use varve_core::expectation::Verdict;
+
+use super::{Checked, Summary};
+
+pub(super) fn case(checked: &Checked) -> String {
+    let name = escaped(&checked.url);
+    let class = match &checked.file {
+        Some(file) => escaped(&file.to_string_lossy()),
+        None => "urls".to_owned(),
+    };
+    let open = format!("  <testcase classname=\"{class}\" name=\"{name}\"");
+    let reason = escaped(&checked.verdict.reason().unwrap_or_default());
+    let word = checked.verdict.word();
+    match &checked.verdict {
+        Verdict::Met => format!("{open}/>\n"),
+        Verdict::Drift(_) => {
+            format!("{open}>\n    <failure type=\"{word}\" message=\"{reason}\"/>\n  </testcase>\n")
+        }
+        Verdict::Unreachable(_) => {
+            format!("{open}>\n    <error type=\"{word}\" message=\"{reason}\"/>\n  </testcase>\n")
+        }
+        Verdict::Skipped(_) => format!("{open}>\n    <skipped message=\"{reason}\"/>\n  </testcase>\n"),
+    }
+}
+
+pub(super) fn suite(summary: &Summary, cases: &str) -> String {
+    let Summary { drift, unreachable, skipped, .. } = summary;
+    let counts = format!(
+        "tests=\"{}\" failures=\"{drift}\" errors=\"{unreachable}\" skipped=\"{skipped}\"",
+        summary.total()
+    );
+    format!(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"varve check\" {counts}>\n{cases}</testsuite>\n"
+    )
+}
+
+/// As it may stand between quotes. XML has no way to write most control characters; a replacement stands for them.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\t' | '\n' | '\r' => out.push_str(&format!("&#{};", u32::from(letter))),
+            letter if letter.is_control() || matches!(letter, '\u{fffe}' | '\u{ffff}') => {
+                out.push('\u{fffd}')
+            }
+            letter => out.push(letter),
+        }
+    }
+    out
+}

@@ -1,0 +1,136 @@
+//! How the verdicts of a check are told: to people, to programs, to build servers.
+//!
+//! A [`Reporter`] is given one [`Checked`] after another and answers with text; it writes nowhere. Text from outside is
+//! shown with its control characters spelled out.
+
+mod github;
+mod json;
+mod junit;
+mod text;
+
+use std::path::PathBuf;
+
+use varve_core::expectation::Verdict;
+
+/// What was found of one URL.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// The URL that was asked.
+    pub url: String,
+    /// What was found.
+    pub verdict: Verdict,
+    /// The status of the answer, if there was one.
+    pub status: Option<u16>,
+    /// Since when it fails, as a date, where earlier checks are known.
+    pub since: Option<String>,
+    /// The id of the capture that is the evidence, where it was kept.
+    pub capture: Option<String>,
+    /// The file that has the expectation.
+    pub file: Option<PathBuf>,
+    /// The line of it where the record begins.
+    pub line: Option<u64>,
+}
+
+/// How many verdicts there were of each kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Summary {
+    /// All as expected.
+    pub met: u64,
+    /// Not as expected.
+    pub drift: u64,
+    /// No whole answer.
+    pub unreachable: u64,
+    /// Not asked.
+    pub skipped: u64,
+}
+
+impl Summary {
+    /// Counts one more.
+    pub fn count(&mut self, verdict: &Verdict) {
+        *match verdict {
+            Verdict::Met => &mut self.met,
+            Verdict::Drift(_) => &mut self.drift,
+            Verdict::Unreachable(_) => &mut self.unreachable,
+            Verdict::Skipped(_) => &mut self.skipped,
+        } += 1;
+    }
+
+    /// How many there were.
+    pub fn total(&self) -> u64 {
+        self.met + self.failures() + self.skipped
+    }
+
+    /// How many somebody should look at.
+    pub fn failures(&self) -> u64 {
+        self.drift + self.unreachable
+    }
+}
+
+/// The forms of a report.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ReportFormat {
+    /// A line a URL, for people.
+    Text,
+    /// An object a line, for programs.
+    Json,
+    /// The XML that build servers read as test results.
+    Junit,
+    /// Annotations of GitHub's workflows: failures only.
+    Github,
+}
+
+/// Makes a report, piece by piece.
+#[derive(Debug)]
+pub struct Reporter {
+    format: ReportFormat,
+    summary: Summary,
+    /// JUnit says how many there are before it says which.
+    cases: String,
+}
+
+impl Reporter {
+    /// A report in that form, of nothing yet.
+    pub fn new(format: ReportFormat) -> Self {
+        Self { format, summary: Summary::default(), cases: String::new() }
+    }
+
+    /// Takes one verdict; what is to be printed for it now, with its line ends.
+    pub fn add(&mut self, checked: &Checked) -> String {
+        self.summary.count(&checked.verdict);
+        match self.format {
+            ReportFormat::Text => text::line(checked),
+            ReportFormat::Json => json::line(checked),
+            ReportFormat::Github => github::line(checked),
+            ReportFormat::Junit => {
+                self.cases.push_str(&junit::case(checked));
+                String::new()
+            }
+        }
+    }
+
+    /// What is to be printed after the last one.
+    pub fn close(&self) -> String {
+        match self.format {
+            ReportFormat::Text | ReportFormat::Github => text::closing(&self.summary),
+            ReportFormat::Json => json::closing(&self.summary),
+            ReportFormat::Junit => junit::suite(&self.summary, &self.cases),
+        }
+    }
+
+    /// The counts so far.
+    pub fn summary(&self) -> Summary {
+        self.summary
+    }
+}
+
+/// `text` with its control characters spelled out.
+fn visible(text: &str) -> String {
+    let spelled = |letter: char| match letter.is_control() {
+        true => letter.escape_default().to_string(),
+        false => letter.to_string(),
+    };
+    text.chars().map(spelled).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! Each form of the report, whole.
+
+use super::*;
+use varve_core::BodyId;
+use varve_core::expectation::Departure;
+
+fn checked(url: &str, verdict: Verdict, status: Option<u16>) -> Checked {
+    let file = Some(PathBuf::from("urls/example.com.yaml"));
+    Checked { url: url.to_owned(), verdict, status, since: None, capture: None, file, line: Some(4) }
+}
+
+fn report(format: ReportFormat) -> String {
+    let length = Departure::Length { expected: 5, got: 7 };
+    let digest = Departure::Digest { expected: BodyId::new([0x11; 32]), got: BodyId::new([0x22; 32]) };
+    let mut all = vec![
+        checked("http://example.com/", Verdict::Met, Some(200)),
+        checked("http://example.com/a?b=1&c=\"2\"", Verdict::Drift(vec![length, digest]), Some(200)),
+        checked("http://example.com/x%20y", Verdict::Unreachable("timed out\n::error::no".into()), None),
+        checked("http://example.com/old", Verdict::Skipped("deprecated".into()), None),
+    ];
+    all[1].since = Some("2026-01-02T03:04:05Z".into());
+    all[1].capture = Some("c0ffee".into());
+    let mut reporter = Reporter::new(format);
+    let lines: String = all.iter().map(|checked| reporter.add(checked)).collect();
+    lines + &reporter.close()
+}
+
+#[test]
+fn for_people() {
+    let ones = "1".repeat(64);
+    let twos = "2".repeat(64);
+    let wanted = format!(
+        "met          http://example.com/
+drift        http://example.com/a?b=1&c=\"2\": content length changed from 5 bytes to 7 bytes; content changed from sha256 {ones} to sha256 {twos} (since 2026-01-02T03:04:05Z) [c0ffee]
+unreachable  http://example.com/x%20y: timed out\\n::error::no
+skipped      http://example.com/old: deprecated
+4 URLs: 1 met, 1 drift, 1 unreachable, 1 skipped
+"
+    );
+    assert_eq!(report(ReportFormat::Text), wanted);
+}
+
+#[test]
+fn for_programs() {
+    let text = report(ReportFormat::Json);
+    let lines: Vec<serde_json::Value> =
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 5);
+    assert_eq!(
+        text.lines().next().unwrap(),
+        r#"{"url":"http://example.com/","verdict":"met","status":200,"expected":null,"got":null,"since":null,"capture":null,"reason":null}"#
+    );
+    assert_eq!(lines[1]["expected"], format!("5 bytes; sha256 {}", "1".repeat(64)));
+    assert_eq!(lines[1]["got"], format!("7 bytes; sha256 {}", "2".repeat(64)));
+    assert_eq!(lines[1]["since"], "2026-01-02T03:04:05Z");
+    assert_eq!(lines[2]["got"], "timed out\n::error::no");
+    assert_eq!(
+        text.lines().last().unwrap(),
+        r#"{"summary":{"met":1,"drift":1,"unreachable":1,"skipped":1}}"#
+    );
+}
+
+#[test]
+fn for_build_servers() {
+    let wanted = format!(
+        r#"<?xml version="1.0" encoding="UTF-8"?>
+<testsuite name="varve check" tests="4" failures="1" errors="1" skipped="1">
+  <testcase classname="urls/example.com.yaml" name="http://example.com/"/>
+  <testcase classname="urls/example.com.yaml" name="http://example.com/a?b=1&amp;c=&quot;2&quot;">
+    <failure type="drift" message="content length changed from 5 bytes to 7 bytes; content changed from sha256 {} to sha256 {}"/>
+  </testcase>
+  <testcase classname="urls/example.com.yaml" name="http://example.com/x%20y">
+    <error type="unreachable" message="timed out&#10;::error::no"/>
+  </testcase>
+  <testcase classname="urls/example.com.yaml" name="http://example.com/old">
+    <skipped message="deprecated"/>
+  </testcase>
+</testsuite>
+"#,
+        "1".repeat(64),
+        "2".repeat(64)
+    );
+    assert_eq!(report(ReportFormat::Junit), wanted);
+}
+
+#[test]
+fn for_workflows() {
+    let wanted = format!(
+        "::error file=urls/example.com.yaml,line=4,title=drift::http://example.com/a?b=1&c=\"2\": content length changed from 5 bytes to 7 bytes; content changed from sha256 {} to sha256 {}
+::error file=urls/example.com.yaml,line=4,title=unreachable::http://example.com/x%2520y: timed out%0A::error::no
+4 URLs: 1 met, 1 drift, 1 unreachable, 1 skipped
+",
+        "1".repeat(64),
+        "2".repeat(64)
+    );
+    assert_eq!(report(ReportFormat::Github), wanted);
+}

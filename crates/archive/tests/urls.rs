@@ -1,0 +1,300 @@
+//! URL databases as a program meets them: files on disk, edited and checked against a web that is made up here.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
+
+use std::collections::HashMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use varve_archive::expectations::report::Checked;
+use varve_archive::expectations::{
+    Follow, Observed, Prober, Question, Redirect, UrlDatabase, UrlsError, Verdict,
+};
+use varve_archive::verbs::urls::list::Filter;
+use varve_archive::verbs::urls::{add, check, fmt, list, remove, show};
+use varve_core::BodyId;
+
+/// A web in memory. Each URL has its answers, of which the last is given for ever.
+#[derive(Default)]
+struct Web {
+    answers: HashMap<String, Vec<Observed>>,
+    asked: Mutex<Vec<Question>>,
+}
+
+impl Web {
+    fn with(pairs: &[(&str, &[Observed])]) -> Self {
+        let answers = pairs.iter().map(|(url, answers)| ((*url).to_owned(), answers.to_vec())).collect();
+        Self { answers, asked: Mutex::default() }
+    }
+
+    fn urls_asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().iter().map(|question| question.url.clone()).collect()
+    }
+}
+
+impl Prober for Web {
+    /// Answers from the last question to the first: nobody may count on an order.
+    fn probe(&self, questions: &[Question], answer: &mut dyn FnMut(usize, Observed)) {
+        for (number, question) in questions.iter().enumerate().rev() {
+            let before = self.urls_asked().iter().filter(|url| **url == question.url).count();
+            self.asked.lock().unwrap().push(question.clone());
+            let found = match self.answers.get(&question.url) {
+                Some(answers) => answers[before.min(answers.len() - 1)].clone(),
+                None => Observed::failed("no such host"),
+            };
+            answer(number, found);
+        }
+    }
+}
+
+fn page(status: u16, media_type: &str) -> Observed {
+    let sha256 = Some(BodyId::new([7; 32]));
+    let media_type = Some(media_type.to_owned());
+    Observed { status: Some(status), media_type, length: Some(5), sha256, ..Observed::default() }
+}
+
+struct Scene {
+    folder: tempfile::TempDir,
+}
+
+impl Scene {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let scene = Self { folder: tempfile::tempdir().unwrap() };
+        files.iter().for_each(|(name, text)| fs::write(scene.path(name), text).unwrap());
+        scene
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
+    fn database(&self) -> UrlDatabase {
+        UrlDatabase::open(self.folder.path()).unwrap()
+    }
+
+    fn add(&self, url: &str, request: &add::Request, web: Option<&Web>) -> Result<add::Added, UrlsError> {
+        let web = web.map(|web| web as &dyn Prober);
+        add::add(&self.database(), url, request, web, &mut |_, _| {})
+    }
+
+    fn check(&self, request: &check::Request, web: &Web) -> Vec<Checked> {
+        let mut all = Vec::new();
+        check::check(&self.database(), request, web, |checked| {
+            all.push(checked);
+            Ok::<(), UrlsError>(())
+        })
+        .unwrap();
+        all
+    }
+
+    fn fmt(&self, only_check: bool) -> Vec<Result<(PathBuf, bool), String>> {
+        let mut all = Vec::new();
+        fmt::fmt(&self.database(), only_check, &mut |_, _| {}, |result| {
+            all.push(
+                result
+                    .map(|formatted| (formatted.path, formatted.differs))
+                    .map_err(|failure| failure.to_string()),
+            );
+            Ok::<(), UrlsError>(())
+        })
+        .unwrap();
+        all
+    }
+}
+
+const TWO: &str = "---\n---\n_path: /a\n---\n_path: /c\n";
+
+#[test]
+fn adding_keeps_the_file_sorted_and_its_mode() {
+    use std::os::unix::fs::PermissionsExt;
+    let scene = Scene::new(&[("example.com.yaml", TWO)]);
+    fs::set_permissions(scene.path("example.com.yaml"), fs::Permissions::from_mode(0o604)).unwrap();
+    let request = add::Request { categories: vec!["z".into(), "a".into(), "z".into()], ..Default::default() };
+    let added = scene.add("http://example.com/b?y=1&x=2#top", &request, None).unwrap();
+    assert_eq!((added.url.as_str(), added.new), ("http://example.com/b?x=2&y=1", true));
+    let wanted = "--- {}\n---\n_path: /a\n---\n_path: /b?x=2&y=1\ncategories:\n- a\n- z\n---\n_path: /c\n";
+    assert_eq!(scene.text("example.com.yaml"), wanted);
+    let mode = fs::metadata(scene.path("example.com.yaml")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o604);
+    assert!(!scene.add("http://example.com/b?x=2&y=1", &request, None).unwrap().new);
+    assert_eq!(scene.text("example.com.yaml"), wanted);
+    assert_eq!(fs::read_dir(scene.folder.path()).unwrap().count(), 1, "nothing else is left behind");
+}
+
+#[test]
+fn a_domain_without_a_file_gets_one_when_asked() {
+    let scene = Scene::new(&[]);
+    let refused = scene.add("https://example.com/x", &add::Request::default(), None).unwrap_err();
+    assert!(matches!(refused, UrlsError::UnknownDomain { host } if host == "example.com"));
+    let request = add::Request { new_domain: true, ..Default::default() };
+    assert!(scene.add("https://Example.com:443/x", &request, None).unwrap().new_domain);
+    assert_eq!(scene.text("example.com.yaml"), "---\nhttps: true\n---\n_path: /x\n");
+    for url in ["http://..%2f/x", "http://a b/x", "http://.hidden/x", "http://a\\b/x"] {
+        assert!(matches!(scene.add(url, &request, None), Err(UrlsError::DomainName { .. })), "{url}");
+    }
+}
+
+#[test]
+fn adding_learns_what_the_web_answers() {
+    let redirect = Observed { location: Some("/there".into()), ..page(302, "text/html") };
+    let moved = Observed {
+        redirects: vec![Redirect { status: 301, location: "/x".into() }],
+        ..page(200, "text/plain; charset=utf-8")
+    };
+    let web = Web::with(&[
+        ("http://example.com/page", &[page(200, "text/html; charset=utf-8")]),
+        ("http://example.com/moved", &[redirect]),
+        ("http://example.com/fixed", &[moved]),
+        ("http://example.com/lost", &[page(404, "text/html")]),
+    ]);
+    let scene = Scene::new(&[("example.com.yaml", "--- {}\n")]);
+    let usual = add::Request::default();
+    scene.add("http://example.com/page", &usual, Some(&web)).unwrap();
+    scene.add("http://example.com/moved", &usual, Some(&web)).unwrap();
+    scene
+        .add("http://example.com/fixed", &add::Request { fixed: true, ..usual.clone() }, Some(&web))
+        .unwrap();
+    let before = scene.text("example.com.yaml");
+    assert_eq!(
+        before,
+        format!(
+            "--- {{}}\n---\n_path: /fixed\ncontent-length: 5\ncontent-sha256: '{}'\ncontent-type: text/plain\n---\n_path: /moved\ncontent-type: X-302-Redirect\n---\n_path: /page\ncontent-type: text/html\n",
+            "07".repeat(32)
+        )
+    );
+    for url in ["http://example.com/lost", "http://example.com/silent"] {
+        assert!(matches!(scene.add(url, &usual, Some(&web)), Err(UrlsError::Answer { .. })), "{url}");
+    }
+    assert_eq!(scene.text("example.com.yaml"), before);
+    let asked = web.asked.lock().unwrap();
+    let follows: Vec<Follow> = asked.iter().map(|question| question.follow).collect();
+    assert_eq!(follows[..3], [Follow::First, Follow::First, Follow::Redirects]);
+}
+
+#[test]
+fn comments_are_told_of_before_they_are_lost() {
+    let scene = Scene::new(&[("example.com.yaml", "# why\n---\n---\n_path: /a # this\n")]);
+    let path = scene.path("example.com.yaml");
+    let mut told = Vec::new();
+    let mut on_loss = |file: &Path, lines: &[u64]| {
+        assert!(fs::read_to_string(file).unwrap().contains("# why"), "still there");
+        told.push((file.to_owned(), lines.to_vec()));
+    };
+    add::add(&scene.database(), "http://example.com/b", &add::Request::default(), None, &mut on_loss)
+        .unwrap();
+    assert_eq!(told, [(path, vec![1, 4])]);
+    assert_eq!(scene.text("example.com.yaml"), "--- {}\n---\n_path: /a\n---\n_path: /b\n");
+}
+
+#[test]
+fn nobody_loses_an_edit_to_another() {
+    let scene = Scene::new(&[("example.com.yaml", "--- {}\n")]);
+    std::thread::scope(|threads| {
+        for thread in 0..6 {
+            let scene = &scene;
+            threads.spawn(move || {
+                for number in 0..5 {
+                    let url = format!("http://example.com/{thread}/{number}");
+                    scene.add(&url, &add::Request::default(), None).unwrap();
+                }
+            });
+        }
+    });
+    let mut count = 0;
+    list::list(&scene.database(), &Filter::default(), |_, _| {
+        count += 1;
+        Ok::<(), UrlsError>(())
+    })
+    .unwrap();
+    assert_eq!(count, 30);
+}
+
+#[test]
+fn records_are_shown_and_removed_by_url() {
+    let scene = Scene::new(&[(
+        "example.com.yaml",
+        "---\ncnames: [www.example.com]\n---\n_path: /ü\n---\n_path: /c\n",
+    )]);
+    let (_, record) = show::show(&scene.database(), "http://www.example.com/ü").unwrap();
+    assert_eq!(show::text(&record), "---\n_path: \"/\\xFC\"\n");
+    let removed = remove::remove(&scene.database(), "http://example.com/c", true, &mut |_, _| {}).unwrap();
+    assert_eq!(removed, "http://example.com/c");
+    assert!(scene.text("example.com.yaml").contains("/c"), "that was a rehearsal");
+    remove::remove(&scene.database(), "http://example.com/c", false, &mut |_, _| {}).unwrap();
+    assert_eq!(scene.text("example.com.yaml"), "---\ncnames:\n- www.example.com\n---\n_path: \"/\\xFC\"\n");
+    let again = remove::remove(&scene.database(), "http://example.com/c", false, &mut |_, _| {});
+    assert!(matches!(again, Err(UrlsError::Unexpected { .. })));
+}
+
+#[test]
+fn formatting_writes_only_what_differs() {
+    let scene = Scene::new(&[
+        ("a.example.yaml", "---\r\n---\r\n_path: /b\r\n---\r\n_path: /a\r\n"),
+        ("b.example.yaml", "--- {}\n---\n_path: /\n"),
+        ("c.example.yaml", "---\n---\n_path: [\n"),
+        ("notes.txt", "no database"),
+    ]);
+    let found = scene.fmt(true);
+    assert_eq!(found[0], Ok((scene.path("a.example.yaml"), true)));
+    assert_eq!(found[1], Ok((scene.path("b.example.yaml"), false)));
+    assert!(found[2].is_err() && found.len() == 3);
+    assert!(scene.text("a.example.yaml").starts_with("---\r\n---"), "checking writes nothing");
+    scene.fmt(false);
+    assert_eq!(scene.text("a.example.yaml"), "--- {}\r\n---\r\n_path: /a\r\n---\r\n_path: /b\r\n");
+    assert_eq!(scene.fmt(true)[0], Ok((scene.path("a.example.yaml"), false)));
+    assert_eq!(scene.text("c.example.yaml"), "---\n---\n_path: [\n");
+}
+
+#[test]
+fn a_check_has_a_verdict_for_every_url_in_order() {
+    let scene = Scene::new(&[
+        (
+            "a.example.yaml",
+            "---\ncnames: [b.example]\n---\n_path: /\n---\n_path: /old\ncategories: [deprecated]\n---\n_path: /typed\ncontent-type: text/html\n",
+        ),
+        ("z.example.yaml", "---\nhttps: true\n---\n_path: /\n"),
+    ]);
+    let web = Web::with(&[
+        ("http://a.example/", &[Observed::failed("timed out"), page(200, "text/html")]),
+        ("http://b.example/", &[page(500, "text/html")]),
+        ("http://a.example/typed", &[page(200, "image/png")]),
+        ("http://b.example/typed", &[page(200, "text/html")]),
+    ]);
+    let request = check::Request { cnames: true, retries: 1, ..Default::default() };
+    let found = scene.check(&request, &web);
+    let lines: Vec<_> = found.iter().map(|one| (one.url.as_str(), one.verdict.word(), one.line)).collect();
+    assert_eq!(
+        lines,
+        [
+            ("http://a.example/", "met", Some(3)),
+            ("http://b.example/", "drift", Some(3)),
+            ("http://a.example/old", "skipped", Some(5)),
+            ("http://b.example/old", "skipped", Some(5)),
+            ("http://a.example/typed", "drift", Some(8)),
+            ("http://b.example/typed", "met", Some(8)),
+            ("https://z.example/", "unreachable", Some(3)),
+        ]
+    );
+    assert!(!web.urls_asked().iter().any(|url| url.contains("/old")), "what is deprecated is not asked");
+    assert_eq!(web.urls_asked().len(), 5 + 4, "only failures are asked again");
+}
+
+#[test]
+fn a_check_can_be_narrowed_and_sent_elsewhere() {
+    let scene =
+        Scene::new(&[("a.example.yaml", "---\n---\n_path: /x/1\n---\n_path: /y\n"), ("b.example.yaml", TWO)]);
+    let web = Web::with(&[("http://localhost:1/x/1", &[page(204, "")])]);
+    let filter = Filter { domain: Some("a.example".into()), path_prefix: Some("/x".into()), category: None };
+    let map = vec![("a.example".to_owned(), "localhost:1".to_owned())];
+    let found = scene.check(&check::Request { filter, map, ..Default::default() }, &web);
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].url.as_str(), &found[0].verdict), ("http://localhost:1/x/1", &Verdict::Met));
+    let map = vec![("unknown.example".to_owned(), "localhost".to_owned())];
+    let request = check::Request { map, ..Default::default() };
+    let refused = check::check(&scene.database(), &request, &web, |_| Ok::<(), UrlsError>(()));
+    assert!(matches!(refused, Err(UrlsError::UnknownDomain { .. })));
+}

@@ -1,0 +1,147 @@
+//! `varve urls`.
+
+use std::path::PathBuf;
+use std::process::Output;
+
+use crate::{skipped, stderr, stdout, varve};
+
+/// A folder with a URL database `db` in it, where commands run.
+struct Scene(tempfile::TempDir);
+
+impl Scene {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let scene = Self(tempfile::tempdir().unwrap());
+        std::fs::create_dir(scene.path("")).unwrap();
+        for (name, text) in files {
+            std::fs::write(scene.path(name), text).unwrap();
+        }
+        scene
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().join("db").join(name)
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        varve().current_dir(self.0.path()).args(["urls", "--db", "db"]).args(words).output().unwrap()
+    }
+}
+
+#[test]
+fn a_database_from_nothing() {
+    let scene = Scene::new(&[]);
+    let output = scene.run(&["add", "--offline", "https://example.com/"]);
+    assert_eq!(output.status.code(), Some(2));
+    insta::assert_snapshot!(stderr(&output), @r"
+    error: no domain file speaks of `example.com`
+    hint: `varve urls add --domain-file URL` makes a file for its domain
+    ");
+    let output =
+        scene.run(&["add", "--offline", "--domain-file", "https://example.com/b", "example.com/a?y&x"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    insta::assert_snapshot!(stdout(&output), @r"
+    https://example.com/b
+    https://example.com/a?x&y
+    ");
+    insta::assert_snapshot!(stderr(&output), @r"
+    made `db/example.com.yaml`
+    the URL has no scheme; `http` is assumed
+    ");
+    let output = scene.run(&["list"]);
+    insta::assert_snapshot!(stdout(&output), @r"
+    https://example.com/a?x&y
+    https://example.com/b
+    ");
+    let output = scene.run(&["list", "--json", "--path-prefix", "/b"]);
+    insta::assert_snapshot!(stdout(&output), @r#"{"url":"https://example.com/b","domain":"example.com","path":"/b","content_type":null,"length":null,"sha256":null,"categories":[]}"#);
+    let output = scene.run(&["show", "https://example.com/b"]);
+    assert_eq!(stdout(&output), "---\n_path: /b\n");
+    let output = scene.run(&["remove", "https://example.com/b"]);
+    assert_eq!(stdout(&output), "https://example.com/b\n");
+    let output = scene.run(&["remove", "https://example.com/b"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(stderr(&output), "error: nothing is expected of `https://example.com/b`\n");
+}
+
+#[test]
+fn an_archive_has_its_own_database() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |words: &[&str]| varve().current_dir(folder.path()).args(words).output().unwrap();
+    assert_eq!(run(&["init", "museum"]).status.code(), Some(0));
+    let output = run(&["-C", "museum", "urls", "list"]);
+    assert_eq!(output.status.code(), Some(2));
+    insta::assert_snapshot!(stderr(&output), @r"
+    error: there is no URL database in `museum/urls`
+    hint: `varve urls add --domain-file URL` makes it; `--db DIR` names another
+    ");
+    run(&["-C", "museum", "urls", "add", "--offline", "--domain-file", "http://example.com/"]);
+    assert_eq!(stdout(&run(&["-C", "museum", "urls", "list"])), "http://example.com/\n");
+    assert!(folder.path().join("museum/urls/example.com.yaml").is_file());
+}
+
+#[test]
+fn formatting_says_what_it_did_and_what_is_odd() {
+    let scene = Scene::new(&[
+        ("a.example.yaml", "# why\n---\n---\n_path: /b\n---\n_path: /a#b\n"),
+        ("b.example.yaml", "--- {}\n---\n_path: /\n"),
+        ("c.example.yaml", "---\n---\n_path: /\ncontent-length: five\n"),
+    ]);
+    let output = scene.run(&["fmt", "--check"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert_eq!(stdout(&output), "db/a.example.yaml\n");
+    insta::assert_snapshot!(stderr(&output), @r"
+    warning: comments in `db/a.example.yaml` are lost when it is written: line 1
+    note: db/a.example.yaml:5: `/a#b`: a path has no fragment: nothing after `#` is ever asked for
+    error: cannot use `db/c.example.yaml`
+      cause: line 4, column 1: `content-length` must be a whole number of bytes
+    ");
+    std::fs::remove_file(scene.path("c.example.yaml")).unwrap();
+    assert_eq!(scene.run(&["fmt", "--check"]).status.code(), Some(1));
+    assert_eq!(scene.run(&["fmt"]).status.code(), Some(0));
+    let output = scene.run(&["fmt", "--check"]);
+    assert_eq!((output.status.code(), stdout(&output)), (Some(0), String::new()));
+}
+
+#[test]
+fn every_fixture_is_in_canonical_form() {
+    let fixtures = std::env::var_os("VARVE_FIXTURES").map_or_else(
+        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
+        PathBuf::from,
+    );
+    if !fixtures.is_dir() {
+        return skipped("no fixtures");
+    }
+    let scene = Scene::new(&[]);
+    let mut count = 0;
+    for entry in std::fs::read_dir(fixtures.join("urldb")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+        if name.ends_with(".yaml") && !name.starts_with("00") && !name.contains("before") {
+            std::fs::copy(&path, scene.path(&name)).unwrap();
+            count += 1;
+        }
+    }
+    let output = scene.run(&["fmt", "--check"]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""), "{}", stderr(&output));
+    assert!(count >= 13);
+}
+
+#[test]
+fn mistakes_are_usage_errors() {
+    let scene = Scene::new(&[("example.com.yaml", "---\n---\n_path: /\n")]);
+    for words in [
+        &["add", "--offline", "--static", "http://example.com/"] as &[&str],
+        &["check", "--map", "example.com"],
+        &["check", "--format", "xml"],
+        &["add"],
+    ] {
+        assert_eq!(scene.run(words).status.code(), Some(2), "{words:?}");
+    }
+    let output = scene.run(&["add", "--offline", "http://me:secret@example.com/"]);
+    assert_eq!(output.status.code(), Some(2));
+    insta::assert_snapshot!(stderr(&output), @r"
+    error: the URL cannot be used
+      cause: the URL holds a user name or password
+    hint: a URL is like `https://example.com/path?query`
+    ");
+}
