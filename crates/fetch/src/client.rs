@@ -138,7 +138,8 @@ impl Fetcher for Client {
 
 impl Inner {
     fn compose(&self, request: FetchRequest, target: &Target) -> Result<Composed, FetchError> {
-        let proxied = self.connector.proxy.as_ref().is_some_and(|proxy| proxy.takes_whole_urls(&target.origin));
+        let proxied =
+            self.connector.proxy.as_ref().is_some_and(|proxy| proxy.takes_whole_urls(&target.origin));
         let proxy_authorization = self.proxy_authorization.as_ref().filter(|_| proxied);
         let manner = Manner {
             user_agent: &self.user_agent,
@@ -247,7 +248,10 @@ fn now() -> Moment {
 }
 
 fn closed(host: &str, lost: Option<std::io::Error>) -> FetchError {
-    let error = FetchError::new(FetchErrorKind::Protocol, format!("`{host}` closed the connection without an answer"));
+    let error = FetchError::new(
+        FetchErrorKind::Protocol,
+        format!("`{host}` closed the connection without an answer"),
+    );
     match lost {
         Some(lost) => error.because(lost),
         None => error,

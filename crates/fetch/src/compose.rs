@@ -104,8 +104,7 @@ fn is_one_of(name: &str, names: &[&str]) -> bool {
 fn headers_of(request: &FetchRequest, target: &Target, manner: &Manner<'_>) -> Vec<(String, String, bool)> {
     let given = |name: &str| request.headers.iter().any(|(other, _)| other.eq_ignore_ascii_case(name));
     let mut headers = vec![("Host".to_owned(), target.authority.clone(), true)];
-    let usual =
-        [("User-Agent", manner.user_agent), ("Accept", "*/*"), ("Accept-Encoding", "gzip, br, zstd")];
+    let usual = [("User-Agent", manner.user_agent), ("Accept", "*/*"), ("Accept-Encoding", "gzip, br, zstd")];
     for (name, value) in usual {
         if !given(name) {
             headers.push((name.to_owned(), value.to_owned(), true));
@@ -155,8 +154,12 @@ mod tests {
     fn composed(request: FetchRequest, credentials: &str) -> Result<Composed, FetchError> {
         let target = Target::parse(&request.url).unwrap();
         let credentials = Credentials::parse(credentials).unwrap();
-        let manner =
-            Manner { user_agent: "varve/x", credentials: &credentials, proxied: false, proxy_authorization: None };
+        let manner = Manner {
+            user_agent: "varve/x",
+            credentials: &credentials,
+            proxied: false,
+            proxy_authorization: None,
+        };
         compose(request, &target, &manner)
     }
 
@@ -166,7 +169,8 @@ mod tests {
 
     #[test]
     fn a_plain_request() {
-        let composed = composed(FetchRequest::get("http://h:81/a?b").header("If-None-Match", "\"x\""), "").unwrap();
+        let composed =
+            composed(FetchRequest::get("http://h:81/a?b").header("If-None-Match", "\"x\""), "").unwrap();
         let wanted = "GET /a?b HTTP/1.1\r\nHost: h:81\r\nUser-Agent: varve/x\r\nAccept: */*\r\nAccept-Encoding: gzip, br, zstd\r\nIf-None-Match: \"x\"\r\n\r\n";
         assert_eq!(text(&composed.recorded), wanted);
         assert_eq!(text(composed.sent()), wanted);
@@ -174,7 +178,8 @@ mod tests {
 
     #[test]
     fn secrets_are_sent_and_not_recorded() {
-        let request = FetchRequest::get("https://u:p@h/").header("Cookie", "given=1").header("accept", "text/html");
+        let request =
+            FetchRequest::get("https://u:p@h/").header("Cookie", "given=1").header("accept", "text/html");
         let composed = composed(request, "h X-Key: hunter2\nother Cookie: no").unwrap();
         let wanted = "GET / HTTP/1.1\r\nHost: h\r\nUser-Agent: varve/x\r\nAccept-Encoding: gzip, br, zstd\r\naccept: text/html\r\n\r\n";
         assert_eq!(text(&composed.recorded), wanted);
@@ -187,7 +192,8 @@ mod tests {
 
     #[test]
     fn bodies_bring_their_length() {
-        let request = FetchRequest { method: "POST".into(), body: b"a=b".to_vec(), ..FetchRequest::get("http://h/") };
+        let request =
+            FetchRequest { method: "POST".into(), body: b"a=b".to_vec(), ..FetchRequest::get("http://h/") };
         assert!(text(&composed(request, "").unwrap().recorded).ends_with("Content-Length: 3\r\n\r\na=b"));
     }
 

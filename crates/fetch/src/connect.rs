@@ -186,7 +186,8 @@ async fn connect_any(mut addresses: Vec<SocketAddr>, host: &str) -> Result<TcpSt
     let mut last_failure = None;
     loop {
         if let Some(address) = waiting.next() {
-            attempts.spawn(async move { TcpStream::connect(address).await.map_err(|error| (address, error)) });
+            attempts
+                .spawn(async move { TcpStream::connect(address).await.map_err(|error| (address, error)) });
         }
         let outcome = tokio::select! {
             outcome = attempts.join_next() => outcome,
@@ -200,7 +201,8 @@ async fn connect_any(mut addresses: Vec<SocketAddr>, host: &str) -> Result<TcpSt
             None => break,
         }
     }
-    Err(last_failure.unwrap_or_else(|| FetchError::new(FetchErrorKind::Connect, format!("cannot connect to `{host}`"))))
+    Err(last_failure
+        .unwrap_or_else(|| FetchError::new(FetchErrorKind::Connect, format!("cannot connect to `{host}`"))))
 }
 
 fn failed(host: &str, address: SocketAddr, error: std::io::Error) -> FetchError {

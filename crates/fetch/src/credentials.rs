@@ -56,7 +56,10 @@ impl Credentials {
     }
 
     /// What is sent to an origin.
-    pub(crate) fn of<'a>(&'a self, origin: &'a Origin) -> impl Iterator<Item = (&'a str, &'a Secret<String>)> {
+    pub(crate) fn of<'a>(
+        &'a self,
+        origin: &'a Origin,
+    ) -> impl Iterator<Item = (&'a str, &'a Secret<String>)> {
         self.0
             .iter()
             .filter(|credential| credential.is_for(origin))
@@ -78,7 +81,13 @@ impl Credential {
         };
         let (host, port) = split_port(host_and_port.trim_end_matches('/'))?;
         let host = host.to_ascii_lowercase();
-        sendable.then(|| Self { secure, host, port, name: name.to_owned(), value: Secret::new(value.to_owned()) })
+        sendable.then(|| Self {
+            secure,
+            host,
+            port,
+            name: name.to_owned(),
+            value: Secret::new(value.to_owned()),
+        })
     }
 
     fn is_for(&self, origin: &Origin) -> bool {
@@ -136,7 +145,15 @@ mod tests {
 
     #[test]
     fn a_line_that_cannot_be_read_is_named_and_not_shown() {
-        for line in ["example.com", "example.com hunter2", "a.b Na me: x", "ftp://a X: y", "a:x X: y", "a/b X: y", "a X:"] {
+        for line in [
+            "example.com",
+            "example.com hunter2",
+            "a.b Na me: x",
+            "ftp://a X: y",
+            "a:x X: y",
+            "a/b X: y",
+            "a X:",
+        ] {
             let error = Credentials::parse(&format!("#\n{line}")).unwrap_err();
             assert_eq!(error, CredentialsError { line: 2 }, "{line}");
         }

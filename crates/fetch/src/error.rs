@@ -106,6 +106,7 @@ impl FetchError {
     }
 
     pub(crate) fn spool(error: std::io::Error) -> Self {
-        Self::new(FetchErrorKind::Spool, "the answer cannot be written to the temporary folder").because(error)
+        Self::new(FetchErrorKind::Spool, "the answer cannot be written to the temporary folder")
+            .because(error)
     }
 }

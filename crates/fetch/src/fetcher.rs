@@ -41,7 +41,13 @@ pub struct FetchRequest {
 impl FetchRequest {
     /// A plain `GET`.
     pub fn get(url: impl Into<String>) -> Self {
-        Self { url: url.into(), method: "GET".to_owned(), headers: Vec::new(), body: Vec::new(), limits: None }
+        Self {
+            url: url.into(),
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            body: Vec::new(),
+            limits: None,
+        }
     }
 
     /// With one more header.

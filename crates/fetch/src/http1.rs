@@ -102,7 +102,8 @@ pub(crate) async fn exchange(
     let head = HeadLimits { bytes: limits.head_bytes, lines: limits.head_lines };
     let framing = Framing::new(request.is_head(), head);
     let mut reading = Reading { framing, spool, started, first_byte: None, lost: unsent };
-    let stop = reading.run(line, patience).await.map_err(|error| Silence::Failed(FetchError::spool(error)))?;
+    let stop =
+        reading.run(line, patience).await.map_err(|error| Silence::Failed(FetchError::spool(error)))?;
     reading.finish(stop, patience)
 }
 
@@ -124,7 +125,8 @@ struct Reading {
 impl Reading {
     async fn run(&mut self, line: &mut Line, patience: &Patience<'_>) -> io::Result<Stop> {
         loop {
-            let step = if self.first_byte.is_none() { patience.limits.first_byte } else { patience.limits.idle };
+            let step =
+                if self.first_byte.is_none() { patience.limits.first_byte } else { patience.limits.idle };
             let count = match timeout(patience.left(step), line.stream.read(&mut line.buffer)).await {
                 Err(_) => return Ok(Stop::TooLong),
                 Ok(Ok(0)) => return Ok(Stop::Closed { proper: true }),

@@ -70,7 +70,11 @@ impl Session {
         let (head, body) = response.into_parts();
         let mut taking = Taking { spool, body, limit: patience.limits.head_bytes };
         let fits = taking.take_head(&head, patience.limits.head_lines);
-        let truncated = if fits { taking.take_body(patience).await.map_err(Silence::Failed)? } else { Some(Truncated::Length) };
+        let truncated = if fits {
+            taking.take_body(patience).await.map_err(Silence::Failed)?
+        } else {
+            Some(Truncated::Length)
+        };
         self.closed = truncated.is_some();
         Ok(Answer { spool: taking.spool, truncated, interim: 0, first_byte, reusable: truncated.is_none() })
     }
@@ -96,7 +100,8 @@ fn message(request: &Composed, url: &str) -> Result<http::Request<()>, FetchErro
             builder = builder.header(name.as_str(), value.as_str());
         }
     }
-    let refuse = |error| FetchError::new(FetchErrorKind::Request, "the request cannot be sent").because(error);
+    let refuse =
+        |error| FetchError::new(FetchErrorKind::Request, "the request cannot be sent").because(error);
     builder.body(()).map_err(|error: http::Error| refuse(error))
 }
 

@@ -19,6 +19,7 @@ pub mod guard;
 mod http1;
 mod http2;
 mod limits;
+pub mod politeness;
 mod pool;
 mod proxy;
 mod resolve;

@@ -120,7 +120,10 @@ mod tests {
         assert_eq!(&*target("http://0x7f.1/").origin.host, "127.0.0.1");
         assert_eq!(&*target("http://2130706433/").origin.host, "127.0.0.1");
         let six = target("http://[::FFFF:1.2.3.4]:8080/");
-        assert_eq!((six.origin.bare_host(), six.authority.as_str()), ("::ffff:102:304", "[::ffff:102:304]:8080"));
+        assert_eq!(
+            (six.origin.bare_host(), six.authority.as_str()),
+            ("::ffff:102:304", "[::ffff:102:304]:8080")
+        );
     }
 
     #[test]

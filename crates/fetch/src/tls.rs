@@ -71,9 +71,13 @@ impl Tls {
         http2: bool,
     ) -> Result<Handshake, FetchError> {
         let refuse = || {
-            FetchError::new(FetchErrorKind::Tls, format!("no encryption could be agreed on with `{}`", origin.host))
+            FetchError::new(
+                FetchErrorKind::Tls,
+                format!("no encryption could be agreed on with `{}`", origin.host),
+            )
         };
-        let name = ServerName::try_from(origin.bare_host().to_owned()).map_err(|error| refuse().because(error))?;
+        let name =
+            ServerName::try_from(origin.bare_host().to_owned()).map_err(|error| refuse().because(error))?;
         let connector = if http2 { &self.second } else { &self.first };
         match connector.connect(name, stream).await {
             Ok(stream) => Ok(Handshake::Agreed(Box::new(stream))),

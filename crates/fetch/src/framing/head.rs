@@ -86,7 +86,10 @@ impl Head {
 
     pub(super) fn keeps_open(&self) -> bool {
         let says = |word: &[u8]| {
-            self.fields.connection.split(|byte| *byte == b',').any(|part| part.trim_ascii().eq_ignore_ascii_case(word))
+            self.fields
+                .connection
+                .split(|byte| *byte == b',')
+                .any(|part| part.trim_ascii().eq_ignore_ascii_case(word))
         };
         let ambiguous = !self.fields.transfer.is_empty() && !self.fields.length.is_empty();
         self.status != 101 && !ambiguous && !says(b"close") && (self.persistent || says(b"keep-alive"))

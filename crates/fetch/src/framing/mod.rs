@@ -35,7 +35,9 @@ pub(crate) struct Framing {
 }
 
 enum Stage {
-    Head { searched: usize },
+    Head {
+        searched: usize,
+    },
     Body(Body),
     Done,
     /// Only interim answers, without end.

@@ -118,7 +118,8 @@ fn chunked_bodies() {
 
 #[test]
 fn a_length_beside_chunks_ends_the_connection() {
-    let text = "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding:\r\n chunked\r\n\r\n1\r\na\r\n0\r\n\r\n";
+    let text =
+        "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding:\r\n chunked\r\n\r\n1\r\na\r\n0\r\n\r\n";
     expect(text, Ending::Whole, true, false);
 }
 

@@ -108,8 +108,7 @@ fn is_local_name(host: &str) -> bool {
 }
 
 fn ends_ignoring_case(text: &str, end: &str) -> bool {
-    text.len() >= end.len()
-        && text.as_bytes()[text.len() - end.len()..].eq_ignore_ascii_case(end.as_bytes())
+    text.len() >= end.len() && text.as_bytes()[text.len() - end.len()..].eq_ignore_ascii_case(end.as_bytes())
 }
 
 #[cfg(test)]
@@ -148,7 +147,9 @@ mod tests {
     #[test]
     fn names_that_lead_inside_are_refused_before_a_proxy_sees_them() {
         let guard = Guard::new();
-        for host in ["localhost", "LOCALHOST.", "a.localhost", "printer.local", "127.0.0.1", "[::1]", "db.internal"] {
+        for host in
+            ["localhost", "LOCALHOST.", "a.localhost", "printer.local", "127.0.0.1", "[::1]", "db.internal"]
+        {
             assert!(guard.check_name(host).is_err(), "{host}");
             assert!(Guard::allow_private().check_name(host).is_ok(), "{host}");
         }

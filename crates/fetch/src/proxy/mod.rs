@@ -61,7 +61,8 @@ impl Proxy {
             Host::Ipv4(address) => address.to_string(),
             Host::Ipv6(address) => address.to_string(),
         };
-        let decoded = |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
+        let decoded =
+            |text: &str| percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned();
         let login = (!url.username().is_empty()).then(|| {
             let (name, password) = (decoded(url.username()), decoded(url.password().unwrap_or_default()));
             Secret::new(Login { name, password })

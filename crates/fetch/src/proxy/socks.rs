@@ -27,13 +27,18 @@ pub(super) async fn open_way(
         return Err(refused("the proxy does not speak SOCKS 5"));
     }
     if answer[1] != 0 {
-        return Err(refused(format!("the proxy cannot reach `{}`: {}", origin.host_and_port(), reason(answer[1]))));
+        return Err(refused(format!(
+            "the proxy cannot reach `{}`: {}",
+            origin.host_and_port(),
+            reason(answer[1])
+        )));
     }
     skip_address(stream, answer[3]).await
 }
 
 async fn greet(stream: &mut TcpStream, login: Option<&Secret<Login>>) -> Result<(), FetchError> {
-    let offer: &[u8] = if login.is_some() { &[VERSION, 2, NO_LOGIN, PASSWORD] } else { &[VERSION, 1, NO_LOGIN] };
+    let offer: &[u8] =
+        if login.is_some() { &[VERSION, 2, NO_LOGIN, PASSWORD] } else { &[VERSION, 1, NO_LOGIN] };
     stream.write_all(offer).await.map_err(broken)?;
     let mut choice = [0; 2];
     stream.read_exact(&mut choice).await.map_err(broken)?;

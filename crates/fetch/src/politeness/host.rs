@@ -1,0 +1,64 @@
+//! One host: what waits for it, what is under way to it, and until when it is left alone.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+/// No crawl waits for longer; instants beyond it may not exist.
+const LONGEST_REST: Duration = Duration::from_secs(365 * 86_400);
+
+/// Something that waits, and how often it was tried.
+#[derive(Debug)]
+pub(super) struct Waiting<T> {
+    pub(super) item: T,
+    pub(super) tries: u32,
+}
+
+/// A host.
+#[derive(Debug)]
+pub(super) struct Host<T> {
+    pub(super) name: Box<str>,
+    pub(super) waiting: VecDeque<Waiting<T>>,
+    pub(super) under_way: u32,
+    /// Failures in a row.
+    pub(super) failures: u32,
+    pub(super) crawl_delay: Duration,
+    /// Not to be asked before this.
+    pub(super) not_before: Option<Instant>,
+    /// Whether it has an entry in the queue of hosts, and for when.
+    pub(super) queued: Option<Instant>,
+}
+
+impl<T> Host<T> {
+    pub(super) fn new(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            waiting: VecDeque::new(),
+            under_way: 0,
+            failures: 0,
+            crawl_delay: Duration::ZERO,
+            not_before: None,
+            queued: None,
+        }
+    }
+
+    /// When it may be asked again; none while nothing waits or its connections are all in use.
+    pub(super) fn ready_at(&self, connections: usize, now: Instant) -> Option<Instant> {
+        let has_room = (self.under_way as usize) < connections.max(1);
+        (has_room && !self.waiting.is_empty()).then(|| self.not_before.map_or(now, |then| then.max(now)))
+    }
+
+    /// Leaves it alone for so long, or for longer if that was said before.
+    pub(super) fn rest(&mut self, now: Instant, pause: Duration) {
+        let then = now + pause.min(LONGEST_REST);
+        self.not_before = Some(self.not_before.map_or(then, |before| before.max(then)));
+    }
+
+    /// Whether forgetting it changes nothing.
+    pub(super) fn is_forgettable(&self, now: Instant) -> bool {
+        self.waiting.is_empty()
+            && self.under_way == 0
+            && self.failures == 0
+            && self.crawl_delay.is_zero()
+            && self.not_before.is_none_or(|then| then <= now)
+    }
+}

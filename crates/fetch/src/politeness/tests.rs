@@ -1,0 +1,308 @@
+//! Days of crawling, without a clock.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+
+use super::*;
+
+const SECOND: Duration = Duration::from_secs(1);
+const OK: Outcome = Outcome::answered(200);
+
+fn policy() -> Policy {
+    Policy { delay: SECOND, ..Policy::default() }
+}
+
+/// An agenda with its own idea of the time.
+struct World {
+    agenda: Agenda<u32>,
+    start: Instant,
+    now: Instant,
+}
+
+impl World {
+    fn new(policy: Policy) -> Self {
+        let start = Instant::now();
+        Self { agenda: Agenda::new(policy, 1), start, now: start }
+    }
+
+    fn push(&mut self, host: &str, items: impl IntoIterator<Item = u32>) {
+        for item in items {
+            self.agenda.push(host, item, self.now);
+        }
+    }
+
+    /// The seconds since the start.
+    fn seconds(&self) -> f64 {
+        (self.now - self.start).as_secs_f64()
+    }
+
+    /// Waits until something is to be asked.
+    fn ask(&mut self) -> Option<(Box<str>, u32, u32)> {
+        loop {
+            match self.agenda.next(self.now) {
+                Next::Ask { host, item, tries } => return Some((host, item, tries)),
+                Next::Wait(then) => {
+                    assert!(then > self.now, "waiting moves on");
+                    self.now = then;
+                }
+                Next::UnderWay | Next::Empty => return None,
+            }
+        }
+    }
+
+    /// Waits until something is to be asked, and ends it at once in that way.
+    fn step(&mut self, outcome: Outcome) -> (u32, f64, Verdict<u32>) {
+        let (host, item, tries) = self.ask().expect("something waits");
+        let at = self.seconds();
+        (item, at, self.agenda.done(&host, item, tries, outcome, self.now))
+    }
+}
+
+#[test]
+fn a_host_is_asked_in_order_with_a_delay_after_each_end() {
+    let mut world = World::new(policy());
+    world.push("a", 1..=3);
+    assert_eq!(world.step(OK), (1, 0.0, Verdict::Done(1)));
+    let (host, item, tries) = world.ask().unwrap();
+    assert_eq!((item, world.seconds()), (2, 1.0));
+    world.now += 5 * SECOND;
+    world.agenda.done(&host, item, tries, OK, world.now);
+    assert_eq!(world.step(OK), (3, 7.0, Verdict::Done(3)));
+    assert_eq!(world.agenda.next(world.now), Next::Empty);
+}
+
+#[test]
+fn one_slow_host_does_not_hold_up_another() {
+    let mut world = World::new(policy());
+    world.push("slow", 1..=2);
+    world.push("quick", 11..=12);
+    let (slow, first, tries) = world.ask().unwrap();
+    assert_eq!(first, 1);
+    assert_eq!(world.step(OK).0, 11);
+    assert_eq!(world.step(OK).0, 12);
+    assert_eq!(world.agenda.next(world.now + 100 * SECOND), Next::UnderWay);
+    world.agenda.done(&slow, first, tries, OK, world.now);
+    assert_eq!(world.step(OK).0, 2);
+}
+
+#[test]
+fn hosts_that_are_ready_take_turns() {
+    let mut world = World::new(Policy { delay: Duration::ZERO, ..policy() });
+    for host in ["a", "b", "c"] {
+        world.push(host, 0..3);
+    }
+    let mut order = String::new();
+    while let Some((host, item, tries)) = world.ask() {
+        order.push_str(&host);
+        world.agenda.done(&host, item, tries, OK, world.now);
+    }
+    assert_eq!(order, "abcabcabc");
+}
+
+#[test]
+fn no_more_connections_than_the_budget() {
+    let mut world = World::new(Policy { delay: Duration::ZERO, connections_per_host: 3, ..policy() });
+    world.push("a", 0..5);
+    let under_way: Vec<_> = std::iter::from_fn(|| world.ask()).collect();
+    assert_eq!((under_way.len(), world.agenda.under_way(), world.agenda.waiting()), (3, 3, 2));
+    world.agenda.done("a", 0, 0, OK, world.now);
+    assert_eq!(world.ask().unwrap().1, 3);
+    assert_eq!(world.ask(), None);
+}
+
+#[test]
+fn a_crawl_delay_counts_up_to_its_limit_and_never_shortens() {
+    for (asked, waited) in [(10, 10.0), (1000, 30.0), (0, 1.0)] {
+        let mut world = World::new(policy());
+        world.agenda.set_crawl_delay("a", asked * SECOND);
+        world.push("a", 1..=2);
+        world.step(OK);
+        assert_eq!(world.step(OK).1, waited, "{asked}");
+    }
+}
+
+#[test]
+fn retry_after_is_waited_for_up_to_its_limit() {
+    for (asked, waited) in [(100, 100.0), (1_000_000, 3600.0), (0, 1.0)] {
+        let mut world = World::new(policy());
+        world.push("a", 1..=2);
+        let outcome = Outcome::Answered { status: 429, retry_after: Some(asked * SECOND) };
+        assert_eq!(world.step(outcome).2, Verdict::Again);
+        assert_eq!(world.step(OK), (1, waited, Verdict::Done(1)), "{asked}");
+    }
+}
+
+#[test]
+fn a_host_in_trouble_rests_longer_each_time_and_what_failed_is_given_up() {
+    let mut world = World::new(policy());
+    world.push("a", 1..=2);
+    let mut last = 0.0;
+    let mut pauses = Vec::new();
+    for tries in 0..4 {
+        let (item, at, verdict) = world.step(Outcome::answered(503));
+        assert_eq!((item, verdict == Verdict::Again), (1, tries < 3));
+        pauses.push(at - last);
+        last = at;
+    }
+    for (pause, whole) in pauses[1..].iter().zip([2.0, 4.0, 8.0]) {
+        assert!(*pause >= whole / 2.0 && *pause <= whole, "{pauses:?}");
+    }
+    let (item, at, _) = world.step(OK);
+    assert!(item == 2 && at - last >= 8.0, "the host is still in trouble");
+    world.push("a", [3, 4]);
+    world.step(OK);
+    let before = world.seconds();
+    assert_eq!(world.step(OK).1 - before, 1.0, "and then no longer");
+}
+
+#[test]
+fn an_error_of_one_page_lets_the_others_go_first() {
+    let mut world = World::new(policy());
+    world.push("a", 1..=3);
+    assert_eq!(world.step(Outcome::answered(500)).2, Verdict::Again);
+    assert_eq!((world.step(OK).0, world.step(OK).0), (2, 3));
+    for _ in 0..2 {
+        assert_eq!(world.step(Outcome::answered(500)).2, Verdict::Again);
+    }
+    assert_eq!(world.step(Outcome::answered(500)).2, Verdict::GivenUp(1));
+    assert!(world.seconds() > 4.0 + 1.0, "alone, it waits");
+    assert_eq!(world.agenda.next(world.now), Next::Empty);
+}
+
+#[test]
+fn what_cannot_succeed_is_given_up_and_leaves_the_host_in_peace() {
+    let mut world = World::new(policy());
+    world.push("a", 1..=2);
+    assert_eq!(world.step(Outcome::Hopeless), (1, 0.0, Verdict::GivenUp(1)));
+    assert_eq!(world.step(Outcome::answered(404)), (2, 1.0, Verdict::Done(2)));
+}
+
+#[test]
+fn a_dead_host_is_given_up_with_all_that_waits() {
+    let mut world = World::new(Policy { failures_per_host: 5, ..policy() });
+    world.push("dead", 0..1000);
+    world.push("alive", [7000]);
+    let mut given_up = Vec::new();
+    let mut asked = 0;
+    while let Some((host, item, tries)) = world.ask() {
+        let outcome = if &*host == "dead" { Outcome::Failed } else { OK };
+        asked += usize::from(&*host == "dead");
+        match world.agenda.done(&host, item, tries, outcome, world.now) {
+            Verdict::GivenUp(item) => given_up.push(item),
+            Verdict::HostGivenUp(items) => given_up.extend(items),
+            Verdict::Again | Verdict::Done(_) => {}
+        }
+    }
+    given_up.sort_unstable();
+    assert_eq!(given_up, (0..1000).collect::<Vec<_>>());
+    assert_eq!((asked, world.agenda.waiting()), (5, 0));
+}
+
+#[test]
+fn a_hundred_thousand_hosts() {
+    let mut world = World::new(policy());
+    for item in 0..200_000u32 {
+        world.agenda.push(&format!("host-{}.example", item % 100_000), item, world.now);
+    }
+    assert_eq!(world.agenda.hosts(), 100_000);
+    let mut asked = 0;
+    while let Some((host, item, tries)) = world.ask() {
+        world.agenda.done(&host, item, tries, OK, world.now);
+        asked += 1;
+    }
+    assert_eq!((asked, world.seconds()), (200_000, 1.0));
+    world.agenda.forget_idle_hosts(world.now);
+    assert_eq!(world.agenda.hosts(), 100_000, "their delay is still running");
+    world.agenda.forget_idle_hosts(world.now + 2 * SECOND);
+    assert_eq!(world.agenda.hosts(), 0);
+    world.push("new", [1]);
+    assert_eq!(world.step(OK).2, Verdict::Done(1));
+}
+
+/// What happens in a made-up crawl.
+#[derive(Clone, Debug)]
+enum Event {
+    Push(u8),
+    Ask,
+    End(usize, Outcome),
+    Pass(u16),
+    CrawlDelay(u8, u8),
+    Forget,
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let status = prop_oneof![Just(200u16), Just(404), Just(429), Just(500), Just(503)];
+    let outcome = prop_oneof![
+        4 => (status, proptest::option::of(0u64..100)).prop_map(|(status, wait)| Outcome::Answered {
+            status,
+            retry_after: wait.map(Duration::from_secs)
+        }),
+        1 => Just(Outcome::Failed),
+        1 => Just(Outcome::Hopeless),
+    ];
+    let event = prop_oneof![
+        3 => (0u8..4).prop_map(Event::Push),
+        4 => Just(Event::Ask),
+        3 => (any::<usize>(), outcome).prop_map(|(which, outcome)| Event::End(which, outcome)),
+        2 => (0u16..3000).prop_map(Event::Pass),
+        1 => (0u8..4, 0u8..60).prop_map(|(host, delay)| Event::CrawlDelay(host, delay)),
+        1 => Just(Event::Forget),
+    ];
+    proptest::collection::vec(event, 0..200)
+}
+
+proptest! {
+    /// Nothing is lost, nothing comes twice, no host gets more connections or sooner than it should.
+    #[test]
+    fn the_rules_hold_in_any_crawl(events in events(), connections in 1usize..3) {
+        let policy = Policy { connections_per_host: connections, failures_per_host: 4, ..policy() };
+        let mut world = World::new(policy);
+        let mut out: Vec<(Box<str>, u32, u32)> = Vec::new();
+        let (mut pushed, mut ended) = (0u32, 0u32);
+        let mut last_start: HashMap<Box<str>, Instant> = HashMap::new();
+        for event in events {
+            match event {
+                Event::Push(host) => {
+                    world.push(&host.to_string(), [pushed]);
+                    pushed += 1;
+                }
+                Event::Ask => if let Next::Ask { host, item, tries } = world.agenda.next(world.now) {
+                    let before = last_start.insert(host.clone(), world.now);
+                    prop_assert!(before.is_none_or(|before| world.now - before >= SECOND));
+                    out.push((host, item, tries));
+                    let same = out.iter().filter(|(host, ..)| *host == out[out.len() - 1].0).count();
+                    prop_assert!(same <= connections);
+                }
+                Event::End(which, outcome) if !out.is_empty() => {
+                    let (host, item, tries) = out.swap_remove(which % out.len());
+                    prop_assert!(tries <= policy.retries);
+                    ended += match world.agenda.done(&host, item, tries, outcome, world.now) {
+                        Verdict::Done(_) | Verdict::GivenUp(_) => 1,
+                        Verdict::HostGivenUp(items) => u32::try_from(items.len()).unwrap(),
+                        Verdict::Again => 0,
+                    };
+                }
+                Event::End(..) => {}
+                Event::Pass(millis) => world.now += Duration::from_millis(millis.into()),
+                Event::CrawlDelay(host, delay) => {
+                    world.agenda.set_crawl_delay(&host.to_string(), SECOND * delay.into());
+                }
+                Event::Forget => world.agenda.forget_idle_hosts(world.now),
+            }
+            let known = world.agenda.waiting() + world.agenda.under_way() + ended as usize;
+            prop_assert_eq!(known, pushed as usize);
+        }
+        for (host, item, tries) in std::mem::take(&mut out) {
+            world.agenda.done(&host, item, tries, OK, world.now);
+            ended += 1;
+        }
+        while let Some((host, item, tries)) = world.ask() {
+            world.agenda.done(&host, item, tries, OK, world.now);
+            ended += 1;
+        }
+        prop_assert_eq!(ended, pushed);
+        prop_assert_eq!(world.agenda.next(world.now), Next::Empty);
+    }
+}

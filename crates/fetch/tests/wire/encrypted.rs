@@ -1,0 +1,199 @@
+//! TLS: certificates that are trusted and not, connections that end without saying so, and HTTP/2.
+
+use std::io::{Read, Write};
+use std::net::SocketAddr;
+use std::sync::{Arc, OnceLock};
+
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{ServerConfig, ServerConnection, StreamOwned};
+use varve_core::exchange::Truncated;
+use varve_fetch::{Client, FetchErrorKind, FetchRequest, Limits, Pending, Resolve};
+
+use crate::server::*;
+
+/// A certificate for `secure.example` that vouches for itself.
+pub(crate) struct Authority {
+    pub(crate) pem: Vec<u8>,
+    certificate: CertificateDer<'static>,
+    key: Vec<u8>,
+}
+
+pub(crate) fn authority() -> &'static Authority {
+    static AUTHORITY: OnceLock<Authority> = OnceLock::new();
+    AUTHORITY.get_or_init(|| {
+        let made = rcgen::generate_simple_self_signed(["secure.example".to_owned()]).unwrap();
+        let key = made.signing_key.serialize_der();
+        Authority { pem: made.cert.pem().into_bytes(), certificate: made.cert.der().clone(), key }
+    })
+}
+
+fn server_config(protocols: &[&[u8]]) -> Arc<ServerConfig> {
+    let key = PrivateKeyDer::try_from(authority().key.clone()).unwrap();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![authority().certificate.clone()], key)
+        .unwrap();
+    config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+    Arc::new(config)
+}
+
+/// A server that answers requests in TLS with these bytes; after each it waits for the next.
+pub(crate) fn answer_in_tls(bytes: &'static [u8]) -> SocketAddr {
+    let config = server_config(&[b"http/1.1"]);
+    serve(move |stream, _| {
+        let mut stream = StreamOwned::new(ServerConnection::new(Arc::clone(&config)).unwrap(), stream);
+        while !read_request(&mut stream).is_empty() {
+            let _ = stream.write_all(bytes);
+            let _ = stream.flush();
+        }
+    })
+}
+
+/// Every name is on loopback.
+struct Here;
+
+impl Resolve for Here {
+    fn resolve<'a>(&'a self, _: &'a str, port: u16) -> Pending<'a, std::io::Result<Vec<SocketAddr>>> {
+        Box::pin(async move { Ok(vec![SocketAddr::new("127.0.0.1".parse().unwrap(), port)]) })
+    }
+}
+
+fn trusting(trusted: bool) -> Client {
+    let mut options = options();
+    options.resolver = Arc::new(Here);
+    options.additional_roots = trusted.then(|| authority().pem.clone());
+    Client::new(options).unwrap()
+}
+
+#[tokio::test]
+async fn what_was_agreed_on_is_recorded() {
+    let address = answer_in_tls(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    let client = trusting(true);
+    for first in [true, false] {
+        let url = format!("https://secure.example:{}/", address.port());
+        let exchange = client.exchange(FetchRequest::get(url)).await.unwrap();
+        assert_answer(&exchange, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", None);
+        assert_eq!(exchange.protocol, ["http/1.1", "tls/1.3"]);
+        let cipher = exchange.cipher.clone().unwrap();
+        assert!(cipher.starts_with("TLS_AES_") || cipher.starts_with("TLS_CHACHA20_"), "{cipher}");
+        assert_eq!(exchange.timing.tls.is_some(), first);
+    }
+}
+
+#[tokio::test]
+async fn certificates_that_are_not_trusted() {
+    let address = answer_in_tls(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+    let ask = |client: Client, host: &'static str| async move {
+        kind(client.exchange(FetchRequest::get(format!("https://{host}:{}/", address.port()))).await)
+    };
+    assert_eq!(ask(trusting(false), "secure.example").await, FetchErrorKind::Tls, "self-signed");
+    assert_eq!(ask(trusting(true), "other.example").await, FetchErrorKind::Tls, "for another name");
+    assert_eq!(ask(trusting(true), "127.0.0.1").await, FetchErrorKind::Tls, "for a name, not an address");
+}
+
+#[tokio::test]
+async fn servers_that_do_not_speak_tls() {
+    let address = serve(|mut stream, _| {
+        let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\nThis is plain HTTP\r\n");
+        let _ = stream.read(&mut [0; 1024]);
+    });
+    let url = format!("https://secure.example:{}/", address.port());
+    assert_eq!(kind(trusting(true).exchange(FetchRequest::get(url)).await), FetchErrorKind::Tls);
+    let silent = serve(|mut stream, _| drop(read_request(&mut stream)));
+    let limits = Limits { connect: std::time::Duration::from_millis(200), ..Limits::default() };
+    let request = FetchRequest::get(format!("https://secure.example:{}/", silent.port())).limits(limits);
+    assert_eq!(kind(trusting(true).exchange(request).await), FetchErrorKind::Timeout);
+}
+
+#[tokio::test]
+async fn roots_must_be_certificates() {
+    for pem in ["", "nonsense", "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"] {
+        let mut options = options();
+        options.additional_roots = Some(pem.into());
+        assert!(Client::new(options).is_err(), "{pem}");
+    }
+}
+
+/// Without its farewell an encrypted connection may have been cut by anyone.
+#[tokio::test]
+async fn an_end_without_farewell_is_doubtful() {
+    for (farewell, truncated) in [(true, None), (false, Some(Truncated::Unspecified))] {
+        let config = server_config(&[b"http/1.1"]);
+        let address = serve(move |stream, _| {
+            let mut stream = StreamOwned::new(ServerConnection::new(Arc::clone(&config)).unwrap(), stream);
+            read_request(&mut stream);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\nuntil the end");
+            if farewell {
+                stream.conn.send_close_notify();
+            }
+            let _ = stream.flush();
+            let _ = stream.sock.shutdown(std::net::Shutdown::Write);
+            let _ = stream.sock.read(&mut [0; 1024]);
+        });
+        let url = format!("https://secure.example:{}/", address.port());
+        let exchange = trusting(true).exchange(FetchRequest::get(url)).await.unwrap();
+        assert_answer(&exchange, b"HTTP/1.1 200 OK\r\n\r\nuntil the end", truncated);
+    }
+}
+
+/// A server that speaks HTTP/2 and nothing else. Asked for `/cut` it breaks off in the middle.
+async fn http2_only() -> SocketAddr {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let acceptor = tokio_rustls::TlsAcceptor::from(server_config(&[b"h2"]));
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                let Ok(stream) = acceptor.accept(stream).await else { return };
+                let mut connection = h2::server::handshake(stream).await.unwrap();
+                while let Some(Ok((request, mut respond))) = connection.accept().await {
+                    let response = http::Response::builder()
+                        .status(200)
+                        .header("x-authority", request.uri().authority().unwrap().as_str())
+                        .header("set-cookie", "a")
+                        .header("set-cookie", "b")
+                        .body(())
+                        .unwrap();
+                    let mut body = respond.send_response(response, false).unwrap();
+                    let cut = request.uri().path() == "/cut";
+                    body.send_data("hello ".into(), false).unwrap();
+                    if cut {
+                        tokio::spawn(async move {
+                            // What is not yet sent would be lost with the reset.
+                            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+                            body.send_reset(h2::Reason::INTERNAL_ERROR);
+                        });
+                    } else {
+                        body.send_data("world".into(), true).unwrap();
+                    }
+                }
+            });
+        }
+    });
+    address
+}
+
+#[tokio::test]
+async fn http2_where_a_server_insists() {
+    let address = http2_only().await;
+    let client = trusting(true);
+    let port = address.port();
+    let wanted = format!(
+        "HTTP/1.1 200 \r\nx-authority: secure.example:{port}\r\nset-cookie: a\r\nset-cookie: b\r\n\r\nhello world"
+    );
+    for first in [true, false] {
+        let url = format!("https://secure.example:{port}/");
+        let exchange = client.exchange(FetchRequest::get(url)).await.unwrap();
+        assert_answer(&exchange, wanted.as_bytes(), None);
+        assert_eq!(exchange.protocol, ["h2", "tls/1.3"]);
+        assert!(exchange.request.starts_with(b"GET / HTTP/1.1\r\nHost: secure.example:"));
+        assert_eq!(exchange.timing.tls.is_some(), first);
+    }
+    let cut = client.exchange(FetchRequest::get(format!("https://secure.example:{port}/cut"))).await.unwrap();
+    assert_eq!(cut.truncated, Some(Truncated::Disconnect));
+    assert!(bytes_of(&cut).ends_with(b"\r\n\r\nhello "));
+}

@@ -1,0 +1,205 @@
+//! What is recorded of servers that lie, stall, flood and break off.
+
+use std::io::Write;
+use std::time::Duration;
+
+use varve_core::exchange::Truncated;
+use varve_fetch::{FetchErrorKind, FetchRequest, Limits};
+
+use crate::server::*;
+
+#[tokio::test]
+async fn an_answer_is_kept_to_the_byte() {
+    let answer = b"HTTP/1.1 200 Fine, I guess\r\nX-ODD:   spaced  \r\nset-cookie: a\r\nServer : x\r\nSet-Cookie: b\r\nTransfer-Encoding: chunked\r\n\r\n5;ext=1\r\nhello\r\n0\r\nTrailer: t\r\n\r\n";
+    let exchange = get(answering(&answer[..])).await.unwrap();
+    assert_answer(&exchange, answer, None);
+    assert_eq!(exchange.protocol, ["http/1.1"]);
+    assert_eq!(exchange.ip, Some("127.0.0.1".parse().unwrap()));
+    let head = exchange.head().unwrap().unwrap();
+    assert_eq!((head.status, head.reason.as_slice()), (200, &b"Fine, I guess"[..]));
+}
+
+#[tokio::test]
+async fn a_body_shorter_than_it_says() {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this";
+    let exchange = get(answering(&answer[..])).await.unwrap();
+    assert_answer(&exchange, answer, Some(Truncated::Disconnect));
+}
+
+#[tokio::test]
+async fn a_body_longer_than_it_says_ends_where_it_says() {
+    let exchange = get(answering("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nonly this")).await.unwrap();
+    assert_answer(&exchange, b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nonly", None);
+}
+
+#[tokio::test]
+async fn two_lengths_are_doubtful() {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 9\r\n\r\nonly this";
+    let exchange = get(answering(&answer[..])).await.unwrap();
+    assert_answer(&exchange, answer, Some(Truncated::Unspecified));
+}
+
+#[tokio::test]
+async fn chunks_that_are_broken_or_cut() {
+    let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+    for (body, truncated) in [
+        ("5\r\nhelloXX\r\n0\r\n\r\n", Truncated::Unspecified),
+        ("zz\r\nhello", Truncated::Unspecified),
+        ("fffffffffffffffff\r\nhello", Truncated::Unspecified),
+        ("5\r\nhel", Truncated::Disconnect),
+        ("5\r\nhello\r\n", Truncated::Disconnect),
+    ] {
+        let answer = format!("{head}{body}");
+        let exchange = get(answering(answer.clone())).await.unwrap();
+        assert_answer(&exchange, answer.as_bytes(), Some(truncated));
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_http_is_kept_as_it_came() {
+    for answer in ["<html>just a page</html>", "SSH-2.0-OpenSSH\r\n", "HTTP/1.1 OK 200\r\n\r\nbody"] {
+        let exchange = get(answering(answer)).await.unwrap();
+        assert_answer(&exchange, answer.as_bytes(), Some(Truncated::Unspecified));
+        assert_eq!(exchange.head().unwrap(), None);
+    }
+}
+
+#[tokio::test]
+async fn a_slow_drip_is_cut_in_time() {
+    let address = serve(|mut stream, _| {
+        read_request(&mut stream);
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
+        while stream.write_all(b".").is_ok() {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    });
+    let exchange = get_within(address, impatient()).await.unwrap();
+    assert_eq!(exchange.truncated, Some(Truncated::Time));
+    assert!(bytes_of(&exchange).ends_with(b"\r\n\r\n.") || bytes_of(&exchange).ends_with(b".."));
+}
+
+#[tokio::test]
+async fn a_stall_is_cut_in_time() {
+    let address = serve(|mut stream, _| {
+        read_request(&mut stream);
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello");
+        read_request(&mut stream);
+    });
+    let exchange = get_within(address, impatient()).await.unwrap();
+    assert_answer(&exchange, b"HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello", Some(Truncated::Time));
+}
+
+#[tokio::test]
+async fn a_body_without_end_is_cut_at_the_limit() {
+    let address = serve(|mut stream, _| {
+        read_request(&mut stream);
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+        while stream.write_all(&[b'x'; 8192]).is_ok() {}
+    });
+    let exchange = get_within(address, Limits { bytes: 3_000_000, ..Limits::default() }).await.unwrap();
+    assert_eq!((exchange.response.len(), exchange.truncated), (3_000_000, Some(Truncated::Length)));
+    assert_eq!(std::fs::read_dir(spool()).unwrap().count(), 0);
+}
+
+#[tokio::test]
+async fn a_body_as_long_as_the_limit_is_whole() {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    let limits = Limits { bytes: answer.len() as u64, ..Limits::default() };
+    assert_answer(&get_within(answering(&answer[..]), limits).await.unwrap(), answer, None);
+}
+
+#[tokio::test]
+async fn a_body_without_end_or_pause_is_cut_in_time() {
+    let address = serve(|mut stream, _| {
+        read_request(&mut stream);
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n");
+        while stream.write_all(&[b'x'; 8192]).is_ok() {}
+    });
+    assert_eq!(get_within(address, impatient()).await.unwrap().truncated, Some(Truncated::Time));
+}
+
+#[tokio::test]
+async fn floods_of_headers() {
+    let address = serve(|mut stream, _| {
+        read_request(&mut stream);
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n");
+        while stream.write_all(b"X-Flood: and another one, and another one\r\n").is_ok() {}
+    });
+    let exchange = get(address).await.unwrap();
+    assert_eq!(exchange.response.len(), Limits::default().head_bytes as u64);
+    assert_eq!(exchange.truncated, Some(Truncated::Length));
+
+    let many = format!("HTTP/1.1 200 OK\r\n{}\r\n", "A: b\r\n".repeat(1001));
+    let exchange = get(answering(format!("{many}body"))).await.unwrap();
+    assert_answer(&exchange, many.as_bytes(), Some(Truncated::Length));
+}
+
+#[tokio::test]
+async fn interim_answers_are_counted_and_not_kept() {
+    let exchange = get(answering(
+        "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    ))
+    .await
+    .unwrap();
+    assert_answer(&exchange, b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", None);
+    assert_eq!(exchange.interim, 2);
+    let only_interim = answering("HTTP/1.1 100 Continue\r\n\r\n".repeat(3));
+    assert_eq!(kind(get(only_interim).await), FetchErrorKind::Protocol);
+    let without_end = serve(|mut stream, _| {
+        read_request(&mut stream);
+        while stream.write_all(b"HTTP/1.1 102 Processing\r\n\r\n").is_ok() {}
+    });
+    assert_eq!(kind(get(without_end).await), FetchErrorKind::Protocol);
+}
+
+/// Closes with what was sent still unread, which resets the connection.
+#[tokio::test]
+async fn a_reset_in_the_middle() {
+    let address = serve(|mut stream, _| {
+        let mut some = [0; 8];
+        let _ = std::io::Read::read(&mut stream, &mut some);
+        let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\npart");
+        // Gives the bytes time to be read: a reset may overtake them.
+        std::thread::sleep(Duration::from_millis(100));
+    });
+    let exchange = get(address).await.unwrap();
+    assert_answer(
+        &exchange,
+        b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\npart",
+        Some(Truncated::Disconnect),
+    );
+}
+
+#[tokio::test]
+async fn no_answer_at_all() {
+    let closing = serve(|mut stream, _| drop(read_request(&mut stream)));
+    assert_eq!(kind(get(closing).await), FetchErrorKind::Protocol);
+    let silent = serve(|mut stream, _| {
+        read_request(&mut stream);
+        read_request(&mut stream);
+    });
+    assert_eq!(kind(get_within(silent, impatient()).await), FetchErrorKind::Timeout);
+    let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    assert_eq!(kind(get(gone).await), FetchErrorKind::Refused);
+    let nowhere = client().exchange(FetchRequest::get("http://no-such-host.invalid/")).await;
+    assert_eq!(kind(nowhere), FetchErrorKind::Dns);
+}
+
+#[tokio::test]
+async fn a_folder_that_is_gone_is_said() {
+    let mut options = options();
+    options.spool_folder = "/nowhere/at/all".into();
+    let client = varve_fetch::Client::new(options).unwrap();
+    let long = [&b"HTTP/1.1 200 OK\r\n\r\n"[..], &vec![0; 2 << 20]].concat();
+    let outcome = client.exchange(FetchRequest::get(format!("http://{}/", answering(long)))).await;
+    assert_eq!(kind(outcome), FetchErrorKind::Spool);
+}
+
+#[tokio::test]
+async fn coded_bodies_are_neither_decoded_nor_looked_into() {
+    // A megabyte of zeros in a few bytes would be no different: what is kept is what came.
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 9\r\n\r\n\x1f\x8b bomb! ";
+    let exchange = get(answering(&answer[..])).await.unwrap();
+    assert_eq!(bytes_of(&exchange), answer);
+    assert_eq!(exchange.truncated, None);
+}

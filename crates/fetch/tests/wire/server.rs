@@ -1,0 +1,93 @@
+//! Servers written out by hand, a thread a connection: what they send is what the test says, to the byte.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use varve_core::exchange::{Exchange, Truncated};
+use varve_fetch::{Client, FetchError, FetchErrorKind, FetchRequest, Guard, Limits, Options};
+
+/// Runs a server that lives as long as the test; each connection is given to `handle`, with its number.
+pub(crate) fn serve(handle: impl Fn(TcpStream, usize) + Send + Sync + 'static) -> SocketAddr {
+    serve_at("127.0.0.1:0", handle)
+}
+
+pub(crate) fn serve_at(at: &str, handle: impl Fn(TcpStream, usize) + Send + Sync + 'static) -> SocketAddr {
+    let listener = TcpListener::bind(at).unwrap();
+    let address = listener.local_addr().unwrap();
+    let handle = std::sync::Arc::new(handle);
+    std::thread::spawn(move || {
+        for (number, stream) in listener.incoming().flatten().enumerate() {
+            let handle = std::sync::Arc::clone(&handle);
+            std::thread::spawn(move || handle(stream, number));
+        }
+    });
+    address
+}
+
+/// Reads the head of a request; empty when the connection was closed.
+pub(crate) fn read_request(stream: &mut impl Read) -> String {
+    let mut head = Vec::new();
+    let mut byte = [0];
+    while !head.ends_with(b"\r\n\r\n") && stream.read(&mut byte).is_ok_and(|count| count == 1) {
+        head.push(byte[0]);
+    }
+    String::from_utf8(head).unwrap()
+}
+
+/// A server that answers every request with these bytes and closes.
+pub(crate) fn answering(bytes: impl Into<Vec<u8>>) -> SocketAddr {
+    let bytes = bytes.into();
+    serve(move |mut stream, _| {
+        read_request(&mut stream);
+        let _ = stream.write_all(&bytes);
+    })
+}
+
+/// Where all tests put long answers.
+pub(crate) fn spool() -> &'static std::path::Path {
+    static FOLDER: OnceLock<tempfile::TempDir> = OnceLock::new();
+    FOLDER.get_or_init(|| tempfile::tempdir().unwrap()).path()
+}
+
+/// Options for servers on loopback.
+pub(crate) fn options() -> Options {
+    let mut options = Options::new(spool());
+    options.guard = Guard::allow_private();
+    options
+}
+
+pub(crate) fn client() -> Client {
+    Client::new(options()).unwrap()
+}
+
+pub(crate) async fn get(address: SocketAddr) -> Result<Exchange, FetchError> {
+    client().exchange(FetchRequest::get(format!("http://{address}/"))).await
+}
+
+pub(crate) async fn get_within(address: SocketAddr, limits: Limits) -> Result<Exchange, FetchError> {
+    client().exchange(FetchRequest::get(format!("http://{address}/")).limits(limits)).await
+}
+
+/// Limits that a test can wait for.
+pub(crate) fn impatient() -> Limits {
+    let short = Duration::from_millis(200);
+    Limits { first_byte: short, idle: short, total: Duration::from_millis(600), ..Limits::default() }
+}
+
+pub(crate) fn bytes_of(exchange: &Exchange) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    exchange.response.reader().read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+/// The answer is exactly these bytes, whole or not.
+pub(crate) fn assert_answer(exchange: &Exchange, bytes: &[u8], truncated: Option<Truncated>) {
+    assert_eq!(String::from_utf8_lossy(&bytes_of(exchange)), String::from_utf8_lossy(bytes));
+    assert_eq!(exchange.truncated, truncated);
+}
+
+pub(crate) fn kind(outcome: Result<Exchange, FetchError>) -> FetchErrorKind {
+    outcome.expect_err("no answer").kind
+}
