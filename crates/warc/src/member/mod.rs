@@ -57,10 +57,10 @@ pub(crate) enum Access {
     Random,
 }
 
-/// So much is brought into view before a member is decompressed whole, and so much when that was not enough.
-const VIEWS: [usize; 2] = [256 << 10, 1 << 20];
-/// Content larger than this is streamed.
-const LARGEST_WHOLE: usize = 8 << 20;
+/// So much is brought into view before a member is decompressed whole.
+const FIRST_VIEW: usize = 256 << 10;
+/// Content larger than this is streamed: somewhat more than what is packed in one go.
+const LARGEST_WHOLE: usize = 33 << 20;
 /// Streaming gives so much at a time.
 const CHUNK: usize = 64 << 10;
 /// What going back may cost beyond the size of the file.
@@ -148,7 +148,7 @@ impl<S: ReadAt> Unpacker<S> {
 
     fn unplaced(source: S, offset: u64, access: Access) -> io::Result<Self> {
         let first_step = match access {
-            Access::Sequential => VIEWS[0],
+            Access::Sequential => FIRST_VIEW,
             Access::Random => 8 << 10,
         };
         let rewind_budget = source.size()?.saturating_mul(2).saturating_add(FREE_REWIND);
@@ -379,37 +379,68 @@ impl<S: ReadAt> Unpacker<S> {
 
     /// Decompresses the member in one go when it is small enough. False when it must be streamed.
     fn inflate_whole(&mut self) -> io::Result<bool> {
-        let Some(inflater) = &mut self.inflater else { return Ok(false) };
-        for view in VIEWS {
-            let packed = self.window.fill(view)?;
-            if self.output.is_empty() {
-                // Text packs to a fifth or so; a small file needs no large buffer.
-                self.output = vec![0; (packed.len() * 8).clamp(4 << 10, VIEWS[0])];
-            }
-            let all_in_view = packed.len() < view;
-            loop {
-                match inflater.member(packed, &mut self.output) {
-                    Ok((taken, given)) => {
-                        self.window.consume(taken);
-                        self.end = given;
-                        self.given = given as u64;
-                        self.inside = Inside::Whole;
-                        return Ok(true);
-                    }
-                    Err(NotWhole::Larger) if self.output.len() < LARGEST_WHOLE => {
-                        let larger = self.output.len() * 2;
-                        self.output = Vec::new();
-                        self.output = vec![0; larger];
-                    }
-                    Err(NotWhole::Larger) => return Ok(false),
-                    Err(NotWhole::Unreadable) => break,
+        if self.inflater.is_none() {
+            return Ok(false);
+        }
+        let packed = self.window.fill(FIRST_VIEW)?;
+        let all_in_view = packed.len() < FIRST_VIEW;
+        if self.output.is_empty() {
+            // Text packs to a fifth or so; a small file needs no large buffer.
+            self.output = vec![0; (packed.len() * 8).clamp(4 << 10, FIRST_VIEW)];
+        }
+        loop {
+            match self.inflate_view() {
+                Ok(()) => return Ok(true),
+                Err(NotWhole::Larger) if self.output.len() < FIRST_VIEW * 4 => {
+                    self.enlarge_output(self.output.len() * 2);
                 }
+                Err(NotWhole::Unreadable) if all_in_view => return Ok(false),
+                // It is large: what it says of itself spares guessing.
+                Err(_) => return self.inflate_promised(),
             }
-            if all_in_view {
-                break;
+        }
+    }
+
+    /// Decompresses a large member whose record says how long it is, with as much in view as that should need.
+    fn inflate_promised(&mut self) -> io::Result<bool> {
+        let inflating = self.inflating.get_or_insert_with(|| Box::new(Inflating::new()));
+        let mut beginning = vec![0; CHUNK];
+        let (taken, given) = inflating.beginning(self.window.bytes(), &mut beginning);
+        let Some(length) = search::promised_length(&beginning[..given]) else { return Ok(false) };
+        let Some(length) = usize::try_from(length).ok().filter(|length| *length <= LARGEST_WHOLE) else {
+            return Ok(false);
+        };
+        if self.output.len() < length {
+            self.enlarge_output(length);
+        }
+        // By how well its beginning packs, and then by how badly it could.
+        let likely = length / given.max(1) * taken + length / 8;
+        for view in [likely, length + length / 64] {
+            let all_in_view = self.window.fill(view)?.len() < view;
+            match self.inflate_view() {
+                Ok(()) => return Ok(true),
+                Err(NotWhole::Unreadable) if !all_in_view => {}
+                Err(_) => break,
             }
         }
         Ok(false)
+    }
+
+    /// Decompresses the member, if all of it is in view.
+    fn inflate_view(&mut self) -> Result<(), NotWhole> {
+        let Some(inflater) = &mut self.inflater else { return Err(NotWhole::Unreadable) };
+        let (taken, given) = inflater.member(self.window.bytes(), &mut self.output)?;
+        self.window.consume(taken);
+        self.end = given;
+        self.given = given as u64;
+        self.inside = Inside::Whole;
+        Ok(())
+    }
+
+    /// Nothing in the old one is wanted any more.
+    fn enlarge_output(&mut self, size: usize) {
+        self.output = Vec::new();
+        self.output = vec![0; size];
     }
 
     fn inflate_more(&mut self) -> io::Result<bool> {
