@@ -18,6 +18,7 @@ pub mod medium;
 mod object;
 pub mod rebuild;
 mod recover;
+mod rooms;
 mod segments;
 mod settings;
 pub mod silo;
