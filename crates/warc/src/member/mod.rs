@@ -71,9 +71,20 @@ enum Inside {
     Outside,
     /// All is in the buffer.
     Whole,
+    /// The beginning is in the buffer, and how much there is to come is known.
+    Promised,
     Plain,
     Gzip,
     Zstd,
+}
+
+/// What is known of a large member of which only the beginning was decompressed.
+#[derive(Default)]
+struct Promised {
+    /// Plain bytes, by its own account.
+    length: usize,
+    /// Packed bytes of the beginning.
+    taken: usize,
 }
 
 /// The plain bytes of a file, with the members they came in.
@@ -83,6 +94,11 @@ pub(crate) struct Unpacker<S> {
     inside: Inside,
     inflater: Option<Inflater>,
     inflating: Option<Box<Inflating>>,
+    promised: Promised,
+    /// The plain bytes of the beginning of a large member.
+    beginning: Vec<u8>,
+    /// The member before was large: this one may be.
+    expects_large: bool,
     unframing: Option<Unframing>,
     output: Vec<u8>,
     start: usize,
@@ -158,6 +174,9 @@ impl<S: ReadAt> Unpacker<S> {
             inside: Inside::Outside,
             inflater: if access == Access::Sequential { Inflater::new() } else { None },
             inflating: None,
+            promised: Promised::default(),
+            beginning: Vec::new(),
+            expects_large: false,
             unframing: None,
             output: Vec::new(),
             start: 0,
@@ -271,6 +290,7 @@ impl<S: ReadAt> Unpacker<S> {
         }
         while self.end - self.start < wanted {
             let more = match self.inside {
+                Inside::Promised => self.keep_promise().map(|()| true)?,
                 Inside::Gzip => self.inflate_more()?,
                 Inside::Zstd => self.unframe_more()?,
                 Inside::Outside | Inside::Whole | Inside::Plain => false,
@@ -314,7 +334,7 @@ impl<S: ReadAt> Unpacker<S> {
 
     /// Runs to the end of the member without keeping anything.
     fn skip_member(&mut self) -> io::Result<()> {
-        while matches!(self.inside, Inside::Gzip | Inside::Zstd) {
+        while matches!(self.inside, Inside::Promised | Inside::Gzip | Inside::Zstd) {
             self.start = self.end;
             if self.require(1)?.is_empty() {
                 break;
@@ -340,7 +360,9 @@ impl<S: ReadAt> Unpacker<S> {
         let Some(header) = self.find_gzip_header()? else { return Ok(false) };
         self.member_offset = self.window.position();
         self.aardwarc = header.aardwarc;
-        if !self.inflate_whole()? {
+        let is_large = self.expects_large && self.promise(header.length, FIRST_VIEW * 4)?;
+        self.expects_large = is_large;
+        if !is_large && !self.inflate_small()? && !self.promise(header.length, 0)? {
             self.window.consume(header.length);
             self.inflating.get_or_insert_with(|| Box::new(Inflating::new())).reset();
             self.inside = Inside::Gzip;
@@ -377,13 +399,12 @@ impl<S: ReadAt> Unpacker<S> {
         Ok(gzip::header(self.window.fill(gzip::LONGEST_HEADER)?))
     }
 
-    /// Decompresses the member in one go when it is small enough. False when it must be streamed.
-    fn inflate_whole(&mut self) -> io::Result<bool> {
+    /// Decompresses the member in one go when it is small. False when it is not, or is damaged.
+    fn inflate_small(&mut self) -> io::Result<bool> {
         if self.inflater.is_none() {
             return Ok(false);
         }
         let packed = self.window.fill(FIRST_VIEW)?;
-        let all_in_view = packed.len() < FIRST_VIEW;
         if self.output.is_empty() {
             // Text packs to a fifth or so; a small file needs no large buffer.
             self.output = vec![0; (packed.len() * 8).clamp(4 << 10, FIRST_VIEW)];
@@ -394,36 +415,63 @@ impl<S: ReadAt> Unpacker<S> {
                 Err(NotWhole::Larger) if self.output.len() < FIRST_VIEW * 4 => {
                     self.enlarge_output(self.output.len() * 2);
                 }
-                Err(NotWhole::Unreadable) if all_in_view => return Ok(false),
-                // It is large: what it says of itself spares guessing.
-                Err(_) => return self.inflate_promised(),
+                Err(_) => return Ok(false),
             }
         }
     }
 
-    /// Decompresses a large member whose record says how long it is, with as much in view as that should need.
-    fn inflate_promised(&mut self) -> io::Result<bool> {
+    /// Decompresses the beginning of a large member whose record says how long it is: at least `least`, and not too
+    /// long for one go. The rest may never be wanted: who shares a file with others looks where the next record begins.
+    fn promise(&mut self, header: usize, least: usize) -> io::Result<bool> {
+        if self.inflater.is_none() {
+            return Ok(false);
+        }
+        let packed = self.window.fill(FIRST_VIEW)?;
         let inflating = self.inflating.get_or_insert_with(|| Box::new(Inflating::new()));
-        let mut beginning = vec![0; CHUNK];
-        let (taken, given) = inflating.beginning(self.window.bytes(), &mut beginning);
-        let Some(length) = search::promised_length(&beginning[..given]) else { return Ok(false) };
-        let Some(length) = usize::try_from(length).ok().filter(|length| *length <= LARGEST_WHOLE) else {
+        self.beginning.resize(CHUNK, 0);
+        let (taken, given) = inflating.beginning(packed, &mut self.beginning);
+        self.beginning.truncate(given);
+        let length = search::promised_length(&self.beginning).and_then(|length| usize::try_from(length).ok());
+        let Some(length) = length.filter(|length| (least..=LARGEST_WHOLE).contains(length)) else {
             return Ok(false);
         };
+        self.promised = Promised { length, taken: header + taken };
+        self.give_beginning();
+        self.inside = Inside::Promised;
+        self.expects_large = true;
+        Ok(true)
+    }
+
+    fn give_beginning(&mut self) {
+        let given = self.beginning.len();
+        if self.output.len() < given {
+            self.enlarge_output(given);
+        }
+        self.output[..given].copy_from_slice(&self.beginning);
+        self.end = given;
+        self.given = given as u64;
+    }
+
+    /// Decompresses all of a large member, in one go if it is what it says, else from its beginning on.
+    fn keep_promise(&mut self) -> io::Result<()> {
+        let Promised { length, taken } = self.promised;
         if self.output.len() < length {
             self.enlarge_output(length);
         }
         // By how well its beginning packs, and then by how badly it could.
-        let likely = length / given.max(1) * taken + length / 8;
+        let likely = length / self.beginning.len().max(1) * taken + length / 8;
         for view in [likely, length + length / 64] {
             let all_in_view = self.window.fill(view)?.len() < view;
             match self.inflate_view() {
-                Ok(()) => return Ok(true),
+                Ok(()) => return Ok(()),
                 Err(NotWhole::Unreadable) if !all_in_view => {}
                 Err(_) => break,
             }
         }
-        Ok(false)
+        self.give_beginning();
+        self.window.consume(taken);
+        self.inside = Inside::Gzip;
+        Ok(())
     }
 
     /// Decompresses the member, if all of it is in view.
