@@ -53,12 +53,18 @@ pub fn rebuild(
     for (number, silo) in &silos {
         let source = files.open(*number)?;
         let mut entries = WholeFirst { index: &mut index, held: Vec::new(), failure: Ok(()) };
-        let walked = walk(&*source, *number, threads, progress, &mut |found, good| entries.take(found, good))
-            .map_err(|error| StoreError::walk(*number, error))?;
-        let held = entries.finish()?;
+        let mut walked =
+            walk(&*source, *number, threads, progress, &mut |found, good| entries.take(found, good))
+                .map_err(|error| StoreError::walk(*number, error))?;
+        let mut held = entries.finish()?;
         let settled =
             if last == Some(*number) { settle(files, silo, known, &walked)? } else { Settled::Sealed };
-        if matches!(settled, Settled::Sealed | Settled::SealedDamaged) {
+        if matches!(settled, Settled::Open | Settled::Removed) {
+            // What was cut off was promised to nobody, and is no finding.
+            held.dedup_by_key(|entry| entry.place);
+            walked.records = walked.records.saturating_sub(held.len() as u64);
+            walked.findings.retain(|finding| finding.offset < walked.good);
+        } else {
             held.into_iter().try_for_each(|entry| index.push(entry))?;
         }
         done.silos += u64::from(settled != Settled::Removed);

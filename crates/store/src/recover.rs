@@ -147,7 +147,7 @@ pub(crate) fn settle(
         files.disk.set_read_only(&path)?;
         return Ok(Settled::SealedDamaged);
     }
-    if walked.records == 0 {
+    if walked.good == 0 {
         files.disk.remove(&path)?;
         return Ok(Settled::Removed);
     }
