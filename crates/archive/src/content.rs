@@ -17,10 +17,6 @@ use varve_warc::write::Packer;
 use crate::error::ArchiveError;
 use crate::writer::ArchiveWriter;
 
-/// Files longer than this are hashed before they are packed, so that one that is here already costs no packing.
-/// Smaller ones are held in memory by the store, which hashes them first itself.
-const HASHED_FIRST: u64 = 1 << 20;
-
 /// Reads are of this size.
 const STEP: usize = 128 << 10;
 
@@ -70,7 +66,8 @@ pub(crate) fn store_file(
     };
     // Files of the kernel's own say that they are empty and are not.
     let bound = if metadata.is_file() && length > 0 { length } else { u64::MAX };
-    if !metadata.is_file() || length <= HASHED_FIRST {
+    // What the store does not hash before it packs is hashed here, so that what it has already costs no packing.
+    if !metadata.is_file() || writer.store().hashes_first(length) {
         let mut content = Counted { content: file.take(bound), progress };
         return writer.store().store_reader(packer, &about.new_object(None), &mut content).map_err(of_file);
     }

@@ -40,7 +40,7 @@ pub struct ArchiveWriter {
     recovered: Recovered,
     clock: Clock,
     /// Last, so that it is given up last.
-    lock: WriteLock,
+    _lock: WriteLock,
 }
 
 impl ArchiveWriter {
@@ -48,10 +48,8 @@ impl ArchiveWriter {
     pub fn open(root: &Path, opening: Opening) -> Result<Self, ArchiveError> {
         let layout = Layout::new(root);
         let settings = read_settings(&layout)?;
+        let lock = Self::lock(&layout, &opening)?;
         let temporary = layout.temporary();
-        fs::create_dir_all(&temporary).map_err(ArchiveError::write(&temporary))?;
-        let lock = WriteLock::take(&layout.lock(), &opening.holder)?;
-        empty(&temporary)?;
         let store_settings = Settings {
             silo_size: settings.silo_size.0,
             packing: settings.packing(),
@@ -62,12 +60,17 @@ impl ArchiveWriter {
             clock: Arc::clone(&opening.clock),
         };
         let (store, recovered) = StoreWriter::open(silo_files(&layout), store_settings)?;
-        Ok(Self { layout, settings, store, recovered, clock: opening.clock, lock })
+        Ok(Self { layout, settings, store, recovered, clock: opening.clock, _lock: lock })
     }
 
-    /// Closes the store and keeps the lock, for who puts something in the place of its parts.
-    pub(crate) fn into_lock(self) -> WriteLock {
-        self.lock
+    /// Takes the lock alone, for who puts something in the place of the archive's parts, and sweeps what was left.
+    pub(crate) fn lock(layout: &Layout, opening: &Opening) -> Result<WriteLock, ArchiveError> {
+        read_settings(layout)?;
+        let temporary = layout.temporary();
+        fs::create_dir_all(&temporary).map_err(ArchiveError::write(&temporary))?;
+        let lock = WriteLock::take(&layout.lock(), &opening.holder)?;
+        empty(&temporary)?;
+        Ok(lock)
     }
 
     /// Where its parts lie.

@@ -140,10 +140,59 @@ fn a_torn_record_is_not_brought_into_the_index() {
     let whole = fs::read(&silo).expect("read");
     let mut torn = whole.clone();
     torn.extend_from_slice(&whole[..200]);
-    fs::write(&silo, &torn).expect("written");
-    rebuild(&Layout::new(&root), opening(), &|_| {}).expect("rebuilt");
-    assert_eq!(fs::read(&silo).expect("read"), whole);
+    for has_index in [true, false] {
+        fs::write(&silo, &torn).expect("written");
+        if !has_index {
+            fs::remove_dir_all(root.join("index")).expect("removed");
+        }
+        let done = rebuild(&Layout::new(&root), opening(), &|_| {}).expect("rebuilt");
+        assert_eq!((done.silos, done.records, done.findings.len()), (1, 6, 0), "index: {has_index}");
+        assert_eq!(fs::read(&silo).expect("read"), whole);
+        assert_eq!(audited(&root, &AuditRequest::default()), []);
+    }
+}
+
+/// A process that ends between making a silo and describing it leaves an empty file, or the beginning of a record.
+#[test]
+fn a_silo_that_was_only_begun_is_gone_after_a_rebuild() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("museum");
+    init(&root, &ArchiveSettings::new("test"), opening()).expect("made");
+    store_some(&root, 5);
+    let first = root.join("warc/0/00000000.warc.gz");
+    let beginning = fs::read(&first).expect("read")[..100].to_vec();
+    for content in [&[][..], &beginning, &[0; 5000]] {
+        let begun = root.join("warc/0/00000001.warc.gz");
+        fs::write(&begun, content).expect("written");
+        fs::remove_dir_all(root.join("index")).expect("removed");
+        let done = rebuild(&Layout::new(&root), opening(), &|_| {}).expect("rebuilt");
+        assert_eq!((done.silos, done.records, done.findings.len()), (1, 6, 0), "{} bytes", content.len());
+        assert!(!begun.exists());
+    }
+    store_some(&root, 7);
     assert_eq!(audited(&root, &AuditRequest::default()), []);
+}
+
+/// A silo that is no archive at all is said, and the others are found as before.
+#[test]
+fn a_lost_silo_does_not_take_the_index_of_the_others() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("museum");
+    init(&root, &ArchiveSettings::new("test"), opening()).expect("made");
+    for count in [5, 7, 9] {
+        store_some(&root, count);
+        ArchiveWriter::open(&root, opening()).expect("opened").store().seal_now().expect("sealed");
+    }
+    let lost = root.join("warc/0/00000001.warc.gz");
+    fs::remove_file(&lost).expect("removed");
+    fs::write(&lost, [0; 5000]).expect("written");
+    fs::remove_dir_all(root.join("index")).expect("removed");
+    let done = rebuild(&Layout::new(&root), opening(), &|_| {}).expect("rebuilt");
+    assert_eq!((done.silos, done.findings.len()), (3, 1), "{done:?}");
+    assert_eq!((done.findings[0].0, done.findings[0].1.offset), (1, 0));
+    store_some(&root, 9);
+    let findings = audited(&root, &AuditRequest::default());
+    assert!(!findings.is_empty() && findings.iter().all(|finding| finding.silo == Some(1)), "{findings:?}");
 }
 
 #[test]

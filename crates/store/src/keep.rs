@@ -1,22 +1,28 @@
 //! Keeping content: from bytes, or from anything that can be read, to an object with an id.
 //!
-//! Content that is here already is not packed again: small content is hashed first, and large content that is a file
-//! may be too (see [`NewObject::known`]). What does not fit one silo is cut into segments while it streams.
+//! Content that is here already is not packed again: what fits a buffer is hashed first, and larger content that is a
+//! file may be too (see [`NewObject::known`]). What does not fit one silo is cut into segments while it streams.
 
 use std::io::{self, Read, Write};
 
 use varve_warc::date::Date;
-use varve_warc::digest::{Algorithm, Digest};
+use varve_warc::digest::{Algorithm, Digest, Hasher};
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::RecordType;
-use varve_warc::write::{BlockFacts, Draft, FinishedBlock, PackError, PackedRecord, Packer, id};
+use varve_warc::write::{
+    BlockFacts, Draft, FinishedBlock, HEADER_ROOM, PackError, PackedRecord, Packer, TRAILER_ROOM, id,
+};
 
 use crate::error::StoreError;
 use crate::silo::parse_id;
 use crate::writer::{StoreWriter, Ticket};
 
-/// Content up to this size is held in memory.
-const IN_MEMORY: u64 = 1 << 20;
+/// Content up to this size is always held in memory.
+const SMALL: usize = 1 << 20;
+/// Content up to this size is held in memory as long as there is room.
+const LARGEST_IN_MEMORY: usize = 32 << 20;
+/// So much is read at first: most content is smaller.
+const FIRST_READ: usize = 64 << 10;
 /// Larger content is read in steps of this size.
 const STEP: usize = 64 << 10;
 /// Room that is left in a silo of a segment, for its header, the description and what the packer holds back.
@@ -65,6 +71,11 @@ impl NewObject {
         }
     }
 
+    fn facts(&self, digest: Digest, length: u64) -> BlockFacts {
+        let payload = (self.kind() == PayloadKind::Block).then_some(digest);
+        BlockFacts { length, digest, payload }
+    }
+
     /// The record of it. What was not fetched from anywhere has itself as target.
     fn draft(&self, content: &Digest) -> Draft {
         let draft = Draft::new(self.record_type(), &self.date).content_type(&self.content_type);
@@ -88,9 +99,7 @@ impl StoreWriter {
         if let Some(stored) = self.already(object, &digest, length)? {
             return Ok(stored);
         }
-        let payload = (object.kind() == PayloadKind::Block).then_some(digest);
-        let facts = BlockFacts { length, digest, payload };
-        let record = packer.pack_known(&object.draft(&digest), facts, bytes)?;
+        let record = packer.pack_known(&object.draft(&digest), object.facts(digest, length), bytes)?;
         self.keep_one(record, length)
     }
 
@@ -106,13 +115,51 @@ impl StoreWriter {
         {
             return Ok(stored);
         }
-        let mut beginning = Vec::new();
-        (&mut *content).take(IN_MEMORY + 1).read_to_end(&mut beginning).map_err(StoreError::Content)?;
-        if beginning.len() as u64 <= IN_MEMORY && beginning.len() as u64 <= self.segment_size() {
-            return self.store_bytes(packer, object, &beginning);
+        let segment = usize::try_from(self.segment_size()).unwrap_or(usize::MAX);
+        let mut buffer = vec![0; HEADER_ROOM + FIRST_READ];
+        let read = fill(content, &mut buffer, 0, SMALL.min(segment)).map_err(StoreError::Content)?;
+        let read = match read {
+            Filled::All(length) => return self.store_in_place(packer, object, &mut buffer, length),
+            Filled::More(read) => read,
+        };
+        let Some(mut room) = self.rooms().take().filter(|_| object.known.is_none()) else {
+            return self.store_large(packer, object, &mut buffer[HEADER_ROOM..][..read].chain(content));
+        };
+        let held = &mut room.buffer;
+        held.resize(held.len().max(buffer.len()), 0);
+        held[..buffer.len()].copy_from_slice(&buffer);
+        drop(buffer);
+        match fill(content, held, read, LARGEST_IN_MEMORY.min(segment)).map_err(StoreError::Content)? {
+            Filled::All(length) => self.store_in_place(packer, object, held, length),
+            Filled::More(read) => {
+                self.store_large(packer, object, &mut held[HEADER_ROOM..][..read].chain(content))
+            }
         }
-        let mut all = io::Cursor::new(beginning).chain(content);
-        self.store_large(packer, object, &mut all)
+    }
+
+    /// Whether content of that length would be packed in one go, and so hashed before it is packed.
+    pub fn hashes_first(&self, length: u64) -> bool {
+        length <= SMALL as u64 || (length <= LARGEST_IN_MEMORY as u64 && self.rooms().is_free())
+    }
+
+    /// Stores `length` bytes that stand in a buffer behind the room for their header.
+    fn store_in_place(
+        &self,
+        packer: &mut Packer,
+        object: &NewObject,
+        buffer: &mut Vec<u8>,
+        length: usize,
+    ) -> Result<Stored, StoreError> {
+        let end = HEADER_ROOM + length;
+        let digest = Algorithm::Sha256.digest(&buffer[HEADER_ROOM..end]);
+        if let Some(stored) = self.already(object, &digest, length as u64)? {
+            return Ok(stored);
+        }
+        let facts = object.facts(digest, length as u64);
+        buffer.resize(buffer.len().max(end + TRAILER_ROOM), 0);
+        let record =
+            packer.pack_in_place(&object.draft(&digest), facts, &mut buffer[..end + TRAILER_ROOM])?;
+        self.keep_one(record, length as u64)
     }
 
     fn already(
@@ -146,13 +193,15 @@ impl StoreWriter {
         object: &NewObject,
         content: &mut dyn Read,
     ) -> Result<Stored, StoreError> {
-        let mut whole = Algorithm::Sha256.hasher();
         let mut blocks: Vec<FinishedBlock> = Vec::new();
-        let mut tap = Tap { content, whole: &mut whole, at_end: false };
+        let mut tap = Tap { content, whole: None, at_end: false };
         while !tap.at_end {
-            blocks.push(self.pack_segment(packer, object.kind(), &mut tap)?);
+            let block = self.pack_segment(packer, object.kind(), &mut tap)?;
+            // Up to the end of the first segment its digest is that of all.
+            tap.whole.get_or_insert_with(|| block.hasher().clone());
+            blocks.push(block);
         }
-        let whole = whole.finish();
+        let whole = tap.whole.unwrap_or_else(|| Algorithm::Sha256.hasher()).finish();
         let length = blocks.iter().map(|block| block.facts().length).sum();
         let draft = object.draft(&whole);
         if blocks.len() == 1
@@ -188,10 +237,35 @@ impl StoreWriter {
     }
 }
 
-/// Reads content and hashes it on the way.
+/// What came of filling a buffer.
+enum Filled {
+    /// All content is in it: so many bytes.
+    All(usize),
+    /// So many bytes are in it, one more than there should be at most; maybe there are others.
+    More(usize),
+}
+
+/// Reads on into a buffer that has room for a header and `read` bytes of content, until there are more than `most`.
+fn fill(content: &mut dyn Read, buffer: &mut Vec<u8>, mut read: usize, most: usize) -> io::Result<Filled> {
+    while read <= most {
+        if HEADER_ROOM + read == buffer.len() {
+            buffer.resize(buffer.len() * 2, 0);
+        }
+        let end = buffer.len().min(HEADER_ROOM + most + 1);
+        match content.read(&mut buffer[HEADER_ROOM + read..end]) {
+            Ok(0) => return Ok(Filled::All(read)),
+            Ok(count) => read += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(Filled::More(read))
+}
+
+/// Reads content and hashes it on the way, from its second segment on.
 struct Tap<'a> {
     content: &'a mut dyn Read,
-    whole: &'a mut varve_warc::digest::Hasher,
+    whole: Option<Hasher>,
     at_end: bool,
 }
 
@@ -203,7 +277,9 @@ impl Read for Tap<'_> {
                 other => break other?,
             }
         };
-        self.whole.update(&buffer[..count]);
+        if let Some(whole) = &mut self.whole {
+            whole.update(&buffer[..count]);
+        }
         self.at_end = count == 0;
         Ok(count)
     }

@@ -19,6 +19,7 @@ pub mod medium;
 mod object;
 pub mod rebuild;
 mod recover;
+mod rooms;
 mod segments;
 mod settings;
 pub mod silo;

@@ -3,10 +3,14 @@
 //! Every record of every silo is read on all cores; its header gives its entries, through the same function that made
 //! them when it was written. The result is the same file, byte for byte, that housekeeping would have come to.
 
+use std::path::Path;
+
 use varve_warc::rule::Finding;
 
 use crate::error::StoreError;
-use crate::index::{Entry, IndexOptions, Rebuild};
+use crate::index::{Entry, Index, IndexError, IndexOptions, Rebuild};
+use crate::recover::{Settled, settle};
+use crate::segments;
 use crate::silo::{SiloFiles, walk};
 
 /// What a rebuild came to.
@@ -28,32 +32,70 @@ pub fn bytes_to_read(files: &SiloFiles) -> Result<u64, StoreError> {
 }
 
 /// Makes the index in `folder` again. Nobody else may write meanwhile.
+///
+/// The silos are put in order on the way, as opening for writing does: segments that were being named get their names,
+/// and a torn record at the end of the last silo is cut off.
 pub fn rebuild(
     files: &SiloFiles,
-    folder: &std::path::Path,
+    folder: &Path,
     options: IndexOptions,
     threads: usize,
     progress: &(impl Fn(u64) + Sync),
 ) -> Result<RebuildDone, StoreError> {
     let mut done = RebuildDone::default();
+    segments::complete(files)?;
     files.disk.make_folders(folder)?;
+    // The old index is asked for one thing, and need not know: which of the last records was promised to somebody.
+    let known = Index::open(&*files.disk, folder).ok().and_then(|index| index.greatest_place());
     let mut index = Rebuild::begin(&*files.disk, folder, options)?;
-    for number in files.list()?.into_keys() {
-        let source = files.open(number)?;
-        let mut failure = Ok(());
-        let walked = walk(&*source, number, threads, progress, &mut |entries: Vec<Entry>| {
-            for entry in entries {
-                if failure.is_ok() {
-                    failure = index.push(entry);
-                }
-            }
-        })
-        .map_err(|error| StoreError::walk(number, error))?;
-        failure?;
-        done.silos += 1;
+    let silos = files.list()?;
+    let last = silos.keys().next_back().copied();
+    for (number, silo) in &silos {
+        let source = files.open(*number)?;
+        let mut entries = WholeFirst { index: &mut index, held: Vec::new(), failure: Ok(()) };
+        let mut walked =
+            walk(&*source, *number, threads, progress, &mut |found, good| entries.take(found, good))
+                .map_err(|error| StoreError::walk(*number, error))?;
+        let mut held = entries.finish()?;
+        let settled =
+            if last == Some(*number) { settle(files, silo, known, &walked)? } else { Settled::Sealed };
+        if matches!(settled, Settled::Open | Settled::Removed) {
+            // What was cut off was promised to nobody, and is no finding.
+            held.dedup_by_key(|entry| entry.place);
+            walked.records = walked.records.saturating_sub(held.len() as u64);
+            walked.findings.retain(|finding| finding.offset < walked.good);
+        } else {
+            held.into_iter().try_for_each(|entry| index.push(entry))?;
+        }
+        done.silos += u64::from(settled != Settled::Removed);
         done.records += walked.records;
-        done.findings.extend(walked.findings.into_iter().map(|finding| (number, finding)));
+        done.findings.extend(walked.findings.into_iter().map(|finding| (*number, finding)));
     }
     done.entries = index.finish()?.entries;
     Ok(done)
+}
+
+/// Entries on their way into a new index: at once for what is whole, and later, perhaps, for what may be cut off.
+struct WholeFirst<'a, 'b> {
+    index: &'a mut Rebuild<'b>,
+    held: Vec<Entry>,
+    failure: Result<(), IndexError>,
+}
+
+impl WholeFirst<'_, '_> {
+    /// Takes entries of a stretch of a silo, in which whole records reach to `good`.
+    fn take(&mut self, found: Vec<Entry>, good: u64) {
+        for entry in std::mem::take(&mut self.held).into_iter().chain(found) {
+            if entry.place.offset() >= good {
+                self.held.push(entry);
+            } else if self.failure.is_ok() {
+                self.failure = self.index.push(entry);
+            }
+        }
+    }
+
+    /// The entries behind the last whole record.
+    fn finish(self) -> Result<Vec<Entry>, IndexError> {
+        self.failure.map(|()| self.held)
+    }
 }

@@ -7,7 +7,7 @@
 
 use crate::error::StoreError;
 use crate::index::{Entry, IndexWriter, Place, Recovery};
-use crate::silo::{OpenSilo, SiloFile, SiloFiles, entries, walk, walk_from};
+use crate::silo::{OpenSilo, SiloFile, SiloFiles, Walked, entries, walk, walk_from};
 
 /// What catching up came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -69,7 +69,7 @@ fn index_silo(
         None => {
             let threads = std::thread::available_parallelism().map_or(1, usize::from);
             let mut failure = Ok(());
-            let result = walk(&*source, silo.number, threads, &|_| {}, &mut |entries: Vec<Entry>| {
+            let result = walk(&*source, silo.number, threads, &|_| {}, &mut |entries: Vec<Entry>, _| {
                 recovered.entries += entries.len() as u64;
                 for chunk in entries.chunks(BATCH) {
                     if failure.is_ok() {
@@ -100,31 +100,63 @@ fn take_up_last(
         .map_err(|error| StoreError::read(number, error))?;
     batch.finish()?;
     drop(source);
-    let sealed = Tail { open: None, next_number: number + 1 };
+    let settled = settle(files, last, known, &walked)?;
+    recovered.sealed_damaged |= settled == Settled::SealedDamaged;
+    match settled {
+        Settled::Sealed | Settled::SealedDamaged => Ok(Tail { open: None, next_number: number + 1 }),
+        Settled::Removed => {
+            recovered.cut += last.length;
+            Ok(Tail { open: None, next_number: number })
+        }
+        Settled::Open => {
+            recovered.cut += last.length - walked.good;
+            let file = files.disk.open_to_write(&files.path(number, last.ending))?;
+            let has_records = from > 0 || walked.records > 1;
+            let open = OpenSilo::resume(number, file, walked.good, has_records);
+            Ok(Tail { open: Some(open), next_number: number + 1 })
+        }
+    }
+}
+
+/// What became of the last silo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Settled {
+    /// It is sealed, and was.
+    Sealed,
+    /// Its last acknowledged record is damaged: it is sealed as it is.
+    SealedDamaged,
+    /// Not even its description was finished: it is gone.
+    Removed,
+    /// It ends with its last whole record, and may grow.
+    Open,
+}
+
+/// Cuts the last silo back to its last whole record, unless more than that was promised to somebody. `known` is the
+/// last place that the index knows, and `walked` what reading the silo came to, from there or from its beginning.
+pub(crate) fn settle(
+    files: &SiloFiles,
+    last: &SiloFile,
+    known: Option<Place>,
+    walked: &Walked,
+) -> Result<Settled, StoreError> {
     if last.read_only {
-        return Ok(sealed);
+        return Ok(Settled::Sealed);
     }
-    let path = files.path(number, last.ending);
-    let is_damaged = known_offset.is_some_and(|offset| walked.good <= offset);
-    if is_damaged {
+    let path = files.path(last.number, last.ending);
+    if known.is_some_and(|known| known.silo() == last.number && walked.good <= known.offset()) {
         files.disk.set_read_only(&path)?;
-        recovered.sealed_damaged = true;
-        return Ok(sealed);
+        return Ok(Settled::SealedDamaged);
     }
-    if walked.records == 0 {
-        // Not even its description was finished.
+    if walked.good == 0 {
         files.disk.remove(&path)?;
-        recovered.cut += last.length;
-        return Ok(Tail { open: None, next_number: number });
+        return Ok(Settled::Removed);
     }
-    let file = files.disk.open_to_write(&path)?;
     if last.length > walked.good {
+        let file = files.disk.open_to_write(&path)?;
         file.truncate(walked.good)?;
         file.sync()?;
-        recovered.cut += last.length - walked.good;
     }
-    let has_records = from > 0 || walked.records > 1;
-    Ok(Tail { open: Some(OpenSilo::resume(number, file, walked.good, has_records)), next_number: number + 1 })
+    Ok(Settled::Open)
 }
 
 /// Entries on their way into the index.

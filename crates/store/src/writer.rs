@@ -14,11 +14,12 @@ use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use varve_warc::digest::Digest;
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::RecordType;
-use varve_warc::write::{Draft, PackedRecord, Packer, warc_fields};
+use varve_warc::write::{Draft, PackedRecord, Packer, Packing, warc_fields};
 
 use crate::error::StoreError;
 use crate::index::{Entry, Index, IndexWriter, Place};
 use crate::recover::{self, Recovered};
+use crate::rooms::Rooms;
 use crate::segments;
 use crate::settings::Settings;
 use crate::silo::{OpenSilo, SiloError, SiloFiles, chain, create, ids, name};
@@ -44,6 +45,7 @@ pub struct StoreWriter {
     index: IndexWriter,
     state: Mutex<State>,
     synced: Condvar,
+    rooms: Rooms,
 }
 
 struct State {
@@ -81,7 +83,10 @@ impl StoreWriter {
             syncing: false,
             stopped: false,
         };
-        let writer = Self { files, settings, index, state: Mutex::new(state), synced: Condvar::new() };
+        // zstd packs the same way however much it sees.
+        let rooms = Rooms::new(!matches!(settings.packing, Packing::Zstd { .. }));
+        let (state, synced) = (Mutex::new(state), Condvar::new());
+        let writer = Self { files, settings, index, state, synced, rooms };
         if writer.index.housekeeping_due() {
             writer.index.housekeeping()?;
         }
@@ -97,6 +102,10 @@ impl StoreWriter {
     /// How it is written.
     pub fn settings(&self) -> &Settings {
         &self.settings
+    }
+
+    pub(crate) fn rooms(&self) -> &Rooms {
+        &self.rooms
     }
 
     /// The reading face, of what is synced now.

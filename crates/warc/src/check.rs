@@ -57,6 +57,11 @@ impl Expected {
             _ => None,
         }
     }
+
+    /// Whether both are digests, of one algorithm.
+    fn agrees(&self, other: &Self) -> bool {
+        matches!((self, other), (Self::Of(one), Self::Of(other)) if one.algorithm() == other.algorithm())
+    }
 }
 
 /// Checks records one after another, with buffers that are used again.
@@ -67,6 +72,8 @@ pub struct Checker {
     block_expected: Expected,
     payload_expected: Expected,
     block_hasher: Option<Hasher>,
+    /// The payload is the block, and of the same algorithm: one digest judges both.
+    payload_is_block: bool,
 }
 
 impl Checker {
@@ -79,7 +86,11 @@ impl Checker {
         self.block_expected = Expected::new(header.block_digest());
         self.payload_expected = Expected::new(header.payload_digest());
         self.block_hasher = self.block_expected.hasher();
-        self.tracker.begin(PayloadKind::of(header), self.payload_expected.hasher());
+        let kind = PayloadKind::of(header);
+        self.payload_is_block =
+            kind == PayloadKind::Block && self.block_expected.agrees(&self.payload_expected);
+        let payload_hasher = if self.payload_is_block { None } else { self.payload_expected.hasher() };
+        self.tracker.begin(kind, payload_hasher);
     }
 
     /// Takes in bytes of the block.
@@ -92,9 +103,13 @@ impl Checker {
 
     /// The block is at its end.
     pub fn finish<S: ReadAt>(&mut self, record: &Record<'_, S>) -> Checked {
-        let payload = self.tracker.finish();
+        let mut payload = self.tracker.finish();
         let offset = record.offset();
-        let block = self.judge_block(offset);
+        let found = self.block_hasher.take().map(Hasher::finish);
+        if self.payload_is_block {
+            payload.digest = found;
+        }
+        let block = self.judge_block(offset, found);
         let is_truncated = record.header().is_truncated();
         let (payload_verdict, framed) = self.judge_payload(offset, &payload, is_truncated);
         if !record.is_cut() {
@@ -108,8 +123,7 @@ impl Checker {
         self.findings.drain(..)
     }
 
-    fn judge_block(&mut self, offset: u64) -> Verdict {
-        let found = self.block_hasher.take().map(Hasher::finish);
+    fn judge_block(&mut self, offset: u64, found: Option<Digest>) -> Verdict {
         match (&self.block_expected, found) {
             (Expected::Nothing, _) => Verdict::Absent,
             (Expected::Of(expected), Some(found)) if *expected == found => Verdict::Right,

@@ -22,12 +22,14 @@ use super::entry::{Entry, Kind, Moment};
 use super::read::{ManifestError, ManifestReader};
 use crate::archive::{Archive, digits};
 use crate::error::ArchiveError;
-use crate::in_order::in_order;
+use crate::in_order::{Crew, in_order};
 use crate::verbs::init::require_empty;
 
 /// The bits that a restored file or folder may have. Those that lend the owner's rights to others are not given back:
 /// who restores may be another owner.
 const MODE_BITS: u32 = 0o1777;
+/// So many files are given to a thread at a time.
+const TOGETHER: usize = 16;
 
 /// What a tree holds, according to its manifest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -159,7 +161,7 @@ fn make_all<F: FnMut(ArchiveError)>(
         }
     });
     let worker = || |job: Job| make_file(archive, &job, progress);
-    in_order(threads, jobs, worker, |result| {
+    in_order(Crew { threads, together: TOGETHER }, jobs, worker, |result| {
         failures.borrow_mut().note(result);
         Ok::<(), ArchiveError>(())
     })?;

@@ -1,5 +1,8 @@
 //! `get`: brings an object back, whole or in part, checked on the way.
 //!
+//! The id of a record gives its block, as it lies in the silo. The id of a body that a response holds gives the body:
+//! behind the head of the message, its transfer and content codings undone.
+//!
 //! Into a file it goes under another name until it is known to be right; a stream has seen the bytes by then, and is
 //! told at the end.
 
@@ -7,7 +10,8 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use varve_core::RecordId;
+use varve_core::body::BodySource;
+use varve_core::{BodyId, RecordId};
 use varve_store::Object;
 
 use crate::archive::{Archive, digits};
@@ -23,26 +27,32 @@ pub enum Range {
 }
 
 /// An object that was asked for.
-pub struct Found {
+pub struct Found<'a> {
+    archive: &'a Archive,
     object: Object,
     id: RecordId,
 }
 
 /// Finds the object that a person's text means.
-pub fn find(archive: &Archive, id: &str) -> Result<Found, ArchiveError> {
+pub fn find<'a>(archive: &'a Archive, id: &str) -> Result<Found<'a>, ArchiveError> {
     let id = archive.resolve(id)?;
-    Ok(Found { object: archive.object(id)?, id })
+    Ok(Found { archive, object: archive.object(id)?, id })
 }
 
-impl Found {
+impl Found<'_> {
     /// Its id.
     pub fn id(&self) -> RecordId {
         self.id
     }
 
-    /// How long it is.
-    pub fn length(&self) -> u64 {
-        self.object.length()
+    /// Whether it is the body in a response, and not a record.
+    pub fn is_body(&self) -> bool {
+        self.object.id() != *self.id.as_bytes()
+    }
+
+    /// How long it is; of a body, that is known only to who has read it.
+    pub fn length(&self) -> Option<u64> {
+        (!self.is_body()).then(|| self.object.length())
     }
 
     /// The fields of its record's header, names and values as they are written.
@@ -58,8 +68,7 @@ impl Found {
         output: &mut dyn Write,
         progress: &dyn Fn(u64),
     ) -> Result<u64, GetError> {
-        let (start, end) = self.bounds(range)?;
-        let mut content = self.object.read_range(start, end).map_err(ArchiveError::from)?;
+        let mut content = self.content(range)?;
         let mut buffer = vec![0; 128 << 10];
         let mut written = 0;
         loop {
@@ -107,9 +116,29 @@ impl Found {
         Ok(written)
     }
 
+    /// The bytes that are meant.
+    fn content(&self, range: Option<Range>) -> Result<Box<dyn Read>, ArchiveError> {
+        if !self.is_body() {
+            let (start, end) = self.bounds(range, self.object.length())?;
+            return Ok(Box::new(self.object.read_range(start, end)?));
+        }
+        let Some(range) = range else { return self.body() };
+        let counted = |source| self.unreadable(source);
+        let length = io::copy(&mut self.body()?, &mut io::sink()).map_err(counted)?;
+        let (start, end) = self.bounds(Some(range), length)?;
+        let mut body = self.body()?;
+        io::copy(&mut (&mut body).take(start), &mut io::sink()).map_err(counted)?;
+        Ok(Box::new(body.take(end - start)))
+    }
+
+    fn body(&self) -> Result<Box<dyn Read>, ArchiveError> {
+        let body = self.archive.store().open_body(&BodyId::new(*self.id.as_bytes()));
+        let body = body.map_err(|error| self.unreadable(io::Error::other(error)))?;
+        Ok(body.ok_or_else(|| ArchiveError::Absent { id: digits(self.id) })?)
+    }
+
     /// The bytes that are meant: from the first up to, not including, the last.
-    fn bounds(&self, range: Option<Range>) -> Result<(u64, u64), ArchiveError> {
-        let length = self.length();
+    fn bounds(&self, range: Option<Range>, length: u64) -> Result<(u64, u64), ArchiveError> {
         match range {
             None => Ok((0, length)),
             Some(Range::Last(count)) => Ok((length.saturating_sub(count), length)),

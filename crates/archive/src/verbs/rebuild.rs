@@ -25,9 +25,7 @@ pub fn rebuild(
     opening: Opening,
     progress: &(impl Fn(u64) + Sync),
 ) -> Result<RebuildDone, ArchiveError> {
-    // Opening for writing first puts the silos in order: a torn last record is cut off, and must not be indexed.
-    let writer = ArchiveWriter::open(layout.root(), opening)?;
-    let lock = writer.into_lock();
+    let lock = ArchiveWriter::lock(layout, &opening)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let done =
         rebuild_store(&silo_files(layout), &layout.index(), IndexOptions::default(), threads, progress)?;

@@ -12,7 +12,7 @@ use varve_warc::write::Packer;
 
 use crate::content::{About, store_file, store_reader};
 use crate::error::ArchiveError;
-use crate::in_order::in_order;
+use crate::in_order::{Crew, in_order};
 use crate::media_type;
 use crate::writer::ArchiveWriter;
 
@@ -20,6 +20,9 @@ pub use crate::content::Kept;
 
 /// So many files share a sync at most: what a crash in between makes one store again.
 const GROUP: usize = 1000;
+
+/// So many files are given to a thread at a time.
+const TOGETHER: usize = 16;
 
 /// Where bytes come from.
 pub enum Source {
@@ -76,8 +79,10 @@ pub fn store(
         }
         Ok::<(), ArchiveError>(())
     };
+    // Who waits for each id is told of it at once.
+    let together = if request.sync == Sync::Each { 1 } else { TOGETHER };
     in_order(
-        request.threads,
+        Crew { threads: request.threads, together },
         sources,
         || job.worker(),
         |result| match result {

@@ -14,7 +14,7 @@ use varve_warc::write::Packer;
 
 use crate::content::{About, Kept, store_file};
 use crate::error::ArchiveError;
-use crate::in_order::in_order;
+use crate::in_order::{Crew, in_order};
 use crate::media_type;
 use crate::tree::{self, Entry, Kind, Step, Walk};
 use crate::writer::ArchiveWriter;
@@ -23,6 +23,9 @@ pub use crate::tree::{Exclude, Skipped, Survey};
 
 /// After so many new objects the silo is synced, so that little is lost and little is held in memory.
 const GROUP: u64 = 8192;
+
+/// So many files are given to a thread at a time.
+const TOGETHER: usize = 16;
 
 /// What to stow, and how.
 #[derive(Clone, Debug)]
@@ -84,7 +87,7 @@ pub fn stow(
     writeln!(gathering.spool, "{}", tree::FIRST_LINE).map_err(unwritten)?;
     let mut unsynced = 0;
     in_order(
-        request.threads,
+        Crew { threads: request.threads, together: TOGETHER },
         walk,
         || worker(writer, progress),
         |outcome| {

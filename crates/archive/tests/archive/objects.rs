@@ -10,6 +10,10 @@ use varve_archive::verbs::get::{Range, find};
 use varve_archive::verbs::housekeeping::housekeeping;
 use varve_archive::verbs::store::{Request, Source, Sync, store};
 use varve_archive::{ArchiveError, RecordId, StoreError};
+use varve_warc::digest::Algorithm;
+use varve_warc::payload::PayloadKind;
+use varve_warc::record::RecordType;
+use varve_warc::write::Draft;
 
 use crate::{Scene, files, noise, store_all};
 
@@ -137,6 +141,31 @@ fn ranges_are_those_of_http() {
     assert!(range(Range::From(10, None)).unwrap_err().contains("has 10 bytes"));
     let empty = scene.store_bytes(b"").to_string();
     assert_eq!(get(&scene, &empty, Some(Range::From(0, None))).unwrap(), b"");
+}
+
+#[test]
+fn the_id_of_a_body_gives_the_body_and_that_of_its_record_the_message() {
+    let scene = Scene::new();
+    let message =
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n";
+    let writer = scene.writer();
+    let draft = Draft::new(RecordType::Response, &writer.now()).target_uri("http://example.com/").http();
+    let mut packer = writer.store().packer().unwrap();
+    let record = packer.pack(&draft, PayloadKind::Response, message).unwrap();
+    let record_id = record.id.clone();
+    writer.store().keep(record).unwrap();
+    writer.store().sync().unwrap();
+    drop(writer);
+    let body_id = data_encoding::HEXLOWER.encode(Algorithm::Sha256.digest(b"hello world").bytes());
+    assert_eq!(get(&scene, &record_id, None).unwrap(), message);
+    assert_eq!(get(&scene, &body_id, None).unwrap(), b"hello world");
+    assert_eq!(get(&scene, &body_id[..8], Some(Range::From(2, Some(7)))).unwrap(), b"llo wo");
+    assert_eq!(get(&scene, &body_id, Some(Range::Last(5))).unwrap(), b"world");
+    assert!(get(&scene, &body_id, Some(Range::From(11, None))).unwrap_err().contains("has 11 bytes"));
+    let archive = scene.archive();
+    let (found, whole) = (find(&archive, &body_id).unwrap(), find(&archive, &record_id).unwrap());
+    assert_eq!((found.is_body(), found.length()), (true, None));
+    assert_eq!((whole.is_body(), whole.length()), (false, Some(message.len() as u64)));
 }
 
 #[test]

@@ -26,6 +26,9 @@ Examples:
 /// An id may be given in full or by its beginning, as long as that fits one object alone; at least 4 digits. The bytes
 /// are checked while they are read: if they are not what was stored, the end is an error, and `-o` leaves no file.
 ///
+/// The id of a record brings back its block; of an HTTP response that is the message as it came, head and all. The id of
+/// the body in a response, the SHA-256 of what a browser would show, brings back the body with its codings undone.
+///
 /// With `--tree` the id is that of a manifest, as `varve stow` prints it. The folder must be new or empty. Names, modes,
 /// times and links come back; the bits that lend a file's owner to whoever runs it do not. A file that cannot be brought
 /// back is named, and the others come.
@@ -75,7 +78,7 @@ impl Verb for Get {
             self.print_headers(&found, session)?;
         }
         let range = self.range.map(|Bytes(range)| range);
-        let progress = session.printer.progress_bytes(Some(found.length()));
+        let progress = session.printer.progress_bytes(found.length());
         let count = |bytes| progress.inc(bytes);
         match &self.output {
             Some(path) => {
@@ -95,7 +98,7 @@ impl Verb for Get {
 }
 
 impl Get {
-    fn print_headers(&self, found: &Found, session: &mut Session) -> Result<(), Error> {
+    fn print_headers(&self, found: &Found<'_>, session: &mut Session) -> Result<(), Error> {
         if self.json {
             let fields: serde_json::Map<String, serde_json::Value> =
                 found.header().map(|(name, value)| (name, value.into())).collect();

@@ -170,8 +170,7 @@ pub fn audit(
         run.permission(silo, silos.last());
         run.description(silo)?;
         if !options.quick {
-            run.chain(silo)?;
-            run.silo(silo, &mut segments, comparison.as_mut(), progress)?;
+            run.silo_and_link(silo, &mut segments, comparison.as_mut(), progress)?;
             run.done.bytes += silo.length;
         }
     }

@@ -5,7 +5,7 @@
 
 use varve_warc::parts::{Parts, read_parts};
 use varve_warc::record::Header;
-use varve_warc::rule::Finding;
+use varve_warc::rule::{Finding, Rule};
 use varve_warc::source::ReadAt;
 use varve_warc::{Error, Format, Reader};
 
@@ -55,31 +55,36 @@ pub fn walk_from<S: ReadAt>(
     Ok(walked)
 }
 
-/// Walks through a whole silo on all cores and gives the index entries of its records, in order of the file.
+/// Walks through a whole silo on all cores and gives the index entries of its records, in order of the file, with the
+/// end of the last whole record so far. A file that is no archive at all has no records, and a finding says so.
 pub fn walk<S: ReadAt + ?Sized>(
     source: &S,
     number: u32,
     threads: usize,
     progress: &(impl Fn(u64) + Sync),
-    give: &mut impl FnMut(Vec<Entry>),
+    give: &mut impl FnMut(Vec<Entry>, u64),
 ) -> Result<Walked, WalkError> {
     let mut walked = Walked { records: 0, good: 0, findings: Vec::new() };
     let mut failure = None;
     let work = |reader: &mut Reader<&S>, until: u64| walk_part(reader, number, until, progress);
-    read_parts(
-        source,
-        Parts { threads, size: None },
-        &work,
-        &mut |part: Result<Part, PlaceError>| match part {
-            Ok(part) => {
-                walked.records += part.records;
-                walked.good = walked.good.max(part.good);
-                walked.findings.extend(part.findings);
-                give(part.entries);
-            }
-            Err(error) => failure = Some(error),
-        },
-    )?;
+    let read = read_parts(source, Parts { threads, size: None }, &work, &mut |part: Result<
+        Part,
+        PlaceError,
+    >| match part {
+        Ok(part) => {
+            walked.records += part.records;
+            walked.good = walked.good.max(part.good);
+            walked.findings.extend(part.findings);
+            give(part.entries, walked.good);
+        }
+        Err(error) => failure = Some(error),
+    });
+    match read {
+        Err(error @ (Error::NotAnArchive { .. } | Error::Zip | Error::Packed(_))) => {
+            walked.findings.push(Finding::new(Rule::MemberDamaged, 0, error.to_string()));
+        }
+        read => read?,
+    }
     match failure {
         Some(error) => Err(error.into()),
         None => Ok(walked),

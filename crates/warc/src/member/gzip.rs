@@ -159,12 +159,13 @@ impl Inflating {
         Step { taken, given, state }
     }
 
-    /// The first bytes that a member at the start of `packed` decompresses to, as far as they fit. What was being
-    /// decompressed before is forgotten.
-    pub(crate) fn beginning(&mut self, packed: &[u8], output: &mut [u8]) -> usize {
-        let Some(header) = header(packed) else { return 0 };
+    /// The first bytes that a member at the start of `packed` decompresses to, as far as they fit: how many were taken,
+    /// and given. What was being decompressed before is forgotten.
+    pub(crate) fn beginning(&mut self, packed: &[u8], output: &mut [u8]) -> (usize, usize) {
+        let Some(header) = header(packed) else { return (0, 0) };
         self.reset();
-        self.step(&packed[header.length..], output).given
+        let step = self.step(&packed[header.length..], output);
+        (step.taken, step.given)
     }
 
     /// Whether the eight bytes after the deflate data agree with what was decompressed.

@@ -57,10 +57,10 @@ pub(crate) enum Access {
     Random,
 }
 
-/// So much is brought into view before a member is decompressed whole, and so much when that was not enough.
-const VIEWS: [usize; 2] = [256 << 10, 1 << 20];
-/// Content larger than this is streamed.
-const LARGEST_WHOLE: usize = 8 << 20;
+/// So much is brought into view before a member is decompressed whole.
+const FIRST_VIEW: usize = 256 << 10;
+/// Content larger than this is streamed: somewhat more than what is packed in one go.
+const LARGEST_WHOLE: usize = 33 << 20;
 /// Streaming gives so much at a time.
 const CHUNK: usize = 64 << 10;
 /// What going back may cost beyond the size of the file.
@@ -71,9 +71,20 @@ enum Inside {
     Outside,
     /// All is in the buffer.
     Whole,
+    /// The beginning is in the buffer, and how much there is to come is known.
+    Promised,
     Plain,
     Gzip,
     Zstd,
+}
+
+/// What is known of a large member of which only the beginning was decompressed.
+#[derive(Default)]
+struct Promised {
+    /// Plain bytes, by its own account.
+    length: usize,
+    /// Packed bytes of the beginning.
+    taken: usize,
 }
 
 /// The plain bytes of a file, with the members they came in.
@@ -83,6 +94,11 @@ pub(crate) struct Unpacker<S> {
     inside: Inside,
     inflater: Option<Inflater>,
     inflating: Option<Box<Inflating>>,
+    promised: Promised,
+    /// The plain bytes of the beginning of a large member.
+    beginning: Vec<u8>,
+    /// The member before was large: this one may be.
+    expects_large: bool,
     unframing: Option<Unframing>,
     output: Vec<u8>,
     start: usize,
@@ -148,7 +164,7 @@ impl<S: ReadAt> Unpacker<S> {
 
     fn unplaced(source: S, offset: u64, access: Access) -> io::Result<Self> {
         let first_step = match access {
-            Access::Sequential => VIEWS[0],
+            Access::Sequential => FIRST_VIEW,
             Access::Random => 8 << 10,
         };
         let rewind_budget = source.size()?.saturating_mul(2).saturating_add(FREE_REWIND);
@@ -158,6 +174,9 @@ impl<S: ReadAt> Unpacker<S> {
             inside: Inside::Outside,
             inflater: if access == Access::Sequential { Inflater::new() } else { None },
             inflating: None,
+            promised: Promised::default(),
+            beginning: Vec::new(),
+            expects_large: false,
             unframing: None,
             output: Vec::new(),
             start: 0,
@@ -271,6 +290,7 @@ impl<S: ReadAt> Unpacker<S> {
         }
         while self.end - self.start < wanted {
             let more = match self.inside {
+                Inside::Promised => self.keep_promise().map(|()| true)?,
                 Inside::Gzip => self.inflate_more()?,
                 Inside::Zstd => self.unframe_more()?,
                 Inside::Outside | Inside::Whole | Inside::Plain => false,
@@ -314,7 +334,7 @@ impl<S: ReadAt> Unpacker<S> {
 
     /// Runs to the end of the member without keeping anything.
     fn skip_member(&mut self) -> io::Result<()> {
-        while matches!(self.inside, Inside::Gzip | Inside::Zstd) {
+        while matches!(self.inside, Inside::Promised | Inside::Gzip | Inside::Zstd) {
             self.start = self.end;
             if self.require(1)?.is_empty() {
                 break;
@@ -340,7 +360,9 @@ impl<S: ReadAt> Unpacker<S> {
         let Some(header) = self.find_gzip_header()? else { return Ok(false) };
         self.member_offset = self.window.position();
         self.aardwarc = header.aardwarc;
-        if !self.inflate_whole()? {
+        let is_large = self.expects_large && self.promise(header.length, FIRST_VIEW * 4)?;
+        self.expects_large = is_large;
+        if !is_large && !self.inflate_small()? && !self.promise(header.length, 0)? {
             self.window.consume(header.length);
             self.inflating.get_or_insert_with(|| Box::new(Inflating::new())).reset();
             self.inside = Inside::Gzip;
@@ -377,39 +399,96 @@ impl<S: ReadAt> Unpacker<S> {
         Ok(gzip::header(self.window.fill(gzip::LONGEST_HEADER)?))
     }
 
-    /// Decompresses the member in one go when it is small enough. False when it must be streamed.
-    fn inflate_whole(&mut self) -> io::Result<bool> {
-        let Some(inflater) = &mut self.inflater else { return Ok(false) };
-        for view in VIEWS {
-            let packed = self.window.fill(view)?;
-            if self.output.is_empty() {
-                // Text packs to a fifth or so; a small file needs no large buffer.
-                self.output = vec![0; (packed.len() * 8).clamp(4 << 10, VIEWS[0])];
-            }
-            let all_in_view = packed.len() < view;
-            loop {
-                match inflater.member(packed, &mut self.output) {
-                    Ok((taken, given)) => {
-                        self.window.consume(taken);
-                        self.end = given;
-                        self.given = given as u64;
-                        self.inside = Inside::Whole;
-                        return Ok(true);
-                    }
-                    Err(NotWhole::Larger) if self.output.len() < LARGEST_WHOLE => {
-                        let larger = self.output.len() * 2;
-                        self.output = Vec::new();
-                        self.output = vec![0; larger];
-                    }
-                    Err(NotWhole::Larger) => return Ok(false),
-                    Err(NotWhole::Unreadable) => break,
+    /// Decompresses the member in one go when it is small. False when it is not, or is damaged.
+    fn inflate_small(&mut self) -> io::Result<bool> {
+        if self.inflater.is_none() {
+            return Ok(false);
+        }
+        let packed = self.window.fill(FIRST_VIEW)?;
+        if self.output.is_empty() {
+            // Text packs to a fifth or so; a small file needs no large buffer.
+            self.output = vec![0; (packed.len() * 8).clamp(4 << 10, FIRST_VIEW)];
+        }
+        loop {
+            match self.inflate_view() {
+                Ok(()) => return Ok(true),
+                Err(NotWhole::Larger) if self.output.len() < FIRST_VIEW * 4 => {
+                    self.enlarge_output(self.output.len() * 2);
                 }
-            }
-            if all_in_view {
-                break;
+                Err(_) => return Ok(false),
             }
         }
-        Ok(false)
+    }
+
+    /// Decompresses the beginning of a large member whose record says how long it is: at least `least`, and not too
+    /// long for one go. The rest may never be wanted: who shares a file with others looks where the next record begins.
+    fn promise(&mut self, header: usize, least: usize) -> io::Result<bool> {
+        if self.inflater.is_none() {
+            return Ok(false);
+        }
+        let packed = self.window.fill(FIRST_VIEW)?;
+        let inflating = self.inflating.get_or_insert_with(|| Box::new(Inflating::new()));
+        self.beginning.resize(CHUNK, 0);
+        let (taken, given) = inflating.beginning(packed, &mut self.beginning);
+        self.beginning.truncate(given);
+        let length = search::promised_length(&self.beginning).and_then(|length| usize::try_from(length).ok());
+        let Some(length) = length.filter(|length| (least..=LARGEST_WHOLE).contains(length)) else {
+            return Ok(false);
+        };
+        self.promised = Promised { length, taken: header + taken };
+        self.give_beginning();
+        self.inside = Inside::Promised;
+        self.expects_large = true;
+        Ok(true)
+    }
+
+    fn give_beginning(&mut self) {
+        let given = self.beginning.len();
+        if self.output.len() < given {
+            self.enlarge_output(given);
+        }
+        self.output[..given].copy_from_slice(&self.beginning);
+        self.end = given;
+        self.given = given as u64;
+    }
+
+    /// Decompresses all of a large member, in one go if it is what it says, else from its beginning on.
+    fn keep_promise(&mut self) -> io::Result<()> {
+        let Promised { length, taken } = self.promised;
+        if self.output.len() < length {
+            self.enlarge_output(length);
+        }
+        // By how well its beginning packs, and then by how badly it could.
+        let likely = length / self.beginning.len().max(1) * taken + length / 8;
+        for view in [likely, length + length / 64] {
+            let all_in_view = self.window.fill(view)?.len() < view;
+            match self.inflate_view() {
+                Ok(()) => return Ok(()),
+                Err(NotWhole::Unreadable) if !all_in_view => {}
+                Err(_) => break,
+            }
+        }
+        self.give_beginning();
+        self.window.consume(taken);
+        self.inside = Inside::Gzip;
+        Ok(())
+    }
+
+    /// Decompresses the member, if all of it is in view.
+    fn inflate_view(&mut self) -> Result<(), NotWhole> {
+        let Some(inflater) = &mut self.inflater else { return Err(NotWhole::Unreadable) };
+        let (taken, given) = inflater.member(self.window.bytes(), &mut self.output)?;
+        self.window.consume(taken);
+        self.end = given;
+        self.given = given as u64;
+        self.inside = Inside::Whole;
+        Ok(())
+    }
+
+    /// Nothing in the old one is wanted any more.
+    fn enlarge_output(&mut self, size: usize) {
+        self.output = Vec::new();
+        self.output = vec![0; size];
     }
 
     fn inflate_more(&mut self) -> io::Result<bool> {

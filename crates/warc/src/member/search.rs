@@ -24,6 +24,19 @@ pub(crate) fn is_warc_start(bytes: &[u8]) -> bool {
     bytes.len() >= 6 && bytes[..5].eq_ignore_ascii_case(b"WARC/") && bytes[5].is_ascii_digit()
 }
 
+/// How many plain bytes a WARC record takes by its own account, from its first to its last; a hint, and no more.
+pub(super) fn promised_length(beginning: &[u8]) -> Option<u64> {
+    const NAME: &[u8] = b"content-length:";
+    if !is_warc_start(beginning) {
+        return None;
+    }
+    let end = memchr::memmem::find(beginning, b"\r\n\r\n")? + 4;
+    let mut lines = beginning[..end].split(|byte| *byte == b'\n');
+    let line = lines.find(|line| line.len() > NAME.len() && line[..NAME.len()].eq_ignore_ascii_case(NAME))?;
+    let length: u64 = std::str::from_utf8(&line[NAME.len()..]).ok()?.trim().parse().ok()?;
+    length.checked_add(end as u64 + 4)
+}
+
 /// A URL scheme, then a line with the columns of an ARC record.
 fn is_arc_start(bytes: &[u8]) -> bool {
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
@@ -70,7 +83,7 @@ impl<S: ReadAt> Unpacker<S> {
         let length = match self.encoding {
             Encoding::Gzip => {
                 let inflating = self.inflating.get_or_insert_with(|| Box::new(gzip::Inflating::new()));
-                inflating.beginning(view, &mut beginning)
+                inflating.beginning(view, &mut beginning).1
             }
             Encoding::Zstd => {
                 self.unframing.as_mut().map_or(0, |unframing| unframing.beginning(view, &mut beginning))
@@ -99,6 +112,16 @@ impl Encoding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn lengths_that_records_give() {
+        let promised = |text: &str| promised_length(text.as_bytes());
+        assert_eq!(promised("WARC/1.1\r\nContent-length: 12\r\nA: b\r\n\r\nxyz"), Some(38 + 12 + 4));
+        assert_eq!(promised("WARC/1.1\r\nContent-Length: 12\r\nA: b\r\n"), None);
+        assert_eq!(promised("WARC/1.1\r\nContent-Length: -1\r\n\r\n"), None);
+        assert_eq!(promised("WARC/1.1\r\nContent-Length: 18446744073709551615\r\n\r\n"), None);
+        assert_eq!(promised("HTTP/1.1 200\r\nContent-Length: 12\r\n\r\n"), None);
+    }
 
     #[test]
     fn first_bytes_of_records() {

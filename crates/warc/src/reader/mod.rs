@@ -341,12 +341,16 @@ impl<S: ReadAt> Reader<S> {
         if !split_on_purpose && warc::is_start(self.unpacker.require(6)?) {
             return Ok(false);
         }
-        self.say_once(
-            Rule::RecordSpansMembers,
-            self.record_offset,
-            "a record is spread over several compressed members",
-        );
+        self.say_spread();
         Ok(true)
+    }
+
+    /// A record goes on in another member. The draft for zstd allows that; annex D, for gzip, does not.
+    fn say_spread(&mut self) {
+        if self.unpacker.encoding() != Encoding::Zstd {
+            let message = "a record is spread over several compressed members";
+            self.say_once(Rule::RecordSpansMembers, self.record_offset, message);
+        }
     }
 
     /// The block ends before its declared length.

@@ -203,11 +203,7 @@ impl<S: ReadAt> Reader<S> {
                 if is_start(self.unpacker.require(6)?) {
                     return Ok(Gathered::Cut);
                 }
-                self.say_once(
-                    Rule::RecordSpansMembers,
-                    self.record_offset,
-                    "a record is spread over several compressed members",
-                );
+                self.say_spread();
                 continue;
             }
             let held = self.scratch.len();
@@ -336,11 +332,7 @@ impl<S: ReadAt> Reader<S> {
         }
         let belongs = matches!(self.unpacker.fill()?.first(), Some(b'\r' | b'\n'));
         if belongs {
-            self.say_once(
-                Rule::RecordSpansMembers,
-                self.record_offset,
-                "a record is spread over several compressed members",
-            );
+            self.say_spread();
         }
         Ok(belongs)
     }

@@ -15,7 +15,8 @@ pub(crate) use draft::escaped;
 pub use draft::{BlockFacts, Draft, DraftError, Profile};
 pub use ordered::pack_in_order;
 pub use pack::{
-    BlockStream, FinishedBlock, GZIP_HEADER, PackError, PackedRecord, Packer, Packing, pack_reader,
+    BlockStream, FinishedBlock, GZIP_HEADER, HEADER_ROOM, PackError, PackedRecord, Packer, Packing,
+    TRAILER_ROOM, pack_reader,
 };
 
 /// Where a record went.

@@ -48,6 +48,10 @@ const LOWEST_STREAM_LEVEL: u32 = 3;
 const FRAME: usize = 1 << 20;
 /// A streamed block stays in memory up to this size when packed.
 const IN_MEMORY: usize = 1 << 20;
+/// Room that [`Packer::pack_in_place`] wants before a block. A longer header costs a copy of the block.
+pub const HEADER_ROOM: usize = 4096;
+/// Room that it wants behind one.
+pub const TRAILER_ROOM: usize = SEPARATOR.len();
 /// What ends every record.
 const SEPARATOR: &[u8] = b"\r\n\r\n";
 /// The header of every gzip member that is written: no name, no time, no word about level, Unix.
@@ -212,6 +216,26 @@ impl Packer {
         })
     }
 
+    /// Packs a record whose digests are known and whose block stands in a buffer with room around it, [`HEADER_ROOM`]
+    /// bytes before and [`TRAILER_ROOM`] behind: header and end are put there, and no byte of the block is copied.
+    pub fn pack_in_place(
+        &mut self,
+        draft: &Draft,
+        facts: BlockFacts,
+        buffer: &mut [u8],
+    ) -> Result<PackedRecord, PackError> {
+        let header = draft.header(&facts)?;
+        let end = buffer.len() - TRAILER_ROOM;
+        let Some(start) = HEADER_ROOM.checked_sub(header.len()) else {
+            return self.pack_known(draft, facts, &buffer[HEADER_ROOM..end]);
+        };
+        buffer[start..HEADER_ROOM].copy_from_slice(&header);
+        buffer[end..].copy_from_slice(SEPARATOR);
+        let head = self.pack_bytes(&buffer[start..])?;
+        let (id, length) = (draft.record_id(&facts), head.len() as u64);
+        Ok(PackedRecord { id, block: facts, header, head, middle: None, tail: Vec::new(), length })
+    }
+
     fn pack_bytes(&mut self, plain: &[u8]) -> io::Result<Vec<u8>> {
         if let Some(deflater) = &mut self.deflater {
             let mut packed = vec![0; deflater.gzip_compress_bound(plain.len())];
@@ -232,7 +256,9 @@ impl Packer {
         let level = Compression::new(u32::from(self.packing.gzip_level()).clamp(LOWEST_STREAM_LEVEL, 9));
         let deflate = self.deflater.is_some().then(|| Compress::new(level, false));
         let mut tracker = std::mem::take(&mut self.tracker);
-        tracker.begin(kind, Some(Algorithm::Sha256.hasher()));
+        // Where the block is the payload, one digest is both.
+        let payload_hasher = (kind != PayloadKind::Block).then(|| Algorithm::Sha256.hasher());
+        tracker.begin(kind, payload_hasher);
         let spool = match &self.temporary {
             Some(folder) => tempfile::spooled_tempfile_in(IN_MEMORY, folder),
             None => tempfile::spooled_tempfile(IN_MEMORY),
@@ -246,6 +272,7 @@ impl Packer {
             crc: crc32fast::Hasher::new(),
             hasher: Algorithm::Sha256.hasher(),
             tracker,
+            payload_is_block: kind == PayloadKind::Block,
             length: 0,
         }
     }
@@ -262,6 +289,7 @@ pub struct BlockStream<'a> {
     crc: crc32fast::Hasher,
     hasher: Hasher,
     tracker: PayloadTracker,
+    payload_is_block: bool,
     length: u64,
 }
 
@@ -312,11 +340,15 @@ impl BlockStream<'_> {
         if let Some(deflate) = &mut self.deflate {
             self.spooled += run_deflate(deflate, &[], FlushCompress::Sync, &mut self.spool)?;
         }
-        let payload = self.tracker.finish();
+        let mut payload = self.tracker.finish();
         self.packer.tracker = self.tracker;
-        let facts = BlockFacts { length: self.length, digest: self.hasher.finish(), payload: payload.digest };
-        let BlockStream { spool, spooled, pending, crc, .. } = self;
-        Ok(FinishedBlock { spool, spooled, last: pending, crc, facts, payload })
+        let digest = self.hasher.clone().finish();
+        if self.payload_is_block {
+            payload.digest = Some(digest);
+        }
+        let facts = BlockFacts { length: self.length, digest, payload: payload.digest };
+        let BlockStream { spool, spooled, pending, crc, hasher, .. } = self;
+        Ok(FinishedBlock { spool, spooled, last: pending, crc, hasher, facts, payload })
     }
 }
 
@@ -350,6 +382,7 @@ pub struct FinishedBlock {
     /// Plain bytes that did not fill a zstd frame.
     last: Vec<u8>,
     crc: crc32fast::Hasher,
+    hasher: Hasher,
     facts: BlockFacts,
     payload: Payload,
 }
@@ -358,6 +391,11 @@ impl FinishedBlock {
     /// Length and digests.
     pub fn facts(&self) -> &BlockFacts {
         &self.facts
+    }
+
+    /// The digest of the block as it runs, for who goes on with what follows the block.
+    pub fn hasher(&self) -> &Hasher {
+        &self.hasher
     }
 
     /// What the payload turned out to be.

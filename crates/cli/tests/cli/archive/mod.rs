@@ -1,6 +1,8 @@
 //! Archives as people meet them: whole scenarios, in processes of their own.
 
 mod errors;
+mod format;
+mod kill;
 mod oracles;
 mod processes;
 mod scenarios;

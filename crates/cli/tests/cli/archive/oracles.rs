@@ -63,11 +63,10 @@ fn every_silo_is_accepted_by_warcio_and_fastwarc() {
     }
 }
 
-/// Our own judge, which is stricter than theirs and always at hand. Of zstd it remarks that a large block lies in
-/// several frames, which lets readers begin in the middle of it.
+/// Our own judge, which is stricter than theirs and always at hand.
 #[test]
 fn every_silo_is_accepted_by_doctor() {
-    for (packing, remarked) in [("gzip", vec![]), ("zstd", vec!["C05"])] {
+    for packing in ["gzip", "zstd"] {
         let scene = full_archive(packing);
         let output =
             scene.command().args(["doctor", "--strict", "--json"]).args(scene.silos()).output().unwrap();
@@ -78,7 +77,6 @@ fn every_silo_is_accepted_by_doctor() {
             let findings = report["findings"].as_array().unwrap().iter();
             rules.extend(findings.map(|finding| finding["rule"].as_str().unwrap().to_owned()));
         }
-        rules.dedup();
-        assert_eq!(rules, remarked, "{packing}");
+        assert_eq!(rules, Vec::<String>::new(), "{packing}");
     }
 }
