@@ -19,6 +19,7 @@ mod number;
 mod order;
 mod parse;
 mod resolve;
+mod scannable;
 mod timestamp;
 mod value;
 
