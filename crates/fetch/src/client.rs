@@ -127,6 +127,14 @@ impl Client {
     }
 }
 
+impl Client {
+    /// The name under which it asks.
+    #[cfg(unix)]
+    pub(crate) fn user_agent(&self) -> &str {
+        &self.0.user_agent
+    }
+}
+
 impl Fetcher for Client {
     fn fetch(&self, request: FetchRequest) -> Pending<'_, Result<Fetched, FetchError>> {
         Box::pin(async move {
