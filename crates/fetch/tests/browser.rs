@@ -1,6 +1,7 @@
 //! Pages in a real Chromium, from a server on loopback. Skipped, with a line that says so, where there is no Chromium.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
+#![expect(clippy::print_stdout, reason = "a test that was skipped says so")]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -137,6 +138,7 @@ const PAGE: &str = r#"<!DOCTYPE html><title>t</title><link rel=stylesheet href=/
 <iframe src=/frame.html></iframe><p id=p>before</p><script>
 new WebSocket('ws://' + location.host + '/socket');
 navigator.serviceWorker && navigator.serviceWorker.register('/worker.js').catch(() => {});
+new Worker('/own-worker.js');
 alert('a dialog must not hold up anything');
 fetch('/data.json').then(answer => answer.json()).then(data => { document.getElementById('p').textContent = data.text });
 </script>"#;
@@ -151,6 +153,7 @@ fn site(path: &str, head: &str) -> Option<String> {
         "/style.css" => ok("text/css", "p { color: green }"),
         "/picture.svg" => ok("image/svg+xml", "<svg xmlns='http://www.w3.org/2000/svg'/>"),
         "/frame.html" => ok("text/html", "<p>inside</p>"),
+        "/own-worker.js" => ok("text/javascript", "fetch('/from-worker')"),
         "/data.json" => {
             let text =
                 if head.contains("Cookie: visited=yes") { "with a cookie" } else { "without a cookie" };
@@ -167,10 +170,10 @@ async fn a_page_with_all_that_it_asks_for() {
     let fetched = studio.capture(format!("http://{address}/")).await.unwrap();
     let urls: Vec<&str> = fetched.exchanges.iter().map(|exchange| exchange.url.as_str()).collect();
     assert_eq!(urls[..2], [format!("http://{address}/"), format!("http://{address}/page")]);
-    for path in ["style.css", "picture.svg", "frame.html", "data.json"] {
+    for path in ["style.css", "picture.svg", "frame.html", "data.json", "own-worker.js", "from-worker"] {
         assert!(urls.contains(&format!("http://{address}/{path}").as_str()), "{path} is not in {urls:?}");
     }
-    assert!(!urls.iter().any(|url| url.contains("socket") || url.contains("worker")), "{urls:?}");
+    assert!(!urls.iter().any(|url| url.ends_with("/socket") || url.ends_with("/worker.js")), "{urls:?}");
     assert!(!seen.lock().unwrap().iter().any(|path| path == "/socket"), "the socket went around us");
     assert_eq!(seen.lock().unwrap().len(), urls.len(), "every request was recorded");
     for exchange in &fetched.exchanges {
@@ -189,6 +192,7 @@ async fn a_page_with_all_that_it_asks_for() {
     assert!(fetched.renderings[1].content.starts_with(b"\x89PNG"));
     let notes = fetched.notes.join("\n");
     assert!(notes.contains("/socket` was refused"), "{notes}");
+    assert!(notes.contains("service worker of `http://127.0.0.1"), "{notes}");
     studio.assert_nothing_left().await;
 }
 

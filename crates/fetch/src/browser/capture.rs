@@ -15,6 +15,7 @@ use super::{BrowserOptions, failed};
 use crate::client::Client;
 use crate::error::FetchError;
 use crate::fetcher::{Fetched, Rendering, RenderingKind};
+use crate::http1::deadline;
 use crate::target::Target;
 
 /// How long the browser may take for anything that needs no network.
@@ -126,7 +127,7 @@ impl Page<'_> {
 
     /// Answers requests until the page is quiet or patience ends.
     async fn run(&mut self) -> Result<(), FetchError> {
-        let deadline = Instant::now() + self.options.patience;
+        let deadline = deadline(Instant::now(), self.options.patience);
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let quiet = self.asking.is_empty() && self.loaded;
