@@ -20,7 +20,7 @@ impl Site {
 
     fn with_wrong_lengths(self) -> Self {
         let page = "<p>0123456789</p>".repeat(64);
-        self.at("/slow/", |request, connection| slow(request, connection))
+        self.at("/slow/", slow)
             .at("/endless", |_, connection| endless(connection))
             .raw("/length/short", format!("{OK}Content-Length: 1000\r\n\r\n0123456789"))
             .raw("/length/long", format!("{OK}Content-Length: 10\r\n\r\n{page}"))
