@@ -231,7 +231,8 @@ mod tests {
 
     #[test]
     fn bytes_are_shown_with_three_digits() {
-        let cases = [(0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (68_031_581, "68.0 MB"), (999_499, "999 kB")];
+        let cases =
+            [(0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (68_031_581, "68.0 MB"), (999_499, "999 kB")];
         for (bytes, text) in cases {
             assert_eq!(readable(bytes), text);
         }

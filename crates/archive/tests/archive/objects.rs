@@ -177,7 +177,7 @@ fn what_was_in_a_lost_silo_is_said_to_be_lost_and_can_be_stored_again() {
     fs::remove_file(&silo).unwrap();
     assert!(get(&scene, &id, None).unwrap_err().contains("silo 0 is missing"));
     assert!(get(&scene, &id[..20], None).unwrap_err().contains("silo 0 is missing"));
-    assert!(get(&scene, &"00".repeat(32), None).unwrap_err().contains("no object"));
+    assert!(get(&scene, &"00".repeat(32), None).unwrap_err().contains("nothing in this archive"));
     // It goes to another silo, so that the lost one can come back.
     assert_eq!(scene.store_bytes(b"lost").to_string(), id);
     assert!(!silo.exists() && scene.root().join("warc/0/00000001.warc.gz").exists());
