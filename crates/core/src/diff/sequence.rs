@@ -221,7 +221,7 @@ fn gaps<'g>((from, to): &'g Replaced, anchors: &'g [(usize, usize)]) -> impl Ite
 }
 
 /// Of pairs that rise in their second part, the most that rise in their first as well: patience sorting.
-fn longest_rising(pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+pub fn longest_rising(pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
     let mut tops: Vec<usize> = Vec::new();
     let mut previous = vec![usize::MAX; pairs.len()];
     for (place, pair) in pairs.iter().enumerate() {
