@@ -55,7 +55,9 @@ fn detect(body: &[u8], content_type: Option<&str>) -> (&'static Encoding, Decide
     if let Some((encoding, _)) = Encoding::for_bom(body) {
         return (encoding, Decided::Mark);
     }
-    if let Some(encoding) = content_type.and_then(charset_of).and_then(|label| Encoding::for_label(label.as_bytes())) {
+    if let Some(encoding) =
+        content_type.and_then(charset_of).and_then(|label| Encoding::for_label(label.as_bytes()))
+    {
         return (encoding, Decided::Header);
     }
     if let Some(encoding) = declared(&body[..body.len().min(PRESCAN)]) {
@@ -118,7 +120,9 @@ fn in_meta(start: &str) -> Option<&str> {
 fn label_in(tag: &str) -> Option<&str> {
     let value = tag.split_once("charset")?.1.trim_start().strip_prefix('=')?.trim_start();
     let value = value.trim_start_matches(['"', '\'']);
-    let end = value.find(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '\'' | ';' | '/')).unwrap_or(value.len());
+    let end = value
+        .find(|letter: char| letter.is_whitespace() || matches!(letter, '"' | '\'' | ';' | '/'))
+        .unwrap_or(value.len());
     (end > 0).then(|| &value[..end])
 }
 
@@ -145,7 +149,8 @@ mod tests {
         assert_eq!(decided(b"\xff\xfea\0", None), ("a".into(), "UTF-16LE", Decided::Mark));
         assert_eq!(decided("é".as_bytes(), Some("text/html")), ("é".into(), "UTF-8", Decided::Bytes));
         assert_eq!(decided(b"", None).2, Decided::Bytes);
-        let russian = encoding_rs::WINDOWS_1251.encode("Съешь ещё этих мягких французских булок, да выпей чаю").0;
+        let russian =
+            encoding_rs::WINDOWS_1251.encode("Съешь ещё этих мягких французских булок, да выпей чаю").0;
         assert_eq!(decided(&russian, None).1, "windows-1251");
     }
 

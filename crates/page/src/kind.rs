@@ -82,11 +82,15 @@ fn sniff(body: &[u8], declared: Option<Kind>) -> Kind {
     if start.starts_with("<?xml") {
         return if start.contains("<html") { Kind::Html } else { Kind::Xml };
     }
-    const OPENINGS: [&str; 8] = ["<!doctype html", "<html", "<head", "<body", "<title", "<script", "<meta", "<!--"];
+    const OPENINGS: [&str; 8] =
+        ["<!doctype html", "<html", "<head", "<body", "<title", "<script", "<meta", "<!--"];
     if OPENINGS.iter().any(|opening| start.starts_with(opening)) {
         return Kind::Html;
     }
-    if declared.is_none() && start.starts_with(['{', '[']) && serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok() {
+    if declared.is_none()
+        && start.starts_with(['{', '['])
+        && serde_json::from_slice::<serde::de::IgnoredAny>(body).is_ok()
+    {
         return Kind::Json;
     }
     Kind::Text

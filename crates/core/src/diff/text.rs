@@ -89,7 +89,7 @@ impl<'a> TextDiff<'a> {
         &self.head
     }
 
-    /// What changed, in order. No two changes touch.
+    /// What changed, in order. No two changes touch, unless they were [split](TextDiff::split_changes).
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
@@ -140,7 +140,38 @@ impl<'a> TextDiff<'a> {
         let hidden = |(place, change): &(usize, &Change)| {
             change.base_lines.len() == change.head_lines.len() && hide(*place)
         };
-        self.changes.iter().enumerate().filter(|change| !hidden(change)).map(|(_, change)| change.clone()).collect()
+        self.changes
+            .iter()
+            .enumerate()
+            .filter(|change| !hidden(change))
+            .map(|(_, change)| change.clone())
+            .collect()
+    }
+
+    /// Cuts changes into smaller ones, so that lines which are partners of each other are a change of their own. `partners` gives
+    /// them for a change, in order, as lines of the base and of the head; those that are not within it are passed over.
+    pub fn split_changes(&mut self, partners: impl Fn(&Self, &Change) -> Vec<(usize, usize)>) {
+        let mut changes = Vec::with_capacity(self.changes.len());
+        for change in &self.changes {
+            let (mut from, mut to) = (change.base_lines.start, change.head_lines.start);
+            for (base, head) in partners(self, change) {
+                let within = (from..change.base_lines.end).contains(&base)
+                    && (to..change.head_lines.end).contains(&head);
+                if within {
+                    self.part(&mut changes, from..base, to..head);
+                    self.part(&mut changes, base..base + 1, head..head + 1);
+                    (from, to) = (base + 1, head + 1);
+                }
+            }
+            self.part(&mut changes, from..change.base_lines.end, to..change.head_lines.end);
+        }
+        self.changes = changes;
+    }
+
+    fn part(&self, changes: &mut Vec<Change>, base_lines: Range<usize>, head_lines: Range<usize>) {
+        if !base_lines.is_empty() || !head_lines.is_empty() {
+            changes.push(Change::of(&self.base, &self.head, base_lines, head_lines));
+        }
     }
 
     fn run(&self, runs: &mut Vec<Run>, kind: RunKind, base_lines: Range<usize>, head_lines: Range<usize>) {
@@ -224,6 +255,19 @@ mod tests {
         let diff = TextDiff::between("a\n  b\nc\n", "a\n\tb \nc\n", Options::default());
         assert!(diff.changes()[0].whitespace_only);
         assert_eq!(diff.changes()[0].base_lines, 1..2);
+    }
+
+    #[test]
+    fn changes_can_be_split_at_partners() {
+        let mut diff = TextDiff::between("a\nb\nc\n", "x\ny\nz\nw\n", Options::default());
+        diff.split_changes(|_, _| vec![(1, 2), (0, 3), (2, 3), (9, 9)]);
+        let lines: Vec<_> = diff
+            .changes()
+            .iter()
+            .map(|change| (change.base_lines.clone(), change.head_lines.clone()))
+            .collect();
+        assert_eq!(lines, [(0..1, 0..2), (1..2, 2..3), (2..3, 3..4)]);
+        assert_eq!(apply(&diff), "x\ny\nz\nw\n");
     }
 
     #[test]

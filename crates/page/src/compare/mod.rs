@@ -13,7 +13,7 @@ use crate::charset;
 use crate::dom::Tree;
 use crate::dom_diff::DomDiff;
 use crate::kind::Kind;
-use crate::noise::{NoiseRule, Volatile, classify_headers, classify_lines, classify_nodes};
+use crate::noise::{NoiseRule, Volatile, classify_headers, classify_lines, classify_nodes, separate_noise};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use varve_core::BodyId;
@@ -154,7 +154,8 @@ fn compare_bodies<'a>(base: &Side<'a>, head: &Side<'a>, options: &Options) -> Bo
     if kinds.contains(&Kind::Binary) {
         return Body::Binary(Bytes::of(base.body), Bytes::of(head.body));
     }
-    let (from, to) = (charset::decode(base.body, base.content_type()), charset::decode(head.body, head.content_type()));
+    let (from, to) =
+        (charset::decode(base.body, base.content_type()), charset::decode(head.body, head.content_type()));
     let encodings = [Encoded::of(&from), Encoded::of(&to)];
     if options.mode == Mode::Dom && kinds == [Kind::Html; 2] {
         let (base, head) = (Tree::parse(&from.text), Tree::parse(&to.text));
@@ -162,7 +163,8 @@ fn compare_bodies<'a>(base: &Side<'a>, head: &Side<'a>, options: &Options) -> Bo
         let noise = classify_nodes(&base, &head, &diff.changes, &options.volatile);
         return Body::Dom(DomBody { diff, noise, encodings });
     }
-    let diff = TextDiff::between(from.text, to.text, options.text);
+    let mut diff = TextDiff::between(from.text, to.text, options.text);
+    separate_noise(&mut diff, &options.volatile);
     let noise = classify_lines(&diff, &options.volatile);
     Body::Text(TextBody { diff, noise, words: options.mode == Mode::Words, encodings })
 }

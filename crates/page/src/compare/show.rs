@@ -7,7 +7,7 @@ use crate::noise::NoiseRule;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use varve_core::diff::html::{self, Page, Row, Table};
-use varve_core::diff::{BodyDiff, Change, Chunk, ChunkKind, Hunk, TextDiff, View, unified_changes};
+use varve_core::diff::{BodyDiff, Change, Chunk, ChunkKind, Hunk, View, unified_changes};
 use varve_core::headers::HeaderDiff;
 
 /// How a body was read.
@@ -114,15 +114,24 @@ impl Comparison<'_> {
         let mut notes = Vec::new();
         match &self.body {
             Body::Same => notes.push("The bodies are the same, byte for byte.".to_owned()),
-            Body::Binary(from, to) => notes.push(format!("The body is not text: {} became {}.", weigh(from), weigh(to))),
+            Body::Binary(from, to) => {
+                notes.push(format!("The body is not text: {} became {}.", weigh(from), weigh(to)))
+            }
             Body::Text(text) => {
                 let spaces = text.diff.changes().iter().filter(|change| change.whitespace_only).count();
-                notes.extend((spaces > 0).then(|| format!("{} of white space alone.", count(spaces, "change"))));
-                notes.extend(text.diff.truncated().then(|| "The bodies were too long to be compared in full.".to_owned()));
+                notes.extend(
+                    (spaces > 0).then(|| format!("{} of white space alone.", count(spaces, "change"))),
+                );
+                notes.extend(
+                    text.diff
+                        .truncated()
+                        .then(|| "The bodies were too long to be compared in full.".to_owned()),
+                );
             }
             Body::Dom(dom) => {
                 notes.extend(dom.diff.truncated.then(|| "There are more changes than are shown.".to_owned()));
-                let cut = |cut| format!("Not all of the page was read: it has too much {cut:?}.").to_lowercase();
+                let cut =
+                    |cut| format!("Not all of the page was read: it has too much {cut:?}.").to_lowercase();
                 notes.extend(dom.diff.cut.map(cut));
             }
         }
@@ -143,7 +152,8 @@ impl Comparison<'_> {
             to: to.join("\n"),
             noise: self.header_noise.get(name).map(ToString::to_string),
         };
-        let mut rows: Vec<Row> = shown.changed.iter().map(|(name, c)| row("changed", name, &c.from, &c.to)).collect();
+        let mut rows: Vec<Row> =
+            shown.changed.iter().map(|(name, c)| row("changed", name, &c.from, &c.to)).collect();
         rows.extend(shown.added.iter().map(|(name, to)| row("added", name, &[], to)));
         rows.extend(shown.removed.iter().map(|(name, from)| row("removed", name, from, &[])));
         rows.extend(shown.redacted.iter().map(|name| row("redacted", name, &[], &[])));
@@ -170,15 +180,11 @@ impl TextBody<'_> {
 
     fn tell(&self, body: BodyDiff, all: bool) -> BodyDiff {
         let rule = |change: &Change| {
-            let place = self.diff.changes().binary_search_by_key(&change.base_lines.start, |other| other.base_lines.start);
+            let start = |change: &Change| (change.base_lines.start, change.head_lines.start);
+            let place = self.diff.changes().binary_search_by_key(&start(change), start);
             place.ok().and_then(|place| self.noise[place]).map(|rule| rule.to_string())
         };
         body.with_changes(&self.diff, &self.shown(all), self.words, rule)
-    }
-
-    /// The diff of both texts.
-    pub const fn diff(&self) -> &TextDiff<'_> {
-        &self.diff
     }
 }
 
@@ -204,7 +210,8 @@ fn node_chunk(change: &NodeChange, rule: Option<NoiseRule>) -> Chunk {
         What::Moved => (ChunkKind::Modified, format!("moved from {}", or_nothing(from))),
         What::Text => (ChunkKind::Modified, format!("{} → {}", or_nothing(from), or_nothing(to))),
         What::Attribute(name) => {
-            let side = |value: Option<&str>| value.map_or_else(|| "none".to_owned(), |value| format!("\"{value}\""));
+            let side =
+                |value: Option<&str>| value.map_or_else(|| "none".to_owned(), |value| format!("\"{value}\""));
             (ChunkKind::Modified, format!("{name}: {} → {}", side(from), side(to)))
         }
     };

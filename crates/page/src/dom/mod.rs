@@ -113,7 +113,8 @@ impl Tree {
             }
         }
         // A tag that was too much is not completed: its end would cost what its middle did.
-        let loose = if cut == Some(Cut::Attributes) { parser.tokenizer.sink.sink.take() } else { parser.finish() };
+        let loose =
+            if cut == Some(Cut::Attributes) { parser.tokenizer.sink.sink.take() } else { parser.finish() };
         build::flatten(loose, cut)
     }
 
@@ -194,7 +195,8 @@ impl Watch {
     /// While the parser makes no nodes it is within one tag (or one comment, which is counted as if it were). Each attribute
     /// of a tag is compared with all before it, and there are at most as many as there are separators.
     fn count(&mut self, sink: &sink::Sink, bite: &str) {
-        let separators = bite.bytes().filter(|byte| matches!(byte, b' ' | b'\t'..=b'\r' | b'/' | b'"' | b'\'')).count();
+        let separators =
+            bite.bytes().filter(|byte| matches!(byte, b' ' | b'\t'..=b'\r' | b'/' | b'"' | b'\'')).count();
         if sink.events() != self.events {
             self.events = sink.events();
             self.separators = 0;
@@ -227,7 +229,10 @@ mod tests {
         assert!((0..deep.nodes().len()).all(|node| deep.ancestors(node).count() <= MOST_DEPTH));
         let limits = Limits { nodes: 10_000, comparisons: 1_000_000, bytes: 1 << 20 };
         let formatting: String = (0..400).map(|n| format!("<b id={n}>")).collect();
-        assert_eq!(Tree::parse_within(&format!("<p>{formatting}{}", "<p>x".repeat(1000)), limits).cut(), Some(Cut::Nodes));
+        assert_eq!(
+            Tree::parse_within(&format!("<p>{formatting}{}", "<p>x".repeat(1000)), limits).cut(),
+            Some(Cut::Nodes)
+        );
         let attributes: String = (0..20_000).map(|n| format!(" a{n}")).collect();
         assert_eq!(Tree::parse_within(&format!("<p>x<a{attributes}>y"), limits).cut(), Some(Cut::Attributes));
         assert_eq!(Tree::parse_within(&"x".repeat(2 << 20), limits).cut(), Some(Cut::Length));

@@ -23,7 +23,8 @@ impl<'t> Selectors<'t> {
 
     /// The selector of a node; of its element, if it is text or a comment. Paths begin at the nearest id that is unique.
     pub fn path(&self, node: usize) -> String {
-        let start = if self.tree.nodes()[node].name().is_some() { node } else { self.tree.nodes()[node].parent };
+        let start =
+            if self.tree.nodes()[node].name().is_some() { node } else { self.tree.nodes()[node].parent };
         if start == 0 {
             return ":root".to_owned();
         }
@@ -79,7 +80,10 @@ mod tests {
         let tree = Tree::parse("<div id=a><p>1<p>2<b>x</b></div><div id=b><div id=b><i:j>y");
         let selectors = Selectors::of(&tree);
         let path = |text: &str| {
-            let found = tree.nodes().iter().position(|node| matches!(&node.data, super::super::Data::Text(t) if t == text));
+            let found = tree
+                .nodes()
+                .iter()
+                .position(|node| matches!(&node.data, super::super::Data::Text(t) if t == text));
             selectors.path(found.unwrap())
         };
         assert_eq!(path("x"), "div#a > p:nth-of-type(2) > b");

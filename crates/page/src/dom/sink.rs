@@ -210,5 +210,8 @@ impl TreeSink for Sink {
 }
 
 fn pairs(attributes: Vec<Attribute>) -> Vec<(String, String)> {
-    attributes.into_iter().map(|attribute| (attribute.name.local.to_string(), attribute.value.to_string())).collect()
+    attributes
+        .into_iter()
+        .map(|attribute| (attribute.name.local.to_string(), attribute.value.to_string()))
+        .collect()
 }

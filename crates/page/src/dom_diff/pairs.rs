@@ -123,11 +123,16 @@ impl Pairs {
             .filter_map(|child| slot(child, self.of_head[child], base, parents.0, hashes.1[child], true))
             .collect();
         let budget = &mut Budget::of(1 << 20);
-        let found = sequence::compare(from.iter().map(|(_, slot)| slot), to.iter().map(|(_, slot)| slot), budget);
+        let found =
+            sequence::compare(from.iter().map(|(_, slot)| slot), to.iter().map(|(_, slot)| slot), budget);
         let mut joined = Vec::new();
         let (mut at, mut other) = (0, 0);
-        for (gone, come) in found.list.into_iter().chain(std::iter::once((from.len()..from.len(), to.len()..to.len()))) {
-            joined.extend(from[at..gone.start].iter().zip(&to[other..come.start]).map(|(from, to)| (from.0, to.0)));
+        for (gone, come) in
+            found.list.into_iter().chain(std::iter::once((from.len()..from.len(), to.len()..to.len())))
+        {
+            joined.extend(
+                from[at..gone.start].iter().zip(&to[other..come.start]).map(|(from, to)| (from.0, to.0)),
+            );
             (at, other) = (gone.end, come.end);
         }
         for (base, head) in joined {
@@ -186,7 +191,10 @@ impl Pairs {
             let source = (is_telling(head, place) && free(&self.of_head[place..end]))
                 .then(|| gone.get_mut(&hashes.1[place]).and_then(Vec::pop))
                 .flatten()
-                .filter(|source| free(&self.of_base[*source..base.nodes()[*source].end]) && equal(base, *source, head, place));
+                .filter(|source| {
+                    free(&self.of_base[*source..base.nodes()[*source].end])
+                        && equal(base, *source, head, place)
+                });
             if let Some(source) = source {
                 self.moved.push((source, place));
                 for step in 0..end - place {
@@ -211,7 +219,10 @@ impl Pairs {
                 continue;
             }
             let in_order = sequence::longest_rising(kept.clone());
-            self.moved.extend(kept.into_iter().filter(|pair| in_order.binary_search_by_key(&pair.1, |kept| kept.1).is_err()));
+            self.moved.extend(
+                kept.into_iter()
+                    .filter(|pair| in_order.binary_search_by_key(&pair.1, |kept| kept.1).is_err()),
+            );
         }
     }
 }

@@ -56,8 +56,14 @@ impl fmt::Display for NodeChange {
 
 /// All changes that pairs mean, with those of the head in its order and what went last.
 pub(super) fn report(base: &Tree, head: &Tree, pairs: &Pairs) -> Vec<NodeChange> {
-    let mut reporter =
-        Reporter { base, head, pairs, base_paths: Selectors::of(base), head_paths: Selectors::of(head), changes: Vec::new() };
+    let mut reporter = Reporter {
+        base,
+        head,
+        pairs,
+        base_paths: Selectors::of(base),
+        head_paths: Selectors::of(head),
+        changes: Vec::new(),
+    };
     for place in 1..head.nodes().len() {
         reporter.head_node(place);
     }
@@ -108,10 +114,14 @@ impl Reporter<'_> {
         }
         match (&self.base.nodes()[base].data, &self.head.nodes()[head].data) {
             (Data::Text(from), Data::Text(to)) if from.trim() != to.trim() => self.text(base, head, from, to),
-            (Data::Comment(from), Data::Comment(to)) | (Data::Doctype(from), Data::Doctype(to)) if from != to => {
+            (Data::Comment(from), Data::Comment(to)) | (Data::Doctype(from), Data::Doctype(to))
+                if from != to =>
+            {
                 self.text(base, head, from, to);
             }
-            (Data::Element(_, from), Data::Element(_, to)) if from != to => self.attributes(base, head, from, to),
+            (Data::Element(_, from), Data::Element(_, to)) if from != to => {
+                self.attributes(base, head, from, to)
+            }
             _ => {}
         }
     }
@@ -121,7 +131,9 @@ impl Reporter<'_> {
     }
 
     fn attributes(&mut self, base: usize, head: usize, from: &[(String, String)], to: &[(String, String)]) {
-        let value = |of: &[(String, String)], name: &str| of.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone());
+        let value = |of: &[(String, String)], name: &str| {
+            of.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone())
+        };
         let added = to.iter().filter(|(name, _)| value(from, name).is_none());
         for (name, _) in from.iter().chain(added) {
             let (before, after) = (value(from, name), value(to, name));
@@ -132,7 +144,14 @@ impl Reporter<'_> {
         }
     }
 
-    fn tell(&mut self, what: What, base: Option<usize>, head: Option<usize>, from: Option<String>, to: Option<String>) {
+    fn tell(
+        &mut self,
+        what: What,
+        base: Option<usize>,
+        head: Option<usize>,
+        from: Option<String>,
+        to: Option<String>,
+    ) {
         let selector = match (base, head) {
             (_, Some(head)) => self.head_paths.path(head),
             (Some(base), None) => self.base_paths.path(base),

@@ -28,13 +28,20 @@ const VOLATILE: [&str; 9] = [
 
 /// For each changed header that is noise the rule that explains it. `body_is_same` says whether the body changed by no more
 /// than noise.
-pub fn classify_headers(diff: &HeaderDiff, body_is_same: bool, volatile: &Volatile) -> BTreeMap<String, NoiseRule> {
+pub fn classify_headers(
+    diff: &HeaderDiff,
+    body_is_same: bool,
+    volatile: &Volatile,
+) -> BTreeMap<String, NoiseRule> {
     let by_name = |name: &String| -> Option<(String, NoiseRule)> {
         Some((name.clone(), rule_of_name(name, body_is_same, volatile)?))
     };
-    let mut noise: BTreeMap<_, _> = diff.added.keys().chain(diff.removed.keys()).filter_map(by_name).collect();
+    let mut noise: BTreeMap<_, _> =
+        diff.added.keys().chain(diff.removed.keys()).filter_map(by_name).collect();
     for (name, change) in &diff.changed {
-        if let Some(rule) = rule_of_name(name, body_is_same, volatile).or_else(|| rule_of_values(name, change)) {
+        if let Some(rule) =
+            rule_of_name(name, body_is_same, volatile).or_else(|| rule_of_values(name, change))
+        {
             noise.insert(name.clone(), rule);
         }
     }
@@ -53,7 +60,8 @@ fn rule_of_name(name: &str, body_is_same: bool, volatile: &Volatile) -> Option<N
 
 fn rule_of_values(name: &str, change: &Change) -> Option<NoiseRule> {
     if name == "set-cookie" {
-        let bare = |values: &[String]| -> Vec<String> { values.iter().map(|value| without_value(value)).collect() };
+        let bare =
+            |values: &[String]| -> Vec<String> { values.iter().map(|value| without_value(value)).collect() };
         return (bare(&change.from) == bare(&change.to)).then_some(NoiseRule::CookieValue);
     }
     explain(&change.from.join("\n"), &change.to.join("\n"))
@@ -75,12 +83,16 @@ mod tests {
     fn noise(base: &[(&str, &str)], head: &[(&str, &str)], same: bool) -> Vec<(String, &'static str)> {
         let view = |pairs: &[(&str, &str)]| HeaderView::from_pairs(pairs.iter().copied(), Redaction::Off);
         let diff = HeaderDiff::between(&view(base), &view(head));
-        classify_headers(&diff, same, &Volatile::default()).into_iter().map(|(name, rule)| (name, rule.name())).collect()
+        classify_headers(&diff, same, &Volatile::default())
+            .into_iter()
+            .map(|(name, rule)| (name, rule.name()))
+            .collect()
     }
 
     #[test]
     fn clocks_are_noise_and_policies_are_not() {
-        let base = [("Date", "1"), ("X-Frame-Options", "DENY"), ("ETag", "a"), ("Server", "a"), ("cf-ray", "1")];
+        let base =
+            [("Date", "1"), ("X-Frame-Options", "DENY"), ("ETag", "a"), ("Server", "a"), ("cf-ray", "1")];
         let head = [("Date", "2"), ("X-Frame-Options", "ALLOW"), ("ETag", "b"), ("Server", "b")];
         let always = vec![("cf-ray".to_owned(), "volatile-header"), ("date".to_owned(), "volatile-header")];
         assert_eq!(noise(&base, &head, false), always);
@@ -100,7 +112,8 @@ mod tests {
 
     #[test]
     fn cookies_may_change_their_value_only() {
-        let told = |head: &str| noise(&[("Set-Cookie", "id=1; Secure; HttpOnly")], &[("Set-Cookie", head)], true);
+        let told =
+            |head: &str| noise(&[("Set-Cookie", "id=1; Secure; HttpOnly")], &[("Set-Cookie", head)], true);
         assert_eq!(told("id=2; Secure; HttpOnly").len(), 1);
         assert_eq!(told("id=2; HttpOnly"), []);
         assert_eq!(told("other=1; Secure; HttpOnly"), []);

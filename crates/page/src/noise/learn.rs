@@ -51,7 +51,9 @@ struct Skeleton(Vec<String>);
 impl Volatile {
     /// Learns from the lines of twins.
     pub fn learn_lines(&mut self, twins: &TextDiff<'_>) {
-        for change in twins.changes().iter().filter(|change| change.base_lines.len() == change.head_lines.len()) {
+        for change in
+            twins.changes().iter().filter(|change| change.base_lines.len() == change.head_lines.len())
+        {
             for (from, to) in twins.removed(change).lines().zip(twins.added(change).lines()) {
                 self.learn(from, to);
             }
@@ -88,7 +90,8 @@ impl Volatile {
 
     /// Whether a changed node is one that differs each time.
     pub(super) fn explains_node(&self, base: &Tree, head: &Tree, change: &NodeChange) -> bool {
-        let by_skeleton = || matches!((&change.from, &change.to), (Some(from), Some(to)) if self.explains(from, to));
+        let by_skeleton =
+            || matches!((&change.from, &change.to), (Some(from), Some(to)) if self.explains(from, to));
         let known = self.places.contains(&(change.selector.clone(), change.what.clone()));
         known && (!runs(base, head, change) || by_skeleton())
     }
@@ -121,14 +124,17 @@ impl Skeleton {
             }
         }
         parts.push(from[at..].to_owned());
-        let fixed: usize = parts.iter().flat_map(|part| part.chars()).filter(|letter| letter.is_alphanumeric()).count();
+        let fixed: usize =
+            parts.iter().flat_map(|part| part.chars()).filter(|letter| letter.is_alphanumeric()).count();
         (parts.len() > 1 && fixed >= LEAST_FIXED).then_some(Self(parts))
     }
 
     /// Whether a text has all the parts in order, and between them only short text without tags.
     fn fits(&self, text: &str) -> bool {
         let [first, middle @ .., last] = self.0.as_slice() else { return false };
-        let Some(mut rest) = text.strip_prefix(first.as_str()).and_then(|rest| rest.strip_suffix(last.as_str())) else {
+        let Some(mut rest) =
+            text.strip_prefix(first.as_str()).and_then(|rest| rest.strip_suffix(last.as_str()))
+        else {
             return false;
         };
         let harmless = |gap: &str| gap.len() <= MOST_GAP && !gap.contains(['<', '>']);
@@ -170,7 +176,7 @@ mod tests {
             classify_lines(&TextDiff::between(base, head, Options::default()), volatile)
         };
         let mut volatile = Volatile::default();
-        volatile.learn_lines(&TextDiff::between(&twins("17"), &twins("18"), Options::default()));
+        volatile.learn_lines(&TextDiff::between(twins("17"), twins("18"), Options::default()));
         assert_eq!(lines(&twins("5"), &twins("900"), &volatile), [Some(NoiseRule::Twins)]);
         assert_eq!(lines(&twins("5"), &twins("<script>evil()</script>"), &volatile), [None]);
         assert_eq!(lines(&twins("5"), &twins("5").replace("Visits", "Hits"), &volatile), [None]);
@@ -178,7 +184,9 @@ mod tests {
 
     #[test]
     fn nodes_are_learned_by_place_and_scripts_by_their_skeleton() {
-        let page = |number: &str, script: &str| format!("<p>{number}</p><script>var seed = {number}; run({script})</script>");
+        let page = |number: &str, script: &str| {
+            format!("<p>{number}</p><script>var seed = {number}; run({script})</script>")
+        };
         let rules = |base: &str, head: &str, volatile: &Volatile| {
             let (base, head) = (Tree::parse(base), Tree::parse(head));
             let diff = DomDiff::between(&base, &head);

@@ -10,7 +10,10 @@ pub(super) const MOST_MASKED: usize = 16 << 10;
 
 static PATTERNS: LazyLock<Vec<(NoiseRule, Regex)>> = LazyLock::new(|| {
     let compile = |pattern| Regex::new(pattern).expect("the patterns of the table are tested");
-    RULES.iter().flat_map(|rule| rule.patterns.iter().map(move |pattern| (rule.rule, compile(pattern)))).collect()
+    RULES
+        .iter()
+        .flat_map(|rule| rule.patterns.iter().map(move |pattern| (rule.rule, compile(pattern))))
+        .collect()
 });
 
 /// The rule that explains why two texts differ: both are the same but for values that rules know. The first of those that
@@ -40,6 +43,20 @@ pub(super) fn explain(base: &str, head: &str) -> Option<NoiseRule> {
     rules.into_iter().min()
 }
 
+/// A text with marks in place of the values that rules know. None if there are none.
+pub(super) fn mask(text: &str) -> Option<String> {
+    let values = if text.len() <= MOST_MASKED { values(text) } else { Vec::new() };
+    let mut masked = String::with_capacity(text.len());
+    let mut at = 0;
+    for (rule, value) in &values {
+        masked.push_str(&text[at..value.start]);
+        masked.extend(["\u{0}", rule.name(), "\u{0}"]);
+        at = value.end;
+    }
+    masked.push_str(&text[at..]);
+    (!values.is_empty()).then_some(masked)
+}
+
 /// The values that rules know in a text, in order. Of two that overlap the one of the earlier rule stays.
 fn values(text: &str) -> Vec<(NoiseRule, Range<usize>)> {
     let mut found: Vec<(NoiseRule, Range<usize>)> = Vec::new();
@@ -60,9 +77,13 @@ fn values(text: &str) -> Vec<(NoiseRule, Range<usize>)> {
 /// end (`index2`, `jquery-3` are names).
 fn is_build(value: &str) -> bool {
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
-    let mixed = value.bytes().any(|byte| byte.is_ascii_lowercase()) && value.bytes().any(|byte| byte.is_ascii_uppercase());
+    let mixed = value.bytes().any(|byte| byte.is_ascii_lowercase())
+        && value.bytes().any(|byte| byte.is_ascii_uppercase());
     let starts_with_version = value.starts_with(|letter: char| letter.is_ascii_digit());
-    digits >= 2 || (mixed && digits >= 1) || starts_with_version || (mixed && value.len() >= 8 && !value.contains(['-', '_']))
+    digits >= 2
+        || (mixed && digits >= 1)
+        || starts_with_version
+        || (mixed && value.len() >= 8 && !value.contains(['-', '_']))
 }
 
 #[cfg(test)]
@@ -80,16 +101,32 @@ mod tests {
                 r#"<input type=hidden name="csrf_token" value="f6g7h8i9j0">"#,
                 "csrf-token",
             ),
-            (r#"<meta content="tok-11111111" name="csrf-token">"#, r#"<meta content="tok-22222222" name="csrf-token">"#, "csrf-token"),
+            (
+                r#"<meta content="tok-11111111" name="csrf-token">"#,
+                r#"<meta content="tok-22222222" name="csrf-token">"#,
+                "csrf-token",
+            ),
             (r#"{"csrfToken":"abcdefgh1"}"#, r#"{"csrfToken":"abcdefgh2"}"#, "csrf-token"),
             ("<!-- cached 2024-05-01 10:11:12 -->", "<!-- cached 2024-05-02 09:08:07 -->", "timestamp"),
             ("<b>10:11:12</b>", "<b>10:11:13</b>", "timestamp"),
             (r#"{"timestamp":1700000000}"#, r#"{"timestamp":1700000001}"#, "timestamp"),
-            ("<!-- Page generated in 0.123 seconds -->", "<!-- Page generated in 0.2 seconds -->", "timestamp"),
+            (
+                "<!-- Page generated in 0.123 seconds -->",
+                "<!-- Page generated in 0.2 seconds -->",
+                "timestamp",
+            ),
             ("<script src=/app.1a2b3c4d.js>", "<script src=/app.99887766.js>", "build-hash"),
-            ("<script src=/assets/index-BfK3x9aQ.js>", "<script src=/assets/index-C0ffee12.js>", "build-hash"),
+            (
+                "<script src=/assets/index-BfK3x9aQ.js>",
+                "<script src=/assets/index-C0ffee12.js>",
+                "build-hash",
+            ),
             ("<link href=/s.css?ver=6.4.1>", "<link href=/s.css?ver=6.4.2>", "build-hash"),
-            ("<a href=/x;jsessionid=0123456789ABCDEF>", "<a href=/x;jsessionid=FEDCBA9876543210>", "session-id"),
+            (
+                "<a href=/x;jsessionid=0123456789ABCDEF>",
+                "<a href=/x;jsessionid=FEDCBA9876543210>",
+                "session-id",
+            ),
             (r#"data-request-id="0a1b2c3d4e""#, r#"data-request-id="ffffffffff""#, "request-id"),
             (r#"data-cfemail="a1b2c3d4e5""#, r#"data-cfemail="0011223344""#, "scrambled-address"),
         ] {

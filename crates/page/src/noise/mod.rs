@@ -18,6 +18,6 @@ mod rules;
 
 pub use headers::classify_headers;
 pub use learn::Volatile;
-pub use lines::classify_lines;
+pub use lines::{classify_lines, separate_noise};
 pub use nodes::classify_nodes;
 pub use rules::{NoiseRule, RULES, Rule};

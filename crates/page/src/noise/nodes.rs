@@ -8,8 +8,8 @@ use crate::dom_diff::{NodeChange, What};
 
 /// Elements that run, load, send or say what the page is.
 const ACTIVE: [&str; 16] = [
-    "applet", "base", "button", "embed", "form", "frame", "iframe", "input", "link", "meta", "object", "script", "select",
-    "style", "textarea", "title",
+    "applet", "base", "button", "embed", "form", "frame", "iframe", "input", "link", "meta", "object",
+    "script", "select", "style", "textarea", "title",
 ];
 
 /// Elements that are never an advertisement, whatever class they have.
@@ -17,8 +17,20 @@ const PAGE: [&str; 6] = ["article", "body", "form", "head", "html", "main"];
 
 /// Words that mark an advertisement, as a whole class or id.
 const AD_WORDS: [&str; 14] = [
-    "ad", "ads", "adbox", "adsbygoogle", "adsense", "adslot", "advert", "advertisement", "ad-banner", "ad-container",
-    "ad-slot", "ad-unit", "ad_slot", "ad_unit",
+    "ad",
+    "ads",
+    "adbox",
+    "adsbygoogle",
+    "adsense",
+    "adslot",
+    "advert",
+    "advertisement",
+    "ad-banner",
+    "ad-container",
+    "ad-slot",
+    "ad-unit",
+    "ad_slot",
+    "ad_unit",
 ];
 
 /// How such marks begin where they are numbered.
@@ -28,7 +40,12 @@ const AD_PREFIXES: [&str; 4] = ["div-gpt-ad", "google_ads_", "ad-slot-", "dfp-ad
 const MOST_AD_NODES: usize = 200;
 
 /// For each change of a diff of trees the rule that explains it, if one does.
-pub fn classify_nodes(base: &Tree, head: &Tree, changes: &[NodeChange], volatile: &Volatile) -> Vec<Option<NoiseRule>> {
+pub fn classify_nodes(
+    base: &Tree,
+    head: &Tree,
+    changes: &[NodeChange],
+    volatile: &Volatile,
+) -> Vec<Option<NoiseRule>> {
     let classify = |change: &NodeChange| {
         by_form(base, head, change)
             .or_else(|| is_advertisement(base, head, change).then_some(NoiseRule::AdSlot))
@@ -84,11 +101,14 @@ fn is_advertisement(base: &Tree, head: &Tree, change: &NodeChange) -> bool {
         (None, None) => return false,
     };
     let harmless = match &change.what {
-        What::Attribute(name) => !name.starts_with("on") && !matches!(name.as_str(), "src" | "srcdoc" | "action"),
+        What::Attribute(name) => {
+            !name.starts_with("on") && !matches!(name.as_str(), "src" | "srcdoc" | "action")
+        }
         _ => true,
     };
     let above = std::iter::once(node).chain(tree.ancestors(node));
-    let slot = above.take_while(|place| !tree.nodes()[*place].name().is_some_and(|name| PAGE.contains(&name)));
+    let slot =
+        above.take_while(|place| !tree.nodes()[*place].name().is_some_and(|name| PAGE.contains(&name)));
     harmless
         && !is_active(tree, node, tree.nodes()[node].end)
         && !is_active(tree, tree.nodes()[node].parent, tree.nodes()[node].parent + 1)
@@ -135,8 +155,16 @@ mod tests {
     fn forms_explain_text_and_attributes() {
         let hash = Some(NoiseRule::BuildHash);
         for (base, head, expected) in [
-            ("<script nonce=aaaaaaaa1>1</script>", "<script nonce=bbbbbbbb2>1</script>", Some(NoiseRule::Nonce)),
-            ("<input name=csrf value=aaaaaaaa1>", "<input name=csrf value=bbbbbbbb2>", Some(NoiseRule::CsrfToken)),
+            (
+                "<script nonce=aaaaaaaa1>1</script>",
+                "<script nonce=bbbbbbbb2>1</script>",
+                Some(NoiseRule::Nonce),
+            ),
+            (
+                "<input name=csrf value=aaaaaaaa1>",
+                "<input name=csrf value=bbbbbbbb2>",
+                Some(NoiseRule::CsrfToken),
+            ),
             ("<span>10:00:01</span>", "<span>10:00:02</span>", Some(NoiseRule::Timestamp)),
             ("<script src=/a.11111111.js></script>", "<script src=/a.22222222.js></script>", hash),
             ("<p>10 of 12</p>", "<p>11 of 12</p>", None),
@@ -144,7 +172,9 @@ mod tests {
         ] {
             assert_eq!(rules(base, head), [expected], "{head}");
         }
-        let script = |hash: &str, digest: &str| format!("<script src=/a.{hash}.js integrity=sha256-{digest}></script>");
+        let script = |hash: &str, digest: &str| {
+            format!("<script src=/a.{hash}.js integrity=sha256-{digest}></script>")
+        };
         assert_eq!(rules(&script("11111111", "aa"), &script("22222222", "bb")), [hash, hash]);
         assert_eq!(rules(&script("11111111", "aa"), &script("11111111", "bb")), [None]);
     }
