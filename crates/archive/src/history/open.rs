@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{ArchiveHistory, ArchiveHoldings, HistoryWriter, Holdings};
+use super::{ArchiveHistory, ArchiveHoldings, HistoryWriter, Holdings, MokuHistory, MokuHoldings, MokuOpening};
 use crate::error::ArchiveError;
 use crate::layout::Layout;
 use crate::writer::Opening;
