@@ -8,6 +8,7 @@ pub mod cat;
 pub mod checkout;
 pub mod commit;
 pub mod demo;
+pub mod diff;
 pub mod doctor;
 pub mod explain;
 pub mod filter;
