@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// No more text than this stands in the chunks of one body. A diff is for reading; who wants all of both bodies has them.
-const MOST_CONTENT: usize = 4 << 20;
+pub(super) const MOST_CONTENT: usize = 4 << 20;
 
 /// Lines longer than this on average are told by their words: a minified page is one line.
 const LONG_LINE: usize = 4 << 10;

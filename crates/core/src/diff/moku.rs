@@ -5,9 +5,11 @@
 //! bodies depends on the machine. Here nothing depends on a clock: the cost is estimated from a diff of lines, and
 //! past a bound the chunks are those of lines and words, in the same form.
 //!
+//! Nor is a row ever longer than people can read: past some megabytes text is left out, and the row says `truncated`.
+//!
 //! Offsets count bytes of the decoded text, which for UTF-8 are those of the body.
 
-use super::chunks::{BodyDiff, Chunk, ChunkKind};
+use super::chunks::{BodyDiff, Chunk, ChunkKind, MOST_CONTENT};
 use super::lines::Options;
 use super::text::TextDiff;
 use super::words::Budget;
@@ -55,17 +57,17 @@ fn by_letters(body: &mut BodyDiff, base: &str, head: &str) {
     machine.diff_timeout = Some(NEVER);
     let mut diffs = machine.diff_main(base, head, true);
     machine.diff_cleanup_semantic(&mut diffs);
-    let (mut at_base, mut at_head) = (0, 0);
+    let (mut at_base, mut at_head, mut room) = (0, 0, MOST_CONTENT);
     for diff in diffs {
         let length = diff.text.len();
         match diff.operation {
             0 => (at_base, at_head) = (at_base + length, at_head + length),
             -1 => {
-                removed(body, &diff.text, at_base, at_head);
+                push(body, removed(&diff.text, at_base, at_head), &mut room);
                 at_base += length;
             }
             _ => {
-                added(body, &diff.text, at_base, at_head);
+                push(body, added(&diff.text, at_base, at_head), &mut room);
                 at_head += length;
             }
         }
@@ -73,30 +75,37 @@ fn by_letters(body: &mut BodyDiff, base: &str, head: &str) {
 }
 
 fn by_words(body: &mut BodyDiff, diff: &TextDiff<'_>) {
-    let mut budget = Budget::default();
+    let (mut budget, mut room) = (Budget::default(), MOST_CONTENT);
     body.truncated = diff.truncated();
     for change in diff.changes() {
         let edits = diff.edits(change, &mut budget);
         body.truncated |= edits.truncated;
         for edit in edits.list {
-            removed(body, &diff.base().text()[edit.base.clone()], edit.base.start, edit.head.start);
-            added(body, &diff.head().text()[edit.head.clone()], edit.base.end, edit.head.start);
+            let (from, to) = (&diff.base().text()[edit.base.clone()], &diff.head().text()[edit.head.clone()]);
+            push(body, removed(from, edit.base.start, edit.head.start), &mut room);
+            push(body, added(to, edit.base.end, edit.head.start), &mut room);
         }
     }
 }
 
-fn removed(body: &mut BodyDiff, text: &str, base_start: usize, head_start: usize) {
-    let chunk = Chunk::new(ChunkKind::Removed, text);
-    push(body, Chunk { base_start, base_len: text.len(), head_start, ..chunk });
+fn removed(text: &str, base_start: usize, head_start: usize) -> Chunk {
+    Chunk { base_start, base_len: text.len(), head_start, ..Chunk::new(ChunkKind::Removed, text) }
 }
 
-fn added(body: &mut BodyDiff, text: &str, base_start: usize, head_start: usize) {
-    let chunk = Chunk::new(ChunkKind::Added, text);
-    push(body, Chunk { base_start, head_start, head_len: text.len(), ..chunk });
+fn added(text: &str, base_start: usize, head_start: usize) -> Chunk {
+    Chunk { base_start, head_start, head_len: text.len(), ..Chunk::new(ChunkKind::Added, text) }
 }
 
-fn push(body: &mut BodyDiff, chunk: Chunk) {
-    if !chunk.content.trim().is_empty() {
+/// Adds a chunk, unless it is white space alone, as far as there is room. Its lengths stay what they are.
+fn push(body: &mut BodyDiff, mut chunk: Chunk, room: &mut usize) {
+    if chunk.content.trim().is_empty() {
+        return;
+    }
+    let fits = chunk.content.floor_char_boundary((*room).min(chunk.content.len()));
+    body.truncated |= fits < chunk.content.len();
+    *room -= fits;
+    if fits > 0 {
+        chunk.content.truncate(fits);
         body.chunks.push(chunk);
     }
 }
@@ -132,6 +141,14 @@ mod tests {
     #[test]
     fn white_space_is_left_out() {
         assert_eq!(chunks("a\r\nb\r\n", "a\nb\n"), []);
+    }
+
+    #[test]
+    fn rows_have_a_limit() {
+        let row = body_diff("", "", b"", "x".repeat(MOST_CONTENT + 1).as_bytes());
+        assert!(row.truncated);
+        assert_eq!((row.chunks[0].content.len(), row.chunks[0].head_len), (MOST_CONTENT, MOST_CONTENT + 1));
+        assert!(!body_diff("", "", b"", "x".repeat(1000).as_bytes()).truncated);
     }
 
     #[test]
