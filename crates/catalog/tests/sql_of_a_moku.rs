@@ -139,10 +139,8 @@ fn both_databases_say_the_same() {
     }
     let (ours, theirs) = (Connection::open(ours).unwrap(), Connection::open(theirs).unwrap());
     for (table, columns) in SAID {
-        let sql = format!("SELECT {columns} FROM {table} ORDER BY created_at, 1, 2").replace(
-            if table == "versions" { "created_at, " } else { "\0" },
-            "",
-        );
+        let sql = format!("SELECT {columns} FROM {table} ORDER BY created_at, 1, 2")
+            .replace(if table == "versions" { "created_at, " } else { "\0" }, "");
         let said = answers(&theirs, &sql);
         assert!(!said.is_empty(), "{table}");
         assert_eq!(answers(&ours, &sql), said, "{table}");
