@@ -67,6 +67,8 @@ pub(crate) fn settle_writer(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
     connection.pragma_update(None, "cache_size", -65_536)?;
+    // Pages that change again and again are put back once in a while, and not with every batch.
+    connection.pragma_update(None, "wal_autocheckpoint", 8_192)?;
     connection.pragma_update(None, "journal_size_limit", 67_108_864)
 }
 
@@ -75,8 +77,12 @@ fn settle(connection: Connection) -> rusqlite::Result<Connection> {
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    // Without this a plan depends on the values that are bound, a limit above all, and is made anew for each: ten times
+    // the cost of a small answer.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update(None, "cache_size", -8_192)?;
     connection.pragma_update(None, "cell_size_check", true)?;
     // Opening reads nothing; a file that is none is found out here and not in the middle of an answer.
     connection.query_row("SELECT count(*) FROM (SELECT 1 FROM sqlite_schema LIMIT 1)", [], |_| Ok(()))?;

@@ -12,11 +12,27 @@ use varve_core::headers::{HeaderView, is_benign};
 
 /// The JSON of the headers that may be shared, and of those that may not; none where there are none.
 pub(super) fn split(headers: &HeaderView) -> (Option<String>, Option<String>) {
-    let part = |benign: bool| {
-        let part: BTreeMap<_, _> = headers.iter().filter(|(name, _)| is_benign(name) == benign).collect();
-        (!part.is_empty()).then(|| serde_json::to_string(&part).expect("a map of texts is JSON"))
-    };
-    (part(false), part(true))
+    let (mut shared, mut own) = (Vec::new(), Vec::new());
+    for (name, values) in headers.iter() {
+        let part = if is_benign(name) { &mut own } else { &mut shared };
+        part.push(if part.is_empty() { b'{' } else { b',' });
+        write(part, name);
+        part.push(b':');
+        write(part, values);
+    }
+    (closed(shared), closed(own))
+}
+
+fn write(part: &mut Vec<u8>, value: impl serde::Serialize) {
+    serde_json::to_writer(part, &value).expect("texts are JSON, and memory takes them");
+}
+
+fn closed(mut part: Vec<u8>) -> Option<String> {
+    if part.is_empty() {
+        return None;
+    }
+    part.push(b'}');
+    Some(String::from_utf8(part).expect("JSON is UTF-8"))
 }
 
 /// The headers that were split.

@@ -42,7 +42,7 @@ pub(super) fn in_version(
     let Some((owner, held)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
     let limit = sql_limit(page.limit);
     let from = if walking_is_cheaper(connection, held, limit)? {
-        "urls AS u CROSS JOIN captures AS c ON c.owner_no = ?1 AND c.url_no = u.no"
+        "urls AS u CROSS JOIN captures AS c INDEXED BY captures_by_owner ON c.owner_no = ?1 AND c.url_no = u.no"
     } else {
         "captures AS c INDEXED BY captures_by_owner CROSS JOIN urls AS u ON u.no = c.url_no"
     };
@@ -93,7 +93,8 @@ pub(super) fn at_path(
 ) -> Result<Vec<Capture>, Problem> {
     let Some((owner, _)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
     let sql = format!(
-        "SELECT {COLUMNS} FROM urls AS u CROSS JOIN captures AS c ON c.owner_no = ?1 AND c.url_no = u.no
+        "SELECT {COLUMNS} FROM urls AS u
+         CROSS JOIN captures AS c INDEXED BY captures_by_owner ON c.owner_no = ?1 AND c.url_no = u.no
          CROSS JOIN owners AS o ON o.no = c.owner_no LEFT JOIN headers AS h ON h.no = c.headers_no
          WHERE u.path = ?2 ORDER BY u.url, c.time, c.no"
     );
