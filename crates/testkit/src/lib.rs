@@ -5,7 +5,9 @@
 
 mod broken_disk;
 pub mod contract;
+mod fixtures;
 mod memory_disk;
 
 pub use broken_disk::{BrokenDisk, Failure, Plan, at_every_call};
+pub use fixtures::fixtures;
 pub use memory_disk::{Bytes, MemoryDisk, PowerCut};
