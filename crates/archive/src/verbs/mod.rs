@@ -13,6 +13,7 @@ pub mod housekeeping;
 pub mod import;
 pub mod init;
 pub mod key;
+mod new_file;
 pub mod rebuild;
 pub mod store;
 pub mod stow;
@@ -20,10 +21,9 @@ pub mod stow;
 use std::io;
 use std::path::Path;
 
+use new_file::NewFile;
+
 /// A file without its name yet, to be read by whom the user's settings allow.
-fn new_file_in(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.prefix(".varve-").tempfile_in(folder)
+fn new_file_in(folder: &Path) -> io::Result<NewFile> {
+    NewFile::new_in(folder)
 }
