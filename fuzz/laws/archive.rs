@@ -60,7 +60,11 @@ pub(crate) fn warc(bytes: &[u8]) {
     assert_eq!(report.last_good_offset, read.last_good);
     assert_eq!(report.by_type.values().sum::<u64>(), report.records);
     assert_eq!(report.by_version.values().sum::<u64>(), report.records);
-    assert_eq!(report.by_rule.values().sum::<u64>(), report.findings.len() as u64);
+    assert_eq!(
+        report.by_rule.values().sum::<u64>(),
+        report.findings.iter().map(|finding| finding.times).sum::<u64>()
+    );
+    assert_eq!(report.last_good_offset == report.size, !report.has_loss || report.size == 0);
 }
 
 /// As `warc`, behind the beginning of an ARC file.
@@ -170,7 +174,7 @@ fn read_all(source: impl ReadAt, step: usize) -> Result<ReadAll, Error> {
         all.findings.extend(reader.take_findings());
     }
     all.findings.extend(reader.take_findings());
-    all.last_good = reader.last_good_offset();
+    all.last_good = reader.undamaged_until();
     all.is_warc = reader.format() == Format::Warc;
     Ok(all)
 }

@@ -85,14 +85,16 @@ fn body(head: &Head, stored: impl BufRead + Send, step: usize, limits: BodyLimit
     }
 }
 
-/// Pieces do not show in a body that can be read to its end; of one that cannot, one reading begins the other.
+/// Pieces do not show in a body that can be read to its end; of one that cannot, one reading begins the other. Where a
+/// coding lies under another, decoders may lose what came before damage, and the upper may or may not be content with it.
 fn same_body(head: &Head, stored: &[u8]) {
     let limits = BodyLimits { most: 1 << 20, ratio: 2000, ratio_from: 1 << 16 };
     let (whole, complete) = body(head, stored, 1 << 16, limits);
     let (pieces, complete_in_pieces) = body(head, Stingy { bytes: stored, step: 2 }, 7, limits);
     assert!(whole.len() <= 1 << 20);
-    assert_eq!(complete, complete_in_pieces);
-    if complete {
+    let is_nested = head.content_codings().len() > 1;
+    assert!(complete == complete_in_pieces || is_nested);
+    if complete && complete_in_pieces {
         assert_eq!(whole, pieces);
     } else {
         assert!(whole.starts_with(&pieces) || pieces.starts_with(&whole));

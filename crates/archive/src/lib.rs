@@ -14,6 +14,7 @@ pub mod history;
 mod in_order;
 mod layout;
 mod media_type;
+mod new_file;
 mod page_path;
 mod rows;
 mod settings;

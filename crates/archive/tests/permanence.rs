@@ -1,7 +1,7 @@
 //! Audit, rebuild and import, on archives as people have them.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -33,22 +33,9 @@ fn audited(root: &Path, request: &AuditRequest) -> Vec<AuditFinding> {
     findings
 }
 
-fn fixtures() -> Option<PathBuf> {
-    let folder = std::env::var_os("VARVE_FIXTURES").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
-        PathBuf::from,
-    );
-    if folder.is_dir() {
-        return Some(folder.join("aardwarc"));
-    }
-    // Not a print macro: those are captured, and a skipped test must be seen.
-    let _ = writeln!(std::io::stderr(), "skipped: no fixtures at {}", folder.display());
-    None
-}
-
 #[test]
 fn an_aardwarc_store_comes_in_with_its_numbers() {
-    let Some(fixtures) = fixtures() else { return };
+    let Some(fixtures) = varve_testkit::fixtures("an AardWARC store", "aardwarc") else { return };
     for name in ["a128", "b256"] {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().join("museum");

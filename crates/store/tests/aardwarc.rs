@@ -3,28 +3,14 @@
 mod scene;
 
 use std::collections::HashMap;
-use std::io::{Read, Write};
-use std::path::{Path, PathBuf};
+use std::io::Read;
 
 use varve_store::aardwarc::{Aardwarc, AardwarcError};
 use varve_warc::digest::Algorithm;
 
-fn fixtures() -> Option<PathBuf> {
-    let folder = std::env::var_os("VARVE_FIXTURES").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
-        PathBuf::from,
-    );
-    if folder.is_dir() {
-        return Some(folder.join("aardwarc"));
-    }
-    // Not a print macro: those are captured, and a skipped test must be seen.
-    let _ = writeln!(std::io::stderr(), "skipped: no fixtures at {}", folder.display());
-    None
-}
-
 #[test]
 fn every_object_comes_out_as_it_went_in() {
-    let Some(folder) = fixtures() else { return };
+    let Some(folder) = varve_testkit::fixtures("AardWARC stores", "aardwarc") else { return };
     for name in ["a128", "b256"] {
         let expected = std::fs::read_to_string(folder.join(name).join("ids.tsv")).expect("ids");
         let expected: HashMap<&str, (&str, u64, &str, &str)> = expected

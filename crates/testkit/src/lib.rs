@@ -5,8 +5,10 @@
 
 mod broken_disk;
 pub mod contract;
+mod fixtures;
 mod memory_disk;
 pub mod web;
 
 pub use broken_disk::{BrokenDisk, Failure, Plan, at_every_call};
+pub use fixtures::fixtures;
 pub use memory_disk::{Bytes, MemoryDisk, PowerCut};

@@ -2,10 +2,12 @@
 //!
 //! Pushed the block's bytes while somebody else reads or copies them, so a record is read once whoever needs it.
 
+use std::io::BufRead;
+
 use crate::digest::{Digest, DigestError, Hasher};
 use crate::http::ChunkEnd;
 use crate::payload::{Payload, PayloadKind, PayloadTracker};
-use crate::reader::Record;
+use crate::reader::{Error, Record};
 use crate::rule::{Finding, Rule};
 use crate::source::ReadAt;
 use crate::validate;
@@ -91,6 +93,34 @@ impl Checker {
             kind == PayloadKind::Block && self.block_expected.agrees(&self.payload_expected);
         let payload_hasher = if self.payload_is_block { None } else { self.payload_expected.hasher() };
         self.tracker.begin(kind, payload_hasher);
+    }
+
+    /// Reads a record to the end of its block and checks it.
+    pub fn check<S: ReadAt>(&mut self, record: &mut Record<'_, S>, strict: bool) -> Result<Checked, Error> {
+        let offset = record.offset();
+        self.begin(record, strict);
+        loop {
+            let bytes = record.fill_buf().map_err(|source| Error::Io { offset, source })?;
+            if bytes.is_empty() {
+                return Ok(self.finish(record));
+            }
+            self.push(bytes);
+            let length = bytes.len();
+            record.consume(length);
+        }
+    }
+
+    /// What was hashed of the block so far, and the digest that the header gives, when there is one to hold it against.
+    pub(crate) fn block_hasher(&self) -> Option<(Hasher, Digest)> {
+        match (&self.block_hasher, &self.block_expected) {
+            (Some(hasher), Expected::Of(expected)) => Some((hasher.clone(), *expected)),
+            _ => None,
+        }
+    }
+
+    /// Whether the block so far holds the whole head of its HTTP message, or is none.
+    pub(crate) fn is_past_head(&self) -> bool {
+        self.tracker.is_past_head()
     }
 
     /// Takes in bytes of the block.

@@ -45,7 +45,7 @@ pub fn text(value: &[u8]) -> String {
 fn word(text: &str) -> Option<(String, usize)> {
     let mut parts = text[2..].splitn(4, '?');
     let (charset, encoding, payload, rest) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
-    if !rest.starts_with('=') || payload.contains(char::is_whitespace) {
+    if !rest.starts_with('=') || payload.contains(char::is_whitespace) || !payload.is_ascii() {
         return None;
     }
     let bytes = match encoding {
@@ -84,6 +84,13 @@ fn quoted(payload: &[u8]) -> Option<Vec<u8>> {
 mod tests {
     use super::text;
     use proptest::prelude::*;
+
+    /// Bytes that are not ASCII have been read as Latin-1 once; reading them so again would make other letters of them.
+    #[test]
+    fn a_word_that_is_not_ascii_is_none() {
+        assert_eq!(text(b"=?iso-8859-1?Q?caf\xe9?="), "=?iso-8859-1?Q?caf\u{e9}?=");
+        assert_eq!(text(b"=?iso-8859-1?Q?caf=e9?="), "caf\u{e9}");
+    }
 
     #[test]
     fn words() {

@@ -51,6 +51,7 @@ pub mod record;
 pub mod repair;
 pub mod rule;
 pub mod source;
+mod stray;
 pub mod validate;
 pub mod write;
 

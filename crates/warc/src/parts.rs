@@ -5,11 +5,15 @@
 //! reads up to the first that begins behind it. Parts are then joined in order: a part counts only if it began exactly
 //! where its predecessor ended, and is otherwise read again from there. The outcome is therefore that of one thread,
 //! whatever the bytes; chance and malice can only cost time.
+//!
+//! Not much time either. What looks like a record may stand in the block of another and claim all the rest of the file, once
+//! in every part. So whoever reads well past the end of its part waits until all parts before it are joined, and then knows
+//! whether its own counts; and parts that were passed meanwhile are not looked at.
 
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 
-use crate::member::Encoding;
+use crate::member::{Encoding, Gate, GivenUp};
 use crate::reader::{Error, Format, Reader};
 use crate::source::ReadAt;
 
@@ -17,6 +21,9 @@ use crate::source::ReadAt;
 const LARGEST_PART: u64 = 16 << 20;
 /// Nor smaller, so that looking for the first record stays cheap.
 const SMALLEST_PART: u64 = 1 << 20;
+
+/// So far may a part be read beyond its end before it is known to count.
+const BEYOND: u64 = 4 << 20;
 
 /// How a file is cut into parts.
 #[derive(Clone, Copy, Debug)]
@@ -110,7 +117,7 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
             let from = index as u64 * length;
             Part { from, until: if index + 1 == count { u64::MAX } else { from + length } }
         };
-        let queue = Queue::new(count, threads * 4);
+        let queue = Arc::new(Queue::new(count, threads * 4));
         let (sender, receiver) = mpsc::sync_channel(threads);
         std::thread::scope(|scope| {
             for _ in 0..threads {
@@ -118,8 +125,12 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
                 let queue = &queue;
                 scope.spawn(move || {
                     let _closing = CloseInPanic(queue);
-                    while let Some(index) = queue.take() {
-                        if sender.send((index, self.look_and_read(part(index)))).is_err() {
+                    while let Some((index, expected)) = queue.take() {
+                        let part = part(index);
+                        let is_passed = expected >= part.until;
+                        let looked =
+                            if is_passed { Ok(None) } else { self.look_and_read(part, index, queue) };
+                        if sender.send((index, looked)).is_err() {
                             break;
                         }
                     }
@@ -152,23 +163,22 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
             while let Some(outcome) = waiting.remove(&index) {
                 let part = part(index);
                 index += 1;
-                queue.advance();
-                if expected >= part.until.min(size) && index > 1 {
-                    continue;
+                if expected < part.until.min(size) || index == 1 {
+                    let outcome = match outcome? {
+                        Some(outcome) if outcome.began == expected => outcome,
+                        _ => self.read_from(expected, part.until)?,
+                    };
+                    expected = outcome.ended.max(expected);
+                    join(outcome.value);
                 }
-                let outcome = match outcome? {
-                    Some(outcome) if outcome.began == expected => outcome,
-                    _ => self.read_from(expected, part.until)?,
-                };
-                expected = outcome.ended.max(expected);
-                join(outcome.value);
+                queue.advance(expected);
             }
         }
         Ok(())
     }
 
     /// Reads a part whose first record must be looked for. None when none begins in it.
-    fn look_and_read<T>(&self, part: Part) -> Looked<T>
+    fn look_and_read<T>(&self, part: Part, index: usize, queue: &Arc<Queue>) -> Looked<T>
     where
         R: Fn(&mut Reader<&'a S>, u64) -> Result<T, Error>,
     {
@@ -177,11 +187,16 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
         }
         // In a plain file a record is known by the newline before it.
         let from = if self.encoding == Encoding::Plain { part.from - 1 } else { part.from };
-        match Reader::find(self.source, self.encoding, self.format, from, part.until)? {
-            Some(reader) => {
-                reader.next_offset().map(|began| self.read_with(reader, began, part.until)).transpose()
+        let found = Reader::find(self.source, self.encoding, self.format, from, part.until)?;
+        let Some(mut reader) = found else { return Ok(None) };
+        let Some(began) = reader.next_offset() else { return Ok(None) };
+        let gate = Confirmation { queue: Arc::clone(queue), index, began };
+        reader.set_gate(part.until.saturating_add(BEYOND), Box::new(gate));
+        match self.read_with(reader, began, part.until) {
+            Err(Error::Io { source, .. }) if source.get_ref().is_some_and(|cause| cause.is::<GivenUp>()) => {
+                Ok(None)
             }
-            None => Ok(None),
+            read => read.map(Some),
         }
     }
 
@@ -210,6 +225,19 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
     }
 }
 
+/// Waits until it is known whether a part counts.
+struct Confirmation {
+    queue: Arc<Queue>,
+    index: usize,
+    began: u64,
+}
+
+impl Gate for Confirmation {
+    fn opens(&self) -> bool {
+        self.queue.expected_at(self.index) == Some(self.began)
+    }
+}
+
 /// Lets a panic of one thread end the others, which would wait for its part.
 struct CloseInPanic<'a>(&'a Queue);
 
@@ -234,6 +262,8 @@ struct Queue {
 struct QueueState {
     next: usize,
     joined: usize,
+    /// Where the first record begins that was not joined.
+    expected: u64,
     closed: bool,
 }
 
@@ -242,8 +272,9 @@ impl Queue {
         Self { state: Mutex::default(), changed: Condvar::new(), count, ahead }
     }
 
-    /// The next number, once it may be worked on; none when there are no more.
-    fn take(&self) -> Option<usize> {
+    /// The next number, once it may be worked on, and where the first record begins that was not joined; none when there
+    /// are no more.
+    fn take(&self) -> Option<(usize, u64)> {
         let may_not_yet = |state: &mut QueueState| !state.closed && state.next >= state.joined + self.ahead;
         let waited = self.changed.wait_while(self.lock(), may_not_yet);
         let mut state = waited.unwrap_or_else(PoisonError::into_inner);
@@ -251,13 +282,25 @@ impl Queue {
             return None;
         }
         state.next += 1;
-        Some(state.next - 1)
+        Some((state.next - 1, state.expected))
     }
 
-    /// One more was joined.
-    fn advance(&self) {
-        self.lock().joined += 1;
+    /// One more was joined; the first record behind it begins at `expected`.
+    fn advance(&self, expected: u64) {
+        let mut state = self.lock();
+        state.joined += 1;
+        state.expected = expected;
+        drop(state);
         self.changed.notify_all();
+    }
+
+    /// Waits until all before a part are joined: where it must begin. None when nobody will need it.
+    fn expected_at(&self, index: usize) -> Option<u64> {
+        // Parts are given out in order, so those before it are joined, or read by others that wait for none behind them.
+        let is_early = |state: &mut QueueState| !state.closed && state.joined < index;
+        let waited = self.changed.wait_while(self.lock(), is_early);
+        let state = waited.unwrap_or_else(PoisonError::into_inner);
+        (!state.closed).then_some(state.expected)
     }
 
     fn close(&self) {

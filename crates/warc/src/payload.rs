@@ -96,6 +96,11 @@ impl PayloadTracker {
         self.length = 0;
     }
 
+    /// Whether the head of the message is complete, or there is none.
+    pub(crate) fn is_past_head(&self) -> bool {
+        self.in_body
+    }
+
     /// Takes in bytes of the block.
     pub fn push(&mut self, mut bytes: &[u8]) {
         while !self.in_body && !bytes.is_empty() {

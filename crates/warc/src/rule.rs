@@ -89,6 +89,8 @@ rules! {
     DictionaryUnusable = "C08", Leniency, Error, "IIPC warc-zstd 1.0";
     /// The file holds the zstd dictionary that its frames need.
     DictionaryMissing = "C09", Leniency, Error, "IIPC warc-zstd 1.0";
+    /// A zstd frame needs a window of 8 MiB at most, as every reader must support.
+    WindowTooLarge = "C10", Leniency, Error, "IIPC warc-zstd 1.0";
 
     /// Every byte of the file belongs to a record.
     NotARecord = "R01", Leniency, Error, "ISO 28500 4";
@@ -195,6 +197,28 @@ rules! {
     EmptyField = "S23", Conformance, Warning, "ISO 28500 5";
     /// The msgtype of an HTTP request or response is that of its record.
     MessageType = "S24", Conformance, Notice, "ISO 28500 6.3.2; 6.5.2";
+    /// Every WARC-Record-ID could be compared with those before it.
+    RecordIdsUnchecked = "S25", Conformance, Notice, "ISO 28500 5.2";
+}
+
+impl Rule {
+    /// Whether bytes of the file are lost where it is broken: they are no part of a record, or of one that is not whole.
+    pub fn loses_bytes(self) -> bool {
+        matches!(
+            self,
+            Self::MemberDamaged
+                | Self::MemberCut
+                | Self::JunkBetweenMembers
+                | Self::WindowTooLarge
+                | Self::NotARecord
+                | Self::BlockShort
+                | Self::BlockOverlap
+                | Self::HeaderTooLarge
+                | Self::HeaderCut
+                | Self::ArcLine
+                | Self::ArcLength
+        )
+    }
 }
 
 /// One place where a file breaks a rule.
@@ -206,12 +230,14 @@ pub struct Finding {
     pub offset: u64,
     /// What was found there, in plain words.
     pub message: String,
+    /// How many places it stands for: more than one where a file is so full of them that they are only counted.
+    pub times: u64,
 }
 
 impl Finding {
     /// A finding of `rule` at `offset`.
     pub fn new(rule: Rule, offset: u64, message: impl Into<String>) -> Self {
-        Self { rule, offset, message: message.into() }
+        Self { rule, offset, message: message.into(), times: 1 }
     }
 }
 
@@ -225,6 +251,8 @@ pub(crate) struct Pending {
     kept: Vec<Finding>,
     /// How many were not kept, and the place of the last.
     beyond: BTreeMap<Rule, (u64, u64)>,
+    /// Some finding so far, taken or not, means that bytes are lost.
+    has_loss: bool,
 }
 
 impl Pending {
@@ -234,6 +262,7 @@ impl Pending {
 
     /// Adds a finding before those that were added since there were `at`.
     pub(crate) fn insert(&mut self, at: usize, finding: Finding) {
+        self.has_loss |= finding.rule.loses_bytes();
         if self.kept.len() < MOST_PENDING {
             self.kept.insert(at.min(self.kept.len()), finding);
         } else {
@@ -251,8 +280,19 @@ impl Pending {
         self.kept.len()
     }
 
+    /// Whether bytes are lost, as far as is known.
+    pub(crate) fn has_loss(&self) -> bool {
+        self.has_loss
+    }
+
+    /// Bytes are lost in a way that the rule alone does not tell.
+    pub(crate) fn note_loss(&mut self) {
+        self.has_loss = true;
+    }
+
     /// Takes over what waits elsewhere.
     pub(crate) fn append(&mut self, other: &mut Pending) {
+        self.has_loss |= other.has_loss;
         other.kept.drain(..).for_each(|finding| self.push(finding));
         for (rule, (more, last)) in std::mem::take(&mut other.beyond) {
             self.count(rule, more, last);
@@ -264,7 +304,7 @@ impl Pending {
         let mut findings = std::mem::take(&mut self.kept);
         for (rule, (count, last)) in std::mem::take(&mut self.beyond) {
             let message = format!("{count} more of this rule up to here, which are not listed");
-            findings.push(Finding::new(rule, last, message));
+            findings.push(Finding { times: count, ..Finding::new(rule, last, message) });
         }
         findings
     }
@@ -316,6 +356,7 @@ mod tests {
         let last = taken.last().expect("the count");
         assert_eq!((last.rule, last.offset), (Rule::EmptyMember, 2 * MOST_PENDING as u64 - 1));
         assert!(last.message.starts_with("4097 more"), "{}", last.message);
+        assert_eq!(taken.iter().map(|finding| finding.times).sum::<u64>(), 2 * MOST_PENDING as u64 + 1);
         assert!(all.take().is_empty());
     }
 

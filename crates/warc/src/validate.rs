@@ -440,6 +440,8 @@ mod tests {
     const GOOD: &str = "WARC-Type: response\nWARC-Record-ID: <urn:uuid:1>\nWARC-Date: 2020-01-01T00:00:00Z\n\
                         WARC-Target-URI: http://a/\nContent-Type: application/http;msgtype=response\nContent-Length: 1\n";
 
+    const IDENTICAL: &str = "WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest";
+
     #[test]
     fn a_good_header_has_no_findings() {
         assert_eq!(codes(Version::V1_1, GOOD), [""; 0]);
@@ -459,13 +461,7 @@ mod tests {
             (format!("{GOOD}WARC-Segment-Origin-ID: <urn:x:1>\n"), "S07"),
             (GOOD.replace("response\nWARC-R", "revisit\nWARC-R"), "S08"),
             (GOOD.replace("response\nWARC-R", "revisit\nWARC-Profile: x:y\nWARC-R"), "S09"),
-            (
-                GOOD.replace(
-                    "response\nWARC-R",
-                    "revisit\nWARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest\nWARC-R",
-                ),
-                "S10",
-            ),
+            (GOOD.replace("response\nWARC-R", &format!("revisit\n{IDENTICAL}\nWARC-R")), "S10"),
             (format!("{GOOD}WARC-IP-Address: 1.2.3\n"), "S11"),
             (format!("{GOOD}WARC-Truncated: boredom\n"), "S12"),
             (format!("{GOOD}WARC-Segment-Number: 2\n"), "S13"),

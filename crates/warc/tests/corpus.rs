@@ -10,7 +10,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use varve_warc::inspect::{Options, Report, inspect};
@@ -29,14 +28,7 @@ const CORPORA: [Corpus; 2] = [
 
 #[test]
 fn every_file_is_as_expected() {
-    let Some(fixtures) = fixtures() else {
-        // Not a print macro: those are captured, and a skipped test must be seen.
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: the corpora are not here (set VARVE_FIXTURES to their folder)"
-        );
-        return;
-    };
+    let Some(fixtures) = varve_testkit::fixtures("inspecting the corpora", "") else { return };
     let found = describe_all(&fixtures);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
     if std::env::var_os("UPDATE_EXPECT").is_some() {
@@ -58,13 +50,6 @@ fn every_file_is_as_expected() {
         complaints.is_empty(),
         "\n{complaints}\nUPDATE_EXPECT=1 writes what was found; look at it before you keep it."
     );
-}
-
-fn fixtures() -> Option<PathBuf> {
-    let named = std::env::var_os("VARVE_FIXTURES").map(PathBuf::from);
-    let folder =
-        named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"));
-    folder.join("warc").is_dir().then_some(folder)
 }
 
 /// What each file is, by its path.

@@ -9,10 +9,11 @@ mod made;
 #[path = "../../../fuzz/laws/mod.rs"]
 mod laws;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use made::{PACKINGS, archive, packed, some_records};
 use varve_warc::Encoding;
+use varve_warc::digest::Algorithm;
 
 /// SplitMix64: all that is asked of it is that it is small and never changes.
 struct Random(u64);
@@ -80,9 +81,10 @@ fn change(bytes: &mut Vec<u8>, seeds: &[Vec<u8>], random: &mut Random) {
 }
 
 /// Calls a law with every seed, then with changed ones. `finish` is what is done to the changed bytes first.
-fn run(law: fn(&[u8]), seeds: &[Vec<u8>], rounds: usize, finish: fn(Vec<u8>, usize) -> Vec<u8>) {
+fn run(name: &str, law: fn(&[u8]), seeds: &[Vec<u8>], rounds: usize, finish: fn(Vec<u8>, usize) -> Vec<u8>) {
     for seed in seeds {
         law(seed);
+        keep(name, seed);
     }
     let times = std::env::var("VARVE_FUZZ_TIMES").map_or(1, |times| times.parse().expect("a number"));
     let mut random = Random(2026);
@@ -94,6 +96,16 @@ fn run(law: fn(&[u8]), seeds: &[Vec<u8>], rounds: usize, finish: fn(Vec<u8>, usi
         let bytes = finish(bytes, round);
         let outcome = std::panic::catch_unwind(|| law(&bytes));
         assert!(outcome.is_ok(), "round {round}: {}", bytes.escape_ascii());
+    }
+}
+
+/// Seeds are written where libFuzzer looks for them, when asked for.
+fn keep(name: &str, seed: &[u8]) {
+    if let Some(folder) = std::env::var_os("VARVE_FUZZ_SEEDS") {
+        let folder = Path::new(&folder).join(name);
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let digest = Algorithm::Sha1.digest(seed).to_string().replace(':', "-");
+        std::fs::write(folder.join(digest), seed).expect("a writable folder");
     }
 }
 
@@ -115,11 +127,11 @@ fn files(corpus_ending: &str) -> Vec<Vec<u8>> {
 }
 
 fn corpus(ending: &str) -> Vec<Vec<u8>> {
-    let named = std::env::var_os("VARVE_FIXTURES").map(PathBuf::from);
-    let folder =
-        named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"));
+    let Some(folder) = varve_testkit::fixtures("fuzzing with seeds of the corpora", "warc") else {
+        return Vec::new();
+    };
     let mut found = Vec::new();
-    collect(&folder.join("warc"), ending, &mut found);
+    collect(&folder, ending, &mut found);
     found.sort();
     found
 }
@@ -139,9 +151,9 @@ fn collect(folder: &Path, ending: &str, found: &mut Vec<Vec<u8>>) {
 
 #[test]
 fn warc() {
-    run(laws::warc, &files(".warc"), 800, as_it_is);
-    run(laws::warc, &files(".warc.gz"), 800, as_it_is);
-    run(laws::warc, &[some_records().concat()], 400, in_one_member);
+    run("warc", laws::warc, &files(".warc"), 800, as_it_is);
+    run("warc", laws::warc, &files(".warc.gz"), 800, as_it_is);
+    run("warc", laws::warc, &[some_records().concat()], 400, in_one_member);
 }
 
 #[test]
@@ -150,13 +162,13 @@ fn arc() {
         b"http://a/ 1.2.3.4 20080430204825 text/html 4\nbody\n\nhttp://b/ 0.0.0.0 2008 unk -1\n".to_vec();
     let mut seeds = vec![line];
     seeds.extend(corpus(".arc"));
-    run(laws::arc, &seeds, 2000, as_it_is);
+    run("arc", laws::arc, &seeds, 2000, as_it_is);
 }
 
 #[test]
 fn repair() {
-    run(laws::repair, &files(".warc"), 1000, as_it_is);
-    run(laws::repair, &files(".arc"), 500, as_it_is);
+    run("repair", laws::repair, &files(".warc"), 1000, as_it_is);
+    run("repair", laws::repair, &files(".arc"), 500, as_it_is);
 }
 
 #[test]
@@ -172,7 +184,7 @@ fn http() {
         with(b"br", &[0x0b, 0x02, 0x80, b'h', b'e', b'l', b'l', b'o', 0x03]),
         with(b"gzip\r\nTransfer-Encoding: chunked", b"4\r\nlake\r\n0\r\n\r\n"),
     ];
-    run(laws::message, &seeds, 3000, as_it_is);
+    run("http", laws::message, &seeds, 3000, as_it_is);
 }
 
 #[test]
@@ -182,7 +194,7 @@ fn chunked() {
         b"1\nx\n0\n\n".to_vec(),
         b"<p>".to_vec(),
     ];
-    run(laws::chunked, &seeds, 3000, as_it_is);
+    run("chunked", laws::chunked, &seeds, 3000, as_it_is);
 }
 
 #[test]
@@ -193,7 +205,7 @@ fn zstd_dictionary() {
     let with_length = |dictionary: &[u8]| [&[200], dictionary].concat();
     let compressed = packed(Encoding::Zstd, &trained);
     let seeds = [with_length(&trained), with_length(&compressed), with_length(b"raw"), with_length(b"")];
-    run(laws::zstd_dictionary, &seeds, 1000, as_it_is);
+    run("zstd_dictionary", laws::zstd_dictionary, &seeds, 1000, as_it_is);
 }
 
 #[test]
@@ -207,5 +219,5 @@ fn text() {
         b"md5:1B2M2Y8AsgTpgAmY7PhCfg==".to_vec(),
         b"Name: value\r\n folded\r\nName:\t=?utf-8?Q?caf=C3=A9_?= =?iso-8859-1?B?6Q==?=\r\n\r\n".to_vec(),
     ];
-    run(laws::text, &seeds, 20_000, as_it_is);
+    run("text", laws::text, &seeds, 20_000, as_it_is);
 }

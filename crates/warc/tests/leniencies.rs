@@ -6,6 +6,7 @@ use made::{archive, codes, inspected, packed, record, response, some_records};
 use varve_warc::Encoding;
 use varve_warc::digest::Algorithm;
 use varve_warc::inspect::{Options, inspect};
+use varve_warc::rule::Rule;
 
 #[test]
 fn what_is_right_has_no_findings() {
@@ -107,10 +108,128 @@ fn a_record_that_claims_its_neighbours_is_not_good() {
     let rest: Vec<u8> = (2..5).flat_map(|number| response(number, b"x")).collect();
     let block = liar.len() - header.len() - "Content-Length: 39\r\n\r\n\r\n\r\n".len();
     let liar = liar.replace(&format!("Content-Length: {block}"), "Content-Length: 600");
+    let good = first.len() as u64;
     let report = inspected(&[first.clone(), liar.clone().into_bytes(), rest[..300].to_vec()].concat());
-    assert_eq!(report.last_good_offset, first.len() as u64);
+    assert_eq!(report.last_good_offset, good);
     let report = inspected(&[first, liar.into_bytes(), rest].concat());
-    assert_eq!((report.records, report.last_good_offset), (5, report.size));
+    assert_eq!((report.records, report.digests.bad, report.last_good_offset), (5, 0, good));
+}
+
+/// The last good byte is where the last whole record ends before the first bytes that are lost, whatever comes behind them,
+/// and the end of the file when none are.
+#[test]
+fn the_last_good_byte_lies_before_the_first_damage() {
+    for packing in made::PACKINGS {
+        let records: Vec<Vec<u8>> = (0..4).map(|number| packed(packing, &response(number, b"x"))).collect();
+        let second_end = (records[0].len() + records[1].len()) as u64;
+        let mut damaged = records.clone();
+        let at = damaged[2].len() - 9;
+        damaged[2].truncate(at);
+        let cases = [
+            (
+                "junk",
+                [&records[..2], &[b"junk that nobody wrote\n".to_vec()], &records[2..]].concat(),
+                second_end,
+            ),
+            ("a cut record", damaged, second_end),
+            ("junk at the start", [&[b"\0\0\0\0\n".to_vec()], &records[..]].concat(), 0),
+        ];
+        for (name, pieces, good) in cases {
+            let report = inspected(&pieces.concat());
+            assert!(report.records >= 3 && report.has_loss, "{name}, {packing:?}");
+            assert_eq!(report.last_good_offset, good, "{name}, {packing:?}: {:?}", report.findings);
+            for part_size in [7, 100, 1000] {
+                let options = Options { threads: 2, part_size: Some(part_size), ..Options::default() };
+                let parts = inspect(&pieces.concat(), options, &|_| {}).expect("readable");
+                assert_eq!(parts.last_good_offset, good, "{name}, {packing:?}, parts of {part_size}");
+            }
+        }
+    }
+    // Odd, but nothing is lost: an empty member, a newline too many.
+    let member = packed(Encoding::Gzip, &response(0, b"x"));
+    for file in [[member, packed(Encoding::Gzip, b"")].concat(), [response(0, b"x"), b"\n".to_vec()].concat()]
+    {
+        let report = inspected(&file);
+        assert_eq!((report.by_rule.len(), report.last_good_offset), (1, report.size));
+    }
+}
+
+/// What is only counted counts.
+#[test]
+fn totals_are_true_beyond_what_is_listed() {
+    let empty = packed(Encoding::Gzip, b"").repeat(10_000);
+    let file =
+        [packed(Encoding::Gzip, &response(0, b"x")), empty, packed(Encoding::Gzip, &response(1, b"x"))];
+    let report = inspected(&file.concat());
+    assert_eq!((report.records, report.by_rule[&Rule::EmptyMember]), (2, 10_000));
+}
+
+#[test]
+fn a_frame_that_wants_too_much_memory_is_not_called_damaged() {
+    let wide = |number| {
+        let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).expect("an encoder");
+        encoder.window_log(24).expect("a parameter");
+        encoder.include_checksum(true).expect("a parameter");
+        std::io::Write::write_all(&mut encoder, &response(number, &b"layer ".repeat(99))).expect("memory");
+        encoder.finish().expect("memory")
+    };
+    let narrow = |number| packed(Encoding::Zstd, &response(number, b"x"));
+    let file = [narrow(0), wide(1), wide(2), narrow(3)].concat();
+    let report = inspected(&file);
+    assert_eq!((report.records, report.by_rule[&Rule::WindowTooLarge]), (2, 2), "{:?}", report.findings);
+    assert!(!report.by_rule.contains_key(&Rule::MemberDamaged), "{:?}", report.findings);
+    assert!(report.findings.iter().any(|finding| finding.message.contains("window of 16777216 bytes")));
+    assert_eq!(report.last_good_offset, narrow(0).len() as u64);
+    // Cut inside, it is passed all the same.
+    let cut = [narrow(0), wide(1)[..60].to_vec(), narrow(3)].concat();
+    assert_eq!(inspected(&cut).by_rule[&Rule::WindowTooLarge], 1);
+}
+
+/// In the text behind a damaged place, five words and a number are no record.
+#[test]
+fn text_is_no_arc_record() {
+    let text = "here are more than five words and 12\nand a date 20080430204825 of 1.2.3.4 too 7\n";
+    let lies = |length: usize, body: &str| {
+        format!("{ARC}http://a/ 1.2.3.4 20080430204825 text/html {length}\n{body}\n{}", arc_record("\n"))
+    };
+    for packing in [Encoding::Plain, Encoding::Gzip] {
+        for (name, length) in [("too small", 4), ("too large", 120), ("far too large", 99_999)] {
+            let file = packed(packing, lies(length, &format!("body {text}")).as_bytes());
+            let report = inspected(&file);
+            assert_eq!(report.records, 3, "{packing:?}, {name}: {:?}", report.findings);
+            assert!(report.has_loss, "{packing:?}, {name}");
+        }
+    }
+}
+
+/// Members inside members, each of which unpacks to much before it turns out to be damaged.
+#[test]
+fn unpacking_in_vain_is_paid_for() {
+    let deflated = |bytes: &[u8], flush| {
+        let mut compress = flate2::Compress::new(flate2::Compression::fast(), false);
+        let mut output = Vec::with_capacity(1 << 20);
+        compress.compress_vec(bytes, &mut output, flush).expect("deflate");
+        output
+    };
+    let gzip_header = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
+    let text = b"WARC/1.1\r\n";
+    let stored = |length: u16| [&[0][..], &length.to_le_bytes(), &(!length).to_le_bytes()].concat();
+    // Each unit is a stored block that holds the beginning of a member, whose own first block is the rest of the unit.
+    let inner = [&gzip_header[..], &stored(text.len() as u16), text].concat();
+    let unit = [stored(inner.len() as u16), inner].concat();
+    let bomb = deflated(&vec![0; 1 << 20], flate2::FlushCompress::Full).repeat(80);
+    let first = packed(Encoding::Gzip, &response(0, b"x"));
+    let file = [
+        first,
+        gzip_header.to_vec(),
+        stored(text.len() as u16),
+        text.to_vec(),
+        unit.repeat(12),
+        bomb,
+        vec![7; 20],
+    ];
+    let report = inspected(&file.concat());
+    assert_eq!(report.by_rule.get(&Rule::MemberDamaged), Some(&1), "{:?}", report.findings);
 }
 
 #[test]

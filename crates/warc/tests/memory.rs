@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use flate2::{Compress, Compression, FlushCompress};
 use made::{codes, packed, record};
 use varve_warc::inspect::{Options, Report, inspect};
+use varve_warc::rule::Rule;
 use varve_warc::source::ReadAt;
 use varve_warc::{Encoding, Error};
 
@@ -175,6 +176,13 @@ fn memory_is_bounded() {
         assert_eq!(report.records, 1, "{name}");
         assert!(!report.findings.is_empty(), "{name}");
     }
+
+    // Records whose ids would take more than all else, packed so well that they are a few kilobytes.
+    let tiny = b"WARC/1.1\r\nWARC-Record-ID: <urn:x:y>\r\nContent-Length: 0\r\n\r\n\r\n\r\n".repeat(1 << 10);
+    let tiny =
+        Long { beginning: vec![], repeated: packed(Encoding::Gzip, &tiny), times: 1 << 7, end: vec![] };
+    let report = inspected("tiny records", &tiny, true).expect("an archive");
+    assert_eq!((report.records, report.by_rule.get(&Rule::RecordIdsUnchecked)), (1 << 17, Some(&1)));
 
     let types: Vec<u8> =
         (0..1000).flat_map(|number| record(&format!("type-{number}"), number, "", b"")).collect();

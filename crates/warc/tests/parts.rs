@@ -175,3 +175,21 @@ fn a_record_of_many_parts_is_not_read_for_each_of_them() {
         assert!(read < 4 * size, "{packing:?}: {read} bytes were read of {size}");
     }
 }
+
+/// Beginnings of records in the block of another, each of which claims all that follows: whoever begins to read one must
+/// find out in time that nobody wants it.
+#[test]
+fn false_beginnings_that_claim_the_rest_of_the_file() {
+    let mut block = vec![b'x'; 48 << 20];
+    for at in (1 << 19..block.len()).step_by(1 << 20) {
+        let liar = b"\nWARC/1.1\r\nWARC-Type: resource\r\nContent-Length: 30000000\r\n\r\n";
+        block[at..at + liar.len()].copy_from_slice(liar);
+    }
+    let content = record("resource", 1, "WARC-Target-URI: urn:x:y\r\nContent-Type: text/plain\r\n", &block);
+    let source = Counted { source: content, bytes: AtomicU64::new(0) };
+    let options = Options { threads: 3, part_size: Some(1 << 20), ..Options::default() };
+    let report = inspect(&source, options, &|_| {}).expect("an archive");
+    assert_eq!((report.records, report.digests.ok), (1, 1));
+    let (read, size) = (source.bytes.into_inner(), report.size);
+    assert!(read < 4 * size, "{read} bytes were read of {size}");
+}

@@ -1,6 +1,6 @@
 //! What is repaired is right, holds all that could be read, and says what was done.
 
-use std::io::{Read, Write};
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use varve_warc::date::Date;
@@ -144,19 +144,6 @@ fn arc_becomes_warc_with_its_lines_kept() {
     assert!(text.contains("WARC-Date: 2001-01-02T03:04:05Z\r\n"));
 }
 
-fn fixtures() -> Option<PathBuf> {
-    let folder = std::env::var_os("VARVE_FIXTURES").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
-        PathBuf::from,
-    );
-    if folder.is_dir() {
-        return Some(folder);
-    }
-    // Not a print macro: those are captured, and a skipped test must be seen.
-    let _ = writeln!(std::io::stderr(), "skipped: no fixtures at {}", folder.display());
-    None
-}
-
 fn files_below(folder: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<_> =
         std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("entry").path()).collect();
@@ -181,7 +168,7 @@ const MAY_REMAIN: [Rule; 9] = [
 
 #[test]
 fn every_archive_of_the_corpus_can_be_repaired() {
-    let Some(folder) = fixtures() else { return };
+    let Some(folder) = varve_testkit::fixtures("repairing the corpora", "") else { return };
     let mut files = Vec::new();
     files_below(&folder.join("warc"), &mut files);
     files_below(&folder.join("aardwarc"), &mut files);

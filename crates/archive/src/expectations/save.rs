@@ -1,5 +1,6 @@
 //! Replacing a file so that at every instant there is either the old one or the new one, whole.
 
+use crate::new_file::NewFile;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
@@ -12,7 +13,7 @@ pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
         Err(error) => return Err(error),
     };
     let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = crate::verbs::new_file_in(folder)?;
+    let mut file = NewFile::new_in(folder)?;
     if let Ok(old) = fs::metadata(&place) {
         file.as_file().set_permissions(old.permissions())?;
     }

@@ -1,7 +1,7 @@
 //! `demo`: a stage for the tour, an archive that is gone when the tour ends.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
@@ -45,9 +45,19 @@ impl Stage {
         Ok(kept)
     }
 
+    /// The only silo.
+    pub fn silo(&self) -> PathBuf {
+        self.folder.path().join("warc/0/00000000.warc.gz")
+    }
+
+    /// Where a repaired silo may be written.
+    pub fn repaired(&self) -> PathBuf {
+        self.folder.path().join("repaired.warc.gz")
+    }
+
     /// Flips one bit of the only silo, twenty bytes before its end.
     pub fn flip_a_bit(&self) -> Result<(), ArchiveError> {
-        let silo = self.folder.path().join("warc/0/00000000.warc.gz");
+        let silo = self.silo();
         let mut bytes = fs::read(&silo).map_err(ArchiveError::read(&silo))?;
         let place = bytes.len().saturating_sub(20);
         if let Some(byte) = bytes.get_mut(place) {

@@ -7,6 +7,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use crate::new_file::NewFile;
 use varve_warc::inspect::{self, inspect};
 use varve_warc::repair::{Repair, RepairError};
 use varve_warc::write::Packing;
@@ -16,6 +17,9 @@ pub use varve_warc::inspect::{Digests, Options, Report};
 pub use varve_warc::repair::Repaired;
 pub use varve_warc::rule::{Finding, Rule, Severity};
 pub use varve_warc::{Encoding, Format};
+
+/// The endings that a repaired file may have.
+pub const ENDINGS: [&str; 3] = [".warc.gz", ".warc.zst", ".warc"];
 
 /// Why a file could not be examined or repaired.
 #[derive(Debug, thiserror::Error)]
@@ -58,6 +62,18 @@ pub enum DoctorError {
     #[error("several files need a folder to be repaired to, and `{}` is none", path.display())]
     NotAFolder {
         /// What was given.
+        path: PathBuf,
+    },
+    /// The folder for the repaired file is not there.
+    #[error("there is no folder `{}`", path.display())]
+    NoFolder {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The name of the repaired file does not say how it is to be packed.
+    #[error("`{}` does not end with {}", path.display(), ENDINGS.join(", "))]
+    Ending {
+        /// The name.
         path: PathBuf,
     },
     /// The repaired file cannot be written.
@@ -106,29 +122,53 @@ fn open(path: &Path) -> Result<File, DoctorError> {
     File::open(path).map_err(failed)
 }
 
-/// Where the repaired form of `source` goes: into the folder `target`, or to that very name when it is one file.
+/// Where the repaired form of `source` goes: into the folder `target`, or to that very name when it is one file. Whether a
+/// file can be written there is tried: whoever asks is about to read for hours.
 pub fn repaired_path(source: &Path, target: &Path, one_of_many: bool) -> Result<PathBuf, DoctorError> {
-    let path = if target.is_dir() {
-        let name = source.file_name().unwrap_or_default().to_string_lossy();
-        let stem = [".gz", ".zst", ".open", ".warc", ".arc"]
-            .iter()
-            .fold(name.as_ref(), |name, suffix| name.strip_suffix(suffix).unwrap_or(name));
-        target.join(format!("{stem}.warc.gz"))
-    } else if one_of_many {
+    let is_folder = target.is_dir();
+    if !is_folder && target.as_os_str().to_string_lossy().ends_with(std::path::is_separator) {
+        return Err(DoctorError::NoFolder { path: target.to_owned() });
+    }
+    if !is_folder && one_of_many {
         return Err(DoctorError::NotAFolder { path: target.to_owned() });
-    } else {
-        target.to_owned()
-    };
-    if path.exists() { Err(DoctorError::Exists { path }) } else { Ok(path) }
+    }
+    let path = if is_folder { target.join(repaired_name(source)) } else { target.to_owned() };
+    if !ENDINGS.iter().any(|ending| path.to_string_lossy().ends_with(ending)) {
+        return Err(DoctorError::Ending { path });
+    }
+    if path.symlink_metadata().is_ok() {
+        return Err(DoctorError::Exists { path });
+    }
+    let folder = folder_of(&path);
+    if !folder.is_dir() {
+        return Err(DoctorError::NoFolder { path: folder.to_owned() });
+    }
+    match NewFile::new_in(folder) {
+        Ok(_) => Ok(path),
+        Err(source) => Err(DoctorError::Write { path, source }),
+    }
+}
+
+/// The name of a file once it is repaired.
+fn repaired_name(source: &Path) -> String {
+    let name = source.file_name().unwrap_or_default().to_string_lossy();
+    let stem = [".gz", ".zst", ".open", ".warc", ".arc"]
+        .iter()
+        .fold(name.as_ref(), |name, suffix| name.strip_suffix(suffix).unwrap_or(name));
+    format!("{stem}.warc.gz")
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 /// Writes a right file from `source` to `target`, which must not be there. `software` and `now` go into its records.
 pub fn repair(source: &Path, target: &Path, software: &str, now: Date) -> Result<Repaired, DoctorError> {
     let unwritten = |source| DoctorError::Write { path: target.to_owned(), source };
     let file = open(source)?;
-    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = folder_of(target);
     let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let mut output = BufWriter::new(super::new_file_in(folder).map_err(unwritten)?);
+    let mut output = BufWriter::new(NewFile::new_in(folder).map_err(unwritten)?);
     let repair = Repair {
         software,
         source_name: &name(source),

@@ -8,6 +8,7 @@ pub use varve_core::pattern::{AtSign, GroupPattern};
 pub use varve_core::url::UrlError;
 pub use varve_core::url::explain::{Explanation, Step};
 
+use varve_core::secret::ShownUrl;
 use varve_core::url::Reference;
 
 /// What came of explaining a URL.
@@ -22,7 +23,33 @@ pub struct Explained {
 /// Explains `url`, with the aliases that apply to it and the groups that it may belong to.
 pub fn explain(url: &str, aliases: &Aliases, groups: &[GroupPattern]) -> Explained {
     let explanation = varve_core::url::explain::explain(url, aliases, groups);
-    Explained { explanation, refusal: Reference::parse(url).err() }
+    Explained { explanation: hidden(explanation, aliases, groups), refusal: Reference::parse(url).err() }
+}
+
+/// What stands for user info in a URL that is explained in the place of another.
+const STAND_IN: &str = "hidden";
+
+/// The explanation without the user info of its URL, which may be a password. Some rules turn a URL inside out, so that what
+/// is secret in their outcome cannot be found again: those show what they make of a URL with other user info.
+fn hidden(explanation: Explanation, aliases: &Aliases, groups: &[GroupPattern]) -> Explanation {
+    let shown = ShownUrl(&explanation.url).to_string();
+    if shown == explanation.url {
+        return explanation;
+    }
+    let harmless = shown.replacen(varve_core::secret::HIDDEN, STAND_IN, 1);
+    let other = varve_core::url::explain::explain(&harmless, aliases, groups);
+    let same_rules = other.steps.len() == explanation.steps.len();
+    let step = |(number, step): (usize, Step)| {
+        let text = |text: &str| ShownUrl(text).to_string();
+        let after = match other.steps.get(number) {
+            Some(other) if same_rules && step.rule.starts_with("surt/") => text(&other.after),
+            _ if step.rule.starts_with("surt/") && step.changed => varve_core::secret::HIDDEN.to_owned(),
+            _ => text(&step.after),
+        };
+        Step { before: text(&step.before), after, ..step }
+    };
+    let steps = explanation.steps.into_iter().enumerate().map(step).collect();
+    Explanation { url: shown, steps }
 }
 
 #[cfg(test)]
@@ -34,6 +61,34 @@ mod tests {
         let explained = explain("http://h/%zz", &Aliases::default(), &[]);
         assert!(explained.refusal.is_some());
         assert!(explained.explanation.steps.len() > 1);
+    }
+
+    #[test]
+    fn a_password_is_not_shown() {
+        let urls = [
+            "https://me:sesame@Example.com:443/a/../b?x=1#f",
+            "HTTP://me:ses%61me%zz@h/ ",
+            "https://me:sesame@h:port/",
+            "https://me:sesame/@h/",
+        ];
+        let groups = [GroupPattern::new("https://h/**", AtSign::Literal)];
+        for url in urls {
+            let explained = explain(url, &Aliases::default(), &groups);
+            let text = format!("{explained:?}");
+            assert!(
+                !text.contains("sesame") && !text.contains("ses%61me") && !text.contains("me:"),
+                "{text}"
+            );
+        }
+        let explanation = explain(urls[0], &Aliases::default(), &[]).explanation;
+        assert_eq!(explanation.url, "https://[hidden]@Example.com:443/a/../b?x=1#f");
+        let exact = explanation.steps.iter().find(|step| step.rule == "surt/exact").expect("a step");
+        assert_eq!(exact.after, "com,example:443@hidden)/a/../b?x=1#f!https");
+        assert!(explanation.steps.iter().any(|step| step.after == "https://[hidden]@example.com/b?x=1"));
+        // The key is that of the whole URL, password and all.
+        let key = |explanation: &Explanation| explanation.steps[1].after.clone();
+        let plain = varve_core::url::explain::explain(urls[0], &Aliases::default(), &[]);
+        assert_eq!(key(&explanation), key(&plain));
     }
 
     #[test]

@@ -16,6 +16,7 @@ use varve_store::Object;
 
 use crate::archive::{Archive, digits};
 use crate::error::ArchiveError;
+use crate::new_file::NewFile;
 
 /// Which bytes of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +99,7 @@ impl Found<'_> {
         }
         let unwritten = |source| ArchiveError::Write { path: path.to_owned(), source };
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut draft = super::new_file_in(folder).map_err(unwritten)?;
+        let mut draft = NewFile::new_in(folder).map_err(unwritten)?;
         let written = self.write_to(range, &mut draft, progress).map_err(|error| match error {
             GetError::Archive(error) => error,
             GetError::Output(source) => unwritten(source),

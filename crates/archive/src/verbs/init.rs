@@ -10,6 +10,7 @@ use std::path::Path;
 use crate::error::ArchiveError;
 use crate::history::ArchiveHistory;
 use crate::layout::Layout;
+use crate::new_file::NewFile;
 use crate::settings::ArchiveSettings;
 use crate::writer::Opening;
 
@@ -48,7 +49,7 @@ pub(crate) fn require_empty(folder: &Path) -> Result<(), ArchiveError> {
 /// Writes a file that is there whole or not at all, also after a power cut.
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
-    let mut draft = super::new_file_in(folder)?;
+    let mut draft = NewFile::new_in(folder)?;
     draft.write_all(bytes)?;
     draft.as_file().sync_all()?;
     draft.persist_noclobber(path).map_err(|error| error.error)?;

@@ -24,14 +24,3 @@ pub mod store;
 pub mod stow;
 pub mod tag;
 pub mod urls;
-
-use std::io;
-use std::path::Path;
-
-/// A file without its name yet, to be read by whom the user's settings allow.
-pub(crate) fn new_file_in(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    builder.prefix(".varve-").tempfile_in(folder)
-}

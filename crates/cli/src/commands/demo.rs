@@ -3,15 +3,19 @@
 //! It grows as varve does, and stays a tour: whatever it needs belongs to the verbs that it shows, and each part is a
 //! function of its own in [`Demo::run`].
 
+use std::path::Path;
+
 use varve_archive::verbs::audit::{self, AuditRequest};
 use varve_archive::verbs::demo::Stage;
+use varve_archive::verbs::doctor;
 use varve_archive::verbs::explain::{Aliases, explain};
 use varve_archive::verbs::key::key;
 
 use super::{Outcome, Verb};
+use crate::clock;
 use crate::error::Error;
 use crate::printer::{Printer, STRONG};
-use crate::session::Session;
+use crate::session::{SOFTWARE, Session};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,6 +79,8 @@ fn kept_for_good(session: &mut Session) -> Result<(), Error> {
     heading("one bit of the archive flipped, and varve audit again", printer)?;
     stage.flip_a_bit()?;
     look(&stage, printer)?;
+    heading("varve doctor: what is wrong with the file, and with what --repair makes of it", printer)?;
+    treat(&stage, printer)?;
     printer.say("\nThe archive of this tour is gone. `varve init museum` makes one that stays; `varve --help` lists the verbs.");
     Ok(())
 }
@@ -88,6 +94,17 @@ fn look(stage: &Stage, printer: &mut Printer) -> Result<(), Error> {
         super::audit::print(finding, printer)?;
     }
     super::audit::conclude(&done, printer)
+}
+
+/// Examines the silo, repairs it, and examines what came of it.
+fn treat(stage: &Stage, printer: &mut Printer) -> Result<(), Error> {
+    doctor::repair(&stage.silo(), &stage.repaired(), SOFTWARE, clock::now())?;
+    for path in [stage.silo(), stage.repaired()] {
+        let report = doctor::examine(&path, doctor::options(false), &|_| {})?;
+        // The folder is a temporary one, whose name says nothing.
+        super::doctor::print(Path::new(path.file_name().unwrap_or_default()), &report, false, printer)?;
+    }
+    Ok(())
 }
 
 fn heading(text: &str, printer: &mut Printer) -> Result<(), Error> {

@@ -35,12 +35,14 @@ const LISTED: u64 = 8;
 /// checksum and digest, and says what is wrong and where. Damage ends nothing: reading goes on at the next record.
 ///
 /// `--repair` writes a new file, WARC/1.1 with a compressed member for each record, holding every record that could
-/// be read. Blocks are never changed. For each record that had to be mended, a metadata record keeps what was wrong
-/// and the header as it was.
+/// be read. Blocks are never changed; where one ends is decided anew when its length lies. For each record that had to
+/// be mended, a metadata record keeps what was wrong and the header as it was, and for bytes that belong to no record,
+/// where they were and, when they are few, what they are.
 ///
 /// With `--json` there is one object a file, with `file`, `format`, `packing`, `records`, `by_type`, `findings`,
 /// `digests` and `last_good_offset`, and after a repair `repaired`. A file that could not be dealt with has `file` and
-/// `error` instead.
+/// `error` instead. `last_good_offset` is the end of the last whole record before the first bytes that are lost, because
+/// they belong to no record or to one that is not whole; the size of the file when none are.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Doctor {
@@ -112,7 +114,7 @@ impl Doctor {
         let target = target.transpose()?;
         let report = doctor::examine(path, doctor::options(self.strict), progress)?;
         if !self.json {
-            self.print(path, &report, printer)?;
+            print(path, &report, self.all, printer)?;
         }
         let repaired = target.map(|target| mend(path, &target, printer)).transpose()?;
         if self.json {
@@ -121,33 +123,35 @@ impl Doctor {
         }
         Ok(if doctor::complaints(&report) > 0 { Outcome::Findings } else { Outcome::Done })
     }
-    fn print(&self, path: &Path, report: &Report, printer: &mut Printer) -> Result<(), Error> {
-        printer.line(format_args!(
-            "{STRONG}{}{STRONG:#}: {}, {}, {}{}",
-            path.display(),
-            format_name(report).to_uppercase(),
-            packing_name(report.encoding),
-            counted(report.records, "record"),
-            by_type(&report.by_type),
-        ))?;
-        let Digests { ok, bad, unchecked } = report.digests;
-        printer.line(format_args!("  digests: {ok} right, {bad} wrong, {unchecked} not checked"))?;
-        let mut listed: BTreeMap<Rule, u64> = BTreeMap::new();
-        for finding in &report.findings {
-            let count = listed.entry(finding.rule).or_default();
-            *count += 1;
-            if self.all || *count <= LISTED {
-                print_finding(finding, printer)?;
-            }
+}
+
+/// Prints what a file is and what was found in it: all of it, or the first of each kind.
+pub(super) fn print(path: &Path, report: &Report, all: bool, printer: &mut Printer) -> Result<(), Error> {
+    printer.line(format_args!(
+        "{STRONG}{}{STRONG:#}: {}, {}, {}{}",
+        path.display(),
+        format_name(report).to_uppercase(),
+        packing_name(report.encoding),
+        counted(report.records, "record"),
+        by_type(&report.by_type),
+    ))?;
+    let Digests { ok, bad, unchecked } = report.digests;
+    printer.line(format_args!("  digests: {ok} right, {bad} wrong, {unchecked} not checked"))?;
+    let mut listed: BTreeMap<Rule, u64> = BTreeMap::new();
+    for finding in &report.findings {
+        let count = listed.entry(finding.rule).or_default();
+        *count += finding.times;
+        if all || *count <= LISTED {
+            print_finding(finding, printer)?;
         }
-        for (rule, total) in &report.by_rule {
-            let shown = if self.all { listed.get(rule).copied().unwrap_or(0) } else { LISTED.min(*total) };
-            if *total > shown {
-                printer.line(format_args!("  {FAINT}{} and {} more{FAINT:#}", rule.code(), total - shown))?;
-            }
-        }
-        print_verdict(report, printer)
     }
+    for (rule, total) in &report.by_rule {
+        let shown = if all { listed.get(rule).copied().unwrap_or(0) } else { LISTED.min(*total) };
+        if *total > shown {
+            printer.line(format_args!("  {FAINT}{} and {} more{FAINT:#}", rule.code(), total - shown))?;
+        }
+    }
+    print_verdict(report, printer)
 }
 
 fn mend(path: &Path, target: &Path, printer: &mut Printer) -> Result<Mended, Error> {
@@ -326,6 +330,10 @@ pub(crate) fn hint(failure: &DoctorError) -> Option<&'static str> {
             Some("name the files in it, for example `varve doctor FOLDER/*.warc.gz`")
         }
         DoctorError::Exists { .. } => Some("choose a new name: doctor never overwrites"),
+        DoctorError::Ending { .. } => {
+            Some("the ending decides how it is packed; a folder must be there already")
+        }
+        DoctorError::NoFolder { .. } => Some("make the folder first"),
         DoctorError::NotAFolder { .. } => Some("make the folder first, or repair one file at a time"),
         DoctorError::Read { source, .. } if source.is_zip() => {
             Some("unpack it and look at the files in its `archive` folder")

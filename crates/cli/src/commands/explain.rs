@@ -21,7 +21,7 @@ Examples:
 ///
 /// The rules come in families: reading it, its key, cleaning, normalising, the orders of sorted indexes, aliases and
 /// groups. Within a family each rule begins where the one before ended; each family begins with the URL as it was
-/// given. A rule that cannot be applied says why.
+/// given. A rule that cannot be applied says why. A user name and password in a URL are not shown.
 ///
 /// With `--json` there is one object a URL: `url`, and `steps` with `rule`, `explanation`, `before`, `after` and
 /// `changed`.
@@ -89,8 +89,9 @@ fn print_step(step: &Step, width: usize, printer: &mut Printer) -> Result<(), Er
         printer.line(format_args!("  {STRONG}{rule:<width$}{STRONG:#}  {explanation}"))?;
         return printer.line(format_args!("  {:<width$}  = {}", "", visible(after)));
     }
-    // Belonging to a group is said by the explanation; there is nothing that could change.
-    let unchanged = if rule == "group" { "" } else { "unchanged: " };
+    // Where the explanation says it all, or the rule could not be applied, there is nothing that could change.
+    let says_it_all = matches!(rule.as_str(), "group" | "alias") || explanation.contains(": refused, ");
+    let unchanged = if says_it_all { "" } else { "changes nothing: " };
     printer.line(format_args!("  {FAINT}{rule:<width$}  {unchanged}{explanation}{FAINT:#}"))
 }
 

@@ -22,3 +22,12 @@ fn a_flipped_bit_is_noticed() {
     assert!(before.contains("there already"), "{before}");
     assert!(after.contains("error") && after.contains("findings in 1 silo"), "{after}");
 }
+
+#[test]
+fn a_damaged_file_is_found_and_repaired() {
+    let text = stdout(&run(&["demo"]));
+    let (_, doctor) = text.split_once("varve doctor").expect("a doctor");
+    let (damaged, repaired) = doctor.split_once("repaired.warc.gz").expect("a repaired file");
+    assert!(damaged.contains("error   C01"), "{damaged}");
+    assert!(repaired.contains("clean, all"), "{repaired}");
+}

@@ -70,3 +70,39 @@ fn a_name_that_is_taken_is_said_before_anything_is_read() {
     assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()));
     assert!(stderr(&output).starts_with("error: `whole.warc` is there already\n"), "{}", stderr(&output));
 }
+
+/// Nor should it be read to the end only to say that there is no such folder, or that nobody knows how to pack.
+#[test]
+fn a_place_that_cannot_be_written_to_is_said_before_anything_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("whole.warc"), WHOLE).unwrap();
+    for (target, message) in [
+        ("nodir/", "error: there is no folder `nodir/`\n"),
+        ("nodir/new.warc.gz", "error: there is no folder `nodir`\n"),
+        ("new.txt", "error: `new.txt` does not end with .warc.gz, .warc.zst, .warc\n"),
+        ("new.gz", "error: `new.gz` does not end with .warc.gz, .warc.zst, .warc\n"),
+    ] {
+        let output =
+            varve().args(["doctor", "--repair", target, "whole.warc"]).current_dir(&folder).output().unwrap();
+        assert_eq!((output.status.code(), stdout(&output)), (Some(2), String::new()), "{target}");
+        assert!(stderr(&output).starts_with(message), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_record_without_a_type_is_said_to_have_none() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("odd.warc"), WHOLE.replace("metadata", "")).unwrap();
+    let output = varve().args(["doctor", "odd.warc"]).current_dir(&folder).output().unwrap();
+    assert!(stdout(&output).contains("1 record (1 (none))"), "{}", stdout(&output));
+}
+
+/// Damage in the middle: the last good byte lies before it, whatever comes behind.
+#[test]
+fn the_last_good_byte_is_before_the_first_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("odd.warc"), format!("{WHOLE}junk\r\n{WHOLE}")).unwrap();
+    let (objects, code) = doctor(folder.path(), &["odd.warc"]);
+    assert_eq!((objects[0]["records"].as_u64(), code), (Some(2), Some(1)));
+    assert_eq!(objects[0]["last_good_offset"], WHOLE.len());
+}

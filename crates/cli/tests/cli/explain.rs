@@ -14,7 +14,7 @@ fn each_rule_shows_what_it_changed() {
       key                   7 bits from the host (Example.com: 57) and 56 bits from the whole URL
                             = 4126934022971533796
 
-      clean/query           unchanged: the query decoded and encoded again; pieces that cannot be read dropped: none
+      clean/query           changes nothing: the query decoded and encoded again; pieces that cannot be read dropped: none
       clean/tracking        tracking parameters removed: `utm_source`
                             = http://Example.com:80/a/../b?b=2&a=1#top
       clean/order           parameters sorted by name
@@ -24,17 +24,17 @@ fn each_rule_shows_what_it_changed() {
       clean/key             7 bits from the host (Example.com: 57) and 56 bits from the whole URL
                             = 4134883415884380711
 
-      normalise/trim        unchanged: white space around it removed
+      normalise/trim        changes nothing: white space around it removed
       normalise/scheme      the scheme in lower case
                             = http://Example.com:80/a/../b?utm_source=news&b=2&a=1#top
       normalise/host        the host without escapes, in lower case, in its DNS form
                             = http://example.com:80/a/../b?utm_source=news&b=2&a=1#top
       normalise/port        a default or empty port removed
                             = http://example.com/a/../b?utm_source=news&b=2&a=1#top
-      normalise/escapes     unchanged: percent escapes in normal form (RFC 3986, 6.2.2)
+      normalise/escapes     changes nothing: percent escapes in normal form (RFC 3986, 6.2.2)
       normalise/dots        `.` and `..` segments resolved
                             = http://example.com/b?utm_source=news&b=2&a=1#top
-      normalise/empty-path  unchanged: an empty path becomes `/`
+      normalise/empty-path  changes nothing: an empty path becomes `/`
       normalise/fragment    the fragment removed
                             = http://example.com/b?utm_source=news&b=2&a=1
 

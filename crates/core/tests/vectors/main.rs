@@ -1,10 +1,6 @@
 //! The published and measured vectors, read from the fixtures folder where there is one.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a test says by panicking that a fixture is not as expected"
-)]
+#![expect(clippy::unwrap_used, reason = "a test says by panicking that a fixture is not as expected")]
 
 mod crawler;
 mod crystal;
@@ -16,7 +12,6 @@ mod surt;
 mod urldb;
 
 use serde_json::Value;
-use std::path::PathBuf;
 
 /// The text of a fixture; without the fixtures, one line saying that `test` is skipped.
 fn fixture(test: &str, path: &str) -> Option<String> {
@@ -25,15 +20,7 @@ fn fixture(test: &str, path: &str) -> Option<String> {
 
 /// The bytes of a fixture; without the fixtures, one line saying that `test` is skipped.
 fn fixture_bytes(test: &str, path: &str) -> Option<Vec<u8>> {
-    let root = std::env::var_os("VARVE_FIXTURES").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
-        PathBuf::from,
-    );
-    if !root.is_dir() {
-        eprintln!("skipped {test}: no fixtures at {}", root.display());
-        return None;
-    }
-    let path = root.join(path);
+    let path = varve_testkit::fixtures(test, path)?;
     Some(std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 

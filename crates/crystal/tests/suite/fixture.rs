@@ -68,21 +68,9 @@ pub(crate) fn copy_tree(from: &Path, to: &Path) {
     }
 }
 
-fn folder() -> PathBuf {
-    std::env::var_os("VARVE_FIXTURES").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
-        PathBuf::from,
-    )
-}
-
 /// The bytes of a fixture; without the fixtures, one line saying that `test` is skipped.
 pub(crate) fn fixture(test: &str, name: &str) -> Option<Vec<u8>> {
-    let root = folder();
-    if !root.is_dir() {
-        eprintln!("skipped {test}: no fixtures at {}", root.display());
-        return None;
-    }
-    let path = root.join("crystal").join(name);
+    let path = varve_testkit::fixtures(test, "crystal")?.join(name);
     Some(fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 

@@ -1,7 +1,5 @@
 //! One silo, every record of it.
 
-use std::io::BufRead;
-
 use varve_warc::check::{Checked, Checker, Verdict};
 use varve_warc::digest::Digest;
 use varve_warc::parts::{Parts, read_parts};
@@ -228,17 +226,7 @@ fn audit_record<S: ReadAt>(
     part: &mut Part,
 ) -> Result<(), Error> {
     let offset = record.offset();
-    checker.begin(record, true);
-    loop {
-        let bytes = record.fill_buf().map_err(|source| Error::Io { offset, source })?;
-        if bytes.is_empty() {
-            break;
-        }
-        checker.push(bytes);
-        let length = bytes.len();
-        record.consume(length);
-    }
-    let checked = checker.finish(record);
+    let checked = checker.check(record, true)?;
     let header = record.header();
     part.records += 1;
     if let Some(message) = wrong_id(header, &checked) {

@@ -6,10 +6,14 @@
 //! first bytes look, which is what tells a member from chance bytes.
 //!
 //! Looking again after damage costs time, and a hostile file could ask for it at every byte. So going back is paid
-//! from a budget in proportion to the file; when it is used up, the search goes on from where decompression stopped.
+//! from a budget in proportion to the file, by what was unpacked in vain as well as by what is read again; when it is used
+//! up, the search goes on from where decompression stopped.
 
+mod damage;
 pub(crate) mod gzip;
+mod inflate;
 mod search;
+mod unframe;
 mod window;
 pub(crate) mod zstd;
 
@@ -17,11 +21,13 @@ use std::io;
 
 use crate::rule::{Finding, Pending, Rule};
 use crate::source::ReadAt;
-use gzip::{Inflater, Inflating, NotWhole, State};
+use crate::stray::{LARGEST_KEPT, Strays};
+use gzip::{Inflater, Inflating};
 use window::Window;
 use zstd::Unframing;
 
 pub(crate) use search::looks_like_record;
+pub(crate) use window::{Gate, GivenUp};
 
 /// How a file is packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
@@ -63,7 +69,9 @@ const FIRST_VIEW: usize = 256 << 10;
 const LARGEST_WHOLE: usize = 33 << 20;
 /// Streaming gives so much at a time.
 const CHUNK: usize = 64 << 10;
-/// What going back may cost beyond the size of the file.
+/// Of a packed member so much can be looked at before it is consumed.
+pub(crate) const FARTHEST_LOOK: usize = 1 << 20;
+/// What looking at bytes again may cost beyond the size of the file.
 const FREE_REWIND: u64 = 64 << 20;
 
 enum Inside {
@@ -119,6 +127,7 @@ pub(crate) struct Unpacker<S> {
     given_before: u64,
     rewind_budget: u64,
     findings: Pending,
+    strays: Strays,
 }
 
 impl<S: ReadAt> Unpacker<S> {
@@ -148,12 +157,7 @@ impl<S: ReadAt> Unpacker<S> {
             self.encoding = encoding;
             self.prepare()?;
             if self.search(0, limit)? {
-                let passed = self.window.position();
-                self.report(
-                    Rule::JunkBetweenMembers,
-                    0,
-                    format!("{passed} bytes that are no compressed member"),
-                );
+                self.report_junk(0, "compressed member")?;
                 self.inside = Inside::Outside;
                 return Ok(true);
             }
@@ -194,6 +198,7 @@ impl<S: ReadAt> Unpacker<S> {
             given_before: 0,
             rewind_budget,
             findings: Pending::default(),
+            strays: Strays::default(),
         };
         unpacker.window.seek(offset);
         Ok(unpacker)
@@ -250,16 +255,42 @@ impl<S: ReadAt> Unpacker<S> {
         self.window.position()
     }
 
-    /// Only a plain file can be read again from any byte; false when the budget for that is used up.
-    pub(crate) fn rewind_plain(&mut self, offset: u64) -> bool {
-        let cost = self.window.position().saturating_sub(offset);
-        if self.encoding != Encoding::Plain || cost > self.rewind_budget {
-            return false;
+    /// Pays for looking again at so many plain or packed bytes, whichever are more; false when the budget is used up.
+    pub(crate) fn spend(&mut self, cost: u64) -> bool {
+        let is_enough = cost <= self.rewind_budget;
+        if is_enough {
+            self.rewind_budget -= cost;
         }
-        self.rewind_budget -= cost;
-        self.window.seek(offset);
-        self.inside = Inside::Plain;
-        true
+        is_enough
+    }
+
+    /// Asks `gate` before anything from `offset` of the file on is read.
+    pub(crate) fn set_gate(&mut self, offset: u64, gate: Box<dyn Gate>) {
+        self.window.set_gate(offset, gate);
+    }
+
+    /// How many of the next `wanted` bytes of the member can be looked at: all that there are in a plain file, up to
+    /// `FARTHEST_LOOK` in a packed one.
+    pub(crate) fn reach(&mut self, wanted: u64) -> io::Result<u64> {
+        if let Inside::Plain = self.inside {
+            return self.window.left(wanted);
+        }
+        let near = usize::try_from(wanted).unwrap_or(FARTHEST_LOOK).min(FARTHEST_LOOK);
+        Ok(self.require(near)?.len().min(near) as u64)
+    }
+
+    /// Copies bytes that begin `ahead` bytes from here, as far as they can be reached, and consumes nothing.
+    pub(crate) fn look(&mut self, ahead: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        if let Inside::Plain = self.inside {
+            let offset = self.window.position().saturating_add(ahead);
+            return self.window.peek(offset, buffer);
+        }
+        let until = ahead.saturating_add(buffer.len() as u64);
+        let reach = self.reach(until)?;
+        let range = ahead.min(reach) as usize..reach as usize;
+        let bytes = &self.output[self.start..self.end][range];
+        buffer[..bytes.len()].copy_from_slice(bytes);
+        Ok(bytes.len())
     }
 
     pub(crate) fn report(&mut self, rule: Rule, offset: u64, message: impl Into<String>) {
@@ -268,6 +299,33 @@ impl<S: ReadAt> Unpacker<S> {
 
     pub(crate) fn findings(&mut self) -> &mut Pending {
         &mut self.findings
+    }
+
+    /// Whether what was found here means that bytes are lost.
+    pub(crate) fn has_loss(&self) -> bool {
+        self.findings.has_loss()
+    }
+
+    /// Forgets what was found.
+    pub(crate) fn forget_findings(&mut self) {
+        self.findings = Pending::default();
+    }
+
+    /// Bytes that belong to no record.
+    pub(crate) fn strays(&mut self) -> &mut Strays {
+        &mut self.strays
+    }
+
+    /// Says that the packed bytes from `from` to here are no member.
+    fn report_junk(&mut self, from: u64, what: &str) -> io::Result<()> {
+        let length = self.window.position().saturating_sub(from);
+        self.report(Rule::JunkBetweenMembers, from, format!("{length} bytes that are no {what}"));
+        if self.strays.are_wanted() {
+            let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX).min(LARGEST_KEPT)];
+            let count = self.window.peek(from, &mut bytes)?;
+            self.strays.push(from, length, &bytes[..count]);
+        }
+        Ok(())
     }
 
     /// Plain bytes of the current member that are at hand.
@@ -354,350 +412,6 @@ impl<S: ReadAt> Unpacker<S> {
         Ok(!self.window.fill(1)?.is_empty())
     }
 
-    // --- gzip
-
-    fn begin_gzip(&mut self) -> io::Result<bool> {
-        let Some(header) = self.find_gzip_header()? else { return Ok(false) };
-        self.member_offset = self.window.position();
-        self.aardwarc = header.aardwarc;
-        let is_large = self.expects_large && self.promise(header.length, FIRST_VIEW * 4)?;
-        self.expects_large = is_large;
-        if !is_large && !self.inflate_small()? && !self.promise(header.length, 0)? {
-            self.window.consume(header.length);
-            self.inflating.get_or_insert_with(|| Box::new(Inflating::new())).reset();
-            self.inside = Inside::Gzip;
-        }
-        Ok(true)
-    }
-
-    /// The header at this place or, past junk, at the next place that looks like one.
-    fn find_gzip_header(&mut self) -> io::Result<Option<gzip::Header>> {
-        let view = self.window.fill(64)?;
-        if view.is_empty() {
-            return Ok(None);
-        }
-        if view.starts_with(&gzip::MAGIC) {
-            let found = match gzip::header(view) {
-                Some(header) => Some(header),
-                None => gzip::header(self.window.fill(gzip::LONGEST_HEADER)?),
-            };
-            if found.is_some() {
-                return Ok(found);
-            }
-        }
-        let from = self.window.position();
-        let found = self.search(from, u64::MAX)?;
-        let until = self.window.position();
-        self.report(
-            Rule::JunkBetweenMembers,
-            from,
-            format!("{} bytes that are no gzip member", until.saturating_sub(from)),
-        );
-        if !found {
-            return Ok(None);
-        }
-        Ok(gzip::header(self.window.fill(gzip::LONGEST_HEADER)?))
-    }
-
-    /// Decompresses the member in one go when it is small. False when it is not, or is damaged.
-    fn inflate_small(&mut self) -> io::Result<bool> {
-        if self.inflater.is_none() {
-            return Ok(false);
-        }
-        let packed = self.window.fill(FIRST_VIEW)?;
-        if self.output.is_empty() {
-            // Text packs to a fifth or so; a small file needs no large buffer.
-            self.output = vec![0; (packed.len() * 8).clamp(4 << 10, FIRST_VIEW)];
-        }
-        loop {
-            match self.inflate_view() {
-                Ok(()) => return Ok(true),
-                Err(NotWhole::Larger) if self.output.len() < FIRST_VIEW * 4 => {
-                    self.enlarge_output(self.output.len() * 2);
-                }
-                Err(_) => return Ok(false),
-            }
-        }
-    }
-
-    /// Decompresses the beginning of a large member whose record says how long it is: at least `least`, and not too
-    /// long for one go. The rest may never be wanted: who shares a file with others looks where the next record begins.
-    fn promise(&mut self, header: usize, least: usize) -> io::Result<bool> {
-        if self.inflater.is_none() {
-            return Ok(false);
-        }
-        let packed = self.window.fill(FIRST_VIEW)?;
-        let inflating = self.inflating.get_or_insert_with(|| Box::new(Inflating::new()));
-        self.beginning.resize(CHUNK, 0);
-        let (taken, given) = inflating.beginning(packed, &mut self.beginning);
-        self.beginning.truncate(given);
-        let length = search::promised_length(&self.beginning).and_then(|length| usize::try_from(length).ok());
-        let Some(length) = length.filter(|length| (least..=LARGEST_WHOLE).contains(length)) else {
-            return Ok(false);
-        };
-        self.promised = Promised { length, taken: header + taken };
-        self.give_beginning();
-        self.inside = Inside::Promised;
-        self.expects_large = true;
-        Ok(true)
-    }
-
-    fn give_beginning(&mut self) {
-        let given = self.beginning.len();
-        if self.output.len() < given {
-            self.enlarge_output(given);
-        }
-        self.output[..given].copy_from_slice(&self.beginning);
-        self.end = given;
-        self.given = given as u64;
-    }
-
-    /// Decompresses all of a large member, in one go if it is what it says, else from its beginning on.
-    fn keep_promise(&mut self) -> io::Result<()> {
-        let Promised { length, taken } = self.promised;
-        if self.output.len() < length {
-            self.enlarge_output(length);
-        }
-        // By how well its beginning packs, and then by how badly it could.
-        let likely = length / self.beginning.len().max(1) * taken + length / 8;
-        for view in [likely, length + length / 64] {
-            let all_in_view = self.window.fill(view)?.len() < view;
-            match self.inflate_view() {
-                Ok(()) => return Ok(()),
-                Err(NotWhole::Unreadable) if !all_in_view => {}
-                Err(_) => break,
-            }
-        }
-        self.give_beginning();
-        self.window.consume(taken);
-        self.inside = Inside::Gzip;
-        Ok(())
-    }
-
-    /// Decompresses the member, if all of it is in view.
-    fn inflate_view(&mut self) -> Result<(), NotWhole> {
-        let Some(inflater) = &mut self.inflater else { return Err(NotWhole::Unreadable) };
-        let (taken, given) = inflater.member(self.window.bytes(), &mut self.output)?;
-        self.window.consume(taken);
-        self.end = given;
-        self.given = given as u64;
-        self.inside = Inside::Whole;
-        Ok(())
-    }
-
-    /// Nothing in the old one is wanted any more.
-    fn enlarge_output(&mut self, size: usize) {
-        self.output = Vec::new();
-        self.output = vec![0; size];
-    }
-
-    fn inflate_more(&mut self) -> io::Result<bool> {
-        self.make_room();
-        let packed = self.window.fill(1)?;
-        if packed.is_empty() {
-            self.cut_member()?;
-            return Ok(false);
-        }
-        let Some(inflating) = &mut self.inflating else { return Ok(false) };
-        let step = inflating.step(packed, &mut self.output[self.end..]);
-        self.window.consume(step.taken);
-        self.end += step.given;
-        self.given += step.given as u64;
-        match step.state {
-            State::Going if step.taken == 0 && step.given == 0 => {
-                self.fail_gzip("the deflate data is damaged")?
-            }
-            State::Going => return Ok(true),
-            State::Ended => self.end_gzip()?,
-            State::Damaged => self.fail_gzip("the deflate data is damaged")?,
-        }
-        Ok(step.given > 0)
-    }
-
-    fn end_gzip(&mut self) -> io::Result<()> {
-        let Some(trailer) = self.window.fill(8)?.first_chunk::<8>().copied() else {
-            return self.cut_member();
-        };
-        let agrees = self.inflating.as_ref().is_some_and(|inflating| inflating.agrees(trailer));
-        if agrees {
-            self.window.consume(8);
-            self.inside = Inside::Outside;
-            return Ok(());
-        }
-        // When another member follows, only the content is wrong; otherwise the end was found at a wrong place.
-        let after = self.window.fill(16)?;
-        if after.len() == 8 || after[8..].starts_with(&gzip::MAGIC) {
-            self.window.consume(8);
-            self.failed = true;
-            self.inside = Inside::Outside;
-            self.report(
-                Rule::MemberDamaged,
-                self.member_offset,
-                "checksum or length of a gzip member is wrong",
-            );
-            return Ok(());
-        }
-        self.fail_gzip("checksum or length of a gzip member is wrong")
-    }
-
-    fn fail_gzip(&mut self, what: &str) -> io::Result<()> {
-        self.fail(&format!("{what}, {} bytes of it could be read", self.given))
-    }
-
-    // --- zstd
-
-    /// The dictionary at the start of the file, wherever reading starts.
-    fn read_dictionary(&mut self) -> io::Result<Option<Vec<u8>>> {
-        let here = self.window.position();
-        self.window.seek(0);
-        let view = self.window.fill(8)?;
-        let length = if view.starts_with(&zstd::DICTIONARY_MAGIC) { zstd::skippable(view) } else { None };
-        let mut dictionary = None;
-        if let Some(length) = length {
-            if length > (zstd::LARGEST_DICTIONARY + 8) as u64 {
-                self.report(Rule::DictionaryUnusable, 0, "the zstd dictionary is larger than 8 MiB");
-            } else {
-                let frame = self.window.fill(length as usize)?;
-                let content = frame.get(8..length as usize);
-                match content.map(zstd::dictionary) {
-                    Some(Ok(content)) => dictionary = Some(content),
-                    Some(Err(error)) => {
-                        self.report(
-                            Rule::DictionaryUnusable,
-                            0,
-                            format!("the zstd dictionary cannot be read: {error}"),
-                        );
-                    }
-                    None => self.report(Rule::DictionaryUnusable, 0, "the zstd dictionary is cut short"),
-                }
-            }
-        }
-        self.window.seek(here);
-        Ok(dictionary)
-    }
-
-    fn begin_zstd(&mut self) -> io::Result<bool> {
-        if !self.find_frame()? {
-            return Ok(false);
-        }
-        self.member_offset = self.window.position();
-        if self.frame_promised && !zstd::is_checked(self.window.bytes()) {
-            self.frame_promised = false;
-            self.report(
-                Rule::FrameUnchecked,
-                self.member_offset,
-                "a zstd frame gives no content size or no checksum (said once for this file)",
-            );
-        }
-        self.check_dictionary();
-        if let Some(unframing) = &mut self.unframing {
-            unframing.reset()?;
-        }
-        self.careful = false;
-        self.given_before = 0;
-        self.inside = Inside::Zstd;
-        Ok(true)
-    }
-
-    /// Says, once, that frames need a dictionary that the file does not hold.
-    fn check_dictionary(&mut self) {
-        if self.has_dictionary || self.dictionary_missed {
-            return;
-        }
-        if let Some(number) = zstd::wanted_dictionary(self.window.bytes()) {
-            self.dictionary_missed = true;
-            let message = format!("frames need the zstd dictionary {number}, which the file does not hold");
-            self.report(Rule::DictionaryMissing, self.member_offset, message);
-        }
-    }
-
-    /// Passes skippable frames and junk.
-    fn find_frame(&mut self) -> io::Result<bool> {
-        loop {
-            let from = self.window.position();
-            let view = self.window.fill(zstd::LONGEST_HEADER)?;
-            if view.is_empty() {
-                return Ok(false);
-            }
-            if view.starts_with(&zstd::MAGIC) {
-                return Ok(true);
-            }
-            if let Some(length) = zstd::skippable(view) {
-                if from > 0 && view.starts_with(&zstd::DICTIONARY_MAGIC) {
-                    self.report(
-                        Rule::DictionaryUnusable,
-                        from,
-                        "a zstd dictionary that is not at the start of the file",
-                    );
-                }
-                self.window.seek(from.saturating_add(length));
-                continue;
-            }
-            let found = self.search(from, u64::MAX)?;
-            let skipped = self.window.position().saturating_sub(from);
-            self.report(Rule::JunkBetweenMembers, from, format!("{skipped} bytes that are no zstd frame"));
-            return Ok(found);
-        }
-    }
-
-    fn unframe_more(&mut self) -> io::Result<bool> {
-        self.make_room();
-        let packed = self.window.fill(1)?;
-        let at_end = packed.is_empty();
-        let Some(unframing) = &mut self.unframing else { return Ok(false) };
-        let packed = if self.careful { &packed[..packed.len().min(1)] } else { packed };
-        match unframing.step(packed, &mut self.output[self.end..self.end + CHUNK]) {
-            Ok((taken, given, ended)) => {
-                self.window.consume(taken);
-                self.accept(given);
-                if ended {
-                    self.inside = Inside::Outside;
-                } else if at_end && given == 0 {
-                    self.cut_member()?;
-                }
-                Ok(given > 0 || (!ended && !at_end))
-            }
-            Err(_) if !self.careful => {
-                self.read_frame_again()?;
-                Ok(true)
-            }
-            Err(error) => {
-                // What else the decoder says of damage depends on the frames it had before.
-                let is_complete = error.to_string().contains("checksum");
-                let what = if is_complete {
-                    "the checksum of a zstd frame is wrong"
-                } else {
-                    "a zstd frame is damaged"
-                };
-                self.fail(&format!("{what}, {} bytes of it could be read", self.given))?;
-                Ok(false)
-            }
-        }
-    }
-
-    /// Takes so many bytes behind the buffered ones, but for those that were given before.
-    fn accept(&mut self, given: usize) {
-        let known = usize::try_from(self.given_before).unwrap_or(usize::MAX).min(given);
-        self.output.copy_within(self.end + known..self.end + given, self.end);
-        self.given_before -= known as u64;
-        self.end += given - known;
-        self.given += (given - known) as u64;
-    }
-
-    /// A step that fails gives nothing, however much it had unpacked: reads the frame again, so little at a time that a
-    /// step never unpacks both what is sound and what is not.
-    fn read_frame_again(&mut self) -> io::Result<()> {
-        self.careful = true;
-        self.given_before = self.given;
-        self.window.seek(self.member_offset);
-        match &mut self.unframing {
-            Some(unframing) => unframing.reset(),
-            None => Ok(()),
-        }
-    }
-
-    // --- damage
-
     /// Makes room for one more chunk behind the bytes at hand.
     fn make_room(&mut self) {
         if self.start > 0 {
@@ -706,50 +420,9 @@ impl<S: ReadAt> Unpacker<S> {
             self.start = 0;
         }
         if self.output.len() < self.end + CHUNK {
-            let held = std::mem::replace(&mut self.output, vec![0; self.end + CHUNK]);
+            let room = (self.end + CHUNK).max(self.output.len() + self.output.len() / 2);
+            let held = std::mem::replace(&mut self.output, vec![0; room]);
             self.output[..self.end].copy_from_slice(&held[..self.end]);
         }
-    }
-
-    /// The packed bytes ran out inside the member: the file was cut here, or damage made this member swallow others.
-    fn cut_member(&mut self) -> io::Result<()> {
-        self.leave_failed();
-        let read = self.given;
-        let at = self.findings.len();
-        if self.search_again()? {
-            let message = format!("a compressed member has no end, {read} bytes of it could be read");
-            self.findings.insert(at, Finding::new(Rule::MemberDamaged, self.member_offset, message));
-        } else {
-            let message =
-                format!("the file ends inside a compressed member, {read} bytes of it could be read");
-            self.findings.insert(at, Finding::new(Rule::MemberCut, self.member_offset, message));
-        }
-        Ok(())
-    }
-
-    /// The member cannot be read on: says so and looks for the next.
-    fn fail(&mut self, message: &str) -> io::Result<()> {
-        self.leave_failed();
-        self.report(Rule::MemberDamaged, self.member_offset, message);
-        self.search_again()?;
-        Ok(())
-    }
-
-    fn leave_failed(&mut self) {
-        self.failed = true;
-        self.inside = Inside::Outside;
-    }
-
-    /// Looks for the next member right behind the start of the failed one, as far as the budget allows.
-    fn search_again(&mut self) -> io::Result<bool> {
-        let stopped = self.window.position();
-        let cost = stopped.saturating_sub(self.member_offset);
-        let from = if cost <= self.rewind_budget {
-            self.rewind_budget -= cost;
-            self.member_offset + 1
-        } else {
-            stopped
-        };
-        self.search(from, u64::MAX)
     }
 }

@@ -8,6 +8,16 @@ use std::io;
 
 use crate::source::ReadAt;
 
+/// Asked once, before bytes behind a place are read, whether there is a point in reading on. It may wait for an answer.
+pub(crate) trait Gate: Send {
+    fn opens(&self) -> bool;
+}
+
+/// Reading was given up at a gate.
+#[derive(Debug, thiserror::Error)]
+#[error("there is no point in reading on")]
+pub(crate) struct GivenUp;
+
 /// No single read is larger than this.
 const LARGEST_STEP: usize = 1 << 20;
 /// Nor is less room made for one, even at the end.
@@ -23,12 +33,20 @@ pub(crate) struct Window<S> {
     step: usize,
     /// Size of the source when it was opened: no reason to make room for more.
     size: u64,
+    /// Where to ask before reading on, and whom.
+    gate: Option<(u64, Box<dyn Gate>)>,
 }
 
 impl<S: ReadAt> Window<S> {
     pub(crate) fn new(source: S, position: u64, first_step: usize) -> io::Result<Self> {
         let size = source.size()?;
-        Ok(Self { source, buffer: Vec::new(), start: 0, end: 0, position, step: first_step.max(512), size })
+        let step = first_step.max(SMALLEST_STEP);
+        Ok(Self { source, buffer: Vec::new(), start: 0, end: 0, position, step, size, gate: None })
+    }
+
+    /// Asks `gate` before anything from `offset` on is read.
+    pub(crate) fn set_gate(&mut self, offset: u64, gate: Box<dyn Gate>) {
+        self.gate = Some((offset, gate));
     }
 
     /// Offset of the first byte in view.
@@ -68,15 +86,39 @@ impl<S: ReadAt> Window<S> {
             let held = std::mem::replace(&mut self.buffer, vec![0; room]);
             self.buffer[..self.end].copy_from_slice(&held[..self.end]);
         }
-        let read = loop {
-            match self.source.read_at(&mut self.buffer[self.end..], offset) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                other => break other?,
-            }
-        };
+        pass_gate(&mut self.gate, offset)?;
+        let read = read_at(&self.source, &mut self.buffer[self.end..], offset)?;
         self.end += read;
         self.step = (self.step * 2).min(LARGEST_STEP);
         Ok(read)
+    }
+
+    /// Copies bytes from any offset, from the view where they are in it, and leaves the view as it is. How many; fewer
+    /// than asked for only at the end of the source.
+    pub(crate) fn peek(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let in_view = offset.checked_sub(self.position).and_then(|at| usize::try_from(at).ok());
+        if let Some(held) = in_view.and_then(|at| self.bytes().get(at..at.checked_add(buffer.len())?)) {
+            buffer.copy_from_slice(held);
+            return Ok(buffer.len());
+        }
+        pass_gate(&mut self.gate, offset)?;
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match read_at(&self.source, &mut buffer[filled..], offset.saturating_add(filled as u64))? {
+                0 => break,
+                read => filled += read,
+            }
+        }
+        Ok(filled)
+    }
+
+    /// How many bytes there are from here on, as far as is known; when fewer than `wanted`, the source is asked again,
+    /// since it may have grown.
+    pub(crate) fn left(&mut self, wanted: u64) -> io::Result<u64> {
+        if self.size.saturating_sub(self.position) < wanted {
+            self.size = self.source.size()?;
+        }
+        Ok(self.size.saturating_sub(self.position).min(wanted))
     }
 
     pub(crate) fn consume(&mut self, count: usize) {
@@ -99,6 +141,27 @@ impl<S: ReadAt> Window<S> {
     }
 }
 
+fn pass_gate(gate: &mut Option<(u64, Box<dyn Gate>)>, offset: u64) -> io::Result<()> {
+    if let Some((place, keeper)) = gate
+        && offset >= *place
+    {
+        if !keeper.opens() {
+            return Err(io::Error::other(GivenUp));
+        }
+        *gate = None;
+    }
+    Ok(())
+}
+
+fn read_at(source: &impl ReadAt, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    loop {
+        match source.read_at(buffer, offset) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,5 +180,39 @@ mod tests {
         assert_eq!(window.fill(4).expect("memory"), &data[199_999..]);
         window.seek(500_000);
         assert!(window.fill(1).expect("memory").is_empty());
+    }
+
+    #[test]
+    fn peeks_anywhere_and_stays() {
+        let data: Vec<u8> = (0..200_000u32).map(|n| n as u8).collect();
+        let mut window = Window::new(&data, 0, 512).expect("memory");
+        window.fill(10).expect("memory");
+        let mut peeked = [0; 8];
+        for offset in [3usize, 508, 199_992] {
+            assert_eq!(window.peek(offset as u64, &mut peeked).expect("memory"), 8);
+            assert_eq!(peeked, data[offset..offset + 8]);
+        }
+        assert_eq!(window.peek(199_999, &mut peeked).expect("memory"), 1);
+        assert_eq!(window.peek(u64::MAX, &mut peeked).expect("memory"), 0);
+        assert_eq!((window.position(), window.left(u64::MAX).expect("memory")), (0, 200_000));
+    }
+
+    struct Shut;
+
+    impl Gate for Shut {
+        fn opens(&self) -> bool {
+            false
+        }
+    }
+
+    #[test]
+    fn gives_up_at_a_shut_gate() {
+        let data = vec![0u8; 200_000];
+        let mut window = Window::new(&data, 0, 512).expect("memory");
+        window.set_gate(2000, Box::new(Shut));
+        assert!(window.fill(2000).is_ok());
+        let refused = window.fill(200_000).expect_err("a shut gate");
+        assert!(refused.get_ref().is_some_and(|cause| cause.is::<GivenUp>()));
+        assert!(window.peek(100_000, &mut [0]).is_err());
     }
 }

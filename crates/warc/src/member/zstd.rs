@@ -15,7 +15,9 @@ pub(crate) const DICTIONARY_MAGIC: [u8; 4] = [0x5d, 0x2a, 0x4d, 0x18];
 /// The longest frame header.
 pub(crate) const LONGEST_HEADER: usize = 18;
 /// Most memory for a window, as a power of two.
-const LARGEST_WINDOW: u32 = 23;
+const LARGEST_WINDOW_LOG: u32 = 23;
+/// Most memory for a window.
+pub(crate) const LARGEST_WINDOW: u64 = 1 << LARGEST_WINDOW_LOG;
 /// Most bytes of a dictionary.
 pub(crate) const LARGEST_DICTIONARY: usize = 8 << 20;
 
@@ -42,13 +44,58 @@ pub(crate) fn wanted_dictionary(frame: &[u8]) -> Option<u32> {
     (number != 0).then_some(number)
 }
 
+/// How long a frame's header is, and whether a checksum ends the frame.
+pub(crate) fn header_length(frame: &[u8]) -> Option<(usize, bool)> {
+    let descriptor = *frame.get(4)?;
+    let is_single = descriptor & 0x20 != 0;
+    let size = match descriptor >> 6 {
+        0 => usize::from(is_single),
+        flag => 1 << flag,
+    };
+    let dictionary = [0, 1, 2, 4][usize::from(descriptor & 3)];
+    Some((5 + usize::from(!is_single) + dictionary + size, descriptor & 4 != 0))
+}
+
+/// A block of a frame.
+pub(crate) struct Block {
+    pub(crate) length: u64,
+    pub(crate) is_last: bool,
+}
+
+/// What a block's header says; none when no block begins so.
+pub(crate) fn block([a, b, c]: [u8; 3]) -> Option<Block> {
+    let bits = u32::from_le_bytes([a, b, c, 0]);
+    let length = match bits >> 1 & 3 {
+        // One byte, repeated.
+        1 => 1,
+        3 => return None,
+        _ => u64::from(bits >> 3),
+    };
+    Some(Block { length, is_last: bits & 1 == 1 })
+}
+
+/// The window that a frame asks for. One in a single segment asks for all of its content.
+pub(crate) fn window(frame: &[u8]) -> Option<u64> {
+    let descriptor = *frame.get(4)?;
+    if descriptor & 0x20 == 0 {
+        let (exponent, mantissa) = (frame.get(5)? >> 3, u64::from(frame.get(5)? & 7));
+        let base = 1u64 << (10 + exponent);
+        return Some(base + base / 8 * mantissa);
+    }
+    let at = 5 + [0, 1, 2, 4][usize::from(descriptor & 3)];
+    let length = [1, 2, 4, 8][usize::from(descriptor >> 6)];
+    let bytes = frame.get(at..at + length)?;
+    let size = bytes.iter().rev().fold(0, |size, byte| size << 8 | u64::from(*byte));
+    Some(if length == 2 { size + 256 } else { size })
+}
+
 /// The dictionary inside a dictionary frame's content.
 pub(crate) fn dictionary(content: &[u8]) -> io::Result<Vec<u8>> {
     if !content.starts_with(&MAGIC) {
         return Ok(content.to_vec());
     }
     let mut decoder = zstd::stream::read::Decoder::with_buffer(content)?;
-    decoder.window_log_max(LARGEST_WINDOW)?;
+    decoder.window_log_max(LARGEST_WINDOW_LOG)?;
     let mut bytes = Vec::new();
     io::Read::read_to_end(&mut io::Read::take(decoder, LARGEST_DICTIONARY as u64 + 1), &mut bytes)?;
     if bytes.len() > LARGEST_DICTIONARY {
@@ -71,7 +118,7 @@ impl Unframing {
             Some(dictionary) => Decoder::with_dictionary(dictionary)?,
             None => Decoder::new()?,
         };
-        raw.set_parameter(zstd::zstd_safe::DParameter::WindowLogMax(LARGEST_WINDOW))?;
+        raw.set_parameter(zstd::zstd_safe::DParameter::WindowLogMax(LARGEST_WINDOW_LOG))?;
         Ok(Self { raw })
     }
 
@@ -106,6 +153,18 @@ mod tests {
         assert_eq!(skippable(&[0x50, 0x2a, 0x4d, 0x18, 0, 0, 0, 0]), Some(8));
         assert_eq!(skippable(&[0x60, 0x2a, 0x4d, 0x18, 0, 0, 0, 0]), None);
         assert_eq!(skippable(&MAGIC), None);
+    }
+
+    #[test]
+    fn windows() {
+        let single = |length: usize| window(&zstd::bulk::compress(&vec![7; length], 3).expect("compress"));
+        assert_eq!([0, 1, 255, 256, 70_000].map(single), [0, 1, 255, 256, 70_000].map(Some));
+        let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).expect("an encoder");
+        encoder.window_log(24).expect("a parameter");
+        io::Write::write_all(&mut encoder, b"lake").expect("memory");
+        assert_eq!(window(&encoder.finish().expect("memory")), Some(1 << 24));
+        assert_eq!(window(&MAGIC), None);
+        assert_eq!(window(&[0x28, 0xb5, 0x2f, 0xfd, 0, 0xff]), Some((1 << 41) + (1 << 38) * 7));
     }
 
     #[test]

@@ -5,13 +5,16 @@
 //! may hold spaces.
 
 use std::io;
+use std::net::IpAddr;
 
-use super::{BlockState, Format, Reader, Stage};
+use super::block::BlockState;
+use super::{Format, Reader, Stage};
 use crate::date::Date;
 use crate::member::Encoding;
 use crate::record::{Version, decimal};
 use crate::rule::{Finding, Rule, shown};
 use crate::source::ReadAt;
+use crate::validate;
 
 /// Longest record line.
 const LONGEST_LINE: usize = 64 << 10;
@@ -37,6 +40,29 @@ fn columns(line: &[u8], version: u8) -> Option<Columns<'_>> {
     Some(Columns { url, address: right[0], date: right[1], mime: right[2], length: right[after_url - 1] })
 }
 
+/// A line that is to be taken for a record where none need begin is not longer than this.
+pub(super) const LONGEST_SURE_LINE: usize = 4 << 10;
+
+/// Whether these bytes begin with a line that can hardly be anything but that of a record: a scheme, an address, a date of
+/// 12 to 14 digits and a length. Five words and a number stand in many a text.
+pub(super) fn is_sure_line(bytes: &[u8], version: u8) -> bool {
+    // Most lines can be told by their first bytes.
+    if !validate::has_scheme(&bytes[..bytes.len().min(64)]) {
+        return false;
+    }
+    let view = &bytes[..bytes.len().min(LONGEST_SURE_LINE)];
+    let Some(end) = memchr::memchr(b'\n', view) else { return false };
+    columns(view[..end].trim_ascii_end(), version).is_some_and(|columns| columns.are_sure())
+}
+
+impl Columns<'_> {
+    fn are_sure(&self) -> bool {
+        let address = std::str::from_utf8(self.address).ok().and_then(|text| text.parse::<IpAddr>().ok());
+        let is_date = (12..=14).contains(&self.date.len()) && self.date.iter().all(u8::is_ascii_digit);
+        validate::has_scheme(self.url) && address.is_some() && is_date && decimal(self.length).is_some()
+    }
+}
+
 impl<S: ReadAt> Reader<S> {
     pub(super) fn next_arc(&mut self) -> io::Result<bool> {
         while self.stage != Stage::End {
@@ -57,6 +83,8 @@ impl<S: ReadAt> Reader<S> {
             }
             let message = format!("`{}` is no ARC record line", shown(&self.scratch));
             self.findings.push(Finding::new(Rule::ArcLine, self.record_offset, message));
+            self.put_aside();
+            self.in_doubt = true;
         }
         Ok(false)
     }
@@ -103,10 +131,15 @@ impl<S: ReadAt> Reader<S> {
     fn read_line(&mut self) -> io::Result<bool> {
         let Format::Arc { version } = self.format else { return Ok(false) };
         let line = std::mem::take(&mut self.scratch);
-        let found = columns(&line, version).filter(|columns| self.length_is_known(columns));
+        let found = columns(&line, version)
+            .filter(|columns| !self.in_doubt || columns.are_sure())
+            .filter(|columns| self.length_is_known(columns));
         let is_record = match &found {
             Some(columns) => {
-                self.begin_arc_block(decimal(columns.length).unwrap_or(0));
+                let length = decimal(columns.length);
+                self.block = BlockState::new(Some(length.unwrap_or(0)));
+                self.stage = Stage::Block;
+                self.in_doubt = length.is_none();
                 self.make_header(columns)?;
                 true
             }
@@ -128,16 +161,6 @@ impl<S: ReadAt> Reader<S> {
             self.findings.push(Finding::new(Rule::ArcLength, self.record_offset, message));
         }
         looks_like_length
-    }
-
-    fn begin_arc_block(&mut self, declared: u64) {
-        self.block = BlockState {
-            declared,
-            remaining: declared,
-            start: self.unpacker.position(),
-            ..BlockState::default()
-        };
-        self.stage = Stage::Block;
     }
 
     fn make_header(&mut self, columns: &Columns<'_>) -> io::Result<()> {
@@ -205,7 +228,9 @@ impl<S: ReadAt> Reader<S> {
         if self.unpacker.encoding() == Encoding::Plain || at_end {
             self.note_good();
         }
+        self.in_doubt |= self.block.cut || self.unpacker.has_failed();
         if !matches!(next, None | Some(b'\n')) && !self.block.cut {
+            self.in_doubt = true;
             let message = "no newline stands between the block and what follows";
             self.findings.push(Finding::new(Rule::ArcSeparator, self.record_offset, message));
         }

@@ -7,15 +7,23 @@
 //! `next_record` lends the record: its block is read in place, straight from the decompressed bytes, and whatever is left of
 //! it is passed when the next record is asked for.
 
+mod ahead;
 mod arc;
+mod block;
+mod record;
+mod start;
 mod warc;
 
-use std::io::{self, BufRead, Read};
+use std::io;
 
-use crate::member::{Access, Encoding, Unpacker, looks_like_record};
+use crate::member::{Access, Encoding, Gate, Unpacker};
 use crate::record::Header;
-use crate::rule::{Finding, Pending, Rule, Severity, shown};
+use crate::rule::{Finding, Pending, Rule, shown};
 use crate::source::ReadAt;
+use crate::stray::Stray;
+use block::BlockState;
+
+pub use record::{OwnedRecord, Record};
 
 /// Why a file could not be read at all.
 #[derive(Debug, thiserror::Error)]
@@ -87,21 +95,6 @@ enum Stage {
     End,
 }
 
-/// The block that is being read.
-#[derive(Clone, Copy, Debug, Default)]
-struct BlockState {
-    declared: u64,
-    remaining: u64,
-    /// Place of its first byte, meaningful in plain files; none, `u64::MAX`, once it was looked into.
-    start: u64,
-    /// It ended before its declared length.
-    cut: bool,
-    /// Its header gives no length.
-    unknown: bool,
-    /// The last good byte before it.
-    good_before: u64,
-}
-
 /// Reads the records of one file.
 pub struct Reader<S> {
     unpacker: Unpacker<S>,
@@ -112,7 +105,10 @@ pub struct Reader<S> {
     scratch: Vec<u8>,
     record_offset: u64,
     block: BlockState,
+    /// In an ARC file: something was wrong before here, so what looks like a record must look much like one.
+    in_doubt: bool,
     last_good: u64,
+    undamaged: u64,
     records: u64,
     /// Rules that are said once a file.
     said: Vec<Rule>,
@@ -163,7 +159,7 @@ impl<S: ReadAt> Reader<S> {
     pub fn at(source: S, offset: u64) -> Result<Self, Error> {
         let mut reader = Self::unstarted(source, offset, Access::Random, Limits::default())?;
         reader.begin()?;
-        let first = reader.located(|reader| Ok(reader.unpacker.require(64)?.to_vec()))?;
+        let first = reader.first_bytes(64)?;
         if !crate::member::looks_like_record(&first) {
             return Err(Error::NotAnArchive { beginning: shown(&first) });
         }
@@ -189,7 +185,9 @@ impl<S: ReadAt> Reader<S> {
             scratch: Vec::new(),
             record_offset: offset,
             block: BlockState::default(),
+            in_doubt: false,
             last_good: offset,
+            undamaged: offset,
             records: 0,
             said: Vec::new(),
             findings: Pending::default(),
@@ -203,6 +201,11 @@ impl<S: ReadAt> Reader<S> {
         self.located(Self::look_ahead)
     }
 
+    /// So many of the next bytes, fewer only at the end of the member, whatever else is at hand.
+    fn first_bytes(&mut self, count: usize) -> Result<Vec<u8>, Error> {
+        self.located(|reader| Ok(reader.unpacker.require(count)?.iter().copied().take(count).collect()))
+    }
+
     /// Brings to hand what `next_offset` looks at.
     fn look_ahead(&mut self) -> io::Result<()> {
         self.unpacker.require(5).map(|_| ())
@@ -212,62 +215,6 @@ impl<S: ReadAt> Reader<S> {
     pub fn into_record(mut self) -> Result<Option<OwnedRecord<S>>, Error> {
         let found = self.next_record()?.is_some();
         Ok(found.then_some(OwnedRecord { reader: self }))
-    }
-
-    /// Finds out what the first record is.
-    fn recognise(&mut self) -> Result<(), Error> {
-        self.begin()?;
-        if self.stage == Stage::End {
-            return Ok(());
-        }
-        let first = self.located(|reader| Ok(reader.unpacker.require(256)?.to_vec()))?;
-        let text = first.trim_ascii_start();
-        if warc::is_start_loosely(text) {
-            return Ok(());
-        }
-        if first.starts_with(b"PK\x03\x04") {
-            return Err(Error::Zip);
-        }
-        if looks_like_record(text) {
-            self.format = Format::Arc { version: 1 };
-            return Ok(());
-        }
-        let place = self.unpacker.position();
-        if self.located(|reader| reader.pass_junk(place, Some(reader.limits.search)))? {
-            return Ok(());
-        }
-        if self.recognise_behind_junk()? {
-            return Ok(());
-        }
-        let is_packing_trouble = |finding: &Finding| {
-            finding.rule.severity() == Severity::Error && finding.rule.code().starts_with('C')
-        };
-        let trouble = self.take_findings().into_iter().find(is_packing_trouble);
-        match trouble {
-            Some(finding) if first.is_empty() => Err(Error::Packed(finding)),
-            _ => Err(Error::NotAnArchive { beginning: shown(&first) }),
-        }
-    }
-
-    /// A packed file whose first bytes are damaged is known by a sound member behind them.
-    fn recognise_behind_junk(&mut self) -> Result<bool, Error> {
-        let limit = self.limits.search;
-        if self.unpacker.encoding() != Encoding::Plain
-            || !self.located(|reader| reader.unpacker.unpack_behind_junk(limit))?
-        {
-            return Ok(false);
-        }
-        self.stage = Stage::Start;
-        self.begin()?;
-        if self.stage == Stage::End || self.unpacker.has_failed() {
-            return Ok(false);
-        }
-        if !warc::is_start_loosely(self.unpacker.buffered()) {
-            self.format = Format::Arc { version: 1 };
-        }
-        // What was said about the file as a plain one does not hold.
-        self.findings = Pending::default();
-        Ok(true)
     }
 
     /// Runs an operation that can only fail by reading, and says where.
@@ -296,77 +243,6 @@ impl<S: ReadAt> Reader<S> {
         }
     }
 
-    fn finish_block(&mut self) -> io::Result<()> {
-        loop {
-            let count = self.fill_block()?.len();
-            if count == 0 {
-                break;
-            }
-            self.consume_block(count);
-        }
-        self.stage = Stage::Start;
-        match self.format {
-            Format::Warc => self.pass_warc_separator()?,
-            Format::Arc { .. } => self.pass_arc_separator()?,
-        }
-        self.look_ahead()
-    }
-
-    fn fill_block(&mut self) -> io::Result<&[u8]> {
-        while self.block.remaining > 0 && self.unpacker.fill()?.is_empty() {
-            if !self.cross_member()? {
-                self.cut_block()?;
-            }
-        }
-        let bytes = self.unpacker.buffered();
-        let length = usize::try_from(self.block.remaining).unwrap_or(usize::MAX).min(bytes.len());
-        Ok(&bytes[..length])
-    }
-
-    fn consume_block(&mut self, count: usize) {
-        self.unpacker.consume(count);
-        self.block.remaining -= count as u64;
-    }
-
-    /// Goes on with a record in the next member. False when the record ends here instead.
-    fn cross_member(&mut self) -> io::Result<bool> {
-        let split_on_purpose = self.unpacker.is_aardwarc() && self.block.remaining == self.block.declared;
-        if self.unpacker.has_failed() {
-            return Ok(false);
-        }
-        if !self.unpacker.next_member()? {
-            self.stage = Stage::End;
-            return Ok(false);
-        }
-        if !split_on_purpose && warc::is_start(self.unpacker.require(6)?) {
-            return Ok(false);
-        }
-        self.say_spread();
-        Ok(true)
-    }
-
-    /// A record goes on in another member. The draft for zstd allows that; annex D, for gzip, does not.
-    fn say_spread(&mut self) {
-        if self.unpacker.encoding() != Encoding::Zstd {
-            let message = "a record is spread over several compressed members";
-            self.say_once(Rule::RecordSpansMembers, self.record_offset, message);
-        }
-    }
-
-    /// The block ends before its declared length.
-    fn cut_block(&mut self) -> io::Result<()> {
-        let declared = self.block.declared;
-        let held = declared - self.block.remaining;
-        self.block.remaining = 0;
-        self.block.cut = true;
-        if self.unpacker.encoding() == Encoding::Plain && self.look_back()? {
-            return Ok(());
-        }
-        let message = format!("the header gives a length of {declared}, but the block has {held} bytes");
-        self.findings.push(Finding::new(Rule::BlockShort, self.record_offset, message));
-        Ok(())
-    }
-
     /// Reports a rule the first time it is broken in this file.
     fn say_once(&mut self, rule: Rule, offset: u64, message: &str) {
         if !self.said.contains(&rule) {
@@ -379,6 +255,9 @@ impl<S: ReadAt> Reader<S> {
     fn note_good(&mut self) {
         if !self.block.cut && !self.block.unknown && !self.unpacker.has_failed() {
             self.last_good = self.unpacker.packed_position();
+            if !self.has_loss() {
+                self.undamaged = self.last_good;
+            }
         }
     }
 
@@ -397,16 +276,47 @@ impl<S: ReadAt> Reader<S> {
         self.records
     }
 
-    /// The end of the last record that was whole: cut here, the file would still be right.
+    /// The end of the last record so far that was whole, also behind damage.
     pub fn last_good_offset(&self) -> u64 {
         self.last_good
+    }
+
+    /// The end of the last whole record before the first bytes that were lost, or the end of the file once all was read and
+    /// nothing was lost: cut here, the file would hold whole records only.
+    pub fn undamaged_until(&self) -> u64 {
+        if self.stage == Stage::End && !self.has_loss() {
+            return self.unpacker.packed_position();
+        }
+        self.undamaged
+    }
+
+    /// Whether bytes were lost so far: they belong to no record, or to one that is not whole.
+    pub fn has_loss(&self) -> bool {
+        self.findings.has_loss() || self.unpacker.has_loss()
     }
 
     /// Leaves to others what lies before: whoever came here from there has said what is to be said about coming here, and
     /// knows whether it is good up to here.
     pub(crate) fn forget_the_way(&mut self) {
-        self.take_findings();
+        self.findings = Pending::default();
+        self.unpacker.forget_findings();
         self.last_good = 0;
+        self.undamaged = 0;
+    }
+
+    /// Asks `gate` before anything from `offset` of the file on is read.
+    pub(crate) fn set_gate(&mut self, offset: u64, gate: Box<dyn Gate>) {
+        self.unpacker.set_gate(offset, gate);
+    }
+
+    /// Puts bytes aside that belong to no record.
+    pub(crate) fn keep_strays(&mut self) {
+        self.unpacker.strays().want();
+    }
+
+    /// The bytes put aside since they were last taken.
+    pub(crate) fn take_strays(&mut self) -> Vec<Stray> {
+        self.unpacker.strays().take()
     }
 
     /// Whether there are no more records.
@@ -451,98 +361,5 @@ impl<S: ReadAt> Reader<S> {
     /// Where the bytes come from.
     pub fn source(&self) -> &S {
         self.unpacker.source()
-    }
-}
-
-/// One record: its header is read, its block is waiting. Reading from the record reads its block.
-pub struct Record<'a, S> {
-    reader: &'a mut Reader<S>,
-}
-
-impl<S: ReadAt> Record<'_, S> {
-    /// Its header.
-    pub fn header(&self) -> &Header {
-        &self.reader.header
-    }
-
-    /// Where in the file it begins: a compressed record at the start of its member.
-    pub fn offset(&self) -> u64 {
-        self.reader.record_offset
-    }
-
-    /// The length of its block as the header gives it.
-    pub fn declared_length(&self) -> u64 {
-        self.reader.block.declared
-    }
-
-    /// Whether the block turned out shorter than declared, as far as it was read.
-    pub fn is_cut(&self) -> bool {
-        self.reader.block.cut
-    }
-
-    /// The line that stood before an ARC record; empty for a WARC record.
-    pub fn arc_line(&self) -> &[u8] {
-        match self.reader.format {
-            Format::Warc => &[],
-            Format::Arc { .. } => &self.reader.scratch,
-        }
-    }
-}
-
-impl<S: ReadAt> BufRead for Record<'_, S> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.reader.fill_block()
-    }
-
-    fn consume(&mut self, count: usize) {
-        self.reader.consume_block(count);
-    }
-}
-
-impl<S: ReadAt> Read for Record<'_, S> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let bytes = self.fill_buf()?;
-        let length = bytes.len().min(buffer.len());
-        buffer[..length].copy_from_slice(&bytes[..length]);
-        self.consume(length);
-        Ok(length)
-    }
-}
-
-/// A record that has its reader for itself. Reading from it reads the record's block.
-pub struct OwnedRecord<S> {
-    reader: Reader<S>,
-}
-
-impl<S: ReadAt> OwnedRecord<S> {
-    /// The record as readers lend it.
-    pub fn as_record(&mut self) -> Record<'_, S> {
-        Record { reader: &mut self.reader }
-    }
-
-    /// Its header.
-    pub fn header(&self) -> &Header {
-        &self.reader.header
-    }
-
-    /// What was found so far: damage ends a block early and is said here.
-    pub fn take_findings(&mut self) -> Vec<Finding> {
-        self.reader.take_findings()
-    }
-}
-
-impl<S: ReadAt> Read for OwnedRecord<S> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.as_record().read(buffer)
-    }
-}
-
-impl<S: ReadAt> BufRead for OwnedRecord<S> {
-    fn fill_buf(&mut self) -> io::Result<&[u8]> {
-        self.reader.fill_block()
-    }
-
-    fn consume(&mut self, count: usize) {
-        self.reader.consume_block(count);
     }
 }

@@ -2,12 +2,14 @@
 
 use std::io;
 
-use super::{BlockState, Reader, Stage};
+use super::block::BlockState;
+use super::{Reader, Stage};
 use crate::fields::{Oddity, end_of_lines};
 use crate::member::Encoding;
 use crate::record::{Version, decimal};
 use crate::rule::{Finding, Rule, shown};
 use crate::source::ReadAt;
+use crate::stray::LARGEST_KEPT;
 
 /// What stands between the block and the next record.
 const SEPARATOR: &[u8] = b"\r\n\r\n";
@@ -37,8 +39,6 @@ impl<S: ReadAt> Reader<S> {
     pub(super) fn next_warc(&mut self) -> io::Result<bool> {
         while self.find_start()? {
             self.record_offset = self.unpacker.position();
-            // The block before ended where a record begins: there is no reason to look into it again.
-            self.block = BlockState::default();
             if self.unpacker.encoding() != Encoding::Plain && !self.unpacker.at_member_start() {
                 self.say_once(
                     Rule::RecordsShareMember,
@@ -52,15 +52,23 @@ impl<S: ReadAt> Reader<S> {
                     return Ok(true);
                 }
                 Gathered::Cut => {
+                    self.put_aside();
                     self.report(Rule::HeaderCut, "a record header is cut short");
                 }
                 Gathered::TooLarge => {
+                    self.put_aside();
                     let message = format!("a record header is larger than {} bytes", self.limits.header);
                     self.report(Rule::HeaderTooLarge, &message);
                 }
             }
         }
         Ok(false)
+    }
+
+    /// What was gathered belongs to no record.
+    pub(super) fn put_aside(&mut self) {
+        let length = self.scratch.len() as u64;
+        self.unpacker.strays().push(self.record_offset, length, &self.scratch);
     }
 
     fn report(&mut self, rule: Rule, message: &str) {
@@ -81,9 +89,6 @@ impl<S: ReadAt> Reader<S> {
                 continue;
             }
             let here = self.unpacker.position();
-            if self.look_back()? {
-                continue;
-            }
             self.pass_junk(here, None)?;
         }
         Ok(false)
@@ -91,18 +96,16 @@ impl<S: ReadAt> Reader<S> {
 
     /// Passes bytes that belong to no record and says so. False when no record was found within `limit` plain bytes.
     pub(super) fn pass_junk(&mut self, place: u64, limit: Option<u64>) -> io::Result<bool> {
-        let mut passed = self.pass_damaged_separator()?;
-        let found = passed > 0
+        let mut junk = Junk::default();
+        self.pass_damaged_separator(&mut junk)?;
+        let found = junk.passed > 0
             || loop {
-                if limit.is_some_and(|limit| passed > limit) {
+                if limit.is_some_and(|limit| junk.passed > limit) {
                     break false;
                 }
-                match self.scan(u64::MAX)? {
-                    Scan::Record(bytes) => {
-                        passed += bytes;
-                        break true;
-                    }
-                    Scan::Passed(bytes) => passed += bytes,
+                match self.scan(&mut junk)? {
+                    Scan::Record => break true,
+                    Scan::Passed => {}
                     Scan::End => {
                         if !self.unpacker.next_member()? {
                             self.stage = Stage::End;
@@ -114,75 +117,37 @@ impl<S: ReadAt> Reader<S> {
                     }
                 }
             };
-        if passed > 0 {
-            self.findings.push(Finding::new(
-                Rule::NotARecord,
-                place,
-                format!("{passed} bytes that belong to no record"),
-            ));
+        if junk.passed > 0 {
+            let message = format!("{} bytes that belong to no record", junk.passed);
+            self.findings.push(Finding::new(Rule::NotARecord, place, message));
+            self.unpacker.strays().push(place, junk.passed, &junk.first);
         }
         Ok(found)
     }
 
     /// Passes the few bytes that are left of a separator, when a record begins right behind them: damage may have taken
     /// the newline by which `scan` would know it.
-    fn pass_damaged_separator(&mut self) -> io::Result<u64> {
+    fn pass_damaged_separator(&mut self, junk: &mut Junk) -> io::Result<()> {
         let bytes = self.unpacker.require(SEPARATOR.len() + 6)?;
         let length = (1..=SEPARATOR.len()).find(|at| bytes.get(*at..).is_some_and(is_start)).unwrap_or(0);
+        junk.pass(&bytes[..length]);
         self.unpacker.consume(length);
-        Ok(length as u64)
+        Ok(())
     }
 
-    /// Looks for the start of a record in the next stretch of the member, up to the byte `until` of a plain file.
-    fn scan(&mut self, until: u64) -> io::Result<Scan> {
-        let here = self.unpacker.position();
+    /// Looks for the start of a record in the next stretch of the member.
+    fn scan(&mut self, junk: &mut Junk) -> io::Result<Scan> {
         let bytes = self.unpacker.require(STRETCH)?;
-        if bytes.is_empty() || here >= until {
+        if bytes.is_empty() {
             return Ok(Scan::End);
         }
-        for at in memchr::memmem::find_iter(bytes, b"\nWARC/") {
-            if is_start(&bytes[at + 1..]) {
-                self.unpacker.consume(at + 1);
-                return Ok(Scan::Record(at as u64 + 1));
-            }
-        }
+        let mut starts = memchr::memmem::find_iter(bytes, b"\nWARC/").map(|newline| newline + 1);
+        let found = starts.find(|at| is_start(&bytes[*at..]));
         // The last bytes may be the first of a record.
-        let passed = if bytes.len() < STRETCH { bytes.len() } else { bytes.len() - 6 };
+        let passed = found.unwrap_or(if bytes.len() < STRETCH { bytes.len() } else { bytes.len() - 6 });
+        junk.pass(&bytes[..passed]);
         self.unpacker.consume(passed);
-        Ok(Scan::Passed(passed as u64))
-    }
-
-    /// In a plain file, looks into the block that was just passed for a record that begins in it: its length lied.
-    pub(super) fn look_back(&mut self) -> io::Result<bool> {
-        let block = self.block;
-        self.block.start = u64::MAX;
-        let here = self.unpacker.position();
-        if block.declared == 0 || block.start >= here || !self.unpacker.rewind_plain(block.start) {
-            return Ok(false);
-        }
-        let mut held = 0;
-        let found = is_start(self.unpacker.require(6)?)
-            || loop {
-                match self.scan(here)? {
-                    Scan::Record(bytes) => {
-                        held += bytes;
-                        break block.start + held < here;
-                    }
-                    Scan::Passed(bytes) => held += bytes,
-                    Scan::End => break false,
-                }
-            };
-        if !found {
-            self.unpacker.rewind_plain(here);
-            return Ok(false);
-        }
-        let declared = block.declared;
-        let message =
-            format!("the header gives a length of {declared}, but another record begins after {held} bytes");
-        self.report(Rule::BlockOverlap, &message);
-        self.last_good = block.good_before;
-        self.stage = Stage::Start;
-        Ok(true)
+        Ok(if found.is_some() { Scan::Record } else { Scan::Passed })
     }
 
     /// Copies the header up to its empty line.
@@ -272,20 +237,20 @@ impl<S: ReadAt> Reader<S> {
         if let Some(problem) = problem {
             self.report(Rule::ContentLength, &problem);
         }
-        let declared = length.unwrap_or(0);
-        self.block = BlockState {
-            declared,
-            remaining: declared,
-            start: self.unpacker.position(),
-            cut: false,
-            unknown: length.is_none(),
-            good_before: self.last_good,
-        };
+        if length.is_none() {
+            self.findings.note_loss();
+        }
+        self.block = BlockState::new(length);
         self.stage = Stage::Block;
     }
 
     /// Passes the two CRLF, or what stands in their place.
     pub(super) fn pass_warc_separator(&mut self) -> io::Result<()> {
+        if let Some(separator) = self.block.overlap {
+            self.unpacker.require(separator as usize)?;
+            self.unpacker.consume(separator as usize);
+            return Ok(());
+        }
         if self.block.cut {
             return Ok(());
         }
@@ -310,8 +275,16 @@ impl<S: ReadAt> Reader<S> {
                 break;
             }
         }
-        let is_cut = self.stage == Stage::End && seen.len() < SEPARATOR.len() && SEPARATOR.starts_with(&seen);
-        if self.unpacker.encoding() == Encoding::Plain && !is_cut {
+        // A member has its own end; a plain file may have been cut anywhere.
+        let is_plain = self.unpacker.encoding() == Encoding::Plain;
+        let at_end = is_plain && self.stage == Stage::End;
+        let is_cut = at_end && seen.len() < SEPARATOR.len() && SEPARATOR.starts_with(&seen);
+        let next = self.unpacker.require(5)?;
+        let runs_on = seen.is_empty() && !next.is_empty() && !is_start_loosely(next);
+        if is_cut || runs_on {
+            self.findings.note_loss();
+        }
+        if is_plain && !is_cut {
             self.note_good();
         }
         if seen != SEPARATOR && !self.unpacker.has_failed() && !self.block.unknown {
@@ -340,12 +313,27 @@ impl<S: ReadAt> Reader<S> {
 
 /// What a stretch of bytes held.
 enum Scan {
-    /// A record begins after so many bytes.
-    Record(u64),
-    /// So many bytes were passed.
-    Passed(u64),
+    /// A record begins behind what was passed.
+    Record,
+    /// None begins; there may be more bytes.
+    Passed,
     /// There are no more.
     End,
+}
+
+/// Bytes that belong to no record: how many, and the first of them.
+#[derive(Default)]
+struct Junk {
+    passed: u64,
+    first: Vec<u8>,
+}
+
+impl Junk {
+    fn pass(&mut self, bytes: &[u8]) {
+        let room = LARGEST_KEPT.saturating_sub(self.first.len());
+        self.first.extend_from_slice(&bytes[..bytes.len().min(room)]);
+        self.passed += bytes.len() as u64;
+    }
 }
 
 /// Lines that were odd: the place of the first, and how many.

@@ -3,17 +3,18 @@
 //! Reads each record once, hashing while the bytes stream by, on as many threads as it is given. Findings are data;
 //! printing them, and deciding whether they are a failure, is for others.
 
-use std::collections::{BTreeMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
-use std::io::BufRead;
+mod ids;
 
-use crate::check::{Checker, Verdict};
+use std::collections::BTreeMap;
+
+use crate::check::{Checked, Checker, Verdict};
 use crate::member::Encoding;
 use crate::parts::{Parts, read_parts};
-use crate::reader::{Error, Format, Reader, Record};
+use crate::reader::{Error, Format, Reader};
 use crate::record::{Header, RecordType};
 use crate::rule::{Finding, Kind, Rule};
 use crate::source::ReadAt;
+use ids::{PartIds, RecordIds};
 
 /// How to inspect.
 #[derive(Clone, Copy, Debug)]
@@ -47,6 +48,19 @@ pub struct Digests {
     pub unchecked: u64,
 }
 
+impl Digests {
+    fn count(&mut self, checked: &Checked) {
+        for verdict in [checked.block, checked.payload] {
+            match verdict {
+                Verdict::Absent => {}
+                Verdict::Right => self.ok += 1,
+                Verdict::Wrong => self.bad += 1,
+                Verdict::Unchecked => self.unchecked += 1,
+            }
+        }
+    }
+}
+
 /// What a file is.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -66,8 +80,11 @@ pub struct Report {
     pub by_rule: BTreeMap<Rule, u64>,
     /// Digests.
     pub digests: Digests,
-    /// The end of the last record that was whole.
+    /// The end of the last whole record before the first bytes that are lost: that belong to no record, or to one that is
+    /// not whole. The size of the file when none are.
     pub last_good_offset: u64,
+    /// Whether bytes are lost.
+    pub has_loss: bool,
     /// Size of the file.
     pub size: u64,
 }
@@ -85,11 +102,11 @@ pub fn inspect<S: ReadAt + ?Sized>(
     let parts = Parts { threads: options.threads.max(1), size: options.part_size };
     read_parts(source, parts, &work, &mut |part: Part| match &mut report {
         None => {
-            ids.check(&part.ids, options);
+            ids.add(part.ids, options);
             report = Some(part.report);
         }
         Some(report) => {
-            ids.check(&part.ids, options);
+            ids.add(part.ids, options);
             report.add(part.report, options);
         }
     })?;
@@ -106,8 +123,8 @@ pub fn inspect<S: ReadAt + ?Sized>(
 
 struct Part {
     report: Report,
-    /// Hashes and places of record ids, in strict mode.
-    ids: Vec<(u64, u64)>,
+    /// The ids of its records, in strict mode.
+    ids: PartIds,
 }
 
 fn inspect_part<S: ReadAt>(
@@ -116,7 +133,8 @@ fn inspect_part<S: ReadAt>(
     options: Options,
     progress: &impl Fn(u64),
 ) -> Result<Part, Error> {
-    let mut part = Part { report: Report::empty(reader.format(), reader.encoding()), ids: Vec::new() };
+    let mut part =
+        Part { report: Report::empty(reader.format(), reader.encoding()), ids: PartIds::default() };
     let mut checker = Checker::default();
     let mut done = reader.position();
     part.report.keep_all(reader.take_findings(), options);
@@ -124,12 +142,11 @@ fn inspect_part<S: ReadAt>(
         let Some(mut record) = reader.next_record()? else { break };
         part.report.count(record.header());
         if options.strict
-            && part.ids.len() < RecordIds::MOST
             && let Some(id) = record.header().record_id()
         {
-            part.ids.push((RecordIds::hash(id), record.offset()));
+            part.ids.push(id, record.offset());
         }
-        check_record(&mut checker, &mut record, options.strict, &mut part.report.digests)?;
+        part.report.digests.count(&checker.check(&mut record, options.strict)?);
         reader.finish_record()?;
         part.report.keep_all(checker.take_findings().chain(reader.take_findings()), options);
         let position = reader.position();
@@ -138,37 +155,9 @@ fn inspect_part<S: ReadAt>(
     }
     part.report.keep_all(reader.take_findings(), options);
     part.report.format = reader.format();
-    part.report.last_good_offset = reader.last_good_offset();
+    part.report.last_good_offset = reader.undamaged_until();
+    part.report.has_loss = reader.has_loss();
     Ok(part)
-}
-
-fn check_record<S: ReadAt>(
-    checker: &mut Checker,
-    record: &mut Record<'_, S>,
-    strict: bool,
-    digests: &mut Digests,
-) -> Result<(), Error> {
-    let offset = record.offset();
-    checker.begin(record, strict);
-    loop {
-        let bytes = record.fill_buf().map_err(|source| Error::Io { offset, source })?;
-        if bytes.is_empty() {
-            break;
-        }
-        checker.push(bytes);
-        let length = bytes.len();
-        record.consume(length);
-    }
-    let checked = checker.finish(record);
-    for verdict in [checked.block, checked.payload] {
-        match verdict {
-            Verdict::Absent => {}
-            Verdict::Right => digests.ok += 1,
-            Verdict::Wrong => digests.bad += 1,
-            Verdict::Unchecked => digests.unchecked += 1,
-        }
-    }
-    Ok(())
 }
 
 impl Report {
@@ -183,6 +172,7 @@ impl Report {
             by_rule: BTreeMap::new(),
             digests: Digests::default(),
             last_good_offset: 0,
+            has_loss: false,
             size: 0,
         }
     }
@@ -191,7 +181,8 @@ impl Report {
         self.records += 1;
         let name = match header.record_type() {
             RecordType::Other => {
-                crate::rule::shown(header.fields.get("WARC-Type").unwrap_or(b"(none)")).to_ascii_lowercase()
+                let name = header.fields.get("WARC-Type").filter(|name| !name.is_empty());
+                crate::rule::shown(name.unwrap_or(b"(none)")).to_ascii_lowercase()
             }
             known => known.name().to_owned(),
         };
@@ -207,7 +198,7 @@ impl Report {
         if finding.rule.kind() == Kind::Conformance && !options.strict {
             return;
         }
-        *self.by_rule.entry(finding.rule).or_default() += 1;
+        *self.by_rule.entry(finding.rule).or_default() += finding.times;
         if self.findings.len() < options.findings {
             self.findings.push(finding);
         }
@@ -221,12 +212,15 @@ impl Report {
         self.digests.ok += part.digests.ok;
         self.digests.bad += part.digests.bad;
         self.digests.unchecked += part.digests.unchecked;
-        self.last_good_offset = self.last_good_offset.max(part.last_good_offset);
+        if !self.has_loss {
+            self.last_good_offset = self.last_good_offset.max(part.last_good_offset);
+            self.has_loss = part.has_loss;
+        }
         let mut beyond = part.by_rule;
         beyond.retain(|rule, _| !(SAID_ONCE.contains(rule) && self.by_rule.contains_key(rule)));
         for finding in part.findings {
             if let Some(count) = beyond.get_mut(&finding.rule) {
-                *count -= 1;
+                *count -= finding.times;
                 self.keep(finding, options);
             }
         }
@@ -253,48 +247,5 @@ fn increase(counts: &mut BTreeMap<String, u64>, name: String, more: u64) {
         let last = counts.keys().rev().find(|name| *name != OTHERS).cloned();
         let count = last.and_then(|name| counts.remove(&name)).unwrap_or(0);
         *counts.entry(OTHERS.to_owned()).or_default() += count;
-    }
-}
-
-/// The record ids seen, as hashes, as many as fit in bounded memory.
-#[derive(Default)]
-struct RecordIds {
-    seen: HashSet<u64>,
-    repeated: Vec<u64>,
-    count: u64,
-}
-
-impl RecordIds {
-    /// About 16 MB.
-    const MOST: usize = 1 << 20;
-
-    fn hash(id: &[u8]) -> u64 {
-        // One key for the process: hashes from different threads must agree, and must not be foreseeable.
-        static KEY: std::sync::OnceLock<RandomState> = std::sync::OnceLock::new();
-        KEY.get_or_init(RandomState::new).hash_one(id)
-    }
-
-    fn check(&mut self, ids: &[(u64, u64)], options: Options) {
-        for (hash, offset) in ids {
-            if self.seen.contains(hash) {
-                self.count += 1;
-                if self.repeated.len() < options.findings {
-                    self.repeated.push(*offset);
-                }
-            } else if self.seen.len() < Self::MOST {
-                self.seen.insert(*hash);
-            }
-        }
-    }
-
-    fn report(self, report: &mut Report, options: Options) {
-        let beyond = self.count - self.repeated.len() as u64;
-        for offset in self.repeated {
-            let message = "an earlier record has the same WARC-Record-ID";
-            report.keep(Finding::new(Rule::RecordIdRepeated, offset, message), options);
-        }
-        if beyond > 0 {
-            *report.by_rule.entry(Rule::RecordIdRepeated).or_default() += beyond;
-        }
     }
 }

@@ -1,0 +1,201 @@
+//! Zstandard frames, unpacked, and the dictionary that a file may begin with.
+
+use std::io;
+
+use super::{CHUNK, Inside, Unpacker, zstd};
+use crate::rule::Rule;
+use crate::source::ReadAt;
+
+impl<S: ReadAt> Unpacker<S> {
+    /// The dictionary at the start of the file, wherever reading starts.
+    pub(super) fn read_dictionary(&mut self) -> io::Result<Option<Vec<u8>>> {
+        let here = self.window.position();
+        self.window.seek(0);
+        let view = self.window.fill(8)?;
+        let length = if view.starts_with(&zstd::DICTIONARY_MAGIC) { zstd::skippable(view) } else { None };
+        let mut dictionary = None;
+        if let Some(length) = length {
+            if length > (zstd::LARGEST_DICTIONARY + 8) as u64 {
+                self.report(Rule::DictionaryUnusable, 0, "the zstd dictionary is larger than 8 MiB");
+            } else {
+                let frame = self.window.fill(length as usize)?;
+                let content = frame.get(8..length as usize);
+                match content.map(zstd::dictionary) {
+                    Some(Ok(content)) => dictionary = Some(content),
+                    Some(Err(error)) => {
+                        self.report(
+                            Rule::DictionaryUnusable,
+                            0,
+                            format!("the zstd dictionary cannot be read: {error}"),
+                        );
+                    }
+                    None => self.report(Rule::DictionaryUnusable, 0, "the zstd dictionary is cut short"),
+                }
+            }
+        }
+        self.window.seek(here);
+        Ok(dictionary)
+    }
+
+    pub(super) fn begin_zstd(&mut self) -> io::Result<bool> {
+        if !self.find_frame()? {
+            return Ok(false);
+        }
+        self.member_offset = self.window.position();
+        if self.frame_promised && !zstd::is_checked(self.window.bytes()) {
+            self.frame_promised = false;
+            self.report(
+                Rule::FrameUnchecked,
+                self.member_offset,
+                "a zstd frame gives no content size or no checksum (said once for this file)",
+            );
+        }
+        self.check_dictionary();
+        if let Some(window) =
+            zstd::window(self.window.bytes()).filter(|window| *window > zstd::LARGEST_WINDOW)
+        {
+            self.refuse_frame(window)?;
+            return Ok(true);
+        }
+        if let Some(unframing) = &mut self.unframing {
+            unframing.reset()?;
+        }
+        self.careful = false;
+        self.given_before = 0;
+        self.inside = Inside::Zstd;
+        Ok(true)
+    }
+
+    /// Passes a frame that wants more memory than is given to one. Its blocks say their lengths, so the next is found
+    /// without unpacking anything.
+    fn refuse_frame(&mut self, window: u64) -> io::Result<()> {
+        let most = zstd::LARGEST_WINDOW;
+        let message = format!(
+            "a zstd frame needs a window of {window} bytes; a reader need not give it more than {most}"
+        );
+        let Some(end) = self.end_of_frame()? else { return self.fail(Rule::WindowTooLarge, &message) };
+        self.report(Rule::WindowTooLarge, self.member_offset, message);
+        self.window.seek(end);
+        self.leave_failed();
+        Ok(())
+    }
+
+    /// Where the frame ends that begins here; none when it is cut or damaged.
+    fn end_of_frame(&mut self) -> io::Result<Option<u64>> {
+        let Some((length, has_checksum)) = zstd::header_length(self.window.bytes()) else { return Ok(None) };
+        let mut place = self.member_offset + length as u64;
+        loop {
+            self.window.seek(place);
+            let Some(header) = self.window.fill(3)?.first_chunk::<3>().copied() else { return Ok(None) };
+            let Some(block) = zstd::block(header) else { return Ok(None) };
+            place += 3 + block.length;
+            if block.is_last {
+                break;
+            }
+        }
+        let end = place + if has_checksum { 4 } else { 0 };
+        self.window.seek(end - 1);
+        Ok((!self.window.fill(1)?.is_empty()).then_some(end))
+    }
+
+    /// Says, once, that frames need a dictionary that the file does not hold.
+    fn check_dictionary(&mut self) {
+        if self.has_dictionary || self.dictionary_missed {
+            return;
+        }
+        if let Some(number) = zstd::wanted_dictionary(self.window.bytes()) {
+            self.dictionary_missed = true;
+            let message = format!("frames need the zstd dictionary {number}, which the file does not hold");
+            self.report(Rule::DictionaryMissing, self.member_offset, message);
+        }
+    }
+
+    /// Passes skippable frames and junk.
+    fn find_frame(&mut self) -> io::Result<bool> {
+        loop {
+            let from = self.window.position();
+            let view = self.window.fill(zstd::LONGEST_HEADER)?;
+            if view.is_empty() {
+                return Ok(false);
+            }
+            if view.starts_with(&zstd::MAGIC) {
+                return Ok(true);
+            }
+            if let Some(length) = zstd::skippable(view) {
+                if from > 0 && view.starts_with(&zstd::DICTIONARY_MAGIC) {
+                    self.report(
+                        Rule::DictionaryUnusable,
+                        from,
+                        "a zstd dictionary that is not at the start of the file",
+                    );
+                }
+                let left = self.window.left(length)?;
+                self.window.seek(from + left);
+                if left < length {
+                    self.report(Rule::MemberCut, from, "the file ends inside a skippable zstd frame");
+                    return Ok(false);
+                }
+                continue;
+            }
+            let found = self.search(from, u64::MAX)?;
+            self.report_junk(from, "zstd frame")?;
+            return Ok(found);
+        }
+    }
+
+    pub(super) fn unframe_more(&mut self) -> io::Result<bool> {
+        self.make_room();
+        let packed = self.window.fill(1)?;
+        let at_end = packed.is_empty();
+        let Some(unframing) = &mut self.unframing else { return Ok(false) };
+        let packed = if self.careful { &packed[..packed.len().min(1)] } else { packed };
+        match unframing.step(packed, &mut self.output[self.end..self.end + CHUNK]) {
+            Ok((taken, given, ended)) => {
+                self.window.consume(taken);
+                self.accept(given);
+                if ended {
+                    self.inside = Inside::Outside;
+                } else if at_end && given == 0 {
+                    self.cut_member()?;
+                }
+                Ok(given > 0 || (!ended && !at_end))
+            }
+            Err(_) if !self.careful => {
+                self.read_frame_again()?;
+                Ok(true)
+            }
+            Err(error) => {
+                // What else the decoder says of damage depends on the frames it had before.
+                let is_complete = error.to_string().contains("checksum");
+                let what = if is_complete {
+                    "the checksum of a zstd frame is wrong"
+                } else {
+                    "a zstd frame is damaged"
+                };
+                self.fail(Rule::MemberDamaged, &format!("{what}, {} bytes of it could be read", self.given))?;
+                Ok(false)
+            }
+        }
+    }
+
+    /// Takes so many bytes behind the buffered ones, but for those that were given before.
+    fn accept(&mut self, given: usize) {
+        let known = usize::try_from(self.given_before).unwrap_or(usize::MAX).min(given);
+        self.output.copy_within(self.end + known..self.end + given, self.end);
+        self.given_before -= known as u64;
+        self.end += given - known;
+        self.given += (given - known) as u64;
+    }
+
+    /// A step that fails gives nothing, however much it had unpacked: reads the frame again, so little at a time that a
+    /// step never unpacks both what is sound and what is not.
+    fn read_frame_again(&mut self) -> io::Result<()> {
+        self.careful = true;
+        self.given_before = self.given;
+        self.window.seek(self.member_offset);
+        match &mut self.unframing {
+            Some(unframing) => unframing.reset(),
+            None => Ok(()),
+        }
+    }
+}

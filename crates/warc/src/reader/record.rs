@@ -1,0 +1,128 @@
+//! A record as it is lent: its header is read, its block is waiting.
+
+use std::io::{self, BufRead, Read};
+
+use super::ahead::Tail;
+use super::{Format, Reader};
+use crate::digest::{Digest, Hasher};
+use crate::record::Header;
+use crate::rule::Finding;
+use crate::source::ReadAt;
+
+/// One record: its header is read, its block is waiting. Reading from the record reads its block.
+pub struct Record<'a, S> {
+    pub(super) reader: &'a mut Reader<S>,
+}
+
+impl<S: ReadAt> Record<'_, S> {
+    /// Its header.
+    pub fn header(&self) -> &Header {
+        &self.reader.header
+    }
+
+    /// Where in the file it begins: a compressed record at the start of its member.
+    pub fn offset(&self) -> u64 {
+        self.reader.record_offset
+    }
+
+    /// The length of its block as the header gives it.
+    pub fn declared_length(&self) -> u64 {
+        self.reader.block.declared
+    }
+
+    /// Whether the block turned out shorter than declared, as far as it was read.
+    pub fn is_cut(&self) -> bool {
+        self.reader.block.cut
+    }
+
+    /// Whether it was cut because another record begins before its declared end.
+    pub(crate) fn is_overlapped(&self) -> bool {
+        self.reader.block.overlap.is_some()
+    }
+
+    /// Whether the compressed member that it was read from last is damaged.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.reader.unpacker.has_failed()
+    }
+
+    /// What stands behind a block that was read to its declared end, when that is neither a record nor nothing.
+    pub(crate) fn tail(&mut self) -> io::Result<Option<Tail>> {
+        self.reader.tail()
+    }
+
+    /// The digest with the next `length` bytes behind the block added to what was hashed.
+    pub(crate) fn digest_ahead(&mut self, hasher: Hasher, length: u64) -> io::Result<Digest> {
+        self.reader.digest_ahead(hasher, length)
+    }
+
+    /// Takes so many bytes behind the block for the rest of it.
+    pub(crate) fn extend(&mut self, length: u64) {
+        self.reader.extend_block(length);
+    }
+
+    /// The line that stood before an ARC record; empty for a WARC record.
+    pub fn arc_line(&self) -> &[u8] {
+        match self.reader.format {
+            Format::Warc => &[],
+            Format::Arc { .. } => &self.reader.scratch,
+        }
+    }
+}
+
+impl<S: ReadAt> BufRead for Record<'_, S> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.reader.fill_block()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.reader.consume_block(count);
+    }
+}
+
+impl<S: ReadAt> Read for Record<'_, S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.fill_buf()?;
+        let length = bytes.len().min(buffer.len());
+        buffer[..length].copy_from_slice(&bytes[..length]);
+        self.consume(length);
+        Ok(length)
+    }
+}
+
+/// A record that has its reader for itself. Reading from it reads the record's block.
+pub struct OwnedRecord<S> {
+    pub(super) reader: Reader<S>,
+}
+
+impl<S: ReadAt> OwnedRecord<S> {
+    /// The record as readers lend it.
+    pub fn as_record(&mut self) -> Record<'_, S> {
+        Record { reader: &mut self.reader }
+    }
+
+    /// Its header.
+    pub fn header(&self) -> &Header {
+        &self.reader.header
+    }
+
+    /// What was found so far: damage ends a block early and is said here.
+    pub fn take_findings(&mut self) -> Vec<Finding> {
+        self.reader.take_findings()
+    }
+}
+
+impl<S: ReadAt> Read for OwnedRecord<S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.as_record().read(buffer)
+    }
+}
+
+impl<S: ReadAt> BufRead for OwnedRecord<S> {
+    fn fill_buf(&mut self) -> io::Result<&[u8]> {
+        self.reader.fill_block()
+    }
+
+    fn consume(&mut self, count: usize) {
+        self.reader.consume_block(count);
+    }
+}
