@@ -22,7 +22,7 @@ pub fn measure(path: &Path) -> super::Done<()> {
     }
     let seconds = super::cpu() - start;
     println!(
-        "\nfrontier: {:.0} URLs pushed a second of CPU, {:.1} MB of memory more",
+        "frontier: {:.0} URLs pushed a second of CPU, {:.1} MB of memory more",
         URLS as f64 / seconds,
         resident() - before
     );
@@ -40,7 +40,7 @@ pub fn measure(path: &Path) -> super::Done<()> {
         settled as f64 / seconds,
         resident() - before
     );
-    println!("frontier: {:.1} bytes a URL", std::fs::metadata(path)?.len() as f64 / URLS as f64);
+    println!("frontier: {:.1} bytes a URL\n", std::fs::metadata(path)?.len() as f64 / URLS as f64);
     Ok(())
 }
 

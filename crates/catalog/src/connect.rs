@@ -66,7 +66,7 @@ pub(crate) fn to_write(path: &Path) -> Result<Connection, Problem> {
 pub(crate) fn settle_writer(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "FULL")?;
-    connection.pragma_update(None, "cache_size", -65_536)?;
+    connection.pragma_update(None, "cache_size", -16_384)?;
     // Pages that change again and again are put back once in a while, and not with every batch.
     connection.pragma_update(None, "wal_autocheckpoint", 8_192)?;
     connection.pragma_update(None, "journal_size_limit", 67_108_864)
