@@ -25,12 +25,12 @@ fn a_bare_call_shows_help_as_talk_and_exits_2() {
 
 #[test]
 fn a_usage_error_exits_2_with_a_hint() {
-    let output = run(&["completion", "bash"]);
+    let output = run(&["housekeping"]);
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(stdout(&output), "");
     insta::assert_snapshot!(stderr(&output), @r"
-    error: unrecognized subcommand `completion`
-    hint: a similar subcommand exists: `completions`
+    error: unrecognized subcommand `housekeping`
+    hint: a similar subcommand exists: `housekeeping`
     hint: usage is `varve [OPTIONS] <VERB>`
     ");
 }

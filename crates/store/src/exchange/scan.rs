@@ -52,15 +52,17 @@ pub fn scan(
         let source = files.open(number)?;
         let mut failure = Ok(());
         let work = |reader: &mut Reader<&dyn ReadAt>, until: u64| read_part(reader, until, progress);
-        read_parts(&*source, Parts { threads, size: None }, &work, &mut |part: Vec<Scanned>| {
+        let read = read_parts(&*source, Parts { threads, size: None }, &work, &mut |part: Vec<Scanned>| {
             for scanned in part {
                 if failure.is_ok() {
                     failure = each(scanned);
                 }
             }
-        })
-        .map_err(|error| StoreError::read(number, error))?;
-        failure?;
+        });
+        match read {
+            Err(error) if !is_no_archive(&error) => return Err(StoreError::read(number, error)),
+            _ => failure?,
+        }
     }
     Ok(())
 }
@@ -87,6 +89,11 @@ pub fn scan_from(
     Ok(end)
 }
 
+/// A silo that is none any more says nothing; audit names it.
+fn is_no_archive(error: &Error) -> bool {
+    matches!(error, Error::NotAnArchive { .. } | Error::Zip | Error::Packed(_))
+}
+
 enum ScanError {
     Read(Error),
     Given(StoreError),
@@ -99,7 +106,7 @@ fn scan_silo(
 ) -> Result<(), ScanError> {
     let mut reader = match Reader::resume(source, offset, Format::Warc) {
         Ok(reader) => reader,
-        Err(Error::NotAnArchive { .. } | Error::Zip | Error::Packed(_)) => return Ok(()),
+        Err(error) if is_no_archive(&error) => return Ok(()),
         Err(error) => return Err(ScanError::Read(error)),
     };
     loop {
