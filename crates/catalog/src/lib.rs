@@ -9,6 +9,8 @@
 mod connect;
 mod error;
 mod every;
+mod frontier;
+mod moku;
 mod problem;
 mod read;
 mod row;
@@ -18,6 +20,8 @@ mod verdict;
 
 pub use error::CatalogError;
 pub use every::each_row;
+pub use frontier::{Claimed, Counts, Frontier, NewUrl, OpenRun, Outcome};
+pub use moku::{MokuCatalog, MokuOptions};
 pub use read::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, VersionInfo};
 pub use row::{Attribution, Catalog, Diff, Evidence, Row, Score, VerdictRow};
 pub use sqlite::SqliteCatalog;

@@ -19,7 +19,6 @@ pub(crate) enum Problem {
     /// The database is none of ours, or newer.
     Unknown(String),
     /// It belongs to another project.
-    #[expect(dead_code, reason = "sites come next")]
     OtherProject { wanted: String, found: String },
     /// Nothing can be written there.
     ReadOnly,

@@ -16,7 +16,7 @@ mod write;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction, TransactionBehavior};
 use varve_core::history::{Capture, Tag};
 use varve_core::{BodyId, RunId, VersionId};
 
@@ -38,6 +38,7 @@ pub struct SqliteCatalog {
 /// The one connection that writes, and what it knows without asking.
 struct Writer {
     connection: Connection,
+    synchronous: Synchronous,
     memory: Memory,
 }
 
@@ -52,7 +53,8 @@ impl SqliteCatalog {
     pub fn open_to_write(path: &Path) -> Result<Self, CatalogError> {
         let connection = open_writer(path).map_err(|problem| problem.at(path))?;
         let readers = Readers::open(path, Box::new(schema::check))?;
-        Ok(Self { readers, writer: Some(Mutex::new(Writer { connection, memory: Memory::default() })) })
+        let writer = Writer { connection, synchronous: Synchronous::Full, memory: Memory::default() };
+        Ok(Self { readers, writer: Some(Mutex::new(writer)) })
     }
 
     /// Where it lies.
@@ -60,30 +62,59 @@ impl SqliteCatalog {
         self.readers.path()
     }
 
-    /// Does something with the connection that writes, all or none.
-    fn write(
+    /// Asks questions that all see the same state of the database.
+    pub(crate) fn ask<T>(
         &self,
-        work: impl FnOnce(&Connection, &mut Memory) -> Result<(), Problem>,
-    ) -> Result<(), CatalogError> {
+        questions: impl FnOnce(&Connection) -> Result<T, Problem>,
+    ) -> Result<T, CatalogError> {
+        self.readers.ask(questions)
+    }
+
+    /// Does something with the connection that writes, all or none, without waiting for the disk.
+    pub(crate) fn write_lightly<T>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, Problem>,
+    ) -> Result<T, CatalogError> {
+        self.write(Synchronous::Normal, |connection, _| work(connection))
+    }
+
+    fn write<T>(
+        &self,
+        synchronous: Synchronous,
+        work: impl FnOnce(&Connection, &mut Memory) -> Result<T, Problem>,
+    ) -> Result<T, CatalogError> {
         let path = self.readers.path();
         let Some(writer) = &self.writer else {
             return Err(CatalogError::ReadOnly { path: path.to_owned() });
         };
         let mut writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
-        writer.do_all(work).map_err(|problem| problem.at(path))
+        writer.do_all(synchronous, work).map_err(|problem| problem.at(path))
     }
 }
 
+/// Whether a commit waits for the disk. Both are whole after a power cut; what was committed last may be lost without.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Synchronous {
+    Normal,
+    Full,
+}
+
 impl Writer {
-    fn do_all(
+    /// All or none.
+    fn do_all<T>(
         &mut self,
-        work: impl FnOnce(&Connection, &mut Memory) -> Result<(), Problem>,
-    ) -> Result<(), Problem> {
-        let transaction =
-            rusqlite::Transaction::new_unchecked(&self.connection, rusqlite::TransactionBehavior::Immediate)?;
+        synchronous: Synchronous,
+        work: impl FnOnce(&Connection, &mut Memory) -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        if self.synchronous != synchronous {
+            let value = if synchronous == Synchronous::Full { "FULL" } else { "NORMAL" };
+            self.connection.pragma_update(None, "synchronous", value)?;
+            self.synchronous = synchronous;
+        }
+        let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         self.memory.begin(&transaction)?;
-        let done =
-            work(&transaction, &mut self.memory).and_then(|()| transaction.commit().map_err(Problem::from));
+        let done = work(&transaction, &mut self.memory)
+            .and_then(|answer| transaction.commit().map(|()| answer).map_err(Problem::from));
         if done.is_err() {
             self.memory.forget();
         }
@@ -201,7 +232,7 @@ impl CatalogRead for SqliteCatalog {
 
 impl Catalog for SqliteCatalog {
     fn apply(&self, rows: &mut dyn Iterator<Item = Row>) -> Result<(), CatalogError> {
-        self.write(|connection, memory| write::apply(connection, memory, rows))
+        self.write(Synchronous::Full, |connection, memory| write::apply(connection, memory, rows))
     }
 
     fn as_read(&self) -> &dyn CatalogRead {

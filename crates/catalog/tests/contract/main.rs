@@ -8,7 +8,7 @@ use std::path::Path;
 
 use histories::{Step, Teller, histories};
 use proptest::prelude::*;
-use varve_catalog::{Catalog, Row, SqliteCatalog};
+use varve_catalog::{Catalog, MokuCatalog, MokuOptions, Row, SqliteCatalog};
 
 /// Opens a catalog of one kind in a folder.
 type Open = fn(&Path) -> Box<dyn Catalog>;
@@ -17,7 +17,11 @@ fn sqlite(folder: &Path) -> Box<dyn Catalog> {
     Box::new(SqliteCatalog::open_to_write(&folder.join("catalog.db")).unwrap())
 }
 
-const KINDS: [Open; 1] = [sqlite];
+fn moku(folder: &Path) -> Box<dyn Catalog> {
+    Box::new(MokuCatalog::open_to_write(&folder.join("moku.db"), &MokuOptions::default()).unwrap())
+}
+
+const KINDS: [Open; 2] = [sqlite, moku];
 
 fn apply(catalog: &dyn Catalog, rows: &[Row]) {
     catalog.apply(&mut rows.iter().cloned()).unwrap();

@@ -1,0 +1,290 @@
+//! The frontier: the URLs that a run has still to ask for, kept in the catalog's database.
+//!
+//! Owns queues by host, and what became of each URL. Knows no politeness and no rule: whoever fetches says which hosts
+//! may be asked now, and why a URL was skipped. Everything is in tables, so that a million URLs cost no memory, and a
+//! run that was killed goes on where it was: what was claimed and not settled is ready again.
+//!
+//! Changes are atomic and survive the end of the process at any instant. They are not forced to the disk one by one:
+//! after a power cut some pages may be asked for once more, which adds nothing to the archive.
+
+mod claim;
+mod push;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use uuid::Uuid;
+use varve_core::{Moment, RunId};
+
+use crate::error::CatalogError;
+use crate::problem::Problem;
+use crate::sqlite::SqliteCatalog;
+
+/// How many rows are taken away at once when a run is finished, so that others need not wait for long.
+const SWEEP: i64 = 20_000;
+
+/// A URL to ask for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewUrl<'a> {
+    /// What makes two spellings one URL; each comes once in a run.
+    pub identity: &'a str,
+    /// The URL to ask for.
+    pub url: &'a str,
+    /// Whose queue it joins.
+    pub host: &'a str,
+    /// How many links lead to it from a root.
+    pub depth: u32,
+    /// What it is to the page that led to it, in whoever's words.
+    pub role: &'a str,
+    /// The greater, the sooner.
+    pub priority: i32,
+    /// The number of the page that led to it.
+    pub found_on: Option<i64>,
+}
+
+/// A URL to ask for now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claimed {
+    /// Its number, by which it is settled, and by which others say that they were found on it.
+    pub no: i64,
+    /// The URL.
+    pub url: String,
+    /// Its host.
+    pub host: String,
+    /// How many links lead to it from a root.
+    pub depth: u32,
+    /// What it is to the page that led to it.
+    pub role: String,
+    /// The number of the page that led to it.
+    pub found_on: Option<i64>,
+    /// How often it was asked for in vain.
+    pub tries: u32,
+}
+
+/// What became of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome<'a> {
+    /// It was captured.
+    Done,
+    /// It was not, and shall be asked for again at this instant.
+    Again(Moment, &'a str),
+    /// It was not, for this reason, and that is all.
+    Failed(&'a str),
+    /// It was not asked for, by this rule.
+    Skipped(&'a str),
+}
+
+/// How many URLs are in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// To be asked for.
+    pub ready: u64,
+    /// Being asked for.
+    pub claimed: u64,
+    /// Captured.
+    pub done: u64,
+    /// To be asked for again, later.
+    pub waiting: u64,
+    /// Given up.
+    pub failed: u64,
+    /// Left out by a rule.
+    pub skipped: u64,
+}
+
+/// A run that is not finished.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenRun {
+    /// The run.
+    pub run: RunId,
+    /// When it began.
+    pub time: Moment,
+    /// What was asked for, as JSON.
+    pub settings: String,
+}
+
+/// The state of a URL, as the column holds it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Ready = 0,
+    Claimed = 1,
+    Done = 2,
+    Waiting = 3,
+    Failed = 4,
+    Skipped = 5,
+}
+
+/// The URLs of one run.
+pub struct Frontier {
+    catalog: Arc<SqliteCatalog>,
+    run: RunId,
+    no: i64,
+    /// The host that was asked last, so that all have their turn.
+    last_host: AtomicI64,
+}
+
+impl Frontier {
+    /// Begins a run.
+    pub fn begin(
+        catalog: Arc<SqliteCatalog>,
+        run: RunId,
+        time: Moment,
+        settings: &str,
+    ) -> Result<Self, CatalogError> {
+        let sql = "INSERT INTO frontier_runs (run, time, settings) VALUES (?1, ?2, ?3)";
+        let no = catalog.write_lightly(|connection| {
+            connection.execute(sql, params![run.as_bytes(), time.micros(), settings])?;
+            Ok(connection.last_insert_rowid())
+        })?;
+        Ok(Self { catalog, run, no, last_host: AtomicI64::new(0) })
+    }
+
+    /// Goes on with a run: what was claimed and not settled is ready again. None if there is no such open run.
+    pub fn resume(catalog: Arc<SqliteCatalog>, run: RunId) -> Result<Option<Self>, CatalogError> {
+        let no = catalog.write_lightly(|connection| {
+            let sql = "SELECT no FROM frontier_runs WHERE run = ?1 AND NOT finished";
+            let no = connection.query_row(sql, [run.as_bytes()], |row| row.get(0)).optional()?;
+            no.map(|no| claim::release_all(connection, no).map(|()| no)).transpose()
+        })?;
+        Ok(no.map(|no| Self { catalog, run, no, last_host: AtomicI64::new(0) }))
+    }
+
+    /// The runs that are not finished, oldest first.
+    pub fn runs(catalog: &SqliteCatalog) -> Result<Vec<OpenRun>, CatalogError> {
+        catalog.ask(|connection| {
+            let sql = "SELECT run, time, settings FROM frontier_runs WHERE NOT finished ORDER BY no";
+            let mut statement = connection.prepare_cached(sql)?;
+            Ok(statement.query_map([], open_run)?.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// The run.
+    pub fn run(&self) -> RunId {
+        self.run
+    }
+
+    /// What was asked for, as JSON.
+    pub fn settings(&self) -> Result<String, CatalogError> {
+        self.catalog.ask(|connection| {
+            let sql = "SELECT settings FROM frontier_runs WHERE no = ?1";
+            Ok(connection.query_row(sql, [self.no], |row| row.get(0))?)
+        })
+    }
+
+    /// Adds URLs, all or none, and says how many of them are new. One that is known and still to be asked for takes the
+    /// smaller depth.
+    pub fn push(&self, urls: &[NewUrl<'_>]) -> Result<u64, CatalogError> {
+        self.catalog.write_lightly(|connection| push::push(connection, self.no, urls))
+    }
+
+    /// Takes at most `limit` URLs to ask for now, at most `per_host` of each host that may be asked, in the order of
+    /// priority and then of finding. Hosts have their turns.
+    pub fn claim(
+        &self,
+        limit: usize,
+        per_host: usize,
+        now: Moment,
+        may_be_asked: &mut dyn FnMut(&str) -> bool,
+    ) -> Result<Vec<Claimed>, CatalogError> {
+        let last = self.last_host.load(Ordering::Relaxed);
+        let turn = claim::Turn { run_no: self.no, last, limit, per_host, now };
+        let (claimed, last) = self.catalog.write_lightly(|connection| turn.take(connection, may_be_asked))?;
+        self.last_host.store(last, Ordering::Relaxed);
+        Ok(claimed)
+    }
+
+    /// Says what became of URLs that were claimed, all or none.
+    pub fn settle(&self, outcomes: &[(i64, Outcome<'_>)]) -> Result<(), CatalogError> {
+        self.catalog.write_lightly(|connection| claim::settle(connection, self.no, outcomes))
+    }
+
+    /// How many URLs are in which state.
+    pub fn counts(&self) -> Result<Counts, CatalogError> {
+        self.catalog.ask(|connection| counts(connection, self.no))
+    }
+
+    /// The instant at which the next waiting URL may be asked for again.
+    pub fn next_again(&self) -> Result<Option<Moment>, CatalogError> {
+        self.catalog.ask(|connection| {
+            let sql = "SELECT min(again_at) FROM frontier WHERE run_no = ?1 AND state = 3";
+            let micros: Option<i64> =
+                connection.prepare_cached(sql)?.query_row([self.no], |row| row.get(0))?;
+            Ok(micros.map(Moment::from_micros))
+        })
+    }
+
+    /// Finishes the run: it is listed no more, and its URLs are forgotten.
+    pub fn finish(self) -> Result<(), CatalogError> {
+        self.catalog.write_lightly(|connection| {
+            connection.execute("UPDATE frontier_runs SET finished = 1 WHERE no = ?1", [self.no])?;
+            Ok(())
+        })?;
+        while self.catalog.write_lightly(|connection| sweep(connection, self.no))? {}
+        Ok(())
+    }
+}
+
+/// Forgets some URLs of a run that is finished; whether there may be more.
+fn sweep(connection: &Connection, run_no: i64) -> Result<bool, Problem> {
+    let sql = "DELETE FROM frontier WHERE no IN (SELECT no FROM frontier WHERE run_no = ?1 LIMIT ?2)";
+    if connection.prepare_cached(sql)?.execute([run_no, SWEEP])? > 0 {
+        return Ok(true);
+    }
+    for sql in [
+        "DELETE FROM frontier_hosts WHERE run_no = ?1",
+        "DELETE FROM frontier_counts WHERE run_no = ?1",
+        "DELETE FROM frontier_runs WHERE no = ?1",
+    ] {
+        connection.execute(sql, [run_no])?;
+    }
+    Ok(false)
+}
+
+fn open_run(row: &Row<'_>) -> rusqlite::Result<OpenRun> {
+    let run = RunId::new(Uuid::from_bytes(row.get(0)?));
+    Ok(OpenRun { run, time: Moment::from_micros(row.get(1)?), settings: row.get(2)? })
+}
+
+fn counts(connection: &Connection, run_no: i64) -> Result<Counts, Problem> {
+    let sql = "SELECT state, urls FROM frontier_counts WHERE run_no = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([run_no])?;
+    let mut counts = Counts::default();
+    while let Some(row) = rows.next()? {
+        let urls: u64 = row.get(1)?;
+        match row.get(0)? {
+            0 => counts.ready = urls,
+            1 => counts.claimed = urls,
+            2 => counts.done = urls,
+            3 => counts.waiting = urls,
+            4 => counts.failed = urls,
+            5 => counts.skipped = urls,
+            state => {
+                let what = format!("run {run_no}: there is no state {state}");
+                return Err(Problem::Damaged("frontier_counts", what));
+            }
+        }
+    }
+    Ok(counts)
+}
+
+/// Counts URLs that came to a state, or left it.
+fn count(connection: &Connection, run_no: i64, state: State, more: i64) -> Result<(), Problem> {
+    if more != 0 {
+        connection
+            .prepare_cached(
+                "INSERT INTO frontier_counts (run_no, state, urls) VALUES (?1, ?2, ?3)
+                 ON CONFLICT (run_no, state) DO UPDATE SET urls = urls + excluded.urls",
+            )?
+            .execute([run_no, state as i64, more])?;
+    }
+    Ok(())
+}
+
+/// Counts URLs of a host that became ready, or are no more.
+fn count_ready(connection: &Connection, host_no: i64, more: i64) -> Result<(), Problem> {
+    connection
+        .prepare_cached("UPDATE frontier_hosts SET ready = ready + ?2 WHERE no = ?1")?
+        .execute([host_no, more])?;
+    Ok(())
+}

@@ -1,0 +1,203 @@
+//! `.moku/moku.db`: the catalog of a Moku site, exactly as Moku keeps it.
+//!
+//! Owns the tables of Moku (`sql/moku/tables.sql`) and, beside them, varve's own (`varve_…`) for what Moku has no place
+//! for: tags, records, lengths, runs, verdicts. Sites of every era are read; only those of today are written, and an
+//! early one becomes one of today when asked. Times are whole seconds here. Headers are given as they were kept: Moku
+//! normalises and redacts some and not others.
+
+mod era;
+mod forget;
+mod read_captures;
+mod read_rest;
+mod read_versions;
+mod schema;
+mod score;
+mod upgrade;
+mod write;
+
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use rusqlite::{Connection, Transaction, TransactionBehavior};
+use varve_core::history::{Capture, Tag};
+use varve_core::{BodyId, RunId, VersionId};
+
+use crate::connect::{self, Readers};
+use crate::error::CatalogError;
+use crate::problem::Problem;
+use crate::read::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, VersionInfo};
+use crate::row::{Catalog, Diff, Row, Score, VerdictRow};
+
+use era::Era;
+
+/// How a site is opened to write.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MokuOptions {
+    /// The project that the site must belong to; it is written down where none is.
+    pub project_id: Option<String>,
+    /// Whether the site becomes this project's if it is another's.
+    pub force_project_id: bool,
+    /// Whether a site with the tables of an early Moku is upgraded to those of today.
+    pub upgrade: bool,
+}
+
+/// The catalog of a Moku site.
+pub struct MokuCatalog {
+    // Readers go before the writer, so that the last connection to close can put the log back into the database.
+    readers: Readers,
+    writer: Option<Mutex<Connection>>,
+}
+
+impl MokuCatalog {
+    /// Opens `moku.db` to read, whatever its era. Nothing in it is changed.
+    pub fn open_to_read(path: &Path) -> Result<Self, CatalogError> {
+        Ok(Self { readers: Readers::open(path, Box::new(prepare_reader))?, writer: None })
+    }
+
+    /// Opens `moku.db` to write, and makes it where there is none. Whoever calls this holds the lock of the site.
+    pub fn open_to_write(path: &Path, options: &MokuOptions) -> Result<Self, CatalogError> {
+        let connection = open_writer(path, options).map_err(|problem| problem.at(path))?;
+        let readers = Readers::open(path, Box::new(prepare_reader))?;
+        Ok(Self { readers, writer: Some(Mutex::new(connection)) })
+    }
+
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        self.readers.path()
+    }
+
+    /// The project that the site belongs to, if it says so.
+    pub fn project_id(&self) -> Result<Option<String>, CatalogError> {
+        self.readers.ask(schema::project)
+    }
+}
+
+fn prepare_reader(connection: &Connection) -> Result<(), Problem> {
+    match Era::of(connection)? {
+        Era::Empty => Err(Problem::Unknown("this database is empty".to_owned())),
+        era => era.prepare(connection),
+    }
+}
+
+fn open_writer(path: &Path, options: &MokuOptions) -> Result<Connection, Problem> {
+    let mut connection = connect::to_write(path)?;
+    schema::settle(&mut connection, options)?;
+    connect::settle_writer(&connection)?;
+    Era::Today.prepare(&connection)?;
+    Ok(connection)
+}
+
+impl CatalogRead for MokuCatalog {
+    fn version(&self, id: &VersionId) -> Result<Option<VersionInfo>, CatalogError> {
+        self.readers.ask(|connection| read_versions::version(connection, id))
+    }
+
+    fn versions_beginning(&self, prefix: &str, limit: usize) -> Result<Vec<VersionId>, CatalogError> {
+        self.readers.ask(|connection| read_versions::beginning(connection, prefix, limit))
+    }
+
+    fn versions(
+        &self,
+        filter: &VersionFilter,
+        page: Page<VersionId>,
+    ) -> Result<Vec<VersionInfo>, CatalogError> {
+        self.readers.ask(|connection| read_versions::versions(connection, filter, page))
+    }
+
+    fn children(&self, id: &VersionId) -> Result<Vec<VersionId>, CatalogError> {
+        self.readers.ask(|connection| read_versions::children(connection, id))
+    }
+
+    fn captures_in(
+        &self,
+        version: &VersionId,
+        page: Page<(&str, &str)>,
+    ) -> Result<Vec<Capture>, CatalogError> {
+        self.readers.ask(|connection| read_captures::in_version(connection, version, page))
+    }
+
+    fn captures_at_path(&self, version: &VersionId, path: &str) -> Result<Vec<Capture>, CatalogError> {
+        self.readers.ask(|connection| read_captures::at_path(connection, version, path))
+    }
+
+    fn captures_of(
+        &self,
+        url: &str,
+        filter: &CaptureFilter,
+        order: Order,
+        page: Page<&Capture>,
+    ) -> Result<Vec<Capture>, CatalogError> {
+        self.readers.ask(|connection| read_captures::of_url(connection, url, filter, order, page))
+    }
+
+    fn urls(&self, prefix: &str, page: Page<&str>) -> Result<Vec<String>, CatalogError> {
+        self.readers.ask(|connection| read_captures::urls(connection, prefix, page))
+    }
+
+    fn tags(&self) -> Result<Vec<Tag>, CatalogError> {
+        self.readers.ask(read_rest::tags)
+    }
+
+    fn tag(&self, name: &str) -> Result<Option<Tag>, CatalogError> {
+        self.readers.ask(|connection| read_rest::tag(connection, name))
+    }
+
+    fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<Diff>, CatalogError> {
+        self.readers.ask(|connection| read_rest::diff(connection, base, head))
+    }
+
+    fn scores(&self, version: &VersionId) -> Result<Vec<Score>, CatalogError> {
+        self.readers.ask(|connection| read_rest::scores(connection, version))
+    }
+
+    fn verdicts_of(&self, url: &str, limit: usize) -> Result<Vec<VerdictRow>, CatalogError> {
+        self.readers.ask(|connection| crate::verdict::of_url(connection, "varve_verdicts", url, limit))
+    }
+
+    fn last_verdicts(&self, page: Page<&str>) -> Result<Vec<VerdictRow>, CatalogError> {
+        self.readers.ask(|connection| crate::verdict::last(connection, "varve_verdicts", page))
+    }
+
+    fn open_runs(&self) -> Result<Vec<RunId>, CatalogError> {
+        self.readers.ask(read_rest::open_runs)
+    }
+
+    fn captures_of_run(&self, run: &RunId) -> Result<u64, CatalogError> {
+        self.readers.ask(|connection| read_rest::captures_of_run(connection, run))
+    }
+
+    fn head(&self) -> Result<Option<VersionId>, CatalogError> {
+        self.readers.ask(read_rest::head)
+    }
+
+    fn each_body(
+        &self,
+        each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>,
+    ) -> Result<(), CatalogError> {
+        self.readers.ask(|connection| read_captures::each_body(connection, each))
+    }
+
+    fn each_row(&self, each: &mut dyn FnMut(&str) -> Result<(), CatalogError>) -> Result<(), CatalogError> {
+        crate::every::each_row(self, each)
+    }
+}
+
+impl Catalog for MokuCatalog {
+    fn apply(&self, rows: &mut dyn Iterator<Item = Row>) -> Result<(), CatalogError> {
+        let Some(writer) = &self.writer else {
+            return Err(CatalogError::ReadOnly { path: self.path().to_owned() });
+        };
+        let connection = writer.lock().unwrap_or_else(PoisonError::into_inner);
+        apply(&connection, rows).map_err(|problem| problem.at(self.path()))
+    }
+
+    fn as_read(&self) -> &dyn CatalogRead {
+        self
+    }
+}
+
+fn apply(connection: &Connection, rows: &mut dyn Iterator<Item = Row>) -> Result<(), Problem> {
+    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    write::apply(&transaction, rows)?;
+    Ok(transaction.commit()?)
+}

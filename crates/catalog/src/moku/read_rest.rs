@@ -1,0 +1,152 @@
+//! Tags, HEAD, runs, diffs and scores of a site are read.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use varve_core::history::Tag;
+use varve_core::{Moment, RunId, VersionId};
+
+use super::read_versions::id_at;
+use crate::problem::Problem;
+use crate::row::{Attribution, Diff, Evidence, Score};
+
+/// All tags, by name.
+pub(super) fn tags(connection: &Connection) -> Result<Vec<Tag>, Problem> {
+    let sql = "SELECT name, version_id, time FROM varve_tags ORDER BY name";
+    connection.prepare_cached(sql)?.query_and_then([], tag_of)?.collect()
+}
+
+/// A tag.
+pub(super) fn tag(connection: &Connection, name: &str) -> Result<Option<Tag>, Problem> {
+    let sql = "SELECT name, version_id, time FROM varve_tags WHERE name = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.query_row([name], |row| Ok(tag_of(row))).optional()?.transpose()
+}
+
+fn tag_of(row: &Row<'_>) -> Result<Tag, Problem> {
+    Ok(Tag { name: row.get(0)?, version: id_at(row, 1)?, time: Moment::from_micros(row.get(2)?) })
+}
+
+/// Where HEAD pointed when varve last wrote.
+pub(super) fn head(connection: &Connection) -> Result<Option<VersionId>, Problem> {
+    let mut statement = connection.prepare_cached("SELECT value FROM varve_state WHERE key = 'head'")?;
+    statement.query_row([], |row| Ok(id_at(row, 0))).optional()?.transpose()
+}
+
+/// The runs that have captures and have not become versions.
+pub(super) fn open_runs(connection: &Connection) -> Result<Vec<RunId>, Problem> {
+    let sql = "SELECT run FROM varve_run_snapshots GROUP BY run ORDER BY min(place)";
+    let mut statement = connection.prepare_cached(sql)?;
+    let runs = statement.query_and_then([], |row| {
+        let text: String = row.get(0)?;
+        text.parse().map_err(|error| Problem::Damaged("varve_run_snapshots", format!("{text}: {error}")))
+    })?;
+    runs.collect()
+}
+
+/// How many captures a run has.
+pub(super) fn captures_of_run(connection: &Connection, run: &RunId) -> Result<u64, Problem> {
+    let sql = "SELECT (SELECT count(*) FROM varve_run_snapshots WHERE run = ?1) + (SELECT count(*) FROM pages
+        WHERE version_id = (SELECT version_id FROM varve_versions WHERE run = ?1 AND holds_run))";
+    Ok(connection.prepare_cached(sql)?.query_row([run.to_string()], |row| row.get(0))?)
+}
+
+/// The diff that is kept for two versions; of several, the one that was written last.
+pub(super) fn diff(
+    connection: &Connection,
+    base: Option<&VersionId>,
+    head: &VersionId,
+) -> Result<Option<Diff>, Problem> {
+    let sql = "SELECT diff_json, created_at FROM diffs
+        WHERE head_version_id = ?1 AND base_version_id IS ?2 ORDER BY rowid DESC LIMIT 1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let diff = statement.query_row(params![head.to_string(), base.map(VersionId::to_string)], |row| {
+        let time = Moment::from_seconds(row.get(1)?);
+        Ok(Diff { base: base.copied(), head: *head, json: row.get(0)?, time })
+    });
+    Ok(diff.optional()?)
+}
+
+/// The scores of a version, the newest first.
+pub(super) fn scores(connection: &Connection, version: &VersionId) -> Result<Vec<Score>, Problem> {
+    let sql = "SELECT scoring_version, score, normalized, confidence, score_json, created_at
+        FROM version_scores WHERE version_id = ?1 ORDER BY created_at DESC, rowid DESC";
+    let mut statement = connection.prepare_cached(sql)?;
+    statement.query_and_then([version.to_string()], |row| score_of(connection, row, version))?.collect()
+}
+
+fn score_of(connection: &Connection, row: &Row<'_>, version: &VersionId) -> Result<Score, Problem> {
+    let scoring_version: String = row.get(0)?;
+    Ok(Score {
+        version: *version,
+        score: row.get(1)?,
+        normalized: row.get::<_, Option<i64>>(2)?.unwrap_or(0).clamp(0, 100) as u8,
+        confidence: row.get::<_, Option<f64>>(3)?.unwrap_or(0.0),
+        json: row.get(4)?,
+        time: Moment::from_seconds(row.get(5)?),
+        evidence: evidence(connection, version, &scoring_version)?,
+        attributions: attributions(connection, version, &scoring_version)?,
+        scoring_version,
+    })
+}
+
+fn evidence(connection: &Connection, version: &VersionId, rules: &str) -> Result<Vec<Evidence>, Problem> {
+    let sql =
+        "SELECT evidence_id, evidence_index, location_index, evidence_key, selector, file_path, byte_start,
+            byte_end, line_start, line_end, loc_confidence, evidence_json, location_json
+        FROM version_evidence_locations WHERE version_id = ?1 AND scoring_version = ?2 ORDER BY rowid";
+    let mut statement = connection.prepare_cached(sql)?;
+    let evidence = statement.query_map(params![version.to_string(), rules], |row| {
+        Ok(Evidence {
+            evidence_id: row.get(0)?,
+            evidence_index: row.get(1)?,
+            location_index: row.get(2)?,
+            key: row.get::<_, Option<_>>(3)?.unwrap_or_default(),
+            selector: row.get(4)?,
+            file_path: row.get(5)?,
+            bytes: range(row, 6)?,
+            lines: range(row, 8)?,
+            confidence: row.get(10)?,
+            evidence_json: row.get(11)?,
+            location_json: row.get(12)?,
+        })
+    })?;
+    Ok(evidence.collect::<Result<_, _>>()?)
+}
+
+fn range(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<(u64, u64)>> {
+    let end =
+        |column| row.get::<_, Option<i64>>(column).map(|end| end.and_then(|end| u64::try_from(end).ok()));
+    Ok(end(column)?.zip(end(column + 1)?))
+}
+
+fn attributions(
+    connection: &Connection,
+    version: &VersionId,
+    rules: &str,
+) -> Result<Vec<Attribution>, Problem> {
+    const COLUMNS: &str = "a.evidence_id, a.evidence_location_index, a.chunk_index, a.evidence_key,
+        a.evidence_json, a.location_json, a.contribution, a.contribution_pct, a.note";
+    let sql = format!(
+        "SELECT * FROM (SELECT d.base_version_id, {COLUMNS}, 0, a.rowid AS place
+            FROM diff_attributions AS a JOIN diffs AS d ON d.id = a.diff_id
+            WHERE a.head_version_id = ?1 AND a.scoring_version = ?2
+         UNION ALL SELECT a.base_version_id, {COLUMNS}, 1, a.place FROM varve_diff_attributions AS a
+            WHERE a.head_version_id = ?1 AND a.scoring_version = ?2) ORDER BY 11, 12"
+    );
+    let mut statement = connection.prepare_cached(&sql)?;
+    statement.query_and_then(params![version.to_string(), rules], attribution_of)?.collect()
+}
+
+fn attribution_of(row: &Row<'_>) -> Result<Attribution, Problem> {
+    Ok(Attribution {
+        base: if row.get::<_, Option<String>>(0)?.is_some() { Some(id_at(row, 0)?) } else { None },
+        evidence_id: row.get(1)?,
+        location_index: row.get::<_, Option<_>>(2)?.unwrap_or(-1),
+        chunk_index: row.get(3)?,
+        key: row.get::<_, Option<_>>(4)?.unwrap_or_default(),
+        evidence_json: row.get::<_, Option<_>>(5)?.unwrap_or_default(),
+        location_json: row.get(6)?,
+        contribution: row.get(7)?,
+        percent: row.get(8)?,
+        note: row.get(9)?,
+    })
+}

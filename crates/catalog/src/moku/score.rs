@@ -1,0 +1,139 @@
+//! Scores become rows of the three tables that Moku's design describes.
+
+use rusqlite::{Connection, OptionalExtension, params};
+
+use super::write::{derived_id, execute, must_have};
+use crate::problem::Problem;
+use crate::row::{Attribution, Evidence, Score};
+
+/// Keeps a score; it replaces the one by the same rules.
+pub(super) fn keep(connection: &Connection, score: &Score) -> Result<(), Problem> {
+    must_have(connection, &score.version)?;
+    let version = score.version.to_string();
+    let rules = &score.scoring_version;
+    for sql in [
+        "DELETE FROM version_scores WHERE version_id = ?1 AND scoring_version = ?2",
+        "DELETE FROM diff_attributions WHERE head_version_id = ?1 AND scoring_version = ?2",
+        "DELETE FROM varve_diff_attributions WHERE head_version_id = ?1 AND scoring_version = ?2",
+        "DELETE FROM version_evidence_locations WHERE version_id = ?1 AND scoring_version = ?2",
+    ] {
+        execute(connection, sql, params![version, rules])?;
+    }
+    execute(
+        connection,
+        "INSERT INTO version_scores
+             (id, version_id, scoring_version, score, normalized, confidence, score_json, created_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        params![
+            derived_id(&["score", &version, rules]),
+            version,
+            rules,
+            score.score,
+            score.normalized,
+            score.confidence,
+            score.json,
+            score.time.seconds()
+        ],
+    )?;
+    score.evidence.iter().try_for_each(|evidence| keep_evidence(connection, score, evidence))?;
+    let mut attributions = score.attributions.iter().enumerate();
+    attributions.try_for_each(|(place, attribution)| attribute(connection, score, place, attribution))
+}
+
+/// Keeps a place of evidence. One of other rules at the same place gives way: Moku has room for one of them.
+fn keep_evidence(connection: &Connection, score: &Score, evidence: &Evidence) -> Result<(), Problem> {
+    let version = score.version.to_string();
+    let place = evidence.location_index.to_string();
+    execute(
+        connection,
+        "INSERT OR REPLACE INTO version_evidence_locations (id, version_id, evidence_id, evidence_index,
+             location_index, evidence_key, selector, file_path, byte_start, byte_end, line_start, line_end,
+             loc_confidence, evidence_json, location_json, scoring_version, created_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)",
+        params![
+            derived_id(&["evidence", &version, &evidence.evidence_id, &place]),
+            version,
+            evidence.evidence_id,
+            evidence.evidence_index,
+            evidence.location_index,
+            evidence.key,
+            evidence.selector,
+            evidence.file_path,
+            evidence.bytes.map(|bytes| bytes.0),
+            evidence.bytes.map(|bytes| bytes.1),
+            evidence.lines.map(|lines| lines.0),
+            evidence.lines.map(|lines| lines.1),
+            evidence.confidence,
+            evidence.evidence_json,
+            evidence.location_json,
+            score.scoring_version,
+            score.time.seconds(),
+        ],
+    )
+}
+
+/// Keeps an attribution beside the diff that it is about, or by itself where that is not kept.
+fn attribute(
+    connection: &Connection,
+    score: &Score,
+    place: usize,
+    attribution: &Attribution,
+) -> Result<(), Problem> {
+    let version = score.version.to_string();
+    let base = attribution.base.map(|base| base.to_string());
+    let sql = "SELECT id FROM diffs WHERE head_version_id = ?1 AND base_version_id IS ?2
+        ORDER BY rowid DESC LIMIT 1";
+    let diff: Option<String> =
+        connection.prepare_cached(sql)?.query_row(params![version, base], |row| row.get(0)).optional()?;
+    let Some(diff) = diff else { return attribute_alone(connection, score, attribution) };
+    execute(
+        connection,
+        "INSERT INTO diff_attributions (id, diff_id, head_version_id, version_evidence_location_id, evidence_id,
+             evidence_location_index, chunk_index, evidence_key, evidence_json, location_json, scoring_version,
+             contribution, contribution_pct, note, created_at)
+         VALUES (?1, ?2, ?3, (SELECT id FROM version_evidence_locations
+                              WHERE version_id = ?3 AND evidence_id = ?4 AND location_index = ?5),
+             ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)",
+        params![
+            derived_id(&["attribution", &version, &score.scoring_version, &place.to_string()]),
+            diff,
+            version,
+            attribution.evidence_id,
+            attribution.location_index,
+            attribution.chunk_index,
+            attribution.key,
+            attribution.evidence_json,
+            attribution.location_json,
+            score.scoring_version,
+            attribution.contribution,
+            attribution.percent,
+            attribution.note,
+            score.time.seconds(),
+        ],
+    )
+}
+
+fn attribute_alone(connection: &Connection, score: &Score, attribution: &Attribution) -> Result<(), Problem> {
+    execute(
+        connection,
+        "INSERT INTO varve_diff_attributions (base_version_id, head_version_id, evidence_id,
+             evidence_location_index, chunk_index, evidence_key, evidence_json, location_json, scoring_version,
+             contribution, contribution_pct, note, created_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+        params![
+            attribution.base.map(|base| base.to_string()),
+            score.version.to_string(),
+            attribution.evidence_id,
+            attribution.location_index,
+            attribution.chunk_index,
+            attribution.key,
+            attribution.evidence_json,
+            attribution.location_json,
+            score.scoring_version,
+            attribution.contribution,
+            attribution.percent,
+            attribution.note,
+            score.time.seconds(),
+        ],
+    )
+}

@@ -1,0 +1,268 @@
+//! Rows become rows of a site.
+//!
+//! A batch is one transaction. Within it a capture may come before its version: references are checked at the end.
+
+use std::collections::BTreeSet;
+
+use rusqlite::{Connection, OptionalExtension, params};
+use sha2::{Digest, Sha256};
+use varve_core::history::{Belongs, Capture, Version, uuid_of};
+use varve_core::{CaptureId, RecordId, RunId, VersionId};
+
+use super::{forget, score};
+use crate::problem::Problem;
+use crate::row::{Diff, Row};
+
+/// Keeps rows, in a transaction that is open.
+pub(super) fn apply(connection: &Connection, rows: &mut dyn Iterator<Item = Row>) -> Result<(), Problem> {
+    connection.pragma_update(None, "defer_foreign_keys", true)?;
+    let mut waiting = BTreeSet::new();
+    for row in rows {
+        keep(connection, row, &mut waiting)?;
+    }
+    match waiting.first() {
+        Some(missing) => Err(Problem::NoVersion(*missing)),
+        None => Ok(()),
+    }
+}
+
+fn keep(connection: &Connection, row: Row, waiting: &mut BTreeSet<VersionId>) -> Result<(), Problem> {
+    match row {
+        Row::Version(row) => {
+            waiting.remove(&row.id);
+            version(connection, &row)
+        }
+        Row::Capture(row) => capture(connection, &row, waiting),
+        Row::Tag { name, version: Some(version), time } => execute(
+            connection,
+            "INSERT OR REPLACE INTO varve_tags (name, version_id, time) VALUES (?1, ?2, ?3)",
+            params![name, version.to_string(), time.micros()],
+        ),
+        Row::Tag { name, version: None, .. } => {
+            execute(connection, "DELETE FROM varve_tags WHERE name = ?1", [name])
+        }
+        Row::Head(version) => set_head(connection, Some(&version)),
+        Row::Diff(row) => diff(connection, &row),
+        Row::Score(row) => score::keep(connection, &row),
+        Row::Verdict(row) => execute(
+            connection,
+            "INSERT OR REPLACE INTO varve_verdicts (url, time, verdict, status, json)
+             VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![row.url, row.time.micros(), row.verdict, row.status, row.json],
+        ),
+        Row::ForgetVersion(id) => forget::version(connection, &id),
+        Row::ForgetDiffs(before) => forget::diffs(connection, before),
+        Row::ForgetRun(run) => {
+            execute(connection, "DELETE FROM varve_run_snapshots WHERE run = ?1", [run.to_string()])
+        }
+    }
+}
+
+/// A statement without an answer.
+pub(super) fn execute(
+    connection: &Connection,
+    sql: &str,
+    params: impl rusqlite::Params,
+) -> Result<(), Problem> {
+    connection.prepare_cached(sql)?.execute(params)?;
+    Ok(())
+}
+
+/// Writes down where HEAD points.
+pub(super) fn set_head(connection: &Connection, head: Option<&VersionId>) -> Result<(), Problem> {
+    match head {
+        Some(head) => execute(
+            connection,
+            "INSERT OR REPLACE INTO varve_state (key, value) VALUES ('head', ?1)",
+            [head.to_string()],
+        ),
+        None => execute(connection, "DELETE FROM varve_state WHERE key = 'head'", []),
+    }
+}
+
+/// Refuses what is about a version that is not there.
+pub(super) fn must_have(connection: &Connection, id: &VersionId) -> Result<(), Problem> {
+    if has(connection, id)? { Ok(()) } else { Err(Problem::NoVersion(*id)) }
+}
+
+fn has(connection: &Connection, id: &VersionId) -> Result<bool, Problem> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM versions WHERE id = ?1)";
+    Ok(connection.prepare_cached(sql)?.query_row([id.to_string()], |row| row.get(0))?)
+}
+
+fn version(connection: &Connection, version: &Version) -> Result<(), Problem> {
+    set_head(connection, Some(&version.id))?;
+    if has(connection, &version.id)? {
+        return Ok(());
+    }
+    if let Some(parent) = &version.parent {
+        must_have(connection, parent)?;
+    }
+    let id = version.id.to_string();
+    execute(
+        connection,
+        "INSERT INTO versions (id, parent_id, message, author, timestamp) VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![
+            id,
+            version.parent.map(|parent| parent.to_string()),
+            version.message,
+            version.author,
+            version.time.seconds()
+        ],
+    )?;
+    let run = version.run.map(|run| run.to_string());
+    let holds_run = version.run.is_some() && holder_of(connection, version.run)?.is_none();
+    execute(
+        connection,
+        "INSERT OR REPLACE INTO varve_versions (version_id, run, holds_run, record) VALUES (?1, ?2, ?3, ?4)",
+        params![id, run, holds_run, version.record.as_ref().map(RecordId::as_bytes)],
+    )?;
+    match run.filter(|_| holds_run) {
+        Some(run) => take_over(connection, &run, &id),
+        None => Ok(()),
+    }
+}
+
+/// The version that holds the captures of a run.
+fn holder_of(connection: &Connection, run: Option<RunId>) -> Result<Option<String>, Problem> {
+    let Some(run) = run else { return Ok(None) };
+    let sql = "SELECT version_id FROM varve_versions WHERE run = ?1 AND holds_run";
+    Ok(connection.prepare_cached(sql)?.query_row([run.to_string()], |row| row.get(0)).optional()?)
+}
+
+/// Gives the captures of a run to the version that it has become.
+fn take_over(connection: &Connection, run: &str, version: &str) -> Result<(), Problem> {
+    for sql in [
+        "INSERT OR IGNORE INTO snapshots
+             (id, version_id, status_code, url, file_path, blob_id, created_at, headers)
+         SELECT id, ?2, status_code, url, file_path, blob_id, created_at, headers
+         FROM varve_run_snapshots WHERE run = ?1 ORDER BY place",
+        "INSERT OR IGNORE INTO varve_snapshots (snapshot_id, record, length, truncated)
+         SELECT id, record, length, truncated FROM varve_run_snapshots WHERE run = ?1 AND ?2 IS ?2",
+        "DELETE FROM varve_run_snapshots WHERE run = ?1 AND ?2 IS ?2",
+    ] {
+        execute(connection, sql, [run, version])?;
+    }
+    Ok(())
+}
+
+fn capture(
+    connection: &Connection,
+    capture: &Capture,
+    waiting: &mut BTreeSet<VersionId>,
+) -> Result<(), Problem> {
+    match capture.belongs {
+        Belongs::Version(version) => {
+            if !has(connection, &version)? {
+                waiting.insert(version);
+            }
+            snapshot(connection, capture, &version.to_string())
+        }
+        Belongs::Run(run) => match holder_of(connection, Some(run))? {
+            Some(version) => snapshot(connection, capture, &version),
+            None => run_snapshot(connection, capture, run),
+        },
+    }
+}
+
+fn snapshot(connection: &Connection, capture: &Capture, version: &str) -> Result<(), Problem> {
+    let sql = "INSERT OR IGNORE INTO snapshots
+        (id, version_id, status_code, url, file_path, blob_id, created_at, headers)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    let added = connection.prepare_cached(sql)?.execute(params![
+        capture.id.to_string(),
+        version,
+        capture.status,
+        capture.url,
+        capture.path,
+        capture.body.to_string(),
+        capture.time.seconds(),
+        headers_json(capture)?,
+    ])?;
+    if added == 0 {
+        return Ok(());
+    }
+    execute(
+        connection,
+        "INSERT OR REPLACE INTO varve_snapshots (snapshot_id, record, length, truncated) VALUES (?1, ?2, ?3, ?4)",
+        params![
+            capture.id.to_string(),
+            capture.record.as_ref().map(RecordId::as_bytes),
+            capture.length,
+            capture.truncated
+        ],
+    )
+}
+
+fn run_snapshot(connection: &Connection, capture: &Capture, run: RunId) -> Result<(), Problem> {
+    execute(
+        connection,
+        "INSERT OR IGNORE INTO varve_run_snapshots (run, id, status_code, url, file_path, blob_id, created_at,
+             headers, record, length, truncated)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+        params![
+            run.to_string(),
+            capture.id.to_string(),
+            capture.status,
+            capture.url,
+            capture.path,
+            capture.body.to_string(),
+            capture.time.seconds(),
+            headers_json(capture)?,
+            capture.record.as_ref().map(RecordId::as_bytes),
+            capture.length,
+            capture.truncated,
+        ],
+    )
+}
+
+/// Headers as JSON. Moku reads any JSON, and writes what HTML could mistake for its own as escapes; so is it here.
+fn headers_json(capture: &Capture) -> Result<String, Problem> {
+    let damaged =
+        |id: &CaptureId, error: serde_json::Error| Problem::Damaged("snapshots", format!("{id}: {error}"));
+    let json = serde_json::to_string(&capture.headers).map_err(|error| damaged(&capture.id, error))?;
+    let mut escaped = String::with_capacity(json.len());
+    for letter in json.chars() {
+        match letter {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                escaped.push_str(&format!("\\u{:04x}", u32::from(letter)));
+            }
+            _ => escaped.push(letter),
+        }
+    }
+    Ok(escaped)
+}
+
+fn diff(connection: &Connection, diff: &Diff) -> Result<(), Problem> {
+    diff.base.iter().chain([&diff.head]).try_for_each(|id| must_have(connection, id))?;
+    let (base, head) = (diff.base.map(|base| base.to_string()), diff.head.to_string());
+    let sql = "UPDATE diffs SET diff_json = ?3, created_at = ?4
+        WHERE base_version_id IS ?1 AND head_version_id = ?2";
+    let values = params![base, head, diff.json, diff.time.seconds()];
+    if connection.prepare_cached(sql)?.execute(values)? > 0 {
+        return Ok(());
+    }
+    execute(
+        connection,
+        "INSERT INTO diffs (id, base_version_id, head_version_id, diff_json, created_at)
+         VALUES (?1, ?2, ?3, ?4, ?5)",
+        params![
+            derived_id(&["diff", base.as_deref().unwrap_or(""), &head]),
+            base,
+            head,
+            diff.json,
+            diff.time.seconds()
+        ],
+    )
+}
+
+/// The id of a row that is known by these texts: the same whenever it is made again.
+pub(super) fn derived_id(parts: &[&str]) -> String {
+    let mut hasher = Sha256::new();
+    hasher.update("varve row");
+    for part in parts {
+        hasher.update("\n");
+        hasher.update(part);
+    }
+    uuid_of(&hasher.finalize().into()).to_string()
+}
