@@ -17,10 +17,13 @@ use varve_core::{Moment, RecordId, VersionId};
 
 use crate::error::ArchiveError;
 use crate::history::{BodyInput, Change, HistoryWriter, Pages, Pair, Pairs, WorkingTree};
-use crate::in_order::in_order;
+use crate::in_order::{Crew, in_order};
 use crate::media_type::{BYTES, of_name};
 use crate::page_path::page_path;
 use crate::rows::rows_of_version;
+
+/// A thread takes so many pages at a time at most.
+const TOGETHER: usize = 16;
 
 /// The body of a page to commit.
 #[derive(Clone, Debug)]
@@ -229,7 +232,7 @@ fn keep_bodies(
             })
         }
     };
-    in_order(threads, pages.into_iter(), worker, |result| {
+    in_order(Crew { threads, together: TOGETHER }, pages.into_iter(), worker, |result| {
         kept.push(result?);
         progress(1);
         Ok::<(), ArchiveError>(())

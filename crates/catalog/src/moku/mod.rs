@@ -170,6 +170,10 @@ impl CatalogRead for MokuCatalog {
         self.readers.ask(read_rest::head)
     }
 
+    fn reached(&self) -> Result<Option<u64>, CatalogError> {
+        Ok(None)
+    }
+
     fn each_body(
         &self,
         each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>,
