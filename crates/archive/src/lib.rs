@@ -30,6 +30,7 @@ pub use page_path::page_path;
 pub use rows::OddFact;
 pub use settings::{ArchiveSettings, FORMAT, PackingMethod, SettingsError};
 pub use size::{Size, SizeError};
+pub use varve_core::body::BodyError;
 pub use varve_core::headers::Headers;
 pub use varve_core::history::{Capture, Tag, Version};
 pub use varve_core::id::IdError;

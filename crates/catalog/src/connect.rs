@@ -21,18 +21,28 @@ const STATEMENTS: usize = 96;
 
 /// Opens a database to read, changing nothing. On a disk where SQLite cannot keep its shared memory, the file is read
 /// as one that nobody writes to; what is still in a write-ahead log cannot be read there, and that is said.
+///
+/// A connection that may only read leaves the files of a log behind that it had to make, so one that may write is used
+/// where there are none yet, and told not to.
 pub(crate) fn to_read(path: &Path) -> Result<Connection, Problem> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let tidy = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = if log_of(path).exists() { read_only } else { tidy };
     match Connection::open_with_flags(path, flags).and_then(settle) {
-        Err(error) if cannot_open(&error) && path.is_file() => to_read_unchanging(path, flags),
+        Err(error) if cannot_open(&error) && path.is_file() => to_read_unchanging(path, read_only),
         opened => Ok(opened?),
     }
 }
 
-fn to_read_unchanging(path: &Path, flags: OpenFlags) -> Result<Connection, Problem> {
+/// Where the write-ahead log of a database lies.
+fn log_of(path: &Path) -> PathBuf {
     let mut log = path.as_os_str().to_owned();
     log.push("-wal");
-    if std::fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+    PathBuf::from(log)
+}
+
+fn to_read_unchanging(path: &Path, flags: OpenFlags) -> Result<Connection, Problem> {
+    if std::fs::metadata(log_of(path)).is_ok_and(|log| log.len() > 0) {
         let what = "its newest rows lie in a write-ahead log, which cannot be read on a read-only disk: \
                     copy it with the files beside it to where it can be written";
         return Err(Problem::Unknown(what.to_owned()));
@@ -137,6 +147,7 @@ impl Readers {
     fn another(&self) -> Result<Connection, Problem> {
         let connection = to_read(&self.path)?;
         (self.prepare)(&connection)?;
+        connection.pragma_update(None, "query_only", true)?;
         Ok(connection)
     }
 

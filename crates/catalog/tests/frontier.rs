@@ -1,5 +1,7 @@
 //! The frontier of a run: every URL once, hosts in turn, and nothing forgotten by a run that was killed.
 
+#![expect(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
+
 use std::sync::Arc;
 
 use uuid::Uuid;

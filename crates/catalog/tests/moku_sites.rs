@@ -1,6 +1,9 @@
 //! Sites that Moku itself wrote, of every era, open as they are, and become ones of today only when asked.
 
+#![expect(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
+
 use std::collections::BTreeMap;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,11 +17,7 @@ use varve_core::{BodyId, Moment, VersionId};
 
 /// A site from the fixtures, unpacked to be opened; none if they are not here.
 fn site(name: &str) -> Option<(TempDir, PathBuf)> {
-    let fixtures = std::env::var_os("VARVE_FIXTURES").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
-        PathBuf::from,
-    );
-    let packed = fixtures.join("moku").join(format!("{name}.tar.gz"));
+    let packed = fixtures().join(format!("{name}.tar.gz"));
     let folder = tempfile::tempdir().unwrap();
     let unpacked = packed.is_file()
         && Command::new("tar")
@@ -29,19 +28,24 @@ fn site(name: &str) -> Option<(TempDir, PathBuf)> {
             .status()
             .is_ok_and(|status| status.success());
     if !unpacked {
-        println!("skipped: no fixture {}", packed.display());
+        // Not a print macro: those are captured, and a skipped test must be seen.
+        let _ = writeln!(std::io::stderr(), "skipped: no fixture {}", packed.display());
         return None;
     }
     let database = folder.path().join(name).join(".moku/moku.db");
     Some((folder, database))
 }
 
-fn expected(name: &str) -> Vec<Value> {
-    let fixtures = std::env::var_os("VARVE_FIXTURES").map_or_else(
+fn fixtures() -> PathBuf {
+    let folder = std::env::var_os("VARVE_FIXTURES").map_or_else(
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
         PathBuf::from,
     );
-    let text = std::fs::read(fixtures.join("moku").join(format!("{name}.expected.json"))).unwrap();
+    folder.join("moku")
+}
+
+fn expected(name: &str) -> Vec<Value> {
+    let text = std::fs::read(fixtures().join(format!("{name}.expected.json"))).unwrap();
     serde_json::from_slice(&text).unwrap()
 }
 

@@ -214,7 +214,41 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{count} {noun}{ending}")
 }
 
+/// A number of bytes for people: `999 B`, `68.0 MB`.
+pub(crate) fn readable(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1000.0;
+    let mut unit = 0;
+    // What would be shown as 1000 of one unit is 1 of the next.
+    while value >= 999.5 {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
 /// `1 index entry`, `2 index entries`.
 pub(crate) fn counted_entries(count: u64) -> String {
     if count == 1 { "1 index entry".to_owned() } else { format!("{count} index entries") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_shown_with_three_digits() {
+        let cases =
+            [(0, "0 B"), (999, "999 B"), (1000, "1.00 kB"), (68_031_581, "68.0 MB"), (999_499, "999 kB")];
+        for (bytes, text) in cases {
+            assert_eq!(readable(bytes), text);
+        }
+        assert_eq!(readable(999_500), "1.00 MB");
+        assert_eq!(readable(200_000_000), "200 MB");
+        assert_eq!(readable(u64::MAX), "18.4 EB");
+    }
 }

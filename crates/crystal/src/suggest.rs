@@ -1,6 +1,6 @@
 //! Where a page that was reached from another may be found again: the root there, or the group that fits it best.
 //!
-//! The pattern of a new group is guessed by [`varve_core::pattern::suggest`]; what is here needs the rows of a project.
+//! The pattern of a new group is guessed by [`varve_core::pattern::suggest_pattern`]; what is here needs the rows of a project.
 
 use crate::error::Result;
 use crate::project::Project;

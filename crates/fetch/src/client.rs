@@ -122,8 +122,17 @@ impl Client {
         let target = Target::parse(&request.url)?;
         let composed = self.0.compose(request, &target)?;
         let host = target.origin.host_and_port();
-        let patience = Patience { limits: &limits, deadline: started + limits.total, host: &host };
+        let patience =
+            Patience { limits: &limits, deadline: http1::deadline(started, limits.total), host: &host };
         self.0.run(target, composed, &patience, started).await
+    }
+}
+
+impl Client {
+    /// The name under which it asks.
+    #[cfg(unix)]
+    pub(crate) fn user_agent(&self) -> &str {
+        &self.0.user_agent
     }
 }
 

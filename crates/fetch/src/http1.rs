@@ -63,6 +63,11 @@ pub(crate) struct Patience<'a> {
     pub(crate) host: &'a str,
 }
 
+/// The end of a time that begins at an instant. Times that reach beyond all instants end in a year.
+pub(crate) fn deadline(started: Instant, total: Duration) -> Instant {
+    started.checked_add(total).unwrap_or_else(|| started + Duration::from_secs(365 * 86_400))
+}
+
 impl Patience<'_> {
     /// The time left for a step that may take so long.
     pub(crate) fn left(&self, step: Duration) -> Duration {

@@ -8,6 +8,8 @@
 //! An answer is recorded as it was received and is never called whole when it may not be. Credentials leave no trace in
 //! what is recorded.
 
+#[cfg(unix)]
+pub mod browser;
 mod client;
 mod compose;
 mod connect;

@@ -4,6 +4,12 @@
 //! and headers, and nothing here ever asks for another one. All input is hostile, so every module reads as a stream
 //! or under a cap, and says in its report what it left out.
 
+pub mod charset;
+pub mod compare;
+pub mod dom;
+pub mod dom_diff;
+pub mod kind;
 pub mod links;
 pub mod metadata;
+pub mod noise;
 pub mod score;

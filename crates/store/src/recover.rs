@@ -37,15 +37,20 @@ pub(crate) fn catch_up(
 ) -> Result<(Tail, Recovered), StoreError> {
     let silos = files.list()?;
     let mut recovered = Recovered::default();
-    let Some(last) = silos.values().next_back() else {
-        return Ok((Tail { open: None, next_number: 0 }, recovered));
-    };
     let known = recovery.known;
+    // The number of a silo that is lost is not given away: it may come back from a copy.
+    let behind_known = known.map_or(0, |known| known.silo() + 1);
+    let Some(last) = silos.values().next_back() else {
+        return Ok((Tail { open: None, next_number: behind_known }, recovered));
+    };
     let from = known.map_or(0, Place::silo);
     for silo in silos.range(from..last.number).map(|(_, silo)| silo) {
         index_silo(files, index, silo, known, &mut recovered)?;
     }
-    let tail = take_up_last(files, index, last, known, &mut recovered)?;
+    let mut tail = take_up_last(files, index, last, known, &mut recovered)?;
+    if last.number + 1 < behind_known {
+        tail = Tail { open: None, next_number: behind_known };
+    }
     index.sync()?;
     Ok((tail, recovered))
 }

@@ -99,9 +99,13 @@ impl Store {
         let value = u64::from_str_radix(&format!("{leading:0<16}"), 16).unwrap_or(0);
         let range = PrefixRange::leading(value, leading.len() as u32 * 4);
         let mut found: Vec<[u8; 32]> = Vec::new();
+        let mut lost = None;
         for entry in self.index.entries(range)?.take(MOST_CANDIDATES) {
             let entry = entry?;
-            let Some(record) = self.record_at(entry.place)? else { continue };
+            let Some(record) = self.record_at(entry.place)? else {
+                lost = lost.or(self.missing(entry.place));
+                continue;
+            };
             let (own, body) = ids(record.header());
             for id in own.into_iter().chain(body) {
                 let matches = data_encoding::HEXLOWER.encode(&id).starts_with(digits);
@@ -111,7 +115,8 @@ impl Store {
             }
         }
         match found.as_slice() {
-            [] => Ok(None),
+            // What was promised and is gone is another thing than what never was.
+            [] => lost.map_or(Ok(None), |lost| Err(lost.into())),
             [one] => Ok(Some(*one)),
             several => Err(StoreError::Ambiguous { prefix: digits.to_owned(), count: several.len() }),
         }
@@ -119,13 +124,21 @@ impl Store {
 
     /// Opens an object: a record by its id, with all its segments.
     pub fn object(&self, id: &[u8; 32]) -> Result<Option<Object>, StoreError> {
-        let Some(located) = self.find(id)? else { return Ok(None) };
+        let Some(located) = self.find(id)? else {
+            let lost = self.index.find(Prefix::of(id))?.iter().find_map(|place| self.missing(place));
+            return lost.map_or(Ok(None), |lost| Err(lost.into()));
+        };
         Object::open(Arc::clone(&self.silos), located).map(Some)
     }
 
     /// The record at a place; none when no record begins there, or the silo is gone.
     pub(crate) fn record_at(&self, place: Place) -> Result<Option<SiloRecord>, StoreError> {
         self.silos.record_at(place)
+    }
+
+    /// That the silo of a place is gone, if it is.
+    fn missing(&self, place: Place) -> Option<SiloError> {
+        self.silo(place.silo()).err().filter(|error| matches!(error, SiloError::Missing { .. }))
     }
 
     pub(crate) fn silo(&self, number: u32) -> Result<Arc<dyn ReadAt>, SiloError> {

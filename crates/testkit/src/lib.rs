@@ -1,11 +1,12 @@
 //! What tests need to break things on purpose.
 //!
 //! It knows the seams of the other crates and none of their implementations: a disk here wraps or plays any
-//! [`varve_store::disk::Disk`]. Nothing in it is part of the program.
+//! [`varve_store::disk::Disk`], and [`web`] plays the live web on loopback. Nothing in it is part of the program.
 
 mod broken_disk;
 pub mod contract;
 mod memory_disk;
+pub mod web;
 
 pub use broken_disk::{BrokenDisk, Failure, Plan, at_every_call};
 pub use memory_disk::{Bytes, MemoryDisk, PowerCut};

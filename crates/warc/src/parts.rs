@@ -103,7 +103,7 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
         R: Fn(&mut Reader<&'a S>, u64) -> Result<T, Error>,
     {
         let threads = parts.threads;
-        let fitting = (size / (threads as u64 * 16)).clamp(SMALLEST_PART, LARGEST_PART);
+        let fitting = (size / (threads as u64 * 6)).clamp(SMALLEST_PART, LARGEST_PART);
         let length = parts.size.unwrap_or(fitting).max(1);
         let count = usize::try_from(size.div_ceil(length)).unwrap_or(usize::MAX);
         let part = |index: usize| {

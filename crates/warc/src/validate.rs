@@ -68,14 +68,27 @@ pub(crate) fn may_repeat(name: &[u8]) -> bool {
     REPEATABLE.iter().any(|other| name.eq_ignore_ascii_case(other.as_bytes()))
 }
 
-/// The names of a header that were seen so far, whatever their case. Hashed, since a header may hold thousands.
-#[derive(Default)]
-pub(crate) struct SeenNames(HashSet<Vec<u8>>);
+/// So many names are compared one by one, which is quicker as long as they are few.
+const FEW_NAMES: usize = 24;
 
-impl SeenNames {
+/// The names of a header that were seen so far, whatever their case. Many are hashed, since a header may hold thousands.
+#[derive(Default)]
+pub(crate) struct SeenNames<'a> {
+    few: Vec<&'a [u8]>,
+    others: HashSet<Vec<u8>>,
+}
+
+impl<'a> SeenNames<'a> {
     /// Whether the name was seen before; now it was.
-    pub(crate) fn has_or_adds(&mut self, name: &[u8]) -> bool {
-        !self.0.insert(name.to_ascii_lowercase())
+    pub(crate) fn has_or_adds(&mut self, name: &'a [u8]) -> bool {
+        if self.few.iter().any(|seen| seen.eq_ignore_ascii_case(name)) {
+            return true;
+        }
+        if self.few.len() < FEW_NAMES {
+            self.few.push(name);
+            return false;
+        }
+        !self.others.insert(name.to_ascii_lowercase())
     }
 }
 

@@ -7,6 +7,7 @@
 mod archive;
 mod chain;
 mod head;
+mod moku;
 mod open;
 mod pages;
 mod pair;
@@ -29,6 +30,7 @@ pub(crate) use archive::catch_up;
 pub use archive::{ArchiveHistory, ArchiveHoldings};
 pub(crate) use chain::{audit_history, fill};
 pub(crate) use head::replace;
+pub use moku::{MokuHistory, MokuHoldings, MokuOpening};
 pub use open::{Kind, kind_of, open_history, open_holdings};
 pub use pages::Pages;
 pub use pair::{Change, Pair, Pairs};

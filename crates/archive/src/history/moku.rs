@@ -7,7 +7,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use varve_catalog::{Catalog, CatalogRead, MokuCatalog, Row};
+use varve_catalog::{Catalog, CatalogRead, MokuCatalog, MokuOptions, Row};
 use varve_core::body::{BodySource, BodyStore, KeptBody};
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
@@ -50,11 +50,9 @@ impl Site {
 
 /// How a Moku site is opened for writing.
 #[derive(Clone, Debug, Default)]
-pub struct MokuOptions {
-    /// The project it must belong to.
-    pub project_id: Option<String>,
-    /// Let it belong to that project from now on, whatever it belonged to.
-    pub force_project_id: bool,
+pub struct MokuOpening {
+    /// The project it belongs to, and what becomes of an early one.
+    pub options: MokuOptions,
     /// Whether sensitive headers are hidden.
     pub redaction: Redaction,
 }
@@ -109,15 +107,14 @@ pub struct MokuHistory {
 
 impl MokuHistory {
     /// Opens the site at `root`, making it if there is none yet.
-    pub fn open(root: &Path, options: &MokuOptions, opening: Opening) -> Result<Self, ArchiveError> {
+    pub fn open(root: &Path, site_opening: &MokuOpening, opening: Opening) -> Result<Self, ArchiveError> {
         let site = Site::new(root);
         let folder = root.join(".moku");
         std::fs::create_dir_all(folder.join("blobs")).map_err(ArchiveError::write(&folder))?;
         let lock = WriteLock::take(&site.lock(), &opening.holder)?;
-        let project = options.project_id.as_deref();
-        let catalog = MokuCatalog::open_to_write(&site.database(), project, options.force_project_id)?;
+        let catalog = MokuCatalog::open_to_write(&site.database(), &site_opening.options)?;
         let bodies = site.bodies();
-        let redaction = options.redaction;
+        let redaction = site_opening.redaction;
         Ok(Self { site, catalog, bodies, redaction, clock: opening.clock, _lock: lock })
     }
 

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::{ArchiveHistory, ArchiveHoldings, HistoryWriter, Holdings};
+use super::{
+    ArchiveHistory, ArchiveHoldings, HistoryWriter, Holdings, MokuHistory, MokuHoldings, MokuOpening,
+};
 use crate::error::ArchiveError;
 use crate::layout::Layout;
 use crate::writer::Opening;
@@ -28,7 +30,7 @@ pub fn kind_of(root: &Path) -> Option<Kind> {
 pub fn open_holdings(root: &Path) -> Result<Box<dyn Holdings>, ArchiveError> {
     match kind_of(root) {
         Some(Kind::Archive) => Ok(Box::new(ArchiveHoldings::open(root)?)),
-        Some(Kind::Moku) => unimplemented!(),
+        Some(Kind::Moku) => Ok(Box::new(MokuHoldings::open(root)?)),
         None => Err(ArchiveError::NotAnArchive { path: root.to_owned() }),
     }
 }
@@ -37,7 +39,7 @@ pub fn open_holdings(root: &Path) -> Result<Box<dyn Holdings>, ArchiveError> {
 pub fn open_history(root: &Path, opening: Opening) -> Result<Box<dyn HistoryWriter>, ArchiveError> {
     match kind_of(root) {
         Some(Kind::Archive) => Ok(Box::new(ArchiveHistory::open(root, opening)?)),
-        Some(Kind::Moku) => unimplemented!(),
+        Some(Kind::Moku) => Ok(Box::new(MokuHistory::open(root, &MokuOpening::default(), opening)?)),
         None => Err(ArchiveError::NotAnArchive { path: root.to_owned() }),
     }
 }

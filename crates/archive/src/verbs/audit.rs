@@ -119,20 +119,26 @@ impl Paper<'_> {
     }
 
     fn head(&self, text: &mut String, done: &AuditDone) {
-        let kind = if self.request.quick { "quick (structure and index)" } else { "full (every byte)" };
-        let rows = [
-            ("Archive", self.archive.settings().name.clone()),
-            ("Folder", self.archive.layout().root().display().to_string()),
-            ("Audit", kind.to_owned()),
+        let settings = self.archive.settings();
+        let root = self.archive.layout().root();
+        let folder = root.canonicalize().unwrap_or_else(|_| root.to_owned());
+        let mut rows = vec![("Archive", settings.name.clone())];
+        rows.extend(settings.operator.clone().map(|operator| ("Operator", operator)));
+        rows.extend([
+            ("Folder", folder.display().to_string()),
+            ("Audit", self.kind()),
             ("Begun", self.began.to_owned()),
             ("Ended", self.ended.to_owned()),
             ("Program", self.software.to_owned()),
             ("Silos", silos(done)),
-            ("Records", done.records.to_string()),
-            ("Bytes read", done.bytes.to_string()),
-            ("Index entries", done.entries.to_string()),
-            ("Findings", done.findings.to_string()),
-        ];
+        ]);
+        rows.extend(self.newest().map(|newest| ("Newest silo", newest)));
+        rows.extend([
+            ("Records", grouped(done.records)),
+            ("Bytes read", grouped(done.bytes)),
+            ("Index entries", grouped(done.entries)),
+            ("Findings", grouped(done.findings)),
+        ]);
         text.push_str("Audit report\n============\n\n");
         for (name, value) in rows {
             let _ = writeln!(text, "{name:<15}{value}");
@@ -140,11 +146,45 @@ impl Paper<'_> {
     }
 }
 
+impl Paper<'_> {
+    fn kind(&self) -> String {
+        let mut kind =
+            if self.request.quick { "quick (structure and index)" } else { "full (every byte)" }.to_owned();
+        if let Some(sample) = self.request.sample {
+            let _ = write!(kind, ", of a sample of {} % of the silos", sample.percent);
+        }
+        if self.request.since.is_some() {
+            kind.push_str(", of silos written since a given day");
+        }
+        kind
+    }
+
+    /// How far the archive reached: each silo is vouched for by the one behind it, and nobody yet vouches for this.
+    fn newest(&self) -> Option<String> {
+        let silos = self.archive.store().files().list().ok()?;
+        let newest = silos.values().next_back()?;
+        Some(format!("{}, {} bytes", newest.name(), grouped(newest.length)))
+    }
+}
+
 fn silos(done: &AuditDone) -> String {
     match done.silos_left_out {
-        0 => done.silos.to_string(),
-        left_out => format!("{} ({left_out} left out by choice)", done.silos),
+        0 => grouped(done.silos),
+        left_out => format!("{} ({} left out by choice)", grouped(done.silos), grouped(left_out)),
     }
+}
+
+/// A number with commas between its thousands, which can be read aloud.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 /// A finding on one line.
@@ -170,6 +210,13 @@ pub fn by_kind(findings: &[AuditFinding]) -> BTreeMap<AuditKind, u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_grouped_by_thousands() {
+        for (number, text) in [(0, "0"), (999, "999"), (1000, "1,000"), (15_553_454, "15,553,454")] {
+            assert_eq!(grouped(number), text);
+        }
+    }
 
     #[test]
     fn samples_take_about_their_share_and_differ() {

@@ -22,7 +22,7 @@ use crate::media_type::{BYTES, of_name};
 use crate::page_path::page_path;
 use crate::rows::rows_of_version;
 
-/// A thread takes so many pages at a time at most.
+/// A thread takes so many pages at a time.
 const TOGETHER: usize = 16;
 
 /// The body of a page to commit.

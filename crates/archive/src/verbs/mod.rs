@@ -9,6 +9,7 @@ pub mod cat;
 pub mod checkout;
 pub mod commit;
 pub mod demo;
+pub mod diff;
 pub mod doctor;
 pub mod explain;
 pub mod filter;

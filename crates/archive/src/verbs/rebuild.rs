@@ -41,7 +41,9 @@ fn rebuild_catalog(layout: &Layout) -> Result<(), ArchiveError> {
     let unfinished = layout.temporary().join("catalog.db");
     let catalog = SqliteCatalog::open_to_write(&unfinished)?;
     fill(&archive, &catalog)?;
-    if let Some(last) = archive.store().files().list().map_err(varve_store::StoreError::from)?.into_values().next_back() {
+    if let Some(last) =
+        archive.store().files().list().map_err(varve_store::StoreError::from)?.into_values().next_back()
+    {
         let end = Place::new(last.number, last.length).map_err(varve_store::StoreError::from)?;
         catalog.apply(&mut std::iter::once(Row::Reached(end.number())))?;
     }

@@ -169,6 +169,24 @@ fn the_id_of_a_body_gives_the_body_and_that_of_its_record_the_message() {
 }
 
 #[test]
+fn what_was_in_a_lost_silo_is_said_to_be_lost_and_can_be_stored_again() {
+    let scene = Scene::new();
+    let id = scene.store_bytes(b"lost").to_string();
+    let silo = scene.root().join("warc/0/00000000.warc.gz");
+    let copy = fs::read(&silo).unwrap();
+    fs::remove_file(&silo).unwrap();
+    assert!(get(&scene, &id, None).unwrap_err().contains("silo 0 is missing"));
+    assert!(get(&scene, &id[..20], None).unwrap_err().contains("silo 0 is missing"));
+    assert!(get(&scene, &"00".repeat(32), None).unwrap_err().contains("nothing in this archive"));
+    // It goes to another silo, so that the lost one can come back.
+    assert_eq!(scene.store_bytes(b"lost").to_string(), id);
+    assert!(!silo.exists() && scene.root().join("warc/0/00000001.warc.gz").exists());
+    assert_eq!(get(&scene, &id, None).unwrap(), b"lost");
+    fs::write(&silo, copy).unwrap();
+    assert_eq!(get(&scene, &id, None).unwrap(), b"lost");
+}
+
+#[test]
 fn metadata_is_about_something_that_is_here() {
     let scene = Scene::new();
     let id = scene.store_bytes(b"thing");

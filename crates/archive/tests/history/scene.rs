@@ -17,7 +17,7 @@ pub(crate) enum Kind {
     Moku,
 }
 
-pub(crate) const KINDS: [Kind; 1] = [Kind::Archive];
+pub(crate) const KINDS: [Kind; 2] = [Kind::Archive, Kind::Moku];
 
 /// Makes an empty layout of that kind.
 pub(crate) fn make(kind: Kind, root: &Path) {

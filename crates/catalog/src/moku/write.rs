@@ -52,7 +52,7 @@ fn keep(connection: &Connection, row: Row, waiting: &mut BTreeSet<VersionId>) ->
         ),
         Row::ForgetVersion(id) => forget::version(connection, &id),
         Row::ForgetDiffs(before) => forget::diffs(connection, before),
-        // There are no silos behind a Moku site.
+        // A site has no silos.
         Row::Reached(_) => Ok(()),
         Row::ForgetRun(run) => {
             execute(connection, "DELETE FROM varve_run_snapshots WHERE run = ?1", [run.to_string()])

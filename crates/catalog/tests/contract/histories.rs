@@ -273,3 +273,24 @@ fn a_score(version: u8, rules: u8, score: u8, time: u8, base: Option<u8>) -> Sco
         attributions: attribution.into_iter().collect(),
     }
 }
+
+/// One of many captures of a version: of another URL each.
+pub(crate) fn a_capture_of(version: u8, number: u32) -> Capture {
+    let belongs = Belongs::Version(version_id(version));
+    let url = format!("https://example.com/{}/{number}", number % 7);
+    let record = RecordId::new([version; 32]);
+    let time = moment(version);
+    Capture {
+        id: Capture::derive_id(belongs, &url, time, &record),
+        belongs,
+        path: format!("/{}/{number}", number % 7),
+        url,
+        time,
+        status: 200,
+        headers: HeaderView::from_pairs([("content-type", "text/html")], Redaction::On),
+        body: BodyId::new([version / 2; 32]),
+        length: Some(u64::from(number)),
+        record: Some(record),
+        truncated: false,
+    }
+}

@@ -1,51 +1,78 @@
 //! One contract, every catalog: random histories against a model that is a plain fold over rows.
 
+#![expect(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
+
 mod compare;
 mod histories;
+mod kill;
 mod model;
+mod trouble;
 
 use std::path::Path;
 
 use histories::{Step, Teller, histories};
 use proptest::prelude::*;
-use varve_catalog::{Catalog, MokuCatalog, MokuOptions, Row, SqliteCatalog};
+use varve_catalog::{Catalog, CatalogError, MokuCatalog, MokuOptions, Row, SqliteCatalog};
 
-/// Opens a catalog of one kind in a folder.
-type Open = fn(&Path) -> Box<dyn Catalog>;
-
-fn sqlite(folder: &Path) -> Box<dyn Catalog> {
-    Box::new(SqliteCatalog::open_to_write(&folder.join("catalog.db")).unwrap())
+/// A kind of catalog.
+pub(crate) struct Kind {
+    /// The name of its file.
+    pub(crate) file: &'static str,
+    write: fn(&Path) -> Result<Box<dyn Catalog>, CatalogError>,
+    read: fn(&Path) -> Result<Box<dyn Catalog>, CatalogError>,
 }
 
-fn moku(folder: &Path) -> Box<dyn Catalog> {
-    Box::new(MokuCatalog::open_to_write(&folder.join("moku.db"), &MokuOptions::default()).unwrap())
+impl Kind {
+    pub(crate) fn try_open(&self, folder: &Path) -> Result<Box<dyn Catalog>, CatalogError> {
+        (self.write)(&folder.join(self.file))
+    }
+
+    pub(crate) fn open(&self, folder: &Path) -> Box<dyn Catalog> {
+        self.try_open(folder).unwrap()
+    }
+
+    pub(crate) fn open_to_read(&self, folder: &Path) -> Result<Box<dyn Catalog>, CatalogError> {
+        (self.read)(&folder.join(self.file))
+    }
 }
 
-const KINDS: [Open; 2] = [sqlite, moku];
+/// Every implementation of the seam.
+pub(crate) const KINDS: [Kind; 2] = [
+    Kind {
+        file: "catalog.db",
+        write: |path| Ok(Box::new(SqliteCatalog::open_to_write(path)?)),
+        read: |path| Ok(Box::new(SqliteCatalog::open_to_read(path)?)),
+    },
+    Kind {
+        file: "moku.db",
+        write: |path| Ok(Box::new(MokuCatalog::open_to_write(path, &MokuOptions::default())?)),
+        read: |path| Ok(Box::new(MokuCatalog::open_to_read(path)?)),
+    },
+];
 
 fn apply(catalog: &dyn Catalog, rows: &[Row]) {
     catalog.apply(&mut rows.iter().cloned()).unwrap();
 }
 
-fn every_answer_is_the_models(open: Open, history: &[Vec<Step>]) {
+fn every_answer_is_the_models(kind: &Kind, history: &[Vec<Step>]) {
     let folder = tempfile::tempdir().unwrap();
     let mut teller = Teller::default();
-    let mut catalog = open(folder.path());
+    let mut catalog = kind.open(folder.path());
     for (place, steps) in history.iter().enumerate() {
         apply(&*catalog, &teller.tell(steps));
         if place % 3 == 1 {
             drop(catalog);
-            catalog = open(folder.path());
+            catalog = kind.open(folder.path());
         }
     }
     compare::same(catalog.as_read(), &teller.model);
 }
 
-fn the_last_rows_again_change_nothing(open: Open, history: &[Vec<Step>], from: usize) {
+fn the_last_rows_again_change_nothing(kind: &Kind, history: &[Vec<Step>], from: usize) {
     let folder = tempfile::tempdir().unwrap();
     let mut teller = Teller::default();
     let batches: Vec<_> = history.iter().map(|steps| teller.tell(steps)).collect();
-    let catalog = open(folder.path());
+    let catalog = kind.open(folder.path());
     batches.iter().for_each(|rows| apply(&*catalog, rows));
     batches.iter().skip(from % history.len()).for_each(|rows| apply(&*catalog, rows));
     assert_eq!(compare::lines(catalog.as_read()), compare::lines(&teller.model));
@@ -56,11 +83,11 @@ proptest! {
 
     #[test]
     fn a_catalog_answers_as_the_fold_over_its_rows(history in histories(true)) {
-        KINDS.iter().for_each(|open| every_answer_is_the_models(*open, &history));
+        KINDS.iter().for_each(|kind| every_answer_is_the_models(kind, &history));
     }
 
     #[test]
     fn applying_the_last_rows_again_changes_nothing(history in histories(false), from: usize) {
-        KINDS.iter().for_each(|open| the_last_rows_again_change_nothing(*open, &history, from));
+        KINDS.iter().for_each(|kind| the_last_rows_again_change_nothing(kind, &history, from));
     }
 }

@@ -70,7 +70,9 @@ fn copy(input: &mut dyn io::Read, output: &mut dyn Write) -> Result<(), Error> {
             Ok(0) => return Ok(()),
             Ok(count) => output.write_all(&buffer[..count]).map_err(Error::Output)?,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(source) => return Err(varve_archive::ArchiveError::Body(source.into()).into()),
+            Err(source) => {
+                return Err(varve_archive::ArchiveError::Body(varve_archive::BodyError::new(source)).into());
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ mod checkout;
 mod commit;
 mod completions;
 mod demo;
+mod diff;
 pub(crate) mod doctor;
 mod explain;
 pub(crate) mod filter;
@@ -41,6 +42,7 @@ const VERBS: &[Entry] = &[
     verb::<log::Log>("log"),
     verb::<show::Show>("show"),
     verb::<cat::Cat>("cat"),
+    verb::<diff::Diff>("diff"),
     verb::<tag::Tag>("tag"),
     verb::<checkout::Checkout>("checkout"),
     verb::<store::Store>("store"),

@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use varve_archive::Size;
 use varve_archive::verbs::stow::{Exclude, Note, Request, Skipped, Stowed, stow};
 
 use super::store::digits;
 use super::{Outcome, Verb};
 use crate::error::{self, Error};
-use crate::printer::{Printer, counted, visible};
+use crate::printer::{Printer, counted, readable, visible};
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -96,9 +95,9 @@ fn print(stowed: &Stowed, json: bool, printer: &mut Printer) -> Result<(), Error
         counted(survey.files, "file"),
         counted(survey.folders, "folder"),
         counted(survey.links, "link"),
-        Size(survey.bytes),
+        readable(survey.bytes),
         counted(new_objects, "object"),
-        Size(new_bytes),
+        readable(new_bytes),
     ));
     if failed > 0 {
         printer.say(format_args!("not in the manifest because they could not be read: {failed}"));

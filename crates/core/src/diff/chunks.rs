@@ -119,28 +119,40 @@ impl BodyDiff {
     /// Tells a diff line by line; changes of very long lines word by word.
     #[must_use]
     pub fn with_lines(self, diff: &TextDiff<'_>) -> Self {
-        self.with_changes(diff, |change| average(change) <= LONG_LINE)
+        self.with_changes(diff, diff.changes(), false, |_| None)
     }
 
     /// Tells a diff word by word.
     #[must_use]
     pub fn with_words(self, diff: &TextDiff<'_>) -> Self {
-        self.with_changes(diff, |_| false)
+        self.with_changes(diff, diff.changes(), true, |_| None)
     }
 
-    fn with_changes(mut self, diff: &TextDiff<'_>, whole: impl Fn(&Change) -> bool) -> Self {
+    /// Tells some of the changes of a diff, by words or by lines. `noise` gives the rule by which a change is noise.
+    #[must_use]
+    pub fn with_changes(
+        mut self,
+        diff: &TextDiff<'_>,
+        changes: &[Change],
+        words: bool,
+        noise: impl Fn(&Change) -> Option<String>,
+    ) -> Self {
         self.truncated |= diff.truncated();
         let mut budget = Budget::default();
         let mut room = MOST_CONTENT;
-        for change in diff.changes() {
-            if whole(change) {
+        for change in changes {
+            let first = self.chunks.len();
+            if !words && average(change) <= LONG_LINE {
                 self.replace(diff, &change.base, &change.head, &mut room);
-                continue;
+            } else {
+                let edits = diff.edits(change, &mut budget);
+                self.truncated |= edits.truncated;
+                for edit in edits.list {
+                    self.replace(diff, &edit.base, &edit.head, &mut room);
+                }
             }
-            let edits = diff.edits(change, &mut budget);
-            self.truncated |= edits.truncated;
-            for edit in edits.list {
-                self.replace(diff, &edit.base, &edit.head, &mut room);
+            if let Some(rule) = noise(change) {
+                self.chunks[first..].iter_mut().for_each(|chunk| chunk.noise = Some(rule.clone()));
             }
         }
         self

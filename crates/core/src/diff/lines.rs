@@ -3,6 +3,7 @@
 //! A line keeps its end, so that lines put together are the text again. Comparing is another matter: by default `\r\n` and
 //! `\n` are one, because servers and tools change them without anyone having edited anything.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// What counts as a difference.
@@ -17,7 +18,7 @@ pub struct Options {
 /// A text and where its lines begin.
 #[derive(Debug, Clone)]
 pub struct Lines<'a> {
-    text: &'a str,
+    text: Cow<'a, str>,
     /// The start of each line, and the end of the text.
     bounds: Vec<usize>,
 }
@@ -37,7 +38,8 @@ impl AsRef<[u8]> for Token<'_> {
 
 impl<'a> Lines<'a> {
     /// Finds the lines of a text.
-    pub fn of(text: &'a str) -> Self {
+    pub fn of(text: impl Into<Cow<'a, str>>) -> Self {
+        let text = text.into();
         let mut bounds = Vec::with_capacity(text.len() / 32 + 2);
         bounds.push(0);
         bounds.extend(memchr::memchr_iter(b'\n', text.as_bytes()).map(|end| end + 1));
@@ -48,8 +50,8 @@ impl<'a> Lines<'a> {
     }
 
     /// The whole text.
-    pub const fn text(&self) -> &'a str {
-        self.text
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// How many lines there are. The empty text has none.
@@ -63,12 +65,12 @@ impl<'a> Lines<'a> {
     }
 
     /// A line, with its end. Numbered from 0.
-    pub fn line(&self, number: usize) -> &'a str {
+    pub fn line(&self, number: usize) -> &str {
         &self.text[self.range(&(number..number + 1))]
     }
 
     /// The lines as they are compared.
-    pub(super) fn tokens(&self, options: Options) -> impl Iterator<Item = Token<'a>> {
+    pub(super) fn tokens(&self, options: Options) -> impl Iterator<Item = Token<'_>> {
         let text = self.text.as_bytes();
         self.bounds.windows(2).map(move |bounds| Token::of(&text[bounds[0]..bounds[1]], options))
     }

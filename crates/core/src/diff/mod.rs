@@ -3,7 +3,7 @@
 //! Owns the comparison and its shapes: [`TextDiff`] with line numbers and byte ranges, [`BodyDiff`] for JSON,
 //! [`unified()`] for terminals, [`html`] for browsers, [`moku`] for the rows of `.moku` sites. Deliberately knows nothing
 //! of HTML structure, charsets or headers: it is given text. What is noise is decided elsewhere and told by
-//! [`TextDiff::without`].
+//! [`TextDiff::changes_without`].
 //!
 //! Every answer is a function of its input alone: no clock decides when to stop, as it does in programs that give up after
 //! a second and so answer otherwise on a slower machine. Cost is bounded by counting instead: lines first, which is nearly
@@ -22,5 +22,5 @@ mod words;
 pub use chunks::{BodyDiff, Chunk, ChunkKind, PageDiff, ParseError, VersionDiff};
 pub use lines::{Lines, Options};
 pub use text::{Change, Run, RunKind, TextDiff};
-pub use unified::{Hunk, HunkLine, Segment, Style, View, plain_text, unified};
+pub use unified::{Hunk, HunkLine, Segment, Style, View, plain_text, unified, unified_changes};
 pub use words::{Budget, Edit, Edits};

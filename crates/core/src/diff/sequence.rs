@@ -4,8 +4,11 @@
 //! once for each stretch that they share: sequences that share many short stretches cost their length squared. So its cost
 //! is estimated first, from the tokens that each side has once. Where it would be too much, those tokens are taken as
 //! anchors, the longest run of them that stands in the same order on both sides, and only what lies between two anchors
-//! is compared. A gap that has none is left to Myers' algorithm with its shortcuts, of about n√n steps, while the
-//! [`Budget`] lasts; past it the gap is called replaced.
+//! is compared. A gap that has none holds a few kinds of tokens again and again: what only one side has is put aside, and
+//! the rest is compared window by window, while the [`Budget`] lasts. Past it the gap is called replaced.
+//!
+//! Myers' algorithm as the library has it is not asked about long gaps: for each frequent token it looks back over all
+//! that came before, which again is the length squared.
 
 use super::words::Budget;
 use imara_diff::{Algorithm, Diff, InternedInput, Interner, Token};
@@ -17,6 +20,9 @@ const MOST_STEPS: usize = 100_000_000;
 
 /// Gaps with fewer tokens are compared by histogram without asking: even the worst costs little.
 const SMALL: usize = 2048;
+
+/// What a window may cost at worst, for each of its tokens.
+const WINDOW_COST: usize = 300;
 
 /// How often a gap may be cut by anchors of its own.
 const MOST_ROUNDS: usize = 4;
@@ -132,16 +138,13 @@ impl<'a, 'b> Search<'a, 'b> {
             if gap.0.is_empty() || gap.1.is_empty() {
                 self.replace(gap);
             } else if length <= SMALL {
-                self.leave_to(Algorithm::Histogram, gap);
+                self.leave(&gap.0.collect::<Vec<_>>(), &gap.1.collect::<Vec<_>>());
             } else {
-                let anchors = if round < MOST_ROUNDS { self.anchors(&gap) } else { Vec::new() };
-                if !anchors.is_empty() {
-                    open.extend(gaps(&gap, &anchors).map(|gap| (gap, round + 1)));
-                } else if self.budget.work(length.saturating_mul(length.isqrt() * 2)) {
-                    self.leave_to(Algorithm::Myers, gap);
+                let anchors = self.anchors(&gap);
+                if anchors.is_empty() || round >= MOST_ROUNDS {
+                    self.by_windows(gap);
                 } else {
-                    self.truncated = true;
-                    self.replace(gap);
+                    open.extend(gaps(&gap, &anchors).map(|gap| (gap, round + 1)));
                 }
             }
         }
@@ -152,31 +155,58 @@ impl<'a, 'b> Search<'a, 'b> {
         self.added[to].fill(true);
     }
 
-    /// Lets the library compare a gap. Its tables are as large as the highest number of a token, so the tokens of the gap
-    /// are numbered anew.
-    fn leave_to(&mut self, algorithm: Algorithm, (from, to): Replaced) {
-        let (before, after) = (&self.before[from.clone()], &self.after[to.clone()]);
-        let mut numbers: Vec<Token> = before.iter().chain(after).copied().collect();
-        numbers.sort_unstable_by_key(|token| token.0);
+    /// Compares a gap whose tokens were just counted: what both sides have, in windows of equal shares.
+    fn by_windows(&mut self, (from, to): Replaced) {
+        let shared =
+            |tokens: &[Token], range: Range<usize>, marks: &mut [bool], other: fn(&Sighting) -> u8| {
+                let (kept, apart): (Vec<_>, Vec<_>) =
+                    range.partition(|place| other(&self.sightings[tokens[*place].0 as usize]) > 0);
+                apart.into_iter().for_each(|place| marks[place] = true);
+                kept
+            };
+        let before = shared(self.before, from, &mut self.removed, |seen| seen.after);
+        let after = shared(self.after, to, &mut self.added, |seen| seen.before);
+        let count = (before.len() + after.len()).div_ceil(SMALL);
+        let share = |places: &[usize], window: usize| {
+            places.len() * window / count..places.len() * (window + 1) / count
+        };
+        for window in 0..count {
+            let (from, to) = (&before[share(&before, window)], &after[share(&after, window)]);
+            if self.budget.work(SMALL * WINDOW_COST) {
+                self.leave(from, to);
+            } else {
+                self.truncated = true;
+                from.iter().for_each(|place| self.removed[*place] = true);
+                to.iter().for_each(|place| self.added[*place] = true);
+            }
+        }
+    }
+
+    /// Lets the library compare a few tokens. Its tables are as large as the highest number of a token, so these are numbered
+    /// anew.
+    fn leave(&mut self, from: &[usize], to: &[usize]) {
+        let tokens =
+            |all: &[Token], places: &[usize]| places.iter().map(|place| all[*place]).collect::<Vec<_>>();
+        let (mut before, mut after) = (tokens(self.before, from), tokens(self.after, to));
+        let mut numbers: Vec<u32> = before.iter().chain(&after).map(|token| token.0).collect();
+        numbers.sort_unstable();
         numbers.dedup();
         for (number, token) in (0..).zip(&numbers) {
-            self.sightings[token.0 as usize].place = number;
+            self.sightings[*token as usize].place = number;
         }
-        let anew = |tokens: &[Token]| -> Vec<Token> {
-            tokens.iter().map(|token| Token(self.sightings[token.0 as usize].place)).collect()
-        };
+        for token in before.iter_mut().chain(&mut after) {
+            token.0 = self.sightings[token.0 as usize].place;
+        }
         let mut diff = Diff::default();
         diff.compute_with(
-            algorithm,
-            &anew(before),
-            &anew(after),
+            Algorithm::Histogram,
+            &before,
+            &after,
             u32::try_from(numbers.len()).unwrap_or(u32::MAX),
         );
         for hunk in diff.hunks() {
-            let wide =
-                |range: Range<u32>, start: usize| range.start as usize + start..range.end as usize + start;
-            self.removed[wide(hunk.before, from.start)].fill(true);
-            self.added[wide(hunk.after, to.start)].fill(true);
+            hunk.before.for_each(|place| self.removed[from[place as usize]] = true);
+            hunk.after.for_each(|place| self.added[to[place as usize]] = true);
         }
     }
 
@@ -221,7 +251,7 @@ fn gaps<'g>((from, to): &'g Replaced, anchors: &'g [(usize, usize)]) -> impl Ite
 }
 
 /// Of pairs that rise in their second part, the most that rise in their first as well: patience sorting.
-fn longest_rising(pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
+pub fn longest_rising(pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
     let mut tops: Vec<usize> = Vec::new();
     let mut previous = vec![usize::MAX; pairs.len()];
     for (place, pair) in pairs.iter().enumerate() {

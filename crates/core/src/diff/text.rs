@@ -3,6 +3,7 @@
 use super::lines::{Lines, Options};
 use super::sequence;
 use super::words::{Budget, Edits, refine};
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// More lines than this on either side are not compared one by one: the text is called replaced. It keeps the tables of
@@ -61,7 +62,7 @@ pub struct TextDiff<'a> {
 
 impl<'a> TextDiff<'a> {
     /// Compares two texts.
-    pub fn between(base: &'a str, head: &'a str, options: Options) -> Self {
+    pub fn between(base: impl Into<Cow<'a, str>>, head: impl Into<Cow<'a, str>>, options: Options) -> Self {
         let (base, head) = (Lines::of(base), Lines::of(head));
         let found = if base.text() == head.text() {
             sequence::Differences::default()
@@ -88,7 +89,7 @@ impl<'a> TextDiff<'a> {
         &self.head
     }
 
-    /// What changed, in order. No two changes touch.
+    /// What changed, in order. No two changes touch, unless they were [split](TextDiff::split_changes).
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
@@ -104,12 +105,12 @@ impl<'a> TextDiff<'a> {
     }
 
     /// What went with a change.
-    pub fn removed(&self, change: &Change) -> &'a str {
+    pub fn removed(&self, change: &Change) -> &str {
         &self.base.text()[change.base.clone()]
     }
 
     /// What came with a change.
-    pub fn added(&self, change: &Change) -> &'a str {
+    pub fn added(&self, change: &Change) -> &str {
         &self.head.text()[change.head.clone()]
     }
 
@@ -133,17 +134,44 @@ impl<'a> TextDiff<'a> {
         runs
     }
 
-    /// The same diff without the changes for which `hide` says so, by their place in [`TextDiff::changes`]. Their lines then
-    /// count as equal, which only lines that have a partner can: a change of other numbers of lines stays.
-    #[must_use]
-    pub fn without(mut self, mut hide: impl FnMut(usize) -> bool) -> Self {
-        let mut place = 0;
-        self.changes.retain(|change| {
-            let hidden = hide(place) && change.base_lines.len() == change.head_lines.len();
-            place += 1;
-            !hidden
-        });
-        self
+    /// The changes without those for which `hide` says so, by their place in [`TextDiff::changes`]. Their lines then count as
+    /// equal, which only lines that have a partner can: a change of other numbers of lines stays.
+    pub fn changes_without(&self, hide: impl Fn(usize) -> bool) -> Vec<Change> {
+        let hidden = |(place, change): &(usize, &Change)| {
+            change.base_lines.len() == change.head_lines.len() && hide(*place)
+        };
+        self.changes
+            .iter()
+            .enumerate()
+            .filter(|change| !hidden(change))
+            .map(|(_, change)| change.clone())
+            .collect()
+    }
+
+    /// Cuts changes into smaller ones, so that lines which are partners of each other are a change of their own. `partners` gives
+    /// them for a change, in order, as lines of the base and of the head; those that are not within it are passed over.
+    pub fn split_changes(&mut self, partners: impl Fn(&Self, &Change) -> Vec<(usize, usize)>) {
+        let mut changes = Vec::with_capacity(self.changes.len());
+        for change in &self.changes {
+            let (mut from, mut to) = (change.base_lines.start, change.head_lines.start);
+            for (base, head) in partners(self, change) {
+                let within = (from..change.base_lines.end).contains(&base)
+                    && (to..change.head_lines.end).contains(&head);
+                if within {
+                    self.part(&mut changes, from..base, to..head);
+                    self.part(&mut changes, base..base + 1, head..head + 1);
+                    (from, to) = (base + 1, head + 1);
+                }
+            }
+            self.part(&mut changes, from..change.base_lines.end, to..change.head_lines.end);
+        }
+        self.changes = changes;
+    }
+
+    fn part(&self, changes: &mut Vec<Change>, base_lines: Range<usize>, head_lines: Range<usize>) {
+        if !base_lines.is_empty() || !head_lines.is_empty() {
+            changes.push(Change::of(&self.base, &self.head, base_lines, head_lines));
+        }
     }
 
     fn run(&self, runs: &mut Vec<Run>, kind: RunKind, base_lines: Range<usize>, head_lines: Range<usize>) {
@@ -230,11 +258,24 @@ mod tests {
     }
 
     #[test]
+    fn changes_can_be_split_at_partners() {
+        let mut diff = TextDiff::between("a\nb\nc\n", "x\ny\nz\nw\n", Options::default());
+        diff.split_changes(|_, _| vec![(1, 2), (0, 3), (2, 3), (9, 9)]);
+        let lines: Vec<_> = diff
+            .changes()
+            .iter()
+            .map(|change| (change.base_lines.clone(), change.head_lines.clone()))
+            .collect();
+        assert_eq!(lines, [(0..1, 0..2), (1..2, 2..3), (2..3, 3..4)]);
+        assert_eq!(apply(&diff), "x\ny\nz\nw\n");
+    }
+
+    #[test]
     fn only_lines_with_partners_can_be_hidden() {
         let diff = TextDiff::between("a\nb\nc\n", "x\nb\n", Options::default());
         assert_eq!(diff.changes().len(), 2);
-        let shown = diff.without(|_| true);
-        assert_eq!(shown.changes().len(), 1);
-        assert_eq!(shown.changes()[0].base_lines, 2..3);
+        let shown = diff.changes_without(|_| true);
+        assert_eq!(shown.len(), 1);
+        assert_eq!(shown[0].base_lines, 2..3);
     }
 }

@@ -86,10 +86,15 @@ impl Hunk<'_> {
 }
 
 /// The hunks of a diff.
-pub fn unified<'a>(diff: &TextDiff<'a>, view: &View) -> Vec<Hunk<'a>> {
+pub fn unified<'d>(diff: &'d TextDiff<'_>, view: &View) -> Vec<Hunk<'d>> {
+    unified_changes(diff, diff.changes(), view)
+}
+
+/// The hunks of some of the changes of a diff, as [`TextDiff::changes_without`] gives them.
+pub fn unified_changes<'d>(diff: &'d TextDiff<'_>, changes: &[Change], view: &View) -> Vec<Hunk<'d>> {
     let mut budget = Budget::default();
     let mut hunks = Vec::new();
-    let mut rest = diff.changes();
+    let mut rest = changes;
     while !rest.is_empty() {
         let near = 1 + rest
             .windows(2)
@@ -121,14 +126,14 @@ pub fn plain_text(hunks: &[Hunk<'_>]) -> String {
     text
 }
 
-struct Writer<'d, 'a> {
+struct Writer<'d, 'a, 'w> {
     diff: &'d TextDiff<'a>,
-    view: &'d View,
-    budget: &'d mut Budget,
+    view: &'w View,
+    budget: &'w mut Budget,
 }
 
-impl<'a> Writer<'_, 'a> {
-    fn hunk(&mut self, changes: &[Change]) -> Hunk<'a> {
+impl<'d> Writer<'d, '_, '_> {
+    fn hunk(&mut self, changes: &[Change]) -> Hunk<'d> {
         let (first, last) = (&changes[0], &changes[changes.len() - 1]);
         let before = self.view.context.min(first.base_lines.start).min(first.head_lines.start);
         let (left_base, left_head) =
@@ -148,7 +153,7 @@ impl<'a> Writer<'_, 'a> {
     }
 
     /// Equal lines, shown as the head has them.
-    fn context(&self, lines: &mut Vec<HunkLine<'a>>, base: Range<usize>, head: usize) {
+    fn context(&self, lines: &mut Vec<HunkLine<'d>>, base: Range<usize>, head: usize) {
         for (step, number) in base.enumerate() {
             let range = self.diff.head().range(&(head + step..head + step + 1));
             let mut line = self.line(Style::Context, self.diff.head().text(), range, &[]);
@@ -157,7 +162,7 @@ impl<'a> Writer<'_, 'a> {
         }
     }
 
-    fn change(&mut self, lines: &mut Vec<HunkLine<'a>>, change: &Change) {
+    fn change(&mut self, lines: &mut Vec<HunkLine<'d>>, change: &Change) {
         let both = self.view.words && !change.base.is_empty() && !change.head.is_empty();
         let edits = if both { self.diff.edits(change, self.budget).list } else { Vec::new() };
         let (base, head) = (self.diff.base(), self.diff.head());
@@ -179,10 +184,10 @@ impl<'a> Writer<'_, 'a> {
     fn line(
         &self,
         style: Style,
-        text: &'a str,
+        text: &'d str,
         range: Range<usize>,
         marked: &[Range<usize>],
-    ) -> HunkLine<'a> {
+    ) -> HunkLine<'d> {
         let whole = &text[range.clone()];
         let bare = whole.strip_suffix('\n').map_or(whole, |bare| bare.strip_suffix('\r').unwrap_or(bare));
         let end = range.start + bare.len();
@@ -203,7 +208,7 @@ impl<'a> Writer<'_, 'a> {
         HunkLine { style, base: None, head: None, segments, unended: !whole.ends_with('\n') }
     }
 
-    fn segment(&self, segments: &mut Vec<Segment<'a>>, text: &'a str, emphasis: bool) {
+    fn segment(&self, segments: &mut Vec<Segment<'d>>, text: &'d str, emphasis: bool) {
         let plain = |text| Segment { text, emphasis, elided: false };
         match self.view.longest {
             Some(longest) if text.len() > longest => {
@@ -224,15 +229,15 @@ mod tests {
     use super::super::lines::Options;
     use super::*;
 
-    fn hunks<'a>(base: &'a str, head: &'a str, view: View) -> Vec<Hunk<'a>> {
-        unified(&TextDiff::between(base, head, Options::default()), &view)
+    fn text(base: &str, head: &str, view: View) -> String {
+        plain_text(&unified(&TextDiff::between(base, head, Options::default()), &view))
     }
 
     #[test]
     fn text_is_that_of_diff_u() {
         let base = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n";
         let head = "1\n2\n3\n4\nfive\n6\n7\n8\n9\n10\n11\n12\n13";
-        insta::assert_snapshot!(plain_text(&hunks(base, head, View { context: 2, ..View::default() })), @r"
+        insta::assert_snapshot!(text(base, head, View { context: 2, ..View::default() }), @r"
         @@ -3,5 +3,5 @@
          3
          4
@@ -250,7 +255,8 @@ mod tests {
 
     #[test]
     fn words_are_marked() {
-        let hunks = hunks("<p>one two</p>\r\n", "<p>one 2</p>\n", View::default());
+        let diff = TextDiff::between("<p>one two</p>\r\n", "<p>one 2</p>\n", Options::default());
+        let hunks = unified(&diff, &View::default());
         let marked = |line: &HunkLine<'_>| -> Vec<_> {
             line.segments
                 .iter()
@@ -265,14 +271,14 @@ mod tests {
     fn long_equal_text_is_shortened() {
         let line = "<b>é</b>".repeat(500);
         let (base, head) = (format!("{line}x{line}"), format!("{line}y{line}"));
-        let text = plain_text(&hunks(&base, &head, View::default()));
-        assert!(text.len() < 2000 && text.contains(" … "), "{text}");
-        let whole = plain_text(&hunks(&base, &head, View { longest: None, ..View::default() }));
+        let short = text(&base, &head, View::default());
+        assert!(short.len() < 2000 && short.contains(" … "), "{short}");
+        let whole = text(&base, &head, View { longest: None, ..View::default() });
         assert!(whole.contains(&base));
     }
 
     #[test]
     fn a_new_text_opens_at_nought() {
-        assert_eq!(hunks("", "a\n", View::default())[0].title(), "@@ -0,0 +1 @@");
+        assert!(text("", "a\n", View::default()).starts_with("@@ -0,0 +1 @@\n"));
     }
 }

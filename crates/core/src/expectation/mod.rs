@@ -1,8 +1,8 @@
 //! Expectations: what URLs are promised to answer, and whether an answer keeps the promise.
 //!
 //! A [`DomainFile`] is one file of a URL database: a [`Domain`] and its [`Expectation`]s, in a YAML text that people edit
-//! and version control compares. [`judge`] holds an [`Observed`] answer against an expectation and gives a [`Verdict`];
-//! [`standing`] folds the verdicts of many checks into what is to be thought of a URL.
+//! and version control compares. [`judge()`] holds an [`Observed`] answer against an expectation and gives a [`Verdict`];
+//! [`standing()`] folds the verdicts of many checks into what is to be thought of a URL.
 //!
 //! All historic forms of the file are read and the present one is written. Deliberately not here: where files lie, and
 //! how an answer is had from the web.

@@ -115,8 +115,7 @@ fn is_session(name: &str, value: &str) -> bool {
     let is = |known: &&str| name.eq_ignore_ascii_case(known);
     let asp = name.get(..12).is_some_and(|start| start.eq_ignore_ascii_case("aspsessionid"));
     let is_random = value.len() >= 16 && value.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    (NAMES.iter().any(|known| is(known)) || asp) && value.len() >= 4
-        || SHORT.iter().any(|known| is(known)) && is_random
+    (NAMES.iter().any(is) || asp) && value.len() >= 4 || SHORT.iter().any(is) && is_random
 }
 
 #[cfg(test)]

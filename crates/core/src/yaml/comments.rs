@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use libyaml_safer::{ScalarStyle, Scanner, Token, TokenData};
 
-use super::parse::with_last_break;
+use super::scannable::scannable;
 
 /// The lines, counted from 1, that hold a comment. Nothing for a text that is no YAML.
 ///
@@ -15,12 +15,13 @@ pub fn comments(text: &str) -> Vec<u64> {
     if !text.contains('#') {
         return Vec::new();
     }
-    // The scanner has states that it takes for impossible and panics in.
+    // A scanner that is not ours may have states that it panics in.
     catch_unwind(AssertUnwindSafe(|| scan(text))).unwrap_or_default()
 }
 
 fn scan(text: &str) -> Vec<u64> {
-    let whole = with_last_break(text);
+    let whole = scannable(text);
+    let text = whole.as_ref();
     let mut bytes = whole.as_bytes();
     let mut scanner = Scanner::new();
     scanner.set_input_string(&mut bytes);

@@ -7,7 +7,7 @@
 //! by an anchor stay shared.
 //!
 //! A value of a type that is not known here keeps its tag and its text. What does not survive is layout and comments;
-//! [`comments`] says where there are any, so that a caller can warn. Scanning is `libyaml-safer`'s; no serde, since a
+//! [`comments()`] says where there are any, so that a caller can warn. Scanning is `libyaml-safer`'s; no serde, since a
 //! type that serde cannot name would be lost.
 //!
 //! Deliberately not here: what any key means.
@@ -19,6 +19,7 @@ mod number;
 mod order;
 mod parse;
 mod resolve;
+mod scannable;
 mod timestamp;
 mod value;
 

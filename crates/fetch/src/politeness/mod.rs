@@ -59,7 +59,7 @@ pub enum Outcome {
     Answered {
         /// The status.
         status: u16,
-        /// From [`retry_after`].
+        /// From [`retry_after()`].
         retry_after: Option<Duration>,
     },
     /// Without an answer, or with one that was cut short, in a way that may pass.

@@ -109,6 +109,19 @@ async fn a_body_as_long_as_the_limit_is_whole() {
 }
 
 #[tokio::test]
+async fn limits_without_limit_are_no_trouble() {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999\r\n\r\nhello";
+    let (ever, all) = (Duration::MAX, u64::MAX);
+    let limits =
+        Limits { connect: ever, first_byte: ever, idle: ever, total: ever, bytes: all, ..Limits::default() };
+    assert_answer(
+        &get_within(answering(&answer[..]), limits).await.unwrap(),
+        answer,
+        Some(Truncated::Disconnect),
+    );
+}
+
+#[tokio::test]
 async fn a_body_without_end_or_pause_is_cut_in_time() {
     let address = serve(|mut stream, _| {
         read_request(&mut stream);

@@ -9,7 +9,7 @@ use super::relation::looks_embedded;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::borrow::Cow;
 use std::fmt;
-use std::io::Read;
+use std::io::{self, BufReader, Read};
 
 /// Which members of a document are links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,27 +25,30 @@ pub(super) enum Dialect {
 }
 
 /// Hands over all links of a document.
-pub(super) fn links(reader: impl Read, dialect: Dialect, emitter: &mut Emitter<'_>) {
-    let mut deserializer = serde_json::Deserializer::from_reader(reader);
-    if !read(&mut deserializer, dialect, emitter, None) {
-        emitter.report.stopped.get_or_insert(Stop::Malformed);
-    }
+pub(super) fn links(reader: impl Read, dialect: Dialect, emitter: &mut Emitter<'_>) -> io::Result<()> {
+    let mut deserializer = serde_json::Deserializer::from_reader(BufReader::new(reader));
+    match read(&mut deserializer, dialect, emitter, None) {
+        Err(error) if error.is_io() => return Err(error.into()),
+        Err(_) => emitter.report.stopped.get_or_insert(Stop::Malformed),
+        Ok(()) => return Ok(()),
+    };
+    Ok(())
 }
 
 /// Hands over all links of a document that stands in a page. A broken one does not break the page.
 pub(super) fn inline_links(text: &str, dialect: Dialect, emitter: &mut Emitter<'_>, offset: Option<u64>) {
-    read(&mut serde_json::Deserializer::from_str(text), dialect, emitter, offset);
+    let _ = read(&mut serde_json::Deserializer::from_str(text), dialect, emitter, offset);
 }
 
-/// Reads a document; says whether it was one.
+/// Reads a document as far as it is one.
 fn read<'de, R: serde_json::de::Read<'de>>(
     deserializer: &mut serde_json::Deserializer<R>,
     dialect: Dialect,
     emitter: &mut Emitter<'_>,
     offset: Option<u64>,
-) -> bool {
+) -> serde_json::Result<()> {
     let mut walker = Walker { dialect, emitter, offset };
-    Value { walker: &mut walker, parent: "", name: "" }.deserialize(deserializer).is_ok()
+    Value { walker: &mut walker, parent: "", name: "" }.deserialize(deserializer)
 }
 
 struct Walker<'w, 's> {
@@ -179,7 +182,7 @@ mod tests {
         let mut found = Vec::new();
         let mut sink = |link: Link<'_>| found.push((link.target, link.role));
         let mut emitter = Emitter::new(Base::parse("http://h/a/").unwrap(), Limits::default(), &mut sink);
-        links(text.as_bytes(), dialect, &mut emitter);
+        links(text.as_bytes(), dialect, &mut emitter).unwrap();
         let report = emitter.report.clone();
         (found, report)
     }

@@ -75,8 +75,8 @@ pub fn extract(
             html::links(body, html::Surroundings { charset, wants_icon }, &mut emitter, &mut collector)?;
         }
         Kind::Css => style_sheet(body, charset, &mut emitter)?,
-        Kind::Json => json::links(body, json::Dialect::Any, &mut emitter),
-        Kind::Manifest => json::links(body, json::Dialect::Manifest, &mut emitter),
+        Kind::Json => json::links(body, json::Dialect::Any, &mut emitter)?,
+        Kind::Manifest => json::links(body, json::Dialect::Manifest, &mut emitter)?,
         Kind::Xml => listing::links(body, charset, Expected::Xml, &mut emitter)?,
         Kind::Listing => listing::links(body, charset, Expected::List, &mut emitter)?,
         Kind::Opaque => {}

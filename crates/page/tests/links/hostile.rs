@@ -69,10 +69,12 @@ fn a_long_attribute_hides_nothing() {
 #[test]
 fn a_tag_without_end_loses_itself_alone() {
     let limits = Limits { memory: 1 << 20, ..Limits::default() };
-    let page = format!("<a href=before></a><p x='{}'><a href=after>", "A".repeat(5 << 20));
-    let (links, extracted) = count(page.as_bytes(), limits);
-    assert_eq!(links, 2);
-    assert!(extracted.report.cut > 0);
+    for length in (4 << 20..(4 << 20) + 40_000).step_by(9_999) {
+        let page = format!("<a href=before></a><p x='{}'><a href=after>", "A".repeat(length));
+        let (links, extracted) = count(page.as_bytes(), limits);
+        assert_eq!(links, 2, "{length}");
+        assert!(extracted.report.cut > 0);
+    }
 }
 
 #[test]
@@ -114,6 +116,11 @@ fn a_reader_that_fails_is_an_error() {
     let body = b"<a href=x>".chain(reader(|_| Err(io::Error::other("gone"))));
     let read = extract(Kind::Html, "http://h/", &Headers::new(), body, Limits::default(), &mut |_| {});
     assert!(matches!(read, Err(LinkError::Read(error)) if error.to_string() == "gone"));
+    for kind in KINDS.into_iter().filter(|kind| *kind != Kind::Opaque) {
+        let body = reader(|_| Err(io::Error::other("gone")));
+        let read = extract(kind, "http://h/", &Headers::new(), body, Limits::default(), &mut |_| {});
+        assert!(matches!(read, Err(LinkError::Read(_))), "{kind:?}");
+    }
     let read = extract(Kind::Html, "nowhere", &Headers::new(), io::empty(), Limits::default(), &mut |_| {});
     assert!(matches!(read, Err(LinkError::Url(_))));
 }

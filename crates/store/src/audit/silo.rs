@@ -180,7 +180,8 @@ fn audit_part<S: ReadAt>(
         let offset = record.offset();
         let id = record.header().record_id().map(<[u8]>::to_vec);
         reader.finish_record()?;
-        let findings: Vec<Finding> = checker.take_findings().chain(reader.take_findings()).collect();
+        let mut findings: Vec<Finding> = checker.take_findings().chain(reader.take_findings()).collect();
+        leave_causes(&mut findings, offset);
         // What is wrong behind the record is not the record's.
         let whose = |finding: &Finding| if finding.offset == offset { id.as_deref() } else { None };
         part.findings.extend(findings.iter().filter_map(|finding| translated(finding, silo, whose(finding))));
@@ -196,6 +197,21 @@ fn audit_part<S: ReadAt>(
     }
     part.findings.extend(reader.take_findings().iter().filter_map(|finding| translated(finding, silo, None)));
     Ok(part)
+}
+
+/// Leaves out what follows from something else that is said of the same record.
+fn leave_causes(findings: &mut Vec<Finding>, offset: u64) {
+    let says = |rules: &[Rule]| {
+        findings.iter().any(|finding| finding.offset == offset && rules.contains(&finding.rule))
+    };
+    let member_damaged = says(&[Rule::MemberDamaged, Rule::MemberCut]);
+    let block_wrong = says(&[Rule::BlockDigest]);
+    findings.retain(|finding| match finding.rule {
+        _ if finding.offset != offset => true,
+        Rule::PayloadDigest => !block_wrong,
+        Rule::NotARecord | Rule::Separator | Rule::BlockShort => !member_damaged,
+        _ => true,
+    });
 }
 
 /// No checksum covers the header of a member; but all are the same.

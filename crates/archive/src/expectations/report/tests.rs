@@ -12,7 +12,7 @@ fn checked(url: &str, verdict: Verdict, status: Option<u16>) -> Checked {
 fn report(format: ReportFormat) -> String {
     let length = Departure::Length { expected: 5, got: 7 };
     let digest = Departure::Digest { expected: BodyId::new([0x11; 32]), got: BodyId::new([0x22; 32]) };
-    let mut all = vec![
+    let mut all = [
         checked("http://example.com/", Verdict::Met, Some(200)),
         checked("http://example.com/a?b=1&c=\"2\"", Verdict::Drift(vec![length, digest]), Some(200)),
         checked("http://example.com/x%20y", Verdict::Unreachable("timed out\n::error::no".into()), None),

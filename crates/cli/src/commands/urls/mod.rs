@@ -132,7 +132,7 @@ pub(crate) fn hint(failure: &UrlsError) -> Option<&'static str> {
         UrlsError::UnknownDomain { .. } => {
             Some("`varve urls add --domain-file URL` makes a file for its domain")
         }
-        UrlsError::NoWeb => Some("`--offline` records the path alone, without asking the web"),
+        UrlsError::NoWeb => Some("`varve urls add --offline` records the path alone"),
         UrlsError::Target(_) => Some("a URL is like `https://example.com/path?query`"),
         _ => None,
     }

@@ -164,7 +164,7 @@ fn what_was_printed_survives_a_kill_at_any_moment_of_any_verb() {
     for seed in 1..=kills {
         // A new archive now and then keeps checking quick; of every other kind.
         if seed % ROUNDS == 0 {
-            let packing = if seed / ROUNDS % 2 == 0 { "gzip" } else { "zstd" };
+            let packing = if (seed / ROUNDS).is_multiple_of(2) { "gzip" } else { "zstd" };
             scene = Scene::new(&["--silo-size", "1 MiB", "--packing", packing]);
             ids.clear();
         }

@@ -81,56 +81,80 @@ fn inner_document(
 
 /// Reads all of a page.
 fn stream(
-    mut reader: impl Read,
+    reader: impl Read,
     encoding: AsciiCompatibleEncoding,
     adjust: bool,
     page: &mut Page<'_, '_>,
 ) -> io::Result<()> {
-    let mut buffer = vec![0; if page.depth == 0 { 32 << 10 } else { 4 << 10 }];
+    let buffer = vec![0; if page.depth == 0 { 32 << 10 } else { 4 << 10 }];
+    let mut pieces = Pieces { reader, buffer, held: 0, total: 0 };
     let start = page.offset;
-    let mut total = 0;
     loop {
         // Positions count from where this attempt began.
-        page.offset = start.map(|start| start + total);
-        let attempt = attempt(&mut reader, &mut buffer, encoding, adjust, page)?;
+        page.offset = start.map(|start| start + pieces.total);
+        let ended = attempt(&mut pieces, encoding, adjust, page)?;
         page.end_raw_text();
         page.end_anchor();
-        if attempt.ended || page.emitter.is_full() {
+        if ended || page.emitter.is_full() {
             return Ok(());
         }
         page.emitter.report.cut += 1;
-        total += attempt.read;
     }
 }
 
-/// How far an attempt to read a page came.
-struct Attempt {
-    read: u64,
-    ended: bool,
+/// A body in pieces, of which the last can be read once more.
+struct Pieces<R> {
+    reader: R,
+    buffer: Vec<u8>,
+    /// How much of the buffer is to be read once more.
+    held: usize,
+    /// How much was read for good.
+    total: u64,
 }
 
-/// Reads a page to its end, or to where it needs too much memory.
+impl<R: Read> Pieces<R> {
+    fn next(&mut self) -> io::Result<&[u8]> {
+        let length = match std::mem::take(&mut self.held) {
+            0 => self.reader.read(&mut self.buffer)?,
+            held => held,
+        };
+        self.total += length as u64;
+        Ok(&self.buffer[..length])
+    }
+
+    /// Gives back a piece, to be read once more.
+    fn hold(&mut self, length: usize) {
+        self.held = length;
+        self.total -= length as u64;
+    }
+}
+
+/// Reads a page to its end, or to where it needs too much memory. Says whether that was the end.
 fn attempt(
-    reader: &mut impl Read,
-    buffer: &mut [u8],
+    pieces: &mut Pieces<impl Read>,
     encoding: AsciiCompatibleEncoding,
     adjust: bool,
     page: &mut Page<'_, '_>,
-) -> io::Result<Attempt> {
+) -> io::Result<bool> {
     let shared = RefCell::new(page);
     let mut rewriter = HtmlRewriter::new(settings(&shared, encoding, adjust), |_: &[u8]| {});
-    let mut read = 0;
+    let mut is_first = true;
     loop {
-        let length = reader.read(buffer)?;
-        read += length as u64;
-        if length == 0 {
+        let piece = pieces.next()?;
+        if piece.is_empty() {
             // The end can only fail by what was cut before; nothing more is to be read either way.
             let _ = rewriter.end();
-            return Ok(Attempt { read, ended: true });
+            return Ok(true);
         }
-        if rewriter.write(&buffer[..length]).is_err() {
-            return Ok(Attempt { read, ended: false });
+        let length = piece.len();
+        if rewriter.write(piece).is_err() {
+            // The endless tag may have ended in this piece: the next attempt begins with it, unless this one did.
+            if !is_first {
+                pieces.hold(length);
+            }
+            return Ok(false);
         }
+        is_first = false;
     }
 }
 

@@ -7,6 +7,9 @@ use lol_html::html_content::{Attribute, Element};
 const LONG: usize = 64 << 10;
 const MAY_BE_LONG: [&str; 5] = ["style", "srcset", "data-srcset", "imagesrcset", "srcdoc"];
 
+/// Frequent, and neither a link nor a word about one.
+const DULL: [&str; 8] = ["class", "id", "width", "height", "role", "tabindex", "colspan", "aria-hidden"];
+
 /// An attribute with its references resolved.
 #[derive(Debug)]
 pub(super) struct Value {
@@ -37,6 +40,9 @@ impl Tag {
 
     fn push(&mut self, attribute: &Attribute<'_>, most: usize) {
         let name = attribute.name();
+        if DULL.contains(&name.as_str()) {
+            return;
+        }
         // An attribute without a value stands where its name does.
         let location = match attribute.value_source_location() {
             Some(location) => location.bytes(),

@@ -66,10 +66,7 @@ fn plain(
     let offset = is_plain.then_some(if marked { 3 } else { 0 });
     match first {
         Some(b'<') => xml::links(reader, offset, expected, emitter),
-        Some(b'{' | b'[') => {
-            json::links(reader, Dialect::Feed, emitter);
-            Ok(())
-        }
+        Some(b'{' | b'[') => json::links(reader, Dialect::Feed, emitter),
         _ if expected == Expected::List => text::links(reader, offset, emitter),
         _ => Ok(()),
     }

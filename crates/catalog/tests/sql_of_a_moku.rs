@@ -1,0 +1,164 @@
+//! SQL that was written for a `.moku` reads a `catalog.db` as well: the same names, columns and meanings.
+
+#![expect(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
+
+use std::collections::BTreeMap;
+
+use rusqlite::Connection;
+use rusqlite::types::Value;
+use varve_catalog::{
+    Attribution, Catalog, Diff, Evidence, MokuCatalog, MokuOptions, Row, Score, SqliteCatalog,
+};
+use varve_core::headers::{HeaderView, Redaction};
+use varve_core::history::{Belongs, Capture, Version};
+use varve_core::{BodyId, Moment, RecordId, VersionId};
+
+const FIRST: &str = "10000000-0000-8000-8000-000000000001";
+const SECOND: &str = "20000000-0000-8000-8000-000000000002";
+
+/// A table, and those of its columns that mean the same in both; ids of rows are each database's own.
+const SAID: [(&str, &str); 6] = [
+    ("versions", "id, parent_id, message, author, timestamp"),
+    ("snapshots", "version_id, status_code, url, file_path, blob_id, created_at"),
+    ("diffs", "base_version_id, head_version_id, diff_json, created_at"),
+    ("version_scores", "version_id, scoring_version, score, normalized, confidence, score_json, created_at"),
+    (
+        "version_evidence_locations",
+        "version_id, evidence_id, evidence_index, location_index, evidence_key, selector, xpath, node_id, \
+         file_path, byte_start, byte_end, line_start, line_end, loc_confidence, evidence_json, location_json, \
+         scoring_version, created_at",
+    ),
+    (
+        "diff_attributions",
+        "(SELECT base_version_id FROM diffs WHERE diffs.id = diff_id), head_version_id, evidence_id, \
+         evidence_location_index, chunk_index, evidence_key, evidence_json, location_json, scoring_version, \
+         contribution, contribution_pct, note, created_at",
+    ),
+];
+
+fn id(text: &str) -> VersionId {
+    text.parse().unwrap()
+}
+
+fn version(text: &str, parent: Option<&str>, time: i64) -> Row {
+    Row::Version(Version {
+        id: id(text),
+        parent: parent.map(id),
+        message: format!("made at {time}"),
+        author: parent.map(|_| "Ann".to_owned()),
+        time: Moment::from_seconds(time),
+        run: None,
+        record: None,
+    })
+}
+
+fn capture(of: &str, time: i64) -> Row {
+    let (belongs, url) = (Belongs::Version(id(of)), "https://example.com/a%20b?x=1".to_owned());
+    let (time, record) = (Moment::from_seconds(time), RecordId::new([3; 32]));
+    Row::Capture(Box::new(Capture {
+        id: Capture::derive_id(belongs, &url, time, &record),
+        belongs,
+        url,
+        path: "/a b".to_owned(),
+        time,
+        status: 404,
+        headers: HeaderView::from_pairs([("date", "now"), ("content-type", "text/html")], Redaction::On),
+        body: BodyId::new([9; 32]),
+        length: Some(9),
+        record: Some(record),
+        truncated: false,
+    }))
+}
+
+fn score() -> Row {
+    let evidence = Evidence {
+        evidence_id: "e1".to_owned(),
+        key: "form".to_owned(),
+        selector: Some("form".to_owned()),
+        bytes: Some((3, 9)),
+        confidence: Some(0.25),
+        evidence_json: "{}".to_owned(),
+        ..Evidence::default()
+    };
+    let attribution = Attribution {
+        base: Some(id(FIRST)),
+        evidence_id: "e1".to_owned(),
+        chunk_index: -1,
+        key: "form".to_owned(),
+        evidence_json: "{}".to_owned(),
+        contribution: 1.5,
+        percent: 100.0,
+        ..Attribution::default()
+    };
+    Row::Score(Box::new(Score {
+        version: id(SECOND),
+        scoring_version: "one".to_owned(),
+        score: 0.5,
+        normalized: 50,
+        confidence: 0.75,
+        json: "{\"a\":1}".to_owned(),
+        time: Moment::from_seconds(30),
+        evidence: vec![evidence],
+        attributions: vec![attribution],
+    }))
+}
+
+fn history() -> Vec<Row> {
+    let diff = |base: Option<&str>, head: &str| {
+        let json = "{\"files\":[]}".to_owned();
+        Row::Diff(Diff { base: base.map(id), head: id(head), json, time: Moment::from_seconds(-7) })
+    };
+    vec![
+        version(FIRST, None, -5),
+        capture(FIRST, -62_135_596_800),
+        version(SECOND, Some(FIRST), 20),
+        capture(SECOND, 20),
+        diff(Some(FIRST), SECOND),
+        diff(None, FIRST),
+        score(),
+    ]
+}
+
+fn answers(database: &Connection, sql: &str) -> Vec<Vec<Value>> {
+    let mut statement = database.prepare(sql).unwrap();
+    let columns = statement.column_count();
+    let rows = statement.query_map([], |row| (0..columns).map(|column| row.get(column)).collect()).unwrap();
+    rows.collect::<Result<_, _>>().unwrap()
+}
+
+#[test]
+fn both_databases_say_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ours, theirs) = (folder.path().join("catalog.db"), folder.path().join("moku.db"));
+    let catalogs: [Box<dyn Catalog>; 2] = [
+        Box::new(SqliteCatalog::open_to_write(&ours).unwrap()),
+        Box::new(MokuCatalog::open_to_write(&theirs, &MokuOptions::default()).unwrap()),
+    ];
+    for catalog in catalogs {
+        catalog.apply(&mut history().into_iter()).unwrap();
+    }
+    let (ours, theirs) = (Connection::open(ours).unwrap(), Connection::open(theirs).unwrap());
+    for (table, columns) in SAID {
+        let sql = format!("SELECT {columns} FROM {table} ORDER BY created_at, 1, 2")
+            .replace(if table == "versions" { "created_at, " } else { "\0" }, "");
+        let said = answers(&theirs, &sql);
+        assert!(!said.is_empty(), "{table}");
+        assert_eq!(answers(&ours, &sql), said, "{table}");
+    }
+    let schema = "SELECT value FROM meta WHERE key = 'schema_version'";
+    assert_eq!(answers(&ours, schema), answers(&theirs, schema));
+}
+
+#[test]
+fn headers_are_whole_in_sql() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("catalog.db");
+    let catalog = SqliteCatalog::open_to_write(&path).unwrap();
+    catalog.apply(&mut history().into_iter()).unwrap();
+    let sql = "SELECT s.headers FROM snapshots AS s JOIN versions AS v ON v.id = s.version_id
+        WHERE v.parent_id IS NULL";
+    let json: String = Connection::open(path).unwrap().query_row(sql, [], |row| row.get(0)).unwrap();
+    let headers: BTreeMap<String, Vec<String>> = serde_json::from_str(&json).unwrap();
+    assert_eq!(headers["date"], ["now"]);
+    assert_eq!(headers["content-type"], ["text/html"]);
+}

@@ -1,0 +1,334 @@
+//! `varve diff`: what changed between two versions.
+
+use serde::Serialize;
+use varve_archive::VersionId;
+use varve_archive::history::{Holdings, resolve_version};
+use varve_archive::verbs::diff::{
+    Body, Change, ChunkKind, Mode, Options, PageDiff, Report, Request, Style, Totals, View, diff,
+};
+
+use super::show::word;
+use super::{Outcome, Verb};
+use crate::error::Error;
+use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG, WARN, counted, visible};
+use crate::session::Session;
+
+const EXAMPLES: &str = "\
+Examples:
+  varve diff
+  varve diff HEAD~3
+  varve diff 2026-01-01 2026-06-01 --stat
+  varve diff before-the-relaunch HEAD --url https://example.com/
+  varve diff --mode dom --url https://example.com/
+  varve diff --format html > changes.html";
+
+/// Show what changed between two versions
+///
+/// Without versions, what changed in HEAD since its parent; with one, since that one. Pages are paired by path. What only
+/// seems to change, such as nonces, clocks, session ids and build numbers, is noise: it is left out, and counted, unless
+/// `--all` is given, which shows it with the rule that knows it.
+///
+/// With `--json` there is one object: `base`, `head`, and `files`, each with `url`, `path`, `change` (added, removed,
+/// changed), `status`, `body_diff` and `headers_diff`.
+///
+/// With `--exit-code`, the exit code is 1 if anything differs.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Diff {
+    /// The older version; without it, the parent of the newer one
+    base: Option<String>,
+
+    /// The newer version
+    head: Option<String>,
+
+    /// Only this page
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+
+    /// How to compare: by lines, by words, by nodes of the page, or headers alone
+    #[arg(long, value_name = "MODE", default_value = "lines", value_parser = ["lines", "words", "dom", "headers"])]
+    mode: String,
+
+    /// How to show it
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json", "html"])]
+    format: String,
+
+    /// Print one JSON object; the same as `--format json`
+    #[arg(long)]
+    json: bool,
+
+    /// Only say which pages changed, and how much
+    #[arg(long, conflicts_with = "name_only")]
+    stat: bool,
+
+    /// Only say which pages changed
+    #[arg(long)]
+    name_only: bool,
+
+    /// Show noise as well
+    #[arg(long)]
+    all: bool,
+
+    /// Lines around each change
+    #[arg(long, short = 'U', value_name = "N", default_value_t = 3)]
+    context: usize,
+
+    /// End with 1 if anything differs
+    #[arg(long)]
+    exit_code: bool,
+}
+
+impl Verb for Diff {
+    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        let holdings = session.holdings()?;
+        let (base, head) = self.versions(&*holdings)?;
+        let mode = match self.mode.as_str() {
+            "words" => Mode::Words,
+            "dom" => Mode::Dom,
+            _ => Mode::Lines,
+        };
+        let request = Request {
+            base,
+            head: Some(head),
+            url: self.url.clone(),
+            options: Options { mode, ..Options::default() },
+            all: self.all,
+            names_only: self.name_only,
+        };
+        let mut show = Show { verb: &self, printer: &mut session.printer, files: 0 };
+        show.begin(base, head)?;
+        let totals = diff(&*holdings, &request, |page| show.page(page))?;
+        show.end(&totals)?;
+        Ok(if self.exit_code && totals.differ() { Outcome::Findings } else { Outcome::Done })
+    }
+}
+
+impl Diff {
+    fn versions(&self, holdings: &dyn Holdings) -> Result<(Option<VersionId>, VersionId), Error> {
+        let head = resolve_version(holdings, self.head.as_deref().unwrap_or("HEAD"))?;
+        let base = match &self.base {
+            Some(text) => Some(resolve_version(holdings, text)?),
+            None => varve_archive::verbs::show::version(holdings, &head)?.version.parent,
+        };
+        Ok((base, head))
+    }
+
+    fn is_json(&self) -> bool {
+        self.json || self.format == "json"
+    }
+}
+
+/// Shows pages one after another.
+struct Show<'a> {
+    verb: &'a Diff,
+    printer: &'a mut Printer,
+    files: u64,
+}
+
+impl Show<'_> {
+    fn begin(&mut self, base: Option<VersionId>, head: VersionId) -> Result<(), Error> {
+        if !self.verb.is_json() {
+            return Ok(());
+        }
+        let base = base.map_or("null".to_owned(), |base| format!("\"{base}\""));
+        self.printer.text(&format!("{{\"base\":{base},\"head\":\"{head}\",\"files\":["))
+    }
+
+    fn page(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
+        self.files += 1;
+        if self.verb.is_json() {
+            return self.json(page);
+        }
+        if self.verb.format == "html" {
+            return self.html(page);
+        }
+        if self.verb.name_only {
+            return self.printer.line(title(page));
+        }
+        if self.verb.stat {
+            let (added, removed) = lines_changed(page);
+            return self
+                .printer
+                .line(format_args!("{} {GOOD}+{added}{GOOD:#} {BAD}-{removed}{BAD:#}", title(page)));
+        }
+        self.printer.line(format_args!("{STRONG}{}{STRONG:#}", title(page)))?;
+        self.headers(page)?;
+        if self.verb.mode != "headers" {
+            self.body(page)?;
+        }
+        self.printer.line("")
+    }
+
+    fn json(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
+        if self.files > 1 {
+            self.printer.text(",")?;
+        }
+        let text =
+            serde_json::to_string(&FileLine::of(page, self.verb.all)).expect("a diff can be written as JSON");
+        self.printer.text(&text)
+    }
+
+    fn html(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
+        match page.comparison {
+            Some(comparison) => {
+                let view = View { context: self.verb.context, ..View::default() };
+                self.printer.text(&comparison.html(&page.pair.any().url, &view, self.verb.all))
+            }
+            None => self.printer.text("<p>This page is too long to be compared.</p>\n"),
+        }
+    }
+
+    fn headers(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
+        if let (Some(base), Some(head)) = (&page.pair.base, &page.pair.head)
+            && base.status != head.status
+        {
+            self.printer.line(format_args!("{WARN}status {} → {}{WARN:#}", base.status, head.status))?;
+        }
+        let Some(comparison) = page.comparison else {
+            return self.printer.line("the page is too long to be compared");
+        };
+        if page.change != Change::Changed && self.verb.mode != "headers" {
+            return Ok(());
+        }
+        let headers = comparison.headers_diff(self.verb.all);
+        let noise = |name: &str| match comparison.header_noise.get(name) {
+            Some(rule) => format!(" {FAINT}(noise: {rule}){FAINT:#}"),
+            None => String::new(),
+        };
+        let one = |values: &[String]| visible(&values.join(", ")).into_owned();
+        for (name, values) in &headers.removed {
+            self.printer.line(format_args!("{BAD}- {name}: {}{BAD:#}{}", one(values), noise(name)))?;
+        }
+        for (name, change) in &headers.changed {
+            self.printer.line(format_args!("{BAD}- {name}: {}{BAD:#}", one(&change.from)))?;
+            self.printer.line(format_args!("{GOOD}+ {name}: {}{GOOD:#}{}", one(&change.to), noise(name)))?;
+        }
+        for (name, values) in &headers.added {
+            self.printer.line(format_args!("{GOOD}+ {name}: {}{GOOD:#}{}", one(values), noise(name)))?;
+        }
+        Ok(())
+    }
+
+    fn body(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
+        let Some(comparison) = page.comparison else { return Ok(()) };
+        if matches!(comparison.body, Body::Dom(_)) {
+            for chunk in comparison.body_diff(self.verb.all).chunks {
+                let place = chunk.path.as_deref().unwrap_or_default();
+                self.printer.line(format_args!(
+                    "{FAINT}{}{FAINT:#} {} {}",
+                    kind(chunk.kind),
+                    visible(place),
+                    visible(chunk.content.trim())
+                ))?;
+            }
+        }
+        let view = View { context: self.verb.context, ..View::default() };
+        for hunk in comparison.hunks(&view, self.verb.all) {
+            self.printer.line(format_args!("{FAINT}{}{FAINT:#}", hunk.title()))?;
+            for line in &hunk.lines {
+                self.printer.line(drawn(line))?;
+            }
+        }
+        for note in comparison.notes(self.verb.all) {
+            self.printer.line(format_args!("{FAINT}{note}{FAINT:#}"))?;
+        }
+        Ok(())
+    }
+
+    fn end(&mut self, totals: &Totals) -> Result<(), Error> {
+        if self.verb.is_json() {
+            return self.printer.line("]}");
+        }
+        if self.verb.format == "html" || self.verb.name_only {
+            return Ok(());
+        }
+        let Totals { added, removed, changed, unchanged, noise } = totals;
+        let mut parts = Vec::new();
+        for (count, word) in
+            [(changed, "changed"), (added, "added"), (removed, "removed"), (unchanged, "unchanged")]
+        {
+            if *count > 0 {
+                parts.push(format!("{count} {word}"));
+            }
+        }
+        if *noise > 0 {
+            parts.push(format!("{} with noise alone", counted(*noise, "page")));
+        }
+        let summary = if parts.is_empty() { "no pages".to_owned() } else { parts.join(", ") };
+        self.printer.say(summary);
+        Ok(())
+    }
+}
+
+fn title(page: &PageDiff<'_>) -> String {
+    let (letter, style) = match page.change {
+        Change::Added => ('A', GOOD),
+        Change::Removed => ('D', BAD),
+        Change::Changed => ('M', WARN),
+        Change::Unchanged => (' ', FAINT),
+    };
+    format!("{style}{letter}{style:#} {}", visible(&page.pair.any().url))
+}
+
+/// The word for what became of a node.
+fn kind(kind: ChunkKind) -> &'static str {
+    match kind {
+        ChunkKind::Added => "added",
+        ChunkKind::Removed => "removed",
+        ChunkKind::Modified => "changed",
+    }
+}
+
+/// A line of a hunk, with what differs in it marked.
+fn drawn(line: &varve_archive::verbs::diff::HunkLine<'_>) -> String {
+    let (sign, style) = match line.style {
+        Style::Context => (' ', FAINT),
+        Style::Removed => ('-', BAD),
+        Style::Added => ('+', GOOD),
+    };
+    let mut text = format!("{style}{sign}{style:#}");
+    for segment in &line.segments {
+        let shown = visible(segment.text);
+        match (line.style, segment.elided, segment.emphasis) {
+            (_, true, _) | (Style::Context, ..) => text.push_str(&format!("{FAINT}{shown}{FAINT:#}")),
+            (_, _, true) => {
+                let marked = style.invert();
+                text.push_str(&format!("{marked}{shown}{marked:#}"));
+            }
+            _ => text.push_str(&format!("{style}{shown}{style:#}")),
+        }
+    }
+    text
+}
+
+/// Lines added and removed.
+fn lines_changed(page: &PageDiff<'_>) -> (usize, usize) {
+    let Some(comparison) = page.comparison else { return (0, 0) };
+    let hunks = comparison.hunks(&View { context: 0, words: false, longest: None }, true);
+    let lines = || hunks.iter().flat_map(|hunk| &hunk.lines);
+    let count = |style| lines().filter(|line| line.style == style).count();
+    (count(Style::Added), count(Style::Removed))
+}
+
+#[derive(Serialize)]
+struct FileLine<'a> {
+    url: &'a str,
+    path: &'a str,
+    change: &'static str,
+    status: [Option<u16>; 2],
+    #[serde(flatten)]
+    report: Option<Report>,
+}
+
+impl<'a> FileLine<'a> {
+    fn of(page: &'a PageDiff<'_>, all: bool) -> Self {
+        let any = page.pair.any();
+        Self {
+            url: &any.url,
+            path: &any.path,
+            change: word(page.change),
+            status: [&page.pair.base, &page.pair.head].map(|side| side.as_ref().map(|page| page.status)),
+            report: page.comparison.map(|comparison| comparison.report(all)),
+        }
+    }
+}

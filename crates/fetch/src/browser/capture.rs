@@ -1,0 +1,266 @@
+//! One page: navigate, answer what it asks for until it is quiet, then take the document and a picture.
+
+use std::time::{Duration, Instant};
+
+use data_encoding::BASE64;
+use serde_json::{Value, json};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use super::answer::{Answered, answer};
+use super::launch::launch;
+use super::pipe::{Event, Pipe};
+use super::{BrowserOptions, failed};
+use crate::client::Client;
+use crate::error::FetchError;
+use crate::fetcher::{Fetched, Rendering, RenderingKind};
+use crate::http1::deadline;
+use crate::target::Target;
+
+/// How long the browser may take for anything that needs no network.
+const BRISK: Duration = Duration::from_secs(15);
+
+/// Pictures are cut at this height, in pixels.
+const HIGHEST: f64 = 16_384.0;
+
+/// The document as it stands, with its type.
+const DOCUMENT: &str = "(document.doctype ? new XMLSerializer().serializeToString(document.doctype) + '\\n' : '') \
+                        + document.documentElement.outerHTML";
+
+/// Loads a page and closes the browser, whatever happens in between.
+pub(super) async fn capture(
+    client: &Client,
+    options: &BrowserOptions,
+    url: String,
+) -> Result<Fetched, FetchError> {
+    let target = Target::parse(&url)?;
+    let (process, input, output) = launch(options, client.user_agent())?;
+    let (pipe, events) = Pipe::new(input, output);
+    let outcome = load(client, options, target.url, &pipe, events).await;
+    // A browser that is asked to close takes its children with it; one that has crashed cannot be asked.
+    let _ = timeout(BRISK, pipe.call(None, "Browser.close", json!({}))).await;
+    drop(pipe);
+    process.end().await;
+    outcome
+}
+
+async fn load(
+    client: &Client,
+    options: &BrowserOptions,
+    url: String,
+    pipe: &Pipe,
+    events: UnboundedReceiver<Event>,
+) -> Result<Fetched, FetchError> {
+    let session = brisk(open_page(pipe)).await?;
+    let mut page = Page {
+        client,
+        options,
+        pipe,
+        session,
+        url,
+        events,
+        asking: JoinSet::new(),
+        asked: 0,
+        loaded: false,
+        fetched: Fetched::default(),
+        first_error: None,
+    };
+    page.navigate();
+    page.run().await?;
+    if page.fetched.exchanges.is_empty() {
+        return Err(page.first_error.unwrap_or_else(|| failed("the browser asked for nothing")));
+    }
+    page.render().await;
+    Ok(page.fetched)
+}
+
+async fn brisk<T>(work: impl Future<Output = Result<T, FetchError>>) -> Result<T, FetchError> {
+    timeout(BRISK, work).await.unwrap_or_else(|_| Err(failed("the browser does not answer")))
+}
+
+/// Opens an empty page whose requests are stopped; gives its session.
+async fn open_page(pipe: &Pipe) -> Result<String, FetchError> {
+    pipe.call(None, "Browser.setDownloadBehavior", json!({ "behavior": "deny" })).await?;
+    let target = pipe.call(None, "Target.createTarget", json!({ "url": "about:blank" })).await?;
+    let attach = json!({ "targetId": target["targetId"], "flatten": true });
+    let attached = pipe.call(None, "Target.attachToTarget", attach).await?;
+    let session = attached["sessionId"].as_str().unwrap_or_default().to_owned();
+    for (method, params) in [
+        ("Page.enable", json!({})),
+        ("Network.enable", json!({})),
+        ("Network.setCacheDisabled", json!({ "cacheDisabled": true })),
+        ("Network.setBypassServiceWorker", json!({ "bypass": true })),
+        ("ServiceWorker.enable", json!({})),
+        ("Inspector.enable", json!({})),
+        ("Fetch.enable", json!({ "patterns": [{ "urlPattern": "*", "requestStage": "Request" }] })),
+    ] {
+        pipe.call(Some(&session), method, params).await?;
+    }
+    Ok(session)
+}
+
+/// A page on its way.
+struct Page<'a> {
+    client: &'a Client,
+    options: &'a BrowserOptions,
+    pipe: &'a Pipe,
+    session: String,
+    url: String,
+    events: UnboundedReceiver<Event>,
+    asking: JoinSet<Answered>,
+    asked: usize,
+    loaded: bool,
+    fetched: Fetched,
+    first_error: Option<FetchError>,
+}
+
+impl Page<'_> {
+    /// Sets the page off. The call ends only when the first answer is there, so nobody waits for it here.
+    fn navigate(&mut self) {
+        let (pipe, session, url) = (self.pipe.clone(), self.session.clone(), self.url.clone());
+        self.asking.spawn(async move {
+            let outcome = pipe.call(Some(&session), "Page.navigate", json!({ "url": url })).await;
+            Answered { exchange: None, error: outcome.err(), notes: Vec::new() }
+        });
+    }
+
+    /// Answers requests until the page is quiet or patience ends.
+    async fn run(&mut self) -> Result<(), FetchError> {
+        let deadline = deadline(Instant::now(), self.options.patience);
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let quiet = self.asking.is_empty() && self.loaded;
+            let wait = if quiet { self.options.settle.min(left) } else { left };
+            tokio::select! {
+                event = self.events.recv() => match event {
+                    Some(event) => self.take_event(event)?,
+                    None => return Err(failed("the browser ended before the page was loaded")),
+                },
+                Some(answered) = self.asking.join_next() => self.take_answer(answered),
+                () = tokio::time::sleep(wait) => {
+                    if !quiet {
+                        let seconds = self.options.patience.as_secs();
+                        self.note(format!("the page had not settled after {seconds} s and was taken as it was"));
+                        self.asking.abort_all();
+                    }
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, note: String) {
+        if !self.fetched.notes.contains(&note) {
+            self.fetched.notes.push(note);
+        }
+    }
+
+    fn take_answer(&mut self, answered: Result<Answered, tokio::task::JoinError>) {
+        let Ok(answered) = answered else { return };
+        self.fetched.exchanges.extend(answered.exchange);
+        for note in answered.notes {
+            self.note(note);
+        }
+        if let Some(error) = answered.error {
+            self.note(error.to_string());
+            self.first_error.get_or_insert(error);
+            // A page that could not be had is loaded as far as it ever will be.
+            self.loaded |= self.fetched.exchanges.is_empty();
+        }
+    }
+
+    fn take_event(&mut self, event: Event) -> Result<(), FetchError> {
+        match event.method.as_str() {
+            "Fetch.requestPaused" => self.take_request(event),
+            "Page.loadEventFired" => self.loaded = true,
+            "Page.javascriptDialogOpening" => {
+                self.send("Page.handleJavaScriptDialog", json!({ "accept": true }));
+            }
+            "Network.webSocketCreated" => {
+                let url = event.params["url"].as_str().unwrap_or_default();
+                self.note(format!("the web socket `{url}` was refused"));
+            }
+            "ServiceWorker.workerRegistrationUpdated" => {
+                for scope in event.params["registrations"].as_array().into_iter().flatten() {
+                    let scope = scope["scopeURL"].as_str().unwrap_or_default();
+                    self.note(format!("the service worker of `{scope}` was refused"));
+                }
+            }
+            "Inspector.targetCrashed" => return Err(failed("the page crashed the browser")),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn take_request(&mut self, event: Event) {
+        self.asked += 1;
+        let session = event.session.unwrap_or_else(|| self.session.clone());
+        if self.asked > self.options.most_requests {
+            self.note(format!(
+                "the page made more than {} requests; the rest was refused",
+                self.options.most_requests
+            ));
+            let params = json!({ "requestId": event.params["requestId"], "errorReason": "BlockedByClient" });
+            self.send("Fetch.failRequest", params);
+            return;
+        }
+        self.asking.spawn(answer(self.client.clone(), self.pipe.clone(), session, event.params));
+    }
+
+    /// Calls a method whose result nobody waits for.
+    fn send(&mut self, method: &'static str, params: Value) {
+        let (pipe, session) = (self.pipe.clone(), self.session.clone());
+        self.asking.spawn(async move {
+            let _ = pipe.call(Some(&session), method, params).await;
+            Answered { exchange: None, error: None, notes: Vec::new() }
+        });
+    }
+
+    /// Takes the document and a picture; what cannot be taken is noted.
+    async fn render(&mut self) {
+        let document = brisk(self.document()).await;
+        let picture = brisk(self.picture()).await;
+        for (rendering, what) in [(document, "document"), (picture, "picture")] {
+            match rendering {
+                Ok(rendering) => self.fetched.renderings.push(rendering),
+                Err(error) => self.note(format!("there is no {what}: {error}")),
+            }
+        }
+    }
+
+    async fn document(&self) -> Result<Rendering, FetchError> {
+        let content = self.evaluate(DOCUMENT).await?;
+        let url = self.evaluate("location.href").await.unwrap_or_else(|_| self.url.clone());
+        Ok(Rendering {
+            kind: RenderingKind::Document,
+            url,
+            media_type: "text/html; charset=utf-8".to_owned(),
+            content: content.into_bytes(),
+        })
+    }
+
+    async fn evaluate(&self, expression: &str) -> Result<String, FetchError> {
+        let params = json!({ "expression": expression, "returnByValue": true });
+        let result = self.pipe.call(Some(&self.session), "Runtime.evaluate", params).await?;
+        let text = result["result"]["value"].as_str();
+        text.map(str::to_owned).ok_or_else(|| failed("the page has no document"))
+    }
+
+    async fn picture(&self) -> Result<Rendering, FetchError> {
+        let call = |method, params| self.pipe.call(Some(&self.session), method, params);
+        let size = call("Page.getLayoutMetrics", json!({})).await?["cssContentSize"].take();
+        let (width, height) =
+            (size["width"].as_f64().unwrap_or(1280.0), size["height"].as_f64().unwrap_or(1024.0));
+        let clip = json!({
+            "x": 0, "y": 0, "scale": 1,
+            "width": width.clamp(1.0, HIGHEST), "height": height.clamp(1.0, HIGHEST),
+        });
+        let params = json!({ "format": "png", "captureBeyondViewport": true, "clip": clip });
+        let shot = call("Page.captureScreenshot", params).await?;
+        let content = BASE64.decode(shot["data"].as_str().unwrap_or_default().as_bytes());
+        let content = content.map_err(|error| failed("the picture cannot be read").because(error))?;
+        let (kind, media_type) = (RenderingKind::Screenshot, "image/png".to_owned());
+        Ok(Rendering { kind, url: self.url.clone(), media_type, content })
+    }
+}

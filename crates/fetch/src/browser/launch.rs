@@ -1,0 +1,122 @@
+//! Starting a browser, and making sure that it ends with everything it started.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use super::{BrowserOptions, failed};
+use crate::error::FetchError;
+
+/// Chromium talks on descriptors 3 and 4; what it says otherwise is of no use.
+const WITH_PIPES: &str = r#"exec "$0" "$@" 3<&0 4>&1 0</dev/null 1>/dev/null 2>/dev/null"#;
+
+/// How long a browser may take to end by itself.
+const FAREWELL: Duration = Duration::from_secs(3);
+
+/// A running browser. When it is dropped its whole process group is killed.
+pub(super) struct Process {
+    child: Child,
+    group: Option<Pid>,
+    /// Removed with its content when the process is gone.
+    _profile: tempfile::TempDir,
+}
+
+/// Starts a browser; gives the ends of its pipes, the one to write to first.
+pub(super) fn launch(
+    options: &BrowserOptions,
+    user_agent: &str,
+) -> Result<(Process, ChildStdin, ChildStdout), FetchError> {
+    let start = |what: &str| failed(format!("`{}` cannot be started: {what}", options.executable.display()));
+    let profile = tempfile::Builder::new()
+        .prefix("browser-")
+        .tempdir_in(&options.folder)
+        .map_err(|error| start("there is no place for its profile").because(error))?;
+    let mut child = Command::new("/bin/sh")
+        .arg("-c")
+        .arg(WITH_PIPES)
+        .arg(&options.executable)
+        .args(arguments(options, user_agent, profile.path()))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|error| start("no process").because(error))?;
+    let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+    let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
+        return Err(start("no pipes"));
+    };
+    Ok((Process { child, group, _profile: profile }, input, output))
+}
+
+fn arguments(options: &BrowserOptions, user_agent: &str, profile: &Path) -> Vec<String> {
+    let mut arguments: Vec<String> = [
+        "--headless=new",
+        "--remote-debugging-pipe",
+        "--no-first-run",
+        "--no-default-browser-check",
+        "--disable-gpu",
+        "--disable-dev-shm-usage",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-default-apps",
+        "--disable-domain-reliability",
+        "--disable-extensions",
+        "--disable-sync",
+        "--disable-client-side-phishing-detection",
+        "--metrics-recording-only",
+        "--mute-audio",
+        "--hide-scrollbars",
+        "--password-store=basic",
+        // Frames of other sites stay in the process of the page, where their requests are stopped with its own.
+        "--disable-site-isolation-trials",
+        "--disable-features=IsolateOrigins,site-per-process,Translate,OptimizationHints,MediaRouter",
+        // Whatever is not stopped goes nowhere: no name has an address, and everything must pass a proxy without one.
+        "--proxy-server=http://nowhere.invalid:9",
+        "--proxy-bypass-list=<-loopback>",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    ]
+    .map(str::to_owned)
+    .into();
+    if !options.sandbox {
+        arguments.push("--no-sandbox".to_owned());
+    }
+    arguments.push(format!("--user-agent={user_agent}"));
+    arguments.push(format!("--window-size={},{}", options.window.0, options.window.1));
+    arguments.push(format!("--user-data-dir={}", profile.display()));
+    arguments.push("about:blank".to_owned());
+    arguments
+}
+
+impl Process {
+    /// Waits for a browser that was told to end; then there is nothing left of it.
+    pub(super) async fn end(mut self) {
+        // It may have been told in vain: then it is killed below, and waited for.
+        let _ = tokio::time::timeout(FAREWELL, self.child.wait()).await;
+        self.kill();
+        let _ = self.child.wait().await;
+    }
+
+    fn kill(&self) {
+        if let Some(group) = self.group {
+            // Fails when the group is gone, which is what is wanted.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Whether this process is run by root.
+pub(super) fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}

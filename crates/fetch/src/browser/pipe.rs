@@ -1,0 +1,120 @@
+//! The DevTools protocol over a pipe: JSON messages, each ended by a zero byte.
+//!
+//! Owns the pairing of calls and answers; what is neither is an event. Knows nothing of what the messages mean.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::process::{ChildStdin, ChildStdout};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::AbortHandle;
+
+use super::failed;
+use crate::error::FetchError;
+
+/// A longer message ends the conversation: it would be a picture or a document of hundreds of megabytes.
+const LONGEST_MESSAGE: u64 = 256 << 20;
+
+/// Something that happened in the browser.
+#[derive(Debug)]
+pub(super) struct Event {
+    pub(super) method: String,
+    pub(super) session: Option<String>,
+    pub(super) params: Value,
+}
+
+type Answers = Mutex<HashMap<u64, oneshot::Sender<Value>>>;
+
+/// The near end of the pipe. Cloning shares it.
+#[derive(Clone)]
+pub(super) struct Pipe(Arc<Ends>);
+
+struct Ends {
+    input: tokio::sync::Mutex<ChildStdin>,
+    answers: Arc<Answers>,
+    last_call: AtomicU64,
+    reader: AbortHandle,
+}
+
+impl Drop for Ends {
+    fn drop(&mut self) {
+        self.reader.abort();
+    }
+}
+
+impl Pipe {
+    /// Begins a conversation. The events end when the browser does.
+    pub(super) fn new(input: ChildStdin, output: ChildStdout) -> (Self, mpsc::UnboundedReceiver<Event>) {
+        let answers = Arc::new(Answers::default());
+        let (sender, events) = mpsc::unbounded_channel();
+        let reader = tokio::spawn(listen(output, Arc::clone(&answers), sender)).abort_handle();
+        let input = tokio::sync::Mutex::new(input);
+        (Self(Arc::new(Ends { input, answers, last_call: AtomicU64::new(0), reader })), events)
+    }
+
+    /// Calls a method and waits for its result.
+    pub(super) async fn call(
+        &self,
+        session: Option<&str>,
+        method: &str,
+        params: Value,
+    ) -> Result<Value, FetchError> {
+        let id = self.0.last_call.fetch_add(1, Ordering::Relaxed) + 1;
+        let (sender, answer) = oneshot::channel();
+        self.answers().insert(id, sender);
+        let mut message = json!({ "id": id, "method": method, "params": params });
+        if let Some(session) = session {
+            message["sessionId"] = session.into();
+        }
+        let mut bytes = message.to_string().into_bytes();
+        bytes.push(0);
+        let ended = || failed(format!("the browser ended during `{method}`"));
+        self.0.input.lock().await.write_all(&bytes).await.map_err(|error| ended().because(error))?;
+        let mut answer = answer.await.map_err(|_| ended())?;
+        match answer.get("error") {
+            Some(error) => Err(failed(format!("the browser refuses `{method}`: {}", error["message"]))),
+            None => Ok(answer["result"].take()),
+        }
+    }
+
+    fn answers(&self) -> std::sync::MutexGuard<'_, HashMap<u64, oneshot::Sender<Value>>> {
+        self.0.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads messages until the browser ends or says something that is none.
+async fn listen(output: ChildStdout, answers: Arc<Answers>, events: mpsc::UnboundedSender<Event>) {
+    let mut output = BufReader::with_capacity(64 << 10, output);
+    let mut bytes = Vec::new();
+    loop {
+        bytes.clear();
+        let read = (&mut output).take(LONGEST_MESSAGE).read_until(0, &mut bytes).await;
+        if !read.is_ok_and(|count| count > 0) || bytes.pop() != Some(0) {
+            break;
+        }
+        let Ok(message) = serde_json::from_slice::<Value>(&bytes) else { break };
+        if !pass_on(message, &answers, &events) {
+            break;
+        }
+    }
+    // Whoever still waits for an answer learns that there will be none.
+    answers.lock().unwrap_or_else(PoisonError::into_inner).clear();
+}
+
+/// Gives a message to whoever waits for it; says whether anybody listens at all.
+fn pass_on(mut message: Value, answers: &Answers, events: &mpsc::UnboundedSender<Event>) -> bool {
+    if let Some(id) = message["id"].as_u64() {
+        let waiting = answers.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
+        if let Some(waiting) = waiting {
+            // Nobody waits any more for a call that was given up.
+            let _ = waiting.send(message);
+        }
+        return true;
+    }
+    let method = message["method"].as_str().unwrap_or_default().to_owned();
+    let session = message["sessionId"].as_str().map(str::to_owned);
+    events.send(Event { method, session, params: message["params"].take() }).is_ok()
+}

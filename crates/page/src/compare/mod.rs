@@ -1,0 +1,215 @@
+//! Two captures of a page compared: bodies, headers, and what of it is noise.
+//!
+//! The one door to all that this crate knows of differences. Owns the order of things: what the bodies are, which text
+//! they hold, how that is compared, which changes rules explain; and only then, as some headers follow from the body,
+//! the headers. Does not know where captures come from, and prints nothing: it [answers](Comparison) with values that
+//! can be shown as JSON in the documented shape, as text or as a page.
+
+mod show;
+
+pub use show::{Encoded, Report};
+
+use crate::charset;
+use crate::dom::Tree;
+use crate::dom_diff::DomDiff;
+use crate::kind::Kind;
+use crate::noise::{NoiseRule, Volatile, classify_headers, classify_lines, classify_nodes, separate_noise};
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use varve_core::BodyId;
+use varve_core::diff::{self, TextDiff};
+use varve_core::headers::{HeaderDiff, HeaderView, Redaction};
+
+/// One of two captures.
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'a> {
+    /// The version or capture that it is called in the answer. Empty when there is none.
+    pub id: &'a str,
+    /// Its headers.
+    pub headers: &'a HeaderView,
+    /// Its body.
+    pub body: &'a [u8],
+    /// The type of the body, where it is known from elsewhere than the headers.
+    pub media_type: Option<&'a str>,
+}
+
+/// How bodies are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// By lines.
+    #[default]
+    Lines,
+    /// By words.
+    Words,
+    /// By nodes, where both are HTML; else by lines.
+    Dom,
+}
+
+/// What to compare, and what to overlook.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// How bodies are compared.
+    pub mode: Mode,
+    /// What counts as a difference of lines.
+    pub text: diff::Options,
+    /// Whether sensitive headers are hidden.
+    pub redaction: Redaction,
+    /// What is known to differ each time.
+    pub volatile: Volatile,
+}
+
+/// How two captures differ.
+#[derive(Debug)]
+pub struct Comparison<'a> {
+    /// The id of the base.
+    pub base_id: String,
+    /// The id of the head.
+    pub head_id: String,
+    /// How the bodies differ.
+    pub body: Body<'a>,
+    /// How the headers differ, noise and all.
+    pub headers: HeaderDiff,
+    /// The headers that are noise, and why.
+    pub header_noise: BTreeMap<String, NoiseRule>,
+}
+
+/// How two bodies differ.
+#[derive(Debug)]
+pub enum Body<'a> {
+    /// Not in a single byte.
+    Same,
+    /// At least one is not text.
+    Binary(Bytes, Bytes),
+    /// By lines or words.
+    Text(TextBody<'a>),
+    /// By nodes.
+    Dom(DomBody),
+}
+
+/// A body that is only weighed and hashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bytes {
+    /// How long it is.
+    pub length: usize,
+    /// Its id.
+    pub id: BodyId,
+}
+
+/// Bodies compared by lines or words.
+#[derive(Debug)]
+pub struct TextBody<'a> {
+    /// The diff.
+    pub diff: TextDiff<'a>,
+    /// For each change the rule by which it is noise.
+    pub noise: Vec<Option<NoiseRule>>,
+    /// Whether it is told by words.
+    pub words: bool,
+    /// How each side was read.
+    pub encodings: [Encoded; 2],
+}
+
+/// Bodies compared by nodes.
+#[derive(Debug)]
+pub struct DomBody {
+    /// The diff.
+    pub diff: DomDiff,
+    /// For each change the rule by which it is noise.
+    pub noise: Vec<Option<NoiseRule>>,
+    /// How each side was read.
+    pub encodings: [Encoded; 2],
+}
+
+/// Compares two captures.
+pub fn compare<'a>(base: &Side<'a>, head: &Side<'a>, options: &Options) -> Comparison<'a> {
+    let body = compare_bodies(base, head, options);
+    let headers = compare_headers(base, head, options);
+    let header_noise = classify_headers(&headers, !body.is_changed(), &options.volatile);
+    Comparison { base_id: base.id.to_owned(), head_id: head.id.to_owned(), body, headers, header_noise }
+}
+
+/// Learns from two captures taken together what differs each time.
+pub fn learn(one: &Side<'_>, other: &Side<'_>, options: &Options) -> Volatile {
+    let mut volatile = options.volatile.clone();
+    volatile.learn_headers(&compare_headers(one, other, options));
+    for mode in [Mode::Lines, Mode::Dom] {
+        match compare_bodies(one, other, &Options { mode, ..options.clone() }) {
+            Body::Text(text) => volatile.learn_lines(&text.diff),
+            Body::Dom(dom) => volatile.learn_nodes(&dom.diff.changes),
+            Body::Same | Body::Binary(..) => {}
+        }
+    }
+    volatile
+}
+
+fn compare_headers(base: &Side<'_>, head: &Side<'_>, options: &Options) -> HeaderDiff {
+    let view = |side: &Side<'_>| side.headers.with_redaction(options.redaction);
+    HeaderDiff::between(&view(base), &view(head))
+}
+
+fn compare_bodies<'a>(base: &Side<'a>, head: &Side<'a>, options: &Options) -> Body<'a> {
+    if base.body == head.body {
+        return Body::Same;
+    }
+    let kinds = [kind(base), kind(head)];
+    if kinds.contains(&Kind::Binary) {
+        return Body::Binary(Bytes::of(base.body), Bytes::of(head.body));
+    }
+    let (from, to) =
+        (charset::decode(base.body, base.content_type()), charset::decode(head.body, head.content_type()));
+    let encodings = [Encoded::of(&from), Encoded::of(&to)];
+    if options.mode == Mode::Dom && kinds == [Kind::Html; 2] {
+        let (base, head) = (Tree::parse(&from.text), Tree::parse(&to.text));
+        let diff = DomDiff::between(&base, &head);
+        let noise = classify_nodes(&base, &head, &diff.changes, &options.volatile);
+        return Body::Dom(DomBody { diff, noise, encodings });
+    }
+    let mut diff = TextDiff::between(from.text, to.text, options.text);
+    separate_noise(&mut diff, &options.volatile);
+    let noise = classify_lines(&diff, &options.volatile);
+    Body::Text(TextBody { diff, noise, words: options.mode == Mode::Words, encodings })
+}
+
+/// What a side is. An empty body is whatever the other one is.
+fn kind(side: &Side<'_>) -> Kind {
+    if side.body.is_empty() { Kind::Text } else { Kind::of(side.body, side.content_type()) }
+}
+
+impl Side<'_> {
+    fn content_type(&self) -> Option<&str> {
+        self.media_type.or_else(|| self.headers.get("content-type")?.first().map(String::as_str))
+    }
+}
+
+impl Bytes {
+    fn of(body: &[u8]) -> Self {
+        Self { length: body.len(), id: BodyId::new(Sha256::digest(body).into()) }
+    }
+}
+
+impl Encoded {
+    fn of(decoded: &charset::Decoded<'_>) -> Self {
+        Self { encoding: decoded.encoding, decided: decoded.decided, lossy: decoded.lossy }
+    }
+}
+
+impl Body<'_> {
+    /// Whether anything changed that is not noise.
+    pub fn is_changed(&self) -> bool {
+        let is_edit = |rule: &Option<NoiseRule>| rule.is_none();
+        match self {
+            Self::Same => false,
+            Self::Binary(..) => true,
+            Self::Text(text) => text.noise.iter().any(is_edit),
+            Self::Dom(dom) => dom.diff.truncated || dom.noise.iter().any(is_edit),
+        }
+    }
+}
+
+impl Comparison<'_> {
+    /// Whether anything changed that is not noise. Redacted headers are never known to have.
+    pub fn is_changed(&self) -> bool {
+        let headers = &self.headers;
+        let mut names = headers.changed.keys().chain(headers.added.keys()).chain(headers.removed.keys());
+        self.body.is_changed() || names.any(|name| !self.header_noise.contains_key(name))
+    }
+}

@@ -1,0 +1,242 @@
+//! A comparison as JSON, as text and as a page.
+
+use super::{Body, Bytes, Comparison, DomBody, TextBody};
+use crate::charset::Decided;
+use crate::dom_diff::{NodeChange, What};
+use crate::noise::NoiseRule;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use varve_core::diff::html::{self, Page, Row, Table};
+use varve_core::diff::{BodyDiff, Change, Chunk, ChunkKind, Hunk, View, unified_changes};
+use varve_core::headers::HeaderDiff;
+
+/// How a body was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Encoded {
+    /// Its encoding.
+    pub encoding: &'static str,
+    /// Who decided on it.
+    pub decided: Decided,
+    /// Whether bytes were replaced. Offsets then are those of the text.
+    pub lossy: bool,
+}
+
+/// A comparison as JSON: the documented `body_diff` and `headers_diff`, and what varve adds.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// The body.
+    pub body_diff: BodyDiff,
+    /// The headers.
+    pub headers_diff: HeaderDiff,
+    /// Whether anything changed that is not noise.
+    pub changed: bool,
+    /// How many changes of the body each rule explains, whether they are shown or not.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub noise: BTreeMap<NoiseRule, usize>,
+    /// The headers that are noise, and why.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub header_noise: BTreeMap<String, NoiseRule>,
+    /// How the base and the head were read, if they were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub encodings: Option<[Encoded; 2]>,
+}
+
+impl Comparison<'_> {
+    /// The comparison as JSON. Noise is left out, or with `all` marked.
+    pub fn report(&self, all: bool) -> Report {
+        let encodings = match &self.body {
+            Body::Text(text) => Some(text.encodings),
+            Body::Dom(dom) => Some(dom.encodings),
+            Body::Same | Body::Binary(..) => None,
+        };
+        let mut noise = BTreeMap::new();
+        for rule in self.body_noise().iter().flatten() {
+            *noise.entry(*rule).or_default() += 1;
+        }
+        Report {
+            body_diff: self.body_diff(all),
+            headers_diff: self.headers_diff(all),
+            changed: self.is_changed(),
+            noise,
+            header_noise: self.header_noise.clone(),
+            encodings,
+        }
+    }
+
+    /// The body in the documented shape.
+    pub fn body_diff(&self, all: bool) -> BodyDiff {
+        let body = BodyDiff::new(&self.base_id, &self.head_id);
+        match &self.body {
+            Body::Same => body,
+            Body::Binary(from, to) => BodyDiff { chunks: vec![binary_chunk(from, to)], ..body },
+            Body::Text(text) => text.tell(body, all),
+            Body::Dom(dom) => dom.tell(body, all),
+        }
+    }
+
+    /// The headers in the documented shape.
+    pub fn headers_diff(&self, all: bool) -> HeaderDiff {
+        let mut headers = self.headers.clone();
+        if !all {
+            headers.added.retain(|name, _| !self.header_noise.contains_key(name));
+            headers.removed.retain(|name, _| !self.header_noise.contains_key(name));
+            headers.changed.retain(|name, _| !self.header_noise.contains_key(name));
+        }
+        headers
+    }
+
+    /// The changed lines with some around them. Nothing unless bodies were compared by lines or words.
+    pub fn hunks(&self, view: &View, all: bool) -> Vec<Hunk<'_>> {
+        match &self.body {
+            Body::Text(text) => unified_changes(&text.diff, &text.shown(all), view),
+            _ => Vec::new(),
+        }
+    }
+
+    /// The comparison as a page that needs nothing else.
+    pub fn html(&self, title: &str, view: &View, all: bool) -> String {
+        let tables = vec![self.header_table(all), self.node_table(all)];
+        let page = Page { title, base: &self.base_id, head: &self.head_id, notes: self.notes(all), tables };
+        html::page(&page, &self.hunks(view, all))
+    }
+
+    /// For each change of the body the rule by which it is noise.
+    pub fn body_noise(&self) -> &[Option<NoiseRule>] {
+        match &self.body {
+            Body::Text(text) => &text.noise,
+            Body::Dom(dom) => &dom.noise,
+            Body::Same | Body::Binary(..) => &[],
+        }
+    }
+
+    /// Sentences about what the lines and tables do not say.
+    pub fn notes(&self, all: bool) -> Vec<String> {
+        let mut notes = Vec::new();
+        match &self.body {
+            Body::Same => notes.push("The bodies are the same, byte for byte.".to_owned()),
+            Body::Binary(from, to) => {
+                notes.push(format!("The body is not text: {} became {}.", weigh(from), weigh(to)))
+            }
+            Body::Text(text) => {
+                let spaces = text.diff.changes().iter().filter(|change| change.whitespace_only).count();
+                notes.extend(
+                    (spaces > 0).then(|| format!("{} of white space alone.", count(spaces, "change"))),
+                );
+                notes.extend(
+                    text.diff
+                        .truncated()
+                        .then(|| "The bodies were too long to be compared in full.".to_owned()),
+                );
+            }
+            Body::Dom(dom) => {
+                notes.extend(dom.diff.truncated.then(|| "There are more changes than are shown.".to_owned()));
+                let cut =
+                    |cut| format!("Not all of the page was read: it has too much {cut:?}.").to_lowercase();
+                notes.extend(dom.diff.cut.map(cut));
+            }
+        }
+        let hidden = self.body_noise().iter().flatten().count() + self.header_noise.len();
+        if hidden > 0 {
+            let done = if all { "marked" } else { "left out" };
+            notes.push(format!("{} {done} as noise.", count(hidden, "change")));
+        }
+        notes
+    }
+
+    fn header_table(&self, all: bool) -> Table {
+        let shown = self.headers_diff(all);
+        let row = |what: &str, name: &String, from: &[String], to: &[String]| Row {
+            what: what.to_owned(),
+            place: name.clone(),
+            from: from.join("\n"),
+            to: to.join("\n"),
+            noise: self.header_noise.get(name).map(ToString::to_string),
+        };
+        let mut rows: Vec<Row> =
+            shown.changed.iter().map(|(name, c)| row("changed", name, &c.from, &c.to)).collect();
+        rows.extend(shown.added.iter().map(|(name, to)| row("added", name, &[], to)));
+        rows.extend(shown.removed.iter().map(|(name, from)| row("removed", name, from, &[])));
+        rows.extend(shown.redacted.iter().map(|name| row("redacted", name, &[], &[])));
+        Table { title: "Headers".to_owned(), rows }
+    }
+
+    fn node_table(&self, all: bool) -> Table {
+        let Body::Dom(dom) = &self.body else { return Table::default() };
+        let row = |(change, rule): (&NodeChange, &Option<NoiseRule>)| Row {
+            what: name_of(&change.what),
+            place: change.selector.clone(),
+            from: change.from.clone().unwrap_or_default(),
+            to: change.to.clone().unwrap_or_default(),
+            noise: rule.map(|rule| rule.to_string()),
+        };
+        Table { title: "Nodes".to_owned(), rows: dom.shown(all).map(row).collect() }
+    }
+}
+
+impl TextBody<'_> {
+    fn shown(&self, all: bool) -> Vec<Change> {
+        self.diff.changes_without(|place| !all && self.noise[place].is_some())
+    }
+
+    fn tell(&self, body: BodyDiff, all: bool) -> BodyDiff {
+        let rule = |change: &Change| {
+            let start = |change: &Change| (change.base_lines.start, change.head_lines.start);
+            let place = self.diff.changes().binary_search_by_key(&start(change), start);
+            place.ok().and_then(|place| self.noise[place]).map(|rule| rule.to_string())
+        };
+        body.with_changes(&self.diff, &self.shown(all), self.words, rule)
+    }
+}
+
+impl DomBody {
+    /// The changes that are shown, each with its rule.
+    pub fn shown(&self, all: bool) -> impl Iterator<Item = (&NodeChange, &Option<NoiseRule>)> {
+        self.diff.changes.iter().zip(&self.noise).filter(move |(_, rule)| all || rule.is_none())
+    }
+
+    fn tell(&self, body: BodyDiff, all: bool) -> BodyDiff {
+        let chunks = self.shown(all).map(|(change, rule)| node_chunk(change, *rule)).collect();
+        BodyDiff { chunks, truncated: self.diff.truncated || self.diff.cut.is_some(), ..body }
+    }
+}
+
+/// A node in the documented shape: what came and went as it is, everything else as a sentence.
+fn node_chunk(change: &NodeChange, rule: Option<NoiseRule>) -> Chunk {
+    let (from, to) = (change.from.as_deref(), change.to.as_deref());
+    let or_nothing = |value: Option<&str>| value.unwrap_or_default().to_owned();
+    let (kind, content) = match &change.what {
+        What::Inserted => (ChunkKind::Added, or_nothing(to)),
+        What::Removed => (ChunkKind::Removed, or_nothing(from)),
+        What::Moved => (ChunkKind::Modified, format!("moved from {}", or_nothing(from))),
+        What::Text => (ChunkKind::Modified, format!("{} → {}", or_nothing(from), or_nothing(to))),
+        What::Attribute(name) => {
+            let side =
+                |value: Option<&str>| value.map_or_else(|| "none".to_owned(), |value| format!("\"{value}\""));
+            (ChunkKind::Modified, format!("{name}: {} → {}", side(from), side(to)))
+        }
+    };
+    let chunk = Chunk::new(kind, content);
+    Chunk { path: Some(change.selector.clone()), noise: rule.map(|rule| rule.to_string()), ..chunk }
+}
+
+fn binary_chunk(from: &Bytes, to: &Bytes) -> Chunk {
+    Chunk::new(ChunkKind::Modified, format!("binary: {} → {}", weigh(from), weigh(to)))
+}
+
+fn weigh(bytes: &Bytes) -> String {
+    format!("{} bytes sha256:{}", bytes.length, bytes.id)
+}
+
+fn name_of(what: &What) -> String {
+    match what {
+        What::Inserted => "inserted".to_owned(),
+        What::Removed => "removed".to_owned(),
+        What::Moved => "moved".to_owned(),
+        What::Text => "text".to_owned(),
+        What::Attribute(name) => format!("attribute {name}"),
+    }
+}
+
+fn count(number: usize, thing: &str) -> String {
+    if number == 1 { format!("1 {thing}") } else { format!("{number} {thing}s") }
+}

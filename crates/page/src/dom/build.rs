@@ -1,0 +1,138 @@
+//! From loose nodes to the flat tree, and from the flat tree to HTML again. Nothing here recurses: depth is data.
+
+use super::sink::Loose;
+use super::{Cut, Data, MOST_DEPTH, Node, Tree};
+use std::collections::HashMap;
+
+/// Puts nodes in document order. What lies too deep is left out.
+pub(super) fn flatten(mut loose: Vec<Loose>, mut cut: Option<Cut>) -> Tree {
+    let mut nodes: Vec<Node> = Vec::with_capacity(loose.len());
+    // Open nodes: their place among the loose, their place in the tree, and how many children are done.
+    let mut open: Vec<(usize, usize, usize)> = Vec::new();
+    enter(&mut loose, &mut nodes, &mut open, 0, 0);
+    while let Some((source, place, done)) = open.last_mut() {
+        let (source, place, child) = (*source, *place, *done);
+        *done += 1;
+        match loose[source].children.get(child).copied() {
+            Some(_) if open.len() > MOST_DEPTH => {
+                cut = cut.or(Some(Cut::Depth));
+                nodes[place].end = nodes.len();
+                open.pop();
+            }
+            Some(child) => enter(&mut loose, &mut nodes, &mut open, child, place),
+            None => {
+                nodes[place].end = nodes.len();
+                open.pop();
+            }
+        }
+    }
+    let mut tree = Tree { nodes, cut };
+    number(&mut tree);
+    tree
+}
+
+fn enter(
+    loose: &mut [Loose],
+    nodes: &mut Vec<Node>,
+    open: &mut Vec<(usize, usize, usize)>,
+    source: usize,
+    parent: usize,
+) {
+    let data = std::mem::replace(&mut loose[source].data, Data::Document);
+    open.push((source, nodes.len(), 0));
+    nodes.push(Node { data, parent, end: 0, nth: 0, only: false });
+}
+
+/// Numbers the elements of each parent by name.
+fn number(tree: &mut Tree) {
+    let mut counts: HashMap<(usize, String), u32> = HashMap::new();
+    for place in 1..tree.nodes.len() {
+        let parent = tree.nodes[place].parent;
+        let Some(name) = tree.nodes[place].name() else { continue };
+        let count = counts.entry((parent, name.to_owned())).or_default();
+        *count += 1;
+        tree.nodes[place].nth = *count;
+    }
+    for place in 1..tree.nodes.len() {
+        let parent = tree.nodes[place].parent;
+        let Some(name) = tree.nodes[place].name() else { continue };
+        tree.nodes[place].only = counts.get(&(parent, name.to_owned())) == Some(&1);
+    }
+}
+
+/// Elements that have no end tag.
+const VOID: [&str; 13] =
+    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"];
+
+/// Elements whose text is not escaped.
+const RAW: [&str; 7] = ["iframe", "noembed", "noframes", "plaintext", "script", "style", "xmp"];
+
+/// Writes a node and all below it, and stops once there is enough.
+pub(super) fn outer_html(tree: &Tree, node: usize, most: usize) -> String {
+    let mut html = String::new();
+    let mut open: Vec<usize> = Vec::new();
+    for place in node..tree.nodes[node].end {
+        close(tree, &mut html, &mut open, place);
+        if html.len() > most {
+            break;
+        }
+        write(tree, &mut html, place);
+        if tree.nodes[place].name().is_some_and(|name| !VOID.contains(&name)) {
+            open.push(place);
+        }
+    }
+    if html.len() > most {
+        html.truncate(html.floor_char_boundary(most));
+        html.push('…');
+    } else {
+        close(tree, &mut html, &mut open, tree.nodes[node].end);
+    }
+    html
+}
+
+/// Ends the elements that end before a place.
+fn close(tree: &Tree, html: &mut String, open: &mut Vec<usize>, place: usize) {
+    while let Some(last) = open.last().copied().filter(|last| tree.nodes[*last].end <= place) {
+        open.pop();
+        let name = tree.nodes[last].name().unwrap_or_default();
+        html.extend(["</", name, ">"]);
+    }
+}
+
+fn write(tree: &Tree, html: &mut String, place: usize) {
+    let node = &tree.nodes[place];
+    match &node.data {
+        Data::Document => {}
+        Data::Doctype(name) => html.extend(["<!DOCTYPE ", name, ">"]),
+        Data::Comment(text) => html.extend(["<!--", text, "-->"]),
+        Data::Element(name, attributes) => html.push_str(&start_tag(name, attributes)),
+        Data::Text(text) => {
+            let raw = tree.nodes[node.parent].name().is_some_and(|name| RAW.contains(&name));
+            if raw { html.push_str(text) } else { escape(html, text, false) }
+        }
+    }
+}
+
+/// The start tag of an element.
+pub(crate) fn start_tag(name: &str, attributes: &[(String, String)]) -> String {
+    let mut html = format!("<{name}");
+    for (name, value) in attributes {
+        html.extend([" ", name, "=\""]);
+        escape(&mut html, value, true);
+        html.push('"');
+    }
+    html.push('>');
+    html
+}
+
+fn escape(html: &mut String, text: &str, quoted: bool) {
+    for letter in text.chars() {
+        match letter {
+            '&' => html.push_str("&amp;"),
+            '<' if !quoted => html.push_str("&lt;"),
+            '>' if !quoted => html.push_str("&gt;"),
+            '"' if quoted => html.push_str("&quot;"),
+            _ => html.push(letter),
+        }
+    }
+}

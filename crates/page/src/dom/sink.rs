@@ -1,0 +1,217 @@
+//! What the parser builds into: nodes in the order in which they were made, linked as the parser says.
+//!
+//! The parser moves nodes about while it reads broken pages, so this form is loose. It is flattened once, at the end.
+
+use super::Data;
+use html5ever::tendril::StrTendril;
+use html5ever::tree_builder::{ElementFlags, NodeOrText, QuirksMode, TreeSink};
+use html5ever::{Attribute, ExpandedName, QualName};
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+
+/// A node that may still move.
+#[derive(Debug)]
+pub(super) struct Loose {
+    pub(super) data: Data,
+    pub(super) parent: Option<usize>,
+    pub(super) children: Vec<usize>,
+}
+
+/// A node as the parser knows it.
+#[derive(Debug, Clone)]
+pub(super) struct Handle {
+    place: usize,
+    name: Option<Rc<QualName>>,
+}
+
+/// The nodes made so far.
+#[derive(Debug)]
+pub(super) struct Sink {
+    nodes: RefCell<Vec<Loose>>,
+    newest: Cell<usize>,
+    events: Cell<usize>,
+}
+
+impl Default for Sink {
+    fn default() -> Self {
+        let root = Loose { data: Data::Document, parent: None, children: Vec::new() };
+        Self { nodes: RefCell::new(vec![root]), newest: Cell::new(0), events: Cell::new(0) }
+    }
+}
+
+impl Sink {
+    /// How many nodes there are.
+    pub(super) fn count(&self) -> usize {
+        self.nodes.borrow().len()
+    }
+
+    /// How often the parser has added anything.
+    pub(super) const fn events(&self) -> usize {
+        self.events.get()
+    }
+
+    /// How deep the node lies that was added last.
+    pub(super) fn depth_of_newest(&self) -> usize {
+        let nodes = self.nodes.borrow();
+        std::iter::successors(Some(self.newest.get()), |node| nodes[*node].parent).count()
+    }
+
+    /// All nodes, taken from the parser.
+    pub(super) fn take(&self) -> Vec<Loose> {
+        self.nodes.take()
+    }
+
+    fn add(&self, data: Data) -> usize {
+        self.events.set(self.events.get() + 1);
+        let mut nodes = self.nodes.borrow_mut();
+        nodes.push(Loose { data, parent: None, children: Vec::new() });
+        nodes.len() - 1
+    }
+
+    /// Puts a node or text before the child at `place` of a parent. Text joins the text before it.
+    fn insert(&self, parent: usize, place: usize, child: NodeOrText<Handle>) {
+        let child = match child {
+            NodeOrText::AppendNode(handle) => handle.place,
+            NodeOrText::AppendText(text) => {
+                if self.join(parent, place, &text) {
+                    return;
+                }
+                self.add(Data::Text(text.to_string()))
+            }
+        };
+        self.detach(child);
+        let mut nodes = self.nodes.borrow_mut();
+        nodes[child].parent = Some(parent);
+        let place = place.min(nodes[parent].children.len());
+        nodes[parent].children.insert(place, child);
+        self.newest.set(child);
+    }
+
+    fn join(&self, parent: usize, place: usize, more: &str) -> bool {
+        let mut nodes = self.nodes.borrow_mut();
+        let before = place.checked_sub(1).and_then(|place| nodes[parent].children.get(place).copied());
+        let Some(Data::Text(text)) = before.map(|node| &mut nodes[node].data) else { return false };
+        text.push_str(more);
+        self.events.set(self.events.get() + 1);
+        true
+    }
+
+    fn detach(&self, node: usize) {
+        let mut nodes = self.nodes.borrow_mut();
+        if let Some(parent) = nodes[node].parent.take() {
+            // What moves was mostly added lately.
+            if let Some(place) = nodes[parent].children.iter().rposition(|child| *child == node) {
+                nodes[parent].children.remove(place);
+            }
+        }
+    }
+
+    fn last(&self, parent: usize) -> usize {
+        self.nodes.borrow()[parent].children.len()
+    }
+
+    fn parent_of(&self, node: usize) -> Option<usize> {
+        self.nodes.borrow()[node].parent
+    }
+}
+
+impl TreeSink for Sink {
+    type Handle = Handle;
+    type Output = Vec<Loose>;
+    type ElemName<'a> = ExpandedName<'a>;
+
+    fn finish(self) -> Vec<Loose> {
+        self.nodes.into_inner()
+    }
+
+    fn parse_error(&self, _message: Cow<'static, str>) {}
+
+    fn get_document(&self) -> Handle {
+        Handle { place: 0, name: None }
+    }
+
+    fn elem_name<'a>(&'a self, target: &'a Handle) -> ExpandedName<'a> {
+        target.name.as_ref().expect("the parser asks for the names of elements only").expanded()
+    }
+
+    fn create_element(&self, name: QualName, attributes: Vec<Attribute>, _flags: ElementFlags) -> Handle {
+        let place = self.add(Data::Element(name.local.to_string(), pairs(attributes)));
+        Handle { place, name: Some(Rc::new(name)) }
+    }
+
+    fn create_comment(&self, text: StrTendril) -> Handle {
+        Handle { place: self.add(Data::Comment(text.to_string())), name: None }
+    }
+
+    fn create_pi(&self, target: StrTendril, data: StrTendril) -> Handle {
+        Handle { place: self.add(Data::Comment(format!("?{target} {data}"))), name: None }
+    }
+
+    fn append(&self, parent: &Handle, child: NodeOrText<Handle>) {
+        self.insert(parent.place, self.last(parent.place), child);
+    }
+
+    fn append_based_on_parent_node(&self, element: &Handle, previous: &Handle, child: NodeOrText<Handle>) {
+        if self.parent_of(element.place).is_some() {
+            self.append_before_sibling(element, child);
+        } else {
+            self.append(previous, child);
+        }
+    }
+
+    fn append_doctype_to_document(&self, name: StrTendril, _public: StrTendril, _system: StrTendril) {
+        let place = self.add(Data::Doctype(name.to_string()));
+        self.insert(0, self.last(0), NodeOrText::AppendNode(Handle { place, name: None }));
+    }
+
+    /// What is inside a template is kept as its children: here nothing is rendered.
+    fn get_template_contents(&self, target: &Handle) -> Handle {
+        target.clone()
+    }
+
+    fn same_node(&self, one: &Handle, other: &Handle) -> bool {
+        one.place == other.place
+    }
+
+    fn set_quirks_mode(&self, _mode: QuirksMode) {}
+
+    fn append_before_sibling(&self, sibling: &Handle, child: NodeOrText<Handle>) {
+        if let NodeOrText::AppendNode(node) = &child {
+            self.detach(node.place);
+        }
+        let Some(parent) = self.parent_of(sibling.place) else { return };
+        let place = self.nodes.borrow()[parent].children.iter().rposition(|node| *node == sibling.place);
+        self.insert(parent, place.unwrap_or(usize::MAX), child);
+    }
+
+    fn add_attrs_if_missing(&self, target: &Handle, attributes: Vec<Attribute>) {
+        if let Data::Element(_, present) = &mut self.nodes.borrow_mut()[target.place].data {
+            for (name, value) in pairs(attributes) {
+                if !present.iter().any(|(other, _)| *other == name) {
+                    present.push((name, value));
+                }
+            }
+        }
+    }
+
+    fn remove_from_parent(&self, target: &Handle) {
+        self.detach(target.place);
+    }
+
+    fn reparent_children(&self, node: &Handle, parent: &Handle) {
+        let mut nodes = self.nodes.borrow_mut();
+        let children = std::mem::take(&mut nodes[node.place].children);
+        for child in &children {
+            nodes[*child].parent = Some(parent.place);
+        }
+        nodes[parent.place].children.extend(children);
+    }
+}
+
+fn pairs(attributes: Vec<Attribute>) -> Vec<(String, String)> {
+    attributes
+        .into_iter()
+        .map(|attribute| (attribute.name.local.to_string(), attribute.value.to_string()))
+        .collect()
+}

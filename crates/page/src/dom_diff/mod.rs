@@ -1,0 +1,113 @@
+//! How two trees differ: which nodes came, went, moved, or say something else.
+//!
+//! Both trees are read as sequences of subtrees in document order and compared as lines are, so that all that is the same
+//! finds its partner. From the root down, the children of partners that are still alone are then paired by what they are:
+//! those are the elements with something else in or on them, and the texts. What is left came or went, and a subtree that
+//! went here and came there, the same to the last letter, has moved; so has one that overtook its siblings.
+//!
+//! Owns the pairing and its report. Does not know what is noise, or how it is shown.
+
+mod pairs;
+mod report;
+
+pub use report::{NodeChange, What};
+
+use crate::dom::{Cut, Tree};
+use pairs::Pairs;
+
+/// No more changes than this are told. Who changed more has made another page.
+const MOST_CHANGES: usize = 10_000;
+
+/// How two trees differ.
+#[derive(Debug, Clone)]
+pub struct DomDiff {
+    /// What changed, in the order of the head; what went, last.
+    pub changes: Vec<NodeChange>,
+    /// Whether there was more than is told, or more than was compared.
+    pub truncated: bool,
+    /// Why the trees are not all of their pages.
+    pub cut: Option<Cut>,
+}
+
+impl DomDiff {
+    /// Compares two trees.
+    pub fn between(base: &Tree, head: &Tree) -> Self {
+        let pairs = Pairs::find(base, head);
+        let mut changes = report::report(base, head, &pairs);
+        let truncated = pairs.truncated || changes.len() > MOST_CHANGES;
+        changes.truncate(MOST_CHANGES);
+        Self { changes, truncated, cut: base.cut().or(head.cut()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn told(base: &str, head: &str) -> String {
+        let diff = DomDiff::between(&Tree::parse(base), &Tree::parse(head));
+        diff.changes.iter().map(|change| format!("{change}\n")).collect()
+    }
+
+    #[test]
+    fn each_kind_of_change_is_told_with_its_place() {
+        let base = "<title>Old</title><nav><a href=/a>A</a></nav><p id=x class=y>one</p><ul><li>1<li>2</ul><footer>end of the page</footer>";
+        let head = "<title>New</title><nav><a href=/b>A</a><a href=/c>C</a></nav><footer>end of the page</footer><p id=x>one</p><ul><li>2</ul>";
+        insta::assert_snapshot!(told(base, head), @"
+        text html > head > title: Old -> New
+        attribute html > body > nav > a:nth-of-type(1) href: /a -> /b
+        inserted html > body > nav > a:nth-of-type(2): <a href=\"/c\">C</a>
+        moved html > body > footer: from html > body > footer
+        attribute p#x class: y -> nothing
+        removed html > body > ul > li:nth-of-type(1): <li>1</li>
+        ");
+    }
+
+    #[test]
+    fn a_wrapper_is_one_insertion() {
+        let base = "<body><h1>Title</h1><p>one</p><p>two</p>";
+        let head = "<body><div class=w><h1>Title</h1><p>one</p><p>two</p></div>";
+        insta::assert_snapshot!(told(base, head), @r#"inserted html > body > div: <div class="w"><h1>Title</h1><p>one</p><p>two</p></div>"#);
+    }
+
+    #[test]
+    fn white_space_between_nodes_is_nothing() {
+        assert_eq!(told("<ul><li>a</li><li>b</li></ul>", "<ul>\n  <li>a</li>\n  <li> b </li>\n</ul>"), "");
+    }
+
+    #[test]
+    fn hostile_trees_are_compared_in_bounds() {
+        let base: String = (0..8_000).map(|n| format!("<p class=c{}>{}", n % 7, n % 11)).collect();
+        let head: String = (0..8_000).map(|n| format!("<p class=c{}>{}", n % 5, n % 13)).collect();
+        let diff = DomDiff::between(&Tree::parse(&base), &Tree::parse(&head));
+        assert!(!diff.changes.is_empty() && diff.changes.len() <= MOST_CHANGES);
+        let diff = DomDiff::between(&Tree::parse(""), &Tree::parse(&head.repeat(2)));
+        assert!(diff.truncated && diff.changes.len() == MOST_CHANGES);
+    }
+
+    fn page() -> impl Strategy<Value = String> {
+        "(<(/?(p|b|ul|li|div|a))( (a|id)=[xy])?>|x|yy|<script>1</script>){0,25}"
+    }
+
+    proptest! {
+        #[test]
+        fn a_page_does_not_differ_from_itself(page in page()) {
+            prop_assert_eq!(told(&page, &page), "");
+        }
+
+        #[test]
+        fn equal_reports_mean_equal_trees(base in page(), head in page()) {
+            let html = |page: &str| Tree::parse(page).outer_html(0, usize::MAX);
+            if told(&base, &head).is_empty() {
+                prop_assert_eq!(html(&base), html(&head));
+            }
+        }
+
+        #[test]
+        fn a_new_script_is_always_told(page in page()) {
+            let diff = told(&page, &format!("{page}<script src=evil.js></script>"));
+            prop_assert!(diff.contains("evil.js"), "{}", diff);
+        }
+    }
+}

@@ -1,0 +1,289 @@
+//! Which node of one tree is which of another.
+
+use crate::dom::{Data, Node, Tree};
+use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use varve_core::diff::Budget;
+use varve_core::diff::sequence;
+
+/// The pairing of two trees.
+pub(super) struct Pairs {
+    /// For each node of the base its partner.
+    pub(super) of_base: Vec<Option<usize>>,
+    /// For each node of the head its partner.
+    pub(super) of_head: Vec<Option<usize>>,
+    /// Roots of subtrees that moved: base, head.
+    pub(super) moved: Vec<(usize, usize)>,
+    /// Whether not all could be compared.
+    pub(super) truncated: bool,
+}
+
+/// A child, as its siblings are compared.
+#[derive(PartialEq, Eq, Hash)]
+enum Slot {
+    /// Known, by its place in the head.
+    Paired(usize),
+    /// Alone, by the hash of what it must share with its partner.
+    Alone(u64),
+}
+
+impl Pairs {
+    pub(super) fn find(base: &Tree, head: &Tree) -> Self {
+        let (of_base, of_head) = (vec![None; base.nodes().len()], vec![None; head.nodes().len()]);
+        let mut pairs = Self { of_base, of_head, moved: Vec::new(), truncated: false };
+        pairs.join(0, 0);
+        let hashes = (hashes(base), hashes(head));
+        pairs.by_sequence(base, head, &hashes);
+        pairs.by_siblings(base, head, &hashes);
+        pairs.part_strays(base, head);
+        pairs.by_siblings(base, head, &hashes);
+        pairs.find_moves(base, head, &hashes);
+        pairs.find_overtaken(base, head);
+        pairs.moved.sort_unstable_by_key(|(_, head)| *head);
+        pairs
+    }
+
+    fn join(&mut self, base: usize, head: usize) {
+        self.of_base[base] = Some(head);
+        self.of_head[head] = Some(base);
+    }
+
+    /// Pairs subtrees that are the same, in document order.
+    fn by_sequence(&mut self, base: &Tree, head: &Tree, hashes: &(Vec<u64>, Vec<u64>)) {
+        let (before, after) = (visible(base), visible(head));
+        let from = before.iter().map(|place| hashes.0[*place]);
+        let to = after.iter().map(|place| hashes.1[*place]);
+        let found = sequence::compare(from, to, &mut Budget::default());
+        self.truncated = found.truncated;
+        let (mut at, mut other) = (0, 0);
+        let end = (before.len()..before.len(), after.len()..after.len());
+        for (from, to) in found.list.into_iter().chain(std::iter::once(end)) {
+            for (base, head) in before[at..from.start].iter().zip(&after[other..to.start]) {
+                self.join(*base, *head);
+            }
+            (at, other) = (from.end, to.end);
+        }
+    }
+
+    /// Undoes pairs whose nearest paired parents are not a pair: such nodes are only alike.
+    fn part_strays(&mut self, base: &Tree, head: &Tree) {
+        let mut above_head = vec![0; head.nodes().len()];
+        for place in 1..head.nodes().len() {
+            let parent = head.nodes()[place].parent;
+            above_head[place] = if self.of_head[parent].is_some() { parent } else { above_head[parent] };
+        }
+        let mut above_base = vec![0; base.nodes().len()];
+        for place in 1..base.nodes().len() {
+            let parent = base.nodes()[place].parent;
+            above_base[place] = if self.of_base[parent].is_some() { parent } else { above_base[parent] };
+            let Some(partner) = self.of_base[place] else { continue };
+            // A parent that was parted above is no longer one.
+            let mut above = head.nodes()[partner].parent;
+            while self.of_head[above].is_none() {
+                above = if above_head[above] == above { 0 } else { above_head[above] };
+            }
+            if self.of_base[above_base[place]] != Some(above) {
+                self.of_base[place] = None;
+                self.of_head[partner] = None;
+            }
+        }
+    }
+
+    /// Pairs, from the root down, the children of partners that are still alone.
+    fn by_siblings(&mut self, base: &Tree, head: &Tree, hashes: &(Vec<u64>, Vec<u64>)) {
+        let roles = (roles(base), roles(head));
+        for place in 0..base.nodes().len() {
+            let Some(partner) = self.of_base[place] else { continue };
+            let alone = |tree, place, partners: &[Option<usize>]| {
+                children(tree, place).any(|child: usize| partners[child].is_none())
+            };
+            if alone(base, place, &self.of_base) && alone(head, partner, &self.of_head) {
+                self.in_order(base, head, (place, partner), hashes);
+                self.in_order(base, head, (place, partner), &roles);
+                self.by_content(base, head, place, partner);
+                self.by_name(base, head, place, partner);
+            }
+        }
+    }
+
+    /// Pairs children that are alike, by these hashes, and stand between the same siblings.
+    fn in_order(&mut self, base: &Tree, head: &Tree, parents: (usize, usize), hashes: &(Vec<u64>, Vec<u64>)) {
+        let slot = |child, paired: Option<usize>, other: &Tree, parent, hash, of_head| match paired {
+            None => Some((child, Slot::Alone(hash))),
+            Some(found) if other.nodes()[found].parent == parent => {
+                Some((child, Slot::Paired(if of_head { child } else { found })))
+            }
+            Some(_) => None,
+        };
+        let from: Vec<_> = children(base, parents.0)
+            .filter_map(|child| slot(child, self.of_base[child], head, parents.1, hashes.0[child], false))
+            .collect();
+        let to: Vec<_> = children(head, parents.1)
+            .filter_map(|child| slot(child, self.of_head[child], base, parents.0, hashes.1[child], true))
+            .collect();
+        let budget = &mut Budget::of(1 << 20);
+        let found =
+            sequence::compare(from.iter().map(|(_, slot)| slot), to.iter().map(|(_, slot)| slot), budget);
+        let mut joined = Vec::new();
+        let (mut at, mut other) = (0, 0);
+        for (gone, come) in
+            found.list.into_iter().chain(std::iter::once((from.len()..from.len(), to.len()..to.len())))
+        {
+            joined.extend(
+                from[at..gone.start].iter().zip(&to[other..come.start]).map(|(from, to)| (from.0, to.0)),
+            );
+            (at, other) = (gone.end, come.end);
+        }
+        for (base, head) in joined {
+            self.join(base, head);
+        }
+    }
+
+    /// Pairs children of one name that have a paired child in common: only what is on them changed.
+    fn by_content(&mut self, base: &Tree, head: &Tree, place: usize, partner: usize) {
+        for child in children(base, place) {
+            let shared = children(base, child).find_map(|inner| {
+                let parent = head.nodes()[self.of_base[inner]?].parent;
+                let fits = head.nodes()[parent].parent == partner
+                    && self.of_head[parent].is_none()
+                    && head.nodes()[parent].name() == base.nodes()[child].name();
+                fits.then_some(parent)
+            });
+            if let Some(found) = shared.filter(|_| self.of_base[child].is_none()) {
+                self.join(child, found);
+            }
+        }
+    }
+
+    /// Pairs elements that are the only ones of their name left on both sides.
+    fn by_name(&mut self, base: &Tree, head: &Tree, place: usize, partner: usize) {
+        let only = |tree: &Tree, place: usize, partners: &[Option<usize>]| {
+            let mut names: HashMap<String, (usize, usize)> = HashMap::new();
+            for child in children(tree, place).filter(|child| partners[*child].is_none()) {
+                if let Some(name) = tree.nodes()[child].name() {
+                    let entry = names.entry(name.to_owned()).or_default();
+                    *entry = (child, entry.1 + 1);
+                }
+            }
+            names.retain(|_, (_, count)| *count == 1);
+            names
+        };
+        let (from, to) = (only(base, place, &self.of_base), only(head, partner, &self.of_head));
+        for (name, (child, _)) in from {
+            if let Some((found, _)) = to.get(&name) {
+                self.join(child, *found);
+            }
+        }
+    }
+
+    /// Finds subtrees that are nowhere paired and equal one of the other side.
+    fn find_moves(&mut self, base: &Tree, head: &Tree, hashes: &(Vec<u64>, Vec<u64>)) {
+        let mut gone: HashMap<u64, Vec<usize>> = HashMap::new();
+        for place in (1..base.nodes().len()).rev().filter(|place| is_telling(base, *place)) {
+            if free(&self.of_base[place..base.nodes()[place].end]) {
+                gone.entry(hashes.0[place]).or_default().push(place);
+            }
+        }
+        let mut place = 1;
+        while place < head.nodes().len() {
+            let end = head.nodes()[place].end;
+            let source = (is_telling(head, place) && free(&self.of_head[place..end]))
+                .then(|| gone.get_mut(&hashes.1[place]).and_then(Vec::pop))
+                .flatten()
+                .filter(|source| {
+                    free(&self.of_base[*source..base.nodes()[*source].end])
+                        && equal(base, *source, head, place)
+                });
+            if let Some(source) = source {
+                self.moved.push((source, place));
+                for step in 0..end - place {
+                    self.join(source + step, place + step);
+                }
+                place = end;
+            } else {
+                place += 1;
+            }
+        }
+    }
+
+    /// Finds children that have other siblings before them than they had.
+    fn find_overtaken(&mut self, base: &Tree, head: &Tree) {
+        for place in 0..head.nodes().len() {
+            let Some(partner) = self.of_head[place] else { continue };
+            let kept: Vec<_> = children(head, place)
+                .filter_map(|child| Some((self.of_head[child]?, child)))
+                .filter(|(source, _)| base.nodes()[*source].parent == partner)
+                .collect();
+            if kept.is_sorted() {
+                continue;
+            }
+            let in_order = sequence::longest_rising(kept.clone());
+            self.moved.extend(
+                kept.into_iter()
+                    .filter(|pair| in_order.binary_search_by_key(&pair.1, |kept| kept.1).is_err()),
+            );
+        }
+    }
+}
+
+fn free(partners: &[Option<usize>]) -> bool {
+    partners.iter().all(Option::is_none)
+}
+
+/// The nodes that count: all but white space between others.
+fn visible(tree: &Tree) -> Vec<usize> {
+    (1..tree.nodes().len()).filter(|place| is_visible(tree, *place)).collect()
+}
+
+pub(super) fn is_visible(tree: &Tree, place: usize) -> bool {
+    !matches!(&tree.nodes()[place].data, Data::Text(text) if text.trim().is_empty())
+}
+
+fn children(tree: &Tree, place: usize) -> impl Iterator<Item = usize> + '_ {
+    tree.children(place).filter(|child| is_visible(tree, *child))
+}
+
+/// Whether a subtree is enough for its like to be called the same: a lone `<br>` or a comma is not.
+fn is_telling(tree: &Tree, place: usize) -> bool {
+    let node = &tree.nodes()[place];
+    match &node.data {
+        Data::Element(_, attributes) => node.end > place + 1 || !attributes.is_empty(),
+        Data::Text(text) | Data::Comment(text) => text.trim().len() >= 20,
+        Data::Document | Data::Doctype(_) => false,
+    }
+}
+
+/// A hash of each subtree. Equal ones are still compared: a hash proves nothing about a hostile page.
+fn hashes(tree: &Tree) -> Vec<u64> {
+    let mut hashes = vec![0; tree.nodes().len()];
+    for place in (0..tree.nodes().len()).rev() {
+        let mut hasher = DefaultHasher::new();
+        match &tree.nodes()[place].data {
+            Data::Text(text) => text.trim().hash(&mut hasher),
+            data => data.hash(&mut hasher),
+        }
+        for child in children(tree, place) {
+            hashes[child].hash(&mut hasher);
+        }
+        hashes[place] = hasher.finish();
+    }
+    hashes
+}
+
+fn equal(base: &Tree, from: usize, head: &Tree, to: usize) -> bool {
+    let (one, other) = (&base.nodes()[from..base.nodes()[from].end], &head.nodes()[to..head.nodes()[to].end]);
+    one.len() == other.len()
+        && one.iter().zip(other).all(|(a, b)| a.data == b.data && a.end - from == b.end - to)
+}
+
+/// A hash of what each node is to its parent: kind, name, id and class.
+fn roles(tree: &Tree) -> Vec<u64> {
+    let role = |node: &Node| {
+        let mut hasher = DefaultHasher::new();
+        std::mem::discriminant(&node.data).hash(&mut hasher);
+        (node.name(), node.attribute("id"), node.attribute("class")).hash(&mut hasher);
+        hasher.finish()
+    };
+    tree.nodes().iter().map(role).collect()
+}

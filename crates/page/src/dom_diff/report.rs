@@ -1,0 +1,170 @@
+//! From pairs to changes.
+
+use super::pairs::{Pairs, is_visible};
+use crate::dom::{Data, Selectors, Tree};
+use std::fmt;
+
+/// How much of a subtree is quoted.
+const MOST_QUOTED: usize = 2000;
+
+/// What happened to a node.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum What {
+    /// It is new.
+    Inserted,
+    /// It is gone.
+    Removed,
+    /// It is elsewhere.
+    Moved,
+    /// Its text changed.
+    Text,
+    /// An attribute came, went or changed.
+    Attribute(String),
+}
+
+/// A change of one node.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NodeChange {
+    /// What happened.
+    pub what: What,
+    /// To which element, as a CSS selector for the head; for the base, if it is gone. Of text, the element it is in.
+    pub selector: String,
+    /// What was there: text, value, HTML; for what moved, the selector that it had.
+    pub from: Option<String>,
+    /// What is there now.
+    pub to: Option<String>,
+    /// The node in the base.
+    pub base: Option<usize>,
+    /// The node in the head.
+    pub head: Option<usize>,
+}
+
+impl fmt::Display for NodeChange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { what, selector, from, to, .. } = self;
+        let (from, to) = (from.as_deref().unwrap_or("nothing"), to.as_deref().unwrap_or("nothing"));
+        match what {
+            What::Inserted => write!(f, "inserted {selector}: {to}"),
+            What::Removed => write!(f, "removed {selector}: {from}"),
+            What::Moved => write!(f, "moved {selector}: from {from}"),
+            What::Text => write!(f, "text {selector}: {from} -> {to}"),
+            What::Attribute(name) => write!(f, "attribute {selector} {name}: {from} -> {to}"),
+        }
+    }
+}
+
+/// All changes that pairs mean, with those of the head in its order and what went last.
+pub(super) fn report(base: &Tree, head: &Tree, pairs: &Pairs) -> Vec<NodeChange> {
+    let mut reporter = Reporter {
+        base,
+        head,
+        pairs,
+        base_paths: Selectors::of(base),
+        head_paths: Selectors::of(head),
+        changes: Vec::new(),
+    };
+    for place in 1..head.nodes().len() {
+        reporter.head_node(place);
+    }
+    for place in 1..base.nodes().len() {
+        reporter.base_node(place);
+    }
+    reporter.changes
+}
+
+struct Reporter<'t> {
+    base: &'t Tree,
+    head: &'t Tree,
+    pairs: &'t Pairs,
+    base_paths: Selectors<'t>,
+    head_paths: Selectors<'t>,
+    changes: Vec<NodeChange>,
+}
+
+impl Reporter<'_> {
+    fn head_node(&mut self, place: usize) {
+        match self.pairs.of_head[place] {
+            Some(partner) => self.pair(partner, place),
+            None if is_visible(self.head, place) && self.is_top(self.head, &self.pairs.of_head, place) => {
+                let to = Some(self.head.outer_html(place, MOST_QUOTED));
+                self.tell(What::Inserted, None, Some(place), None, to);
+            }
+            None => {}
+        }
+    }
+
+    fn base_node(&mut self, place: usize) {
+        let gone = self.pairs.of_base[place].is_none() && is_visible(self.base, place);
+        if gone && self.is_top(self.base, &self.pairs.of_base, place) {
+            let from = Some(self.base.outer_html(place, MOST_QUOTED));
+            self.tell(What::Removed, Some(place), None, from, None);
+        }
+    }
+
+    /// Whether nothing above the node has come or gone with it.
+    fn is_top(&self, tree: &Tree, partners: &[Option<usize>], place: usize) -> bool {
+        partners[tree.nodes()[place].parent].is_some()
+    }
+
+    fn pair(&mut self, base: usize, head: usize) {
+        if self.pairs.moved.binary_search_by_key(&head, |(_, head)| *head).is_ok() {
+            let from = Some(self.base_paths.path(base));
+            self.tell(What::Moved, Some(base), Some(head), from, None);
+        }
+        match (&self.base.nodes()[base].data, &self.head.nodes()[head].data) {
+            (Data::Text(from), Data::Text(to)) if from.trim() != to.trim() => self.text(base, head, from, to),
+            (Data::Comment(from), Data::Comment(to)) | (Data::Doctype(from), Data::Doctype(to))
+                if from != to =>
+            {
+                self.text(base, head, from, to);
+            }
+            (Data::Element(_, from), Data::Element(_, to)) if from != to => {
+                self.attributes(base, head, from, to)
+            }
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, base: usize, head: usize, from: &str, to: &str) {
+        self.tell(What::Text, Some(base), Some(head), Some(cut(from)), Some(cut(to)));
+    }
+
+    fn attributes(&mut self, base: usize, head: usize, from: &[(String, String)], to: &[(String, String)]) {
+        let value = |of: &[(String, String)], name: &str| {
+            of.iter().find(|(other, _)| other == name).map(|(_, value)| value.clone())
+        };
+        let added = to.iter().filter(|(name, _)| value(from, name).is_none());
+        for (name, _) in from.iter().chain(added) {
+            let (before, after) = (value(from, name), value(to, name));
+            if before != after {
+                let (before, after) = (before.as_deref().map(cut), after.as_deref().map(cut));
+                self.tell(What::Attribute(name.clone()), Some(base), Some(head), before, after);
+            }
+        }
+    }
+
+    fn tell(
+        &mut self,
+        what: What,
+        base: Option<usize>,
+        head: Option<usize>,
+        from: Option<String>,
+        to: Option<String>,
+    ) {
+        let selector = match (base, head) {
+            (_, Some(head)) => self.head_paths.path(head),
+            (Some(base), None) => self.base_paths.path(base),
+            (None, None) => String::new(),
+        };
+        self.changes.push(NodeChange { what, selector, from, to, base, head });
+    }
+}
+
+fn cut(text: &str) -> String {
+    let text = text.trim();
+    if text.len() <= MOST_QUOTED {
+        return text.to_owned();
+    }
+    format!("{}…", &text[..text.floor_char_boundary(MOST_QUOTED)])
+}

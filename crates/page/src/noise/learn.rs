@@ -1,0 +1,202 @@
+//! What two captures taken together teach: whatever differs between them is no edit.
+//!
+//! Places are remembered by selector and kind of change, lines and whatever runs by their skeleton: the parts that stayed,
+//! with gaps that may hold anything but a tag. So a script that differs in one number between twins stays under watch for
+//! everything else in it.
+
+use super::nodes::is_active;
+use crate::dom::Tree;
+use crate::dom_diff::{NodeChange, What};
+use std::collections::BTreeSet;
+use varve_core::diff::{Budget, Options, TextDiff};
+use varve_core::headers::HeaderDiff;
+
+/// Letters and digits that must have stayed for a skeleton to mean anything.
+const LEAST_FIXED: usize = 8;
+
+/// The longest gap of a skeleton.
+const MOST_GAP: usize = 256;
+
+/// Skeletons that are remembered. Pages with more are different each time, and nothing can be learned from them.
+const MOST_SKELETONS: usize = 500;
+
+/// Attributes whose values run, load or send something.
+const ACTIVE_ATTRIBUTES: [&str; 9] =
+    ["action", "content", "data", "formaction", "href", "integrity", "src", "srcdoc", "srcset"];
+
+/// Headers that are never learned: a change in them matters even if they always change.
+const WATCHED: [&str; 8] = [
+    "access-control-allow-origin",
+    "content-security-policy",
+    "content-type",
+    "location",
+    "permissions-policy",
+    "set-cookie",
+    "strict-transport-security",
+    "x-frame-options",
+];
+
+/// What differs each time.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Volatile {
+    places: BTreeSet<(String, What)>,
+    skeletons: BTreeSet<Skeleton>,
+    headers: BTreeSet<String>,
+}
+
+/// The parts of a text that stayed, in order. The first and the last are its ends, and may be empty.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Skeleton(Vec<String>);
+
+impl Volatile {
+    /// Learns from the lines of twins.
+    pub fn learn_lines(&mut self, twins: &TextDiff<'_>) {
+        for change in
+            twins.changes().iter().filter(|change| change.base_lines.len() == change.head_lines.len())
+        {
+            for (from, to) in twins.removed(change).lines().zip(twins.added(change).lines()) {
+                self.learn(from, to);
+            }
+        }
+    }
+
+    /// Learns from the nodes of twins.
+    pub fn learn_nodes(&mut self, twins: &[NodeChange]) {
+        for change in twins {
+            if let (Some(from), Some(to)) = (&change.from, &change.to) {
+                self.learn(from, to);
+            }
+            self.places.insert((change.selector.clone(), change.what.clone()));
+        }
+    }
+
+    /// Learns from the headers of twins.
+    pub fn learn_headers(&mut self, twins: &HeaderDiff) {
+        let names = twins.changed.keys().chain(twins.added.keys()).chain(twins.removed.keys());
+        self.headers.extend(names.filter(|name| !WATCHED.contains(&name.as_str())).cloned());
+    }
+
+    /// Whether a header differs each time.
+    pub(super) fn has_header(&self, name: &str) -> bool {
+        self.headers.contains(name)
+    }
+
+    /// Whether each changed line is one that differs each time.
+    pub(super) fn explains_lines(&self, removed: &str, added: &str) -> bool {
+        !self.skeletons.is_empty()
+            && removed.len().max(added.len()) <= 64 << 10
+            && removed.lines().zip(added.lines()).all(|(from, to)| from == to || self.explains(from, to))
+    }
+
+    /// Whether a changed node is one that differs each time.
+    pub(super) fn explains_node(&self, base: &Tree, head: &Tree, change: &NodeChange) -> bool {
+        let by_skeleton =
+            || matches!((&change.from, &change.to), (Some(from), Some(to)) if self.explains(from, to));
+        let known = self.places.contains(&(change.selector.clone(), change.what.clone()));
+        known && (!runs(base, head, change) || by_skeleton())
+    }
+
+    fn explains(&self, from: &str, to: &str) -> bool {
+        self.skeletons.iter().any(|skeleton| skeleton.fits(from) && skeleton.fits(to))
+    }
+
+    fn learn(&mut self, from: &str, to: &str) {
+        if self.skeletons.len() < MOST_SKELETONS {
+            self.skeletons.extend(Skeleton::of(from, to));
+        }
+    }
+}
+
+impl Skeleton {
+    fn of(from: &str, to: &str) -> Option<Self> {
+        let diff = TextDiff::between(from, to, Options::default());
+        let mut budget = Budget::of(20_000);
+        let mut parts = Vec::new();
+        let mut at = 0;
+        for change in diff.changes() {
+            let edits = diff.edits(change, &mut budget);
+            if edits.truncated {
+                return None;
+            }
+            for edit in edits.list {
+                parts.push(from[at..edit.base.start].to_owned());
+                at = edit.base.end;
+            }
+        }
+        parts.push(from[at..].to_owned());
+        let fixed: usize =
+            parts.iter().flat_map(|part| part.chars()).filter(|letter| letter.is_alphanumeric()).count();
+        (parts.len() > 1 && fixed >= LEAST_FIXED).then_some(Self(parts))
+    }
+
+    /// Whether a text has all the parts in order, and between them only short text without tags.
+    fn fits(&self, text: &str) -> bool {
+        let [first, middle @ .., last] = self.0.as_slice() else { return false };
+        let Some(mut rest) =
+            text.strip_prefix(first.as_str()).and_then(|rest| rest.strip_suffix(last.as_str()))
+        else {
+            return false;
+        };
+        let harmless = |gap: &str| gap.len() <= MOST_GAP && !gap.contains(['<', '>']);
+        for part in middle {
+            let Some(place) = rest.find(part.as_str()) else { return false };
+            if !harmless(&rest[..place]) {
+                return false;
+            }
+            rest = &rest[place + part.len()..];
+        }
+        harmless(rest)
+    }
+}
+
+/// Whether what changed runs, loads or sends something.
+fn runs(base: &Tree, head: &Tree, change: &NodeChange) -> bool {
+    let (tree, node) = match (change.head, change.base) {
+        (Some(node), _) => (head, node),
+        (None, Some(node)) => (base, node),
+        (None, None) => return true,
+    };
+    match &change.what {
+        What::Attribute(name) => name.starts_with("on") || ACTIVE_ATTRIBUTES.contains(&name.as_str()),
+        What::Text => is_active(tree, tree.nodes()[node].parent, tree.nodes()[node].parent + 1),
+        What::Inserted | What::Removed | What::Moved => is_active(tree, node, tree.nodes()[node].end),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{NoiseRule, classify_lines, classify_nodes};
+    use super::*;
+    use crate::dom_diff::DomDiff;
+
+    #[test]
+    fn lines_are_learned_by_what_stays_in_them() {
+        let twins = |text: &str| format!("<div class=visits>Visits today: {text}</div>\n<p>same</p>\n");
+        let lines = |base: &str, head: &str, volatile: &Volatile| {
+            classify_lines(&TextDiff::between(base, head, Options::default()), volatile)
+        };
+        let mut volatile = Volatile::default();
+        volatile.learn_lines(&TextDiff::between(twins("17"), twins("18"), Options::default()));
+        assert_eq!(lines(&twins("5"), &twins("900"), &volatile), [Some(NoiseRule::Twins)]);
+        assert_eq!(lines(&twins("5"), &twins("<script>evil()</script>"), &volatile), [None]);
+        assert_eq!(lines(&twins("5"), &twins("5").replace("Visits", "Hits"), &volatile), [None]);
+    }
+
+    #[test]
+    fn nodes_are_learned_by_place_and_scripts_by_their_skeleton() {
+        let page = |number: &str, script: &str| {
+            format!("<p>{number}</p><script>var seed = {number}; run({script})</script>")
+        };
+        let rules = |base: &str, head: &str, volatile: &Volatile| {
+            let (base, head) = (Tree::parse(base), Tree::parse(head));
+            let diff = DomDiff::between(&base, &head);
+            classify_nodes(&base, &head, &diff.changes, volatile)
+        };
+        let (one, other) = (Tree::parse(&page("17", "x")), Tree::parse(&page("18", "x")));
+        let mut volatile = Volatile::default();
+        volatile.learn_nodes(&DomDiff::between(&one, &other).changes);
+        let twins = Some(NoiseRule::Twins);
+        assert_eq!(rules(&page("1", "x"), &page("2", "x"), &volatile), [twins, twins]);
+        assert_eq!(rules(&page("1", "x"), &page("2", "evil"), &volatile), [twins, None]);
+    }
+}

@@ -1,0 +1,176 @@
+//! Which changed lines are noise.
+
+use super::learn::Volatile;
+use super::mask::{MOST_MASKED, explain, mask};
+use super::rules::NoiseRule;
+use std::cell::Cell;
+use std::ops::Range;
+use varve_core::diff::{Budget, Change, Edit, Lines, TextDiff, sequence};
+
+/// How much around an edit within a long line is looked at, on each side.
+const AROUND: usize = 200;
+
+/// Text that is searched in all. Past it nothing more is called noise.
+const MOST_SEARCHED: usize = 4 << 20;
+
+/// Cuts the changes of a diff so that lines which are noise stand apart from the edits next to them.
+pub fn separate_noise(diff: &mut TextDiff<'_>, volatile: &Volatile) {
+    let left = Cell::new(MOST_SEARCHED);
+    diff.split_changes(|diff, change| {
+        let long = change.base.len() + change.head.len();
+        let lines = change.base_lines.len() + change.head_lines.len();
+        let affordable = left.get() >= long && !change.base.is_empty() && !change.head.is_empty();
+        if lines <= 2
+            || !affordable
+            || explain(&unix(diff.removed(change)), &unix(diff.added(change))).is_some()
+        {
+            return Vec::new();
+        }
+        left.set(left.get() - long);
+        partners(diff, change, volatile)
+    });
+}
+
+/// Lines of a change that are the same but for noise, in the order of both sides.
+fn partners(diff: &TextDiff<'_>, change: &Change, volatile: &Volatile) -> Vec<(usize, usize)> {
+    if change.base_lines.len() == change.head_lines.len() {
+        let taught = |(base, head): &(usize, usize)| {
+            let (from, to) = (diff.base().line(*base), diff.head().line(*head));
+            volatile.explains_lines(from, to) || explain(&unix(from), &unix(to)).is_some()
+        };
+        let found: Vec<_> = change.base_lines.clone().zip(change.head_lines.clone()).filter(taught).collect();
+        if !found.is_empty() {
+            return found;
+        }
+    }
+    // Lines that rules know nothing of have no partner; their number keeps them apart.
+    let masked = |lines: &Lines<'_>, range: &Range<usize>, side: char| -> Vec<String> {
+        range
+            .clone()
+            .map(|line| mask(&unix(lines.line(line))).unwrap_or_else(|| format!("{side}{line}")))
+            .collect()
+    };
+    let before = masked(diff.base(), &change.base_lines, '\u{1}');
+    let after = masked(diff.head(), &change.head_lines, '\u{2}');
+    let found = sequence::compare(before.iter(), after.iter(), &mut Budget::of(100_000));
+    let mut partners = Vec::new();
+    let (mut from, mut to) = (0, 0);
+    for (gone, come) in found.list.into_iter().chain([(before.len()..before.len(), after.len()..after.len())])
+    {
+        let (base, head) = (change.base_lines.start, change.head_lines.start);
+        partners.extend((base + from..base + gone.start).zip(head + to..head + come.start));
+        (from, to) = (gone.end, come.end);
+    }
+    partners
+}
+
+/// For each change of a diff the rule that explains it, if one does. Only lines that have a partner can be noise.
+pub fn classify_lines(diff: &TextDiff<'_>, volatile: &Volatile) -> Vec<Option<NoiseRule>> {
+    let mut budget = Budget::default();
+    let mut left = MOST_SEARCHED;
+    let classify = |change: &Change| {
+        if change.base_lines.len() != change.head_lines.len() {
+            return None;
+        }
+        if volatile.explains_lines(diff.removed(change), diff.added(change)) {
+            return Some(NoiseRule::Twins);
+        }
+        let long = change.base.len().max(change.head.len());
+        left = left.checked_sub(long.min(MOST_MASKED))?;
+        if long <= MOST_MASKED {
+            explain(&unix(diff.removed(change)), &unix(diff.added(change)))
+        } else {
+            long_change(diff, change, &mut budget, &mut left)
+        }
+    };
+    diff.changes().iter().map(classify).collect()
+}
+
+/// A change of long lines is noise if each of its edits is, seen with what stands around it.
+fn long_change(
+    diff: &TextDiff<'_>,
+    change: &Change,
+    budget: &mut Budget,
+    left: &mut usize,
+) -> Option<NoiseRule> {
+    let edits = diff.edits(change, budget);
+    if edits.truncated {
+        return None;
+    }
+    let mut rules = Vec::new();
+    for near in near_each_other(edits.list) {
+        let (from, to) = (around(diff.base().text(), &near.base), around(diff.head().text(), &near.head));
+        *left = left.checked_sub(from.len())?;
+        rules.push(explain(from, to)?);
+    }
+    rules.into_iter().min()
+}
+
+/// Joins edits that would be seen with each other.
+fn near_each_other(edits: Vec<Edit>) -> Vec<Edit> {
+    let mut joined: Vec<Edit> = Vec::new();
+    for edit in edits {
+        match joined.last_mut() {
+            Some(last) if edit.base.start - last.base.end <= AROUND => {
+                last.base.end = edit.base.end;
+                last.head.end = edit.head.end;
+            }
+            _ => joined.push(edit),
+        }
+    }
+    joined
+}
+
+fn around<'t>(text: &'t str, range: &Range<usize>) -> &'t str {
+    let start = text.floor_char_boundary(range.start.saturating_sub(AROUND));
+    let end = text.ceil_char_boundary((range.end + AROUND).min(text.len()));
+    &text[start..end]
+}
+
+fn unix(text: &str) -> String {
+    text.replace("\r\n", "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use varve_core::diff::Options;
+
+    fn rules(base: &str, head: &str) -> Vec<Option<NoiseRule>> {
+        classify_lines(&TextDiff::between(base, head, Options::default()), &Volatile::default())
+    }
+
+    #[test]
+    fn each_change_is_explained_alone() {
+        let base = "<p nonce=\"aaaaaaaa1\">\nx\n<p>one</p>\nx\n<!-- 2024-01-01T00:00:00Z -->\r\n";
+        let head = "<p nonce=\"bbbbbbbb2\">\nx\n<p>two</p>\nx\n<!-- 2024-01-02T00:00:00Z -->\n";
+        assert_eq!(rules(base, head), [Some(NoiseRule::Nonce), None, Some(NoiseRule::Timestamp)]);
+    }
+
+    #[test]
+    fn one_line_of_a_whole_page_is_looked_at_piece_by_piece() {
+        let page = |nonce: &str, text: &str| {
+            let filler = "<p>filler</p>".repeat(3000);
+            format!("<script nonce=\"{nonce}\"></script>{filler}<b>{text}</b>{filler}")
+        };
+        assert_eq!(rules(&page("aaaaaaaa1", "x"), &page("bbbbbbbb2", "x")), [Some(NoiseRule::Nonce)]);
+        assert_eq!(rules(&page("aaaaaaaa1", "x"), &page("bbbbbbbb2", "y")), [None]);
+    }
+
+    #[test]
+    fn noise_next_to_edits_stands_apart() {
+        let base = "<p nonce=\"aaaaaaaa1\">\n<p>one</p>\n<!-- 2024-01-01T00:00:00Z -->\n";
+        let head = "<p nonce=\"bbbbbbbb2\">\n<p>two</p>\n<p>three</p>\n<!-- 2024-01-02T00:00:00Z -->\n";
+        let mut diff = TextDiff::between(base, head, Options::default());
+        separate_noise(&mut diff, &Volatile::default());
+        let rules = classify_lines(&diff, &Volatile::default());
+        assert_eq!(rules, [Some(NoiseRule::Nonce), None, Some(NoiseRule::Timestamp)]);
+        let shown = diff.changes_without(|place| rules[place].is_some());
+        assert_eq!((shown.len(), diff.added(&shown[0])), (1, "<p>two</p>\n<p>three</p>\n"));
+    }
+
+    #[test]
+    fn what_comes_or_goes_is_a_change() {
+        assert_eq!(rules("a\n", "a\n<!-- 2024-01-01T00:00:00Z -->\n"), [None]);
+    }
+}

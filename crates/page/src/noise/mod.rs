@@ -1,0 +1,23 @@
+//! What changes each time a page is served without anyone having changed it.
+//!
+//! Two ways lead to calling a change noise. A rule knows the form: a nonce, a token against forgery, the time of day, the
+//! hash in the name of an asset, a session in a link. And two captures taken together teach: what differs between them is
+//! [`Volatile`] at that place. Either way the change keeps the name of what explains it, so that nothing is hidden without
+//! a reason that can be read.
+//!
+//! Both are conservative. A rule explains a change only if both sides are the same once the values it knows are taken
+//! out; so what is new or gone is never explained by it. A number in a sentence is a number. And nothing that can run, be
+//! filled in or load something is ever noise because of where it stands.
+
+mod headers;
+mod learn;
+mod lines;
+mod mask;
+mod nodes;
+mod rules;
+
+pub use headers::classify_headers;
+pub use learn::Volatile;
+pub use lines::{classify_lines, separate_noise};
+pub use nodes::classify_nodes;
+pub use rules::{NoiseRule, RULES, Rule};

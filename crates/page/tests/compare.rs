@@ -1,0 +1,234 @@
+//! Whole captures compared, as the `diff` verb does.
+
+use proptest::prelude::*;
+use varve_core::diff::{View, plain_text};
+use varve_core::headers::{HeaderView, Redaction};
+use varve_page::compare::{Body, Comparison, Mode, Options, Side, compare, learn};
+
+fn headers(pairs: &[(&str, &str)]) -> HeaderView {
+    HeaderView::from_pairs(pairs.iter().copied(), Redaction::Off)
+}
+
+fn side<'a>(id: &'a str, headers: &'a HeaderView, body: &'a [u8]) -> Side<'a> {
+    Side { id, headers, body, media_type: None }
+}
+
+fn in_mode(mode: Mode) -> Options {
+    Options { mode, ..Options::default() }
+}
+
+const BASE: &str = "<!doctype html>\r\n<title>News</title>\r\n<meta name=\"csrf-token\" content=\"aaaaaaaa1111\">\r\n\
+    <script src=\"/app.11112222.js\" nonce=\"n0nce-one\"></script>\r\n<h1>Old heading</h1>\r\n<p>Same text.</p>\r\n\
+    <!-- rendered 2026-01-01 10:00:00 -->\r\n";
+
+const HEAD: &str = "<!doctype html>\n<title>News</title>\n<meta name=\"csrf-token\" content=\"bbbbbbbb2222\">\n\
+    <script src=\"/app.33334444.js\" nonce=\"n0nce-two\"></script>\n<h1>New heading</h1>\n<p>Same text.</p>\n\
+    <form action=/login><input name=password></form>\n<!-- rendered 2026-01-02 11:00:00 -->\n";
+
+fn sample_headers() -> (HeaderView, HeaderView) {
+    let base =
+        [("Content-Type", "text/html"), ("Date", "a"), ("X-Frame-Options", "DENY"), ("Set-Cookie", "a=1")];
+    let head = [("Content-Type", "text/html"), ("Date", "b"), ("Set-Cookie", "a=2"), ("ETag", "x")];
+    (headers(&base), headers(&head))
+}
+
+fn json(comparison: &Comparison<'_>, all: bool) -> serde_json::Value {
+    serde_json::to_value(comparison.report(all)).expect("a report is JSON")
+}
+
+#[test]
+fn lines_without_noise_have_the_documented_shape() {
+    let (from, to) = sample_headers();
+    let comparison =
+        compare(&side("v1", &from, BASE.as_bytes()), &side("v2", &to, HEAD.as_bytes()), &Options::default());
+    assert!(comparison.is_changed());
+    let told = json(&comparison, false);
+    assert_eq!(
+        told["body_diff"],
+        serde_json::json!({"base_id": "v1", "head_id": "v2", "chunks": [
+            {"type": "removed", "content": "<h1>Old heading</h1>\r\n"},
+            {"type": "added", "content": "<h1>New heading</h1>\n"},
+            {"type": "added", "content": "<form action=/login><input name=password></form>\n"},
+        ]})
+    );
+    assert_eq!(
+        told["headers_diff"],
+        serde_json::json!({"added": {"etag": ["x"]}, "removed": {"x-frame-options": ["DENY"]}, "redacted": ["set-cookie"]})
+    );
+    assert_eq!(told["header_noise"], serde_json::json!({"date": "volatile-header"}));
+    let all = json(&comparison, true);
+    assert!(all["headers_diff"]["changed"]["date"].is_object());
+    assert_eq!(all["body_diff"]["chunks"][0]["noise"], "csrf-token");
+}
+
+#[test]
+fn text_shows_what_is_left() {
+    let none = HeaderView::default();
+    let comparison = compare(
+        &side("v1", &none, BASE.as_bytes()),
+        &side("v2", &none, HEAD.as_bytes()),
+        &Options::default(),
+    );
+    let view = View { context: 1, ..View::default() };
+    insta::assert_snapshot!(plain_text(&comparison.hunks(&view, false)), @r#"
+    @@ -4,4 +4,5 @@
+     <script src="/app.33334444.js" nonce="n0nce-two"></script>
+    -<h1>Old heading</h1>
+    +<h1>New heading</h1>
+     <p>Same text.</p>
+    +<form action=/login><input name=password></form>
+     <!-- rendered 2026-01-02 11:00:00 -->
+    "#);
+}
+
+#[test]
+fn nodes_have_paths_and_noise_has_names() {
+    let none = headers(&[("content-type", "text/html")]);
+    let comparison = compare(
+        &side("v1", &none, BASE.as_bytes()),
+        &side("v2", &none, HEAD.as_bytes()),
+        &in_mode(Mode::Dom),
+    );
+    let told = json(&comparison, true);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&told["body_diff"]["chunks"]).unwrap(), @r#"
+    [
+      {
+        "type": "modified",
+        "content": "content: \"aaaaaaaa1111\" → \"bbbbbbbb2222\"",
+        "path": "html > head > meta",
+        "noise": "csrf-token"
+      },
+      {
+        "type": "modified",
+        "content": "src: \"/app.11112222.js\" → \"/app.33334444.js\"",
+        "path": "html > head > script",
+        "noise": "build-hash"
+      },
+      {
+        "type": "modified",
+        "content": "nonce: \"n0nce-one\" → \"n0nce-two\"",
+        "path": "html > head > script",
+        "noise": "nonce"
+      },
+      {
+        "type": "modified",
+        "content": "Old heading → New heading",
+        "path": "html > body > h1"
+      },
+      {
+        "type": "added",
+        "content": "<form action=\"/login\"><input name=\"password\"></form>",
+        "path": "html > body > form"
+      },
+      {
+        "type": "modified",
+        "content": "rendered 2026-01-01 10:00:00 → rendered 2026-01-02 11:00:00",
+        "path": "html > body",
+        "noise": "timestamp"
+      }
+    ]
+    "#);
+    assert_eq!(json(&comparison, false)["body_diff"]["chunks"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_page_of_both_sides_is_self_contained() {
+    let (from, to) = sample_headers();
+    let sides = (side("v1", &from, BASE.as_bytes()), side("v2", &to, HEAD.as_bytes()));
+    for mode in [Mode::Lines, Mode::Words, Mode::Dom] {
+        let html = compare(&sides.0, &sides.1, &in_mode(mode)).html("News", &View::default(), true);
+        assert!(html.contains("x-frame-options") && html.contains("heading"), "{mode:?}");
+        assert!(
+            !html.contains("<script") && !html.contains("src=\"/app") && !html.contains("http://"),
+            "{mode:?}"
+        );
+    }
+}
+
+#[test]
+fn only_noise_is_no_change() {
+    let page =
+        |nonce: &str, time: &str| format!("<script nonce=\"{nonce}\">run()</script>\n<!-- {time} -->\n");
+    let (one, other) = (page("aaaaaaaa1", "2026-01-01T00:00:00Z"), page("bbbbbbbb2", "2026-01-01T00:00:01Z"));
+    let from = headers(&[("Content-Type", "text/html"), ("ETag", "1"), ("Date", "x")]);
+    let to = headers(&[("Content-Type", "text/html"), ("ETag", "2"), ("Date", "y")]);
+    for mode in [Mode::Lines, Mode::Words, Mode::Dom] {
+        let comparison =
+            compare(&side("a", &from, one.as_bytes()), &side("b", &to, other.as_bytes()), &in_mode(mode));
+        assert!(!comparison.is_changed(), "{mode:?}: {:?}", comparison.report(true));
+        assert!(comparison.body_diff(false).chunks.is_empty());
+    }
+}
+
+#[test]
+fn twins_teach_what_differs_each_time() {
+    let page =
+        |visits: u32, text: &str| format!("<p>Visitors online right now: {visits}</p>\n<h1>{text}</h1>\n");
+    let about = |rate: &str| headers(&[("Content-Type", "text/html"), ("X-RateLimit-Remaining", rate)]);
+    let (first, second, third) = (about("9"), about("8"), about("3"));
+    let bodies = [page(10, "Title"), page(12, "Title"), page(99, "Title"), page(99, "Other")];
+    let twins = (side("a", &first, bodies[0].as_bytes()), side("b", &second, bodies[1].as_bytes()));
+    for mode in [Mode::Lines, Mode::Dom] {
+        let volatile = learn(&twins.0, &twins.1, &Options::default());
+        let options = Options { volatile, mode, ..Options::default() };
+        let later = compare(&twins.0, &side("c", &third, bodies[2].as_bytes()), &options);
+        assert!(!later.is_changed(), "{:?}", later.report(true));
+        assert!(compare(&twins.0, &side("c", &third, bodies[3].as_bytes()), &options).is_changed());
+        assert!(compare(&twins.0, &twins.1, &in_mode(mode)).is_changed());
+    }
+}
+
+#[test]
+fn binary_bodies_are_weighed() {
+    let image = headers(&[("Content-Type", "image/png")]);
+    let comparison =
+        compare(&side("a", &image, b"\x89PNG\0"), &side("b", &image, b"\x89PNG\0\0"), &Options::default());
+    insta::assert_snapshot!(comparison.body_diff(false).chunks[0].content, @"binary: 5 bytes sha256:ad91235e882292469812e16da0b8fc77075a7c6d6f8760c24be14a5c792508cf → 6 bytes sha256:4ed147525816e2611eae4f940c63ad947074621c39c285463b087c87a7143081");
+    assert!(matches!(comparison.body, Body::Binary(..)) && comparison.is_changed());
+}
+
+#[test]
+fn encodings_do_not_make_changes() {
+    let latin = headers(&[("Content-Type", "text/html; charset=iso-8859-1")]);
+    let utf = headers(&[("Content-Type", "text/html; charset=utf-8")]);
+    let options = Options::default();
+    let comparison =
+        compare(&side("a", &latin, b"caf\xe9\n"), &side("b", &utf, "café\n".as_bytes()), &options);
+    assert!(!comparison.body.is_changed());
+    assert_eq!(json(&comparison, false)["encodings"][0]["encoding"], "windows-1252");
+}
+
+fn body() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        proptest::collection::vec(any::<u8>(), 0..60),
+        "(<(/?(p|div class=ad|script nonce=aaaaaaaaa))>|10:00:00|\n|2026-01-01T00:00:00Z|x){0,20}"
+            .prop_map(String::into_bytes),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn comparing_is_total_and_a_body_equals_itself(base in body(), head in body(), html: bool) {
+        let about = headers(&[("Content-Type", if html { "text/html" } else { "text/plain" })]);
+        for mode in [Mode::Lines, Mode::Words, Mode::Dom] {
+            let comparison = compare(&side("a", &about, &base), &side("b", &about, &head), &in_mode(mode));
+            comparison.html("t", &View::default(), true);
+            json(&comparison, false);
+            prop_assert!(!compare(&side("a", &about, &base), &side("b", &about, &base), &in_mode(mode)).is_changed());
+        }
+    }
+
+    #[test]
+    fn no_rule_hides_a_new_script(page in body(), place in 0..100usize) {
+        let page = String::from_utf8_lossy(&page).into_owned();
+        let place = page.floor_char_boundary(place.min(page.len()));
+        let head = format!("{}\n<script>evil()</script>\n{}", &page[..place], &page[place..]);
+        let about = headers(&[("Content-Type", "text/html")]);
+        let comparison = compare(&side("a", &about, page.as_bytes()), &side("b", &about, head.as_bytes()), &Options::default());
+        prop_assert!(comparison.is_changed());
+        if matches!(comparison.body, Body::Text(_)) {
+            let told = json(&comparison, false).to_string();
+            prop_assert!(told.contains("evil()"), "{}", told);
+        }
+    }
+}
