@@ -2,8 +2,7 @@
 
 use std::time::Duration;
 
-const UNITS: [(&str, u64); 5] =
-    [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
 
 /// Reads a span of time: a whole number and a unit, seconds if there is none.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {

@@ -6,8 +6,8 @@
 
 use std::time::{Duration, Instant};
 
-use varve_core::trap::suspect;
 use varve_core::trap::Limits as TrapLimits;
+use varve_core::trap::suspect;
 
 use super::errand::Errand;
 use super::event::Event;

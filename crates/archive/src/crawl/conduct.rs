@@ -129,8 +129,7 @@ fn work(
     let history = conduct.history;
     let (job_sender, job_receiver) = mpsc::channel();
     let (sender, messages) = mpsc::channel();
-    let fetching =
-        Fetching::new(fetcher, sender.clone(), conduct.threads).map_err(ArchiveError::Threads)?;
+    let fetching = Fetching::new(fetcher, sender.clone(), conduct.threads).map_err(ArchiveError::Threads)?;
     let keeper = ExchangeKeeper::new(history.writer().store());
     let keeping = Keeping { history, keeper, plan, run: frontier.run() };
     let jobs = Mutex::new(job_receiver);
@@ -142,7 +141,8 @@ fn work(
         drop(sender);
         let run = frontier.run();
         let stop = conduct.stop;
-        let around = Surroundings { history, frontier, plan, run, fetching, jobs: job_sender, messages, stop, report };
+        let around =
+            Surroundings { history, frontier, plan, run, fetching, jobs: job_sender, messages, stop, report };
         let mut crawl = Crawl::new(around);
         if resumed {
             crawl.recall()?;

@@ -53,7 +53,11 @@ pub(crate) struct Fetching {
 
 impl Fetching {
     /// Requests through that fetcher, with answers to that channel.
-    pub(crate) fn new(fetcher: Arc<dyn Fetcher>, sender: Sender<Message>, threads: usize) -> io::Result<Self> {
+    pub(crate) fn new(
+        fetcher: Arc<dyn Fetcher>,
+        sender: Sender<Message>,
+        threads: usize,
+    ) -> io::Result<Self> {
         let threads = (threads / 2).clamp(1, MOST_THREADS);
         let runtime =
             Builder::new_multi_thread().worker_threads(threads).thread_name("fetch").enable_all().build()?;
@@ -107,7 +111,8 @@ fn outcome(result: &Result<Box<Exchange>, FetchError>) -> Outcome {
         Ok(exchange) if exchange.truncated.is_some_and(|cut| cut != Truncated::Length) => Outcome::Failed,
         Ok(exchange) => match exchange.head() {
             Ok(Some(head)) => {
-                let wait = head.headers.get_text("retry-after").and_then(|text| retry_after(&text, exchange.at));
+                let wait =
+                    head.headers.get_text("retry-after").and_then(|text| retry_after(&text, exchange.at));
                 Outcome::Answered { status: head.status, retry_after: wait }
             }
             _ => Outcome::answered(0),

@@ -8,12 +8,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
 
+use varve_core::RunId;
 use varve_core::exchange::{Exchange, ResponseHead, Timing, Wire};
 use varve_core::headers::Headers;
 use varve_core::history::Capture;
 use varve_core::receipt::Receipt;
 use varve_core::robots::LONGEST;
-use varve_core::RunId;
 use varve_store::StoreError;
 use varve_store::exchange::{ExchangeKeeper, NewExchange};
 use varve_warc::date::Date;
@@ -86,7 +86,9 @@ impl Keeping<'_> {
             let result = catch_unwind(work).unwrap_or_else(|_| {
                 // One page must not end a crawl. The packer may be in the middle of a record.
                 packer = None;
-                Err(ArchiveError::Store(StoreError::Content(io::Error::other("a bug in varve: reading it panicked"))))
+                Err(ArchiveError::Store(StoreError::Content(io::Error::other(
+                    "a bug in varve: reading it panicked",
+                ))))
             });
             if done.send(M::from(Kept { task, result })).is_err() {
                 return;

@@ -36,7 +36,11 @@ pub(crate) enum News {
 impl Known {
     /// Nothing is known yet.
     pub(crate) fn new(depth: Option<u32>) -> Self {
-        Self { seen: HashMap::new(), hasher: RandomState::new(), measured: depth.is_some_and(|most| most > 1) }
+        Self {
+            seen: HashMap::new(),
+            hasher: RandomState::new(),
+            measured: depth.is_some_and(|most| most > 1),
+        }
     }
 
     /// Notes a lead.

@@ -73,8 +73,10 @@ fn condition(
     let same = || all.iter().filter(|capture| is_whole(capture) && capture.body == newest.body);
     let said = |name: &str| same().find_map(|capture| first_header(capture, name));
     let names = [("etag", "If-None-Match"), ("last-modified", "If-Modified-Since")];
-    let headers: Vec<(String, String)> =
-        names.iter().filter_map(|(given, asked)| said(given).map(|value| ((*asked).to_owned(), value))).collect();
+    let headers: Vec<(String, String)> = names
+        .iter()
+        .filter_map(|(given, asked)| said(given).map(|value| ((*asked).to_owned(), value)))
+        .collect();
     if headers.is_empty() {
         return Ok(None);
     }
@@ -90,7 +92,8 @@ pub(crate) fn first_header(capture: &Capture, name: &str) -> Option<String> {
 /// The answer that holds the body of a capture.
 fn original(history: &ArchiveHistory, capture: &Capture) -> Result<Option<Original>, ArchiveError> {
     let Some(located) = history.writer().reader().find(capture.body.as_bytes())? else { return Ok(None) };
-    let (Some(url), Some(date)) = (located.header.target_uri(), located.header.fields.get("WARC-Date")) else {
+    let (Some(url), Some(date)) = (located.header.target_uri(), located.header.fields.get("WARC-Date"))
+    else {
         return Ok(None);
     };
     if located.header.record_type() != RecordType::Response {

@@ -46,7 +46,9 @@ impl Plan {
             Role::Redirect => (errand, true),
             Role::Embed => (embedded(errand, link)?, false),
             Role::Sitemap => (self.listed(errand)?, false),
-            Role::Navigate | Role::Alternate | Role::Canonical | Role::Feed => (self.navigated(errand, link)?, false),
+            Role::Navigate | Role::Alternate | Role::Canonical | Role::Feed => {
+                (self.navigated(errand, link)?, false)
+            }
         };
         Some(Lead { url: address(&link.target)?, errand, redirect })
     }

@@ -17,8 +17,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use varve_catalog::{Frontier, Row};
-use varve_core::trap::{Limits as TrapLimits, Watch};
 use varve_core::RunId;
+use varve_core::trap::{Limits as TrapLimits, Watch};
 use varve_fetch::politeness::{Agenda, Next};
 
 use super::event::{Event, Progress, Tally};
@@ -119,7 +119,8 @@ impl<'a> Crawl<'a> {
     pub(crate) fn new(around: Surroundings<'a>) -> Self {
         let now = Instant::now();
         let year = around.history.now().utc().format("%Y").to_string().parse().unwrap_or(2026);
-        let seed = around.run.as_bytes().iter().fold(0u64, |seed, byte| seed.rotate_left(8) ^ u64::from(*byte));
+        let seed =
+            around.run.as_bytes().iter().fold(0u64, |seed, byte| seed.rotate_left(8) ^ u64::from(*byte));
         Self {
             agenda: Agenda::new(around.plan.settings.policy(), seed),
             robots: RobotsFiles::default(),
@@ -267,7 +268,8 @@ impl<'a> Crawl<'a> {
         };
         self.take(first)?;
         for _ in 0..MESSAGES {
-            let Some(message) = self.inbox.pop_front().or_else(|| self.around.messages.try_recv().ok()) else {
+            let Some(message) = self.inbox.pop_front().or_else(|| self.around.messages.try_recv().ok())
+            else {
                 break;
             };
             self.take(message)?;

@@ -146,7 +146,8 @@ fn plain_host(url: &str) -> &str {
 
 /// The registered domain of a host; the host itself where there is none, as for addresses.
 fn domain_of(host: &str) -> &str {
-    let is_address = host.starts_with('[') || host.bytes().all(|byte| byte.is_ascii_digit() || b".:".contains(&byte));
+    let is_address =
+        host.starts_with('[') || host.bytes().all(|byte| byte.is_ascii_digit() || b".:".contains(&byte));
     if is_address || host.contains(':') {
         return host;
     }
@@ -170,7 +171,11 @@ mod tests {
         let seed = "http://docs.example.co.uk/book/intro?x=1";
         for (kind, inside, outside) in [
             (ScopeKind::Page, "", "http://docs.example.co.uk/book/intro?x=1"),
-            (ScopeKind::Prefix, "https://docs.example.co.uk/book/two/three", "http://docs.example.co.uk/books"),
+            (
+                ScopeKind::Prefix,
+                "https://docs.example.co.uk/book/two/three",
+                "http://docs.example.co.uk/books",
+            ),
             (ScopeKind::Host, "https://www.docs.example.co.uk/else", "http://example.co.uk/book/"),
             (ScopeKind::Domain, "http://other.example.co.uk/", "http://notexample.co.uk/"),
         ] {

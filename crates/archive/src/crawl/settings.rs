@@ -120,7 +120,8 @@ impl Settings {
 
     /// The name by which `robots.txt` speaks of whoever asks: the first word of the user agent.
     pub(crate) fn product(&self) -> &str {
-        let end = self.user_agent.find(|letter: char| !letter.is_ascii_alphanumeric() && !"-_".contains(letter));
+        let end =
+            self.user_agent.find(|letter: char| !letter.is_ascii_alphanumeric() && !"-_".contains(letter));
         match &self.user_agent[..end.unwrap_or(self.user_agent.len())] {
             "" => "varve",
             product => product,

@@ -94,7 +94,8 @@ impl Crawl<'_> {
     fn captured(&mut self, task: &Task, outcome: &Outcome, receipt: &Receipt) {
         let former = task.earlier.as_ref().map(|earlier| &earlier.newest);
         let unchanged = former.is_some_and(|former| former.body == receipt.body);
-        let is_page = task.errand.is_page() && (!(300..400).contains(&receipt.status) || receipt.not_modified);
+        let is_page =
+            task.errand.is_page() && (!(300..400).contains(&receipt.status) || receipt.not_modified);
         self.rows.extend(row_of_receipt(receipt, self.around.history.redaction()));
         self.fresh.insert(task.url.clone());
         self.tally.captured += 1;

@@ -97,9 +97,11 @@ mod tests {
 
     #[test]
     fn an_entry_comes_back_as_the_task_it_was() {
-        for (errand, redirects, shorter) in
-            [(Errand::Page { depth: 12 }, 0, false), (Errand::Page { depth: 3 }, 7, true), (Errand::Embed { chain: 2 }, 10, false)]
-        {
+        for (errand, redirects, shorter) in [
+            (Errand::Page { depth: 12 }, 0, false),
+            (Errand::Page { depth: 3 }, 7, true),
+            (Errand::Embed { chain: 2 }, 10, false),
+        ] {
             let lead = Lead { url: "http://h:81/a b".to_owned(), errand, redirect: false };
             let entry = Entry::new(&lead, redirects, Some(4), shorter);
             let new = entry.as_new();

@@ -58,7 +58,11 @@ impl SqliteCatalog {
     }
 
     /// The records of a run's captures, in no order.
-    pub fn each_record_of_run(&self, run: &RunId, each: &mut dyn FnMut(RecordId)) -> Result<(), CatalogError> {
+    pub fn each_record_of_run(
+        &self,
+        run: &RunId,
+        each: &mut dyn FnMut(RecordId),
+    ) -> Result<(), CatalogError> {
         self.readers.ask(|connection| read_captures::each_record_of_run(connection, run, each))
     }
 

@@ -175,8 +175,7 @@ impl Verb for Capture {
         let reach = self.reach()?;
         let history = session.open_archive_history()?;
         let stop = interrupt::flag();
-        let manner =
-            Manner { reach, threads: Session::threads(), stop: &stop, intent: Default::default() };
+        let manner = Manner { reach, threads: Session::threads(), stop: &stop, intent: Default::default() };
         let mut watcher = Watcher::new(&mut session.printer, self.json);
         let ended = self.start(&history, manner, &mut |event| watcher.see(&event));
         let Watcher { skipped, failure, .. } = watcher;
@@ -254,9 +253,8 @@ impl Capture {
     }
 
     fn reach(&self) -> Result<Reach, Error> {
-        let read = |path: &Path| {
-            fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })
-        };
+        let read =
+            |path: &Path| fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source });
         let credentials = self.credentials.as_deref().map(read).transpose()?.unwrap_or_default();
         Ok(Reach {
             allow_private: self.allow_private,
@@ -363,7 +361,11 @@ impl<'a> Watcher<'a> {
         }
         match event {
             Event::Failed { url, message, .. } => {
-                self.printer.say(format_args!("{WARN}failed:{WARN:#} {}: {}", visible(url), visible(message)));
+                self.printer.say(format_args!(
+                    "{WARN}failed:{WARN:#} {}: {}",
+                    visible(url),
+                    visible(message)
+                ));
             }
             Event::Skipped { rule, .. } => {
                 *self.skipped.entry(group_of(&rule.to_string())).or_default() += 1;
@@ -396,7 +398,9 @@ fn group_of(rule: &str) -> String {
 
 fn line(event: &Event<'_>) -> Option<serde_json::Value> {
     Some(match event {
-        Event::Began { run, resumed } => json!({"event": "began", "run": run.to_string(), "resumed": resumed}),
+        Event::Began { run, resumed } => {
+            json!({"event": "began", "run": run.to_string(), "resumed": resumed})
+        }
         Event::Captured(Captured { url, time, status, length, is_page, unchanged, truncated }) => json!({
             "event": "captured", "url": url, "time": time.to_string(), "status": status, "length": length,
             "page": is_page, "unchanged": unchanged, "truncated": truncated,
