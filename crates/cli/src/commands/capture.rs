@@ -355,7 +355,7 @@ impl<'a> Watcher<'a> {
             if let Some(line) = line(event)
                 && self.failure.is_ok()
             {
-                self.failure = self.printer.json(&line);
+                self.failure = self.printer.json(&line).and_then(|()| self.show(event));
             }
             return;
         }
@@ -372,6 +372,14 @@ impl<'a> Watcher<'a> {
             }
             Event::Progress(progress) => self.tell(progress),
             _ => {}
+        }
+    }
+
+    /// Whoever watches must not wait for a buffer to fill.
+    fn show(&mut self, event: &Event<'_>) -> Result<(), Error> {
+        match event {
+            Event::Began { .. } | Event::Checkpoint { .. } => self.printer.flush(),
+            _ => Ok(()),
         }
     }
 
