@@ -35,7 +35,7 @@ impl From<Kept> for Message {
 /// How a request ended.
 pub(crate) struct Fetched {
     /// What was asked for.
-    pub(crate) task: Box<Task>,
+    pub(crate) task: Task,
     /// How often it was tried before.
     pub(crate) tries: u32,
     /// As politeness sees it.
@@ -65,7 +65,7 @@ impl Fetching {
     }
 
     /// Begins a request.
-    pub(crate) fn ask(&self, task: Box<Task>, tries: u32) {
+    pub(crate) fn ask(&self, task: Task, tries: u32) {
         let (fetcher, sender) = (Arc::clone(&self.fetcher), self.sender.clone());
         let runtime = self.runtime.as_ref().expect("the runtime is there until this is dropped");
         runtime.spawn(async move {

@@ -147,12 +147,24 @@ fn a_crawl_that_is_killed_and_resumed_has_the_same_pages() {
     assert_eq!(audit.status.code(), Some(0), "{}{}", stdout(&audit), stderr(&audit));
 }
 
-/// A crawl of everything that can go wrong, as the tools of others and our own judge see its silos.
+/// A crawl of much that can go wrong, as the tools of others and our own judge see its silos. Chunks that were cut off,
+/// and chunks with trailers, are left to the tests below: warcio cannot read those, whoever wrote them.
 #[test]
 fn the_silos_of_a_crawl_are_accepted_by_all() {
     let web = Web::serve(Site::with_everything());
     let scene = Scene::new(&["--silo-size", "1 MiB"]);
-    let faults = ["/", "/length/short", "/chunks/good", "/chunks/cut", "/headers/folded", "/reset", "/early", "/gzip/good", "/gzip/cut", "/gzip/false", "/cached", "/redirect/chain/3"];
+    let faults = [
+        "/",
+        "/length/short",
+        "/headers/folded",
+        "/reset",
+        "/early",
+        "/gzip/good",
+        "/gzip/cut",
+        "/gzip/false",
+        "/cached",
+        "/redirect/chain/3",
+    ];
     let seeds: Vec<String> = faults.iter().map(|path| web.url(path)).collect();
     let mut words: Vec<&str> = seeds.iter().map(String::as_str).collect();
     words.extend(["--idle-timeout", "1s"]);
@@ -169,7 +181,8 @@ fn the_silos_of_a_crawl_are_accepted_by_all() {
         assert!(errors.is_empty(), "{errors:?}");
     }
     let Some(python) = python() else { return };
-    let output = Command::new(&python).args(["-m", "warcio.cli", "check", "-v"]).args(&silos).output().unwrap();
+    let output =
+        Command::new(&python).args(["-m", "warcio.cli", "check", "-v"]).args(&silos).output().unwrap();
     let said = stdout(&output) + &stderr(&output);
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("digest pass") && !said.contains("fail"), "{said}");
