@@ -4,12 +4,12 @@ use std::io::{self, BufRead, Read};
 
 use varve_core::BodyId;
 use varve_core::body::{BodyError, BodySource, BodyStore, KeptBody};
-use varve_warc::digest::{Algorithm, Hasher};
+use varve_warc::digest::{Algorithm, Digest, Hasher};
 use varve_warc::http::{BodyLimits, Head, HeadParser, open_body};
-use varve_warc::record::RecordType;
+use varve_warc::record::{Header, RecordType};
 
 use crate::error::StoreError;
-use crate::exchange::field;
+use crate::exchange::{field, payload_of};
 use crate::keep::NewObject;
 use crate::store::{SiloRecord, Store};
 use crate::writer::StoreWriter;
@@ -40,6 +40,12 @@ impl BodySource for Store {
     }
 }
 
+/// Whether the body of a response is another than its payload.
+fn is_decoded(header: &Header) -> bool {
+    let body = header.fields.get(field::BODY_DIGEST).and_then(|text| Digest::parse(text).ok());
+    body.is_some() && body != payload_of(header)
+}
+
 impl Store {
     /// The body of an answer by the id of its record, whole or cut short, unchecked; none when that is no response.
     pub fn response_body(&self, record: &[u8; 32]) -> Result<Option<impl Read + Send + use<>>, StoreError> {
@@ -67,7 +73,7 @@ impl Store {
 /// The body of the HTTP response that a record holds. Content codings are undone where the record says that the body is
 /// another than the payload: elsewhere they could not be.
 fn response_body(mut record: SiloRecord) -> io::Result<impl Read + Send + use<>> {
-    let is_decoded = record.header().fields.get(field::BODY_DIGEST).is_some();
+    let is_decoded = is_decoded(record.header());
     let mut parser = HeadParser::new();
     loop {
         let bytes = record.fill_buf()?;

@@ -8,11 +8,11 @@ use varve_warc::digest::{Algorithm, Digest};
 use varve_warc::http::Head;
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::{Header, RecordType};
-use varve_warc::write::{Draft, PackError, PackedRecord, Packer, Profile, pack_reader};
+use varve_warc::write::{BlockFacts, Draft, PackError, PackedRecord, Packer, Profile, pack_reader};
 
 use super::examine::{Cursor, Examined, examine};
 use super::recent::Recent;
-use super::{NewExchange, Original, field, receipt_of};
+use super::{NewExchange, Original, field, payload_of, receipt_of};
 use crate::error::StoreError;
 use crate::silo::ids;
 use crate::writer::{StoreWriter, Ticket};
@@ -92,7 +92,7 @@ impl<'a> ExchangeKeeper<'a> {
         length: u64,
     ) -> Result<Option<Original>, StoreError> {
         let Some(located) = self.writer.find_synced(body)? else { return Ok(None) };
-        let same = located.header.payload_digest().is_some_and(|held| held.as_ref() == Ok(payload));
+        let same = payload_of(&located.header).as_ref() == Some(payload);
         let is_response = located.header.record_type() == RecordType::Response;
         Ok((same && is_response).then(|| original_of(&located.header, located.id, length)).flatten())
     }
@@ -153,22 +153,30 @@ fn pack_response(
     exchange: &NewExchange<'_>,
     examined: &Examined,
 ) -> Result<PackedRecord, StoreError> {
-    let differs = examined.facts.payload != Some(examined.body);
+    let is_chunked = examined.head.as_ref().is_some_and(Head::is_chunked);
+    let differs = is_chunked || examined.facts.payload != Some(examined.body);
     let body = differs.then_some(&examined.body);
     let mut draft = answer(exchange, RecordType::Response, (body, examined.body_length));
+    // Half of the tools hash the payload of a chunked answer with its framing, so no value of the standard's field would
+    // be right for all of them.
+    if let (true, Some(payload)) = (is_chunked, &examined.facts.payload) {
+        draft = draft.field(field::PAYLOAD_DIGEST, &payload.to_string());
+    }
     if let Some(reason) = exchange.truncated {
         draft = draft.truncated(reason);
     }
     let mut block = Cursor::new(exchange.response);
     if examined.facts.length > IN_MEMORY {
-        return Ok(pack_reader(packer, &draft, PayloadKind::Response, &mut block)?);
+        let kind = if is_chunked { PayloadKind::None } else { PayloadKind::Response };
+        return Ok(pack_reader(packer, &draft, kind, &mut block)?);
     }
     let mut bytes = Vec::with_capacity(examined.facts.length as usize);
     block.read_to_end(&mut bytes).map_err(StoreError::Content)?;
     if bytes.len() as u64 != examined.facts.length {
         return Err(StoreError::Content(io::Error::other("the answer changed while it was read")));
     }
-    Ok(packer.pack_known(&draft, examined.facts.clone(), &bytes)?)
+    let payload = examined.facts.payload.filter(|_| !is_chunked);
+    Ok(packer.pack_known(&draft, BlockFacts { payload, ..examined.facts.clone() }, &bytes)?)
 }
 
 /// A revisit holds the head of the answer alone.

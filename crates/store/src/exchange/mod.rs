@@ -20,6 +20,7 @@ use varve_warc::date::Date;
 use varve_warc::source::ReadAt;
 
 pub use keep::{ExchangeKeeper, KeptExchange};
+pub(crate) use receipt::payload_of;
 pub use receipt::receipt_of;
 pub use scan::{Scanned, scan, scan_from};
 
@@ -66,7 +67,10 @@ pub struct Original {
 
 /// The names of the fields that are varve's own.
 pub mod field {
-    /// The SHA-256 of the body, where it is not the payload itself.
+    /// The SHA-256 of the payload of a chunked answer: the entity without its transfer coding. The standard's own field is left
+    /// to answers where all tools agree on what it means.
+    pub const PAYLOAD_DIGEST: &str = "Varve-Payload-Digest";
+    /// The SHA-256 of the body, where it is not what `WARC-Payload-Digest` says.
     pub const BODY_DIGEST: &str = "Varve-Body-Digest";
     /// The length of the body.
     pub const BODY_LENGTH: &str = "Varve-Body-Length";

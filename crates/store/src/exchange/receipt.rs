@@ -35,6 +35,14 @@ pub fn receipt_of(header: &Header, head: Option<&Head>) -> Option<Receipt> {
     })
 }
 
+/// The payload that a response holds, or a revisit repeats.
+pub(crate) fn payload_of(header: &Header) -> Option<Digest> {
+    match header.fields.get(field::PAYLOAD_DIGEST) {
+        Some(text) => Digest::parse(text).ok(),
+        None => header.payload_digest()?.ok(),
+    }
+}
+
 /// The body of a capture: what its record says, else its payload, else its whole block.
 fn body(header: &Header) -> Option<BodyId> {
     let digest = match header.fields.get(field::BODY_DIGEST) {
