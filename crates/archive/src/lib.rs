@@ -7,6 +7,7 @@
 //! exit code. Findings are returned as data, failures as typed errors.
 
 mod archive;
+mod checking;
 mod content;
 pub mod crawl;
 mod error;
@@ -16,7 +17,10 @@ mod in_order;
 mod layout;
 mod media_type;
 mod new_file;
+mod on_wire;
 mod page_path;
+mod probe;
+mod reach;
 mod rows;
 mod settings;
 mod size;

@@ -3,8 +3,8 @@
 //! Used on the day, when something is captured or committed, and by rebuild and recovery: because they all come through
 //! here, a catalog that is made again is the same.
 
-use varve_catalog::Row;
-use varve_core::fact::{Fact, FactError, HeadMoved, Manifest, Page, TagSet};
+use varve_catalog::{Row, VerdictRow};
+use varve_core::fact::{Fact, FactError, HeadMoved, Manifest, Page, TagSet, UrlVerdict};
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{Belongs, Capture};
 use varve_core::receipt::Receipt;
@@ -62,8 +62,19 @@ pub(crate) fn rows_of_fact(record: RecordId, json: &[u8], fact: &Fact) -> Vec<Ro
             vec![Row::Tag { name: name.clone(), version: *version, time: *time }]
         }
         Fact::Head(HeadMoved { version, .. }) => vec![Row::Head(*version)],
-        Fact::Score(_) | Fact::Verdicts(_) => Vec::new(),
+        Fact::Verdicts(verdicts) => verdicts.verdicts.iter().map(row_of_verdict).collect(),
+        Fact::Score(_) => Vec::new(),
     }
+}
+
+fn row_of_verdict(verdict: &UrlVerdict) -> Row {
+    Row::Verdict(VerdictRow {
+        url: verdict.url.clone(),
+        time: verdict.time,
+        verdict: verdict.verdict.clone(),
+        status: verdict.status.unwrap_or(0),
+        json: serde_json::to_string(&verdict.detail).expect("plain values can be written as JSON"),
+    })
 }
 
 /// The rows of a version and of the pages that its manifest lists.

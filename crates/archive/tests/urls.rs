@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use varve_archive::expectations::report::Checked;
 use varve_archive::expectations::{
-    Follow, Observed, Prober, Question, Redirect, UrlDatabase, UrlsError, Verdict,
+    Follow, Observed, OnAnswer, Prober, Question, Redirect, UrlDatabase, UrlsError, Verdict,
 };
 use varve_archive::verbs::urls::list::Filter;
 use varve_archive::verbs::urls::{add, check, fmt, list, remove, show};
@@ -34,7 +34,7 @@ impl Web {
 
 impl Prober for Web {
     /// Answers from the last question to the first: nobody may count on an order.
-    fn probe(&self, questions: &[Question], answer: &mut dyn FnMut(usize, Observed)) {
+    fn probe(&self, questions: &[Question], answer: OnAnswer<'_>) {
         for (number, question) in questions.iter().enumerate().rev() {
             let before = self.urls_asked().iter().filter(|url| **url == question.url).count();
             self.asked.lock().unwrap().push(question.clone());
@@ -42,7 +42,9 @@ impl Prober for Web {
                 Some(answers) => answers[before.min(answers.len() - 1)].clone(),
                 None => Observed::failed("no such host"),
             };
-            answer(number, found);
+            if answer(number, found.into()).is_break() {
+                return;
+            }
         }
     }
 }
@@ -83,7 +85,7 @@ impl Scene {
 
     fn check(&self, request: &check::Request, web: &Web) -> Vec<Checked> {
         let mut all = Vec::new();
-        check::check(&self.database(), request, web, |checked| {
+        check::check(&self.database(), request, web, &mut |_| {}, |checked| {
             all.push(checked);
             Ok::<(), UrlsError>(())
         })
@@ -295,6 +297,6 @@ fn a_check_can_be_narrowed_and_sent_elsewhere() {
     assert_eq!((found[0].url.as_str(), &found[0].verdict), ("http://localhost:1/x/1", &Verdict::Met));
     let map = vec![("unknown.example".to_owned(), "localhost".to_owned())];
     let request = check::Request { map, ..Default::default() };
-    let refused = check::check(&scene.database(), &request, &web, |_| Ok::<(), UrlsError>(()));
+    let refused = check::check(&scene.database(), &request, &web, &mut |_| {}, |_| Ok::<(), UrlsError>(()));
     assert!(matches!(refused, Err(UrlsError::UnknownDomain { .. })));
 }

@@ -1,10 +1,52 @@
-//! The way to the live web, for verbs that hold expectations against it.
-//!
-//! One function, so that there is one place where it is decided who asks.
+//! The way to the live web, for verbs that hold promises against it: their options, and who asks.
 
-use varve_archive::expectations::Prober;
+use std::path::PathBuf;
+use std::time::Duration;
 
-/// Whoever can ask the web; nobody yet.
-pub(crate) fn prober() -> Option<Box<dyn Prober>> {
-    None
+use varve_archive::expectations::{Asking, WebProber};
+use varve_archive::verbs::capture::{Reach, user_agent};
+
+use crate::duration;
+use crate::error::Error;
+use crate::session::Session;
+
+/// How the web is asked.
+#[derive(clap::Args)]
+pub(crate) struct Web {
+    /// Requests under way at a time
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..1001))]
+    concurrency: u16,
+
+    /// Between two requests to a host; without any, a host gets as many at a time as there are
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = duration::parse)]
+    delay: Duration,
+
+    /// For a connection, for the beginning of an answer, and for a silence in it
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration::parse)]
+    timeout: Duration,
+
+    /// Ask private addresses too: this machine, and the network that it is in
+    #[arg(long)]
+    allow_private: bool,
+
+    /// Who asks, instead of varve
+    #[arg(long, value_name = "TEXT")]
+    user_agent: Option<String>,
+}
+
+impl Web {
+    /// Whoever asks in that manner. `whole` answers are handed over as they were on the wire.
+    pub(crate) fn prober(&self, temporary: Option<PathBuf>, whole: bool) -> Result<WebProber, Error> {
+        let asking = Asking {
+            concurrency: usize::from(self.concurrency),
+            delay: self.delay,
+            timeout: self.timeout,
+            user_agent: self.user_agent.clone().unwrap_or_else(|| user_agent(None)),
+            reach: Reach { allow_private: self.allow_private, ..Reach::default() },
+            threads: Session::threads(),
+            whole,
+            ..Asking::new(temporary.unwrap_or_else(std::env::temp_dir))
+        };
+        Ok(WebProber::new(asking)?)
+    }
 }

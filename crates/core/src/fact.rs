@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 
 use crate::headers::HeaderView;
 use crate::history::{Version, uuid_of};
-use crate::{BodyId, Moment, RecordId, RunId, VersionId};
+use crate::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
 
 /// A version, written down: who, when, why, from what, and what is in it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,6 +37,9 @@ pub struct Manifest {
     /// The files of expectations in force, by name, each kept as an object.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub expectations: BTreeMap<String, RecordId>,
+    /// The verdicts that its captures are the evidence of, if a check made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verdicts: Option<RecordId>,
 }
 
 /// A run, and a seal on what belongs to it: the records themselves name the run.
@@ -90,6 +93,54 @@ pub struct HeadMoved {
     pub time: Moment,
 }
 
+/// What a check found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verdicts {
+    /// When it was written down.
+    pub time: Moment,
+    /// The run whose captures are the evidence, where there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// What was found, in the order of what was asked.
+    pub verdicts: Vec<UrlVerdict>,
+}
+
+/// What a check found of one URL.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct UrlVerdict {
+    /// The URL that was asked.
+    pub url: String,
+    /// When: that of the capture, where there is one.
+    pub time: Moment,
+    /// `met`, `drift`, `unreachable` or `skipped`.
+    pub verdict: String,
+    /// The status of the last answer.
+    pub status: Option<u16>,
+    /// The rest.
+    #[serde(flatten)]
+    pub detail: VerdictDetail,
+}
+
+/// Why a verdict is what it is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct VerdictDetail {
+    /// What was expected, in words, where that was not met.
+    #[serde(default)]
+    pub expected: Option<String>,
+    /// What there was instead, in words.
+    #[serde(default)]
+    pub got: Option<String>,
+    /// The capture that is the evidence.
+    #[serde(default)]
+    pub capture: Option<CaptureId>,
+    /// The URL of that capture, where redirects led elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub final_url: Option<String>,
+    /// What was promised. The JSON is that of whoever promised.
+    #[serde(default)]
+    pub expectation: serde_json::Value,
+}
+
 /// Something that was written down about history.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fact {
@@ -101,8 +152,8 @@ pub enum Fact {
     Head(HeadMoved),
     /// A version was scored. The JSON is the scorer's own.
     Score(serde_json::Value),
-    /// Expectations were checked. The JSON is the checker's own.
-    Verdicts(serde_json::Value),
+    /// Promises were checked.
+    Verdicts(Verdicts),
 }
 
 /// The media types of facts.
@@ -209,6 +260,7 @@ mod tests {
             }],
             plan: None,
             expectations: BTreeMap::new(),
+            verdicts: None,
         }
     }
 
@@ -219,6 +271,18 @@ mod tests {
         assert_eq!(Fact::parse(fact.media_type(), &json).unwrap().unwrap(), fact);
         assert!(Fact::parse("text/html", &json).is_none());
         assert!(Fact::parse(media_type::TAG, b"{}").unwrap().is_err());
+    }
+
+    #[test]
+    fn verdicts_are_read_back_whatever_a_later_varve_adds() {
+        let json = br#"{"time":"2026-11-16T00:00:00Z","verdicts":[{"url":"http://e.org/","time":"2026-11-16T00:00:00Z",
+            "verdict":"met","status":200,"expected":null,"got":null,"capture":null,"expectation":{"path":"/"},"later":1}]}"#;
+        let Some(Ok(Fact::Verdicts(verdicts))) = Fact::parse(media_type::VERDICTS, json) else {
+            panic!("these are verdicts");
+        };
+        assert_eq!(verdicts.verdicts[0].detail.expectation["path"], "/");
+        let again = serde_json::to_vec(&verdicts).unwrap();
+        assert_eq!(Fact::parse(media_type::VERDICTS, &again).unwrap().unwrap(), Fact::Verdicts(verdicts));
     }
 
     #[test]

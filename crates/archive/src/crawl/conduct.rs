@@ -153,35 +153,76 @@ fn work(
     })
 }
 
-/// Seals a run and makes it a version.
+/// Makes a version of a run that was crawled.
 fn commit(
     conduct: &Conduct<'_>,
     frontier: Frontier,
     settings: &Settings,
     tally: Tally,
 ) -> Result<Ended, ArchiveError> {
-    let (history, run) = (conduct.history, frontier.run());
-    let summary = seal(history, run)?;
+    let run = frontier.run();
+    let made = version_of_run(
+        conduct.history,
+        NewVersion {
+            run,
+            message: settings.message.clone(),
+            author: settings.author.clone(),
+            intent: conduct.intent.clone(),
+            verdicts: None,
+        },
+    )?;
+    frontier.finish()?;
+    let MadeVersion { version, parent, captures } = made;
+    Ok(Ended { run, version, parent, tally, captures, queued: 0 })
+}
+
+/// A version to be made of a run.
+pub(crate) struct NewVersion {
+    /// The run.
+    pub(crate) run: RunId,
+    /// Why it is made.
+    pub(crate) message: String,
+    /// Who makes it.
+    pub(crate) author: Option<String>,
+    /// The plan and the expectations in force.
+    pub(crate) intent: Intent,
+    /// The verdicts that the captures are the evidence of.
+    pub(crate) verdicts: Option<RecordId>,
+}
+
+/// The version that a run became.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct MadeVersion {
+    /// The version; none when there was nothing to make it of.
+    pub(crate) version: Option<VersionId>,
+    /// What it descends from.
+    pub(crate) parent: Option<VersionId>,
+    /// How many captures it holds.
+    pub(crate) captures: u64,
+}
+
+/// Seals a run and makes it a version, to which HEAD then points. A run without captures becomes none.
+pub(crate) fn version_of_run(history: &ArchiveHistory, new: NewVersion) -> Result<MadeVersion, ArchiveError> {
+    let summary = seal(history, new.run)?;
     let captures = summary.captures;
     if captures == 0 {
-        frontier.finish()?;
-        return Ok(Ended { run, version: None, parent: None, tally, captures, queued: 0 });
+        return Ok(MadeVersion::default());
     }
     let parent = history.head()?;
     let manifest = Manifest {
         parent,
-        message: settings.message.clone(),
-        author: settings.author.clone(),
+        message: new.message,
+        author: new.author,
         time: history.now(),
         run: Some(summary),
         pages: Vec::new(),
-        plan: conduct.intent.plan,
-        expectations: conduct.intent.expectations.clone(),
+        plan: new.intent.plan,
+        expectations: new.intent.expectations,
+        verdicts: new.verdicts,
     };
-    let version: VersionId = write_version(history, &manifest)?;
+    let version = write_version(history, &manifest)?;
     history.set_head(&version)?;
-    frontier.finish()?;
-    Ok(Ended { run, version: Some(version), parent, tally, captures, queued: 0 })
+    Ok(MadeVersion { version: Some(version), parent, captures })
 }
 
 fn seal(history: &ArchiveHistory, run: RunId) -> Result<RunSummary, ArchiveError> {

@@ -104,7 +104,7 @@ fn first(task: &Task, exchanges: Vec<Exchange>) -> Result<Box<Exchange>, FetchEr
 }
 
 /// How a request ended, as politeness sees it. An answer that grew too long would do so again.
-fn outcome(result: &Result<Box<Exchange>, FetchError>) -> Outcome {
+pub(crate) fn outcome(result: &Result<Box<Exchange>, FetchError>) -> Outcome {
     match result {
         Err(error) if error.kind.may_pass() => Outcome::Failed,
         Err(_) => Outcome::Hopeless,

@@ -3,22 +3,19 @@
 //! Each thread has a packer of its own. What is kept is not safe yet; whoever runs the crawl syncs the store before it
 //! promises anything.
 
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, Read};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
 
 use varve_core::RunId;
-use varve_core::exchange::{Exchange, ResponseHead, Timing, Wire};
+use varve_core::exchange::{Exchange, LONGEST_HEAD, ResponseHead, Wire};
 use varve_core::headers::Headers;
 use varve_core::history::Capture;
 use varve_core::receipt::Receipt;
 use varve_core::robots::LONGEST;
 use varve_store::StoreError;
-use varve_store::exchange::{ExchangeKeeper, NewExchange};
-use varve_warc::date::Date;
-use varve_warc::http::{BodyLimits, Head, open_body};
-use varve_warc::source::ReadAt;
+use varve_store::exchange::ExchangeKeeper;
 use varve_warc::write::Packer;
 
 use super::errand::Errand;
@@ -28,6 +25,7 @@ use super::plan::{Lead, Plan};
 use super::task::Task;
 use crate::error::ArchiveError;
 use crate::history::{ArchiveHistory, Holdings};
+use crate::on_wire;
 
 /// Work for a keeper.
 pub(crate) struct Job {
@@ -115,24 +113,9 @@ impl Keeping<'_> {
     }
 
     fn keep(&self, task: &Task, exchange: &Exchange, packer: &mut Packer) -> Result<Outcome, ArchiveError> {
-        let timing = timing_text(&exchange.timing);
         let condition = task.earlier.as_ref().and_then(|earlier| earlier.condition.as_ref());
-        let kept = self.keeper.keep(
-            packer,
-            &NewExchange {
-                url: &exchange.url,
-                date: Date::from_instant(exchange.at.utc()),
-                request: &exchange.request,
-                response: &OnWire(&exchange.response),
-                ip: exchange.ip,
-                protocols: &exchange.protocol,
-                cipher: exchange.cipher.as_deref(),
-                timing: Some(&timing),
-                truncated: exchange.truncated.map(|truncated| truncated.word()),
-                run: Some(self.run),
-                unchanged: condition.map(|condition| condition.original.clone()),
-            },
-        )?;
+        let original = condition.map(|condition| condition.original.clone());
+        let kept = on_wire::keep(&self.keeper, packer, self.run, exchange, original)?;
         let receipt = kept.receipt;
         let (leads, robots) = if receipt.not_modified {
             self.unchanged(task, &receipt)?
@@ -208,50 +191,10 @@ fn complete(headers: &mut Headers, content_type: Option<&str>) {
 /// The body of an answer, with its codings undone where they can be.
 fn body_of(wire: &Wire) -> Result<Box<dyn Read + Send + '_>, ArchiveError> {
     let unreadable = |error| ArchiveError::Store(StoreError::Content(error));
-    let start = wire.start(varve_core::exchange::LONGEST_HEAD).map_err(unreadable)?;
-    let Some(head) = Head::parse(&start) else { return Ok(Box::new(io::empty())) };
-    let body = match wire.in_memory() {
-        Some(bytes) => open_body(&head, &bytes[head.length.min(bytes.len())..], BodyLimits::default()),
-        None => {
-            let mut reader = wire.reader();
-            reader.seek(SeekFrom::Start(head.length as u64)).map_err(unreadable)?;
-            open_body(&head, BufReader::with_capacity(64 << 10, reader), BodyLimits::default())
-        }
-    };
-    Ok(match body {
-        Ok(body) if body.coding_left_alone().is_none() => Box::new(body),
+    wire.start(LONGEST_HEAD).map_err(unreadable)?;
+    Ok(match on_wire::open(wire) {
+        Ok(Some(body)) if body.coding_left_alone().is_none() => Box::new(body),
         // A coding that nobody can undo hides all links.
         _ => Box::new(io::empty()),
     })
-}
-
-/// The bytes of an answer, as the store reads them.
-struct OnWire<'a>(&'a Wire);
-
-impl ReadAt for OnWire<'_> {
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        if let Some(bytes) = self.0.in_memory() {
-            return bytes.read_at(buffer, offset);
-        }
-        let mut reader = self.0.reader();
-        reader.seek(SeekFrom::Start(offset))?;
-        reader.read(buffer)
-    }
-
-    fn size(&self) -> io::Result<u64> {
-        Ok(self.0.len())
-    }
-}
-
-/// How long each step took, as records say it.
-fn timing_text(timing: &Timing) -> String {
-    let mut text = String::with_capacity(64);
-    let steps = [("dns", timing.dns), ("connect", timing.connect), ("tls", timing.tls)];
-    for (name, micros) in steps {
-        if let Some(micros) = micros {
-            text.push_str(&format!("{name}={micros} "));
-        }
-    }
-    text.push_str(&format!("first-byte={} total={}", timing.first_byte, timing.total));
-    text
 }

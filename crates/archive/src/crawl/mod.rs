@@ -35,8 +35,10 @@ mod settings;
 mod settle;
 mod task;
 
-pub(crate) use address::{address, has_user_info, origin_of};
-pub(crate) use conduct::{Conduct, begin, finish, resume};
+pub(crate) use address::{address, has_user_info, host_of, origin_of};
+pub(crate) use conduct::{Conduct, NewVersion, begin, finish, resume, version_of_run};
 pub use event::{Captured, Ended, Event, Progress, Tally};
+pub(crate) use fetching::outcome;
 pub use scope::{Rule, ScopeKind};
 pub use settings::Settings;
+pub(crate) use settle::sentence;

@@ -179,7 +179,7 @@ impl Crawl<'_> {
 }
 
 /// An error and its causes, as one sentence.
-fn sentence(error: &dyn Error) -> String {
+pub(crate) fn sentence(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(next) = cause {

@@ -59,9 +59,6 @@ pub enum UrlsError {
         /// The URL, in the spelling of the database.
         url: String,
     },
-    /// The web must be asked, and there is no way to it.
-    #[error("this needs the live web, and there is no way to it")]
-    NoWeb,
     /// The URL does not answer as a promise could be made of.
     #[error("`{}` gives nothing to promise: {reason}", url.escape_debug())]
     Answer {

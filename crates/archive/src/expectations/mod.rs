@@ -9,9 +9,10 @@ mod prober;
 pub mod report;
 mod save;
 
+pub use crate::probe::{Asking, WebProber};
 pub use database::{Loaded, UrlDatabase};
 pub use error::UrlsError;
-pub use prober::{Prober, Question};
+pub use prober::{Answer, OnAnswer, Prober, Question};
 pub use varve_core::expectation::{
     Departure, Domain, DomainFile, DomainFileError, Expectation, Follow, Observed, Outcome, Redirect, Remark,
     Seen, Standing, Target, TargetError, Verdict, judge, standing,

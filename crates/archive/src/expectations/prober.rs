@@ -1,5 +1,8 @@
 //! The seam to the live web: questions go out, answers come back in any order.
 
+use std::ops::ControlFlow;
+
+use varve_core::exchange::Exchange;
 use varve_core::expectation::{Expectation, Follow, Observed};
 
 /// One thing to ask the web.
@@ -20,19 +23,40 @@ impl Question {
     }
 }
 
+/// What came of a question.
+#[derive(Clone, Debug, Default)]
+pub struct Answer {
+    /// What can be judged of it.
+    pub observed: Observed,
+    /// What was on the wire, redirects first, from whoever hands that over.
+    pub exchanges: Vec<Exchange>,
+}
+
+impl From<Observed> for Answer {
+    fn from(observed: Observed) -> Self {
+        Self { observed, exchanges: Vec::new() }
+    }
+}
+
+/// Is told the answers, each with the number of its question. Breaks when no more are wanted.
+pub type OnAnswer<'a> = &'a mut dyn FnMut(usize, Answer) -> ControlFlow<()>;
+
 /// Whoever can ask the web.
 ///
-/// `probe` gives every question exactly one answer, by its number in the list, in whatever order they come. A failure is
-/// an answer ([`Observed::failed`]): nothing that one server does may end the run. Lengths and digests are those of the
-/// body with its codings removed.
+/// `probe` gives every question exactly one answer, by its number in the list, in whatever order they come, unless it is
+/// told to break. A failure is an answer ([`Observed::failed`]): nothing that one server does may end the run. Lengths and
+/// digests are those of the body with its codings removed.
 pub trait Prober {
     /// Asks them all.
-    fn probe(&self, questions: &[Question], answer: &mut dyn FnMut(usize, Observed));
+    fn probe(&self, questions: &[Question], answer: OnAnswer<'_>);
 
     /// Asks one.
-    fn probe_one(&self, question: Question) -> Observed {
+    fn probe_one(&self, question: Question) -> Answer {
         let mut found = None;
-        self.probe(&[question], &mut |_, observed| found = Some(observed));
-        found.unwrap_or_else(|| Observed::failed("the question was not answered"))
+        self.probe(&[question], &mut |_, answer| {
+            found = Some(answer);
+            ControlFlow::Continue(())
+        });
+        found.unwrap_or_else(|| Observed::failed("the question was not answered").into())
     }
 }

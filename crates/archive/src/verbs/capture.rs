@@ -1,7 +1,6 @@
 //! `capture`: fetches pages with all that belongs to them, and makes one version of them.
 //!
-//! The work is done by [`crawl`](crate::crawl). Here it is decided who asks: the client with its guard, credentials,
-//! proxy and certificates, none of which is kept with the run.
+//! The work is done by [`crawl`](crate::crawl). Here it is decided where it begins and who asks.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -11,31 +10,18 @@ use varve_catalog::Frontier;
 use varve_core::RunId;
 use varve_core::secret::ShownUrl;
 use varve_core::url::normalise;
-use varve_fetch::{Client, Credentials, CredentialsError, Fetcher, Guard, Options, Proxy};
+use varve_fetch::Fetcher;
 
 use super::commit::Intent;
-use crate::crawl::{Conduct, address, begin, has_user_info, origin_of};
+use crate::crawl::{Conduct, address, begin, has_user_info};
 use crate::error::ArchiveError;
 use crate::history::ArchiveHistory;
+use crate::reach::Asker;
 
 pub use crate::crawl::{Captured, Ended, Event, Progress, Rule, ScopeKind, Settings, Tally};
+pub use crate::reach::Reach;
 pub use varve_catalog::OpenRun;
 pub use varve_fetch::user_agent;
-
-/// What belongs to the process that fetches, and is not kept.
-#[derive(Clone, Debug, Default)]
-pub struct Reach {
-    /// Whether private addresses may be asked.
-    pub allow_private: bool,
-    /// Lines of credentials: `HOST NAME: VALUE`.
-    pub credentials: String,
-    /// Headers for the origins of the seeds alone: `NAME: VALUE`.
-    pub headers: Vec<String>,
-    /// The URL of a proxy.
-    pub proxy: Option<String>,
-    /// Certificates to trust besides the platform's, as PEM.
-    pub certificates: Option<Vec<u8>>,
-}
 
 /// How the work is done.
 pub struct Manner<'a> {
@@ -117,26 +103,12 @@ fn client(
     settings: &Settings,
     reach: &Reach,
 ) -> Result<Arc<dyn Fetcher>, ArchiveError> {
-    let mut options = Options::new(history.writer().layout().temporary());
-    options.user_agent.clone_from(&settings.user_agent);
-    options.limits = settings.fetch_limits();
-    options.guard = if reach.allow_private { Guard::allow_private() } else { Guard::new() };
-    options.credentials = credentials(settings, reach).map_err(ArchiveError::Credentials)?;
-    options.proxy = reach.proxy.as_deref().map(Proxy::parse).transpose()?;
-    options.additional_roots.clone_from(&reach.certificates);
-    options.idle_per_origin = settings.per_host.max(1);
-    Ok(Arc::new(Client::new(options).map_err(ArchiveError::Roots)?))
-}
-
-/// Headers go to the seeds' own origins: what a page embeds from elsewhere has no business with them.
-fn credentials(settings: &Settings, reach: &Reach) -> Result<Credentials, CredentialsError> {
-    let mut lines = String::new();
-    for seed in &settings.seeds {
-        for header in &reach.headers {
-            lines.push_str(&format!("{} {header}\n", origin_of(seed)));
-        }
-    }
-    let mut credentials = Credentials::parse(&reach.credentials)?;
-    credentials.extend(Credentials::parse(&lines)?);
-    Ok(credentials)
+    let client = reach.client(&Asker {
+        temporary: &history.writer().layout().temporary(),
+        user_agent: &settings.user_agent,
+        limits: settings.fetch_limits(),
+        per_host: settings.per_host,
+        seeds: &settings.seeds,
+    })?;
+    Ok(Arc::new(client))
 }

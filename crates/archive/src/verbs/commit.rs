@@ -160,6 +160,7 @@ pub fn commit(
         pages: kept,
         plan: request.intent.plan,
         expectations: request.intent.expectations.clone(),
+        verdicts: None,
     };
     let version = write_version(history, &manifest)?;
     if let Some(root) = history.working_tree() {

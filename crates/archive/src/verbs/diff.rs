@@ -152,13 +152,13 @@ impl Totals {
 
 /// A page in memory; nothing at all where there is none.
 #[derive(Default)]
-struct Loaded {
+pub(crate) struct Loaded {
     headers: HeaderView,
     body: Vec<u8>,
 }
 
 impl Loaded {
-    fn of(holdings: &dyn Holdings, capture: Option<&Capture>) -> Result<Self, ArchiveError> {
+    pub(crate) fn of(holdings: &dyn Holdings, capture: Option<&Capture>) -> Result<Self, ArchiveError> {
         let Some(capture) = capture else { return Ok(Self::default()) };
         let mut body = Vec::new();
         let reader = holdings.open_body(capture)?;
@@ -169,14 +169,14 @@ impl Loaded {
         Ok(Self { headers: headers_of(holdings, capture)?, body })
     }
 
-    fn side<'a>(&'a self, id: &'a str) -> Side<'a> {
+    pub(crate) fn side<'a>(&'a self, id: &'a str) -> Side<'a> {
         Side { id, headers: &self.headers, body: &self.body, media_type: None }
     }
 }
 
 /// The headers of a page. A server that says that nothing changed leaves most of them out: then they are those of the
 /// last answer that had them.
-fn headers_of(holdings: &dyn Holdings, capture: &Capture) -> Result<HeaderView, ArchiveError> {
+pub(crate) fn headers_of(holdings: &dyn Holdings, capture: &Capture) -> Result<HeaderView, ArchiveError> {
     if capture.status != NOT_MODIFIED {
         return Ok(capture.headers.clone());
     }

@@ -6,6 +6,7 @@
 pub mod audit;
 pub mod capture;
 pub mod cat;
+pub mod check;
 pub mod checkout;
 pub mod commit;
 pub mod demo;

@@ -118,6 +118,24 @@ impl Diff {
     }
 }
 
+/// Shows how one page changed, to people.
+pub(super) fn draw(page: &PageDiff<'_>, printer: &mut Printer) -> Result<(), Error> {
+    let verb = Diff {
+        base: None,
+        head: None,
+        url: None,
+        mode: "lines".to_owned(),
+        format: "text".to_owned(),
+        json: false,
+        stat: false,
+        name_only: false,
+        all: false,
+        context: 3,
+        exit_code: false,
+    };
+    Show { verb: &verb, printer, files: 0 }.page(page)
+}
+
 /// Shows pages one after another.
 struct Show<'a> {
     verb: &'a Diff,

@@ -6,6 +6,7 @@
 mod audit;
 mod capture;
 mod cat;
+mod check;
 mod checkout;
 mod commit;
 mod completions;
@@ -38,6 +39,7 @@ const VERBS: &[Entry] = &[
     verb::<demo::Demo>("demo"),
     verb::<init::Init>("init"),
     verb::<capture::Capture>("capture"),
+    verb::<check::Check>("check"),
     verb::<commit::Commit>("commit"),
     verb::<log::Log>("log"),
     verb::<show::Show>("show"),

@@ -75,6 +75,19 @@ impl From<&Verdict> for Outcome {
     }
 }
 
+impl Outcome {
+    /// The outcome of a verdict of which only the word and the status are known.
+    pub fn recalled(word: &str, status: Option<u16>) -> Self {
+        match (word, status) {
+            ("met", _) => Self::Met,
+            ("drift", Some(410)) => Self::Removed,
+            ("drift", Some(404)) | ("unreachable", _) => Self::Absent,
+            ("drift", _) => Self::Different,
+            _ => Self::Skipped,
+        }
+    }
+}
+
 impl Standing {
     /// Since when it fails, if it does.
     pub fn since(&self) -> Option<i64> {
@@ -179,6 +192,26 @@ mod tests {
         assert_eq!(after(&[Absent, Met, Absent]), Standing::Flaky { failures: 2, checks: 3 });
         assert_eq!(after(&[Absent, Met, Absent, Absent, Absent]), Standing::Failing { since: 2 * DAY });
         assert_eq!(after(&[Met, Absent, Skipped, Absent]), Standing::Failing { since: DAY });
+    }
+
+    #[test]
+    fn a_verdict_is_recalled_as_what_it_was() {
+        let status = |got| Verdict::Drift(vec![Departure::Status { expected: "HTTP 2xx", got }]);
+        let length = Verdict::Drift(vec![Departure::Length { expected: 1, got: 2 }]);
+        let gone = Verdict::Unreachable("timed out".to_owned());
+        let cases = [
+            (Verdict::Met, 200),
+            (status(404), 404),
+            (status(410), 410),
+            (status(500), 500),
+            (length, 200),
+            (gone, 0),
+        ];
+        for (verdict, status) in cases {
+            let status = Some(status).filter(|status| *status != 0);
+            assert_eq!(Outcome::recalled(verdict.word(), status), Outcome::from(&verdict), "{verdict:?}");
+        }
+        assert_eq!(Outcome::recalled("skipped", None), Skipped);
     }
 
     #[test]

@@ -115,6 +115,20 @@ impl Verdict {
         matches!(self, Self::Drift(_) | Self::Unreachable(_))
     }
 
+    /// What was expected, and what there was instead, in a few words each; nothing where they do not differ.
+    pub fn sides(&self) -> (Option<String>, Option<String>) {
+        let joined = |departures: &[Departure], side: fn(&Departure) -> String| {
+            departures.iter().map(side).collect::<Vec<_>>().join("; ")
+        };
+        match self {
+            Self::Drift(departures) => {
+                (Some(joined(departures, Departure::expected)), Some(joined(departures, Departure::got)))
+            }
+            Self::Unreachable(reason) => (None, Some(reason.clone())),
+            Self::Met | Self::Skipped(_) => (None, None),
+        }
+    }
+
     /// Why, in one line; nothing if all is as expected.
     pub fn reason(&self) -> Option<String> {
         match self {

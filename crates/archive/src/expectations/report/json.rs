@@ -1,9 +1,9 @@
-//! For programs: one object a URL, then one with the counts. Every field is always there.
+//! For programs: one object a URL, then one with the counts. What only checks in an archive know is there only then.
 
 use serde::Serialize;
-use varve_core::expectation::{Departure, Verdict};
+use varve_core::expectation::Standing;
 
-use super::{Checked, Summary};
+use super::{Checked, Comparison, Summary};
 
 #[derive(Serialize)]
 struct Line<'a> {
@@ -15,6 +15,18 @@ struct Line<'a> {
     since: Option<&'a str>,
     capture: Option<&'a str>,
     reason: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    standing: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comparison: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_good: Option<LastGood>,
+}
+
+#[derive(Serialize)]
+struct LastGood {
+    capture: String,
+    time: String,
 }
 
 #[derive(Serialize)]
@@ -23,13 +35,7 @@ struct Closing<'a> {
 }
 
 pub(super) fn line(checked: &Checked) -> String {
-    let (expected, got) = match &checked.verdict {
-        Verdict::Drift(departures) => {
-            (Some(joined(departures, Departure::expected)), Some(joined(departures, Departure::got)))
-        }
-        Verdict::Unreachable(reason) => (None, Some(reason.clone())),
-        Verdict::Met | Verdict::Skipped(_) => (None, None),
-    };
+    let (expected, got) = checked.verdict.sides();
     text(&Line {
         url: &checked.url,
         verdict: checked.verdict.word(),
@@ -39,15 +45,17 @@ pub(super) fn line(checked: &Checked) -> String {
         since: checked.since.as_deref(),
         capture: checked.capture.as_deref(),
         reason: checked.verdict.reason(),
+        standing: checked.standing.as_ref().map(Standing::word),
+        comparison: checked.comparison.map(Comparison::word),
+        last_good: checked
+            .last_good
+            .as_ref()
+            .map(|good| LastGood { capture: good.id.to_string(), time: good.time.to_string() }),
     })
 }
 
 pub(super) fn closing(summary: &Summary) -> String {
     text(&Closing { summary })
-}
-
-fn joined(departures: &[Departure], part: impl Fn(&Departure) -> String) -> String {
-    departures.iter().map(part).collect::<Vec<_>>().join("; ")
 }
 
 fn text(value: &impl Serialize) -> String {

@@ -10,7 +10,8 @@ mod text;
 
 use std::path::PathBuf;
 
-use varve_core::expectation::Verdict;
+use varve_core::expectation::{Standing, Verdict};
+use varve_core::history::Capture;
 
 /// What was found of one URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +30,58 @@ pub struct Checked {
     pub file: Option<PathBuf>,
     /// The line of it where the record begins.
     pub line: Option<u64>,
+    /// How the body compares with the one in the archive, where it was compared.
+    pub comparison: Option<Comparison>,
+    /// What is to be thought of the URL after many checks, where earlier ones are known.
+    pub standing: Option<Standing>,
+    /// The last capture that was as promised, where this one is not.
+    pub last_good: Option<Box<Capture>>,
+    /// The capture that is the evidence of a failure.
+    pub evidence: Option<Box<Capture>>,
+}
+
+impl Checked {
+    /// What is known of a URL before it was asked: nothing speaks against it.
+    pub fn new(url: &str) -> Self {
+        Self {
+            url: url.to_owned(),
+            verdict: Verdict::Met,
+            status: None,
+            since: None,
+            capture: None,
+            file: None,
+            line: None,
+            comparison: None,
+            standing: None,
+            last_good: None,
+            evidence: None,
+        }
+    }
+}
+
+/// How a page of the live web compares with the one in the archive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Comparison {
+    /// The same bytes.
+    Unchanged,
+    /// Other bytes, but nothing that counts: nonces, clocks, session ids.
+    Noise,
+    /// Something else.
+    Changed,
+    /// Nothing is there any more.
+    Gone,
+}
+
+impl Comparison {
+    /// The word for it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Unchanged => "unchanged",
+            Self::Noise => "noise",
+            Self::Changed => "changed",
+            Self::Gone => "gone",
+        }
+    }
 }
 
 /// How many verdicts there were of each kind.

@@ -6,7 +6,7 @@ use varve_core::expectation::Departure;
 
 fn checked(url: &str, verdict: Verdict, status: Option<u16>) -> Checked {
     let file = Some(PathBuf::from("urls/example.com.yaml"));
-    Checked { url: url.to_owned(), verdict, status, since: None, capture: None, file, line: Some(4) }
+    Checked { verdict, status, file, line: Some(4), ..Checked::new(url) }
 }
 
 fn report(format: ReportFormat) -> String {

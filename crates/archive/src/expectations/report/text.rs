@@ -1,17 +1,28 @@
 //! For people: the verdict, the URL, and why.
 
-use super::{Checked, Summary, visible};
+use varve_core::expectation::Standing;
+
+use super::{Checked, Comparison, Summary, visible};
 
 pub(super) fn line(checked: &Checked) -> String {
     let mut line = format!("{:<11}  {}", checked.verdict.word(), visible(&checked.url));
     if let Some(reason) = checked.verdict.reason() {
         line.push_str(&format!(": {}", visible(&reason)));
     }
+    if checked.comparison == Some(Comparison::Noise) {
+        line.push_str(" (noise only)");
+    }
+    if let Some(Standing::Flaky { failures, checks }) = checked.standing {
+        line.push_str(&format!(" (flaky: {failures} of the last {checks} checks failed)"));
+    }
     if let Some(since) = &checked.since {
         line.push_str(&format!(" (since {since})"));
     }
-    if let Some(capture) = &checked.capture {
+    if let Some(capture) = checked.capture.as_ref().filter(|_| checked.verdict.is_failure()) {
         line.push_str(&format!(" [{capture}]"));
+    }
+    if let Some(good) = &checked.last_good {
+        line.push_str(&format!("\n{:<11}  last good {} [{}]", "", good.time, good.id));
     }
     line + "\n"
 }

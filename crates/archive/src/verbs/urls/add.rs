@@ -93,7 +93,7 @@ fn learn(
     prober: &dyn Prober,
 ) -> Result<(), UrlsError> {
     let follow = if fixed { Follow::Redirects } else { Follow::First };
-    let observed = prober.probe_one(Question { url: url.to_owned(), follow, content: fixed });
+    let observed = prober.probe_one(Question { url: url.to_owned(), follow, content: fixed }).observed;
     let refuse = |reason: String| UrlsError::Answer { url: url.to_owned(), reason };
     if let Some(reason) = observed.error {
         return Err(refuse(reason));

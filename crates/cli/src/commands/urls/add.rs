@@ -1,14 +1,14 @@
 //! `varve urls add`: promises that URLs answer as they answer now.
 
 use serde::Serialize;
-use varve_archive::expectations::{Prober, UrlsError};
+use varve_archive::expectations::Prober;
 use varve_archive::verbs::urls::add::{Added, Request, add};
 
 use super::super::Outcome;
 use super::{DatabasePlace, warn_of_loss};
 use crate::error::{self, Error};
 use crate::printer::visible;
-use crate::prober;
+use crate::prober::Web;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -45,6 +45,9 @@ pub(super) struct Add {
     #[arg(long)]
     offline: bool,
 
+    #[command(flatten)]
+    web: Web,
+
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
@@ -59,14 +62,14 @@ struct Line<'a> {
 
 impl Add {
     pub(super) fn run(self, place: &DatabasePlace, session: &mut Session) -> Result<Outcome, Error> {
-        let prober = if self.offline { None } else { Some(prober::prober().ok_or(UrlsError::NoWeb)?) };
+        let prober = if self.offline { None } else { Some(self.web.prober(None, false)?) };
         let database = if self.domain_file { place.open_or_make(session)? } else { place.open(session)? };
         let request =
             Request { fixed: self.fixed, categories: self.category.clone(), new_domain: self.domain_file };
         let mut outcome = Outcome::Done;
         for url in &self.urls {
             let printer = &mut session.printer;
-            let web = prober.as_deref().map(|prober| prober as &dyn Prober);
+            let web = prober.as_ref().map(|prober| prober as &dyn Prober);
             let result =
                 add(&database, url, &request, web, &mut |path, lines| warn_of_loss(printer, path, lines));
             match result {

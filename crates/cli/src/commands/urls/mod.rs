@@ -20,7 +20,7 @@ use crate::session::Session;
 
 const EXAMPLES: &str = "\
 Examples:
-  varve urls add --domain-file --offline https://example.com/robots.txt
+  varve urls add --domain-file https://example.com/robots.txt
   varve urls --db urldb list --category frontend
   varve urls --db urldb fmt --check";
 
@@ -132,7 +132,6 @@ pub(crate) fn hint(failure: &UrlsError) -> Option<&'static str> {
         UrlsError::UnknownDomain { .. } => {
             Some("`varve urls add --domain-file URL` makes a file for its domain")
         }
-        UrlsError::NoWeb => Some("`varve urls add --offline` records the path alone"),
         UrlsError::Target(_) => Some("a URL is like `https://example.com/path?query`"),
         _ => None,
     }

@@ -1,0 +1,192 @@
+//! Promises that nobody wrote down: that the live web still is what the archive holds of it.
+//!
+//! Expected is an answer of the same class and type, and where that is a success, the same body. Another body is held
+//! against the old one by the rules of noise: a page in which only nonces and clocks differ is as it was.
+
+use std::io::Read;
+
+use serde_json::{Value, json};
+use varve_core::exchange::Exchange;
+use varve_core::expectation::{Departure, Follow, Observed};
+use varve_core::fact::Manifest;
+use varve_core::headers::{HeaderView, Redaction};
+use varve_core::history::Capture;
+use varve_core::{RecordId, VersionId};
+use varve_page::compare::{Options, Side, compare};
+
+use super::past::status_of;
+use super::{Case, Judged, Promise};
+use crate::error::ArchiveError;
+use crate::expectations::report::{Checked, Comparison};
+use crate::expectations::{Answer, Question, Verdict};
+use crate::history::{Holdings, Pages};
+use crate::on_wire;
+use crate::verbs::diff::{LONGEST, Loaded, headers_of};
+
+/// Reads an object that is a fact.
+pub(crate) type ReadFact<'a> = &'a dyn Fn(RecordId) -> Result<Vec<u8>, ArchiveError>;
+
+/// A capture that the web should still be like.
+struct Archived<'a> {
+    holdings: &'a dyn Holdings,
+    capture: Capture,
+    headers: HeaderView,
+}
+
+/// Every URL of the last version, except of those that a check made: what a check found is no promise.
+pub(crate) fn archived_cases<'a>(
+    holdings: &'a dyn Holdings,
+    read: ReadFact<'_>,
+    takes: &dyn Fn(&Capture) -> bool,
+) -> Result<Vec<Case<'a>>, ArchiveError> {
+    let version = last_version(holdings, read)?;
+    let mut cases: Vec<Case<'a>> = Vec::new();
+    for capture in Pages::new(holdings.catalog(), Some(version)) {
+        let capture = capture?;
+        if !takes(&capture) {
+            continue;
+        }
+        let headers = headers_of(holdings, &capture)?;
+        let checked = Checked::new(&capture.url);
+        let promise = Box::new(Archived { holdings, capture, headers });
+        cases.push(Case { promise, checked });
+    }
+    Ok(cases)
+}
+
+fn last_version(holdings: &dyn Holdings, read: ReadFact<'_>) -> Result<VersionId, ArchiveError> {
+    let mut next = holdings.head()?;
+    while let Some(id) = next {
+        let Some(info) = holdings.catalog().version(&id)? else { break };
+        if !made_by_check(info.version.record, read)? {
+            return Ok(id);
+        }
+        next = info.version.parent;
+    }
+    Err(ArchiveError::NoVersions)
+}
+
+fn made_by_check(record: Option<RecordId>, read: ReadFact<'_>) -> Result<bool, ArchiveError> {
+    let Some(record) = record else { return Ok(false) };
+    let manifest = serde_json::from_slice::<Manifest>(&read(record)?);
+    Ok(manifest.is_ok_and(|manifest| manifest.verdicts.is_some()))
+}
+
+impl Promise for Archived<'_> {
+    fn question(&self) -> Result<Question, String> {
+        let url = &self.capture.url;
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            return Err("not an address of the web".to_owned());
+        }
+        if class(status_of(&self.capture)).is_none() {
+            return Err("the archive holds no answer of it".to_owned());
+        }
+        Ok(Question { url: url.clone(), follow: Follow::First, content: true })
+    }
+
+    fn judge(&self, answer: &Answer) -> Judged {
+        let observed = &answer.observed;
+        if let Some(reason) = &observed.error {
+            return Judged { verdict: Verdict::Unreachable(reason.clone()), comparison: None };
+        }
+        let Some(got) = observed.status else {
+            let reason = "there was no answer".to_owned();
+            return Judged { verdict: Verdict::Unreachable(reason), comparison: None };
+        };
+        let expected = class(status_of(&self.capture));
+        if let Some(expected) = expected.filter(|expected| class(got) != Some(expected)) {
+            let gone = matches!(got, 404 | 410);
+            let comparison = Some(if gone { Comparison::Gone } else { Comparison::Changed });
+            return Judged { verdict: Verdict::Drift(vec![Departure::Status { expected, got }]), comparison };
+        }
+        self.judge_content(observed, answer.exchanges.last())
+    }
+
+    fn kept_by(&self, capture: &Capture) -> bool {
+        capture.id == self.capture.id
+    }
+
+    fn told(&self) -> Value {
+        json!({
+            "capture": self.capture.id.to_string(),
+            "status": self.capture.status,
+            "content-type": self.media_type(),
+            "content-sha256": self.capture.body.to_string(),
+        })
+    }
+}
+
+impl Archived<'_> {
+    fn media_type(&self) -> Option<&str> {
+        self.headers.get("content-type")?.first().map(|text| essence(text))
+    }
+
+    fn judge_content(&self, observed: &Observed, exchange: Option<&Exchange>) -> Judged {
+        let mut departures: Vec<Departure> = self.other_type(observed).into_iter().collect();
+        let comparison = self.compare(observed, exchange);
+        if comparison == Some(Comparison::Changed)
+            && let (Some(length), Some(got)) = (observed.length, observed.sha256)
+        {
+            if let Some(expected) = self.capture.length.filter(|expected| *expected != length) {
+                departures.push(Departure::Length { expected, got: length });
+            }
+            departures.push(Departure::Digest { expected: self.capture.body, got });
+        }
+        let verdict = if departures.is_empty() { Verdict::Met } else { Verdict::Drift(departures) };
+        Judged { verdict, comparison }
+    }
+
+    fn other_type(&self, observed: &Observed) -> Option<Departure> {
+        let expected = self.media_type()?;
+        let got = observed.media_type.as_deref().map(essence);
+        if got.is_some_and(|got| got.eq_ignore_ascii_case(expected)) {
+            return None;
+        }
+        Some(Departure::MediaType { expected: expected.to_owned(), got: got.map(str::to_owned) })
+    }
+
+    /// How the bodies compare; none where there is nothing to compare: errors, redirects, what was cut short.
+    fn compare(&self, observed: &Observed, exchange: Option<&Exchange>) -> Option<Comparison> {
+        let is_page = class(status_of(&self.capture)) == Some(SUCCESS) && !self.capture.truncated;
+        let got = observed.sha256.filter(|_| is_page)?;
+        if got == self.capture.body {
+            return Some(Comparison::Unchanged);
+        }
+        let is_noise = exchange.is_some_and(|exchange| self.is_noise(exchange).unwrap_or(false));
+        Some(if is_noise { Comparison::Noise } else { Comparison::Changed })
+    }
+
+    /// Whether only noise differs. What cannot be read cannot be excused.
+    fn is_noise(&self, exchange: &Exchange) -> Result<bool, ArchiveError> {
+        if self.capture.length.unwrap_or(0) > LONGEST || exchange.response.len() > LONGEST {
+            return Ok(false);
+        }
+        let old = Loaded::of(self.holdings, Some(&self.capture))?;
+        let mut body = Vec::new();
+        let unreadable = |error| ArchiveError::Body(varve_core::body::BodyError::new(error));
+        if let Some(content) = on_wire::open(&exchange.response).map_err(unreadable)? {
+            content.take(LONGEST).read_to_end(&mut body).map_err(unreadable)?;
+        }
+        let head = exchange.head().map_err(unreadable)?;
+        let headers = head.map(|head| HeaderView::of(&head.headers, Redaction::On)).unwrap_or_default();
+        let new = Side { id: "live", headers: &headers, body: &body, media_type: None };
+        Ok(!compare(&old.side("archive"), &new, &Options::default()).body.is_changed())
+    }
+}
+
+const SUCCESS: &str = "HTTP 2xx";
+
+/// The class of a status; none for what is no status of an answer.
+fn class(status: u16) -> Option<&'static str> {
+    match status {
+        200..=299 => Some(SUCCESS),
+        300..=399 => Some("HTTP 3xx"),
+        400..=499 => Some("HTTP 4xx"),
+        500..=599 => Some("HTTP 5xx"),
+        _ => None,
+    }
+}
+
+fn essence(kind: &str) -> &str {
+    kind.split(';').next().unwrap_or_default().trim()
+}

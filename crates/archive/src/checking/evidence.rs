@@ -1,0 +1,132 @@
+//! The evidence of a check: answers as captures of a run, verdicts as a fact, both as a version.
+//!
+//! The order is that of all of varve: what is found is in the silos before a row says so. A check that is cut off in the
+//! middle leaves captures of a run that became no version; nothing else needs to be put in order.
+
+use uuid::Uuid;
+use varve_catalog::Row;
+use varve_core::exchange::Exchange;
+use varve_core::fact::{Fact, UrlVerdict, VerdictDetail, Verdicts, media_type};
+use varve_core::history::Capture;
+use varve_core::{Moment, RecordId, RunId};
+use varve_store::exchange::ExchangeKeeper;
+use varve_warc::write::Packer;
+
+use super::{Case, Finding};
+use crate::error::ArchiveError;
+use crate::history::{ArchiveHistory, HistoryWriter, Holdings};
+use crate::on_wire;
+use crate::rows::{row_of_receipt, rows_of_fact};
+
+/// So many rows are applied at a time.
+const BATCH: usize = 2000;
+
+/// Keeps what a check finds.
+pub(crate) struct Evidence<'a> {
+    history: &'a ArchiveHistory,
+    keeper: ExchangeKeeper<'a>,
+    packer: Packer,
+    run: RunId,
+    rows: Vec<Row>,
+}
+
+/// What was noted of one case.
+pub(crate) struct Noted {
+    /// When.
+    pub(crate) time: Moment,
+    /// The last answer, where there was one.
+    pub(crate) capture: Option<Capture>,
+    /// As it is written down.
+    verdict: UrlVerdict,
+}
+
+impl<'a> Evidence<'a> {
+    /// Begins a run.
+    pub(crate) fn begin(history: &'a ArchiveHistory) -> Result<Self, ArchiveError> {
+        let store = history.writer().store();
+        Ok(Self {
+            history,
+            keeper: ExchangeKeeper::new(store),
+            packer: store.packer()?,
+            run: RunId::new(Uuid::now_v7()),
+            rows: Vec::new(),
+        })
+    }
+
+    /// The run.
+    pub(crate) fn run(&self) -> RunId {
+        self.run
+    }
+
+    /// Keeps the answers to one case, and notes what was found.
+    pub(crate) fn note(&mut self, case: &Case<'_>, finding: &Finding) -> Result<Noted, ArchiveError> {
+        let mut capture = None;
+        for exchange in &finding.exchanges {
+            capture = self.keep(exchange)?;
+        }
+        let url = &case.checked.url;
+        let time = match &capture {
+            Some(capture) => capture.time,
+            None => self.later_than_the_last(url)?,
+        };
+        let (expected, got) = finding.verdict.sides();
+        let final_url = capture.as_ref().map(|capture| &capture.url).filter(|last| *last != url).cloned();
+        let detail = VerdictDetail {
+            expected,
+            got,
+            capture: capture.as_ref().map(|capture| capture.id),
+            final_url,
+            expectation: case.promise.told(),
+        };
+        let verdict = UrlVerdict {
+            url: url.clone(),
+            time,
+            verdict: finding.verdict.word().to_owned(),
+            status: finding.status,
+            detail,
+        };
+        Ok(Noted { time, capture, verdict })
+    }
+
+    /// Now. Captures are dated more finely than the clock that is given here, and verdicts must stay in order.
+    fn later_than_the_last(&self, url: &str) -> Result<Moment, ArchiveError> {
+        let now = self.history.now();
+        let last = self.history.catalog().verdicts_of(url, 1)?.first().map(|row| row.time);
+        Ok(match last {
+            Some(last) if last >= now => Moment::from_micros(last.micros().saturating_add(1)),
+            _ => now,
+        })
+    }
+
+    fn keep(&mut self, exchange: &Exchange) -> Result<Option<Capture>, ArchiveError> {
+        let kept = on_wire::keep(&self.keeper, &mut self.packer, self.run, exchange, None)?;
+        let row = row_of_receipt(&kept.receipt, self.history.redaction());
+        let capture = match &row {
+            Some(Row::Capture(capture)) => Some((**capture).clone()),
+            _ => None,
+        };
+        self.rows.extend(row);
+        if self.rows.len() >= BATCH {
+            self.history.apply(std::mem::take(&mut self.rows))?;
+        }
+        Ok(capture)
+    }
+
+    /// Writes the verdicts down, after all answers are safe; gives the record that holds them.
+    pub(crate) fn write_down(&mut self, noted: &[Noted]) -> Result<Option<RecordId>, ArchiveError> {
+        self.history.apply(std::mem::take(&mut self.rows))?;
+        let captured = noted.iter().any(|noted| noted.capture.is_some());
+        let verdicts = Verdicts {
+            time: self.history.now(),
+            run: captured.then_some(self.run),
+            verdicts: noted.iter().map(|noted| noted.verdict.clone()).collect(),
+        };
+        let json = serde_json::to_vec(&verdicts).expect("verdicts can be written as JSON");
+        let about = format!("urn:uuid:{}", self.run);
+        let record = self.history.keep_fact(&about, media_type::VERDICTS, &json)?;
+        if let Some(record) = record {
+            self.history.apply(rows_of_fact(record, &json, &Fact::Verdicts(verdicts)))?;
+        }
+        Ok(record)
+    }
+}

@@ -1,0 +1,105 @@
+//! Promises that people wrote down: the records of a URL database.
+
+use serde_json::{Value, json};
+use varve_core::history::Capture;
+
+use super::past::observed_of;
+use super::{Case, Judged, Promise};
+use crate::expectations::report::Checked;
+use crate::expectations::{
+    Answer, DomainFile, Expectation, Loaded, Observed, Question, UrlDatabase, UrlsError, Verdict, judge,
+};
+use crate::verbs::urls::check::Request;
+use crate::verbs::urls::list::files;
+
+/// A record, and the URL at which it is checked.
+struct Expected {
+    expectation: Expectation,
+    url: String,
+}
+
+impl Promise for Expected {
+    fn question(&self) -> Result<Question, String> {
+        // What is not asked needs no answer to be judged.
+        match judge(&self.expectation, &Observed::default()) {
+            Verdict::Skipped(why) => Err(why),
+            _ => Ok(Question::about(&self.expectation, self.url.clone())),
+        }
+    }
+
+    fn judge(&self, answer: &Answer) -> Judged {
+        Judged { verdict: judge(&self.expectation, &answer.observed), comparison: None }
+    }
+
+    fn kept_by(&self, capture: &Capture) -> bool {
+        !capture.truncated && judge(&self.expectation, &observed_of(capture)) == Verdict::Met
+    }
+
+    fn told(&self) -> Value {
+        let Expectation { path, media_type, length, sha256, categories, .. } = &self.expectation;
+        let mut told = json!({ "path": path });
+        if let Some(media_type) = media_type {
+            told["content-type"] = json!(media_type);
+        }
+        if let Some(length) = length {
+            told["content-length"] = json!(length);
+        }
+        if let Some(sha256) = sha256 {
+            told["content-sha256"] = json!(sha256.to_string());
+        }
+        if !categories.is_empty() {
+            told["categories"] = json!(categories);
+        }
+        told
+    }
+}
+
+/// All that a request asks for, in the order of the files.
+pub(crate) fn expected_cases(
+    database: &UrlDatabase,
+    request: &Request,
+) -> Result<Vec<Case<'static>>, UrlsError> {
+    let loaded = files(database, &request.filter)?;
+    known(&request.map, &loaded)?;
+    Ok(loaded.iter().flat_map(|loaded| cases(loaded, request)).collect())
+}
+
+/// A host that is mapped must be one: a slip of the pen would check the wrong machine and call it fine.
+fn known(map: &[(String, String)], files: &[Loaded]) -> Result<(), UrlsError> {
+    let is_known = |host: &str| files.iter().any(|loaded| loaded.file.name == host);
+    match map.iter().find(|(host, _)| !is_known(host)) {
+        Some((host, _)) => Err(UrlsError::UnknownDomain { host: host.clone() }),
+        None => Ok(()),
+    }
+}
+
+fn cases(loaded: &Loaded, request: &Request) -> Vec<Case<'static>> {
+    let hosts = hosts(&loaded.file, request);
+    let mut cases = Vec::new();
+    for (number, record) in loaded.file.records.iter().enumerate() {
+        if !request.filter.takes(record) {
+            continue;
+        }
+        let line = loaded.file.place(number).map(|place| place.line);
+        for host in &hosts {
+            let url = loaded.file.url_at(host, record);
+            let checked = Checked { file: Some(loaded.path.clone()), line, ..Checked::new(&url) };
+            let promise = Box::new(Expected { expectation: record.clone(), url });
+            cases.push(Case { promise, checked });
+        }
+    }
+    cases
+}
+
+/// Where the URLs of a domain are asked.
+fn hosts<'a>(file: &'a DomainFile, request: &'a Request) -> Vec<&'a str> {
+    let mapped = request.map.iter().find(|(host, _)| *host == file.name);
+    if let Some((_, other)) = mapped {
+        return vec![other];
+    }
+    let mut hosts = vec![file.name.as_str()];
+    if request.cnames {
+        hosts.extend(file.domain.cnames().iter().map(String::as_str));
+    }
+    hosts
+}

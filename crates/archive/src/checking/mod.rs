@@ -1,0 +1,66 @@
+//! Checks: promises are held against the live web, and what came of it is written down.
+//!
+//! A [`Case`] is one URL with what is promised of it: by a record of a URL database, or by the last capture in the archive.
+//! All are asked, and what failed is asked again, in [`passes`]. [`evidence`] keeps the answers of a check in an archive
+//! as captures of a run, its verdicts as a fact, and both as a version. [`past`] knows what earlier checks found.
+//!
+//! Who asks the web is whoever implements [`Prober`](crate::expectations::Prober); how a report looks is
+//! [`report`](crate::expectations::report)'s.
+
+mod archived;
+mod evidence;
+mod expected;
+mod passes;
+mod past;
+
+pub(crate) use archived::archived_cases;
+pub(crate) use evidence::{Evidence, Noted};
+pub(crate) use expected::expected_cases;
+pub(crate) use passes::{Finding, ask_all};
+pub(crate) use past::Past;
+
+use serde_json::Value;
+use varve_core::history::Capture;
+
+use crate::expectations::report::{Checked, Comparison};
+use crate::expectations::{Answer, Question, Verdict};
+
+/// How far a check is: so many URLs of so many have their verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Progress {
+    /// Those that have it.
+    pub done: usize,
+    /// All.
+    pub total: usize,
+}
+
+/// What is promised of a URL.
+pub(crate) trait Promise {
+    /// What must be asked to judge it; why it is not asked, if it is not.
+    fn question(&self) -> Result<Question, String>;
+
+    /// Judges an answer.
+    fn judge(&self, answer: &Answer) -> Judged;
+
+    /// Whether a capture keeps it.
+    fn kept_by(&self, capture: &Capture) -> bool;
+
+    /// The promise itself, as it is written down with its verdict.
+    fn told(&self) -> Value;
+}
+
+/// What was found of an answer.
+pub(crate) struct Judged {
+    /// Whether the promise is kept.
+    pub(crate) verdict: Verdict,
+    /// How the body compares with an earlier one, where it was compared.
+    pub(crate) comparison: Option<Comparison>,
+}
+
+/// One URL to be checked.
+pub(crate) struct Case<'a> {
+    /// What is promised.
+    pub(crate) promise: Box<dyn Promise + 'a>,
+    /// What is known before it is asked.
+    pub(crate) checked: Checked,
+}

@@ -1,0 +1,92 @@
+//! Asking, and asking again: a failure counts only after it has failed in a pass of its own.
+
+use std::ops::ControlFlow;
+
+use varve_core::exchange::Exchange;
+
+use super::{Case, Judged, Progress};
+use crate::expectations::report::Comparison;
+use crate::expectations::{Prober, Question, Verdict};
+
+/// What was found of one case in the end.
+#[derive(Debug)]
+pub(crate) struct Finding {
+    /// Whether its promise is kept.
+    pub(crate) verdict: Verdict,
+    /// How the body compares with an earlier one.
+    pub(crate) comparison: Option<Comparison>,
+    /// The status of the last answer.
+    pub(crate) status: Option<u16>,
+    /// What was on the wire.
+    pub(crate) exchanges: Vec<Exchange>,
+}
+
+impl Finding {
+    fn without_answer(verdict: Verdict) -> Self {
+        Self { verdict, comparison: None, status: None, exchanges: Vec::new() }
+    }
+}
+
+/// Asks all cases. `settle` is given each case's number once, with what was found in the end, in whatever order.
+pub(crate) fn ask_all<E>(
+    cases: &[Case<'_>],
+    retries: u32,
+    prober: &dyn Prober,
+    progress: &mut dyn FnMut(Progress),
+    mut settle: impl FnMut(usize, Finding) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut done = 0;
+    let mut settle = |number: usize, finding: Finding| {
+        done += 1;
+        progress(Progress { done, total: cases.len() });
+        settle(number, finding)
+    };
+    let mut waiting: Vec<(usize, Question)> = Vec::new();
+    for (number, case) in cases.iter().enumerate() {
+        match case.promise.question() {
+            Ok(question) => waiting.push((number, question)),
+            Err(why) => settle(number, Finding::without_answer(Verdict::Skipped(why)))?,
+        }
+    }
+    for pass in 0..=retries {
+        if waiting.is_empty() {
+            break;
+        }
+        waiting = ask_once(cases, waiting, pass == retries, prober, &mut settle)?;
+    }
+    for (number, _) in waiting {
+        let verdict = Verdict::Unreachable("the question was not answered".to_owned());
+        settle(number, Finding::without_answer(verdict))?;
+    }
+    Ok(())
+}
+
+/// Asks once; gives what must be asked again, or never was answered.
+fn ask_once<E>(
+    cases: &[Case<'_>],
+    waiting: Vec<(usize, Question)>,
+    last: bool,
+    prober: &dyn Prober,
+    settle: &mut dyn FnMut(usize, Finding) -> Result<(), E>,
+) -> Result<Vec<(usize, Question)>, E> {
+    let questions: Vec<Question> = waiting.iter().map(|(_, question)| question.clone()).collect();
+    let mut settled = vec![false; waiting.len()];
+    let mut failure = Ok(());
+    prober.probe(&questions, &mut |at, answer| {
+        let (Some((number, _)), Some(settled)) = (waiting.get(at), settled.get_mut(at)) else {
+            return ControlFlow::Continue(());
+        };
+        let Judged { verdict, comparison } = cases[*number].promise.judge(&answer);
+        if *settled || (verdict.is_failure() && !last) {
+            return ControlFlow::Continue(());
+        }
+        *settled = true;
+        let status = answer.observed.status;
+        let finding = Finding { verdict, comparison, status, exchanges: answer.exchanges };
+        failure = settle(*number, finding);
+        if failure.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    failure?;
+    let left = waiting.into_iter().zip(settled).filter(|(_, settled)| !settled);
+    Ok(left.map(|(waiting, _)| waiting).collect())
+}

@@ -1,0 +1,91 @@
+//! What is known of a URL from earlier checks and captures.
+
+use varve_catalog::{CaptureFilter, Order, Page, VerdictRow};
+use varve_core::Moment;
+use varve_core::expectation::{Observed, Outcome, Seen, Standing, standing};
+use varve_core::fact::VerdictDetail;
+use varve_core::history::{Belongs, Capture};
+
+use super::Promise;
+use crate::error::ArchiveError;
+use crate::history::Holdings;
+
+/// What a server answers when nothing changed.
+const NOT_MODIFIED: u16 = 304;
+/// So many checks tell whether a URL is flaky.
+const LATELY: usize = 10;
+/// So many captures are looked at for one that kept the promise.
+const LOOK_BACK: usize = 100;
+
+/// The past of an archive.
+pub(crate) struct Past<'a> {
+    /// The archive.
+    pub(crate) holdings: &'a dyn Holdings,
+}
+
+impl Past<'_> {
+    /// What is to be thought of a URL whose last verdict is known. How long something fails is looked up to the
+    /// beginning; for what is fine the last few checks are enough.
+    pub(crate) fn standing(&self, url: &str, fails: bool) -> Result<Standing, ArchiveError> {
+        let limit = if fails { usize::MAX } else { LATELY };
+        let verdicts = self.holdings.catalog().verdicts_of(url, limit)?;
+        Ok(standing(verdicts.iter().rev().map(seen)))
+    }
+
+    /// The last capture that kept a promise, before an instant: that of the last check that was met, or else any that
+    /// would have met it.
+    pub(crate) fn last_good(
+        &self,
+        url: &str,
+        promise: &dyn Promise,
+        before: Moment,
+    ) -> Result<Option<Capture>, ArchiveError> {
+        let verdicts = self.holdings.catalog().verdicts_of(url, usize::MAX)?;
+        if let Some(met) = verdicts.iter().find(|row| row.verdict == "met" && row.time < before)
+            && let Some(capture) = self.evidence(met)?
+        {
+            return Ok(Some(capture));
+        }
+        let filter = CaptureFilter { until: Some(before), ..CaptureFilter::default() };
+        let page = Page::first(LOOK_BACK);
+        let captures = self.holdings.catalog().captures_of(url, &filter, Order::NewestFirst, page)?;
+        Ok(captures.into_iter().find(|capture| capture.time < before && promise.kept_by(capture)))
+    }
+
+    /// The capture that a verdict names.
+    fn evidence(&self, row: &VerdictRow) -> Result<Option<Capture>, ArchiveError> {
+        let Ok(detail) = serde_json::from_str::<VerdictDetail>(&row.json) else { return Ok(None) };
+        let url = detail.final_url.as_deref().unwrap_or(&row.url);
+        let (since, until) = (Some(row.time), Some(row.time));
+        let filter = CaptureFilter { since, until, ..CaptureFilter::default() };
+        let page = Page::first(LOOK_BACK);
+        let captures = self.holdings.catalog().captures_of(url, &filter, Order::NewestFirst, page)?;
+        Ok(captures.into_iter().find(|capture| Some(capture.id) == detail.capture))
+    }
+}
+
+fn seen(row: &VerdictRow) -> Seen {
+    let status = Some(row.status).filter(|status| *status != 0);
+    Seen { time: row.time.seconds(), outcome: Outcome::recalled(&row.verdict, status) }
+}
+
+/// A capture, as an answer of the web.
+pub(super) fn observed_of(capture: &Capture) -> Observed {
+    let first = |name: &str| capture.headers.get(name).and_then(|values| values.first()).cloned();
+    let status = status_of(capture);
+    Observed {
+        status: Some(status),
+        location: first("location").filter(|_| (300..400).contains(&status)),
+        media_type: first("content-type"),
+        length: capture.length,
+        sha256: Some(capture.body),
+        final_url: Some(capture.url.clone()),
+        ..Observed::default()
+    }
+}
+
+/// The status of a capture. That nothing changed was said of something that was there.
+pub(super) fn status_of(capture: &Capture) -> u16 {
+    let committed = matches!(capture.belongs, Belongs::Version(_));
+    if capture.status == NOT_MODIFIED && !committed { 200 } else { capture.status }
+}

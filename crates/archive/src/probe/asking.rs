@@ -1,0 +1,89 @@
+//! In which manner the web is asked.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use varve_fetch::Limits;
+use varve_fetch::politeness::{Backoff, Policy};
+
+use crate::reach::Reach;
+
+/// An answer may take so many times as long as a silence in it.
+const WHOLE_ANSWER: u32 = 20;
+/// So much is read of an answer that is neither kept nor held against a digest.
+const ENOUGH: u64 = 64 << 10;
+/// A host that asks to be left alone for longer is asked again after this.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(30);
+/// The pause after failures grows to this at most: who waits for a check waits at a terminal.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// How questions are asked.
+#[derive(Clone, Debug)]
+pub struct Asking {
+    /// Where long answers are put down while they are looked at.
+    pub temporary: PathBuf,
+    /// Requests under way at a time.
+    pub concurrency: usize,
+    /// Between two requests to a host. Without any, a host gets as many at a time as there are.
+    pub delay: Duration,
+    /// For a connection, for the beginning of an answer, and for each silence in it.
+    pub timeout: Duration,
+    /// The pause after the first failure of a host; it doubles with each further one in a row.
+    pub retry_pause: Duration,
+    /// After so many failures in a row a host is given up.
+    pub failures_per_host: u32,
+    /// Who asks.
+    pub user_agent: String,
+    /// What may be reached.
+    pub reach: Reach,
+    /// How many threads the work may take.
+    pub threads: usize,
+    /// Whether answers are handed over whole, to be kept.
+    pub whole: bool,
+}
+
+impl Asking {
+    /// The usual manner.
+    pub fn new(temporary: impl Into<PathBuf>) -> Self {
+        Self {
+            temporary: temporary.into(),
+            concurrency: 16,
+            delay: Duration::from_millis(100),
+            timeout: Duration::from_secs(30),
+            retry_pause: Duration::from_millis(250),
+            failures_per_host: 10,
+            user_agent: varve_fetch::user_agent(None),
+            reach: Reach::default(),
+            threads: 2,
+            whole: false,
+        }
+    }
+
+    pub(super) fn per_host(&self) -> usize {
+        if self.delay.is_zero() { self.concurrency.max(1) } else { 1 }
+    }
+
+    pub(super) fn policy(&self) -> Policy {
+        Policy {
+            delay: self.delay,
+            connections_per_host: self.per_host(),
+            longest_retry_after: LONGEST_RETRY_AFTER,
+            backoff: Backoff { first: self.retry_pause, longest: LONGEST_PAUSE.max(self.retry_pause) },
+            // Whoever checks asks again itself, after all others were asked.
+            retries: 0,
+            failures_per_host: self.failures_per_host.max(1),
+            ..Policy::default()
+        }
+    }
+
+    pub(super) fn limits(&self) -> Limits {
+        let timeout = self.timeout;
+        let total = timeout.saturating_mul(WHOLE_ANSWER);
+        Limits { connect: timeout, first_byte: timeout, idle: timeout, total, ..Limits::default() }
+    }
+
+    /// The limits for an answer of which the beginning is enough.
+    pub(super) fn brief_limits(&self) -> Limits {
+        Limits { bytes: ENOUGH, head_bytes: ENOUGH as usize, ..self.limits() }
+    }
+}

@@ -1,0 +1,99 @@
+//! The way of one question through redirects to its answer.
+
+use varve_core::exchange::Exchange;
+use varve_core::url::resolve;
+
+use super::observe::Glance;
+use crate::expectations::{Answer, Follow, Observed, Question, Redirect};
+
+/// No more redirects are followed.
+pub(super) const MOST_REDIRECTS: usize = 10;
+
+/// One question on its way.
+pub(super) struct Journey {
+    /// The number of the question.
+    pub(super) number: usize,
+    /// What is asked next.
+    pub(super) url: String,
+    /// Whether the content counts.
+    pub(super) content: bool,
+    follow: Follow,
+    redirects: Vec<Redirect>,
+    /// Where it has been.
+    visited: Vec<String>,
+    exchanges: Vec<Exchange>,
+}
+
+/// What follows from an answer.
+pub(super) enum Step {
+    /// The next URL is to be asked.
+    Onward(Journey),
+    /// The question has its answer.
+    Arrived(usize, Answer),
+}
+
+impl Journey {
+    pub(super) fn new(number: usize, question: &Question) -> Self {
+        Self {
+            number,
+            url: question.url.clone(),
+            content: question.content,
+            follow: question.follow,
+            redirects: Vec::new(),
+            visited: Vec::new(),
+            exchanges: Vec::new(),
+        }
+    }
+
+    /// Ends without a whole answer.
+    pub(super) fn fail(self, reason: impl Into<String>) -> (usize, Answer) {
+        let observed = Observed { redirects: self.redirects, ..Observed::failed(reason) };
+        (self.number, Answer { observed, exchanges: self.exchanges })
+    }
+
+    /// Goes on, or ends, with what was seen at the present URL.
+    pub(super) fn see(mut self, glance: Glance) -> Step {
+        self.exchanges.extend(glance.exchange);
+        let observed = glance.observed;
+        let leads_on = self.follow == Follow::Redirects && observed.error.is_none();
+        match (&observed.location, observed.status) {
+            (Some(location), Some(status)) if leads_on => {
+                self.redirects.push(Redirect { status, location: location.clone() });
+                let location = location.clone();
+                self.onward(&location, status)
+            }
+            _ => {
+                let final_url = Some(self.url);
+                let observed = Observed { redirects: self.redirects, final_url, ..observed };
+                Step::Arrived(self.number, Answer { observed, exchanges: self.exchanges })
+            }
+        }
+    }
+
+    fn onward(mut self, location: &str, status: u16) -> Step {
+        let next = resolve(&self.url, location).map(without_fragment);
+        let from = std::mem::take(&mut self.url);
+        self.visited.push(from);
+        let reason = match next {
+            Err(_) => format!("a redirect leads to `{}`, which is no URL", location.escape_debug()),
+            Ok(next) if self.visited.contains(&next) => format!("the redirects go in a circle to `{next}`"),
+            Ok(_) if self.redirects.len() > MOST_REDIRECTS => {
+                format!("there are more than {MOST_REDIRECTS} redirects")
+            }
+            Ok(next) => {
+                self.url = next;
+                return Step::Onward(self);
+            }
+        };
+        let (number, mut answer) = self.fail(reason);
+        answer.observed.status = Some(status);
+        Step::Arrived(number, answer)
+    }
+}
+
+fn without_fragment(mut url: String) -> String {
+    if let Some(at) = url.find('#') {
+        url.truncate(at);
+    }
+    url
+}

@@ -1,0 +1,72 @@
+//! Asking the live web whether promises are kept.
+//!
+//! [`WebProber`] is the [`Prober`] over real sockets. One thread decides who is asked when, by the agenda of all
+//! fetching, so that hosts are treated as politely as by a crawl; requests run on a small runtime. Redirects are followed
+//! here, each a request of its own that waits its turn at its own host. Nothing is kept and nothing is judged here.
+
+mod asking;
+mod journey;
+mod observe;
+mod round;
+
+pub use asking::Asking;
+
+use std::sync::Arc;
+
+use tokio::runtime::{Builder, Runtime};
+use varve_fetch::Fetcher;
+
+use crate::error::ArchiveError;
+use crate::expectations::{OnAnswer, Prober, Question};
+use crate::reach::Asker;
+use round::Round;
+
+/// Threads for sockets and digests: more would only wait for the one that decides.
+const MOST_THREADS: usize = 4;
+
+/// Asks the live web.
+pub struct WebProber {
+    fetcher: Arc<dyn Fetcher>,
+    runtime: Option<Runtime>,
+    asking: Asking,
+}
+
+impl WebProber {
+    /// One that asks in that manner.
+    pub fn new(asking: Asking) -> Result<Self, ArchiveError> {
+        let client = asking.reach.client(&Asker {
+            temporary: &asking.temporary,
+            user_agent: &asking.user_agent,
+            limits: asking.limits(),
+            per_host: asking.per_host(),
+            seeds: &[],
+        })?;
+        let threads = (asking.threads / 2).clamp(1, MOST_THREADS);
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(threads)
+            .thread_name("probe")
+            .enable_all()
+            .build()
+            .map_err(ArchiveError::Threads)?;
+        Ok(Self { fetcher: Arc::new(client), runtime: Some(runtime), asking })
+    }
+
+    fn runtime(&self) -> &Runtime {
+        self.runtime.as_ref().expect("the runtime is there until this is dropped")
+    }
+}
+
+impl Prober for WebProber {
+    fn probe(&self, questions: &[Question], answer: OnAnswer<'_>) {
+        Round::new(self, questions).run(answer);
+    }
+}
+
+impl Drop for WebProber {
+    /// Gives up what is under way, without waiting for it.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}

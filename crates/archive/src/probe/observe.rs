@@ -1,0 +1,82 @@
+//! What an answer says, as far as promises go.
+
+use std::io::{self, Read};
+
+use sha2::{Digest, Sha256};
+use varve_core::BodyId;
+use varve_core::exchange::{Exchange, Truncated, Wire};
+
+use crate::expectations::Observed;
+use crate::on_wire;
+
+/// One answer, looked at.
+pub(super) struct Glance {
+    /// What it says, without the redirects before it.
+    pub(super) observed: Observed,
+    /// The answer itself, if it is wanted.
+    pub(super) exchange: Option<Exchange>,
+}
+
+/// Looks at an answer. Reads all of its body if the content counts.
+pub(super) fn glance(exchange: Box<Exchange>, content: bool, whole: bool) -> Glance {
+    let observed = observe(&exchange, content);
+    Glance { observed, exchange: whole.then_some(*exchange) }
+}
+
+fn observe(exchange: &Exchange, content: bool) -> Observed {
+    let head = match exchange.head() {
+        Ok(Some(head)) => head,
+        Ok(None) => return Observed::failed("the answer is not HTTP"),
+        Err(error) => return Observed::failed(format!("the answer cannot be read: {error}")),
+    };
+    let text = |name: &str| head.headers.get_text(name).map(|value| value.into_owned());
+    let leads = matches!(head.status, 301 | 302 | 303 | 307 | 308);
+    let mut observed = Observed {
+        status: Some(head.status),
+        location: text("location").filter(|_| leads),
+        media_type: text("content-type"),
+        ..Observed::default()
+    };
+    if let Some(reason) = exchange.truncated.and_then(|cut| broken(cut, content)) {
+        observed.error = Some(reason);
+    } else if content && observed.location.is_none() && exchange.truncated.is_none() {
+        match measure(&exchange.response) {
+            Ok((length, digest)) => (observed.length, observed.sha256) = (Some(length), Some(digest)),
+            Err(error) => observed.error = Some(format!("the content cannot be read: {error}")),
+        }
+    }
+    observed
+}
+
+/// Why an answer that was cut short is no answer. Where only its beginning counts, varve itself may have cut it.
+fn broken(cut: Truncated, content: bool) -> Option<String> {
+    let reason = match cut {
+        Truncated::Length | Truncated::Time if !content => return None,
+        Truncated::Length => "it grew too long",
+        Truncated::Time => "it took too long",
+        Truncated::Disconnect => "the connection ended before it did",
+        Truncated::Unspecified => "its length contradicts itself or cannot be read",
+    };
+    Some(format!("the answer is not whole: {reason}"))
+}
+
+/// Length and digest of the body, with its codings undone.
+fn measure(wire: &Wire) -> io::Result<(u64, BodyId)> {
+    let mut hasher = Sha256::new();
+    let mut length = 0;
+    if let Some(mut body) = on_wire::open(wire)? {
+        let mut buffer = vec![0; 32 << 10];
+        loop {
+            match body.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => {
+                    hasher.update(&buffer[..count]);
+                    length += count as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok((length, BodyId::new(hasher.finalize().into())))
+}

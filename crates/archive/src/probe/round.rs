@@ -1,0 +1,157 @@
+//! One round of questions: who is asked when, and what comes back.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::time::Instant;
+
+use varve_fetch::politeness::{Agenda, Next, Outcome, Verdict};
+use varve_fetch::{FetchError, FetchRequest, Fetcher};
+
+use super::WebProber;
+use super::journey::{Journey, Step};
+use super::observe::{Glance, glance};
+use crate::crawl::{host_of, outcome, sentence};
+use crate::expectations::{Answer, OnAnswer, Question};
+
+/// Pauses need not be unforeseeable.
+const SEED: u64 = 1;
+/// Bodies up to this size are looked at where they arrive; longer ones would keep others waiting.
+const AT_ONCE: u64 = 1 << 20;
+
+/// A request that ended.
+struct Ended {
+    host: Box<str>,
+    journey: Journey,
+    tries: u32,
+    outcome: Outcome,
+    result: Result<Glance, FetchError>,
+}
+
+/// Questions, some of them under way.
+pub(super) struct Round<'a> {
+    prober: &'a WebProber,
+    agenda: Agenda<Journey>,
+    sender: Sender<Ended>,
+    ended: Receiver<Ended>,
+}
+
+impl<'a> Round<'a> {
+    pub(super) fn new(prober: &'a WebProber, questions: &[Question]) -> Self {
+        let mut agenda = Agenda::new(prober.asking.policy(), SEED);
+        let now = Instant::now();
+        for (number, question) in questions.iter().enumerate() {
+            agenda.push(host_of(&question.url), Journey::new(number, question), now);
+        }
+        let (sender, ended) = channel();
+        Self { prober, agenda, sender, ended }
+    }
+
+    /// Asks all; ends early when nobody wants more answers.
+    pub(super) fn run(mut self, answer: OnAnswer<'_>) {
+        loop {
+            let until = match self.start_what_may_start() {
+                ControlFlow::Break(()) => return,
+                ControlFlow::Continue(until) => until,
+            };
+            let Some(ended) = self.wait(until) else { continue };
+            for (number, found) in self.settle(ended) {
+                if answer(number, found).is_break() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Begins as many requests as there may be. Breaks when nothing is left; else says until when there is nothing to do
+    /// but wait.
+    fn start_what_may_start(&mut self) -> ControlFlow<(), Option<Instant>> {
+        while self.agenda.under_way() < self.prober.asking.concurrency.max(1) {
+            match self.agenda.next(Instant::now()) {
+                Next::Ask { host, item, tries } => self.ask(host, item, tries),
+                Next::Wait(until) => return ControlFlow::Continue(Some(until)),
+                Next::UnderWay => return ControlFlow::Continue(None),
+                Next::Empty => return ControlFlow::Break(()),
+            }
+        }
+        ControlFlow::Continue(None)
+    }
+
+    fn wait(&self, until: Option<Instant>) -> Option<Ended> {
+        match until {
+            None => self.ended.recv().ok(),
+            Some(until) => self.ended.recv_timeout(until.saturating_duration_since(Instant::now())).ok(),
+        }
+    }
+
+    fn ask(&self, host: Box<str>, journey: Journey, tries: u32) {
+        let (fetcher, sender) = (Arc::clone(&self.prober.fetcher), self.sender.clone());
+        let asking = &self.prober.asking;
+        let mut request = FetchRequest::get(journey.url.clone());
+        if !journey.content && !asking.whole {
+            request = request.limits(asking.brief_limits());
+        }
+        let whole = asking.whole;
+        self.prober.runtime().spawn(async move {
+            let (outcome, result) = fetch(&*fetcher, request, journey.content, whole).await;
+            // Nobody listens any more once the round is over.
+            let _ = sender.send(Ended { host, journey, tries, outcome, result });
+        });
+    }
+
+    /// What follows from a request that ended: answers, and perhaps another request.
+    fn settle(&mut self, ended: Ended) -> Vec<(usize, Answer)> {
+        let Ended { host, journey, tries, outcome, result } = ended;
+        let (first, others) = match self.agenda.done(&host, journey, tries, outcome, Instant::now()) {
+            // Nothing is tried again here; it would come up by itself.
+            Verdict::Again => return Vec::new(),
+            Verdict::Done(journey) | Verdict::GivenUp(journey) => (Some(journey), Vec::new()),
+            Verdict::HostGivenUp(journeys) => {
+                let mut journeys = journeys.into_iter();
+                (journeys.next(), journeys.collect())
+            }
+        };
+        let why = format!("`{host}` failed too often in a row and was given up");
+        let mut answers: Vec<_> = others.into_iter().map(|journey: Journey| journey.fail(&*why)).collect();
+        if let Some(journey) = first {
+            answers.extend(self.conclude(journey, result));
+        }
+        answers
+    }
+
+    fn conclude(&mut self, journey: Journey, result: Result<Glance, FetchError>) -> Option<(usize, Answer)> {
+        match result {
+            Err(error) => Some(journey.fail(sentence(&error))),
+            Ok(glance) => match journey.see(glance) {
+                Step::Arrived(number, answer) => Some((number, answer)),
+                Step::Onward(journey) => {
+                    let host = host_of(&journey.url).to_owned();
+                    self.agenda.push(&host, journey, Instant::now());
+                    None
+                }
+            },
+        }
+    }
+}
+
+async fn fetch(
+    fetcher: &dyn Fetcher,
+    request: FetchRequest,
+    content: bool,
+    whole: bool,
+) -> (Outcome, Result<Glance, FetchError>) {
+    let url = request.url.clone();
+    let fetched = fetcher.fetch(request).await;
+    let result = fetched.and_then(|fetched| {
+        fetched.exchanges.into_iter().next().map(Box::new).ok_or_else(|| FetchError::nothing(&url))
+    });
+    let outcome = outcome(&result);
+    let result = match result {
+        Err(error) => Err(error),
+        Ok(exchange) if exchange.response.len() <= AT_ONCE => Ok(glance(exchange, content, whole)),
+        Ok(exchange) => tokio::task::spawn_blocking(move || glance(exchange, content, whole))
+            .await
+            .map_err(|_| FetchError::nothing(&url)),
+    };
+    (outcome, result)
+}

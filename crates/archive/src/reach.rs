@@ -1,0 +1,68 @@
+//! Who asks the live web: the client with its guard, credentials, proxy and certificates.
+//!
+//! Shared by all that fetches, so that there is one place where it is decided what may be reached and what is sent. None
+//! of it is kept with a run: it belongs to the process.
+
+use std::path::Path;
+
+use varve_fetch::{Client, Credentials, CredentialsError, Guard, Limits, Options, Proxy};
+
+use crate::crawl::origin_of;
+use crate::error::ArchiveError;
+
+/// What belongs to the process that fetches, and is not kept.
+#[derive(Clone, Debug, Default)]
+pub struct Reach {
+    /// Whether private addresses may be asked.
+    pub allow_private: bool,
+    /// Lines of credentials: `HOST NAME: VALUE`.
+    pub credentials: String,
+    /// Headers for the origins of the seeds alone: `NAME: VALUE`.
+    pub headers: Vec<String>,
+    /// The URL of a proxy.
+    pub proxy: Option<String>,
+    /// Certificates to trust besides the platform's, as PEM.
+    pub certificates: Option<Vec<u8>>,
+}
+
+/// How a client asks.
+pub(crate) struct Asker<'a> {
+    /// Where long answers are put down.
+    pub(crate) temporary: &'a Path,
+    /// Its name.
+    pub(crate) user_agent: &'a str,
+    /// How much one answer may take.
+    pub(crate) limits: Limits,
+    /// Connections kept for one origin.
+    pub(crate) per_host: usize,
+    /// Where the headers of a reach are sent.
+    pub(crate) seeds: &'a [String],
+}
+
+impl Reach {
+    /// A client that reaches as far.
+    pub(crate) fn client(&self, asker: &Asker<'_>) -> Result<Client, ArchiveError> {
+        let mut options = Options::new(asker.temporary);
+        asker.user_agent.clone_into(&mut options.user_agent);
+        options.limits = asker.limits;
+        options.guard = if self.allow_private { Guard::allow_private() } else { Guard::new() };
+        options.credentials = self.credentials_for(asker.seeds).map_err(ArchiveError::Credentials)?;
+        options.proxy = self.proxy.as_deref().map(Proxy::parse).transpose()?;
+        options.additional_roots.clone_from(&self.certificates);
+        options.idle_per_origin = asker.per_host.max(1);
+        Client::new(options).map_err(ArchiveError::Roots)
+    }
+
+    /// Headers go to the seeds' own origins: what a page embeds from elsewhere has no business with them.
+    fn credentials_for(&self, seeds: &[String]) -> Result<Credentials, CredentialsError> {
+        let mut lines = String::new();
+        for seed in seeds {
+            for header in &self.headers {
+                lines.push_str(&format!("{} {header}\n", origin_of(seed)));
+            }
+        }
+        let mut credentials = Credentials::parse(&self.credentials)?;
+        credentials.extend(Credentials::parse(&lines)?);
+        Ok(credentials)
+    }
+}

@@ -1,0 +1,209 @@
+//! `check`: promises against the live web, with the evidence.
+//!
+//! In an archive every answer is kept as a capture, the verdicts are written down and become part of its history, and a
+//! failure is told with what was there before: the last capture that was as promised, and since when it is not so.
+//! Elsewhere, or when it is asked for, the web is only looked at.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+
+use varve_core::history::Capture;
+use varve_core::{Moment, RecordId, RunId, VersionId};
+use varve_page::compare::compare;
+use varve_store::Store;
+
+use super::commit::Intent;
+use super::diff::{LONGEST, Loaded as LoadedPage, Options, PageDiff};
+use crate::archive::{digits, object};
+use crate::checking::{Case, Evidence, Finding, Noted, Past, archived_cases, ask_all, expected_cases};
+use crate::crawl::{NewVersion, origin_of, version_of_run};
+use crate::error::ArchiveError;
+use crate::expectations::report::Checked;
+use crate::expectations::{Loaded, Prober, UrlDatabase, UrlsError, Verdict};
+use crate::history::{ArchiveHistory, ArchiveHoldings, BodyInput, Change, HistoryWriter, Holdings, Pair};
+
+pub use super::urls::check::{Progress, Request};
+pub use super::urls::list::Filter;
+
+/// Where the promises come from.
+#[derive(Clone, Copy)]
+pub enum Promised<'a> {
+    /// From the records of a URL database.
+    By(&'a UrlDatabase),
+    /// From the last version of the archive: that all is as it was.
+    ByArchive,
+}
+
+/// What is written down with a check.
+#[derive(Clone, Debug)]
+pub struct Note {
+    /// The message of the version.
+    pub message: String,
+    /// Who checks.
+    pub author: Option<String>,
+}
+
+/// What came of a check that kept its evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The run.
+    pub run: RunId,
+    /// The version of its captures; none when nothing answered.
+    pub version: Option<VersionId>,
+    /// How many captures it holds.
+    pub captures: u64,
+    /// The record of the verdicts.
+    pub verdicts: Option<RecordId>,
+}
+
+/// Holds the web against the last version of an archive, and keeps nothing.
+pub fn look<E: From<ArchiveError>>(
+    archive: &ArchiveHoldings,
+    request: &Request,
+    prober: &dyn Prober,
+    progress: &mut dyn FnMut(Progress),
+    each: impl FnMut(Checked) -> Result<(), E>,
+) -> Result<(), E> {
+    let read = |record| read_fact(archive.archive().store(), record);
+    let cases = archived_cases(archive, &read, &|capture| takes(&request.filter, capture))?;
+    let mut verdicts: Vec<Checked> = cases.iter().map(|case| case.checked.clone()).collect();
+    ask_all(&cases, request.retries, prober, progress, |number, finding| {
+        fill(&mut verdicts[number], finding);
+        Ok::<(), E>(())
+    })?;
+    verdicts.into_iter().try_for_each(each)
+}
+
+/// Checks, and keeps the evidence. `each` is told the verdicts in the order of the promises, when all is safe.
+pub fn check<E: From<ArchiveError> + From<UrlsError>>(
+    history: &ArchiveHistory,
+    promised: Promised<'_>,
+    request: &Request,
+    note: Note,
+    prober: &dyn Prober,
+    progress: &mut dyn FnMut(Progress),
+    mut each: impl FnMut(Checked) -> Result<(), E>,
+) -> Result<Ended, E> {
+    let (cases, intent) = match promised {
+        Promised::By(database) => {
+            (expected_cases(database, request)?, in_force(history, &database.load_all()?)?)
+        }
+        Promised::ByArchive => {
+            let read = |record| read_fact(&history.writer().reader(), record);
+            let takes = |capture: &Capture| takes(&request.filter, capture);
+            (archived_cases(history, &read, &takes)?, Intent::default())
+        }
+    };
+    let mut evidence = Evidence::begin(history)?;
+    let mut found: Vec<Option<(Noted, Checked)>> = cases.iter().map(|_| None).collect();
+    ask_all(&cases, request.retries, prober, progress, |number, finding| {
+        let noted = evidence.note(&cases[number], &finding)?;
+        let mut checked = cases[number].checked.clone();
+        fill(&mut checked, finding);
+        found[number] = Some((noted, checked));
+        Ok::<(), ArchiveError>(())
+    })?;
+    let (noted, verdicts): (Vec<Noted>, Vec<Checked>) = found.into_iter().flatten().unzip();
+    let ended = conclude(history, &mut evidence, &noted, note, intent)?;
+    let past = Past { holdings: history };
+    for ((case, noted), mut checked) in cases.iter().zip(noted).zip(verdicts) {
+        look_back(&past, case, noted, &mut checked)?;
+        each(checked)?;
+    }
+    Ok(ended)
+}
+
+/// How a failure differs from the last time when all was well; gives whether there is anything to compare.
+pub fn explain<E: From<ArchiveError>>(
+    holdings: &dyn Holdings,
+    checked: &Checked,
+    options: &Options,
+    each: impl FnOnce(&PageDiff<'_>) -> Result<(), E>,
+) -> Result<bool, E> {
+    let (Some(base), Some(head)) = (&checked.last_good, &checked.evidence) else { return Ok(false) };
+    let pair = Pair { base: Some((**base).clone()), head: Some((**head).clone()) };
+    let is_long = [base, head].into_iter().any(|capture| capture.length.unwrap_or(0) > LONGEST);
+    if is_long {
+        each(&PageDiff { pair: &pair, change: Change::Changed, comparison: None })?;
+        return Ok(true);
+    }
+    let (old, new) = (LoadedPage::of(holdings, Some(base))?, LoadedPage::of(holdings, Some(head))?);
+    let (old_id, new_id) = (base.id.to_string(), head.id.to_string());
+    let comparison = compare(&old.side(&old_id), &new.side(&new_id), options);
+    each(&PageDiff { pair: &pair, change: Change::Changed, comparison: Some(&comparison) })?;
+    Ok(true)
+}
+
+/// Writes the verdicts down and makes a version of the evidence.
+fn conclude(
+    history: &ArchiveHistory,
+    evidence: &mut Evidence<'_>,
+    noted: &[Noted],
+    note: Note,
+    intent: Intent,
+) -> Result<Ended, ArchiveError> {
+    let run = evidence.run();
+    let verdicts = if noted.is_empty() { None } else { evidence.write_down(noted)? };
+    let Note { message, author } = note;
+    let made = version_of_run(history, NewVersion { run, message, author, intent, verdicts })?;
+    Ok(Ended { run, version: made.version, captures: made.captures, verdicts })
+}
+
+fn fill(checked: &mut Checked, finding: Finding) {
+    checked.verdict = finding.verdict;
+    checked.status = finding.status;
+    checked.comparison = finding.comparison;
+}
+
+/// Adds what earlier checks and captures say.
+fn look_back(
+    past: &Past<'_>,
+    case: &Case<'_>,
+    noted: Noted,
+    checked: &mut Checked,
+) -> Result<(), ArchiveError> {
+    checked.capture = noted.capture.as_ref().map(|capture| capture.id.to_string());
+    if matches!(checked.verdict, Verdict::Skipped(_)) {
+        return Ok(());
+    }
+    let fails = checked.verdict.is_failure();
+    let standing = past.standing(&checked.url, fails)?;
+    checked.standing = Some(standing);
+    if fails {
+        let since = standing.since().unwrap_or(noted.time.seconds());
+        checked.since = Some(Moment::from_seconds(since).to_string());
+        checked.last_good = past.last_good(&checked.url, &*case.promise, noted.time)?.map(Box::new);
+        checked.evidence = noted.capture.map(Box::new);
+    }
+    Ok(())
+}
+
+/// Keeps the files of a database, as they are now, beside what was found by them.
+fn in_force(history: &ArchiveHistory, files: &[Loaded]) -> Result<Intent, ArchiveError> {
+    let mut keep = history.body_worker();
+    let mut expectations = BTreeMap::new();
+    for loaded in files {
+        let (Some(name), Some(text)) = (loaded.path.file_name(), &loaded.text) else { continue };
+        let kept = keep(BodyInput::Bytes(text.as_bytes()), "application/yaml")?;
+        let record = RecordId::new(kept.id.into_inner());
+        expectations.insert(name.to_string_lossy().into_owned(), record);
+    }
+    Ok(Intent { plan: None, expectations })
+}
+
+/// Which captures a filter takes: categories are people's, and captures have none.
+fn takes(filter: &Filter, capture: &Capture) -> bool {
+    let origin = origin_of(&capture.url);
+    let host = origin.split_once("://").map_or("", |(_, host)| host);
+    let path = &capture.url[origin.len()..];
+    filter.domain.as_deref().is_none_or(|domain| host.eq_ignore_ascii_case(domain))
+        && filter.path_prefix.as_deref().is_none_or(|prefix| path.starts_with(prefix))
+}
+
+fn read_fact(store: &Store, record: RecordId) -> Result<Vec<u8>, ArchiveError> {
+    let mut bytes = Vec::new();
+    let id = digits(record);
+    let mut object = object(store, record)?.read()?;
+    object.read_to_end(&mut bytes).map_err(|source| ArchiveError::Object { id, source })?;
+    Ok(bytes)
+}

@@ -1,0 +1,192 @@
+//! A check in an archive keeps what it saw.
+
+use std::fs;
+use std::io::Read;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use varve_archive::expectations::Standing;
+use varve_archive::history::{Holdings, Pages};
+use varve_archive::verbs::check::{Request, explain};
+use varve_archive::verbs::rebuild;
+use varve_archive::{Capture, Layout};
+use varve_testkit::web::{Answer, Site};
+
+use crate::scene::{Scene, Wrong, opening, told};
+
+/// A site with a page that can be told what to be.
+fn moody() -> (Site, Arc<AtomicUsize>) {
+    let mood = Arc::new(AtomicUsize::new(0));
+    let answering = Arc::clone(&mood);
+    let site = Site::new()
+        .computed("/page", move |_| match answering.load(Ordering::SeqCst) {
+            0 => Answer::html("<p>As promised.</p>\n"),
+            1 => Answer::html("<p>Something else.</p>\n"),
+            _ => Answer::status(404),
+        })
+        .with_moods()
+        .with_faults();
+    (site, mood)
+}
+
+const PAGE: &str = "_path: /page\ncontent-length: 20\ncontent-sha256: SHA\ncontent-type: text/html";
+
+fn page() -> String {
+    use sha2::{Digest, Sha256};
+    let digest = varve_archive::BodyId::new(Sha256::digest(b"<p>As promised.</p>\n").into());
+    PAGE.replace("SHA", &digest.to_string())
+}
+
+fn captures(scene: &Scene, version: varve_archive::VersionId) -> Vec<Capture> {
+    Pages::new(scene.holdings().catalog(), Some(version)).map(Result::unwrap).collect()
+}
+
+fn body(scene: &Scene, capture: &Capture) -> String {
+    let mut text = String::new();
+    scene.holdings().open_body(capture).unwrap().read_to_string(&mut text).unwrap();
+    text
+}
+
+#[test]
+fn answers_and_the_redirects_on_the_way_are_captured_and_linked() {
+    let (site, _) = moody();
+    let scene = Scene::new(site);
+    let moved = page().replace("_path: /page", "_path: /redirect/away?to=/page");
+    scene.promise("", &[&page(), &moved, "_path: /close"]);
+    let (found, ended) = scene.check(&Request::default());
+    assert_eq!(told(&found[..2]), ["/page met", "/redirect/away?to=/page met"]);
+    assert!(found[2].verdict.is_failure() && found[2].capture.is_none());
+    let captures = captures(&scene, ended.version.unwrap());
+    assert_eq!(ended.captures, 3);
+    let linked = |number: usize| {
+        let id = found[number].capture.as_deref().unwrap();
+        captures.iter().find(|capture| capture.id.to_string() == id).unwrap()
+    };
+    assert_eq!(body(&scene, linked(0)), "<p>As promised.</p>\n");
+    assert_eq!(linked(1).url, scene.web.url("/page"));
+    assert_ne!(linked(0).id, linked(1).id);
+    let version = scene.holdings().catalog().version(&ended.version.unwrap()).unwrap().unwrap().version;
+    assert_eq!(version.message, "check");
+    assert_eq!(scene.holdings().head().unwrap(), ended.version);
+    scene.assert_sound();
+}
+
+#[test]
+fn a_failure_is_told_with_the_last_good_capture_and_since_when() {
+    let (site, mood) = moody();
+    let scene = Scene::new(site);
+    scene.promise("", &[&page()]);
+    let (first, _) = scene.check(&Request::default());
+    assert_eq!((first[0].standing, first[0].since.as_deref()), (Some(Standing::Ok), None));
+    mood.store(1, Ordering::SeqCst);
+    let (second, _) = scene.check(&Request::default());
+    let failure = &second[0];
+    assert!(failure.verdict.is_failure());
+    let good = failure.last_good.as_deref().unwrap();
+    assert_eq!(Some(good.id.to_string()), first[0].capture);
+    assert!(matches!(failure.standing, Some(Standing::Failing { .. })), "{failure:?}");
+    let mut hunks = 0;
+    let history = scene.history();
+    let explained = explain(&history, failure, &Default::default(), |page| {
+        hunks = page.comparison.unwrap().hunks(&Default::default(), false).len();
+        Ok::<(), Wrong>(())
+    });
+    assert!(explained.unwrap());
+    assert_eq!(hunks, 1);
+    drop(history);
+    let (third, _) = scene.check(&Request::default());
+    assert_eq!(third[0].since, failure.since);
+    assert_eq!(third[0].last_good, failure.last_good);
+    mood.store(0, Ordering::SeqCst);
+    let (fourth, _) = scene.check(&Request::default());
+    assert_eq!(fourth[0].standing, Some(Standing::Flaky { failures: 2, checks: 4 }));
+    assert_eq!(fourth[0].since, None);
+    scene.assert_sound();
+}
+
+#[test]
+fn a_page_that_never_was_as_promised_has_no_last_good_capture() {
+    let (site, mood) = moody();
+    let scene = Scene::new(site);
+    mood.store(2, Ordering::SeqCst);
+    scene.promise("", &[&page()]);
+    scene.check(&Request::default());
+    let (found, _) = scene.check(&Request::default());
+    assert_eq!(found[0].status, Some(404));
+    assert_eq!(found[0].last_good, None);
+    assert!(found[0].evidence.is_some());
+}
+
+#[test]
+fn an_answer_that_is_cut_short_is_kept_as_such() {
+    let (site, _) = moody();
+    let scene = Scene::new(site);
+    scene.promise("", &["_path: /length/short"]);
+    let (found, ended) = scene.check(&Request::default());
+    assert_eq!(
+        told(&found),
+        ["/length/short unreachable: the answer is not whole: the connection ended before it did"]
+    );
+    let captures = captures(&scene, ended.version.unwrap());
+    assert!(captures[0].truncated);
+    assert_eq!(found[0].capture, Some(captures[0].id.to_string()));
+    scene.assert_sound();
+}
+
+#[test]
+fn a_check_without_any_answer_is_written_down_and_makes_no_version() {
+    let (site, _) = moody();
+    let scene = Scene::new(site);
+    scene.promise("", &["_path: /close"]);
+    for _ in 0..2 {
+        let (found, ended) = scene.check(&Request::default());
+        assert_eq!((found.len(), ended.version), (1, None));
+        assert!(ended.verdicts.is_some());
+    }
+    let rows = scene.holdings().catalog().verdicts_of(&scene.web.url("/close"), 10).unwrap();
+    assert_eq!(rows.len(), 2, "the later one is later: {rows:?}");
+}
+
+#[test]
+fn verdicts_and_their_evidence_are_made_again_from_the_silos() {
+    let (site, mood) = moody();
+    let scene = Scene::new(site);
+    scene.promise(
+        "",
+        &[&page(), "_path: /close", "_path: /redirect/loop", "_path: /x\ncategories:\n- deprecated"],
+    );
+    for now in 0..3 {
+        mood.store(now, Ordering::SeqCst);
+        scene.check(&Request { retries: 1, ..Request::default() });
+    }
+    let (rows, head) = (scene.rows(), scene.holdings().head().unwrap());
+    assert_eq!(rows.iter().filter(|row| row.starts_with("{\"verdict\"")).count(), 12, "{rows:#?}");
+    for name in ["catalog.db", "catalog.db-wal", "catalog.db-shm", "HEAD"] {
+        let _ = fs::remove_file(scene.root().join(name));
+    }
+    fs::remove_dir_all(scene.root().join("index")).unwrap();
+    rebuild::rebuild(&Layout::new(&scene.root()), opening(), &|_| {}).unwrap();
+    assert_eq!(scene.rows(), rows);
+    assert_eq!(scene.holdings().head().unwrap(), head);
+    scene.assert_sound();
+}
+
+#[test]
+fn the_expectations_in_force_are_kept_with_the_version() {
+    let (site, _) = moody();
+    let scene = Scene::new(site);
+    scene.promise("", &[&page()]);
+    let (_, ended) = scene.check(&Request::default());
+    let record = scene.holdings().catalog().version(&ended.version.unwrap()).unwrap().unwrap().version.record;
+    let archive = varve_archive::Archive::open(&scene.root()).unwrap();
+    let read = |id| {
+        let mut text = String::new();
+        archive.object(id).unwrap().read().unwrap().read_to_string(&mut text).unwrap();
+        text
+    };
+    let manifest: serde_json::Value = serde_json::from_str(&read(record.unwrap())).unwrap();
+    assert_eq!(manifest["verdicts"], ended.verdicts.unwrap().to_string());
+    let id = manifest["expectations"][format!("{}.yaml", scene.host())].as_str().unwrap();
+    let file = Layout::new(&scene.root()).expectations().join(format!("{}.yaml", scene.host()));
+    assert_eq!(read(id.parse().unwrap()), fs::read_to_string(file).unwrap());
+}

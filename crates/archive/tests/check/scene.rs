@@ -1,0 +1,156 @@
+//! A web, an archive, and a URL database in it.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use varve_archive::expectations::report::Checked;
+use varve_archive::expectations::{Asking, UrlDatabase, WebProber};
+use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Holdings};
+use varve_archive::verbs::audit::{AuditRequest, audit};
+use varve_archive::verbs::capture::Reach;
+use varve_archive::verbs::check::{Ended, Note, Promised, Request, check, look};
+use varve_archive::verbs::init::init;
+use varve_archive::{Archive, ArchiveError, ArchiveSettings, Date, Layout, Opening};
+use varve_testkit::web::{Site, Web};
+
+/// A web and an archive.
+pub(crate) struct Scene {
+    folder: tempfile::TempDir,
+    pub(crate) web: Web,
+}
+
+/// Whatever went wrong.
+#[derive(Debug)]
+pub(crate) struct Wrong(#[expect(dead_code, reason = "it is shown when a test fails")] pub(crate) String);
+
+impl From<ArchiveError> for Wrong {
+    fn from(error: ArchiveError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<varve_archive::expectations::UrlsError> for Wrong {
+    fn from(error: varve_archive::expectations::UrlsError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+pub(crate) fn opening() -> Opening {
+    let clock = || Date::at_second(std::time::SystemTime::now());
+    Opening { holder: "a test".to_owned(), software: "varve/test".to_owned(), clock: Arc::new(clock) }
+}
+
+impl Scene {
+    pub(crate) fn new(site: Site) -> Self {
+        let scene = Self { folder: tempfile::tempdir().unwrap(), web: Web::serve(site) };
+        init(&scene.root(), &ArchiveSettings::new("test"), opening()).unwrap();
+        scene
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.folder.path().join("museum")
+    }
+
+    /// The host of the web, as a domain file is called.
+    pub(crate) fn host(&self) -> String {
+        self.web.address().to_string()
+    }
+
+    /// Records, below metadata, for the host of the web.
+    pub(crate) fn promise(&self, metadata: &str, records: &[&str]) {
+        let folder = Layout::new(&self.root()).expectations();
+        fs::create_dir_all(&folder).unwrap();
+        let text = format!("---\n{metadata}---\n{}\n", records.join("\n---\n"));
+        fs::write(folder.join(format!("{}.yaml", self.host())), text).unwrap();
+    }
+
+    pub(crate) fn database(&self) -> UrlDatabase {
+        UrlDatabase::open(&Layout::new(&self.root()).expectations()).unwrap()
+    }
+
+    pub(crate) fn history(&self) -> ArchiveHistory {
+        ArchiveHistory::open(&self.root(), opening()).unwrap()
+    }
+
+    pub(crate) fn holdings(&self) -> ArchiveHoldings {
+        ArchiveHoldings::open(&self.root()).unwrap()
+    }
+
+    /// Whoever asks without dawdling.
+    pub(crate) fn asking(&self) -> Asking {
+        Asking {
+            delay: Duration::ZERO,
+            retry_pause: Duration::from_millis(1),
+            failures_per_host: 1000,
+            timeout: Duration::from_millis(1500),
+            reach: Reach { allow_private: true, ..Reach::default() },
+            ..Asking::new(self.folder.path())
+        }
+    }
+
+    pub(crate) fn prober(&self, whole: bool) -> WebProber {
+        WebProber::new(Asking { whole, ..self.asking() }).unwrap()
+    }
+
+    /// Checks what was promised, and keeps the evidence.
+    pub(crate) fn check(&self, request: &Request) -> (Vec<Checked>, Ended) {
+        self.check_all(Promised::By(&self.database()), request)
+    }
+
+    pub(crate) fn check_all(&self, promised: Promised<'_>, request: &Request) -> (Vec<Checked>, Ended) {
+        let history = self.history();
+        let mut found = Vec::new();
+        let note = Note { message: "check".to_owned(), author: None };
+        let prober = self.prober(true);
+        let ended = check(&history, promised, request, note, &prober, &mut |_| {}, |checked| {
+            found.push(checked);
+            Ok::<(), Wrong>(())
+        });
+        (found, ended.unwrap())
+    }
+
+    /// Holds the web against the last version, and keeps nothing.
+    pub(crate) fn look(&self) -> Vec<Checked> {
+        let mut found = Vec::new();
+        look(&self.holdings(), &Request::default(), &self.prober(true), &mut |_| {}, |checked| {
+            found.push(checked);
+            Ok::<(), Wrong>(())
+        })
+        .unwrap();
+        found
+    }
+
+    /// Every row of the catalog.
+    pub(crate) fn rows(&self) -> Vec<String> {
+        let mut rows = Vec::new();
+        self.holdings()
+            .catalog()
+            .each_row(&mut |row| {
+                rows.push(row.to_owned());
+                Ok(())
+            })
+            .unwrap();
+        rows
+    }
+
+    /// Everything is as it should be: silos, index, history, catalog.
+    pub(crate) fn assert_sound(&self) {
+        let archive = Archive::open(&self.root()).unwrap();
+        let mut findings = Vec::new();
+        let request = AuditRequest { quick: false, since: None, sample: None };
+        audit(&archive, &request, &|_| {}, &mut |finding| findings.push(finding.message.clone())).unwrap();
+        assert_eq!(findings, Vec::<String>::new());
+    }
+}
+
+/// The path of what was checked, the verdict, and why.
+pub(crate) fn told(checked: &[Checked]) -> Vec<String> {
+    let one = |checked: &Checked| {
+        let path = checked.url.splitn(4, '/').nth(3).unwrap_or_default();
+        let reason = checked.verdict.reason().map(|reason| format!(": {reason}")).unwrap_or_default();
+        format!("/{path} {}{reason}", checked.verdict.word())
+    };
+    checked.iter().map(one).collect()
+}

@@ -1,0 +1,272 @@
+//! `varve check`: promises against the live web, with the evidence.
+
+use std::path::PathBuf;
+
+use varve_archive::expectations::UrlDatabase;
+use varve_archive::expectations::report::{Checked, ReportFormat, Reporter};
+use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Holdings};
+use varve_archive::verbs::check::{Ended, Filter, Note, Progress, Promised, Request, check, explain, look};
+use varve_archive::verbs::diff::Options;
+use varve_archive::verbs::urls::check::check as check_plainly;
+use varve_archive::{ArchiveError, Layout};
+
+use super::diff::draw;
+use super::{Outcome, Verb};
+use crate::error::Error;
+use crate::printer::{self, Printer, counted};
+use crate::prober::Web;
+use crate::session::Session;
+
+const EXAMPLES: &str = "\
+Examples:
+  varve check
+  varve check --domain example.com --map example.com=staging.example.com
+  varve check --against-archive --explain
+  varve check --db urldb --no-capture --format junit";
+
+/// Check that the live web answers as promised, and keep the evidence
+///
+/// What is promised is in the URL database of the archive (see `varve urls`), or in another with `--db`. A URL that fails
+/// is asked again before it counts.
+///
+/// In an archive every answer is captured, the verdicts are written down, and both become a version. A failure is shown
+/// with the capture that proves it, since when it fails, and the last capture that was as promised; with `--explain`, with
+/// the difference between the two. Outside of an archive, and with `--no-capture`, nothing is kept.
+///
+/// With `--against-archive` nothing need be promised: every URL of the last version must still answer as it did. A page in
+/// which only noise differs, such as nonces and clocks, counts as unchanged.
+///
+/// The exit code is 1 if anything is not as promised or cannot be reached.
+///
+/// With `--json` there is one object a URL: `url`, `verdict` (met, drift, unreachable, skipped), `status`, `expected`,
+/// `got`, `since`, `capture`, `reason`; in an archive also `standing` (ok, flaky, failing, gone) and `last_good`, and against
+/// the archive `comparison` (unchanged, noise, changed, gone); and a last one with the `summary`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Check {
+    /// The folder of the URL database; without it, `urls` in the archive
+    #[arg(long, value_name = "DIR", conflicts_with = "against_archive")]
+    db: Option<PathBuf>,
+
+    /// Check every URL of the last version, without a database
+    #[arg(long, conflicts_with_all = ["category", "map", "cnames"])]
+    against_archive: bool,
+
+    /// Keep nothing: no captures, no verdicts
+    #[arg(long)]
+    no_capture: bool,
+
+    /// Show how a failure differs from the last capture that was as promised
+    #[arg(long, conflicts_with = "no_capture")]
+    explain: bool,
+
+    /// Why the version is made
+    #[arg(short, long, default_value = "check")]
+    message: String,
+
+    /// Who makes it
+    #[arg(long, env = "VARVE_AUTHOR", hide_env_values = true)]
+    author: Option<String>,
+
+    #[command(flatten)]
+    manner: Manner,
+
+    #[command(flatten)]
+    web: Web,
+
+    #[command(flatten)]
+    form: Form,
+}
+
+/// What is checked.
+#[derive(clap::Args)]
+pub(super) struct Manner {
+    /// Only those of this category
+    #[arg(short, long, value_name = "NAME")]
+    category: Option<String>,
+
+    /// Only those of this domain, by its name or an alias
+    #[arg(short, long, value_name = "HOST")]
+    domain: Option<String>,
+
+    /// Only those whose path begins so
+    #[arg(long, value_name = "PATH")]
+    path_prefix: Option<String>,
+
+    /// Ask another host for what is expected of the first; may be given again
+    #[arg(long, value_name = "HOST=HOST", value_parser = mapping)]
+    map: Vec<(String, String)>,
+
+    /// Ask every alias of a domain as well
+    #[arg(long)]
+    cnames: bool,
+
+    /// How often to ask again what failed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    retries: u32,
+}
+
+impl Manner {
+    pub(super) fn request(&self) -> Request {
+        let filter = Filter {
+            category: self.category.clone(),
+            domain: self.domain.clone(),
+            path_prefix: self.path_prefix.clone(),
+        };
+        Request { filter, map: self.map.clone(), cnames: self.cnames, retries: self.retries }
+    }
+}
+
+fn mapping(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((from, to)) if !from.is_empty() && !to.is_empty() => Ok((from.to_owned(), to.to_owned())),
+        _ => Err("two hosts with `=` between them: `example.com=localhost:8080`".to_owned()),
+    }
+}
+
+/// How it is told.
+#[derive(clap::Args)]
+pub(super) struct Form {
+    /// The form of the report
+    #[arg(long, value_name = "FORMAT", default_value = "text", value_parser = ["text", "json", "junit", "github"])]
+    format: String,
+
+    /// The same as `--format json`
+    #[arg(long, conflicts_with = "format")]
+    json: bool,
+}
+
+impl Form {
+    fn report_format(&self) -> ReportFormat {
+        match self.format.as_str() {
+            "json" => ReportFormat::Json,
+            "junit" => ReportFormat::Junit,
+            "github" => ReportFormat::Github,
+            _ if self.json => ReportFormat::Json,
+            _ => ReportFormat::Text,
+        }
+    }
+}
+
+/// Tells verdicts, one after another.
+pub(super) struct Teller<'a> {
+    printer: &'a mut Printer,
+    reporter: Reporter,
+    format: ReportFormat,
+}
+
+impl<'a> Teller<'a> {
+    pub(super) fn new(printer: &'a mut Printer, form: &Form) -> Self {
+        let format = form.report_format();
+        Self { printer, reporter: Reporter::new(format), format }
+    }
+
+    /// Shows how far the check is, on a terminal.
+    pub(super) fn progress(&mut self) -> impl FnMut(Progress) + use<> {
+        let mut bar: printer::Progress = self.printer.progress_said();
+        move |progress: Progress| {
+            let bar = &mut bar;
+            bar.say(format!("{} of {} checked", progress.done, progress.total));
+        }
+    }
+
+    pub(super) fn tell(&mut self, checked: &Checked) -> Result<(), Error> {
+        self.printer.text(&self.reporter.add(checked))
+    }
+
+    pub(super) fn close(self) -> Result<Outcome, Error> {
+        self.printer.text(&self.reporter.close())?;
+        Ok(if self.reporter.summary().failures() > 0 { Outcome::Findings } else { Outcome::Done })
+    }
+}
+
+impl Verb for Check {
+    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        let archive = self.archive(session)?;
+        match archive {
+            Some(_) if !self.no_capture => self.with_evidence(session),
+            Some(layout) if self.against_archive => self.against(&layout, session),
+            layout => self.plainly(layout, session),
+        }
+    }
+}
+
+impl Check {
+    /// The archive; none where there is none and another database was named.
+    fn archive(&self, session: &Session) -> Result<Option<Layout>, Error> {
+        let layout = match session.root() {
+            Ok(root) => Layout::new(&root),
+            Err(Error::Archive(ArchiveError::None { .. })) if self.db.is_some() => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        if !layout.is_archive() {
+            return Err(ArchiveError::NotAnArchive { path: layout.root().to_owned() }.into());
+        }
+        Ok(Some(layout))
+    }
+
+    fn database(&self, layout: Option<&Layout>) -> Result<UrlDatabase, Error> {
+        let folder = self.db.clone().or_else(|| layout.map(Layout::expectations)).unwrap_or_default();
+        Ok(UrlDatabase::open(&folder)?)
+    }
+
+    fn plainly(&self, layout: Option<Layout>, session: &mut Session) -> Result<Outcome, Error> {
+        let database = self.database(layout.as_ref())?;
+        let prober = self.web.prober(None, false)?;
+        let mut teller = Teller::new(&mut session.printer, &self.form);
+        let mut progress = teller.progress();
+        check_plainly(&database, &self.manner.request(), &prober, &mut progress, |checked| {
+            teller.tell(&checked)
+        })?;
+        teller.close()
+    }
+
+    fn against(&self, layout: &Layout, session: &mut Session) -> Result<Outcome, Error> {
+        let holdings = ArchiveHoldings::open(layout.root())?;
+        let prober = self.web.prober(None, true)?;
+        let mut teller = Teller::new(&mut session.printer, &self.form);
+        let mut progress = teller.progress();
+        look(&holdings, &self.manner.request(), &prober, &mut progress, |checked| teller.tell(&checked))?;
+        teller.close()
+    }
+
+    fn with_evidence(&self, session: &mut Session) -> Result<Outcome, Error> {
+        let history = session.open_archive_history()?;
+        let layout = history.writer().layout();
+        let database = if self.against_archive { None } else { Some(self.database(Some(layout))?) };
+        let promised = database.as_ref().map_or(Promised::ByArchive, Promised::By);
+        let prober = self.web.prober(Some(layout.temporary()), true)?;
+        let note = Note { message: self.message.clone(), author: self.author.clone() };
+        let mut teller = Teller::new(&mut session.printer, &self.form);
+        let mut progress = teller.progress();
+        let request = self.manner.request();
+        let ended = check(&history, promised, &request, note, &prober, &mut progress, |checked| {
+            teller.tell(&checked)?;
+            self.explained(&history, &checked, &mut teller)
+        })?;
+        let outcome = teller.close()?;
+        say(&ended, &mut session.printer);
+        Ok(outcome)
+    }
+
+    /// Shows how a failure differs, to people.
+    fn explained(
+        &self,
+        history: &ArchiveHistory,
+        checked: &Checked,
+        teller: &mut Teller<'_>,
+    ) -> Result<(), Error> {
+        if !self.explain || teller.format != ReportFormat::Text {
+            return Ok(());
+        }
+        let holdings: &dyn Holdings = history;
+        explain(holdings, checked, &Options::default(), |page| draw(page, teller.printer))?;
+        Ok(())
+    }
+}
+
+fn say(ended: &Ended, printer: &mut Printer) {
+    if let Some(version) = ended.version {
+        printer.say(format_args!("{} kept in version {version}", counted(ended.captures, "answer")));
+    }
+}
