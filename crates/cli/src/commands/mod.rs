@@ -13,6 +13,7 @@ mod diff;
 pub(crate) mod doctor;
 mod explain;
 pub(crate) mod filter;
+mod gc;
 mod get;
 mod housekeeping;
 mod import;
@@ -21,6 +22,7 @@ mod key;
 mod log;
 mod man;
 mod rebuild;
+mod score;
 mod show;
 mod store;
 mod stow;
@@ -43,6 +45,8 @@ const VERBS: &[Entry] = &[
     verb::<diff::Diff>("diff"),
     verb::<tag::Tag>("tag"),
     verb::<checkout::Checkout>("checkout"),
+    verb::<score::Score>("score"),
+    verb::<gc::Gc>("gc"),
     verb::<store::Store>("store"),
     verb::<get::Get>("get"),
     verb::<stow::Stow>("stow"),
