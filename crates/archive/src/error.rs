@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use varve_catalog::CatalogError;
+use varve_core::VersionId;
 use varve_core::body::BodyError;
 use varve_core::id::IdError;
 use varve_core::url::UrlError;
@@ -112,6 +113,29 @@ pub enum ArchiveError {
         /// Why.
         source: UrlError,
     },
+    /// A version without pages.
+    #[error("version {version} holds no page")]
+    NoPages {
+        /// The version.
+        version: VersionId,
+    },
+    /// Something that only an archive with silos can do.
+    #[error("`{}` has no silos", path.display())]
+    NoSilos {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Two folders could not be exchanged in one step.
+    #[error("could not put the new silos in the place of `{}`", path.display())]
+    Exchange {
+        /// The folder of the old ones.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// What is taken out for good needs a reason.
+    #[error("a rewrite needs a reason")]
+    NoReason,
     /// Nothing to commit.
     #[error("there is nothing to commit")]
     NothingToCommit,

@@ -3,8 +3,9 @@
 //! Used on the day, when something is captured or committed, and by rebuild and recovery: because they all come through
 //! here, a catalog that is made again is the same.
 
-use varve_catalog::{Row, VerdictRow};
-use varve_core::fact::{Fact, FactError, HeadMoved, Manifest, Page, TagSet, UrlVerdict};
+use serde::Deserialize;
+use varve_catalog::{Row, Score, VerdictRow};
+use varve_core::fact::{Fact, FactError, HeadMoved, Manifest, Page, TagSet, UrlVerdict, media_type};
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{Belongs, Capture};
 use varve_core::receipt::Receipt;
@@ -28,8 +29,10 @@ pub(crate) fn rows_of(scanned: &Scanned, redaction: Redaction) -> Result<Vec<Row
     match scanned {
         Scanned::Capture(receipt) => Ok(row_of_receipt(receipt, redaction).into_iter().collect()),
         Scanned::Fact { record, media_type, json, .. } => match Fact::parse(media_type, json) {
-            Some(Ok(fact)) => Ok(rows_of_fact(*record, json, &fact)),
-            Some(Err(source)) => Err(OddFact { record: *record, source }),
+            Some(fact) => {
+                let rows = fact.and_then(|fact| rows_of_fact(*record, json, &fact));
+                rows.map_err(|source| OddFact { record: *record, source })
+            }
             None => Ok(Vec::new()),
         },
     }
@@ -55,16 +58,25 @@ pub(crate) fn row_of_receipt(receipt: &Receipt, redaction: Redaction) -> Option<
 }
 
 /// The rows of a fact whose record has these bytes.
-pub(crate) fn rows_of_fact(record: RecordId, json: &[u8], fact: &Fact) -> Vec<Row> {
-    match fact {
+pub(crate) fn rows_of_fact(record: RecordId, json: &[u8], fact: &Fact) -> Result<Vec<Row>, FactError> {
+    Ok(match fact {
         Fact::Version(manifest) => rows_of_version(Manifest::version_id(json), Some(record), manifest),
         Fact::Tag(TagSet { name, version, time }) => {
             vec![Row::Tag { name: name.clone(), version: *version, time: *time }]
         }
         Fact::Head(HeadMoved { version, .. }) => vec![Row::Head(*version)],
         Fact::Verdicts(verdicts) => verdicts.verdicts.iter().map(row_of_verdict).collect(),
-        Fact::Score(_) => Vec::new(),
-    }
+        Fact::Score(score) => vec![Row::Score(Box::new(row_of_score(score)?))],
+        // What is gone has no rows.
+        Fact::Tombstone(_) => Vec::new(),
+    })
+}
+
+/// The row of a score. Its fact is the row itself, so that evidence and attributions need not be found again by rules
+/// that may have changed since.
+pub(crate) fn row_of_score(fact: &serde_json::Value) -> Result<Score, FactError> {
+    let media_type = media_type::SCORE.to_owned();
+    Score::deserialize(fact).map_err(|source| FactError { media_type, source })
 }
 
 fn row_of_verdict(verdict: &UrlVerdict) -> Row {

@@ -123,6 +123,9 @@ pub trait CatalogRead: Send + Sync {
     /// The diff that is kept for two versions, if one is.
     fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<Diff>, CatalogError>;
 
+    /// How many diffs are kept that were computed before an instant.
+    fn diffs_before(&self, before: Moment) -> Result<u64, CatalogError>;
+
     /// The scores of a version, newest first.
     fn scores(&self, version: &VersionId) -> Result<Vec<Score>, CatalogError>;
 

@@ -58,7 +58,7 @@ pub struct Diff {
 }
 
 /// A score: a row of the seed's `version_scores`, with what belongs to it.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {
     /// The version that was scored.
     pub version: VersionId,

@@ -141,6 +141,35 @@ pub struct VerdictDetail {
     pub expectation: serde_json::Value,
 }
 
+/// Something that was taken out of the silos, and why. It is the only trace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tombstone {
+    /// The record that is gone.
+    pub record: RecordId,
+    /// What kind of record it was, in the words of the standard.
+    pub kind: String,
+    /// What it was about, if it was about a URL.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub url: Option<String>,
+    /// The digest of its payload, or of its block where it had none.
+    pub digest: Option<String>,
+    /// The run that it belonged to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub run: Option<RunId>,
+    /// The version that it was, if it was a manifest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<VersionId>,
+    /// The record that holds the same in its place, if it is gone only because what it referred to is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaced_by: Option<RecordId>,
+    /// Who took it out.
+    pub who: String,
+    /// Why.
+    pub why: String,
+    /// When.
+    pub time: Moment,
+}
+
 /// Something that was written down about history.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fact {
@@ -150,6 +179,8 @@ pub enum Fact {
     Tag(TagSet),
     /// HEAD moved.
     Head(HeadMoved),
+    /// Something was taken out of the silos.
+    Tombstone(Box<Tombstone>),
     /// A version was scored. The JSON is the scorer's own.
     Score(serde_json::Value),
     /// Promises were checked.
@@ -164,6 +195,8 @@ pub mod media_type {
     pub const TAG: &str = "application/vnd.varve.tag+json";
     /// A move of HEAD.
     pub const HEAD: &str = "application/vnd.varve.head+json";
+    /// A tombstone.
+    pub const TOMBSTONE: &str = "application/vnd.varve.tombstone+json";
     /// A score.
     pub const SCORE: &str = "application/vnd.varve.score+json";
     /// Verdicts of a check.
@@ -187,6 +220,7 @@ impl Fact {
             media_type::VERSION => serde_json::from_slice(json).map(Self::Version),
             media_type::TAG => serde_json::from_slice(json).map(Self::Tag),
             media_type::HEAD => serde_json::from_slice(json).map(Self::Head),
+            media_type::TOMBSTONE => serde_json::from_slice(json).map(Self::Tombstone),
             media_type::SCORE => serde_json::from_slice(json).map(Self::Score),
             media_type::VERDICTS => serde_json::from_slice(json).map(Self::Verdicts),
             _ => return None,
@@ -200,6 +234,7 @@ impl Fact {
             Self::Version(_) => media_type::VERSION,
             Self::Tag(_) => media_type::TAG,
             Self::Head(_) => media_type::HEAD,
+            Self::Tombstone(_) => media_type::TOMBSTONE,
             Self::Score(_) => media_type::SCORE,
             Self::Verdicts(_) => media_type::VERDICTS,
         }

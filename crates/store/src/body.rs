@@ -5,6 +5,8 @@
 mod loose;
 mod memory;
 mod silo;
+mod sweep;
 
 pub use loose::LooseBodies;
 pub use memory::MemoryBodies;
+pub use sweep::LooseFile;

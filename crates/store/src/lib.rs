@@ -19,6 +19,7 @@ pub mod medium;
 mod object;
 pub mod rebuild;
 mod recover;
+pub mod rewrite;
 mod rooms;
 mod segments;
 mod settings;

@@ -20,8 +20,9 @@ use crate::error::ArchiveError;
 use crate::expectations::report::{Checked, Comparison};
 use crate::expectations::{Answer, Question, Verdict};
 use crate::history::{Holdings, Pages};
+use crate::history::{Loaded, headers_of};
 use crate::on_wire;
-use crate::verbs::diff::{LONGEST, Loaded, headers_of};
+use crate::verbs::diff::{LONGEST, side};
 
 /// Reads an object that is a fact.
 pub(crate) type ReadFact<'a> = &'a dyn Fn(RecordId) -> Result<Vec<u8>, ArchiveError>;
@@ -161,7 +162,7 @@ impl Archived<'_> {
         if self.capture.length.unwrap_or(0) > LONGEST || exchange.response.len() > LONGEST {
             return Ok(false);
         }
-        let old = Loaded::of(self.holdings, Some(&self.capture))?;
+        let old = Loaded::of(self.holdings, Some(&self.capture), LONGEST)?;
         let mut body = Vec::new();
         let unreadable = |error| ArchiveError::Body(varve_core::body::BodyError::new(error));
         if let Some(content) = on_wire::open(&exchange.response).map_err(unreadable)? {
@@ -170,7 +171,7 @@ impl Archived<'_> {
         let head = exchange.head().map_err(unreadable)?;
         let headers = head.map(|head| HeaderView::of(&head.headers, Redaction::On)).unwrap_or_default();
         let new = Side { id: "live", headers: &headers, body: &body, media_type: None };
-        Ok(!compare(&old.side("archive"), &new, &Options::default()).body.is_changed())
+        Ok(!compare(&side(&old, "archive"), &new, &Options::default()).body.is_changed())
     }
 }
 

@@ -16,7 +16,7 @@ use super::{Case, Finding};
 use crate::error::ArchiveError;
 use crate::history::{ArchiveHistory, HistoryWriter, Holdings};
 use crate::on_wire;
-use crate::rows::{row_of_receipt, rows_of_fact};
+use crate::rows::{OddFact, row_of_receipt, rows_of_fact};
 
 /// So many rows are applied at a time.
 const BATCH: usize = 2000;
@@ -125,7 +125,9 @@ impl<'a> Evidence<'a> {
         let about = format!("urn:uuid:{}", self.run);
         let record = self.history.keep_fact(&about, media_type::VERDICTS, &json)?;
         if let Some(record) = record {
-            self.history.apply(rows_of_fact(record, &json, &Fact::Verdicts(verdicts)))?;
+            let rows = rows_of_fact(record, &json, &Fact::Verdicts(verdicts))
+                .map_err(|source| OddFact { record, source })?;
+            self.history.apply(rows)?;
         }
         Ok(record)
     }

@@ -17,7 +17,7 @@ use varve_store::index::Place;
 use varve_store::{NewObject, StoreError};
 use varve_warc::date::Date;
 
-use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, head};
+use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, Loose, head};
 use crate::archive::{Archive, silo_files};
 use crate::content::{About, store_file};
 use crate::error::ArchiveError;
@@ -237,6 +237,14 @@ impl HistoryWriter for ArchiveHistory {
 
     fn set_head(&self, version: &VersionId) -> Result<(), ArchiveError> {
         head::write(&self.writer.layout().head(), version)
+    }
+
+    fn keeps_diffs(&self) -> bool {
+        false
+    }
+
+    fn loose(&self) -> Option<Loose<'_>> {
+        None
     }
 
     fn working_tree(&self) -> Option<&Path> {

@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use varve_catalog::{Catalog, CatalogRead, SqliteCatalog};
 use varve_core::body::BodySource;
-use varve_core::fact::{Fact, Manifest, RunSummary};
+use varve_core::fact::{Fact, Manifest, RunSummary, Tombstone};
 use varve_core::{BodyId, RecordId, RunId, VersionId};
 use varve_store::StoreError;
 use varve_store::audit::{AuditFinding, AuditKind};
@@ -36,7 +36,7 @@ pub(crate) fn audit_history(
         Ok::<(), StoreError>(())
     })?;
     failure?;
-    chain.look_for_bodies(archive, found)?;
+    chain.look_for_bodies(archive)?;
     chain.finish(found);
     compare_catalog(archive, found)
 }
@@ -49,6 +49,9 @@ struct Chain {
     runs: HashMap<RunId, Vec<RecordId>>,
     sealed: Vec<(VersionId, RunSummary, RecordId)>,
     bodies: Vec<(BodyId, VersionId)>,
+    /// Bodies that are not here; whether they should be is known when all tombstones are.
+    missing: Vec<(BodyId, VersionId)>,
+    tombstones: Vec<Tombstone>,
 }
 
 impl Chain {
@@ -69,11 +72,12 @@ impl Chain {
                     Some(Ok(Fact::Version(manifest))) => {
                         self.add_version(record, &about, &json, *manifest, found);
                     }
+                    Some(Ok(Fact::Tombstone(tombstone))) => self.tombstones.push(*tombstone),
                     Some(Err(error)) => found(finding(record, error.to_string())),
                     _ => {}
                 }
                 if self.bodies.len() >= BATCH {
-                    self.look_for_bodies(archive, found)?;
+                    self.look_for_bodies(archive)?;
                 }
             }
         }
@@ -100,26 +104,31 @@ impl Chain {
         self.sealed.extend(manifest.run.map(|run| (id, run, record)));
     }
 
-    fn look_for_bodies(
-        &mut self,
-        archive: &Archive,
-        found: &mut dyn FnMut(AuditFinding),
-    ) -> Result<(), ArchiveError> {
+    fn look_for_bodies(&mut self, archive: &Archive) -> Result<(), ArchiveError> {
         for batch in self.bodies.chunks(BATCH) {
             let ids: Vec<BodyId> = batch.iter().map(|(body, _)| *body).collect();
             let here = archive.store().have_bodies(&ids)?;
-            for ((body, version), _) in batch.iter().zip(here).filter(|(_, here)| !here) {
-                let message = format!("body {body} of version {version} is not in this archive");
-                found(AuditFinding::new(AuditKind::History, message));
-            }
+            let missing = batch.iter().zip(here).filter(|(_, here)| !here).map(|(body, _)| *body);
+            self.missing.extend(missing);
         }
         self.bodies.clear();
         Ok(())
     }
 
     fn finish(mut self, found: &mut dyn FnMut(AuditFinding)) {
+        // What was taken out on purpose is accounted for by its tombstone.
+        let gone: HashSet<RecordId> = self.tombstones.iter().map(|tombstone| tombstone.record).collect();
+        let gone_versions: HashSet<VersionId> =
+            self.tombstones.iter().filter_map(|tombstone| tombstone.version).collect();
+        for (body, version) in &self.missing {
+            if !gone.contains(&RecordId::new(body.into_inner())) {
+                let message = format!("body {body} of version {version} is not in this archive");
+                found(AuditFinding::new(AuditKind::History, message));
+            }
+        }
+        self.put_back();
         for (version, parent, record) in &self.parents {
-            if !self.versions.contains(parent) {
+            if !self.versions.contains(parent) && !gone_versions.contains(parent) {
                 let message =
                     format!("version {version} descends from {parent}, which is not in this archive");
                 found(finding(*record, message));
@@ -135,6 +144,17 @@ impl Chain {
                 );
                 found(finding(*record, message));
             }
+        }
+    }
+
+    /// Lets each run have the records that it was sealed over.
+    fn put_back(&mut self) {
+        for Tombstone { record, run, replaced_by, .. } in &self.tombstones {
+            let Some(run) = run else { continue };
+            let records = self.runs.entry(*run).or_default();
+            records.retain(|other| Some(*other) != *replaced_by);
+            // Only answers were sealed over, and only they have a run and a tombstone of their own.
+            records.push(*record);
         }
     }
 }

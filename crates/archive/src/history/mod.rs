@@ -7,22 +7,27 @@
 mod archive;
 mod chain;
 mod head;
+mod loaded;
 mod moku;
+mod neighbours;
 mod open;
 mod pages;
 mod pair;
 mod revision;
+mod stored_diff;
 mod working_tree;
 
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::time::SystemTime;
 
 use varve_catalog::{Catalog, CatalogRead};
 use varve_core::body::KeptBody;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::{Moment, RecordId, VersionId};
+use varve_store::body::LooseBodies;
 
 use crate::error::ArchiveError;
 
@@ -30,11 +35,13 @@ pub(crate) use archive::catch_up;
 pub use archive::{ArchiveHistory, ArchiveHoldings};
 pub(crate) use chain::{audit_history, fill};
 pub(crate) use head::replace;
+pub(crate) use loaded::{Loaded, NOT_MODIFIED, headers_of};
 pub use moku::{MokuHistory, MokuHoldings, MokuOpening};
 pub use open::{Kind, kind_of, open_history, open_holdings};
 pub use pages::Pages;
 pub use pair::{Change, Pair, Pairs};
 pub use revision::resolve_version;
+pub(crate) use stored_diff::stored_diff;
 pub use working_tree::WorkingTree;
 
 /// What can be read of a layout.
@@ -58,6 +65,14 @@ pub enum BodyInput<'a> {
     File(File, &'a Path),
     /// Bytes in memory.
     Bytes(&'a [u8]),
+}
+
+/// Loose bodies, for those who sweep them.
+pub struct Loose<'a> {
+    /// The bodies.
+    pub bodies: &'a LooseBodies,
+    /// What nobody refers to may still be on its way, if it was written after this.
+    pub settled: SystemTime,
 }
 
 /// Keeps bodies, on one thread.
@@ -89,6 +104,12 @@ pub trait HistoryWriter: Holdings {
 
     /// Lets HEAD point to a version.
     fn set_head(&self, version: &VersionId) -> Result<(), ArchiveError>;
+
+    /// Whether each version comes with its diff against its parent.
+    fn keeps_diffs(&self) -> bool;
+
+    /// Bodies that lie loose and may be swept; none where they lie in silos, which nothing leaves.
+    fn loose(&self) -> Option<Loose<'_>>;
 
     /// The folder whose files mirror HEAD, if this layout has one.
     fn working_tree(&self) -> Option<&Path>;

@@ -6,6 +6,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use varve_catalog::{Catalog, CatalogRead, MokuCatalog, MokuOptions, Row};
 use varve_core::body::{BodySource, BodyStore, KeptBody};
@@ -16,9 +17,13 @@ use varve_store::body::LooseBodies;
 use varve_store::disk::LocalDisk;
 use varve_store::lock::WriteLock;
 
-use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, head};
+use super::neighbours::is_open_elsewhere;
+use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, Loose, head};
 use crate::error::ArchiveError;
 use crate::writer::{Clock, Opening};
+
+/// No fetch of Moku takes longer between a body and its row.
+const LONG_FETCH: Duration = Duration::from_secs(6 * 60 * 60);
 
 /// Where things lie in a Moku site.
 #[derive(Clone, Debug)]
@@ -101,6 +106,8 @@ pub struct MokuHistory {
     bodies: LooseBodies,
     redaction: Redaction,
     clock: Clock,
+    /// Bodies that were written later may belong to what somebody is still writing.
+    settled: SystemTime,
     /// Last, so that it is given up last.
     _lock: WriteLock,
 }
@@ -112,16 +119,22 @@ impl MokuHistory {
         let folder = root.join(".moku");
         std::fs::create_dir_all(folder.join("blobs")).map_err(ArchiveError::write(&folder))?;
         let lock = WriteLock::take(&site.lock(), &opening.holder)?;
+        let settled = settled(&site)?;
         let catalog = MokuCatalog::open_to_write(&site.database(), &site_opening.options)?;
         let bodies = site.bodies();
         let redaction = site_opening.redaction;
-        Ok(Self { site, catalog, bodies, redaction, clock: opening.clock, _lock: lock })
+        Ok(Self { site, catalog, bodies, redaction, clock: opening.clock, settled, _lock: lock })
     }
+}
 
-    /// The bodies, for those who sweep them.
-    pub fn bodies(&self) -> &LooseBodies {
-        &self.bodies
-    }
+/// Since when bodies may belong to what is not written down yet. Moku knows nothing of varve's lock, and writes bodies
+/// before rows: while it has the site open, what is younger than a long fetch is left alone.
+fn settled(site: &Site) -> Result<SystemTime, ArchiveError> {
+    let path = site.lock();
+    let taken =
+        std::fs::metadata(&path).and_then(|found| found.modified()).map_err(ArchiveError::read(&path))?;
+    let patience = if is_open_elsewhere(&site.database()) { LONG_FETCH } else { Duration::ZERO };
+    Ok(taken.checked_sub(patience).unwrap_or(SystemTime::UNIX_EPOCH))
 }
 
 impl Holdings for MokuHistory {
@@ -182,6 +195,14 @@ impl HistoryWriter for MokuHistory {
 
     fn set_head(&self, version: &VersionId) -> Result<(), ArchiveError> {
         head::write(&self.site.head(), version)
+    }
+
+    fn keeps_diffs(&self) -> bool {
+        true
+    }
+
+    fn loose(&self) -> Option<Loose<'_>> {
+        Some(Loose { bodies: &self.bodies, settled: self.settled })
     }
 
     fn working_tree(&self) -> Option<&Path> {

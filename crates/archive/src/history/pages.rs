@@ -23,6 +23,11 @@ impl<'a> Pages<'a> {
         Self { catalog, version, piece: Vec::new().into_iter(), last: None }
     }
 
+    /// These captures, which no catalog needs to know yet; sorted by path and URL.
+    pub(crate) fn listed(catalog: &'a dyn CatalogRead, captures: Vec<Capture>) -> Self {
+        Self { catalog, version: None, piece: captures.into_iter(), last: None }
+    }
+
     fn fetch(&mut self) -> Result<Option<Capture>, ArchiveError> {
         if let Some(next) = self.piece.next() {
             return Ok(Some(next));

@@ -68,11 +68,12 @@ pub struct Pairs<'a> {
 impl<'a> Pairs<'a> {
     /// Pairs the pages of two versions. No base means that all pages are new.
     pub fn new(catalog: &'a dyn CatalogRead, base: Option<VersionId>, head: Option<VersionId>) -> Self {
-        Self {
-            base: Pages::new(catalog, base).peekable(),
-            head: Pages::new(catalog, head).peekable(),
-            ready: Vec::new().into_iter(),
-        }
+        Self::between(Pages::new(catalog, base), Pages::new(catalog, head))
+    }
+
+    /// Pairs pages wherever they come from, each side sorted by path and URL.
+    pub(crate) fn between(base: Pages<'a>, head: Pages<'a>) -> Self {
+        Self { base: base.peekable(), head: head.peekable(), ready: Vec::new().into_iter() }
     }
 
     fn fetch(&mut self) -> Result<Option<Pair>, ArchiveError> {

@@ -13,13 +13,14 @@ use varve_page::compare::compare;
 use varve_store::Store;
 
 use super::commit::Intent;
-use super::diff::{LONGEST, Loaded as LoadedPage, Options, PageDiff};
+use super::diff::{LONGEST, Options, PageDiff, side};
 use crate::archive::{digits, object};
 use crate::checking::{Case, Evidence, Finding, Noted, Past, archived_cases, ask_all, expected_cases};
 use crate::crawl::{NewVersion, origin_of, version_of_run};
 use crate::error::ArchiveError;
 use crate::expectations::report::Checked;
 use crate::expectations::{Loaded, Prober, UrlDatabase, UrlsError, Verdict};
+use crate::history::Loaded as LoadedPage;
 use crate::history::{ArchiveHistory, ArchiveHoldings, BodyInput, Change, HistoryWriter, Holdings, Pair};
 
 pub use super::urls::check::{Progress, Request};
@@ -127,9 +128,10 @@ pub fn explain<E: From<ArchiveError>>(
         each(&PageDiff { pair: &pair, change: Change::Changed, comparison: None })?;
         return Ok(true);
     }
-    let (old, new) = (LoadedPage::of(holdings, Some(base))?, LoadedPage::of(holdings, Some(head))?);
+    let (old, new) =
+        (LoadedPage::of(holdings, Some(base), LONGEST)?, LoadedPage::of(holdings, Some(head), LONGEST)?);
     let (old_id, new_id) = (base.id.to_string(), head.id.to_string());
-    let comparison = compare(&old.side(&old_id), &new.side(&new_id), options);
+    let comparison = compare(&side(&old, &old_id), &side(&new, &new_id), options);
     each(&PageDiff { pair: &pair, change: Change::Changed, comparison: Some(&comparison) })?;
     Ok(true)
 }

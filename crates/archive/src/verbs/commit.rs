@@ -10,13 +10,15 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
+use varve_catalog::{Diff, Row};
 use varve_core::fact::{Manifest, Page, media_type};
 use varve_core::headers::{HeaderView, Headers};
+use varve_core::history::Capture;
 use varve_core::url::Reference;
 use varve_core::{Moment, RecordId, VersionId};
 
 use crate::error::ArchiveError;
-use crate::history::{BodyInput, Change, HistoryWriter, Pages, Pair, Pairs, WorkingTree};
+use crate::history::{BodyInput, Change, HistoryWriter, Pages, Pair, Pairs, WorkingTree, stored_diff};
 use crate::in_order::{Crew, in_order};
 use crate::media_type::{BYTES, of_name};
 use crate::page_path::page_path;
@@ -24,6 +26,7 @@ use crate::rows::rows_of_version;
 
 /// A thread takes so many pages at a time.
 const TOGETHER: usize = 16;
+const CONTENT_TYPE: &str = "content-type";
 
 /// The body of a page to commit.
 #[derive(Clone, Debug)]
@@ -183,8 +186,29 @@ pub(crate) fn write_version(
     let json = serde_json::to_vec(manifest).expect("a manifest can be written as JSON");
     let version = Manifest::version_id(&json);
     let record = history.keep_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json)?;
-    history.apply(rows_of_version(version, record, manifest))?;
+    let mut rows = rows_of_version(version, record, manifest);
+    rows.extend(diff_row(history, manifest, version, &rows)?);
+    history.apply(rows)?;
     Ok(version)
+}
+
+/// The diff against the parent, where the layout keeps one with each version.
+fn diff_row(
+    history: &dyn HistoryWriter,
+    manifest: &Manifest,
+    version: VersionId,
+    rows: &[Row],
+) -> Result<Option<Row>, ArchiveError> {
+    let Some(parent) = manifest.parent.filter(|_| history.keeps_diffs()) else { return Ok(None) };
+    let capture = |row: &Row| match row {
+        Row::Capture(capture) => Some(Capture::clone(capture)),
+        _ => None,
+    };
+    let catalog = history.catalog();
+    let head = Pages::listed(catalog, rows.iter().filter_map(capture).collect());
+    let pairs = Pairs::between(Pages::new(catalog, Some(parent)), head);
+    let json = stored_diff(history.as_holdings(), (Some(parent), version), pairs)?.to_json();
+    Ok(Some(Row::Diff(Diff { base: Some(parent), head: version, json, time: manifest.time })))
 }
 
 fn check(pages: &[NewPage]) -> Result<(), ArchiveError> {
@@ -213,8 +237,12 @@ fn keep_bodies(
     let redaction = history.redaction();
     let worker = || {
         let mut keep = history.body_worker();
-        move |page: NewPage| -> Result<Page, ArchiveError> {
+        move |mut page: NewPage| -> Result<Page, ArchiveError> {
             let media_type = media_type_of(&page);
+            if page.headers.get_text(CONTENT_TYPE).is_none() && media_type != BYTES {
+                // What a server would have said of a file with this name.
+                page.headers.push("Content-Type", media_type.as_str());
+            }
             let body = match &page.body {
                 NewBody::Bytes(bytes) => keep(BodyInput::Bytes(bytes), &media_type)?,
                 NewBody::File(path) => {
@@ -243,7 +271,7 @@ fn keep_bodies(
 
 /// What the headers say it is, or else the name of the file.
 fn media_type_of(page: &NewPage) -> String {
-    let said = page.headers.get_text("content-type").filter(|text| crate::media_type::is_media_type(text));
+    let said = page.headers.get_text(CONTENT_TYPE).filter(|text| crate::media_type::is_media_type(text));
     match (said, &page.body) {
         (Some(said), _) => said.into_owned(),
         (None, NewBody::File(path)) => of_name(path).to_owned(),

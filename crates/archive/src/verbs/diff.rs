@@ -3,16 +3,12 @@
 //! Pairs the pages and compares each pair that is not the same; what comes out goes to the caller at once, so that a diff of
 //! a thousand pages holds two bodies. A page whose only changes are noise counts as unchanged, unless noise is asked for.
 
-use std::io::Read;
-
-use varve_catalog::{CaptureFilter, Order, Page};
+use varve_catalog::{Diff, Row};
 use varve_core::VersionId;
-use varve_core::headers::HeaderView;
-use varve_core::history::Capture;
 use varve_page::compare::{Comparison, Side, compare};
 
 use crate::error::ArchiveError;
-use crate::history::{Holdings, Pair, Pairs};
+use crate::history::{HistoryWriter, Holdings, Loaded, NOT_MODIFIED, Pair, Pairs, stored_diff};
 
 pub use crate::history::Change;
 pub use varve_core::diff::{ChunkKind, Hunk, HunkLine, Segment, Style, View};
@@ -20,10 +16,6 @@ pub use varve_page::compare::{Body, Mode, Options, Report};
 
 /// Bodies longer than this are not compared, only weighed.
 pub const LONGEST: u64 = 64 << 20;
-/// What a server answers when nothing changed.
-const NOT_MODIFIED: u16 = 304;
-/// So many captures are looked at for one that has all headers.
-const LOOK_BACK: usize = 100;
 
 /// What to compare.
 #[derive(Clone, Debug, Default)]
@@ -118,9 +110,10 @@ fn compare_pair<E: From<ArchiveError>>(
         totals.count(change);
         return each(&PageDiff { pair, change, comparison: None });
     }
-    let (base, head) = (Loaded::of(holdings, pair.base.as_ref())?, Loaded::of(holdings, pair.head.as_ref())?);
+    let base = Loaded::of(holdings, pair.base.as_ref(), LONGEST)?;
+    let head = Loaded::of(holdings, pair.head.as_ref(), LONGEST)?;
     let (base_id, head_id) = (name(request.base), name(request.head));
-    let comparison = compare(&base.side(&base_id), &head.side(&head_id), &request.options);
+    let comparison = compare(&side(&base, &base_id), &side(&head, &head_id), &request.options);
     let status_differs = match (&pair.base, &pair.head) {
         (Some(base), Some(head)) => {
             base.status != head.status && base.status != NOT_MODIFIED && head.status != NOT_MODIFIED
@@ -133,6 +126,21 @@ fn compare_pair<E: From<ArchiveError>>(
     }
     totals.count(change);
     each(&PageDiff { pair, change, comparison: Some(&comparison) })
+}
+
+pub(crate) fn side<'a>(page: &'a Loaded, id: &'a str) -> Side<'a> {
+    Side { id, headers: &page.headers, body: &page.body, media_type: None }
+}
+
+/// Computes the diff of two versions as rows hold it, and keeps it.
+pub fn keep(
+    history: &dyn HistoryWriter,
+    base: Option<VersionId>,
+    head: VersionId,
+) -> Result<(), ArchiveError> {
+    let pairs = Pairs::new(history.catalog(), base, Some(head));
+    let json = stored_diff(history.as_holdings(), (base, head), pairs)?.to_json();
+    history.apply(vec![Row::Diff(Diff { base, head, json, time: history.now() })])
 }
 
 fn name(version: Option<VersionId>) -> String {
@@ -148,41 +156,4 @@ impl Totals {
             Change::Unchanged => self.unchanged += 1,
         }
     }
-}
-
-/// A page in memory; nothing at all where there is none.
-#[derive(Default)]
-pub(crate) struct Loaded {
-    headers: HeaderView,
-    body: Vec<u8>,
-}
-
-impl Loaded {
-    pub(crate) fn of(holdings: &dyn Holdings, capture: Option<&Capture>) -> Result<Self, ArchiveError> {
-        let Some(capture) = capture else { return Ok(Self::default()) };
-        let mut body = Vec::new();
-        let reader = holdings.open_body(capture)?;
-        reader
-            .take(LONGEST)
-            .read_to_end(&mut body)
-            .map_err(|error| ArchiveError::Body(varve_core::body::BodyError::new(error)))?;
-        Ok(Self { headers: headers_of(holdings, capture)?, body })
-    }
-
-    pub(crate) fn side<'a>(&'a self, id: &'a str) -> Side<'a> {
-        Side { id, headers: &self.headers, body: &self.body, media_type: None }
-    }
-}
-
-/// The headers of a page. A server that says that nothing changed leaves most of them out: then they are those of the
-/// last answer that had them.
-pub(crate) fn headers_of(holdings: &dyn Holdings, capture: &Capture) -> Result<HeaderView, ArchiveError> {
-    if capture.status != NOT_MODIFIED {
-        return Ok(capture.headers.clone());
-    }
-    let filter = CaptureFilter { until: Some(capture.time), ..CaptureFilter::default() };
-    let page = Page::first(LOOK_BACK);
-    let before = holdings.catalog().captures_of(&capture.url, &filter, Order::NewestFirst, page)?;
-    let full = before.into_iter().find(|one| one.status != NOT_MODIFIED && one.body == capture.body);
-    Ok(full.map_or_else(|| capture.headers.clone(), |full| full.headers))
 }

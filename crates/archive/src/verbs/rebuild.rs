@@ -35,7 +35,7 @@ pub fn rebuild(
 }
 
 /// Makes the catalog again beside the old one, and puts it in its place when it is whole.
-fn rebuild_catalog(layout: &Layout) -> Result<(), ArchiveError> {
+pub(crate) fn rebuild_catalog(layout: &Layout) -> Result<(), ArchiveError> {
     let archive = Archive::open(layout.root())?;
     let path = layout.catalog();
     let unfinished = layout.temporary().join("catalog.db");

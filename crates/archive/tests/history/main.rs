@@ -2,5 +2,7 @@
 
 mod layouts;
 mod rebuilding;
+mod retention;
 mod scene;
+mod scoring;
 mod trees;

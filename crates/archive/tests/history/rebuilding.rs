@@ -6,7 +6,7 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use crate::scene::*;
-use varve_archive::verbs::{checkout, rebuild, tag};
+use varve_archive::verbs::{checkout, rebuild, score, tag};
 use varve_archive::{Layout, VersionId};
 
 /// Something that people do.
@@ -17,6 +17,7 @@ enum Step {
     Tag(u8, usize),
     Untag(u8),
     Checkout(usize),
+    Score(usize),
     Reopen,
 }
 
@@ -29,6 +30,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (0u8..3, 0usize..9).prop_map(|(name, version)| Step::Tag(name, version)),
         1 => (0u8..3).prop_map(Step::Untag),
         1 => (0usize..9).prop_map(Step::Checkout),
+        1 => (0usize..9).prop_map(Step::Score),
         1 => Just(Step::Reopen),
     ];
     prop::collection::vec(step, 1..14)
@@ -60,6 +62,11 @@ fn perform(root: &Path, steps: &[Step]) {
                     checkout::checkout(&**open, version, &mut |_| {}).expect("moved");
                 }
             }
+            Step::Score(version) => {
+                if let Some(version) = pick(*version) {
+                    score::score(&**open, version, &|_| {}).expect("scored");
+                }
+            }
             Step::Reopen => drop(writer.take()),
         }
     }
@@ -70,8 +77,9 @@ fn commit_numbers(
     parent: Option<VersionId>,
     pages: &[(u8, u8)],
 ) -> VersionId {
+    let markup = |body: u8| format!("<form action=/login><input name=a{body} type=password></form>{body}");
     let pages =
-        pages.iter().map(|(url, body)| page(&format!("https://e.org/{url}"), &body.to_string())).collect();
+        pages.iter().map(|(url, body)| page(&format!("https://e.org/{url}"), &markup(*body))).collect();
     let request = varve_archive::verbs::commit::Request {
         message: "a step".to_owned(),
         parent,

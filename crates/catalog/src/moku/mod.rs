@@ -20,7 +20,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use varve_core::history::{Capture, Tag};
-use varve_core::{BodyId, RunId, VersionId};
+use varve_core::{BodyId, Moment, RunId, VersionId};
 
 use crate::connect::{self, Readers};
 use crate::error::CatalogError;
@@ -144,6 +144,10 @@ impl CatalogRead for MokuCatalog {
 
     fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<Diff>, CatalogError> {
         self.readers.ask(|connection| read_rest::diff(connection, base, head))
+    }
+
+    fn diffs_before(&self, before: Moment) -> Result<u64, CatalogError> {
+        self.readers.ask(|connection| read_rest::diffs_before(connection, before))
     }
 
     fn scores(&self, version: &VersionId) -> Result<Vec<Score>, CatalogError> {

@@ -150,3 +150,9 @@ fn attribution_of(row: &Row<'_>) -> Result<Attribution, Problem> {
         note: row.get(9)?,
     })
 }
+
+/// How many diffs were computed before an instant.
+pub(super) fn diffs_before(connection: &Connection, before: Moment) -> Result<u64, Problem> {
+    let mut statement = connection.prepare_cached("SELECT count(*) FROM diffs WHERE created_at < ?1")?;
+    Ok(statement.query_row([super::read_captures::seconds_up(before)], |row| row.get(0))?)
+}

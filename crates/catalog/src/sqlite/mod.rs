@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use varve_core::history::{Capture, Tag};
-use varve_core::{BodyId, RecordId, RunId, VersionId};
+use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
 
 use crate::connect::{self, Readers};
 use crate::error::CatalogError;
@@ -197,6 +197,10 @@ impl CatalogRead for SqliteCatalog {
 
     fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<Diff>, CatalogError> {
         self.readers.ask(|connection| read_rest::diff(connection, base, head))
+    }
+
+    fn diffs_before(&self, before: Moment) -> Result<u64, CatalogError> {
+        self.readers.ask(|connection| read_rest::diffs_before(connection, before))
     }
 
     fn scores(&self, version: &VersionId) -> Result<Vec<Score>, CatalogError> {

@@ -105,3 +105,9 @@ fn list<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<Vec<T>, Pro
     let json: String = row.get(column)?;
     serde_json::from_str(&json).map_err(|error| Problem::Damaged("scores", error.to_string()))
 }
+
+/// How many diffs were computed before an instant.
+pub(super) fn diffs_before(connection: &Connection, before: Moment) -> Result<u64, Problem> {
+    let mut statement = connection.prepare_cached("SELECT count(*) FROM kept_diffs WHERE time < ?1")?;
+    Ok(statement.query_row([before.micros()], |row| row.get(0))?)
+}

@@ -256,6 +256,10 @@ impl CatalogRead for Model {
         Ok(self.diffs.get(&(base.copied(), *head)).cloned())
     }
 
+    fn diffs_before(&self, before: Moment) -> Answer<u64> {
+        Ok(self.diffs.values().filter(|diff| diff.time < before).count() as u64)
+    }
+
     fn scores(&self, version: &VersionId) -> Answer<Vec<Score>> {
         let mut scores: Vec<_> =
             self.scores.iter().rev().filter(|score| score.version == *version).cloned().collect();

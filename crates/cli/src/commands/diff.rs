@@ -31,6 +31,9 @@ Examples:
 /// With `--json` there is one object: `base`, `head`, and `files`, each with `url`, `path`, `change` (added, removed,
 /// changed), `status`, `body_diff` and `headers_diff`.
 ///
+/// Diffs can be computed at any time. With `--keep` this one is kept too, until `gc` prunes it; a Moku site keeps that of
+/// every version with its parent by itself.
+///
 /// With `--exit-code`, the exit code is 1 if anything differs.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -73,6 +76,10 @@ pub(super) struct Diff {
     #[arg(long, short = 'U', value_name = "N", default_value_t = 3)]
     context: usize,
 
+    /// Keep the diff with the archive as well, in the shape of the history's `diffs`
+    #[arg(long, conflicts_with_all = ["url", "all"])]
+    keep: bool,
+
     /// End with 1 if anything differs
     #[arg(long)]
     exit_code: bool,
@@ -99,6 +106,11 @@ impl Verb for Diff {
         show.begin(base, head)?;
         let totals = diff(&*holdings, &request, |page| show.page(page))?;
         show.end(&totals)?;
+        if self.keep {
+            drop(holdings);
+            let history = session.open_history()?;
+            varve_archive::verbs::diff::keep(&*history, base, head)?;
+        }
         Ok(if self.exit_code && totals.differ() { Outcome::Findings } else { Outcome::Done })
     }
 }
@@ -130,6 +142,7 @@ pub(super) fn draw(page: &PageDiff<'_>, printer: &mut Printer) -> Result<(), Err
         stat: false,
         name_only: false,
         all: false,
+        keep: false,
         context: 3,
         exit_code: false,
     };

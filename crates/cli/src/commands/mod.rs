@@ -15,6 +15,7 @@ mod diff;
 pub(crate) mod doctor;
 mod explain;
 pub(crate) mod filter;
+mod gc;
 mod get;
 mod housekeeping;
 mod import;
@@ -23,6 +24,7 @@ mod key;
 mod log;
 mod man;
 mod rebuild;
+mod score;
 mod show;
 mod store;
 mod stow;
@@ -47,6 +49,8 @@ const VERBS: &[Entry] = &[
     verb::<diff::Diff>("diff"),
     verb::<tag::Tag>("tag"),
     verb::<checkout::Checkout>("checkout"),
+    verb::<score::Score>("score"),
+    verb::<gc::Gc>("gc"),
     verb::<store::Store>("store"),
     verb::<get::Get>("get"),
     verb::<stow::Stow>("stow"),

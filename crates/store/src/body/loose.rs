@@ -17,7 +17,7 @@ use crate::disk::{Disk, DiskError, DiskFile};
 /// How much is copied at a time.
 const STEP: usize = 64 << 10;
 /// How a body is called before it is whole.
-const UNFINISHED: &str = "unfinished-";
+pub(super) const UNFINISHED: &str = "unfinished-";
 
 /// Bodies as files below a folder.
 pub struct LooseBodies {
@@ -39,6 +39,14 @@ impl LooseBodies {
     pub fn path(&self, id: &BodyId) -> PathBuf {
         let hex = id.to_string();
         self.folder.join(&hex[..2]).join(hex)
+    }
+
+    pub(super) fn disk(&self) -> &dyn Disk {
+        &*self.disk
+    }
+
+    pub(super) fn folder(&self) -> &Path {
+        &self.folder
     }
 
     fn write(&self, path: &Path, content: &mut dyn Read) -> Result<(Digest, u64), BodyError> {

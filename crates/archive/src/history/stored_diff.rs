@@ -1,0 +1,50 @@
+//! The diff of two versions as a row of `diffs` holds it: every page of the head, in the shape that Moku reads.
+//!
+//! It can be computed again at any time, and is kept where people ask for it, and in a Moku site with every version,
+//! because Moku does so. Chunks have offsets: attributions of a score count them. Pages that are gone are told as well,
+//! which Moku itself leaves out.
+
+use varve_core::VersionId;
+use varve_core::diff::{BodyDiff, PageDiff, VersionDiff, moku};
+use varve_core::headers::HeaderDiff;
+
+use super::loaded::Loaded;
+use super::{Change, Holdings, Pair};
+use crate::error::ArchiveError;
+use crate::verbs::diff::LONGEST;
+
+/// The row for two versions whose pages are these pairs.
+pub(crate) fn stored_diff(
+    holdings: &dyn Holdings,
+    (base, head): (Option<VersionId>, VersionId),
+    pairs: impl Iterator<Item = Result<Pair, ArchiveError>>,
+) -> Result<VersionDiff, ArchiveError> {
+    let names = Names { base: base.map(|base| base.to_string()).unwrap_or_default(), head: head.to_string() };
+    let files = pairs.map(|pair| names.page(holdings, &pair?)).collect::<Result<_, _>>()?;
+    Ok(VersionDiff { base_version_id: names.base, head_version_id: names.head, files })
+}
+
+struct Names {
+    base: String,
+    head: String,
+}
+
+impl Names {
+    fn page(&self, holdings: &dyn Holdings, pair: &Pair) -> Result<PageDiff, ArchiveError> {
+        let file_path = pair.any().path.clone();
+        let nothing = BodyDiff::new(&*self.base, &*self.head);
+        if pair.change() == Change::Unchanged {
+            let headers = pair.head.as_ref().map(|head| HeaderDiff::between(&head.headers, &head.headers));
+            return Ok(PageDiff { file_path, body_diff: nothing, headers_diff: headers.unwrap_or_default() });
+        }
+        let sides = [&pair.base, &pair.head];
+        let base = Loaded::of(holdings, pair.base.as_ref(), LONGEST)?;
+        let head = Loaded::of(holdings, pair.head.as_ref(), LONGEST)?;
+        let is_long = sides.into_iter().flatten().any(|page| page.length.unwrap_or(0) > LONGEST);
+        let body_diff = match is_long {
+            true => BodyDiff { truncated: true, ..nothing },
+            false => moku::body_diff(&self.base, &self.head, &base.body, &head.body),
+        };
+        Ok(PageDiff { file_path, body_diff, headers_diff: HeaderDiff::between(&base.headers, &head.headers) })
+    }
+}

@@ -1,0 +1,126 @@
+//! `rewrite`: takes things out of the silos for good, and writes down that it did.
+//!
+//! Nothing else ever does. New silos are written beside the old ones, without what is to go: captures and committed
+//! bodies of some URLs, or whole versions. Each record that went leaves a tombstone. Index and catalog of the new silos are made
+//! while they are not yet in place. Then the old index and catalog go, the two folders of silos change places in one
+//! step, and the new index and catalog follow. Whatever stops it, before that step the old archive is whole, after it the
+//! new one is: an index or catalog that is missing is made again by the next who opens it for writing, and what lies in
+//! `tmp` is swept then.
+//!
+//! The manifests of versions that stay are not touched, since their digests are the ids of the versions: a page that
+//! went is still listed in them, by URL and digest, and has no body.
+
+mod choose;
+mod replace;
+
+use std::collections::{BTreeMap, HashSet};
+
+use varve_core::fact::{Tombstone, media_type};
+use varve_core::{Moment, RecordId, VersionId};
+use varve_store::rewrite::rewrite as copy;
+use varve_store::{NewObject, StoreWriter};
+
+use crate::error::ArchiveError;
+use crate::writer::ArchiveWriter;
+
+pub use choose::Choice;
+pub use varve_core::pattern::{AtSign, GroupPattern};
+pub use varve_store::rewrite::Promoted;
+
+/// What is to go, and why.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Captures and committed pages of these URLs.
+    pub urls: Vec<String>,
+    /// Those whose URL matches one of these patterns.
+    pub patterns: Vec<GroupPattern>,
+    /// These versions, with all that only they hold.
+    pub versions: Vec<VersionId>,
+    /// Who wants it.
+    pub who: String,
+    /// Why.
+    pub why: String,
+}
+
+/// What was done: for the records of whoever asked for it.
+#[derive(Clone, Debug, Default)]
+pub struct Receipt {
+    /// The tombstones: one for each record that is gone.
+    pub tombstones: Vec<Tombstone>,
+    /// Records that stayed.
+    pub kept: u64,
+    /// Revisits that became responses because their original went.
+    pub promoted: Vec<Promoted>,
+    /// Bytes of all silos before.
+    pub bytes_before: u64,
+    /// Bytes of all silos after.
+    pub bytes_after: u64,
+}
+
+impl Receipt {
+    /// Records that are gone, by kind.
+    pub fn by_kind(&self) -> BTreeMap<&str, u64> {
+        let mut counts = BTreeMap::new();
+        for tombstone in &self.tombstones {
+            *counts.entry(tombstone.kind.as_str()).or_default() += 1;
+        }
+        counts
+    }
+}
+
+/// Finds out what would go; changes nothing.
+pub fn plan(writer: &ArchiveWriter, request: &Request) -> Result<Choice, ArchiveError> {
+    if request.why.trim().is_empty() {
+        return Err(ArchiveError::NoReason);
+    }
+    Choice::of(writer, request)
+}
+
+/// Writes new silos without what was chosen, and puts them in the place of the old ones.
+pub fn perform(
+    writer: ArchiveWriter,
+    request: &Request,
+    choice: &Choice,
+    progress: &dyn Fn(u64),
+) -> Result<Receipt, ArchiveError> {
+    let now = Moment::from(writer.now().instant);
+    let bytes_before = replace::bytes(writer.layout())?;
+    let new = replace::Prepared::begin(&writer)?;
+    let dropped: HashSet<RecordId> = choice.records.iter().map(|gone| gone.record).collect();
+    let done = copy(&writer.reader(), new.store(), &dropped, progress)?;
+    let mut receipt = Receipt { kept: done.kept, bytes_before, ..Receipt::default() };
+    let to_tombstone = |mut tombstone: Tombstone| {
+        request.who.clone_into(&mut tombstone.who);
+        request.why.clone_into(&mut tombstone.why);
+        tombstone.time = now;
+        tombstone
+    };
+    receipt.tombstones.extend(choice.records.iter().cloned().map(to_tombstone));
+    let replaced = done.promoted.iter().map(|promoted| choice.replaced(promoted, now));
+    receipt.tombstones.extend(replaced.map(to_tombstone));
+    receipt.promoted = done.promoted;
+    for tombstone in &receipt.tombstones {
+        bury(new.store(), writer.now(), tombstone)?;
+    }
+    let layout = writer.layout().clone();
+    new.finish(&writer)?;
+    receipt.bytes_after = replace::bytes(&layout)?;
+    Ok(receipt)
+}
+
+/// Writes a tombstone down.
+fn bury(
+    store: &StoreWriter,
+    date: varve_warc::date::Date,
+    tombstone: &Tombstone,
+) -> Result<(), ArchiveError> {
+    let json = serde_json::to_vec(tombstone).expect("a tombstone can be written as JSON");
+    let object = NewObject {
+        date,
+        content_type: media_type::TOMBSTONE.to_owned(),
+        refers_to: Some(tombstone.record.to_string()),
+        known: None,
+    };
+    store.store_bytes(&mut store.packer()?, &object, &json)?;
+    Ok(())
+}

@@ -1,0 +1,238 @@
+//! Which records go when some URLs or versions are to go.
+
+use std::collections::{HashMap, HashSet};
+
+use varve_core::fact::{Fact, Manifest, Tombstone};
+use varve_core::{Moment, RecordId, RunId, VersionId};
+use varve_store::StoreError;
+use varve_store::exchange::{Scanned, field, scan};
+use varve_store::rewrite::{Promoted, each_header};
+use varve_warc::record::{Header, RecordType, media_type};
+
+use super::Request;
+use crate::archive::silo_files;
+use crate::error::ArchiveError;
+use crate::verbs::log::spellings;
+use crate::writer::ArchiveWriter;
+
+/// What goes.
+#[derive(Clone, Debug, Default)]
+pub struct Choice {
+    /// The records, each as its tombstone will describe it; who, why and when are not filled in.
+    pub records: Vec<Tombstone>,
+    /// The runs of revisits, which may come to be replaced.
+    runs: HashMap<RecordId, RunId>,
+}
+
+impl Choice {
+    pub(super) fn of(writer: &ArchiveWriter, request: &Request) -> Result<Self, ArchiveError> {
+        let mut history = History::new(request);
+        let files = silo_files(writer.layout());
+        scan(&files, 1, &|_| {}, &mut |scanned| {
+            history.add(scanned);
+            Ok::<(), StoreError>(())
+        })?;
+        let gone = history.gone();
+        let mut choice = Self::default();
+        each_header(&files, &mut |header, id| choice.look_at(&gone, header, id))?;
+        choice.add_remarks(&files)?;
+        Ok(choice)
+    }
+
+    fn look_at(&mut self, gone: &Gone<'_>, header: &Header, id: RecordId) {
+        let run = run_of(header);
+        if header.record_type() == RecordType::Revisit {
+            self.runs.extend(run.map(|run| (id, run)));
+        }
+        if gone.takes(header, id, run) {
+            let version = gone.manifests.get(&id).copied();
+            self.records.push(describe(header, id, version));
+        }
+    }
+
+    /// What is said about a record that goes, goes too.
+    fn add_remarks(&mut self, files: &varve_store::silo::SiloFiles) -> Result<(), ArchiveError> {
+        let gone: HashSet<RecordId> = self.records.iter().map(|gone| gone.record).collect();
+        each_header(files, &mut |header, id| {
+            let about = header.reference("WARC-Refers-To").and_then(|text| record_id(text));
+            let is_remark = header.record_type() == RecordType::Metadata && !is_tombstone(header);
+            if is_remark && !gone.contains(&id) && about.is_some_and(|about| gone.contains(&about)) {
+                self.records.push(describe(header, id, None));
+            }
+        })?;
+        Ok(())
+    }
+
+    /// The tombstone of a revisit that became a response.
+    pub(super) fn replaced(&self, promoted: &Promoted, time: Moment) -> Tombstone {
+        Tombstone {
+            record: promoted.was,
+            kind: RecordType::Revisit.name().to_owned(),
+            url: Some(promoted.url.clone()),
+            digest: None,
+            run: self.runs.get(&promoted.was).copied(),
+            version: None,
+            replaced_by: Some(promoted.is),
+            who: String::new(),
+            why: String::new(),
+            time,
+        }
+    }
+}
+
+/// What the facts say, as far as it matters here.
+struct History<'a> {
+    request: &'a Request,
+    urls: HashSet<String>,
+    versions: HashSet<VersionId>,
+    manifests: HashMap<RecordId, VersionId>,
+    runs: HashSet<RunId>,
+    /// Bodies that only pages hold which go.
+    going: HashSet<RecordId>,
+    staying: HashSet<RecordId>,
+    /// Versions that lose something, whose scores tell of it.
+    touched: HashSet<VersionId>,
+    touched_runs: HashSet<RunId>,
+    version_of_run: HashMap<RunId, VersionId>,
+    scores: Vec<(RecordId, String)>,
+}
+
+impl<'a> History<'a> {
+    fn new(request: &'a Request) -> Self {
+        Self {
+            request,
+            urls: request.urls.iter().flat_map(|url| spellings(url)).collect(),
+            versions: request.versions.iter().copied().collect(),
+            manifests: HashMap::new(),
+            runs: HashSet::new(),
+            going: HashSet::new(),
+            staying: HashSet::new(),
+            touched: HashSet::new(),
+            touched_runs: HashSet::new(),
+            version_of_run: HashMap::new(),
+            scores: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, scanned: Scanned) {
+        match scanned {
+            Scanned::Capture(receipt) => {
+                if self.matches(&receipt.url) {
+                    self.touched_runs.extend(receipt.run);
+                }
+            }
+            Scanned::Fact { record, about, media_type, json } => match Fact::parse(&media_type, &json) {
+                Some(Ok(Fact::Version(manifest))) => self.add_version(record, &json, &manifest),
+                Some(Ok(Fact::Score(_))) => self.scores.push((record, about)),
+                _ => {}
+            },
+        }
+    }
+
+    fn add_version(&mut self, record: RecordId, json: &[u8], manifest: &Manifest) {
+        let id = Manifest::version_id(json);
+        let is_gone = self.versions.contains(&id);
+        if let Some(run) = &manifest.run {
+            self.version_of_run.insert(run.id, id);
+            if is_gone {
+                self.runs.insert(run.id);
+            }
+        }
+        if is_gone {
+            self.manifests.insert(record, id);
+        }
+        for page in &manifest.pages {
+            let body = RecordId::new(page.body.into_inner());
+            if is_gone || self.matches(&page.url) {
+                self.going.insert(body);
+                self.touched.insert(id);
+            } else {
+                self.staying.insert(body);
+            }
+        }
+    }
+
+    fn matches(&self, url: &str) -> bool {
+        self.urls.contains(url) || self.request.patterns.iter().any(|pattern| pattern.matches(url))
+    }
+
+    fn gone(&self) -> Gone<'_> {
+        let mut touched = self.touched.clone();
+        touched.extend(self.touched_runs.iter().filter_map(|run| self.version_of_run.get(run)));
+        let is_touched = |about: &str| about.strip_prefix("urn:uuid:").and_then(|id| id.parse().ok());
+        let scores = self.scores.iter().filter(|(_, about)| {
+            is_touched(about).is_some_and(|version: VersionId| touched.contains(&version))
+        });
+        Gone {
+            history: self,
+            manifests: &self.manifests,
+            bodies: self.going.difference(&self.staying).copied().collect(),
+            scores: scores.map(|(record, _)| *record).collect(),
+        }
+    }
+}
+
+/// What goes, for one look at each record.
+struct Gone<'a> {
+    history: &'a History<'a>,
+    manifests: &'a HashMap<RecordId, VersionId>,
+    bodies: HashSet<RecordId>,
+    scores: HashSet<RecordId>,
+}
+
+impl Gone<'_> {
+    fn takes(&self, header: &Header, id: RecordId, run: Option<RunId>) -> bool {
+        match header.record_type() {
+            RecordType::Response | RecordType::Revisit | RecordType::Request | RecordType::Conversion => {
+                let url = header.target_uri().map(String::from_utf8_lossy);
+                run.is_some_and(|run| self.history.runs.contains(&run))
+                    || url.is_some_and(|url| self.history.matches(&url))
+            }
+            RecordType::Resource => self.bodies.contains(&id),
+            RecordType::Metadata => {
+                self.manifests.contains_key(&id) || self.scores.contains(&id) || self.is_about_version(header)
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether it is a fact about a version that goes: a tag, a score, a move of HEAD.
+    fn is_about_version(&self, header: &Header) -> bool {
+        let about = header.reference("WARC-Refers-To").and_then(|text| std::str::from_utf8(text).ok());
+        let version = about.and_then(|text| text.strip_prefix("urn:uuid:")?.parse().ok());
+        version.is_some_and(|version| self.history.versions.contains(&version)) && !is_tombstone(header)
+    }
+}
+
+fn is_tombstone(header: &Header) -> bool {
+    let kind = media_type(header.fields.get("Content-Type").unwrap_or_default());
+    kind == varve_core::fact::media_type::TOMBSTONE.as_bytes()
+}
+
+fn run_of(header: &Header) -> Option<RunId> {
+    std::str::from_utf8(header.fields.get(field::RUN)?).ok()?.parse().ok()
+}
+
+fn record_id(text: &[u8]) -> Option<RecordId> {
+    std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+fn describe(header: &Header, id: RecordId, version: Option<VersionId>) -> Tombstone {
+    let text = |name| header.fields.get(name).map(|value| String::from_utf8_lossy(value).into_owned());
+    let kind = header.record_type();
+    let is_capture = matches!(kind, RecordType::Response | RecordType::Revisit);
+    let url = header.target_uri().map(|url| String::from_utf8_lossy(url).into_owned());
+    Tombstone {
+        record: id,
+        kind: kind.name().to_owned(),
+        url: url.filter(|url| !url.starts_with("urn:sha256:")),
+        digest: text("WARC-Payload-Digest").or_else(|| text("WARC-Block-Digest")),
+        // A run is sealed over its answers alone.
+        run: run_of(header).filter(|_| is_capture),
+        version,
+        replaced_by: None,
+        who: String::new(),
+        why: String::new(),
+        time: Moment::from_seconds(0),
+    }
+}

@@ -1,0 +1,122 @@
+//! New silos in the place of old ones, so that whatever stops it leaves one whole archive.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use varve_store::index::IndexOptions;
+use varve_store::{Settings, StoreWriter};
+
+use crate::archive::silo_files;
+use crate::error::ArchiveError;
+use crate::layout::Layout;
+use crate::verbs::rebuild::rebuild_catalog;
+use crate::writer::ArchiveWriter;
+
+/// Bytes of all silos.
+pub(super) fn bytes(layout: &Layout) -> Result<u64, ArchiveError> {
+    Ok(varve_store::rebuild::bytes_to_read(&silo_files(layout))?)
+}
+
+/// An archive that is being made among what is not finished.
+pub(super) struct Prepared {
+    layout: Layout,
+    store: StoreWriter,
+}
+
+impl Prepared {
+    /// Begins an empty one, with the settings of the old.
+    pub(super) fn begin(writer: &ArchiveWriter) -> Result<Self, ArchiveError> {
+        let layout = Layout::new(&writer.layout().temporary().join("rewrite"));
+        fs::create_dir_all(layout.root()).map_err(ArchiveError::write(layout.root()))?;
+        let settings = layout.settings();
+        fs::copy(writer.layout().settings(), &settings).map_err(ArchiveError::write(&settings))?;
+        let old = writer.store().settings();
+        let settings = Settings {
+            index: IndexOptions::default(),
+            index_folder: layout.index(),
+            temporary: layout.temporary(),
+            ..old.clone()
+        };
+        let (store, _) = StoreWriter::open(silo_files(&layout), settings)?;
+        Ok(Self { layout, store })
+    }
+
+    /// Where records go.
+    pub(super) fn store(&self) -> &StoreWriter {
+        &self.store
+    }
+
+    /// Makes it complete and safe, and puts it in the place of the old.
+    pub(super) fn finish(self, old: &ArchiveWriter) -> Result<(), ArchiveError> {
+        self.store.sync()?;
+        self.store.housekeeping()?;
+        let Self { layout, store } = self;
+        drop(store);
+        // An archive may have lost its last record, and still has a folder of silos.
+        fs::create_dir_all(layout.silos()).map_err(ArchiveError::write(&layout.silos()))?;
+        rebuild_catalog(&layout)?;
+        sync_below(layout.root())?;
+        let to = old.layout();
+        for name in ["catalog.db", "catalog.db-wal", "catalog.db-shm", "HEAD"] {
+            remove(&to.root().join(name))?;
+        }
+        let old_index = to.temporary().join("old-index");
+        fs::rename(to.index(), &old_index).map_err(ArchiveError::write(&to.index()))?;
+        sync(to.root())?;
+        exchange(&layout.silos(), &to.silos())?;
+        sync(to.root())?;
+        sync(layout.root())?;
+        for (from, to) in
+            [(layout.index(), to.index()), (layout.catalog(), to.catalog()), (layout.head(), to.head())]
+        {
+            match fs::rename(&from, &to) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(ArchiveError::Write { path: to, source: error });
+                }
+                _ => {}
+            }
+        }
+        sync(to.root())?;
+        for left in [layout.root(), &old_index] {
+            fs::remove_dir_all(left).map_err(ArchiveError::write(left))?;
+        }
+        Ok(())
+    }
+}
+
+/// Lets two folders change places, in one step.
+fn exchange(one: &Path, other: &Path) -> Result<(), ArchiveError> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    fs::create_dir_all(other).map_err(ArchiveError::write(other))?;
+    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)
+        .map_err(|error| ArchiveError::Exchange { path: other.to_owned(), source: error.into() })
+}
+
+fn remove(path: &Path) -> Result<(), ArchiveError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(ArchiveError::Write { path: path.to_owned(), source: error })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Waits until everything below a folder is safe.
+fn sync_below(folder: &Path) -> Result<(), ArchiveError> {
+    for entry in fs::read_dir(folder).map_err(ArchiveError::read(folder))? {
+        let entry = entry.map_err(ArchiveError::read(folder))?;
+        let kind = entry.file_type().map_err(ArchiveError::read(&entry.path()))?;
+        if kind.is_dir() {
+            sync_below(&entry.path())?;
+        } else {
+            sync(&entry.path())?;
+        }
+    }
+    sync(folder)
+}
+
+fn sync(path: &Path) -> Result<(), ArchiveError> {
+    let synced = fs::File::open(path).and_then(|file| file.sync_all());
+    synced.map_err(ArchiveError::write(path))
+}

@@ -1,0 +1,204 @@
+//! `score`: how exposed the pages of a version are, why, and which changes made it so.
+//!
+//! Every page is scored; the score of a version is that of its most exposed page. Against the parent, the change is
+//! shared out among the chunks of the diff. What is found is written down as it is: a fact in an archive, rows in a
+//! Moku site, so that it stays what it was when rules change.
+
+use varve_catalog::{Attribution, Evidence, Row, Score};
+use varve_core::diff::moku;
+use varve_core::fact::media_type;
+use varve_core::history::Capture;
+use varve_core::{Moment, VersionId};
+use varve_page::score::attribution::{Chunk, PagePair, Share, attribute};
+use varve_page::score::rows::{AttributionRow, EvidenceLocationRow, VersionScore, attribution_rows};
+use varve_page::score::{Limits, Pack, Page, explain, explain_change, score as score_page};
+
+use crate::error::ArchiveError;
+use crate::history::{Change, HistoryWriter, Holdings, Loaded, Pair, Pairs};
+use crate::rows::row_of_score;
+
+pub use varve_page::score::PageScore;
+
+/// A version with its score.
+pub struct Scored {
+    /// What is kept of it.
+    pub row: Score,
+    /// The version that it was compared with.
+    pub parent: Option<VersionId>,
+    /// The score of the most exposed page of the parent.
+    pub before: Option<u8>,
+    /// Every page, the most exposed first.
+    pub pages: Vec<PageScore>,
+    /// What moved the score since the parent, in sentences, the greatest movement first.
+    pub changes: Vec<String>,
+}
+
+impl Scored {
+    /// Why a page has its score, in sentences.
+    pub fn explain(page: &PageScore) -> Vec<String> {
+        explain(page, Pack::exposure_1())
+    }
+}
+
+/// Scores a version, and keeps the score.
+pub fn score(
+    history: &dyn HistoryWriter,
+    version: VersionId,
+    progress: &dyn Fn(u64),
+) -> Result<Scored, ArchiveError> {
+    let scored = compute(history.as_holdings(), version, history.now(), progress)?;
+    // Through its own bytes, as a rebuild would make it.
+    let json = serde_json::to_vec(&scored.row).expect("a score can be written as JSON");
+    let fact = serde_json::from_slice(&json).expect("what was written as JSON is JSON");
+    history.keep_fact(&format!("urn:uuid:{version}"), media_type::SCORE, &json)?;
+    let row = row_of_score(&fact).expect("a score is read as it was written");
+    history.apply(vec![Row::Score(Box::new(row))])?;
+    Ok(scored)
+}
+
+/// Scores a version, and keeps nothing.
+pub fn compute(
+    holdings: &dyn Holdings,
+    version: VersionId,
+    now: Moment,
+    progress: &dyn Fn(u64),
+) -> Result<Scored, ArchiveError> {
+    let info = super::show::version(holdings, &version)?;
+    let parent = info.version.parent;
+    let scorer = Scorer { holdings, now, head: version, base: parent };
+    let mut pages = Vec::new();
+    let mut before: Option<u8> = None;
+    let mut moved = Vec::new();
+    for pair in Pairs::new(holdings.catalog(), parent, Some(version)) {
+        let moves = scorer.pair(&pair?)?;
+        let base = moves.base.as_ref().or(moves.head.as_ref().filter(|_| moves.is_same));
+        before = before.max(base.map(|page| page.normalized));
+        pages.extend(moves.head.clone());
+        if !moves.is_same {
+            moved.push(moves);
+        }
+        progress(1);
+    }
+    let scored = VersionScore::new(pages).ok_or(ArchiveError::NoPages { version })?;
+    // A version without a parent has no change: all of it is new.
+    let moved = if parent.is_some() { moved } else { Vec::new() };
+    let pairs: Vec<PagePair<'_>> = moved.iter().map(Moves::as_pair).collect();
+    let shares = attribute(&pairs);
+    let row = row(&scored, version, now, attributions(parent, version, &pairs, &shares, now));
+    let changes = explain_change(&pairs, &shares);
+    let mut pages = scored.pages().to_vec();
+    pages.sort_by(|one, other| other.score.total_cmp(&one.score));
+    Ok(Scored { row, parent, before: before.filter(|_| parent.is_some()), pages, changes })
+}
+
+/// A page before and after, scored.
+struct Moves {
+    base: Option<PageScore>,
+    head: Option<PageScore>,
+    chunks: Vec<Chunk>,
+    /// Nothing differs, so the base was not scored again.
+    is_same: bool,
+}
+
+impl Moves {
+    fn as_pair(&self) -> PagePair<'_> {
+        PagePair { base: self.base.as_ref(), head: self.head.as_ref(), chunks: &self.chunks }
+    }
+}
+
+struct Scorer<'a> {
+    holdings: &'a dyn Holdings,
+    now: Moment,
+    head: VersionId,
+    base: Option<VersionId>,
+}
+
+impl Scorer<'_> {
+    fn pair(&self, pair: &Pair) -> Result<Moves, ArchiveError> {
+        let limits = Limits::default();
+        // One byte more, so that it is noticed when there is more.
+        let most = limits.body as u64 + 1;
+        let head = Loaded::of(self.holdings, pair.head.as_ref(), most)?;
+        let head_score = pair.head.as_ref().map(|page| self.page(page, &head, self.head, &limits));
+        if pair.change() == Change::Unchanged {
+            return Ok(Moves { base: None, head: head_score, chunks: Vec::new(), is_same: true });
+        }
+        let base = Loaded::of(self.holdings, pair.base.as_ref(), most)?;
+        let version = self.base.unwrap_or(self.head);
+        let base_score = pair.base.as_ref().map(|page| self.page(page, &base, version, &limits));
+        let chunk = |chunk: &varve_core::diff::Chunk| {
+            Chunk::new(chunk.base_start, chunk.base_len, chunk.head_start, chunk.head_len)
+        };
+        let chunks = moku::body_diff("", "", &base.body, &head.body).chunks.iter().map(chunk).collect();
+        Ok(Moves { base: base_score, head: head_score, chunks, is_same: false })
+    }
+
+    fn page(&self, capture: &Capture, loaded: &Loaded, version: VersionId, limits: &Limits) -> PageScore {
+        let page = Page {
+            url: &capture.url,
+            file_path: &capture.path,
+            snapshot_id: &capture.id.to_string(),
+            version_id: &version.to_string(),
+            status: capture.status,
+            headers: &loaded.headers,
+            body: &loaded.body,
+            time: self.now.utc(),
+        };
+        score_page(&page, Pack::exposure_1(), limits)
+    }
+}
+
+fn row(scored: &VersionScore, version: VersionId, time: Moment, attributions: Vec<Attribution>) -> Score {
+    let row = scored.row(time.seconds());
+    Score {
+        version,
+        scoring_version: row.scoring_version,
+        score: row.score,
+        normalized: row.normalized,
+        confidence: row.confidence,
+        json: row.score_json,
+        time,
+        evidence: scored.evidence_rows(time.seconds()).into_iter().map(evidence).collect(),
+        attributions,
+    }
+}
+
+fn evidence(row: EvidenceLocationRow) -> Evidence {
+    let range = |start: Option<usize>, end: Option<usize>| Some((start? as u64, end? as u64));
+    Evidence {
+        evidence_id: row.evidence_id.to_string(),
+        evidence_index: i64::try_from(row.evidence_index).unwrap_or(i64::MAX),
+        location_index: row.location_index,
+        key: row.evidence_key.to_owned(),
+        selector: row.selector,
+        file_path: Some(row.file_path),
+        bytes: range(row.byte_start, row.byte_end),
+        lines: range(row.line_start, row.line_end),
+        confidence: None,
+        evidence_json: row.evidence_json,
+        location_json: row.location_json,
+    }
+}
+
+fn attributions(
+    base: Option<VersionId>,
+    head: VersionId,
+    pairs: &[PagePair<'_>],
+    shares: &[Share],
+    now: Moment,
+) -> Vec<Attribution> {
+    let one = |row: AttributionRow| Attribution {
+        base,
+        evidence_id: row.evidence_id.to_string(),
+        location_index: row.evidence_location_index.unwrap_or(-1),
+        chunk_index: row.chunk_index,
+        key: row.evidence_key.to_owned(),
+        evidence_json: row.evidence_json,
+        location_json: row.location_json,
+        contribution: row.contribution,
+        percent: row.contribution_pct,
+        note: Some(row.note),
+    };
+    let rows = attribution_rows("", &head.to_string(), Pack::exposure_1(), pairs, shares, now.seconds());
+    rows.into_iter().map(one).collect()
+}

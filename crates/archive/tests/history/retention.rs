@@ -1,0 +1,176 @@
+//! What goes and what stays when a site is cleared up.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use crate::scene::*;
+use varve_archive::ArchiveError;
+use varve_archive::history::HistoryWriter;
+use varve_archive::verbs::gc::{Action, Actions, Policy, perform, plan, totals};
+use varve_archive::verbs::{diff, tag};
+
+fn clear(writer: &dyn HistoryWriter, policy: &Policy) -> Actions {
+    let actions = plan(writer, policy).expect("planned");
+    perform(writer, &actions, &|_| {}).expect("performed");
+    actions
+}
+
+/// Every loose body, by name.
+fn bodies(root: &Path) -> Vec<String> {
+    let mut names = Vec::new();
+    for folder in fs::read_dir(root.join(".moku/blobs")).expect("blobs") {
+        for file in fs::read_dir(folder.expect("read").path()).expect("a folder") {
+            names.push(file.expect("read").file_name().into_string().expect("text"));
+        }
+    }
+    names.sort();
+    names
+}
+
+#[test]
+fn old_versions_go_with_their_bodies_and_the_rest_stays_connected() {
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Moku, root.path());
+    let writer = history(root.path());
+    let made: Vec<_> = (0..6)
+        .map(|number| {
+            let pages = [("https://e.org/", "always"), ("https://e.org/n", &*number.to_string())];
+            commit_pages(&*writer, &number.to_string(), &pages).version
+        })
+        .collect();
+    tag::set(&*writer, "first", Some(made[0])).expect("set");
+    let policy = Policy { keep_last: Some(2), ..Policy::default() };
+    let planned = plan(&*writer, &policy).expect("planned");
+    assert_eq!(bodies(root.path()).len(), 7, "a plan changes nothing");
+    assert_eq!(clear(&*writer, &policy), planned);
+    let gone: Vec<_> = planned
+        .list
+        .iter()
+        .filter_map(|action| match action {
+            Action::ForgetVersion(info) => Some(info.version.id),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(gone, [made[3], made[2], made[1]]);
+    assert_eq!(totals(&planned.list)["bodies"], (3, 3));
+    assert_eq!(bodies(root.path()).len(), 4);
+    let parent = writer.catalog().version(&made[4]).expect("read").expect("kept").version.parent;
+    assert_eq!(parent, Some(made[0]), "what descended from a version that went descends from its parent");
+    for version in [made[0], made[4], made[5]] {
+        assert_eq!(contents(writer.as_holdings(), version).len(), 2);
+    }
+    assert_eq!(writer.head().expect("read"), Some(made[5]));
+    assert!(clear(&*writer, &policy).list.is_empty(), "nothing is left to do");
+}
+
+#[test]
+fn head_stays_even_when_it_is_old() {
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Moku, root.path());
+    let writer = history(root.path());
+    let made: Vec<_> = (0..3)
+        .map(|number| commit_pages(&*writer, "v", &[("https://e.org/", &*number.to_string())]).version)
+        .collect();
+    varve_archive::verbs::checkout::checkout(&*writer, made[0], &mut |_| {}).expect("moved");
+    let actions = clear(&*writer, &Policy { keep_last: Some(1), ..Policy::default() });
+    assert_eq!(actions.kept, 2);
+    assert_eq!(contents(writer.as_holdings(), made[0]), [("https://e.org/".into(), "0".into())]);
+}
+
+#[test]
+fn without_a_rule_no_version_goes() {
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Moku, root.path());
+    let writer = history(root.path());
+    commit_pages(&*writer, "1", &[("https://e.org/", "1")]);
+    commit_pages(&*writer, "2", &[("https://e.org/", "2")]);
+    assert!(clear(&*writer, &Policy::default()).list.is_empty());
+    let policy = Policy { keep_within: Some(Duration::from_secs(9_000_000)), ..Policy::default() };
+    assert!(clear(&*writer, &policy).list.is_empty());
+    let unknown = plan(&*writer, &Policy { keep_tags: vec!["none".into()], ..Policy::default() });
+    assert!(matches!(unknown, Err(ArchiveError::NoTag { .. })));
+}
+
+#[test]
+fn bodies_written_after_the_site_was_opened_stay() {
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Moku, root.path());
+    let writer = history(root.path());
+    commit_pages(&*writer, "1", &[("https://e.org/", "1")]);
+    std::thread::sleep(Duration::from_millis(20));
+    let name = "ab".repeat(32);
+    fs::create_dir_all(root.path().join(".moku/blobs/ab")).expect("made");
+    fs::write(root.path().join(".moku/blobs/ab").join(&name), "on its way").expect("written");
+    assert_eq!(clear(&*writer, &Policy::default()).young, 1);
+    drop(writer);
+    std::thread::sleep(Duration::from_millis(20));
+    let writer = history(root.path());
+    let actions = clear(&*writer, &Policy::default());
+    assert_eq!((actions.young, actions.list.len()), (0, 1));
+    assert!(!bodies(root.path()).contains(&name));
+}
+
+#[test]
+fn nothing_leaves_a_silo() {
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Archive, root.path());
+    let writer = history(root.path());
+    let first = commit_pages(&*writer, "1", &[("https://e.org/", "1")]).version;
+    let second = commit_pages(&*writer, "2", &[("https://e.org/", "2")]).version;
+    diff::keep(&*writer, Some(first), second).expect("kept");
+    let before = rows(writer.as_holdings());
+    let actions = clear(&*writer, &Policy { keep_last: Some(1), ..Policy::default() });
+    assert!(actions.in_silos);
+    assert!(matches!(actions.list.as_slice(), [Action::PruneDiffs { count: 1, .. }]), "{actions:?}");
+    assert_eq!(rows(writer.as_holdings()), before);
+    assert!(writer.catalog().diff(Some(&first), &second).expect("read").is_none());
+}
+
+fn fixtures() -> Option<PathBuf> {
+    let told = std::env::var_os("VARVE_FIXTURES").map(PathBuf::from);
+    let found =
+        told.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"));
+    found.is_dir().then_some(found)
+}
+
+#[test]
+fn of_a_site_that_moku_wrote_exactly_the_orphan_goes() {
+    let Some(fixtures) = fixtures() else {
+        eprintln!("skipped: there are no fixtures");
+        return;
+    };
+    let root = tempfile::tempdir().expect("a folder");
+    let packed = fixtures.join("moku/b-pending-batch-scored.tar.gz");
+    let unpacked =
+        Command::new("tar").arg("xzf").arg(packed).arg("-C").arg(root.path()).status().expect("tar");
+    assert!(unpacked.success());
+    let site = &site_below(root.path());
+    let before = bodies(site);
+    let writer = history(site);
+    let actions = clear(&*writer, &Policy::default());
+    let removed: Vec<_> = actions
+        .list
+        .iter()
+        .map(|action| match action {
+            Action::RemoveBody(file) => file.length,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(removed, ["orphan blob body".len() as u64]);
+    assert_eq!(bodies(site).len(), before.len() - 1);
+}
+
+/// The folder that holds `.moku`.
+fn site_below(root: &Path) -> PathBuf {
+    let mut waiting = vec![root.to_owned()];
+    while let Some(folder) = waiting.pop() {
+        if folder.join(".moku").is_dir() {
+            return folder;
+        }
+        let below = fs::read_dir(&folder).expect("read").map(|entry| entry.expect("read").path());
+        waiting.extend(below.filter(|path| path.is_dir()));
+    }
+    panic!("there is no site");
+}

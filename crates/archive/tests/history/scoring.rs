@@ -1,0 +1,85 @@
+//! Scores are kept, explained, and attributed to the changes that caused them, on both layouts.
+
+use crate::scene::*;
+use varve_archive::ArchiveError;
+use varve_archive::verbs::score::{Scored, score};
+use varve_archive::verbs::{diff, tag};
+use varve_core::diff::VersionDiff;
+
+const QUIET: &str = "<html><body><p>nothing to see</p></body></html>";
+const LOGIN: &str =
+    "<html><body><p>nothing to see</p><form action=/login><input type=password name=p></form></body></html>";
+
+#[test]
+fn a_new_form_raises_the_score_and_is_named_as_the_cause() {
+    for kind in KINDS {
+        let root = tempfile::tempdir().expect("a folder");
+        make(kind, root.path());
+        let writer = history(root.path());
+        let first = commit_pages(&*writer, "first", &[("https://e.org/", QUIET)]).version;
+        let second = commit_pages(&*writer, "second", &[("https://e.org/", LOGIN)]).version;
+        let low = score(&*writer, first, &|_| {}).expect("scored");
+        let high = score(&*writer, second, &|_| {}).expect("scored");
+        assert!(high.row.normalized > low.row.normalized, "{kind:?}");
+        assert_eq!(high.before, Some(low.row.normalized), "{kind:?}");
+        assert!(low.row.attributions.is_empty());
+        let percent: f64 = high.row.attributions.iter().map(|one| one.percent).sum();
+        assert!((percent - 100.0).abs() < 1e-6, "{kind:?}: {percent}");
+        let form = high.row.attributions.iter().find(|one| one.key == "input_password").expect("named");
+        assert!(form.chunk_index >= 0 && form.base == Some(first), "{form:?}");
+        assert!(high.changes.iter().any(|sentence| sentence.contains("new:")), "{:?}", high.changes);
+        assert!(Scored::explain(&high.pages[0])[0].contains("of 100"));
+        let kept = writer.catalog().scores(&second).expect("read");
+        assert_eq!(kept, [high.row], "{kind:?}: what is kept is what was found");
+    }
+}
+
+#[test]
+fn a_score_made_again_replaces_the_first() {
+    for kind in KINDS {
+        let root = tempfile::tempdir().expect("a folder");
+        make(kind, root.path());
+        let writer = history(root.path());
+        let version = commit_pages(&*writer, "first", &[("https://e.org/", LOGIN)]).version;
+        score(&*writer, version, &|_| {}).expect("scored");
+        score(&*writer, version, &|_| {}).expect("scored");
+        assert_eq!(writer.catalog().scores(&version).expect("read").len(), 1, "{kind:?}");
+        tag::set(&*writer, "t", Some(version)).expect("set");
+    }
+}
+
+#[test]
+fn a_moku_site_keeps_the_diff_of_every_version() {
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Moku, root.path());
+    let writer = history(root.path());
+    let first =
+        commit_pages(&*writer, "1", &[("https://e.org/", "Old Title"), ("https://e.org/a", "x")]).version;
+    let second =
+        commit_pages(&*writer, "2", &[("https://e.org/", "New Title"), ("https://e.org/b", "y")]).version;
+    let kept = writer.catalog().diff(Some(&first), &second).expect("read").expect("kept with the version");
+    let row = VersionDiff::parse(&kept.json).expect("the shape of Moku");
+    assert_eq!((row.base_version_id, row.head_version_id), (first.to_string(), second.to_string()));
+    let paths: Vec<_> = row.files.iter().map(|file| file.file_path.as_str()).collect();
+    assert_eq!(paths, ["", "/a", "/b"]);
+    let contents: Vec<_> = row.files[0].body_diff.chunks.iter().map(|chunk| chunk.content.as_str()).collect();
+    assert_eq!(contents, ["Old", "New"]);
+    assert!(row.files[0].headers_diff.redacted.contains("set-cookie"));
+    assert!(!kept.json.contains("secret"));
+}
+
+#[test]
+fn a_diff_of_an_archive_is_kept_when_asked_and_is_the_same_when_computed_again() {
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Archive, root.path());
+    let writer = history(root.path());
+    let first = commit_pages(&*writer, "1", &[("https://e.org/", "one")]).version;
+    let second = commit_pages(&*writer, "2", &[("https://e.org/", "two")]).version;
+    assert!(writer.catalog().diff(Some(&first), &second).expect("read").is_none());
+    diff::keep(&*writer, Some(first), second).expect("kept");
+    let kept = writer.catalog().diff(Some(&first), &second).expect("read").expect("kept").json;
+    diff::keep(&*writer, Some(first), second).expect("kept");
+    assert_eq!(writer.catalog().diff(Some(&first), &second).expect("read").expect("kept").json, kept);
+    let none = score(&*writer, varve_archive::VersionId::new(uuid::Uuid::nil()), &|_| {});
+    assert!(matches!(none, Err(ArchiveError::NoVersion { .. })));
+}

@@ -1,0 +1,197 @@
+//! `varve gc`: what is no longer wanted goes.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use varve_archive::Moment;
+use varve_archive::verbs::gc::{Action, Actions, Policy, perform, plan, totals};
+
+use super::log::short;
+use super::{Outcome, Verb};
+use crate::error::Error;
+use crate::printer::{Printer, counted, readable, visible};
+use crate::session::Session;
+
+const EXAMPLES: &str = "\
+Examples:
+  varve gc --dry-run
+  varve gc --keep-last 50 --keep-within 90d
+  varve gc --keep-tag relaunch --keep-last 1 --json";
+
+/// Remove versions, diffs and bodies that are no longer wanted
+///
+/// In a Moku site, versions go that no `--keep` option keeps; HEAD and what has a tag always stays, and what descended
+/// from a version that goes descends from its parent then. Without such an option all versions stay. Diffs older than
+/// `--keep-within` are pruned. Then bodies are removed that nothing refers to, unless another program that is using the
+/// site may just have written them.
+///
+/// In an archive nothing leaves a silo by this verb: it prunes the diffs that `diff --keep` kept. `varve rewrite` takes
+/// things out of silos.
+///
+/// What is to be done is listed first; with `--dry-run` that is all. With `--json` there is one object for each action
+/// (`action`: `forget_version`, `prune_diffs` or `remove_body`), and a last one with `summary`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Gc {
+    /// Keep the newest so many versions
+    #[arg(long, value_name = "N")]
+    keep_last: Option<u64>,
+
+    /// Keep the version with this tag; may be given several times
+    #[arg(long = "keep-tag", value_name = "TAG")]
+    keep_tags: Vec<String>,
+
+    /// Keep what is younger: `90d`, and `h`, `w` or `y` instead of `d`
+    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    keep_within: Option<Duration>,
+
+    /// Only list what would be done
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+/// A number of seconds, minutes, hours, days, weeks or years.
+fn parse_duration(text: &str) -> Result<Duration, String> {
+    const UNITS: [(char, u64); 6] =
+        [('s', 1), ('m', 60), ('h', 3600), ('d', 86_400), ('w', 604_800), ('y', 31_557_600)];
+    let wrong = || "a time is a number with `s`, `m`, `h`, `d`, `w` or `y` behind it: `90d`".to_owned();
+    let (_, seconds) = UNITS.into_iter().find(|(unit, _)| text.ends_with(*unit)).ok_or_else(wrong)?;
+    let number: u64 = text[..text.len() - 1].trim().parse().map_err(|_| wrong())?;
+    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
+}
+
+impl Verb for Gc {
+    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        let history = session.open_history()?;
+        let Self { keep_last, keep_tags, keep_within, .. } = &self;
+        let policy =
+            Policy { keep_last: *keep_last, keep_tags: keep_tags.clone(), keep_within: *keep_within };
+        let actions = plan(&*history, &policy)?;
+        for action in &actions.list {
+            if self.json {
+                session.printer.json(&Line::of(action))?;
+            } else {
+                print(action, &mut session.printer)?;
+            }
+        }
+        session.printer.flush()?;
+        if !self.dry_run {
+            let progress = session.printer.progress(Some(actions.list.len() as u64), "actions");
+            perform(&*history, &actions, &|more| progress.inc(more))?;
+        }
+        self.conclude(&actions, &mut session.printer)?;
+        Ok(Outcome::Done)
+    }
+}
+
+impl Gc {
+    fn conclude(&self, actions: &Actions, printer: &mut Printer) -> Result<(), Error> {
+        let totals = totals(&actions.list);
+        let total = |name| totals.get(name).copied().unwrap_or_default();
+        let (versions, diffs, (bodies, bytes)) = (total("versions").0, total("diffs").0, total("bodies"));
+        if self.json {
+            let Actions { kept, young, .. } = *actions;
+            let dry_run = self.dry_run;
+            let summary = Summary { versions, diffs, bodies, bytes, kept, young, dry_run };
+            return printer.json(&Last { summary });
+        }
+        let done = if self.dry_run { "would go" } else { "gone" };
+        if actions.in_silos {
+            printer.say(format_args!("{} {done}; nothing leaves a silo by gc", counted(diffs, "diff")));
+            return Ok(());
+        }
+        printer.say(format_args!(
+            "{}, {} and {} {done} ({}); {} kept",
+            counted(versions, "version"),
+            counted(diffs, "diff"),
+            match bodies {
+                1 => "1 body".to_owned(),
+                _ => format!("{bodies} bodies"),
+            },
+            readable(bytes),
+            counted(actions.kept, "version")
+        ));
+        if actions.young > 0 {
+            let young = actions.young;
+            printer.say(format_args!("{young} unknown bodies stay: another program may be writing them"));
+        }
+        Ok(())
+    }
+}
+
+fn print(action: &Action, printer: &mut Printer) -> Result<(), Error> {
+    match action {
+        Action::ForgetVersion(info) => printer.line(format_args!(
+            "forget version {} of {}: {}",
+            short(&info.version.id),
+            info.version.time.for_people(),
+            visible(info.version.message.lines().next().unwrap_or_default())
+        )),
+        Action::PruneDiffs { count, .. } => printer.line(format_args!("prune {}", counted(*count, "diff"))),
+        Action::RemoveBody(file) => match &file.id {
+            Some(id) => printer.line(format_args!("remove body {id}, {}", readable(file.length))),
+            None => printer.line(format_args!("remove the unfinished `{}`", file.path.display())),
+        },
+    }
+}
+
+#[derive(Serialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+enum Line<'a> {
+    ForgetVersion { version: String, message: &'a str, time: Moment, captures: u64 },
+    PruneDiffs { before: Moment, count: u64 },
+    RemoveBody { body: Option<String>, path: String, length: u64 },
+}
+
+impl<'a> Line<'a> {
+    fn of(action: &'a Action) -> Self {
+        match action {
+            Action::ForgetVersion(info) => Self::ForgetVersion {
+                version: info.version.id.to_string(),
+                message: &info.version.message,
+                time: info.version.time,
+                captures: info.captures,
+            },
+            Action::PruneDiffs { before, count } => Self::PruneDiffs { before: *before, count: *count },
+            Action::RemoveBody(file) => Self::RemoveBody {
+                body: file.id.map(|id| id.to_string()),
+                path: file.path.display().to_string(),
+                length: file.length,
+            },
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Last {
+    summary: Summary,
+}
+
+#[derive(Serialize)]
+struct Summary {
+    versions: u64,
+    diffs: u64,
+    bodies: u64,
+    bytes: u64,
+    kept: u64,
+    young: u64,
+    dry_run: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_units() {
+        assert_eq!(parse_duration("90d"), Ok(Duration::from_secs(90 * 86_400)));
+        assert_eq!(parse_duration("0s"), Ok(Duration::ZERO));
+        for wrong in ["", "d", "90", "-1d", "1.5d", "99999999999999999999y", "9é"] {
+            assert!(parse_duration(wrong).is_err(), "{wrong}");
+        }
+    }
+}

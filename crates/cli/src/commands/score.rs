@@ -1,0 +1,193 @@
+//! `varve score`: how exposed the pages of a version are, and why.
+
+use serde::Serialize;
+use varve_archive::VersionId;
+use varve_archive::history::resolve_version;
+use varve_archive::verbs::score::{PageScore, Scored, score};
+
+use super::log::short;
+use super::{Outcome, Verb};
+use crate::error::Error;
+use crate::printer::{FAINT, STRONG, visible};
+use crate::session::Session;
+
+const EXAMPLES: &str = "\
+Examples:
+  varve score
+  varve score --explain
+  varve score before-the-relaunch --json";
+
+/// Pages are explained one by one up to so many.
+const EXPLAINED: usize = 10;
+/// Pages are listed up to so many.
+const LISTED: usize = 20;
+
+/// Score how exposed the pages of a version are
+///
+/// Forms, inputs, scripts, cookies and frames expose a page; headers take some of it back. The score goes from 0 to 100,
+/// and that of a version is that of its most exposed page. It is kept with the version, with its evidence, and with
+/// how much of the change since the parent is due to which chunk of the diff.
+///
+/// With `--json` there is one object: `version`, `parent`, `before` (the parent's score), `scoring_version`, `score`,
+/// `normalized`, `confidence`, `pages` (`url`, `path`, `score`, `normalized`, `exposure`, `hardening`), `evidence` and
+/// `attributions`; with `--explain` also `explanation`, a list of sentences.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Score {
+    /// The version
+    #[arg(default_value = "HEAD")]
+    version: String,
+
+    /// Say why, in sentences
+    #[arg(long)]
+    explain: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verb for Score {
+    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        let history = session.open_history()?;
+        let version = resolve_version(history.as_holdings(), &self.version)?;
+        let progress = session.printer.progress(None, "pages");
+        let scored = score(&*history, version, &|more| progress.inc(more))?;
+        drop(progress);
+        if self.json {
+            let explanation = self.explain.then(|| explanation(&scored));
+            session.printer.json(&Line::of(version, &scored, explanation))?;
+        } else if self.explain {
+            for sentence in explanation(&scored) {
+                session.printer.line(visible(&sentence))?;
+            }
+        } else {
+            summary(session, version, &scored)?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+fn summary(session: &mut Session, version: VersionId, scored: &Scored) -> Result<(), Error> {
+    let before = match (scored.before, scored.parent) {
+        (Some(before), Some(parent)) => format!(" ({before} in {})", short(&parent)),
+        _ => String::new(),
+    };
+    session.printer.line(format_args!(
+        "{STRONG}{}{STRONG:#} of 100  {}{before}",
+        scored.row.normalized,
+        short(&version)
+    ))?;
+    for page in scored.pages.iter().take(LISTED) {
+        session.printer.line(format_args!("{:>3}  {}", page.normalized, visible(&page.url)))?;
+    }
+    let left = scored.pages.len().saturating_sub(LISTED);
+    if left > 0 {
+        session.printer.line(format_args!("{FAINT}{left} more, none of them higher{FAINT:#}"))?;
+    }
+    Ok(())
+}
+
+/// Why the most exposed pages have their scores, and what moved them.
+fn explanation(scored: &Scored) -> Vec<String> {
+    let mut sentences: Vec<String> = scored.pages.iter().take(EXPLAINED).flat_map(Scored::explain).collect();
+    let left = scored.pages.len().saturating_sub(EXPLAINED);
+    if left > 0 {
+        sentences.push(format!("{left} more pages score no higher."));
+    }
+    if let (Some(before), Some(parent)) = (scored.before, scored.parent) {
+        let (parent, now) = (short(&parent), scored.row.normalized);
+        sentences.push(match scored.changes.is_empty() {
+            true => format!("Nothing that counts changed since {parent}, which scored {before}."),
+            false => format!("Since {parent}, which scored {before}, it came to {now} by:"),
+        });
+        sentences.extend(scored.changes.iter().cloned());
+    }
+    sentences
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    version: String,
+    parent: Option<String>,
+    before: Option<u8>,
+    scoring_version: &'a str,
+    score: f64,
+    normalized: u8,
+    confidence: f64,
+    pages: Vec<PageLine<'a>>,
+    evidence: Vec<EvidenceLine<'a>>,
+    attributions: Vec<AttributionLine<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explanation: Option<Vec<String>>,
+}
+
+#[derive(Serialize)]
+struct PageLine<'a> {
+    url: &'a str,
+    path: &'a str,
+    score: f64,
+    normalized: u8,
+    exposure: f64,
+    hardening: f64,
+}
+
+#[derive(Serialize)]
+struct EvidenceLine<'a> {
+    id: &'a str,
+    key: &'a str,
+    path: Option<&'a str>,
+    selector: Option<&'a str>,
+    bytes: Option<(u64, u64)>,
+    lines: Option<(u64, u64)>,
+}
+
+#[derive(Serialize)]
+struct AttributionLine<'a> {
+    evidence: &'a str,
+    key: &'a str,
+    chunk: i64,
+    contribution: f64,
+    percent: f64,
+    note: Option<&'a str>,
+}
+
+impl<'a> Line<'a> {
+    fn of(version: VersionId, scored: &'a Scored, explanation: Option<Vec<String>>) -> Self {
+        let row = &scored.row;
+        let evidence = row.evidence.iter().map(|evidence| EvidenceLine {
+            id: &evidence.evidence_id,
+            key: &evidence.key,
+            path: evidence.file_path.as_deref(),
+            selector: evidence.selector.as_deref(),
+            bytes: evidence.bytes,
+            lines: evidence.lines,
+        });
+        let attributions = row.attributions.iter().map(|attribution| AttributionLine {
+            evidence: &attribution.evidence_id,
+            key: &attribution.key,
+            chunk: attribution.chunk_index,
+            contribution: attribution.contribution,
+            percent: attribution.percent,
+            note: attribution.note.as_deref(),
+        });
+        Self {
+            version: version.to_string(),
+            parent: scored.parent.map(|parent| parent.to_string()),
+            before: scored.before,
+            scoring_version: &row.scoring_version,
+            score: row.score,
+            normalized: row.normalized,
+            confidence: row.confidence,
+            pages: scored.pages.iter().map(page_line).collect(),
+            evidence: evidence.collect(),
+            attributions: attributions.collect(),
+            explanation,
+        }
+    }
+}
+
+fn page_line(page: &PageScore) -> PageLine<'_> {
+    let PageScore { url, file_path: path, score, normalized, exposure, hardening, .. } = page;
+    PageLine { url, path, score: *score, normalized: *normalized, exposure: *exposure, hardening: *hardening }
+}

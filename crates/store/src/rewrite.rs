@@ -1,0 +1,132 @@
+//! Copying silos without some of their records: the one way by which anything leaves them.
+//!
+//! The new silos are written by a [`StoreWriter`] of their own, elsewhere; the old ones are only read. Records keep their
+//! ids and their headers. A revisit whose original is left out gets the payload itself, and so becomes a response with
+//! a new id; further revisits of that original refer to it from then on. What is left out, and why, is for others to
+//! decide and to write down.
+
+mod copy;
+mod promote;
+
+use std::collections::{HashMap, HashSet};
+
+use varve_core::RecordId;
+use varve_warc::Reader;
+use varve_warc::record::{Header, RecordType};
+use varve_warc::write::Packer;
+
+use crate::error::StoreError;
+use crate::exchange::Original;
+use crate::silo::{SiloFiles, parse_id};
+use crate::store::Store;
+use crate::writer::StoreWriter;
+
+/// A revisit that became a response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Promoted {
+    /// The revisit.
+    pub was: RecordId,
+    /// The response.
+    pub is: RecordId,
+    /// What it is about.
+    pub url: String,
+}
+
+/// What copying came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Rewritten {
+    /// Records copied.
+    pub kept: u64,
+    /// Records left out.
+    pub dropped: u64,
+    /// Revisits that became responses.
+    pub promoted: Vec<Promoted>,
+}
+
+/// Gives the header of every record that has an id, in the order of the silos.
+pub fn each_header(files: &SiloFiles, each: &mut dyn FnMut(&Header, RecordId)) -> Result<(), StoreError> {
+    for number in files.list()?.into_keys() {
+        let source = files.open(number)?;
+        let failed = |error| StoreError::read(number, error);
+        let mut reader = Reader::new(&*source).map_err(failed)?;
+        while let Some(record) = reader.next_record().map_err(failed)? {
+            if let Some(id) = record.header().record_id().and_then(parse_id) {
+                each(record.header(), RecordId::new(id));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Copies all of `source` but the records in `dropped` to `target`. `progress` hears of each record.
+pub fn rewrite(
+    source: &Store,
+    target: &StoreWriter,
+    dropped: &HashSet<RecordId>,
+    progress: &dyn Fn(u64),
+) -> Result<Rewritten, StoreError> {
+    let mut rewriting = Rewriting {
+        source,
+        target,
+        packer: target.packer()?,
+        dropped,
+        originals: HashMap::new(),
+        replaced: HashMap::new(),
+        done: Rewritten::default(),
+    };
+    for number in source.files().list()?.into_keys() {
+        let silo = source.files().open(number)?;
+        let failed = |error| StoreError::read(number, error);
+        let mut reader = Reader::new(&*silo).map_err(failed)?;
+        while let Some(mut record) = reader.next_record().map_err(failed)? {
+            let header = record.header().clone();
+            rewriting.record(&header, &mut record)?;
+            reader.finish_record().map_err(failed)?;
+            progress(1);
+        }
+        target.sync()?;
+    }
+    target.sync()?;
+    Ok(rewriting.done)
+}
+
+struct Rewriting<'a> {
+    source: &'a Store,
+    target: &'a StoreWriter,
+    packer: Packer,
+    dropped: &'a HashSet<RecordId>,
+    /// What holds the payload of a record that is left out.
+    originals: HashMap<RecordId, Original>,
+    /// Which record is in the place of another.
+    replaced: HashMap<RecordId, RecordId>,
+    done: Rewritten,
+}
+
+impl Rewriting<'_> {
+    fn record(&mut self, header: &Header, block: &mut impl std::io::BufRead) -> Result<(), StoreError> {
+        let kind = header.record_type();
+        if matches!(kind, RecordType::Warcinfo | RecordType::Continuation) {
+            // The new silos describe themselves, and segments come with the first of them.
+            return Ok(());
+        }
+        let Some(id) = header.record_id().and_then(parse_id).map(RecordId::new) else { return Ok(()) };
+        if self.dropped.contains(&id) {
+            self.done.dropped += 1;
+            return Ok(());
+        }
+        self.done.kept += 1;
+        match kind {
+            RecordType::Resource | RecordType::Metadata => self.copy_object(header, id),
+            RecordType::Revisit => match original_of(header).filter(|one| self.dropped.contains(one)) {
+                Some(original) => self.copy_revisit(header, id, original, block),
+                None => self.copy_event(header, block),
+            },
+            _ => self.copy_event(header, block),
+        }
+    }
+}
+
+/// The record that a revisit refers to.
+fn original_of(header: &Header) -> Option<RecordId> {
+    header.reference("WARC-Refers-To").and_then(parse_id).map(RecordId::new)
+}
