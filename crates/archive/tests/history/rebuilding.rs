@@ -6,8 +6,12 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use crate::scene::*;
+use varve_archive::expectations::{Answer, Observed, OnAnswer, Prober, Question, UrlDatabase, UrlsError};
+use varve_archive::history::ArchiveHistory;
+use varve_archive::verbs::check::{Note, Promised, Request, check};
 use varve_archive::verbs::{checkout, rebuild, score, tag};
-use varve_archive::{Layout, VersionId};
+use varve_archive::{ArchiveError, Layout, Moment, VersionId};
+use varve_core::exchange::{Exchange, Timing, Wire};
 
 /// Something that people do.
 #[derive(Clone, Debug)]
@@ -18,6 +22,7 @@ enum Step {
     Untag(u8),
     Checkout(usize),
     Score(usize),
+    Check(Vec<(u8, u8)>),
     Reopen,
 }
 
@@ -31,6 +36,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (0u8..3).prop_map(Step::Untag),
         1 => (0usize..9).prop_map(Step::Checkout),
         1 => (0usize..9).prop_map(Step::Score),
+        2 => prop::collection::btree_map(0u8..6, 0u8..4, 1..5)
+            .prop_map(|answers| Step::Check(answers.into_iter().collect())),
         1 => Just(Step::Reopen),
     ];
     prop::collection::vec(step, 1..14)
@@ -67,6 +74,10 @@ fn perform(root: &Path, steps: &[Step]) {
                     score::score(&**open, version, &|_| {}).expect("scored");
                 }
             }
+            Step::Check(answers) => {
+                drop(writer.take());
+                made.extend(check_numbers(root, answers));
+            }
             Step::Reopen => drop(writer.take()),
         }
     }
@@ -87,6 +98,77 @@ fn commit_numbers(
         ..Default::default()
     };
     varve_archive::verbs::commit::commit(writer, &request, pages, &|_| {}).expect("committed").version
+}
+
+/// A web of numbered pages, each in one of four moods: there, elsewhere, missing, silent.
+struct Numbers<'a>(&'a [(u8, u8)]);
+
+impl Prober for Numbers<'_> {
+    fn probe(&self, questions: &[Question], answer: OnAnswer<'_>) {
+        for (number, question) in questions.iter().enumerate() {
+            let mood = self.0.iter().find(|(page, _)| question.url.ends_with(&format!("/{page}")));
+            let found = mood
+                .map_or_else(|| Observed::failed("silent").into(), |(_, mood)| told(&question.url, *mood));
+            if answer(number, found).is_break() {
+                return;
+            }
+        }
+    }
+}
+
+fn told(url: &str, mood: u8) -> Answer {
+    let status = match mood {
+        0 => 200,
+        1 => 302,
+        2 => 404,
+        _ => return Observed::failed("silent").into(),
+    };
+    let text = format!(
+        "HTTP/1.1 {status} So\r\nContent-Type: text/html\r\nLocation: /there\r\nContent-Length: 1\r\n\r\n{mood}"
+    );
+    let exchange = Exchange {
+        url: url.to_owned(),
+        at: Moment::from((opening().clock)().instant),
+        request: b"GET / HTTP/1.1\r\n\r\n".to_vec(),
+        response: Wire::new(text.into_bytes()),
+        interim: 0,
+        ip: None,
+        protocol: vec!["http/1.1".to_owned()],
+        cipher: None,
+        timing: Timing::default(),
+        truncated: None,
+    };
+    let observed = Observed { status: Some(status), ..Observed::default() };
+    Answer { observed, exchanges: vec![exchange] }
+}
+
+fn check_numbers(root: &Path, answers: &[(u8, u8)]) -> Option<VersionId> {
+    let folder = tempfile::tempdir().expect("a folder");
+    let records: String = answers.iter().map(|(page, _)| format!("---\n_path: /{page}\n")).collect();
+    fs::write(folder.path().join("e.org.yaml"), format!("---\n{records}")).expect("written");
+    let database = UrlDatabase::open(folder.path()).expect("opened");
+    let history = ArchiveHistory::open(root, opening()).expect("opened for writing");
+    let note = Note { message: "check".to_owned(), author: None };
+    let (request, web) = (Request::default(), Numbers(answers));
+    let ended =
+        check(&history, Promised::By(&database), &request, note, &web, &mut |_| {}, |_| Ok::<(), Wrong>(()));
+    ended.expect("checked").version
+}
+
+/// Whatever a check can fail with.
+#[derive(Debug)]
+struct Wrong(#[expect(dead_code, reason = "it is shown when the test fails")] String);
+
+impl From<ArchiveError> for Wrong {
+    fn from(error: ArchiveError) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl From<UrlsError> for Wrong {
+    fn from(error: UrlsError) -> Self {
+        Self(error.to_string())
+    }
 }
 
 proptest! {

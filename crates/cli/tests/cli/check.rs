@@ -1,0 +1,154 @@
+//! `varve check` and `varve urls check`, against a web on loopback.
+
+use std::path::Path;
+use std::process::Output;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use varve_testkit::web::{Answer, Site, Web};
+
+use crate::{stderr, stdout, varve};
+
+/// A folder with an archive `museum`, and a web of which one page can change.
+struct Scene {
+    folder: tempfile::TempDir,
+    web: Web,
+    changed: Arc<AtomicBool>,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let changed = Arc::new(AtomicBool::new(false));
+        let now = Arc::clone(&changed);
+        let site = Site::with_everything().computed("/m51.txt", move |_| {
+            let text = if now.load(Ordering::SeqCst) { "M51, edited\n" } else { "M51, as observed\n" };
+            Answer::of("text/plain", text)
+        });
+        let scene = Self { folder: tempfile::tempdir().unwrap(), web: Web::serve(site), changed };
+        assert_eq!(scene.run(&["init", "museum"]).status.code(), Some(0));
+        scene
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        varve().current_dir(self.folder.path()).args(words).output().unwrap()
+    }
+
+    fn add(&self, options: &[&str], path: &str) {
+        let url = self.web.url(path);
+        let mut words = vec!["-C", "museum", "urls", "add", "--domain-file", "--allow-private"];
+        words.extend_from_slice(options);
+        words.push(&url);
+        let output = self.run(&words);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+
+    fn check(&self, options: &[&str]) -> Output {
+        let mut words = vec!["-C", "museum", "check", "--allow-private", "--delay", "0"];
+        words.extend_from_slice(options);
+        self.run(&words)
+    }
+
+    fn checked(&self, options: &[&str]) -> Vec<serde_json::Value> {
+        let output = self.check(&[&["--json"], options].concat());
+        let text = stdout(&output);
+        assert!(!text.is_empty(), "{}", stderr(&output));
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The output without what differs from run to run.
+    fn plain(&self, text: &str) -> String {
+        text.replace(&self.web.address().to_string(), "HOST")
+    }
+}
+
+#[test]
+fn what_is_promised_is_held_against_the_web_and_the_evidence_is_kept() {
+    let scene = Scene::new();
+    scene.add(&["--static"], "/m51.txt");
+    scene.add(&[], "/about.html");
+    let first = scene.checked(&[]);
+    assert_eq!(first.len(), 3);
+    assert_eq!(
+        first[2],
+        serde_json::json!({"summary": {"met": 2, "drift": 0, "unreachable": 0, "skipped": 0}})
+    );
+    for field in ["url", "verdict", "status", "expected", "got", "since", "capture"] {
+        assert!(first[0].get(field).is_some(), "{field}");
+    }
+    assert_eq!(first[1]["standing"], "ok");
+    scene.changed.store(true, Ordering::SeqCst);
+    let output = scene.check(&["--explain"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let text = scene.plain(&stdout(&output));
+    assert!(
+        text.starts_with("met          http://HOST/about.html\ndrift        http://HOST/m51.txt: "),
+        "{text}"
+    );
+    assert!(text.contains("last good 20") && text.contains("(since 20"), "{text}");
+    assert!(text.contains("-M51, as observed") && text.contains("+M51, edited"), "{text}");
+    assert!(text.ends_with("2 URLs: 1 met, 1 drift, 0 unreachable, 0 skipped\n"), "{text}");
+    let again = scene.checked(&[]);
+    assert_eq!(again[1]["last_good"]["capture"], first[1]["capture"]);
+    assert_eq!(again[1]["verdict"], "drift");
+    let log = stdout(&scene.run(&["-C", "museum", "log", "--json"]));
+    assert_eq!(log.lines().count(), 3);
+    assert!(log.lines().all(|line| line.contains("\"message\":\"check\"")), "{log}");
+    assert_eq!(scene.run(&["-C", "museum", "audit"]).status.code(), Some(0));
+}
+
+#[test]
+fn verdicts_outlive_the_catalog() {
+    let scene = Scene::new();
+    scene.add(&["--static"], "/m51.txt");
+    scene.checked(&[]);
+    scene.changed.store(true, Ordering::SeqCst);
+    let since = scene.checked(&[])[0]["since"].clone();
+    assert_eq!(scene.run(&["-C", "museum", "rebuild"]).status.code(), Some(0));
+    assert_eq!(scene.checked(&[])[0]["since"], since);
+}
+
+#[test]
+fn nothing_is_kept_where_that_is_asked_for_or_there_is_no_archive() {
+    let scene = Scene::new();
+    scene.add(&[], "/about.html");
+    let output = scene.check(&["--no-capture"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stdout(&scene.run(&["-C", "museum", "log"])), "");
+    std::fs::rename(scene.folder.path().join("museum/urls"), scene.folder.path().join("db")).unwrap();
+    let plain = ["check", "--db", "db", "--allow-private", "--format", "github"];
+    let output = scene.run(&plain);
+    assert_eq!(stdout(&output), "1 URL: 1 met, 0 drift, 0 unreachable, 0 skipped\n", "{}", stderr(&output));
+    let output = scene.run(&["urls", "--db", "db", "check", "--allow-private", "--format", "junit"]);
+    assert!(stdout(&output).contains("tests=\"1\" failures=\"0\""), "{}", stderr(&output));
+    let output = scene.check(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("there is no URL database"), "{}", stderr(&output));
+}
+
+#[test]
+fn the_archive_itself_can_be_the_measure() {
+    let scene = Scene::new();
+    assert_eq!(scene.check(&["--against-archive"]).status.code(), Some(2));
+    let url = scene.web.url("/m51.txt");
+    let words = ["-C", "museum", "capture", "--allow-private", "--delay", "0", "--ignore-robots", &url];
+    assert_eq!(scene.run(&words).status.code(), Some(0));
+    let before = scene.checked(&["--against-archive", "--no-capture"]);
+    assert_eq!((&before[0]["verdict"], &before[0]["comparison"]), (&"met".into(), &"unchanged".into()));
+    scene.changed.store(true, Ordering::SeqCst);
+    for _ in 0..2 {
+        let after = scene.checked(&["--against-archive"]);
+        assert_eq!((&after[0]["verdict"], &after[0]["comparison"]), (&"drift".into(), &"changed".into()));
+    }
+}
+
+#[test]
+fn private_addresses_must_be_allowed() {
+    let scene = Scene::new();
+    scene.add(&[], "/about.html");
+    let asked = scene.web.total();
+    let output = scene.run(&["-C", "museum", "check", "--no-capture"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stdout(&output).starts_with("unreachable"), "{}", stdout(&output));
+    assert_eq!(scene.web.total(), asked);
+    assert!(Path::new(&scene.folder.path().join("museum/varve.toml")).exists());
+}
