@@ -7,6 +7,8 @@ mod archive;
 mod demo;
 mod doctor;
 mod explain;
+mod history;
+mod history_kill;
 mod key;
 mod paperwork;
 mod readme;
