@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use varve_archive::expectations::UrlsError;
 use varve_archive::verbs::doctor::DoctorError;
-use varve_archive::{ArchiveError, LockError, SettingsError, StoreError};
+use varve_archive::{ArchiveError, CatalogError, LockError, SettingsError, StoreError};
 
 use crate::commands::filter::NotAnId;
 use crate::urls::{Place, Unreadable};
@@ -173,6 +173,21 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::Settings { source: SettingsError::Format { .. }, .. } => {
             Some("use the varve that made it, or a later one")
         }
+        ArchiveError::Catalog(failure) => for_catalog(failure),
+        ArchiveError::NoCatalog { .. } => Some("`varve rebuild` makes it again: the silos hold everything"),
+        ArchiveError::NoVersions => Some("`varve commit` makes the first one"),
+        ArchiveError::NoVersion { .. } => {
+            Some("a version is HEAD, a tag, an id or the beginning of one, or a time; `varve log` lists them")
+        }
+        ArchiveError::AmbiguousVersion { .. } => Some("give more digits"),
+        ArchiveError::NoTag { .. } => Some("`varve tag` lists all tags"),
+        ArchiveError::BadHead { .. } => {
+            Some("`varve log` lists versions; `varve checkout VERSION` moves HEAD")
+        }
+        ArchiveError::NoSilos { .. } => Some("`varve gc` removes versions and bodies from a Moku site"),
+        ArchiveError::Exchange { .. } => {
+            Some("the archive is as it was; its disk must be able to exchange two folders in one step")
+        }
         ArchiveError::NoIndex { .. } => Some("`varve rebuild` makes it again: the silos hold everything"),
         ArchiveError::NotImportable { .. } => {
             Some("import takes the folder of an AardWARC store, in which `0` holds the first silos")
@@ -200,6 +215,23 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         }
         ArchiveError::Credentials(_) => Some("a line is `HOST NAME: VALUE`: `example.com Cookie: a=b`"),
         _ => None,
+    }
+}
+
+fn for_catalog(failure: &CatalogError) -> Option<&'static str> {
+    match failure {
+        CatalogError::Busy { .. } => Some("wait until the other program has finished, and try again"),
+        CatalogError::ReadOnly { .. } => {
+            Some("reading verbs work; to write, copy the folder to a place that you may write to")
+        }
+        CatalogError::Unknown { .. } => {
+            Some("it may be of a newer program: use that, or a later varve; nothing was changed")
+        }
+        CatalogError::Database { .. } | CatalogError::Damaged { .. } => Some(
+            "nothing was changed; an archive makes its catalog again with `varve rebuild`, a Moku site needs a copy of its `moku.db`",
+        ),
+        CatalogError::OtherProject { .. } => Some("name the project that it belongs to"),
+        CatalogError::NoVersion(_) => Some("`varve log` lists versions"),
     }
 }
 

@@ -102,6 +102,10 @@ pub trait HistoryWriter: Holdings {
     /// Keeps rows, after all that they are made from is safe.
     fn apply(&self, rows: Vec<varve_catalog::Row>) -> Result<(), ArchiveError>;
 
+    /// Says that HEAD is about to point to a version, before anything else shows it: if it does not come to that, whoever
+    /// opens the layout next brings it about, if the version is there by then.
+    fn intend_head(&self, version: &VersionId) -> Result<(), ArchiveError>;
+
     /// Lets HEAD point to a version.
     fn set_head(&self, version: &VersionId) -> Result<(), ArchiveError>;
 

@@ -20,6 +20,7 @@ use varve_store::lock::WriteLock;
 use super::neighbours::is_open_elsewhere;
 use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, Loose, head};
 use crate::error::ArchiveError;
+use crate::verbs::checkout::write_tree;
 use crate::writer::{Clock, Opening};
 
 /// No fetch of Moku takes longer between a body and its row.
@@ -42,6 +43,11 @@ impl Site {
 
     fn head(&self) -> PathBuf {
         self.root.join(".moku/HEAD")
+    }
+
+    /// Where HEAD is about to point; only there while it is being moved.
+    fn intended_head(&self) -> PathBuf {
+        self.root.join(".moku/varve.head")
     }
 
     fn bodies(&self) -> LooseBodies {
@@ -123,7 +129,33 @@ impl MokuHistory {
         let catalog = MokuCatalog::open_to_write(&site.database(), &site_opening.options)?;
         let bodies = site.bodies();
         let redaction = site_opening.redaction;
-        Ok(Self { site, catalog, bodies, redaction, clock: opening.clock, settled, _lock: lock })
+        let history = Self { site, catalog, bodies, redaction, clock: opening.clock, settled, _lock: lock };
+        history.follow_intention()?;
+        Ok(history)
+    }
+
+    /// Brings about what somebody who was stopped meant to: rows are there, HEAD and the working tree are behind.
+    fn follow_intention(&self) -> Result<(), ArchiveError> {
+        let Ok(Some(version)) = head::read(&self.site.intended_head()) else {
+            return forget_intention(&self.site);
+        };
+        if self.catalog.version(&version)?.is_none() {
+            return forget_intention(&self.site);
+        }
+        // The tree is a convenience: what cannot be written there must not keep anyone from the site.
+        let _ = write_tree(self, &self.site.root, self.head().ok().flatten(), version, &mut |_| {});
+        self.apply(vec![Row::Head(version)])?;
+        self.set_head(&version)
+    }
+}
+
+fn forget_intention(site: &Site) -> Result<(), ArchiveError> {
+    let path = site.intended_head();
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(ArchiveError::Write { path, source: error })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -193,8 +225,13 @@ impl HistoryWriter for MokuHistory {
         Ok(self.catalog.apply(&mut rows.into_iter())?)
     }
 
+    fn intend_head(&self, version: &VersionId) -> Result<(), ArchiveError> {
+        head::write(&self.site.intended_head(), version)
+    }
+
     fn set_head(&self, version: &VersionId) -> Result<(), ArchiveError> {
-        head::write(&self.site.head(), version)
+        head::write(&self.site.head(), version)?;
+        forget_intention(&self.site)
     }
 
     fn keeps_diffs(&self) -> bool {

@@ -20,6 +20,8 @@ pub struct CheckedOut {
     pub written: u64,
     /// Pages of another version that were there and are gone.
     pub removed: u64,
+    /// Pages of the version whose bodies are not here any more: taken out by a rewrite, or lost.
+    pub absent: u64,
 }
 
 /// Lets HEAD point to a version, and the layout's own working tree hold its pages.
@@ -29,6 +31,9 @@ pub fn checkout(
     progress: &mut dyn FnMut(u64),
 ) -> Result<CheckedOut, ArchiveError> {
     let before = history.head()?;
+    if before != Some(version) {
+        history.intend_head(&version)?;
+    }
     let done = match history.working_tree() {
         Some(root) => write_tree(history.as_holdings(), root, before, version, progress)?,
         None => CheckedOut::default(),
@@ -75,7 +80,7 @@ fn is_free(folder: &Path) -> bool {
 }
 
 /// Makes a tree that may hold the pages of `before` hold those of `version`.
-fn write_tree(
+pub(crate) fn write_tree(
     holdings: &dyn Holdings,
     root: &Path,
     before: Option<VersionId>,
@@ -87,10 +92,17 @@ fn write_tree(
     for pair in Pairs::new(holdings.catalog(), before, Some(version)) {
         let pair = pair?;
         match (&pair.base, &pair.head) {
-            (_, Some(page)) => {
-                tree.write(holdings, page)?;
-                done.written += 1;
-            }
+            (base, Some(page)) => match tree.write(holdings, page) {
+                Err(ArchiveError::Absent { .. }) => {
+                    // Nor may the page of another version pass for it.
+                    base.iter().try_for_each(|page| tree.remove(page))?;
+                    done.absent += 1;
+                }
+                other => {
+                    other?;
+                    done.written += 1;
+                }
+            },
             (Some(page), None) => {
                 tree.remove(page)?;
                 done.removed += 1;

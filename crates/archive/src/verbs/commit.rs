@@ -177,7 +177,7 @@ pub fn commit(
     Ok(Committed { version, parent, captures, changed: changed(history, parent, version)? })
 }
 
-/// Writes a version down, and makes its rows. HEAD stays where it is.
+/// Writes a version down, and makes its rows. HEAD stays where it is, for the caller to move.
 pub(crate) fn write_version(
     history: &dyn HistoryWriter,
     manifest: &Manifest,
@@ -188,6 +188,7 @@ pub(crate) fn write_version(
     let record = history.keep_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json)?;
     let mut rows = rows_of_version(version, record, manifest);
     rows.extend(diff_row(history, manifest, version, &rows)?);
+    history.intend_head(&version)?;
     history.apply(rows)?;
     Ok(version)
 }

@@ -3,6 +3,7 @@
 mod layouts;
 mod rebuilding;
 mod retention;
+mod rewriting;
 mod scene;
 mod scoring;
 mod trees;

@@ -111,3 +111,26 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     }
     found
 }
+
+#[test]
+fn a_head_that_was_about_to_move_is_moved_by_the_next_who_opens() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    let writer = history(root);
+    let first = commit_pages(&*writer, "1", &[("https://e.org/a", "1")]).version;
+    let second = commit_pages(&*writer, "2", &[("https://e.org/a", "2")]).version;
+    drop(writer);
+    // As a kill between the rows and HEAD leaves it.
+    std::fs::write(root.join(".moku/HEAD"), first.to_string()).expect("written");
+    std::fs::write(root.join("a/.page_body"), "1").expect("written");
+    assert_eq!(history(root).head().expect("read"), Some(first), "Moku itself may have moved it");
+    std::fs::write(root.join(".moku/varve.head"), second.to_string()).expect("written");
+    assert_eq!(history(root).head().expect("read"), Some(second));
+    assert_eq!(std::fs::read_to_string(root.join("a/.page_body")).expect("read"), "2");
+    // One whose version never came is given up.
+    let never = varve_archive::VersionId::new(uuid::Uuid::nil());
+    std::fs::write(root.join(".moku/varve.head"), never.to_string()).expect("written");
+    assert_eq!(history(root).head().expect("read"), Some(second));
+    assert!(!root.join(".moku/varve.head").exists());
+}

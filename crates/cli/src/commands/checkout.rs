@@ -53,12 +53,18 @@ impl Verb for Checkout {
             (version, checkout(&*history, version, &mut |more| progress.inc(more))?)
         };
         if self.json {
-            let CheckedOut { written, removed } = done;
-            let line = Line { version: version.to_string(), written, removed };
+            let CheckedOut { written, removed, absent } = done;
+            let line = Line { version: version.to_string(), written, removed, absent };
             session.printer.json(&line)?;
         } else if self.to.is_some() || done.written > 0 {
             let pages = counted(done.written, "page");
             session.printer.say(format_args!("{pages} of {} written", short(&version)));
+        }
+        if done.absent > 0 {
+            let absent = counted(done.absent, "page");
+            session
+                .printer
+                .say(format_args!("{absent} left out: the bodies are not in this archive any more"));
         }
         if self.to.is_none() {
             session.printer.say(format_args!("HEAD is {}", short(&version)));
@@ -72,4 +78,5 @@ struct Line {
     version: String,
     written: u64,
     removed: u64,
+    absent: u64,
 }

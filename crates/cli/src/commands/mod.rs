@@ -24,6 +24,7 @@ mod key;
 mod log;
 mod man;
 mod rebuild;
+mod rewrite;
 mod score;
 mod show;
 mod store;
@@ -51,6 +52,7 @@ const VERBS: &[Entry] = &[
     verb::<checkout::Checkout>("checkout"),
     verb::<score::Score>("score"),
     verb::<gc::Gc>("gc"),
+    verb::<rewrite::Rewrite>("rewrite"),
     verb::<store::Store>("store"),
     verb::<get::Get>("get"),
     verb::<stow::Stow>("stow"),

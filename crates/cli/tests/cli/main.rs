@@ -8,6 +8,8 @@ mod check;
 mod demo;
 mod doctor;
 mod explain;
+mod history;
+mod history_kill;
 mod key;
 mod paperwork;
 mod readme;

@@ -1,0 +1,233 @@
+//! What is taken out of the silos is gone, is accounted for, and takes nothing else with it.
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::scene::*;
+use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, open_holdings};
+use varve_archive::verbs::audit::{AuditRequest, audit};
+use varve_archive::verbs::commit::{Committed, Request as CommitRequest, commit};
+use varve_archive::verbs::rewrite::{AtSign, GroupPattern, Receipt, Request, perform, plan};
+use varve_archive::verbs::{checkout, rebuild, score, tag};
+use varve_archive::{Archive, ArchiveError, ArchiveWriter, Layout, RecordId, VersionId};
+use varve_core::fact::{Manifest, RunSummary, media_type};
+use varve_core::{Moment, RunId};
+use varve_store::exchange::{ExchangeKeeper, NewExchange};
+use varve_warc::date::Date;
+
+fn rewrite(root: &Path, request: &Request) -> Receipt {
+    drop(history(root));
+    let writer = ArchiveWriter::open(root, opening()).expect("opened");
+    let choice = plan(&writer, request).expect("planned");
+    perform(writer, request, &choice, &|_| {}).expect("performed")
+}
+
+fn request(urls: &[&str]) -> Request {
+    Request {
+        urls: urls.iter().map(|url| (*url).to_owned()).collect(),
+        who: "Ada".to_owned(),
+        why: "asked for".to_owned(),
+        ..Request::default()
+    }
+}
+
+fn assert_sound(root: &Path) {
+    let archive = Archive::open(root).expect("opened");
+    let mut found = Vec::new();
+    audit(&archive, &AuditRequest::default(), &|_| {}, &mut |finding| found.push(finding)).expect("audited");
+    assert!(found.is_empty(), "{found:?}");
+}
+
+fn all_bytes(root: &Path) -> Vec<u8> {
+    let mut all = Vec::new();
+    let archive = Archive::open(root).expect("opened");
+    for number in archive.store().files().list().expect("listed").into_keys() {
+        let source = archive.store().files().open(number).expect("opened");
+        let mut reader = varve_warc::Reader::new(&*source).expect("a silo");
+        while let Some(mut record) = reader.next_record().expect("read") {
+            record.read_to_end(&mut all).expect("read");
+        }
+    }
+    all
+}
+
+fn holds(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+#[test]
+fn a_page_goes_from_every_version_and_the_rest_stays() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let writer = history(root);
+    let secret = "https://e.org/private";
+    let first = commit_pages(&*writer, "1", &[("https://e.org/", "hello"), (secret, "my secret")]).version;
+    let second =
+        commit_pages(&*writer, "2", &[("https://e.org/", "hello"), (secret, "other secret")]).version;
+    tag::set(&*writer, "kept", Some(first)).expect("set");
+    score::score(&*writer, second, &|_| {}).expect("scored");
+    let head = writer.head().expect("read");
+    drop(writer);
+    assert!(holds(&all_bytes(root), "my secret"));
+    let receipt = rewrite(root, &request(&[secret]));
+    let kinds = receipt.by_kind();
+    assert_eq!((kinds["resource"], kinds["metadata"]), (2, 1), "two bodies and a score that told of one");
+    assert!(!holds(&all_bytes(root), "secret\n") && !holds(&all_bytes(root), "my secret"));
+    assert_sound(root);
+    let holdings = open_holdings(root).expect("opened");
+    assert_eq!(holdings.head().expect("read"), head);
+    assert!(holdings.catalog().tag("kept").expect("read").is_some());
+    assert!(receipt.bytes_after > 0 && receipt.kept >= 4);
+    let to = root.join("out");
+    let done = checkout::export(&*holdings, second, &to, &mut |_| {}).expect("written");
+    assert_eq!((done.written, done.absent), (1, 1));
+    drop(holdings);
+    // And it can be made again, and written to.
+    let before = rows(&*open_holdings(root).expect("opened"));
+    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
+    assert_eq!(rows(&*open_holdings(root).expect("opened")), before);
+    let writer = history(root);
+    let third = commit_pages(&*writer, "3", &[("https://e.org/", "again")]);
+    assert_eq!(third.parent, Some(second));
+    drop(writer);
+    assert_sound(root);
+}
+
+#[test]
+fn a_body_that_another_page_holds_stays() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let writer = history(root);
+    let version = commit_pages(&*writer, "1", &[("https://e.org/a", "same"), ("https://e.org/b", "same")]);
+    drop(writer);
+    assert!(rewrite(root, &request(&["https://e.org/a"])).tombstones.is_empty());
+    assert_sound(root);
+    assert_eq!(contents(&*open_holdings(root).expect("opened"), version.version).len(), 2);
+}
+
+#[test]
+fn a_version_goes_with_what_only_it_holds() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let writer = history(root);
+    let made: Vec<Committed> = ["one", "two", "three"]
+        .iter()
+        .map(|body| commit_pages(&*writer, body, &[("https://e.org/", body), ("https://e.org/s", "shared")]))
+        .collect();
+    tag::set(&*writer, "bad", Some(made[1].version)).expect("set");
+    score::score(&*writer, made[1].version, &|_| {}).expect("scored");
+    drop(writer);
+    let receipt = rewrite(root, &Request { versions: vec![made[1].version], ..request(&[]) });
+    assert_eq!(receipt.by_kind()["resource"], 1);
+    assert!(receipt.tombstones.iter().any(|tombstone| tombstone.version == Some(made[1].version)));
+    assert_sound(root);
+    let holdings = open_holdings(root).expect("opened");
+    assert!(holdings.catalog().version(&made[1].version).expect("read").is_none());
+    assert!(holdings.catalog().tag("bad").expect("read").is_none());
+    assert_eq!(holdings.head().expect("read"), Some(made[2].version));
+    assert_eq!(contents(&*holdings, made[2].version).len(), 2);
+    assert!(!holds(&all_bytes(root), "\"message\":\"two\""));
+}
+
+/// Keeps a run of captures as a version.
+fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> VersionId {
+    let history = ArchiveHistory::open(root, opening()).expect("opened");
+    let run = RunId::new(uuid::Uuid::from_u128(number));
+    let store = history.writer().store();
+    let keeper = ExchangeKeeper::new(store);
+    let mut packer = store.packer().expect("a packer");
+    let mut records: Vec<RecordId> = Vec::new();
+    for (url, response) in pages {
+        let exchange = NewExchange {
+            url,
+            date: Date::at_second(std::time::UNIX_EPOCH + std::time::Duration::from_secs(number as u64)),
+            request: b"GET / HTTP/1.1\r\nHost: e.org\r\n\r\n",
+            response: &response.to_vec(),
+            ip: None,
+            protocols: &[],
+            cipher: None,
+            timing: None,
+            truncated: None,
+            run: Some(run),
+            unchanged: None,
+        };
+        records.push(keeper.keep(&mut packer, &exchange).expect("kept").receipt.record);
+    }
+    store.sync().expect("synced");
+    let summary = RunSummary { id: run, captures: records.len() as u64, seal: RunSummary::seal_of(records) };
+    let manifest = Manifest {
+        parent: history.head().expect("read"),
+        message: "a run".to_owned(),
+        author: None,
+        time: Moment::from_seconds(number as i64),
+        run: Some(summary),
+        pages: Vec::new(),
+        plan: None,
+        expectations: Default::default(),
+    };
+    let json = serde_json::to_vec(&manifest).expect("json");
+    let version = Manifest::version_id(&json);
+    history.keep_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json).expect("kept");
+    drop(history);
+    drop(ArchiveHistory::open(root, opening()).expect("caught up"));
+    version
+}
+
+#[test]
+fn a_revisit_whose_original_goes_is_made_whole() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let plain = b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello world".as_slice();
+    let chunked =
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"
+            .as_slice();
+    capture(root, 1, &[("https://e.org/a", plain), ("https://e.org/x", b"HTTP/1.1 404 No\r\n\r\nno")]);
+    let second = capture(root, 2, &[("https://e.org/b", chunked), ("https://e.org/c", plain)]);
+    assert_sound(root);
+    let pattern = GroupPattern::new("https://e.org/a", AtSign::default());
+    let receipt = rewrite(root, &Request { patterns: vec![pattern], ..request(&[]) });
+    assert_eq!(receipt.promoted.len(), 1, "the other refers to it");
+    assert_eq!((receipt.by_kind()["response"], receipt.by_kind()["request"]), (1, 1));
+    assert_sound(root);
+    let holdings = open_holdings(root).expect("opened");
+    let wanted = [("https://e.org/b", "hello world"), ("https://e.org/c", "hello world")];
+    assert_eq!(contents(&*holdings, second), wanted.map(|(url, body)| (url.into(), body.into())));
+    assert!(!holds(&all_bytes(root), "GET https://e.org/a"));
+}
+
+#[test]
+fn a_reason_is_needed() {
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Archive, root.path());
+    let writer = ArchiveWriter::open(root.path(), opening()).expect("opened");
+    let none = plan(&writer, &Request { why: " ".to_owned(), ..request(&["https://e.org/"]) });
+    assert!(matches!(none, Err(ArchiveError::NoReason)));
+}
+
+#[test]
+fn stopped_at_any_step_of_the_exchange_one_whole_archive_is_left() {
+    // What a rewrite does to the folder, step by step, as far as a kill could stop it.
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let writer = history(root);
+    let request = CommitRequest { message: "1".to_owned(), threads: 1, ..CommitRequest::default() };
+    let version =
+        commit(&*writer, &request, vec![page("https://e.org/", "1")], &|_| {}).expect("committed").version;
+    drop(writer);
+    for name in ["catalog.db", "HEAD"] {
+        std::fs::remove_file(root.join(name)).expect("removed");
+        let writer = history(root);
+        assert_eq!(writer.head().expect("read"), Some(version));
+    }
+    std::fs::remove_file(root.join("catalog.db")).expect("removed");
+    std::fs::rename(root.join("index"), root.join("tmp/old-index")).expect("moved");
+    let writer = history(root);
+    assert_eq!(contents(writer.as_holdings(), version), [("https://e.org/".into(), "1".into())]);
+    drop(writer);
+    assert_sound(root);
+}

@@ -1,0 +1,201 @@
+//! `varve rewrite`: takes things out of the silos for good.
+
+use serde::Serialize;
+use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Kind, kind_of, resolve_version};
+use varve_archive::verbs::rewrite::{AtSign, Choice, GroupPattern, Receipt, Request, perform, plan};
+use varve_archive::{ArchiveError, Moment};
+
+use super::{Outcome, Verb};
+use crate::error::Error;
+use crate::printer::{Printer, STRONG, counted, readable, visible};
+use crate::session::Session;
+
+const EXAMPLES: &str = "\
+Examples:
+  varve rewrite --drop https://example.com/private --reason 'asked for by the owner' --dry-run
+  varve rewrite --drop-pattern 'https://example.com/users/**' --reason 'personal data' > receipt.txt
+  varve rewrite --drop-version 0b8af3c1 --reason 'committed by mistake' --json";
+
+/// Take captures, pages or versions out of the silos for good
+///
+/// Everything else only adds. This verb writes new silos without what is to go, and puts them in the place of the old
+/// ones when they are complete; until then the archive is as it was. A capture that repeated something which goes gets
+/// the content itself. Each record that goes leaves a tombstone that says who took it out, when and why, its URL and
+/// digest; `audit` accepts what a tombstone explains.
+///
+/// Versions that stay keep their ids, so their manifests still name the URLs and digests of pages that went. Copies
+/// elsewhere are not touched.
+///
+/// What went is printed as a receipt: one line for each record, or with `--json` one object (`record`, `kind`, `url`,
+/// `digest`, `replaced_by`), and a last one with `summary`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["urls", "patterns", "versions"]))]
+pub(super) struct Rewrite {
+    /// Drop every capture and page of this URL
+    #[arg(long = "drop", value_name = "URL")]
+    urls: Vec<String>,
+
+    /// Drop those whose URL matches: `*` stands for anything but `/`, `**` for anything
+    #[arg(long = "drop-pattern", value_name = "PATTERN")]
+    patterns: Vec<String>,
+
+    /// Drop this version, with all that only it holds
+    #[arg(long = "drop-version", value_name = "VERSION")]
+    versions: Vec<String>,
+
+    /// Why, for the tombstones
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
+
+    /// Who, for the tombstones
+    #[arg(long, env = "VARVE_AUTHOR", hide_env_values = true)]
+    author: Option<String>,
+
+    /// Only list what would go
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verb for Rewrite {
+    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        let root = session.root()?;
+        if kind_of(&root) == Some(Kind::Moku) {
+            return Err(ArchiveError::NoSilos { path: root }.into());
+        }
+        // The catalog must know all versions that may be named.
+        drop(ArchiveHistory::open(&root, session.opening())?);
+        let request = self.request(session)?;
+        let writer = session.open_to_write()?;
+        let choice = plan(&writer, &request)?;
+        if self.dry_run || choice.records.is_empty() {
+            return self.would_go(&choice, &mut session.printer);
+        }
+        let progress = session.printer.progress(None, "records");
+        let receipt = perform(writer, &request, &choice, &|more| progress.inc(more))?;
+        drop(progress);
+        self.print(&request, &receipt, &mut session.printer)?;
+        Ok(Outcome::Done)
+    }
+}
+
+impl Rewrite {
+    fn request(&self, session: &Session) -> Result<Request, Error> {
+        let holdings = ArchiveHoldings::open(&session.root()?)?;
+        let versions = self.versions.iter().map(|text| resolve_version(&holdings, text));
+        let pattern = |text: &String| GroupPattern::new(text, AtSign::default());
+        let operator = holdings.archive().settings().operator.clone();
+        Ok(Request {
+            urls: self.urls.clone(),
+            patterns: self.patterns.iter().map(pattern).collect(),
+            versions: versions.collect::<Result<_, _>>()?,
+            who: self.author.clone().or(operator).unwrap_or_else(|| "not said".to_owned()),
+            why: self.reason.clone(),
+        })
+    }
+
+    fn would_go(&self, choice: &Choice, printer: &mut Printer) -> Result<Outcome, Error> {
+        for gone in &choice.records {
+            let line = Line { replaced_by: None, ..Line::of(gone) };
+            if self.json { printer.json(&line)? } else { printer.line(line.text())? }
+        }
+        let records = choice.records.len() as u64;
+        if self.json {
+            let summary = Summary { records, dry_run: true, ..Summary::default() };
+            printer.json(&Last { summary })?;
+        } else {
+            printer.say(format_args!("{} would go", counted(records, "record")));
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn print(&self, request: &Request, receipt: &Receipt, printer: &mut Printer) -> Result<(), Error> {
+        let time = receipt.tombstones.first().map(|tombstone| tombstone.time);
+        if !self.json {
+            let when = time.map(Moment::for_people).unwrap_or_default();
+            printer.line(format_args!("{STRONG}Rewritten {when}{STRONG:#}"))?;
+            printer.line(format_args!("by {}: {}", visible(&request.who), visible(&request.why)))?;
+        }
+        for tombstone in &receipt.tombstones {
+            let line = Line::of(tombstone);
+            if self.json { printer.json(&line)? } else { printer.line(line.text())? }
+        }
+        let summary = Summary {
+            records: receipt.tombstones.len() as u64,
+            kept: receipt.kept,
+            promoted: receipt.promoted.len() as u64,
+            bytes_before: receipt.bytes_before,
+            bytes_after: receipt.bytes_after,
+            who: &request.who,
+            why: &request.why,
+            time,
+            dry_run: false,
+        };
+        if self.json {
+            return printer.json(&Last { summary });
+        }
+        printer.line(format_args!(
+            "{} gone, {} kept, {} made whole; silos were {}, are {}",
+            counted(summary.records - summary.promoted, "record"),
+            summary.kept,
+            counted(summary.promoted, "revisit"),
+            readable(summary.bytes_before),
+            readable(summary.bytes_after)
+        ))
+    }
+}
+
+#[derive(Serialize)]
+struct Line<'a> {
+    record: String,
+    kind: &'a str,
+    url: Option<&'a str>,
+    digest: Option<&'a str>,
+    version: Option<String>,
+    replaced_by: Option<String>,
+}
+
+impl<'a> Line<'a> {
+    fn of(tombstone: &'a varve_archive::Tombstone) -> Self {
+        Self {
+            record: tombstone.record.to_string(),
+            kind: &tombstone.kind,
+            url: tombstone.url.as_deref(),
+            digest: tombstone.digest.as_deref(),
+            version: tombstone.version.map(|version| version.to_string()),
+            replaced_by: tombstone.replaced_by.map(|record| record.to_string()),
+        }
+    }
+
+    fn text(&self) -> String {
+        let what = self.url.map(|url| format!(" {}", visible(url))).unwrap_or_default();
+        let version = self.version.as_ref().map(|version| format!(" version {version}")).unwrap_or_default();
+        let fate = match &self.replaced_by {
+            Some(record) => format!(", whole now as {record}"),
+            None => String::new(),
+        };
+        format!("{:<8} {}{what}{version}{fate}", self.kind, self.record)
+    }
+}
+
+#[derive(Serialize)]
+struct Last<'a> {
+    summary: Summary<'a>,
+}
+
+#[derive(Serialize, Default)]
+struct Summary<'a> {
+    records: u64,
+    kept: u64,
+    promoted: u64,
+    bytes_before: u64,
+    bytes_after: u64,
+    who: &'a str,
+    why: &'a str,
+    time: Option<Moment>,
+    dry_run: bool,
+}

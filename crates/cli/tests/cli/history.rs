@@ -1,0 +1,365 @@
+//! History as people and programs meet it, on both layouts: the verbs in order, and what machines rely on.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use crate::{stderr, stdout, varve};
+
+/// A folder with an archive or a site in it, where commands run.
+pub(crate) struct Place {
+    folder: tempfile::TempDir,
+    pub(crate) is_archive: bool,
+}
+
+impl Place {
+    pub(crate) fn new(is_archive: bool) -> Self {
+        let place = Self { folder: tempfile::tempdir().unwrap(), is_archive };
+        if is_archive {
+            place.data(&["init", "museum"]);
+        } else {
+            std::fs::create_dir_all(place.path("museum/.moku")).unwrap();
+        }
+        place
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn file(&self, name: &str, content: &str) {
+        let path = self.path(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    pub(crate) fn command(&self) -> Command {
+        let mut command = varve();
+        command.current_dir(self.folder.path()).env("VARVE_ARCHIVE", "museum").env_remove("VARVE_AUTHOR");
+        command
+    }
+
+    pub(crate) fn run(&self, words: &[&str]) -> Output {
+        self.command().args(words).output().unwrap()
+    }
+
+    /// What it prints when all goes well.
+    pub(crate) fn data(&self, words: &[&str]) -> String {
+        let output = self.run(words);
+        assert_eq!(output.status.code(), Some(0), "{words:?}: {}", stderr(&output));
+        stdout(&output)
+    }
+
+    /// The objects that it prints, one a line.
+    pub(crate) fn lines(&self, words: &[&str]) -> Vec<serde_json::Value> {
+        self.data(words).lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The one object that it prints.
+    pub(crate) fn object(&self, words: &[&str]) -> serde_json::Value {
+        let mut lines = self.lines(words);
+        assert_eq!(lines.len(), 1, "{lines:?}");
+        lines.remove(0)
+    }
+
+    /// Message and hint of what cannot be done.
+    fn failure(&self, words: &[&str]) -> String {
+        let output = self.run(words);
+        assert_eq!(output.status.code(), Some(2), "{words:?}: {}{}", stdout(&output), stderr(&output));
+        stderr(&output)
+    }
+}
+
+fn places() -> [Place; 2] {
+    [Place::new(true), Place::new(false)]
+}
+
+/// Two versions of a small site.
+fn two_versions(place: &Place) -> [String; 2] {
+    place.file("site/index.html", "<h1>Old Title</h1>\n<p>same</p>\n");
+    place.file("site/style.css", "p { color: red }\n");
+    place.file("site/gone.txt", "soon gone\n");
+    let commit =
+        ["commit", "--from", "site", "--base-url", "https://e.org/", "--json", "--author", "Ada", "-m"];
+    let first = place.object(&[&commit[..], &["first"]].concat());
+    place.file(
+        "site/index.html",
+        "<h1>New Title</h1>\n<p>same</p>\n<form action=/login><input type=password name=p></form>\n",
+    );
+    std::fs::remove_file(place.path("site/gone.txt")).unwrap();
+    place.file("site/new.html", "<p>new</p>\n");
+    let second = place.object(&[&commit[..], &["second"]].concat());
+    assert_eq!(
+        (&first["parent"], &first["captures"], &first["changed"]),
+        (&().into_json(), &3.into(), &3.into())
+    );
+    assert_eq!((&second["parent"], &second["captures"]), (&first["version"], &3.into()));
+    assert_eq!(second["changed"], 2);
+    [first, second].map(|done| done["version"].as_str().unwrap().to_owned())
+}
+
+trait IntoJson {
+    fn into_json(self) -> serde_json::Value;
+}
+
+impl IntoJson for () {
+    fn into_json(self) -> serde_json::Value {
+        serde_json::Value::Null
+    }
+}
+
+/// Every one of these fields is there.
+fn has_fields(object: &serde_json::Value, fields: &[&str]) {
+    for field in fields {
+        assert!(object.get(field).is_some(), "`{field}` is missing in {object}");
+    }
+}
+
+#[test]
+fn history_is_read_back_in_the_shapes_that_machines_rely_on() {
+    for place in places() {
+        let [first, second] = two_versions(&place);
+        let log = place.lines(&["log", "--json"]);
+        assert_eq!(log.len(), 2);
+        has_fields(&log[0], &["id", "parent", "message", "author", "time", "captures", "tags"]);
+        assert_eq!((&log[0]["id"], &log[0]["author"]), (&second.as_str().into(), &"Ada".into()));
+        assert_eq!(log[0]["captures"], 3);
+        let of_url = place.lines(&["log", "https://e.org/index.html", "--json"]);
+        assert_eq!(of_url.len(), 2);
+        has_fields(&of_url[0], &["url", "time", "status", "body", "version", "length"]);
+        assert_eq!(of_url[0]["version"], second.as_str());
+        let shown = place.lines(&["show", "--json"]);
+        assert_eq!(shown[0]["id"], second.as_str());
+        let removed: Vec<_> = shown[1..].iter().filter(|page| page["change"] == "removed").collect();
+        assert_eq!((removed.len(), removed[0]["url"].as_str()), (1, Some("https://e.org/gone.txt")));
+        let page = place.data(&["cat", "https://e.org/index.html", "--at", &first]);
+        assert_eq!(page, "<h1>Old Title</h1>\n<p>same</p>\n");
+        assert!(place.data(&["cat", "https://e.org/index.html"]).contains("New Title"));
+    }
+}
+
+#[test]
+fn files_of_a_folder_have_the_type_that_their_names_say() {
+    for place in places() {
+        two_versions(&place);
+        let headers = place.data(&["cat", "https://e.org/style.css", "--headers"]);
+        assert!(headers.to_ascii_lowercase().contains("content-type: text/css"), "{headers}");
+        place.file("page.html", "x");
+        place.data(&[
+            "commit",
+            "page.html",
+            "--url",
+            "https://e.org/p",
+            "--header",
+            "Content-Type: text/plain",
+            "-m",
+            "m",
+        ]);
+        let headers = place.data(&["cat", "https://e.org/p", "--headers"]).to_ascii_lowercase();
+        assert!(headers.contains("content-type: text/plain") && !headers.contains("html"), "{headers}");
+    }
+}
+
+#[test]
+fn a_diff_is_told_in_the_shape_of_the_seed_and_can_be_kept() {
+    for place in places() {
+        let [first, second] = two_versions(&place);
+        let diff = place.object(&["diff", &first, &second, "--json"]);
+        assert_eq!((&diff["base"], &diff["head"]), (&first.as_str().into(), &second.as_str().into()));
+        let files = diff["files"].as_array().unwrap();
+        for file in files {
+            has_fields(file, &["url", "path", "change", "body_diff", "headers_diff"]);
+        }
+        let index = files.iter().find(|file| file["path"] == "/index.html").unwrap();
+        assert_eq!(index["change"], "changed");
+        let body = &index["body_diff"];
+        assert_eq!((&body["base_id"], &body["head_id"]), (&first.as_str().into(), &second.as_str().into()));
+        assert!(body["chunks"].as_array().unwrap().iter().all(|chunk| chunk["type"].is_string()));
+        let same = place.data(&["diff", &first, &second, "--json"]);
+        assert_eq!(place.data(&["diff", &first, &second, "--json", "--keep"]), same);
+        assert_eq!(place.run(&["diff", &first, &second, "--exit-code"]).status.code(), Some(1));
+    }
+}
+
+#[test]
+fn tags_checkouts_and_scores_work_on_both_layouts() {
+    for place in places() {
+        let [first, second] = two_versions(&place);
+        place.data(&["tag", "old", &first]);
+        assert_eq!(place.object(&["tag", "--json"])["version"], first.as_str());
+        let done = place.object(&["checkout", "old", "--to", "out", "--json"]);
+        assert_eq!((&done["version"], &done["written"]), (&first.as_str().into(), &3.into()));
+        assert!(place.path("out/gone.txt/.page_body").is_file());
+        place.data(&["checkout", "old"]);
+        let head = std::fs::read_to_string(place.path(match place.is_archive {
+            true => "museum/HEAD",
+            false => "museum/.moku/HEAD",
+        }));
+        assert_eq!(head.unwrap(), first);
+        let low = place.object(&["score", &first, "--json"]);
+        let high = place.object(&["score", &second, "--json"]);
+        has_fields(
+            &high,
+            &["version", "parent", "scoring_version", "score", "confidence", "pages", "evidence"],
+        );
+        assert!(high["normalized"].as_u64() > low["normalized"].as_u64());
+        assert_eq!((&high["before"], &high["parent"]), (&low["normalized"], &first.as_str().into()));
+        let shares = high["attributions"].as_array().unwrap();
+        let percent: f64 = shares.iter().map(|share| share["percent"].as_f64().unwrap()).sum();
+        assert!((percent - 100.0).abs() < 1e-6, "{percent}");
+        let why = place.data(&["score", &second, "--explain"]);
+        assert!(why.contains("of 100") && why.contains("Since"), "{why}");
+        if place.is_archive {
+            assert_eq!(place.run(&["audit"]).status.code(), Some(0));
+        }
+    }
+}
+
+#[test]
+fn gc_lists_what_it_does_and_does_what_it_lists() {
+    let place = Place::new(false);
+    for number in 0..4 {
+        place.file("page.html", &format!("<p>{number}</p>"));
+        place.data(&["commit", "page.html", "--url", "https://e.org/", "-m", &number.to_string()]);
+    }
+    let gc = ["gc", "--keep-last", "2", "--json"];
+    let listed = place.lines(&[&gc[..], &["--dry-run"]].concat());
+    assert_eq!(place.lines(&["log", "--json"]).len(), 4, "a dry run changes nothing");
+    let done = place.lines(&gc);
+    assert_eq!(listed[..listed.len() - 1], done[..done.len() - 1]);
+    let summary = &done.last().unwrap()["summary"];
+    assert_eq!(
+        (&summary["versions"], &summary["bodies"], &summary["kept"]),
+        (&2.into(), &2.into(), &2.into())
+    );
+    assert_eq!(place.lines(&["log", "--json"]).len(), 2);
+    assert_eq!(place.data(&["cat", "https://e.org/"]), "<p>3</p>");
+    let archive = Place::new(true);
+    two_versions(&archive);
+    let output = archive.run(&["gc", "--keep-last", "1"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stderr(&output).contains("nothing leaves a silo"), "{}", stderr(&output));
+    assert_eq!(archive.lines(&["log", "--json"]).len(), 2);
+}
+
+#[test]
+fn a_rewrite_takes_out_what_it_says_and_nothing_else() {
+    let place = Place::new(true);
+    let [first, second] = two_versions(&place);
+    let rewrite = ["rewrite", "--drop", "https://e.org/gone.txt", "--reason", "asked for", "--author", "Ada"];
+    let listed = place.lines(&[&rewrite[..], &["--dry-run", "--json"]].concat());
+    assert_eq!(listed.last().unwrap()["summary"]["records"], 1);
+    assert_eq!(place.data(&["cat", "https://e.org/gone.txt", "--at", &first]), "soon gone\n");
+    let receipt = place.lines(&[&rewrite[..], &["--json"]].concat());
+    assert_eq!(receipt[0]["kind"], "resource");
+    let summary = &receipt.last().unwrap()["summary"];
+    assert_eq!(
+        (&summary["records"], &summary["who"], &summary["why"]),
+        (&1.into(), &"Ada".into(), &"asked for".into())
+    );
+    assert_eq!(place.run(&["audit"]).status.code(), Some(0), "what a tombstone explains is no finding");
+    place.failure(&["cat", "https://e.org/gone.txt", "--at", &first]);
+    assert!(place.data(&["cat", "https://e.org/index.html", "--at", &first]).contains("Old Title"));
+    assert_eq!(place.lines(&["log", "--json"])[0]["id"], second.as_str());
+    let told = place.run(&["diff", &first, &second, "--stat"]);
+    assert_eq!(told.status.code(), Some(0), "{}", stderr(&told));
+    place.data(&["rewrite", "--drop-version", &first, "--reason", "a mistake"]);
+    assert_eq!(place.lines(&["log", "--json"]).len(), 1);
+    assert_eq!(place.run(&["audit"]).status.code(), Some(0));
+    let moku = Place::new(false);
+    two_versions(&moku);
+    let refused = moku.failure(&["rewrite", "--drop", "https://e.org/", "--reason", "r"]);
+    assert!(refused.contains("no silos") && refused.contains("varve gc"), "{refused}");
+}
+
+#[test]
+fn a_malformed_or_foreign_database_is_named_with_a_hint() {
+    let place = Place::new(false);
+    two_versions(&place);
+    let database = place.path("museum/.moku/moku.db");
+    let whole = std::fs::read(&database).unwrap();
+    std::fs::write(&database, b"this is no database, whatever its name says").unwrap();
+    for words in [&["log"][..], &["gc"], &["tag", "x"]] {
+        let told = place.failure(words);
+        assert!(told.contains("moku.db") && told.contains("hint"), "{words:?}: {told}");
+    }
+    assert_eq!(std::fs::read(&database).unwrap(), b"this is no database, whatever its name says");
+    std::fs::write(&database, &whole).unwrap();
+    assert_eq!(place.lines(&["log", "--json"]).len(), 2, "nothing was made of it meanwhile");
+}
+
+#[test]
+fn a_site_newer_than_known_or_in_use_is_left_alone() {
+    let place = Place::new(false);
+    two_versions(&place);
+    let database = place.path("museum/.moku/moku.db");
+    if !sql(&database, "UPDATE meta SET value = '99' WHERE key = 'schema_version'") {
+        crate::skipped("there is no python3 with sqlite3");
+        return;
+    }
+    let told = place.failure(&["tag", "x"]);
+    assert!(told.contains("99") && told.contains("hint"), "{told}");
+    assert!(sql(&database, "UPDATE meta SET value = '2' WHERE key = 'schema_version'"));
+    place.data(&["tag", "x"]);
+}
+
+/// Runs a statement by another program.
+fn sql(database: &Path, statement: &str) -> bool {
+    let program = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute(sys.argv[2]); c.commit()";
+    let run = Command::new("python3").args(["-c", program]).arg(database).arg(statement).output();
+    run.is_ok_and(|output| output.status.success())
+}
+
+#[test]
+fn a_database_that_another_program_writes_to_is_waited_for_and_then_named() {
+    let place = Place::new(false);
+    two_versions(&place);
+    let database = place.path("museum/.moku/moku.db");
+    let program = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1], isolation_level=None); \
+                   c.execute('BEGIN IMMEDIATE'); print('held', flush=True); sys.stdin.read()";
+    let mut command = Command::new("python3");
+    command.args(["-c", program]).arg(&database);
+    command.stdin(std::process::Stdio::piped()).stdout(std::process::Stdio::piped());
+    let Ok(mut child) = command.spawn() else {
+        crate::skipped("there is no python3");
+        return;
+    };
+    let mut held = String::new();
+    let mut output = std::io::BufReader::new(child.stdout.take().unwrap());
+    std::io::BufRead::read_line(&mut output, &mut held).unwrap();
+    if held.trim() != "held" {
+        crate::skipped("python3 has no sqlite3");
+        return;
+    }
+    assert_eq!(place.lines(&["log", "--json"]).len(), 2, "readers do not wait");
+    let told = place.failure(&["tag", "x"]);
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    assert!(told.contains("another program is writing") && told.contains("hint"), "{told}");
+    place.data(&["tag", "x"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn on_a_disk_that_can_only_be_read_reading_works_and_writing_says_why() {
+    use std::os::unix::fs::PermissionsExt;
+    let place = Place::new(false);
+    two_versions(&place);
+    let folder = place.path("museum/.moku");
+    let set = |mode| {
+        for path in [folder.join("moku.db"), folder.join("varve.lock"), folder.clone()] {
+            std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        }
+    };
+    set(0o555);
+    if std::fs::write(folder.join("probe"), "").is_ok() {
+        set(0o755);
+        crate::skipped("this user may write anywhere");
+        return;
+    }
+    let log = place.run(&["log", "--json"]);
+    let told = place.run(&["tag", "x"]);
+    set(0o755);
+    assert_eq!(log.status.code(), Some(0), "{}", stderr(&log));
+    assert_eq!(told.status.code(), Some(2));
+    assert!(stderr(&told).contains("museum/.moku"), "{}", stderr(&told));
+}
