@@ -142,6 +142,42 @@ pub enum ArchiveError {
         /// What was given.
         name: String,
     },
+    /// There is nothing to resume.
+    #[error("there is no unfinished run")]
+    NoRun,
+    /// A run that cannot be resumed because what it was asked to do cannot be read.
+    #[error("the settings of the unfinished run cannot be read")]
+    RunSettings(#[source] serde_json::Error),
+    /// A run that stands in the way of another.
+    #[error("an earlier run is not finished")]
+    UnfinishedRun,
+    /// A password where it would be written down.
+    #[error("`{shown}` holds a name or a password")]
+    UserInfo {
+        /// The URL, without them.
+        shown: String,
+    },
+    /// A URL of something else.
+    #[error("`{}` is not an address of the web", text.escape_debug())]
+    NotOnTheWeb {
+        /// What was given.
+        text: String,
+    },
+    /// There is nothing to begin with.
+    #[error("there is no URL to begin with")]
+    NoSeeds,
+    /// Credentials that cannot be read.
+    #[error("the credentials cannot be used")]
+    Credentials(#[source] varve_fetch::CredentialsError),
+    /// A proxy that is none.
+    #[error(transparent)]
+    Proxy(#[from] varve_fetch::ProxyError),
+    /// Certificates that cannot be used.
+    #[error("the certificates cannot be used")]
+    Roots(#[source] varve_fetch::RootsError),
+    /// Threads could not be started.
+    #[error("threads could not be started")]
+    Threads(#[source] io::Error),
     /// Somebody else is writing.
     #[error(transparent)]
     Lock(#[from] LockError),
@@ -265,7 +301,7 @@ impl ArchiveError {
     pub fn ends_all(&self) -> bool {
         match self {
             Self::Store(StoreError::Content(_)) => false,
-            Self::Store(_) | Self::Lock(_) => true,
+            Self::Store(_) | Self::Lock(_) | Self::Catalog(_) => true,
             _ => false,
         }
     }

@@ -8,6 +8,7 @@
 
 mod archive;
 mod content;
+pub mod crawl;
 mod error;
 pub mod expectations;
 pub mod history;

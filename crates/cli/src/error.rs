@@ -191,6 +191,14 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
             Some("a media type is two words with `/` between them: `text/plain`")
         }
         ArchiveError::Write { source, .. } => for_writing(source.kind()),
+        ArchiveError::UnfinishedRun => Some(
+            "`varve capture --resume` goes on with it; `varve capture --finish` makes a version of what it has",
+        ),
+        ArchiveError::NoRun => Some("`varve capture URL` begins one"),
+        ArchiveError::UserInfo { .. } => {
+            Some("write a line `HOST Authorization: Basic ...` into a file, and name it with `--credentials`")
+        }
+        ArchiveError::Credentials(_) => Some("a line is `HOST NAME: VALUE`: `example.com Cookie: a=b`"),
         _ => None,
     }
 }

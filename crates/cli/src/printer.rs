@@ -113,6 +113,11 @@ impl Printer {
         self.bar(total, template, "")
     }
 
+    /// As `progress`, for work whose measure is a sentence that changes.
+    pub(crate) fn progress_said(&mut self) -> Progress {
+        self.bar(None, "{spinner} {elapsed} {wide_msg}", "")
+    }
+
     fn bar(&mut self, total: Option<u64>, template: &str, what: &'static str) -> Progress {
         let style = ProgressStyle::with_template(template).expect("the templates above are well formed");
         let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::hidden());
@@ -168,6 +173,12 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
+    /// This is how far it is, in words.
+    pub(crate) fn say(&self, words: String) {
+        self.bar.set_message(words);
+        self.inc(1);
+    }
+
     /// So much more is done. May be told from any thread.
     pub(crate) fn inc(&self, more: u64) {
         self.bar.inc(more);

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::ArgMatches;
-use varve_archive::history::{HistoryWriter, Holdings, open_history, open_holdings};
+use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, open_history, open_holdings};
 use varve_archive::{Archive, ArchiveError, ArchiveWriter, Opening, Recovered, Size, find_root};
 
 use crate::arguments;
@@ -69,6 +69,11 @@ impl Session {
     /// Opens whatever layout it is, for adding to its history.
     pub(crate) fn open_history(&mut self) -> Result<Box<dyn HistoryWriter>, Error> {
         Ok(open_history(&self.root()?, self.opening())?)
+    }
+
+    /// Opens an archive of varve's own, for what no other layout can keep.
+    pub(crate) fn open_archive_history(&mut self) -> Result<ArchiveHistory, Error> {
+        Ok(ArchiveHistory::of(self.open_to_write()?)?)
     }
 
     /// What this process says of itself to others who want to write.

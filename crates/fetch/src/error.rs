@@ -88,6 +88,11 @@ impl FetchError {
         self
     }
 
+    /// A fetcher gave no exchange, which none should.
+    pub fn nothing(url: &str) -> Self {
+        Self::new(FetchErrorKind::Protocol, format!("there is no answer from `{}`", ShownUrl(url)))
+    }
+
     pub(crate) fn url(text: &str, why: &str) -> Self {
         Self::new(FetchErrorKind::Url, format!("`{}` cannot be fetched: {why}", ShownUrl(text)))
     }

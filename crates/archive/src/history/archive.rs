@@ -5,6 +5,7 @@
 
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 use varve_catalog::{Catalog, CatalogRead, Row, SqliteCatalog};
 use varve_core::body::{BodySource, KeptBody};
@@ -89,7 +90,7 @@ fn wire_head(store: &varve_store::Store, capture: &Capture) -> Result<Option<Vec
 
 /// A varve archive, open for adding to its history.
 pub struct ArchiveHistory {
-    catalog: SqliteCatalog,
+    catalog: Arc<SqliteCatalog>,
     writer: ArchiveWriter,
 }
 
@@ -104,7 +105,7 @@ impl ArchiveHistory {
         let catalog = SqliteCatalog::open_to_write(&writer.layout().catalog())?;
         let redaction = writer.settings().redaction();
         catch_up(writer.layout(), &catalog, redaction)?;
-        Ok(Self { catalog, writer })
+        Ok(Self { catalog: Arc::new(catalog), writer })
     }
 
     /// The archive.
@@ -113,7 +114,7 @@ impl ArchiveHistory {
     }
 
     /// The catalog.
-    pub fn sqlite(&self) -> &SqliteCatalog {
+    pub fn sqlite(&self) -> &Arc<SqliteCatalog> {
         &self.catalog
     }
 }
@@ -158,7 +159,7 @@ fn follow_head(layout: &Layout, catalog: &SqliteCatalog) -> Result<(), ArchiveEr
 
 impl Holdings for ArchiveHistory {
     fn catalog(&self) -> &dyn CatalogRead {
-        &self.catalog
+        &*self.catalog
     }
 
     fn head(&self) -> Result<Option<VersionId>, ArchiveError> {
@@ -176,7 +177,7 @@ impl Holdings for ArchiveHistory {
 
 impl HistoryWriter for ArchiveHistory {
     fn rows(&self) -> &dyn Catalog {
-        &self.catalog
+        &*self.catalog
     }
 
     fn redaction(&self) -> Redaction {

@@ -4,6 +4,7 @@
 //! beside it, so that a caller needs this crate alone.
 
 pub mod audit;
+pub mod capture;
 pub mod cat;
 pub mod checkout;
 pub mod commit;

@@ -203,6 +203,20 @@ impl Frontier {
         self.catalog.ask(|connection| counts(connection, self.no))
     }
 
+    /// Every URL of the run that is claimed or settled, in the order of finding, with its depth and its role.
+    pub fn each_past(&self, each: &mut dyn FnMut(&str, u32, &str)) -> Result<(), CatalogError> {
+        self.catalog.ask(|connection| {
+            let sql = "SELECT url, depth, role FROM frontier WHERE run_no = ?1 AND state <> 0 ORDER BY no";
+            let mut statement = connection.prepare_cached(sql)?;
+            let mut rows = statement.query([self.no])?;
+            while let Some(row) = rows.next()? {
+                let (url, role): (String, String) = (row.get(0)?, row.get(2)?);
+                each(&url, row.get(1)?, &role);
+            }
+            Ok(())
+        })
+    }
+
     /// The instant at which the next waiting URL may be asked for again.
     pub fn next_again(&self) -> Result<Option<Moment>, CatalogError> {
         self.catalog.ask(|connection| {

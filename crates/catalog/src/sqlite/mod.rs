@@ -18,7 +18,7 @@ use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use varve_core::history::{Capture, Tag};
-use varve_core::{BodyId, RunId, VersionId};
+use varve_core::{BodyId, RecordId, RunId, VersionId};
 
 use crate::connect::{self, Readers};
 use crate::error::CatalogError;
@@ -55,6 +55,15 @@ impl SqliteCatalog {
         let readers = Readers::open(path, Box::new(schema::check))?;
         let writer = Writer { connection, synchronous: Synchronous::Full, memory: Memory::default() };
         Ok(Self { readers, writer: Some(Mutex::new(writer)) })
+    }
+
+    /// The records of a run's captures, in no order.
+    pub fn each_record_of_run(
+        &self,
+        run: &RunId,
+        each: &mut dyn FnMut(RecordId),
+    ) -> Result<(), CatalogError> {
+        self.readers.ask(|connection| read_captures::each_record_of_run(connection, run, each))
     }
 
     /// Where it lies.

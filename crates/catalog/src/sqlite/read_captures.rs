@@ -33,6 +33,22 @@ pub(super) fn url_key(url: &str) -> i64 {
     varve_core::url::key(url).map_or(0, varve_core::UrlKey::to_signed)
 }
 
+/// The records of a run's captures. The record of a capture that a run made is never that of its body.
+pub(super) fn each_record_of_run(
+    connection: &Connection,
+    run: &RunId,
+    each: &mut dyn FnMut(RecordId),
+) -> Result<(), Problem> {
+    let sql = "SELECT c.record FROM captures AS c JOIN owners AS o ON o.no = c.owner_no
+        WHERE o.run = ?1 AND typeof(c.record) = 'blob'";
+    let mut statement = connection.prepare_cached(sql)?;
+    let mut rows = statement.query([run.as_bytes()])?;
+    while let Some(row) = rows.next()? {
+        each(RecordId::new(row.get(0)?));
+    }
+    Ok(())
+}
+
 /// The captures of a version behind `page.after`. Those that share path and URL come together.
 pub(super) fn in_version(
     connection: &Connection,

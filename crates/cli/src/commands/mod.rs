@@ -4,6 +4,7 @@
 //! one line in [`VERBS`]; help, completions, man pages and the reference follow from that line.
 
 mod audit;
+mod capture;
 mod cat;
 mod checkout;
 mod commit;
@@ -36,6 +37,7 @@ use crate::session::Session;
 const VERBS: &[Entry] = &[
     verb::<demo::Demo>("demo"),
     verb::<init::Init>("init"),
+    verb::<capture::Capture>("capture"),
     verb::<commit::Commit>("commit"),
     verb::<log::Log>("log"),
     verb::<show::Show>("show"),

@@ -1,0 +1,103 @@
+//! The one spelling of a URL that a crawl knows: cleaned, then normalised.
+//!
+//! It is both what is asked of the server and what tells whether something was asked already, so the order in which
+//! links are found cannot change what an archive holds. Names and passwords in URLs are dropped: they would end up in
+//! records. Whoever needs them gives credentials.
+
+use std::borrow::Cow;
+
+use varve_core::url::{clean, normalise};
+
+/// Cleaning and normalising settle within a few rounds.
+const ROUNDS: usize = 4;
+
+/// The spelling of a web address; none for what is none.
+pub(crate) fn address(text: &str) -> Option<String> {
+    let mut url = without_user_info(&normalise(text).ok()?).into_owned();
+    if !is_web(&url) {
+        return None;
+    }
+    for _ in 0..ROUNDS {
+        let next = normalise(&clean(&url).ok()?).ok()?;
+        if next == url {
+            break;
+        }
+        url = next;
+    }
+    Some(url)
+}
+
+/// Whether it has a name or a password in it.
+pub(crate) fn has_user_info(url: &str) -> bool {
+    authority(url).contains('@')
+}
+
+/// The host of an address, with its port where that is not the usual one: what politeness and robots are about.
+pub(crate) fn host_of(url: &str) -> &str {
+    let authority = authority(url);
+    authority.rsplit_once('@').map_or(authority, |(_, host)| host)
+}
+
+/// Scheme and host, as the address of what lies at the root of a site begins.
+pub(crate) fn origin_of(url: &str) -> &str {
+    let start = url.find("://").map_or(0, |at| at + 3);
+    let end = url[start..].find(['/', '?', '#']).map_or(url.len(), |at| start + at);
+    &url[..end]
+}
+
+fn authority(url: &str) -> &str {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    &rest[..rest.find(['/', '?', '#']).unwrap_or(rest.len())]
+}
+
+fn is_web(url: &str) -> bool {
+    url.starts_with("http://") || url.starts_with("https://")
+}
+
+fn without_user_info(url: &str) -> Cow<'_, str> {
+    let authority = authority(url);
+    match authority.rsplit_once('@') {
+        Some((user_info, _)) => Cow::Owned(url.replacen(&format!("{user_info}@"), "", 1)),
+        None => Cow::Borrowed(url),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn spellings_become_one() {
+        let one = "http://example.com/a?x=1&y=2";
+        for text in [
+            "http://example.com/a?x=1&y=2",
+            "HTTP://EXAMPLE.com:80/./b/../a?y=2&x=1#top",
+            "http://me:hunter2@example.com/%61?utm_source=z&x=1&y=2",
+            "  http://example.com/a?y=2&x=1\n",
+        ] {
+            assert_eq!(address(text).as_deref(), Some(one), "{text}");
+        }
+        for text in ["", "/a", "ftp://example.com/", "mailto:a@example.com", "http://", "javascript:0"] {
+            assert_eq!(address(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn hosts_and_origins() {
+        assert_eq!(host_of("http://a@h:81/x@y"), "h:81");
+        assert_eq!(origin_of("http://h:81/x"), "http://h:81");
+        assert_eq!(origin_of("http://h?x"), "http://h");
+        assert!(has_user_info("http://a@h/") && !has_user_info("http://h/a@b"));
+    }
+
+    proptest! {
+        #[test]
+        fn an_address_is_its_own_address(text in "https?://[a-zA-Z0-9.:@]{1,12}[a-z%0-9.?&=;+/~#é ]{0,30}") {
+            if let Some(once) = address(&text) {
+                prop_assert!(!has_user_info(&once));
+                prop_assert_eq!(address(&once), Some(once));
+            }
+        }
+    }
+}

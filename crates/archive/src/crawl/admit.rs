@@ -1,0 +1,174 @@
+//! Whether a URL that came out of the frontier is asked for, and when.
+//!
+//! The rules are asked in the order of their cost: limits, scope, traps, what this run has captured already, what the
+//! host asks of robots. Each URL of the frontier comes through here once, and leaves as a request, as a job for a
+//! keeper, or as skipped by a named rule.
+
+use std::time::{Duration, Instant};
+
+use varve_core::trap::Limits as TrapLimits;
+use varve_core::trap::suspect;
+
+use super::errand::Errand;
+use super::event::Event;
+use super::keeper::Material;
+use super::past::{Past, look_up};
+use super::robots::Word;
+use super::run::{Crawl, Settled};
+use super::scope::Rule;
+use super::task::Task;
+use crate::error::ArchiveError;
+
+/// So many sitemaps are read in a run.
+const MOST_SITEMAPS: u32 = 5_000;
+
+impl Crawl<'_> {
+    /// Takes a task that just came out of the frontier.
+    pub(super) fn consider(&mut self, task: Box<Task>) -> Result<(), ArchiveError> {
+        self.went_out(&task);
+        match self.refusal(&task) {
+            Some(rule) => {
+                self.skip(task, &rule);
+                Ok(())
+            }
+            None => self.admit(task),
+        }
+    }
+
+    /// The rule by which a URL is not asked for, if there is one.
+    fn refusal(&mut self, task: &Task) -> Option<Rule> {
+        let scope = &self.around.plan.scope;
+        match task.errand {
+            // What people name themselves is asked for, wherever it leads.
+            Errand::Page { depth: 0 } | Errand::Robots => None,
+            Errand::Page { .. } => {
+                scope.refuses_page(&task.url).or_else(|| self.watch.note(&task.url).map(Rule::Trap))
+            }
+            Errand::Embed { .. } => scope
+                .excludes(&task.url)
+                .or_else(|| suspect(&task.url, &TrapLimits::default()).map(Rule::Trap)),
+            Errand::Listing { .. } => {
+                self.sitemaps += 1;
+                let too_many = (self.sitemaps > MOST_SITEMAPS).then_some(Rule::Sitemaps);
+                scope.excludes(&task.url).or(too_many)
+            }
+        }
+    }
+
+    /// The limit that was reached, if one was.
+    fn limit(&self) -> Option<Rule> {
+        let settings = &self.around.plan.settings;
+        if settings.limit_bytes.is_some_and(|most| self.tally.bytes >= most) {
+            return Some(Rule::Limit("bytes"));
+        }
+        let is_late = |most: u64| self.began.elapsed() >= Duration::from_millis(most);
+        settings.limit_time.is_some_and(is_late).then_some(Rule::Limit("time"))
+    }
+
+    /// Takes a task that may be asked for, unless there is a capture of it already.
+    pub(super) fn admit(&mut self, mut task: Box<Task>) -> Result<(), ArchiveError> {
+        if let Some(rule) = self.limit().filter(|_| task.errand != Errand::Robots) {
+            self.skip(task, &rule);
+            return Ok(());
+        }
+        if self.busy.contains(&task.url) || self.fresh.contains(&task.url) {
+            self.deferred.push(task);
+            return Ok(());
+        }
+        match look_up(self.around.history, self.around.run, &task.url)? {
+            Past::ThisRun(capture) => {
+                self.busy.insert(task.url.clone());
+                self.give(task, Material::Stored(capture));
+                return Ok(());
+            }
+            Past::Earlier(earlier) => task.earlier = Some(earlier),
+            Past::Nothing => {}
+        }
+        if task.errand.is_page() && !self.has_room_for_a_page() {
+            return self.hold_page(task);
+        }
+        self.busy.insert(task.url.clone());
+        task.counts = task.errand.is_page();
+        self.pages_out += u64::from(task.counts);
+        if self.around.plan.settings.robots && task.errand != Errand::Robots {
+            return self.ask_robots(task);
+        }
+        self.enqueue(task);
+        Ok(())
+    }
+
+    fn has_room_for_a_page(&self) -> bool {
+        let most = self.around.plan.settings.limit_pages;
+        most.is_none_or(|most| self.tally.pages + self.pages_out < most)
+    }
+
+    /// A page beyond the limit is skipped, once it is certain that those before it came.
+    fn hold_page(&mut self, task: Box<Task>) -> Result<(), ArchiveError> {
+        let most = self.around.plan.settings.limit_pages;
+        if most.is_some_and(|most| self.tally.pages >= most) {
+            self.skip(task, &Rule::Limit("pages"));
+        } else {
+            self.deferred.push(task);
+        }
+        Ok(())
+    }
+
+    /// Asks what the host wants of robots, first.
+    pub(super) fn ask_robots(&mut self, task: Box<Task>) -> Result<(), ArchiveError> {
+        let origin: Box<str> = super::address::origin_of(&task.url).into();
+        match self.robots.judge(task) {
+            Word::Go(task) => self.enqueue(task),
+            Word::No(task, rule) => self.skip_busy(task, &rule),
+            Word::Lost(task, why) => self.fail(task, "robots", &why),
+            Word::Wait(None) => {}
+            Word::Wait(Some(file)) => {
+                let task = Box::new(Task::robots(&origin, file, 0));
+                self.went_out(&task);
+                return self.admit(task);
+            }
+        }
+        Ok(())
+    }
+
+    fn enqueue(&mut self, task: Box<Task>) {
+        let host = task.host.clone();
+        self.agenda.push(&host, task, Instant::now());
+    }
+
+    /// Counts a task that is out of the frontier.
+    pub(super) fn went_out(&mut self, task: &Task) {
+        *self.out.entry(task.host.clone()).or_default() += 1;
+        self.out_in_all += 1;
+    }
+
+    /// Counts a task that is done with.
+    pub(super) fn came_back(&mut self, task: &Task) {
+        self.out_in_all -= 1;
+        if let Some(out) = self.out.get_mut(&task.host) {
+            *out -= 1;
+            if *out == 0 {
+                self.out.remove(&task.host);
+            }
+        }
+    }
+
+    /// Leaves out what was about to be asked for.
+    fn skip_busy(&mut self, task: Box<Task>, rule: &Rule) {
+        self.no_longer_busy(&task);
+        self.skip(task, rule);
+    }
+
+    /// Whatever was asked for is no longer.
+    pub(super) fn no_longer_busy(&mut self, task: &Task) {
+        self.busy.remove(&task.url);
+        self.pages_out -= u64::from(task.counts);
+    }
+
+    /// Leaves a URL out, and says by which rule.
+    fn skip(&mut self, task: Box<Task>, rule: &Rule) {
+        self.came_back(&task);
+        self.tally.skipped += 1;
+        self.settled.extend(task.no.map(|no| (no, Settled::Skipped(rule.to_string()))));
+        (self.around.report)(Event::Skipped { url: &task.url, rule });
+    }
+}

@@ -1,0 +1,192 @@
+//! A run from its beginning to its end: it is begun or resumed, crawled, sealed and made a version.
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, mpsc};
+use std::thread;
+
+use serde::Serialize;
+use varve_catalog::Frontier;
+use varve_core::fact::{Manifest, RunSummary};
+use varve_core::{RecordId, RunId, VersionId};
+use varve_fetch::Fetcher;
+use varve_store::exchange::ExchangeKeeper;
+
+use super::event::{Ended, Event, Tally};
+use super::fetching::Fetching;
+use super::keeper::Keeping;
+use super::plan::Plan;
+use super::run::{Crawl, Ending, Surroundings};
+use super::settings::Settings;
+use crate::error::ArchiveError;
+use crate::history::{ArchiveHistory, HistoryWriter, Holdings};
+use crate::verbs::commit::{Intent, write_version};
+
+/// The media type of what is written down about a run when it begins.
+const RUN: &str = "application/vnd.varve.run+json";
+
+/// Whoever conducts runs in an archive.
+pub(crate) struct Conduct<'a> {
+    /// The archive.
+    pub(crate) history: &'a ArchiveHistory,
+    /// How many threads keep answers.
+    pub(crate) threads: usize,
+    /// Says that it is time to stop.
+    pub(crate) stop: &'a AtomicBool,
+    /// The plan and the expectations in force.
+    pub(crate) intent: Intent,
+}
+
+/// What is written down about a run: by which rules it asked.
+#[derive(Serialize)]
+struct RunFact<'a> {
+    run: String,
+    time: varve_core::Moment,
+    robots: &'static str,
+    settings: &'a Settings,
+}
+
+/// Begins a run, and crawls.
+pub(crate) fn begin(
+    conduct: &Conduct<'_>,
+    settings: Settings,
+    run: RunId,
+    fetcher: Arc<dyn Fetcher>,
+    report: &mut dyn FnMut(Event<'_>),
+) -> Result<Ended, ArchiveError> {
+    let history = conduct.history;
+    let json = serde_json::to_string(&settings).expect("settings can be written as JSON");
+    note_down(history, run, &settings)?;
+    let frontier = Frontier::begin(Arc::clone(history.sqlite()), run, history.now(), &json)?;
+    report(Event::Began { run, resumed: false });
+    crawl(conduct, frontier, settings, fetcher, false, report)
+}
+
+/// Goes on with a run.
+pub(crate) fn resume(
+    conduct: &Conduct<'_>,
+    run: RunId,
+    fetcher: impl FnOnce(&Settings) -> Result<Arc<dyn Fetcher>, ArchiveError>,
+    report: &mut dyn FnMut(Event<'_>),
+) -> Result<Ended, ArchiveError> {
+    let (frontier, settings) = open_run(conduct.history, run)?;
+    let fetcher = fetcher(&settings)?;
+    report(Event::Began { run, resumed: true });
+    crawl(conduct, frontier, settings, fetcher, true, report)
+}
+
+/// Makes a version of what a run has captured, without asking for more.
+pub(crate) fn finish(conduct: &Conduct<'_>, run: RunId) -> Result<Ended, ArchiveError> {
+    let (frontier, settings) = open_run(conduct.history, run)?;
+    commit(conduct, frontier, &settings, Tally::default())
+}
+
+fn open_run(history: &ArchiveHistory, run: RunId) -> Result<(Frontier, Settings), ArchiveError> {
+    let frontier = Frontier::resume(Arc::clone(history.sqlite()), run)?.ok_or(ArchiveError::NoRun)?;
+    let settings = serde_json::from_str(&frontier.settings()?).map_err(ArchiveError::RunSettings)?;
+    Ok((frontier, settings))
+}
+
+/// Says in the silo by which rules a run asks, for whoever reads its records.
+fn note_down(history: &ArchiveHistory, run: RunId, settings: &Settings) -> Result<(), ArchiveError> {
+    let robots = if settings.robots { "obey" } else { "ignore" };
+    let fact = RunFact { run: run.to_string(), time: history.now(), robots, settings };
+    let json = serde_json::to_vec(&fact).expect("a run can be written as JSON");
+    history.keep_fact(&format!("urn:uuid:{run}"), RUN, &json)?;
+    Ok(())
+}
+
+fn crawl(
+    conduct: &Conduct<'_>,
+    frontier: Frontier,
+    settings: Settings,
+    fetcher: Arc<dyn Fetcher>,
+    resumed: bool,
+    report: &mut dyn FnMut(Event<'_>),
+) -> Result<Ended, ArchiveError> {
+    let plan = Plan::new(settings);
+    let (ending, tally) = work(conduct, &frontier, &plan, fetcher, resumed, report)?;
+    match ending {
+        Ending::Finished => commit(conduct, frontier, &plan.settings, tally),
+        Ending::Stopped => {
+            let run = frontier.run();
+            let counts = frontier.counts()?;
+            let captures = conduct.history.catalog().captures_of_run(&run)?;
+            let queued = counts.ready + counts.claimed + counts.waiting;
+            Ok(Ended { run, version: None, parent: None, tally, captures, queued })
+        }
+    }
+}
+
+/// Starts all threads of a run, and runs it.
+fn work(
+    conduct: &Conduct<'_>,
+    frontier: &Frontier,
+    plan: &Plan,
+    fetcher: Arc<dyn Fetcher>,
+    resumed: bool,
+    report: &mut dyn FnMut(Event<'_>),
+) -> Result<(Ending, Tally), ArchiveError> {
+    let history = conduct.history;
+    let (job_sender, job_receiver) = mpsc::channel();
+    let (sender, messages) = mpsc::channel();
+    let fetching = Fetching::new(fetcher, sender.clone(), conduct.threads).map_err(ArchiveError::Threads)?;
+    let keeper = ExchangeKeeper::new(history.writer().store());
+    let keeping = Keeping { history, keeper, plan, run: frontier.run() };
+    let jobs = Mutex::new(job_receiver);
+    thread::scope(|scope| {
+        for _ in 0..conduct.threads.max(1) {
+            let (keeping, jobs, sender) = (&keeping, &jobs, sender.clone());
+            scope.spawn(move || keeping.work(jobs, &sender));
+        }
+        drop(sender);
+        let run = frontier.run();
+        let stop = conduct.stop;
+        let around =
+            Surroundings { history, frontier, plan, run, fetching, jobs: job_sender, messages, stop, report };
+        let mut crawl = Crawl::new(around);
+        if resumed {
+            crawl.recall()?;
+        }
+        crawl.sow(&plan.settings.seeds)?;
+        let ending = crawl.run()?;
+        Ok((ending, crawl.tally()))
+    })
+}
+
+/// Seals a run and makes it a version.
+fn commit(
+    conduct: &Conduct<'_>,
+    frontier: Frontier,
+    settings: &Settings,
+    tally: Tally,
+) -> Result<Ended, ArchiveError> {
+    let (history, run) = (conduct.history, frontier.run());
+    let summary = seal(history, run)?;
+    let captures = summary.captures;
+    if captures == 0 {
+        frontier.finish()?;
+        return Ok(Ended { run, version: None, parent: None, tally, captures, queued: 0 });
+    }
+    let parent = history.head()?;
+    let manifest = Manifest {
+        parent,
+        message: settings.message.clone(),
+        author: settings.author.clone(),
+        time: history.now(),
+        run: Some(summary),
+        pages: Vec::new(),
+        plan: conduct.intent.plan,
+        expectations: conduct.intent.expectations.clone(),
+    };
+    let version: VersionId = write_version(history, &manifest)?;
+    history.set_head(&version)?;
+    frontier.finish()?;
+    Ok(Ended { run, version: Some(version), parent, tally, captures, queued: 0 })
+}
+
+fn seal(history: &ArchiveHistory, run: RunId) -> Result<RunSummary, ArchiveError> {
+    let mut records: Vec<RecordId> = Vec::new();
+    history.sqlite().each_record_of_run(&run, &mut |record| records.push(record))?;
+    let captures = records.len() as u64;
+    Ok(RunSummary { id: run, captures, seal: RunSummary::seal_of(records) })
+}

@@ -1,0 +1,100 @@
+//! Why a URL is fetched, which decides what follows from it.
+//!
+//! The same URL may be wanted for two reasons, as a page and as a part of another. It is fetched once; the second
+//! reason finds the first one's capture and takes from it what it needs. So what an archive holds in the end does not
+//! depend on which reason came first.
+
+/// Pages embed style sheets that import others that embed fonts: no chain is longer.
+pub(crate) const LONGEST_CHAIN: u8 = 5;
+/// Sitemaps name sitemaps: no further than this.
+pub(crate) const DEEPEST_SITEMAP: u8 = 3;
+/// Redirects lead on: no further than this.
+pub(crate) const MOST_REDIRECTS: u8 = 10;
+
+/// A reason to fetch something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Errand {
+    /// A page, so many links away from a seed.
+    Page {
+        /// Zero for a seed.
+        depth: u32,
+    },
+    /// A part of a page, or of such a part.
+    Embed {
+        /// One for a part of a page.
+        chain: u8,
+    },
+    /// A sitemap, named by so many others.
+    Listing {
+        /// Zero for one that the site names itself.
+        nesting: u8,
+    },
+    /// The file that tells robots what not to do.
+    Robots,
+}
+
+impl Errand {
+    /// A letter, as the frontier keeps it.
+    pub(crate) const fn letter(self) -> char {
+        match self {
+            Self::Page { .. } => 'p',
+            Self::Embed { .. } => 'e',
+            Self::Listing { .. } => 'l',
+            Self::Robots => 'r',
+        }
+    }
+
+    /// Its number, as the frontier keeps it.
+    pub(crate) const fn steps(self) -> u32 {
+        match self {
+            Self::Page { depth } => depth,
+            Self::Embed { chain } => chain as u32,
+            Self::Listing { nesting } => nesting as u32,
+            Self::Robots => 0,
+        }
+    }
+
+    /// The errand of a letter and a number.
+    pub(crate) fn read(letter: char, steps: u32) -> Option<Self> {
+        let small = u8::try_from(steps).unwrap_or(u8::MAX);
+        Some(match letter {
+            'p' => Self::Page { depth: steps },
+            'e' => Self::Embed { chain: small },
+            'l' => Self::Listing { nesting: small },
+            'r' => Self::Robots,
+            _ => return None,
+        })
+    }
+
+    /// What comes first: lists of pages, then the parts of pages that are here, then pages, those near a seed first.
+    pub(crate) fn priority(self) -> u32 {
+        match self {
+            Self::Robots | Self::Listing { .. } => 0,
+            Self::Embed { .. } => 1,
+            Self::Page { depth } => depth.saturating_add(2),
+        }
+    }
+
+    /// Whether its answer counts as a page.
+    pub(crate) const fn is_page(self) -> bool {
+        matches!(self, Self::Page { .. })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_errand_is_read_back() {
+        for errand in [
+            Errand::Page { depth: 70_000 },
+            Errand::Embed { chain: 3 },
+            Errand::Listing { nesting: 0 },
+            Errand::Robots,
+        ] {
+            assert_eq!(Errand::read(errand.letter(), errand.steps()), Some(errand));
+        }
+        assert_eq!(Errand::read('x', 0), None);
+    }
+}

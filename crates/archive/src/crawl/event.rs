@@ -1,0 +1,108 @@
+//! What a run tells whoever watches it, while it goes on and when it ends.
+
+use varve_core::{Moment, RunId, VersionId};
+
+use super::scope::Rule;
+
+/// Something happened.
+#[derive(Clone, Debug)]
+pub enum Event<'a> {
+    /// The run began, or goes on.
+    Began {
+        /// The run.
+        run: RunId,
+        /// Whether it began earlier.
+        resumed: bool,
+    },
+    /// Something was captured.
+    Captured(Captured<'a>),
+    /// Something could not be had, and will not be tried again.
+    Failed {
+        /// The URL.
+        url: &'a str,
+        /// The sort of failure, as a word.
+        kind: &'a str,
+        /// What happened, as a sentence.
+        message: &'a str,
+    },
+    /// Something was not asked for.
+    Skipped {
+        /// The URL.
+        url: &'a str,
+        /// Why.
+        rule: &'a Rule,
+    },
+    /// Everything up to here is safe.
+    Checkpoint {
+        /// Captures so far.
+        captured: u64,
+    },
+    /// How far it is; comes several times a second.
+    Progress(&'a Progress),
+}
+
+/// A capture.
+#[derive(Clone, Debug)]
+pub struct Captured<'a> {
+    /// The URL.
+    pub url: &'a str,
+    /// When.
+    pub time: Moment,
+    /// The status of the answer; 0 where it could not be read.
+    pub status: u16,
+    /// The length of its body.
+    pub length: u64,
+    /// Whether it is a page, as opposed to a part of one or a file for robots.
+    pub is_page: bool,
+    /// Whether its body is the one that was captured last.
+    pub unchanged: bool,
+    /// Why the answer is not whole, if it is not.
+    pub truncated: Option<&'a str>,
+}
+
+/// How far a run is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    /// What came of it so far.
+    pub tally: Tally,
+    /// URLs that wait.
+    pub queued: u64,
+    /// Requests under way.
+    pub under_way: usize,
+    /// Hosts that are being asked.
+    pub hosts: Vec<String>,
+}
+
+/// What came of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Captures, all together.
+    pub captured: u64,
+    /// Those that are pages.
+    pub pages: u64,
+    /// Those whose body is the one that was captured last.
+    pub unchanged: u64,
+    /// URLs that could not be had.
+    pub failed: u64,
+    /// URLs that were not asked for.
+    pub skipped: u64,
+    /// Bytes that were received.
+    pub bytes: u64,
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The run.
+    pub run: RunId,
+    /// The version that it became; none if it was stopped and can be resumed.
+    pub version: Option<VersionId>,
+    /// What that descends from.
+    pub parent: Option<VersionId>,
+    /// What came of this process's share of it.
+    pub tally: Tally,
+    /// Captures in the version, or so far.
+    pub captures: u64,
+    /// URLs that still wait.
+    pub queued: u64,
+}

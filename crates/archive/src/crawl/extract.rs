@@ -1,0 +1,70 @@
+//! The leads in an answer, each once.
+//!
+//! Bodies are read as streams; what is remembered is bounded, so that no page can fill the memory.
+
+use std::collections::HashSet;
+use std::io::Read;
+
+use varve_core::headers::Headers;
+use varve_page::links::{Kind, Limits, Link, Place, Role, extract};
+
+use super::errand::Errand;
+use super::plan::{Lead, Plan};
+
+/// So many links of one answer are looked at.
+const MOST_LINKS: u64 = 200_000;
+/// So many different ones are followed.
+const MOST_LEADS: usize = 60_000;
+/// So much of a body is read for links.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// What an answer says, as far as links go.
+pub(crate) struct Answer<'a> {
+    /// Its address.
+    pub(crate) url: &'a str,
+    /// Its status.
+    pub(crate) status: u16,
+    /// Its headers.
+    pub(crate) headers: &'a Headers,
+}
+
+/// The leads in an answer. A body that cannot be read gives what was found before it broke.
+pub(crate) fn leads(plan: &Plan, errand: Errand, answer: &Answer<'_>, body: &mut dyn Read) -> Vec<Lead> {
+    let kind = kind(errand, answer);
+    let limits = Limits { links: MOST_LINKS, bytes: MOST_BYTES, ..Limits::default() };
+    let mut seen = HashSet::new();
+    let mut found: Vec<Lead> = Vec::new();
+    let mut take = |link: Link<'_>| {
+        if found.len() >= MOST_LEADS || is_no_redirect(&link, answer.status) {
+            return;
+        }
+        if let Some(lead) = plan.lead(errand, &link).filter(|lead| lead.url != answer.url)
+            && seen.insert(lead.clone())
+        {
+            found.push(lead);
+        }
+    };
+    let extracted = extract(kind, answer.url, answer.headers, body, limits, &mut take);
+    let shy = extracted.is_ok_and(|extracted| extracted.metadata.robots.nofollow);
+    if shy && plan.settings.nofollow {
+        found.retain(|lead| lead.redirect || !lead.errand.is_page());
+    }
+    found
+}
+
+/// A `Location` sends nobody anywhere unless the status says so.
+fn is_no_redirect(link: &Link<'_>, status: u16) -> bool {
+    link.role == Role::Redirect && link.place == Place::Header("location") && !(300..400).contains(&status)
+}
+
+/// How the body is read. An answer that is no page in itself, as a redirect or an error, has only its headers read.
+fn kind(errand: Errand, answer: &Answer<'_>) -> Kind {
+    let has_page = matches!(answer.status, 200..=299 | 304);
+    let content_type = answer.headers.get_text("content-type");
+    match errand {
+        _ if !has_page => Kind::Opaque,
+        Errand::Robots => Kind::Opaque,
+        Errand::Listing { .. } => Kind::Listing,
+        Errand::Page { .. } | Errand::Embed { .. } => Kind::of(content_type.as_deref(), answer.url),
+    }
+}

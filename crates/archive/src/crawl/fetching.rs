@@ -1,0 +1,121 @@
+//! Requests under way: the one part of a run that is asynchronous.
+//!
+//! A small runtime of its own, on threads of its own. Answers come back as messages to the thread that runs the crawl,
+//! which decides how many requests there are at a time.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+
+use tokio::runtime::{Builder, Runtime};
+use varve_core::exchange::{Exchange, Truncated};
+use varve_fetch::politeness::{Outcome, retry_after};
+use varve_fetch::{FetchError, FetchRequest, Fetcher};
+
+use super::keeper::Kept;
+use super::task::Task;
+
+/// Threads for sockets: even one is seldom busy.
+const MOST_THREADS: usize = 4;
+
+/// What comes back to the thread that runs the crawl.
+pub(crate) enum Message {
+    /// A request ended.
+    Fetched(Fetched),
+    /// A keeper has done a job.
+    Kept(Kept),
+}
+
+impl From<Kept> for Message {
+    fn from(kept: Kept) -> Self {
+        Self::Kept(kept)
+    }
+}
+
+/// How a request ended.
+pub(crate) struct Fetched {
+    /// What was asked for.
+    pub(crate) task: Box<Task>,
+    /// How often it was tried before.
+    pub(crate) tries: u32,
+    /// As politeness sees it.
+    pub(crate) outcome: Outcome,
+    /// The answer, or why there is none.
+    pub(crate) result: Result<Box<Exchange>, FetchError>,
+}
+
+/// Makes requests.
+pub(crate) struct Fetching {
+    runtime: Option<Runtime>,
+    fetcher: Arc<dyn Fetcher>,
+    sender: Sender<Message>,
+}
+
+impl Fetching {
+    /// Requests through that fetcher, with answers to that channel.
+    pub(crate) fn new(
+        fetcher: Arc<dyn Fetcher>,
+        sender: Sender<Message>,
+        threads: usize,
+    ) -> io::Result<Self> {
+        let threads = (threads / 2).clamp(1, MOST_THREADS);
+        let runtime =
+            Builder::new_multi_thread().worker_threads(threads).thread_name("fetch").enable_all().build()?;
+        Ok(Self { runtime: Some(runtime), fetcher, sender })
+    }
+
+    /// Begins a request.
+    pub(crate) fn ask(&self, task: Box<Task>, tries: u32) {
+        let (fetcher, sender) = (Arc::clone(&self.fetcher), self.sender.clone());
+        let runtime = self.runtime.as_ref().expect("the runtime is there until this is dropped");
+        runtime.spawn(async move {
+            let result = fetcher.fetch(request(&task)).await;
+            let result = result.and_then(|fetched| first(&task, fetched.exchanges));
+            let outcome = outcome(&result);
+            // Nobody listens any more once the run has ended.
+            let _ = sender.send(Message::Fetched(Fetched { task, tries, outcome, result }));
+        });
+    }
+}
+
+impl Drop for Fetching {
+    /// Gives up what is under way, without waiting for it.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn request(task: &Task) -> FetchRequest {
+    let condition = task.earlier.as_ref().and_then(|earlier| earlier.condition.as_ref());
+    let mut request = FetchRequest::get(task.url.clone());
+    if let Some(condition) = condition {
+        request.headers.clone_from(&condition.headers);
+    }
+    request
+}
+
+fn first(task: &Task, exchanges: Vec<Exchange>) -> Result<Box<Exchange>, FetchError> {
+    match exchanges.into_iter().next() {
+        Some(exchange) => Ok(Box::new(exchange)),
+        None => Err(FetchError::nothing(&task.url)),
+    }
+}
+
+/// How a request ended, as politeness sees it. An answer that grew too long would do so again.
+fn outcome(result: &Result<Box<Exchange>, FetchError>) -> Outcome {
+    match result {
+        Err(error) if error.kind.may_pass() => Outcome::Failed,
+        Err(_) => Outcome::Hopeless,
+        Ok(exchange) if exchange.truncated.is_some_and(|cut| cut != Truncated::Length) => Outcome::Failed,
+        Ok(exchange) => match exchange.head() {
+            Ok(Some(head)) => {
+                let wait =
+                    head.headers.get_text("retry-after").and_then(|text| retry_after(&text, exchange.at));
+                Outcome::Answered { status: head.status, retry_after: wait }
+            }
+            _ => Outcome::answered(0),
+        },
+    }
+}

@@ -1,0 +1,257 @@
+//! Keeping answers, and reading what is in them: the work that takes a processor's time.
+//!
+//! Each thread has a packer of its own. What is kept is not safe yet; whoever runs the crawl syncs the store before it
+//! promises anything.
+
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Mutex, PoisonError};
+
+use varve_core::RunId;
+use varve_core::exchange::{Exchange, ResponseHead, Timing, Wire};
+use varve_core::headers::Headers;
+use varve_core::history::Capture;
+use varve_core::receipt::Receipt;
+use varve_core::robots::LONGEST;
+use varve_store::StoreError;
+use varve_store::exchange::{ExchangeKeeper, NewExchange};
+use varve_warc::date::Date;
+use varve_warc::http::{BodyLimits, Head, open_body};
+use varve_warc::source::ReadAt;
+use varve_warc::write::Packer;
+
+use super::errand::Errand;
+use super::extract::{Answer, leads};
+use super::past::first_header;
+use super::plan::{Lead, Plan};
+use super::task::Task;
+use crate::error::ArchiveError;
+use crate::history::{ArchiveHistory, Holdings};
+
+/// Work for a keeper.
+pub(crate) struct Job {
+    /// What was fetched.
+    pub(crate) task: Box<Task>,
+    /// What there is of it.
+    pub(crate) material: Material,
+}
+
+/// What a keeper works on.
+pub(crate) enum Material {
+    /// An answer that just came.
+    Fresh(Box<Exchange>),
+    /// A capture of this run, wanted for another reason.
+    Stored(Box<Capture>),
+}
+
+/// What came of a job.
+pub(crate) struct Kept {
+    /// What was fetched.
+    pub(crate) task: Box<Task>,
+    /// What came of it.
+    pub(crate) result: Result<Outcome, ArchiveError>,
+}
+
+/// An answer that was kept, and what is in it.
+pub(crate) struct Outcome {
+    /// The receipt; none if the capture was there already.
+    pub(crate) receipt: Option<Receipt>,
+    /// The status.
+    pub(crate) status: u16,
+    /// Bytes of the answer on the wire.
+    pub(crate) bytes: u64,
+    /// Where it leads.
+    pub(crate) leads: Vec<Lead>,
+    /// The text of a `robots.txt`.
+    pub(crate) robots: Option<Vec<u8>>,
+}
+
+/// What all keepers share.
+pub(crate) struct Keeping<'a> {
+    pub(crate) history: &'a ArchiveHistory,
+    pub(crate) keeper: ExchangeKeeper<'a>,
+    pub(crate) plan: &'a Plan,
+    pub(crate) run: RunId,
+}
+
+impl Keeping<'_> {
+    /// Works until there will be no more jobs, or nobody wants the results.
+    pub(crate) fn work<M: From<Kept>>(&self, jobs: &Mutex<Receiver<Job>>, done: &Sender<M>) {
+        let mut packer = None;
+        loop {
+            let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+            let Ok(Job { task, material }) = job else { return };
+            let work = AssertUnwindSafe(|| self.do_one(&task, material, &mut packer));
+            let result = catch_unwind(work).unwrap_or_else(|_| {
+                // One page must not end a crawl. The packer may be in the middle of a record.
+                packer = None;
+                Err(ArchiveError::Store(StoreError::Content(io::Error::other(
+                    "a bug in varve: reading it panicked",
+                ))))
+            });
+            if done.send(M::from(Kept { task, result })).is_err() {
+                return;
+            }
+        }
+    }
+
+    fn do_one(
+        &self,
+        task: &Task,
+        material: Material,
+        packer: &mut Option<Packer>,
+    ) -> Result<Outcome, ArchiveError> {
+        match material {
+            Material::Stored(capture) => self.look_again(task, &capture),
+            Material::Fresh(exchange) => {
+                let packer = match packer {
+                    Some(packer) => packer,
+                    none => none.insert(self.history.writer().store().packer()?),
+                };
+                self.keep(task, &exchange, packer)
+            }
+        }
+    }
+
+    fn keep(&self, task: &Task, exchange: &Exchange, packer: &mut Packer) -> Result<Outcome, ArchiveError> {
+        let timing = timing_text(&exchange.timing);
+        let condition = task.earlier.as_ref().and_then(|earlier| earlier.condition.as_ref());
+        let kept = self.keeper.keep(
+            packer,
+            &NewExchange {
+                url: &exchange.url,
+                date: Date::from_instant(exchange.at.utc()),
+                request: &exchange.request,
+                response: &OnWire(&exchange.response),
+                ip: exchange.ip,
+                protocols: &exchange.protocol,
+                cipher: exchange.cipher.as_deref(),
+                timing: Some(&timing),
+                truncated: exchange.truncated.map(|truncated| truncated.word()),
+                run: Some(self.run),
+                unchanged: condition.map(|condition| condition.original.clone()),
+            },
+        )?;
+        let receipt = kept.receipt;
+        let (leads, robots) = if receipt.not_modified {
+            self.unchanged(task, &receipt)?
+        } else {
+            let mut body = body_of(&exchange.response)?;
+            self.read(task, (receipt.status, &receipt.headers), &mut body)
+        };
+        let (status, bytes) = (receipt.status, exchange.response.len());
+        Ok(Outcome { receipt: Some(receipt), status, bytes, leads, robots })
+    }
+
+    /// The leads of a page that has not changed come from the body that is here.
+    fn unchanged(
+        &self,
+        task: &Task,
+        receipt: &Receipt,
+    ) -> Result<(Vec<Lead>, Option<Vec<u8>>), ArchiveError> {
+        let Some(earlier) = &task.earlier else { return Ok((Vec::new(), None)) };
+        let mut headers = receipt.headers.clone();
+        let content_type = earlier.condition.as_ref().and_then(|condition| condition.content_type.as_deref());
+        complete(&mut headers, content_type);
+        let mut body = self.history.open_body(&earlier.newest)?;
+        Ok(self.read(task, (receipt.status, &headers), &mut body))
+    }
+
+    /// Reads a capture of this run again, for another reason.
+    fn look_again(&self, task: &Task, capture: &Capture) -> Result<Outcome, ArchiveError> {
+        let head = self.history.wire_head(capture)?.unwrap_or_default();
+        let mut headers = ResponseHead::read(&head).map(|head| head.headers).unwrap_or_default();
+        if capture.status == 304 {
+            complete(&mut headers, self.former_type(capture)?.as_deref());
+        }
+        let mut body = self.history.open_body(capture)?;
+        let (leads, robots) = self.read(task, (capture.status, &headers), &mut body);
+        Ok(Outcome { receipt: None, status: capture.status, bytes: 0, leads, robots })
+    }
+
+    /// The type that an earlier capture with the same body had.
+    fn former_type(&self, capture: &Capture) -> Result<Option<String>, ArchiveError> {
+        let filter = varve_catalog::CaptureFilter { until: Some(capture.time), ..Default::default() };
+        let page = varve_catalog::Page { after: Some(capture), limit: 8 };
+        let order = varve_catalog::Order::NewestFirst;
+        let former = self.history.catalog().captures_of(&capture.url, &filter, order, page)?;
+        Ok(former
+            .iter()
+            .filter(|former| former.body == capture.body)
+            .find_map(|former| first_header(former, "content-type")))
+    }
+
+    fn read(
+        &self,
+        task: &Task,
+        (status, headers): (u16, &Headers),
+        body: &mut dyn Read,
+    ) -> (Vec<Lead>, Option<Vec<u8>>) {
+        let answer = Answer { url: &task.url, status, headers };
+        let robots = (task.errand == Errand::Robots).then(|| {
+            let mut text = Vec::new();
+            // What cannot be read is no rule; what was read before it counts.
+            let _ = body.take(LONGEST as u64).read_to_end(&mut text);
+            text
+        });
+        (leads(self.plan, task.errand, &answer, body), robots)
+    }
+}
+
+fn complete(headers: &mut Headers, content_type: Option<&str>) {
+    if let Some(content_type) = content_type.filter(|_| !headers.contains("content-type")) {
+        headers.push("Content-Type", content_type);
+    }
+}
+
+/// The body of an answer, with its codings undone where they can be.
+fn body_of(wire: &Wire) -> Result<Box<dyn Read + Send + '_>, ArchiveError> {
+    let unreadable = |error| ArchiveError::Store(StoreError::Content(error));
+    let start = wire.start(varve_core::exchange::LONGEST_HEAD).map_err(unreadable)?;
+    let Some(head) = Head::parse(&start) else { return Ok(Box::new(io::empty())) };
+    let body = match wire.in_memory() {
+        Some(bytes) => open_body(&head, &bytes[head.length.min(bytes.len())..], BodyLimits::default()),
+        None => {
+            let mut reader = wire.reader();
+            reader.seek(SeekFrom::Start(head.length as u64)).map_err(unreadable)?;
+            open_body(&head, BufReader::with_capacity(64 << 10, reader), BodyLimits::default())
+        }
+    };
+    Ok(match body {
+        Ok(body) if body.coding_left_alone().is_none() => Box::new(body),
+        // A coding that nobody can undo hides all links.
+        _ => Box::new(io::empty()),
+    })
+}
+
+/// The bytes of an answer, as the store reads them.
+struct OnWire<'a>(&'a Wire);
+
+impl ReadAt for OnWire<'_> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        if let Some(bytes) = self.0.in_memory() {
+            return bytes.read_at(buffer, offset);
+        }
+        let mut reader = self.0.reader();
+        reader.seek(SeekFrom::Start(offset))?;
+        reader.read(buffer)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        Ok(self.0.len())
+    }
+}
+
+/// How long each step took, as records say it.
+fn timing_text(timing: &Timing) -> String {
+    let mut text = String::with_capacity(64);
+    let steps = [("dns", timing.dns), ("connect", timing.connect), ("tls", timing.tls)];
+    for (name, micros) in steps {
+        if let Some(micros) = micros {
+            text.push_str(&format!("{name}={micros} "));
+        }
+    }
+    text.push_str(&format!("first-byte={} total={}", timing.first_byte, timing.total));
+    text
+}

@@ -1,0 +1,42 @@
+//! Crawling: from seeds to a version.
+//!
+//! One run is one version. What a run has still to do is in the frontier, what it has done is in the silos, and between
+//! the two there are a few seconds at most: so a run may end at any instant, by any hand, and is resumed where it was,
+//! with the same result.
+//!
+//! | file | knows |
+//! | --- | --- |
+//! | `address` | the one spelling of a URL |
+//! | `scope`, `plan`, `errand` | what is followed, how far, and for what reason |
+//! | `run`, `admit`, `settle`, `checkpoint` | the thread that decides |
+//! | `robots`, `known`, `past` | what hosts ask for, what was found, what is here already |
+//! | `fetching`, `keeper`, `extract` | requests, and the work on answers |
+//! | `conduct` | a run from its beginning to its end |
+//!
+//! Nothing here knows a socket or a page: that is `varve-fetch` and `varve-page`. Nor is a terminal known: whoever
+//! watches is told [`Event`]s.
+
+mod address;
+mod admit;
+mod checkpoint;
+mod conduct;
+mod errand;
+mod event;
+mod extract;
+mod fetching;
+mod keeper;
+mod known;
+mod past;
+mod plan;
+mod robots;
+mod run;
+mod scope;
+mod settings;
+mod settle;
+mod task;
+
+pub(crate) use address::{address, has_user_info, origin_of};
+pub(crate) use conduct::{Conduct, begin, finish, resume};
+pub use event::{Captured, Ended, Event, Progress, Tally};
+pub use scope::{Rule, ScopeKind};
+pub use settings::Settings;

@@ -1,0 +1,109 @@
+//! What the archive holds of a URL already: from this run, or from an earlier one.
+//!
+//! A capture of this very run is not made again. One of an earlier run makes a conditional request possible, and an
+//! answer that nothing changed refers to the record that holds the bytes.
+
+use varve_catalog::{CaptureFilter, Order, Page};
+use varve_core::history::{Belongs, Capture};
+use varve_core::{RecordId, RunId};
+use varve_store::exchange::Original;
+use varve_warc::record::RecordType;
+
+use crate::error::ArchiveError;
+use crate::history::{ArchiveHistory, Holdings};
+
+/// So many captures are looked at; a 304 has often lost the headers that its elder brothers have.
+const LOOKED_AT: usize = 8;
+
+/// What is known of a URL before it is asked.
+pub(crate) enum Past {
+    /// It was captured in this run.
+    ThisRun(Box<Capture>),
+    /// It was captured before.
+    Earlier(Box<Earlier>),
+    /// It was never captured.
+    Nothing,
+}
+
+/// The last capture of a URL.
+#[derive(Clone, Debug)]
+pub(crate) struct Earlier {
+    /// The newest.
+    pub(crate) newest: Capture,
+    /// What to say in the next request, if the bytes are at hand.
+    pub(crate) condition: Option<Condition>,
+}
+
+/// How to ask for something only if it has changed.
+#[derive(Clone, Debug)]
+pub(crate) struct Condition {
+    /// The headers of the request.
+    pub(crate) headers: Vec<(String, String)>,
+    /// What an answer that nothing changed refers to.
+    pub(crate) original: Original,
+    /// The type of the body, which such an answer does not repeat.
+    pub(crate) content_type: Option<String>,
+}
+
+/// Looks up a URL.
+pub(crate) fn look_up(history: &ArchiveHistory, run: RunId, url: &str) -> Result<Past, ArchiveError> {
+    let filter = CaptureFilter::default();
+    let found = history.catalog().captures_of(url, &filter, Order::NewestFirst, Page::first(LOOKED_AT))?;
+    let Some(newest) = found.first() else { return Ok(Past::Nothing) };
+    if newest.belongs == Belongs::Run(run) {
+        return Ok(Past::ThisRun(Box::new(newest.clone())));
+    }
+    let condition = condition(history, newest, &found)?;
+    Ok(Past::Earlier(Box::new(Earlier { newest: newest.clone(), condition })))
+}
+
+/// Whether a capture's body is the page itself, and whole.
+fn is_whole(capture: &Capture) -> bool {
+    matches!(capture.status, 200 | 304) && !capture.truncated
+}
+
+fn condition(
+    history: &ArchiveHistory,
+    newest: &Capture,
+    all: &[Capture],
+) -> Result<Option<Condition>, ArchiveError> {
+    if !is_whole(newest) {
+        return Ok(None);
+    }
+    let same = || all.iter().filter(|capture| is_whole(capture) && capture.body == newest.body);
+    let said = |name: &str| same().find_map(|capture| first_header(capture, name));
+    let names = [("etag", "If-None-Match"), ("last-modified", "If-Modified-Since")];
+    let headers: Vec<(String, String)> = names
+        .iter()
+        .filter_map(|(given, asked)| said(given).map(|value| ((*asked).to_owned(), value)))
+        .collect();
+    if headers.is_empty() {
+        return Ok(None);
+    }
+    let Some(original) = original(history, newest)? else { return Ok(None) };
+    Ok(Some(Condition { headers, original, content_type: said("content-type") }))
+}
+
+/// A header of a capture, as its row has it.
+pub(crate) fn first_header(capture: &Capture, name: &str) -> Option<String> {
+    capture.headers.get(name)?.first().cloned()
+}
+
+/// The answer that holds the body of a capture.
+fn original(history: &ArchiveHistory, capture: &Capture) -> Result<Option<Original>, ArchiveError> {
+    let Some(located) = history.writer().reader().find(capture.body.as_bytes())? else { return Ok(None) };
+    let (Some(url), Some(date)) = (located.header.target_uri(), located.header.fields.get("WARC-Date"))
+    else {
+        return Ok(None);
+    };
+    if located.header.record_type() != RecordType::Response {
+        return Ok(None);
+    }
+    Ok(Some(Original {
+        record: RecordId::new(located.id),
+        url: String::from_utf8_lossy(url).into_owned(),
+        date: String::from_utf8_lossy(date).into_owned(),
+        body: capture.body,
+        length: capture.length.unwrap_or(0),
+    }))
+}

@@ -1,0 +1,146 @@
+//! What follows from an answer: which of its links are taken, and on which errand.
+//!
+//! Pure, and shared by all threads of a run.
+
+use super::address::address;
+use super::errand::{DEEPEST_SITEMAP, Errand, LONGEST_CHAIN};
+use super::scope::Scope;
+use super::settings::Settings;
+use varve_page::links::{Link, Place, Role};
+
+/// The settings of a run, made ready.
+pub(crate) struct Plan {
+    /// As they were given.
+    pub(crate) settings: Settings,
+    /// Where it may go.
+    pub(crate) scope: Scope,
+}
+
+/// A link that is worth following.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Lead {
+    /// The address.
+    pub(crate) url: String,
+    /// Why.
+    pub(crate) errand: Errand,
+    /// Whether it is where the answer sends its reader.
+    pub(crate) redirect: bool,
+}
+
+impl Plan {
+    /// A run with these settings, whose seeds are addresses.
+    pub(crate) fn new(settings: Settings) -> Self {
+        let Settings { seeds, scope, include, exclude, .. } = &settings;
+        let scope = Scope::new(*scope, seeds, include, exclude);
+        Self { settings, scope }
+    }
+
+    /// Whether pages so many links away from a seed are wanted.
+    pub(crate) fn reaches(&self, depth: u32) -> bool {
+        self.scope.follows_links() && self.settings.depth.is_none_or(|most| depth <= most)
+    }
+
+    /// What a link in an answer leads to; none if it is not followed.
+    pub(crate) fn lead(&self, errand: Errand, link: &Link<'_>) -> Option<Lead> {
+        let (errand, redirect) = match link.role {
+            Role::Redirect => (errand, true),
+            Role::Embed => (embedded(errand, link)?, false),
+            Role::Sitemap => (self.listed(errand)?, false),
+            Role::Navigate | Role::Alternate | Role::Canonical | Role::Feed => {
+                (self.navigated(errand, link)?, false)
+            }
+        };
+        Some(Lead { url: address(&link.target)?, errand, redirect })
+    }
+
+    fn navigated(&self, errand: Errand, link: &Link<'_>) -> Option<Errand> {
+        let depth = match errand {
+            Errand::Page { depth } => depth.saturating_add(1),
+            // A list of pages is as near to a seed as a link on it.
+            Errand::Listing { .. } => 1,
+            Errand::Embed { .. } | Errand::Robots => return None,
+        };
+        let unwelcome = self.settings.nofollow && link.nofollow;
+        (!link.guessed && !unwelcome && self.reaches(depth)).then_some(Errand::Page { depth })
+    }
+
+    fn listed(&self, errand: Errand) -> Option<Errand> {
+        let nesting = match errand {
+            Errand::Listing { nesting } => nesting + 1,
+            Errand::Page { .. } => 0,
+            Errand::Embed { .. } | Errand::Robots => return None,
+        };
+        (nesting <= DEEPEST_SITEMAP && self.reaches(1)).then_some(Errand::Listing { nesting })
+    }
+}
+
+/// What a page embeds, it embeds by chains of limited length. What only looks like an address in a script or a JSON
+/// document is left alone.
+fn embedded(errand: Errand, link: &Link<'_>) -> Option<Errand> {
+    let chain = match errand {
+        Errand::Page { .. } => 1,
+        Errand::Embed { chain } => chain + 1,
+        Errand::Listing { .. } | Errand::Robots => return None,
+    };
+    let far_fetched = link.guessed && !matches!(link.place, Place::Attribute { .. });
+    (chain <= LONGEST_CHAIN && !far_fetched).then_some(Errand::Embed { chain })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scope::ScopeKind;
+    use super::*;
+    use std::borrow::Cow;
+
+    fn link(target: &str, role: Role) -> Link<'static> {
+        Link {
+            target: target.to_owned(),
+            reference: Cow::Borrowed(""),
+            place: Place::Line,
+            role,
+            title: None,
+            nofollow: false,
+            guessed: false,
+            offset: None,
+        }
+    }
+
+    fn plan(scope: ScopeKind, depth: Option<u32>) -> Plan {
+        Plan::new(Settings { seeds: vec!["http://h/".to_owned()], scope, depth, ..Settings::default() })
+    }
+
+    #[test]
+    fn depth_and_chains_end() {
+        let plan = plan(ScopeKind::Host, Some(2));
+        let leads = |errand, role| plan.lead(errand, &link("http://h/x#y", role)).map(|lead| lead.errand);
+        let (near, far) = (Errand::Page { depth: 1 }, Errand::Page { depth: 2 });
+        assert_eq!(leads(near, Role::Navigate), Some(far));
+        assert_eq!(leads(far, Role::Navigate), None);
+        assert_eq!(leads(far, Role::Redirect), Some(far));
+        assert_eq!(leads(far, Role::Embed), Some(Errand::Embed { chain: 1 }));
+        assert_eq!(leads(Errand::Embed { chain: LONGEST_CHAIN }, Role::Embed), None);
+        assert_eq!(leads(Errand::Embed { chain: 1 }, Role::Navigate), None);
+        assert_eq!(leads(Errand::Listing { nesting: DEEPEST_SITEMAP }, Role::Sitemap), None);
+        assert_eq!(leads(Errand::Listing { nesting: 0 }, Role::Navigate), Some(near));
+    }
+
+    #[test]
+    fn a_single_page_brings_its_parts_and_nothing_else() {
+        let plan = plan(ScopeKind::Page, None);
+        let seed = Errand::Page { depth: 0 };
+        assert_eq!(plan.lead(seed, &link("http://h/a", Role::Navigate)), None);
+        assert_eq!(plan.lead(seed, &link("http://h/a", Role::Sitemap)), None);
+        assert!(plan.lead(seed, &link("http://cdn/a", Role::Embed)).is_some());
+    }
+
+    #[test]
+    fn what_asks_not_to_be_followed_is_not_unless_told() {
+        let mut plan = plan(ScopeKind::Host, None);
+        let shy = Link { nofollow: true, ..link("http://h/a", Role::Navigate) };
+        assert_eq!(plan.lead(Errand::Page { depth: 0 }, &shy), None);
+        plan.settings.nofollow = false;
+        assert!(plan.lead(Errand::Page { depth: 0 }, &shy).is_some());
+        let guessed = Link { guessed: true, ..link("http://h/a", Role::Embed) };
+        assert_eq!(plan.lead(Errand::Page { depth: 0 }, &guessed), None);
+    }
+}

@@ -1,0 +1,107 @@
+//! What each host asks of robots, as far as this run has heard.
+//!
+//! The file of a host is asked for before anything else of it, once; what waits for it is held here meanwhile. A file
+//! that cannot be had closes the host, as RFC 9309 says; one that is not there opens it.
+
+use std::collections::HashMap;
+
+use varve_core::robots::Rules;
+
+use super::address::origin_of;
+use super::scope::Rule;
+use super::task::Task;
+
+/// RFC 9309 wants at least five redirects to be followed.
+pub(crate) const MOST_REDIRECTS: u8 = 5;
+/// Hosts are forgotten, to be asked again, when there are more.
+const MOST_HOSTS: usize = 20_000;
+
+/// The files of all hosts that were met.
+#[derive(Default)]
+pub(crate) struct RobotsFiles {
+    known: HashMap<Box<str>, State>,
+    /// How much waits for files.
+    held: usize,
+}
+
+enum State {
+    /// Asked for; these wait.
+    Asked(Vec<Box<Task>>),
+    /// Read.
+    Read(Box<Rules>),
+    /// Nobody answers there.
+    Unreachable(Box<str>),
+}
+
+/// What a host's file means for a task.
+pub(crate) enum Word {
+    /// Ask for it.
+    Go(Box<Task>),
+    /// Do not.
+    No(Box<Task>, Rule),
+    /// The host cannot be reached at all.
+    Lost(Box<Task>, Box<str>),
+    /// The file was asked for, and the task waits for it. The address of the file if it is to be asked for now.
+    Wait(Option<String>),
+}
+
+impl RobotsFiles {
+    /// What the file of its host says about a task.
+    pub(crate) fn judge(&mut self, task: Box<Task>) -> Word {
+        let origin = origin_of(&task.url);
+        match self.known.get_mut(origin) {
+            Some(State::Asked(waiting)) => {
+                waiting.push(task);
+                self.held += 1;
+                Word::Wait(None)
+            }
+            Some(State::Unreachable(why)) => Word::Lost(task, why.clone()),
+            Some(State::Read(rules)) => match verdict(rules, &task.url) {
+                Some(rule) => Word::No(task, rule),
+                None => Word::Go(task),
+            },
+            None => {
+                self.make_room();
+                let (key, file) = (Box::from(origin), format!("{origin}/robots.txt"));
+                self.known.insert(key, State::Asked(vec![task]));
+                self.held += 1;
+                Word::Wait(Some(file))
+            }
+        }
+    }
+
+    /// The file came, or was found not to be there. Gives what waited for it.
+    pub(crate) fn answered(&mut self, origin: &str, rules: Rules) -> Vec<Box<Task>> {
+        self.release(origin, State::Read(Box::new(rules)))
+    }
+
+    /// The file cannot be had because nobody answers. Gives what waited for it.
+    pub(crate) fn unreachable(&mut self, origin: &str, why: &str) -> Vec<Box<Task>> {
+        self.release(origin, State::Unreachable(why.into()))
+    }
+
+    fn release(&mut self, origin: &str, state: State) -> Vec<Box<Task>> {
+        let waiting = match self.known.insert(origin.into(), state) {
+            Some(State::Asked(waiting)) => waiting,
+            _ => Vec::new(),
+        };
+        self.held -= waiting.len();
+        waiting
+    }
+
+    /// How much waits for files.
+    pub(crate) fn waiting(&self) -> usize {
+        self.held
+    }
+
+    fn make_room(&mut self) {
+        if self.known.len() >= MOST_HOSTS {
+            self.known.retain(|_, state| matches!(state, State::Asked(_)));
+        }
+    }
+}
+
+fn verdict(rules: &Rules, url: &str) -> Option<Rule> {
+    let decision = rules.decide(url);
+    (!decision.allowed).then(|| Rule::Robots(decision.rule.map(|rule| rule.line)))
+}

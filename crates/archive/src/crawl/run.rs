@@ -1,0 +1,317 @@
+//! The thread that runs a crawl: it owns the frontier, decides what is asked next, and sees to it that what is promised
+//! is safe.
+//!
+//! Around it are requests under way ([`fetching`](super::fetching)) and keepers ([`keeper`](super::keeper)); both only
+//! answer. The number of requests, of answers that wait for a keeper and of URLs that wait for their host are bounded
+//! here, so memory does not grow with the size of a crawl: what is not yet in turn lies in the frontier.
+//!
+//! | file | does |
+//! | --- | --- |
+//! | `admit` | decides whether a URL is asked for, and when |
+//! | `settle` | takes answers, failures and what follows from them |
+//! | `checkpoint` | makes everything safe up to here |
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::time::{Duration, Instant};
+
+use varve_catalog::{Frontier, Row};
+use varve_core::RunId;
+use varve_core::trap::{Limits as TrapLimits, Watch};
+use varve_fetch::politeness::{Agenda, Next};
+
+use super::event::{Event, Progress, Tally};
+use super::fetching::{Fetching, Message};
+use super::keeper::{Job, Material};
+use super::known::Known;
+use super::plan::Plan;
+use super::robots::RobotsFiles;
+use super::task::{Entry, Task};
+use crate::error::ArchiveError;
+use crate::history::{ArchiveHistory, HistoryWriter};
+
+/// So many URLs are taken out of the frontier at most.
+const WINDOW: usize = 2048;
+/// So many of them for one host.
+const WINDOW_OF_HOST: usize = 512;
+/// So many answers may wait for a keeper; each has at most a megabyte in memory.
+const BACKLOG: usize = 64;
+/// So many messages are taken before anything else is looked at.
+const MESSAGES: usize = 256;
+/// A frontier that had nothing is asked again after so long.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// Whether to stop is asked so often.
+const BLINK: Duration = Duration::from_millis(100);
+/// Progress is told so often.
+const TOLD_EVERY: Duration = Duration::from_millis(200);
+/// Hosts that progress names.
+const NAMED_HOSTS: usize = 5;
+/// Forgotten hosts are swept so often.
+const SWEPT_EVERY: Duration = Duration::from_secs(30);
+
+/// How a process's share of a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// Nothing is left.
+    Finished,
+    /// It was told to stop.
+    Stopped,
+}
+
+/// What became of a URL of the frontier, to be said when everything else is safe.
+pub(crate) enum Settled {
+    Done,
+    Failed(String),
+    Skipped(String),
+}
+
+/// What a run works with.
+pub(crate) struct Surroundings<'a> {
+    pub(crate) history: &'a ArchiveHistory,
+    pub(crate) frontier: &'a Frontier,
+    pub(crate) plan: &'a Plan,
+    pub(crate) run: RunId,
+    pub(crate) fetching: Fetching,
+    pub(crate) jobs: Sender<Job>,
+    pub(crate) messages: Receiver<Message>,
+    pub(crate) stop: &'a AtomicBool,
+    pub(crate) report: &'a mut dyn FnMut(Event<'_>),
+}
+
+/// A run, going on.
+pub(crate) struct Crawl<'a> {
+    pub(super) around: Surroundings<'a>,
+    pub(super) agenda: Agenda<Box<Task>>,
+    pub(super) robots: RobotsFiles,
+    pub(super) watch: Watch,
+    pub(super) known: Known,
+    /// Addresses that are being asked for, or wait to be.
+    pub(super) busy: HashSet<String>,
+    /// Addresses that were captured since the last checkpoint.
+    pub(super) fresh: HashSet<String>,
+    /// What must wait for the next checkpoint.
+    pub(super) deferred: Vec<Box<Task>>,
+    /// Leads on their way into the frontier.
+    pub(super) entries: Vec<Entry>,
+    pub(super) rows: Vec<Row>,
+    pub(super) settled: Vec<(i64, Settled)>,
+    /// How many tasks of each host are out of the frontier.
+    pub(super) out: HashMap<String, usize>,
+    pub(super) out_in_all: usize,
+    pub(super) pages_out: u64,
+    pub(super) sitemaps: u32,
+    pub(super) tally: Tally,
+    pub(super) fetching_now: usize,
+    pub(super) keeping_now: usize,
+    /// Answers of requests that came while keepers were waited for.
+    pub(super) inbox: VecDeque<Message>,
+    pub(super) began: Instant,
+    pub(super) checked: Instant,
+    told: Instant,
+    swept: Instant,
+    /// When the frontier last had nothing to give.
+    empty_since: Option<Instant>,
+}
+
+impl<'a> Crawl<'a> {
+    /// A run in these surroundings.
+    pub(crate) fn new(around: Surroundings<'a>) -> Self {
+        let now = Instant::now();
+        let year = around.history.now().utc().format("%Y").to_string().parse().unwrap_or(2026);
+        let seed =
+            around.run.as_bytes().iter().fold(0u64, |seed, byte| seed.rotate_left(8) ^ u64::from(*byte));
+        Self {
+            agenda: Agenda::new(around.plan.settings.policy(), seed),
+            robots: RobotsFiles::default(),
+            watch: Watch::new(TrapLimits::for_year(year)),
+            known: Known::new(around.plan.settings.depth),
+            around,
+            busy: HashSet::new(),
+            fresh: HashSet::new(),
+            deferred: Vec::new(),
+            entries: Vec::new(),
+            rows: Vec::new(),
+            settled: Vec::new(),
+            out: HashMap::new(),
+            out_in_all: 0,
+            pages_out: 0,
+            sitemaps: 0,
+            tally: Tally::default(),
+            fetching_now: 0,
+            keeping_now: 0,
+            inbox: VecDeque::new(),
+            began: now,
+            checked: now,
+            told: now,
+            swept: now,
+            empty_since: None,
+        }
+    }
+
+    /// What came of it.
+    pub(crate) fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// Runs until nothing is left, or until it is told to stop.
+    pub(crate) fn run(&mut self) -> Result<Ending, ArchiveError> {
+        loop {
+            if self.around.stop.load(Ordering::Relaxed) {
+                self.checkpoint()?;
+                return Ok(Ending::Stopped);
+            }
+            self.fill()?;
+            let until = self.dispatch();
+            if self.is_idle() {
+                let left = !self.deferred.is_empty();
+                self.checkpoint()?;
+                if !left && self.out_in_all == 0 && self.claim()? == 0 {
+                    return Ok(Ending::Finished);
+                }
+                continue;
+            }
+            self.listen(until)?;
+            if self.checkpoint_is_due() {
+                self.checkpoint()?;
+            }
+            self.tell();
+        }
+    }
+
+    /// Whether nothing is under way, and nothing waits for a host.
+    fn is_idle(&self) -> bool {
+        self.fetching_now == 0
+            && self.keeping_now == 0
+            && self.inbox.is_empty()
+            && self.agenda.waiting() == 0
+            && self.robots.waiting() == 0
+            && self.entries.is_empty()
+    }
+
+    /// Takes more out of the frontier, if there is room.
+    fn fill(&mut self) -> Result<(), ArchiveError> {
+        let hungry = self.agenda.waiting() < self.around.plan.settings.concurrency * 2;
+        if self.entries.len() >= WINDOW || (hungry && !self.entries.is_empty()) {
+            self.push_entries()?;
+        }
+        let rests = self.empty_since.is_some_and(|since| since.elapsed() < PATIENCE);
+        if hungry && !rests && self.out_in_all < WINDOW {
+            self.claim()?;
+        }
+        Ok(())
+    }
+
+    /// Puts leads into the frontier.
+    pub(super) fn push_entries(&mut self) -> Result<(), ArchiveError> {
+        if self.entries.is_empty() {
+            return Ok(());
+        }
+        let new: Vec<_> = self.entries.iter().map(Entry::as_new).collect();
+        if self.around.frontier.push(&new)? > 0 {
+            self.empty_since = None;
+        }
+        self.entries.clear();
+        Ok(())
+    }
+
+    /// Takes URLs out of the frontier; says how many.
+    fn claim(&mut self) -> Result<usize, ArchiveError> {
+        let room = WINDOW.saturating_sub(self.out_in_all);
+        let out = &self.out;
+        let mut has_room = |host: &str| out.get(host).is_none_or(|out| *out < WINDOW_OF_HOST / 2);
+        let now = self.around.history.now();
+        let claimed = self.around.frontier.claim(room, WINDOW_OF_HOST / 2, now, &mut has_room)?;
+        self.empty_since = claimed.is_empty().then(Instant::now);
+        let count = claimed.len();
+        for claimed in claimed {
+            let no = claimed.no;
+            match Task::claimed(claimed) {
+                Some(task) => self.consider(Box::new(task))?,
+                None => self.settled.push((no, Settled::Skipped("unreadable".to_owned()))),
+            }
+        }
+        Ok(count)
+    }
+
+    /// Begins as many requests as may be; says until when there is nothing to begin.
+    fn dispatch(&mut self) -> Option<Instant> {
+        while self.fetching_now < self.around.plan.settings.concurrency.max(1) && self.keeping_now < BACKLOG {
+            match self.agenda.next(Instant::now()) {
+                Next::Ask { item, tries, .. } => {
+                    self.fetching_now += 1;
+                    self.around.fetching.ask(item, tries);
+                }
+                Next::Wait(until) => return Some(until),
+                Next::UnderWay | Next::Empty => return None,
+            }
+        }
+        None
+    }
+
+    /// Hands something to a keeper.
+    pub(super) fn give(&mut self, task: Box<Task>, material: Material) {
+        self.keeping_now += 1;
+        let sent = self.around.jobs.send(Job { task, material });
+        sent.expect("keepers listen for as long as the run goes on");
+    }
+
+    /// Waits for messages, and deals with them.
+    fn listen(&mut self, until: Option<Instant>) -> Result<(), ArchiveError> {
+        let wait = until.map_or(BLINK, |until| until.saturating_duration_since(Instant::now()).min(BLINK));
+        let first = match self.inbox.pop_front() {
+            Some(message) => message,
+            None => match self.around.messages.recv_timeout(wait) {
+                Ok(message) => message,
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => return Ok(()),
+            },
+        };
+        self.take(first)?;
+        for _ in 0..MESSAGES {
+            let Some(message) = self.inbox.pop_front().or_else(|| self.around.messages.try_recv().ok())
+            else {
+                break;
+            };
+            self.take(message)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, message: Message) -> Result<(), ArchiveError> {
+        match message {
+            Message::Fetched(fetched) => self.fetched(fetched),
+            Message::Kept(kept) => self.kept(kept),
+        }
+    }
+
+    fn tell(&mut self) {
+        if self.told.elapsed() < TOLD_EVERY {
+            return;
+        }
+        self.told = Instant::now();
+        if self.swept.elapsed() > SWEPT_EVERY {
+            self.swept = self.told;
+            self.agenda.forget_idle_hosts(self.told);
+        }
+        let queued = self.around.frontier.counts().map_or(0, |counts| counts.ready + counts.claimed);
+        let hosts = self.out.keys().take(NAMED_HOSTS).cloned().collect();
+        let progress = Progress { tally: self.tally, queued, under_way: self.fetching_now, hosts };
+        (self.around.report)(Event::Progress(&progress));
+    }
+}
+
+impl Crawl<'_> {
+    /// Learns again what an earlier process of the same run had learned.
+    pub(crate) fn recall(&mut self) -> Result<(), ArchiveError> {
+        let (known, watch) = (&mut self.known, &mut self.watch);
+        self.around.frontier.each_past(&mut |url, depth, role| {
+            if role.starts_with('p') {
+                known.recall(url, depth);
+                if depth > 0 {
+                    let _ = watch.note(url);
+                }
+            }
+        })?;
+        Ok(())
+    }
+}

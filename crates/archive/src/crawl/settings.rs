@@ -1,0 +1,156 @@
+//! What a run was asked to do. Kept with the run, so that whoever resumes it need not say it again.
+//!
+//! Nothing here is secret: credentials, proxies and certificates belong to the process that fetches, and are given
+//! anew by whoever resumes.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use varve_fetch::Limits as FetchLimits;
+use varve_fetch::politeness::{Backoff, Policy};
+
+use super::scope::ScopeKind;
+
+/// What to capture, and how.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Settings {
+    /// Where to begin.
+    pub seeds: Vec<String>,
+    /// How many links away from a seed pages may be; any number, if nobody says.
+    pub depth: Option<u32>,
+    /// How far around its seeds it goes.
+    pub scope: ScopeKind,
+    /// Pages must match one of these, if there are any.
+    pub include: Vec<String>,
+    /// What matches one of these is left out.
+    pub exclude: Vec<String>,
+    /// Stop after so many pages; what they embed is still fetched.
+    pub limit_pages: Option<u64>,
+    /// Stop after so many bytes were received.
+    pub limit_bytes: Option<u64>,
+    /// Stop after so long, in milliseconds.
+    pub limit_time: Option<u64>,
+    /// Requests under way at a time.
+    pub concurrency: usize,
+    /// Requests under way to one host at a time.
+    pub per_host: usize,
+    /// Between two requests to a host, in milliseconds.
+    pub delay: u64,
+    /// Whether `robots.txt` is obeyed.
+    pub robots: bool,
+    /// Whether `nofollow` on links and pages is obeyed.
+    pub nofollow: bool,
+    /// How often something that failed is tried again.
+    pub retries: u32,
+    /// The pause after the first failure, in milliseconds; it doubles with each further one.
+    pub retry_pause: u64,
+    /// Who asks.
+    pub user_agent: String,
+    /// For one answer altogether, in milliseconds.
+    pub timeout: u64,
+    /// For a connection, in milliseconds.
+    pub connect_timeout: u64,
+    /// Between two pieces of an answer, in milliseconds.
+    pub idle_timeout: u64,
+    /// Bytes of one answer.
+    pub largest: u64,
+    /// The message of the version.
+    pub message: String,
+    /// Who makes it.
+    pub author: Option<String>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        let (limits, policy) = (FetchLimits::default(), Policy::default());
+        Self {
+            seeds: Vec::new(),
+            depth: None,
+            scope: ScopeKind::Page,
+            include: Vec::new(),
+            exclude: Vec::new(),
+            limit_pages: None,
+            limit_bytes: None,
+            limit_time: None,
+            concurrency: 16,
+            per_host: policy.connections_per_host,
+            delay: millis(policy.delay),
+            robots: true,
+            nofollow: true,
+            retries: policy.retries,
+            retry_pause: millis(policy.backoff.first),
+            user_agent: varve_fetch::user_agent(None),
+            timeout: millis(limits.total),
+            connect_timeout: millis(limits.connect),
+            idle_timeout: millis(limits.idle),
+            largest: limits.bytes,
+            message: String::new(),
+            author: None,
+        }
+    }
+}
+
+impl Settings {
+    /// How polite it is.
+    pub(crate) fn policy(&self) -> Policy {
+        let policy = Policy::default();
+        Policy {
+            delay: Duration::from_millis(self.delay),
+            connections_per_host: self.per_host.max(1),
+            retries: self.retries,
+            backoff: Backoff { first: Duration::from_millis(self.retry_pause), ..policy.backoff },
+            ..policy
+        }
+    }
+
+    /// How much one answer may take.
+    pub(crate) fn fetch_limits(&self) -> FetchLimits {
+        let limits = FetchLimits::default();
+        let idle = Duration::from_millis(self.idle_timeout);
+        FetchLimits {
+            connect: Duration::from_millis(self.connect_timeout),
+            first_byte: limits.first_byte.min(idle),
+            idle,
+            total: Duration::from_millis(self.timeout),
+            bytes: self.largest,
+            ..limits
+        }
+    }
+
+    /// The name by which `robots.txt` speaks of whoever asks: the first word of the user agent.
+    pub(crate) fn product(&self) -> &str {
+        let end =
+            self.user_agent.find(|letter: char| !letter.is_ascii_alphanumeric() && !"-_".contains(letter));
+        match &self.user_agent[..end.unwrap_or(self.user_agent.len())] {
+            "" => "varve",
+            product => product,
+        }
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_of_a_later_varve_are_read_as_far_as_they_are_known() {
+        let text = r#"{"seeds":["http://h/"],"scope":"host","flying":true}"#;
+        let settings: Settings = serde_json::from_str(text).unwrap();
+        assert_eq!((settings.scope, settings.concurrency), (ScopeKind::Host, 16));
+        let again = serde_json::to_string(&settings).unwrap();
+        assert_eq!(serde_json::from_str::<Settings>(&again).unwrap(), settings);
+    }
+
+    #[test]
+    fn the_product_is_the_first_word() {
+        let named = |user_agent: &str| Settings { user_agent: user_agent.to_owned(), ..Settings::default() };
+        assert_eq!(named("varve/1.2 (+x)").product(), "varve");
+        assert_eq!(named("My-Bot").product(), "My-Bot");
+        assert_eq!(named("").product(), "varve");
+    }
+}

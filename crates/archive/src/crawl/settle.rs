@@ -1,0 +1,190 @@
+//! What follows from an answer, and from there being none.
+
+use std::error::Error;
+use std::time::Instant;
+
+use varve_core::receipt::Receipt;
+use varve_core::robots::Robots;
+use varve_fetch::politeness::Verdict;
+
+use super::address::origin_of;
+use super::errand::{Errand, MOST_REDIRECTS};
+use super::event::{Captured, Event};
+use super::fetching::Fetched;
+use super::keeper::{Kept, Material, Outcome};
+use super::known::News;
+use super::plan::Lead;
+use super::robots::MOST_REDIRECTS as MOST_ROBOTS_REDIRECTS;
+use super::run::{Crawl, Settled};
+use super::scope::Rule;
+use super::task::{Entry, Task};
+use crate::error::ArchiveError;
+use crate::history::HistoryWriter;
+use crate::rows::row_of_receipt;
+
+impl Crawl<'_> {
+    /// A request ended. What will be tried again is not kept: the last answer counts.
+    pub(super) fn fetched(&mut self, fetched: Fetched) -> Result<(), ArchiveError> {
+        self.fetching_now -= 1;
+        let Fetched { task, tries, outcome, result } = fetched;
+        let host = task.host.clone();
+        let mut tasks = match self.agenda.done(&host, task, tries, outcome, Instant::now()) {
+            Verdict::Again => return Ok(()),
+            Verdict::Done(task) | Verdict::GivenUp(task) => vec![task].into_iter(),
+            Verdict::HostGivenUp(tasks) => tasks.into_iter(),
+        };
+        let (kind, message) = match &result {
+            Ok(_) => ("host", format!("`{host}` was given up: it failed too often")),
+            Err(error) => (error.kind.word(), sentence(error)),
+        };
+        if let Ok(exchange) = result
+            && let Some(task) = tasks.next()
+        {
+            self.give(task, Material::Fresh(exchange));
+        }
+        for task in tasks {
+            self.fail(task, kind, &message);
+        }
+        Ok(())
+    }
+
+    /// Gives a URL up.
+    pub(super) fn fail(&mut self, task: Box<Task>, kind: &str, message: &str) {
+        self.no_longer_busy(&task);
+        self.came_back(&task);
+        self.settled.extend(task.no.map(|no| (no, Settled::Failed(format!("{kind}: {message}")))));
+        if let Some(origin) = &task.origin {
+            // Without its file, nothing is asked of the host; what waited has the same reason to fail.
+            for waiting in self.robots.unreachable(origin, message) {
+                self.fail(waiting, kind, message);
+            }
+            return;
+        }
+        self.tally.failed += 1;
+        (self.around.report)(Event::Failed { url: &task.url, kind, message });
+    }
+
+    /// A keeper has done a job.
+    pub(super) fn kept(&mut self, kept: Kept) -> Result<(), ArchiveError> {
+        self.keeping_now -= 1;
+        let Kept { task, result } = kept;
+        let outcome = match result {
+            Ok(outcome) => outcome,
+            Err(error) if error.ends_all() => return Err(error),
+            Err(error) => {
+                self.fail(task, "content", &sentence(&error));
+                return Ok(());
+            }
+        };
+        self.no_longer_busy(&task);
+        self.came_back(&task);
+        if let Some(receipt) = &outcome.receipt {
+            self.captured(&task, &outcome, receipt);
+        }
+        self.settled.extend(task.no.map(|no| (no, Settled::Done)));
+        if task.errand == Errand::Robots {
+            return self.robots_came(&task, outcome);
+        }
+        for lead in outcome.leads {
+            self.follow(lead, &task);
+        }
+        Ok(())
+    }
+
+    fn captured(&mut self, task: &Task, outcome: &Outcome, receipt: &Receipt) {
+        let former = task.earlier.as_ref().map(|earlier| &earlier.newest);
+        let unchanged = former.is_some_and(|former| former.body == receipt.body);
+        let is_page =
+            task.errand.is_page() && (!(300..400).contains(&receipt.status) || receipt.not_modified);
+        self.rows.extend(row_of_receipt(receipt, self.around.history.redaction()));
+        self.fresh.insert(task.url.clone());
+        self.tally.captured += 1;
+        self.tally.pages += u64::from(is_page);
+        self.tally.unchanged += u64::from(unchanged);
+        self.tally.bytes += outcome.bytes;
+        (self.around.report)(Event::Captured(Captured {
+            url: &receipt.url,
+            time: receipt.time,
+            status: receipt.status,
+            length: receipt.length,
+            is_page,
+            unchanged,
+            truncated: receipt.truncated.as_deref(),
+        }));
+    }
+
+    /// Puts a lead on its way into the frontier, unless it is there.
+    fn follow(&mut self, lead: Lead, from: &Task) {
+        let redirects = if lead.redirect { from.redirects + 1 } else { 0 };
+        if redirects > MOST_REDIRECTS {
+            self.tally.skipped += 1;
+            (self.around.report)(Event::Skipped { url: &lead.url, rule: &Rule::Redirects });
+            return;
+        }
+        let news = self.known.note(&lead);
+        if news != News::Old {
+            self.entries.push(Entry::new(&lead, redirects, from.no, news == News::Nearer));
+        }
+    }
+
+    /// Begins with seeds.
+    pub(crate) fn sow(&mut self, seeds: &[String]) -> Result<(), ArchiveError> {
+        for seed in seeds {
+            let lead = Lead { url: seed.clone(), errand: Errand::Page { depth: 0 }, redirect: false };
+            self.known.note(&lead);
+            self.entries.push(Entry::new(&lead, 0, None, false));
+            if !self.around.plan.settings.robots {
+                self.expect_sitemaps(origin_of(seed), Vec::new());
+            }
+        }
+        self.push_entries()
+    }
+
+    /// The file for robots of a host came, or word that there is none.
+    fn robots_came(&mut self, task: &Task, outcome: Outcome) -> Result<(), ArchiveError> {
+        let origin = task.origin.clone().unwrap_or_else(|| origin_of(&task.url).into());
+        let onward = outcome.leads.into_iter().find(|lead| lead.redirect);
+        if let Some(lead) = onward.filter(|_| task.redirects < MOST_ROBOTS_REDIRECTS) {
+            let next = Box::new(Task::robots(&origin, lead.url, task.redirects + 1));
+            self.went_out(&next);
+            return self.admit(next);
+        }
+        let status = if outcome.status == 304 { 200 } else { outcome.status };
+        let robots = Robots::from_answer(status, outcome.robots.as_deref().unwrap_or_default());
+        let rules = robots.rules_for(self.around.plan.settings.product());
+        if let Some(delay) = rules.delay() {
+            self.agenda.set_crawl_delay(super::address::host_of(&origin), delay);
+        }
+        self.expect_sitemaps(&origin, robots.sitemaps(&task.url));
+        for waiting in self.robots.answered(&origin, rules) {
+            self.ask_robots(waiting)?;
+        }
+        Ok(())
+    }
+
+    /// Sitemaps that a host names, or the one that it may have.
+    fn expect_sitemaps(&mut self, origin: &str, named: Vec<String>) {
+        let plan = self.around.plan;
+        if !plan.reaches(1) || !plan.scope.wants_sitemaps_of(origin) {
+            return;
+        }
+        let named = if named.is_empty() { vec![format!("{origin}/sitemap.xml")] } else { named };
+        for url in named.iter().filter_map(|url| super::address::address(url)) {
+            let lead = Lead { url, errand: Errand::Listing { nesting: 0 }, redirect: false };
+            if self.known.note(&lead) != News::Old {
+                self.entries.push(Entry::new(&lead, 0, None, false));
+            }
+        }
+    }
+}
+
+/// An error and its causes, as one sentence.
+fn sentence(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(next) = cause {
+        text.push_str(&format!(": {next}"));
+        cause = next.source();
+    }
+    text
+}

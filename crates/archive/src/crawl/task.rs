@@ -1,0 +1,122 @@
+//! Something to fetch, on its way through a run.
+
+use varve_catalog::{Claimed, NewUrl};
+
+use super::address::host_of;
+use super::errand::Errand;
+use super::past::Earlier;
+use super::plan::Lead;
+
+/// Something to fetch.
+#[derive(Debug)]
+pub(crate) struct Task {
+    /// Its number in the frontier; none for what the run asks on its own account.
+    pub(crate) no: Option<i64>,
+    /// The address.
+    pub(crate) url: String,
+    /// The host, as politeness knows it.
+    pub(crate) host: String,
+    /// Why.
+    pub(crate) errand: Errand,
+    /// How many redirects led to it.
+    pub(crate) redirects: u8,
+    /// The last capture of it.
+    pub(crate) earlier: Option<Box<Earlier>>,
+    /// For a file for robots, whose it is: a redirect may have led elsewhere.
+    pub(crate) origin: Option<Box<str>>,
+    /// Whether it is among the pages that are being asked for.
+    pub(crate) counts: bool,
+}
+
+impl Task {
+    /// The file for robots of an origin, at that address.
+    pub(crate) fn robots(origin: &str, url: String, redirects: u8) -> Self {
+        let host = host_of(&url).to_owned();
+        let (errand, origin) = (Errand::Robots, Some(Box::from(origin)));
+        Self { no: None, url, host, errand, redirects, earlier: None, origin, counts: false }
+    }
+
+    /// What the frontier gave; none if it cannot be understood.
+    pub(crate) fn claimed(claimed: Claimed) -> Option<Self> {
+        let mut role = claimed.role.chars();
+        let errand = Errand::read(role.next()?, claimed.depth)?;
+        let redirects = role.as_str().parse().unwrap_or(0);
+        let Claimed { no, url, host, .. } = claimed;
+        Some(Self { no: Some(no), url, host, errand, redirects, earlier: None, origin: None, counts: false })
+    }
+}
+
+/// A lead on its way into the frontier.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    identity: String,
+    role: String,
+    depth: u32,
+    priority: i32,
+    found_on: Option<i64>,
+    /// Where the address begins in the identity.
+    url_at: usize,
+}
+
+impl Entry {
+    /// The entry of a lead. A page that was reached again by a shorter way has an entry of its own for each way.
+    pub(crate) fn new(lead: &Lead, redirects: u8, found_on: Option<i64>, shorter: bool) -> Self {
+        let letter = lead.errand.letter();
+        let way = if shorter { lead.errand.steps().to_string() } else { String::new() };
+        let role = if redirects == 0 { letter.to_string() } else { format!("{letter}{redirects}") };
+        let priority = i32::try_from(lead.errand.priority()).unwrap_or(i32::MAX);
+        let url_at = 1 + way.len() + 1;
+        Self {
+            identity: format!("{letter}{way} {}", lead.url),
+            role,
+            depth: lead.errand.steps(),
+            priority: -priority,
+            found_on,
+            url_at,
+        }
+    }
+
+    /// As the frontier takes it.
+    pub(crate) fn as_new(&self) -> NewUrl<'_> {
+        let url = &self.identity[self.url_at..];
+        NewUrl {
+            identity: &self.identity,
+            url,
+            host: host_of(url),
+            depth: self.depth,
+            role: &self.role,
+            priority: self.priority,
+            found_on: self.found_on,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_comes_back_as_the_task_it_was() {
+        for (errand, redirects, shorter) in [
+            (Errand::Page { depth: 12 }, 0, false),
+            (Errand::Page { depth: 3 }, 7, true),
+            (Errand::Embed { chain: 2 }, 10, false),
+        ] {
+            let lead = Lead { url: "http://h:81/a b".to_owned(), errand, redirect: false };
+            let entry = Entry::new(&lead, redirects, Some(4), shorter);
+            let new = entry.as_new();
+            let claimed = Claimed {
+                no: 9,
+                url: new.url.to_owned(),
+                host: new.host.to_owned(),
+                depth: new.depth,
+                role: new.role.to_owned(),
+                found_on: new.found_on,
+                tries: 0,
+            };
+            let task = Task::claimed(claimed).unwrap();
+            assert_eq!((task.url.as_str(), task.host.as_str()), ("http://h:81/a b", "h:81"));
+            assert_eq!((task.no, task.errand, task.redirects), (Some(9), errand, redirects));
+        }
+    }
+}

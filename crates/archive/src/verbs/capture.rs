@@ -1,0 +1,142 @@
+//! `capture`: fetches pages with all that belongs to them, and makes one version of them.
+//!
+//! The work is done by [`crawl`](crate::crawl). Here it is decided who asks: the client with its guard, credentials,
+//! proxy and certificates, none of which is kept with the run.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use uuid::Uuid;
+use varve_catalog::Frontier;
+use varve_core::RunId;
+use varve_core::secret::ShownUrl;
+use varve_core::url::normalise;
+use varve_fetch::{Client, Credentials, CredentialsError, Fetcher, Guard, Options, Proxy};
+
+use super::commit::Intent;
+use crate::crawl::{Conduct, address, begin, has_user_info, origin_of};
+use crate::error::ArchiveError;
+use crate::history::ArchiveHistory;
+
+pub use crate::crawl::{Captured, Ended, Event, Progress, Rule, ScopeKind, Settings, Tally};
+pub use varve_catalog::OpenRun;
+pub use varve_fetch::user_agent;
+
+/// What belongs to the process that fetches, and is not kept.
+#[derive(Clone, Debug, Default)]
+pub struct Reach {
+    /// Whether private addresses may be asked.
+    pub allow_private: bool,
+    /// Lines of credentials: `HOST NAME: VALUE`.
+    pub credentials: String,
+    /// Headers for the origins of the seeds alone: `NAME: VALUE`.
+    pub headers: Vec<String>,
+    /// The URL of a proxy.
+    pub proxy: Option<String>,
+    /// Certificates to trust besides the platform's, as PEM.
+    pub certificates: Option<Vec<u8>>,
+}
+
+/// How the work is done.
+pub struct Manner<'a> {
+    /// What belongs to this process.
+    pub reach: Reach,
+    /// How many threads keep answers.
+    pub threads: usize,
+    /// Says that it is time to stop; the run can then be resumed.
+    pub stop: &'a AtomicBool,
+    /// The plan and the expectations in force.
+    pub intent: Intent,
+}
+
+/// The runs that are not finished, oldest first.
+pub fn unfinished(history: &ArchiveHistory) -> Result<Vec<OpenRun>, ArchiveError> {
+    Ok(Frontier::runs(history.sqlite())?)
+}
+
+/// Begins a run, and crawls until it is done or stopped.
+pub fn capture(
+    history: &ArchiveHistory,
+    mut settings: Settings,
+    manner: Manner<'_>,
+    report: &mut dyn FnMut(Event<'_>),
+) -> Result<Ended, ArchiveError> {
+    if !unfinished(history)?.is_empty() {
+        return Err(ArchiveError::UnfinishedRun);
+    }
+    if settings.message.trim().is_empty() {
+        return Err(ArchiveError::NoMessage);
+    }
+    settings.seeds = seeds(&settings.seeds)?;
+    let fetcher = client(history, &settings, &manner.reach)?;
+    let run = RunId::new(Uuid::now_v7());
+    begin(&conduct(history, manner), settings, run, fetcher, report)
+}
+
+/// Goes on with the run that is not finished.
+pub fn resume(
+    history: &ArchiveHistory,
+    manner: Manner<'_>,
+    report: &mut dyn FnMut(Event<'_>),
+) -> Result<Ended, ArchiveError> {
+    let run = unfinished(history)?.first().map(|open| open.run).ok_or(ArchiveError::NoRun)?;
+    let reach = manner.reach.clone();
+    let fetcher = |settings: &Settings| client(history, settings, &reach);
+    crate::crawl::resume(&conduct(history, manner), run, fetcher, report)
+}
+
+/// Makes a version of what the unfinished run has captured, without asking for more.
+pub fn finish(history: &ArchiveHistory, manner: Manner<'_>) -> Result<Ended, ArchiveError> {
+    let run = unfinished(history)?.first().map(|open| open.run).ok_or(ArchiveError::NoRun)?;
+    crate::crawl::finish(&conduct(history, manner), run)
+}
+
+fn conduct<'a>(history: &'a ArchiveHistory, manner: Manner<'a>) -> Conduct<'a> {
+    Conduct { history, threads: manner.threads, stop: manner.stop, intent: manner.intent }
+}
+
+/// The addresses of seeds, each once.
+fn seeds(texts: &[String]) -> Result<Vec<String>, ArchiveError> {
+    let mut seeds: Vec<String> = Vec::new();
+    for text in texts {
+        let normal = normalise(text)
+            .map_err(|source| ArchiveError::NotAUrl { text: ShownUrl(text).to_string(), source })?;
+        if has_user_info(&normal) {
+            return Err(ArchiveError::UserInfo { shown: ShownUrl(text).to_string() });
+        }
+        let seed = address(text).ok_or_else(|| ArchiveError::NotOnTheWeb { text: text.clone() })?;
+        if !seeds.contains(&seed) {
+            seeds.push(seed);
+        }
+    }
+    if seeds.is_empty() { Err(ArchiveError::NoSeeds) } else { Ok(seeds) }
+}
+
+fn client(
+    history: &ArchiveHistory,
+    settings: &Settings,
+    reach: &Reach,
+) -> Result<Arc<dyn Fetcher>, ArchiveError> {
+    let mut options = Options::new(history.writer().layout().temporary());
+    options.user_agent.clone_from(&settings.user_agent);
+    options.limits = settings.fetch_limits();
+    options.guard = if reach.allow_private { Guard::allow_private() } else { Guard::new() };
+    options.credentials = credentials(settings, reach).map_err(ArchiveError::Credentials)?;
+    options.proxy = reach.proxy.as_deref().map(Proxy::parse).transpose()?;
+    options.additional_roots.clone_from(&reach.certificates);
+    options.idle_per_origin = settings.per_host.max(1);
+    Ok(Arc::new(Client::new(options).map_err(ArchiveError::Roots)?))
+}
+
+/// Headers go to the seeds' own origins: what a page embeds from elsewhere has no business with them.
+fn credentials(settings: &Settings, reach: &Reach) -> Result<Credentials, CredentialsError> {
+    let mut lines = String::new();
+    for seed in &settings.seeds {
+        for header in &reach.headers {
+            lines.push_str(&format!("{} {header}\n", origin_of(seed)));
+        }
+    }
+    let mut credentials = Credentials::parse(&reach.credentials)?;
+    credentials.extend(Credentials::parse(&lines)?);
+    Ok(credentials)
+}

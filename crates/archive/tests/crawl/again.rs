@@ -1,0 +1,134 @@
+//! Captured again, stopped, resumed, finished.
+
+use std::collections::BTreeSet;
+
+use varve_archive::ArchiveError;
+use varve_archive::verbs::capture::{Reach, ScopeKind, Settings};
+use varve_testkit::web::{Answer, Site};
+
+use crate::scene::Scene;
+
+#[test]
+fn what_did_not_change_is_asked_for_conditionally_and_takes_no_room() {
+    let site = Site::new()
+        .with_moods()
+        .page("/", Answer::html("<a href=/cached>c</a><a href=/changing>n</a><a href=/plain>p</a>"))
+        .page("/plain", Answer::html("always the same"));
+    let scene = Scene::new(site);
+    let first = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    assert_eq!(first.ended().tally.unchanged, 0);
+    for round in 2..=3 {
+        let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+        assert_eq!(told.captured["/cached"], (304, true, None), "{round}");
+        assert_eq!(told.captured["/plain"], (200, true, None));
+        assert_eq!(told.captured["/changing"], (200, false, None));
+        assert_eq!(told.ended().parent.is_some(), true);
+        let captures = scene.captures(told.version());
+        let cached = captures.iter().find(|capture| capture.url.ends_with("/cached")).unwrap();
+        assert_eq!((cached.status, scene.body(cached)), (304, b"<p>As ever.</p>".to_vec()));
+    }
+    scene.assert_sound();
+}
+
+/// The links of a page that answers 304 come from the body that is here.
+#[test]
+fn an_unchanged_page_still_leads_on() {
+    let site = Site::new()
+        .computed("/", |request| {
+            let known = request.header("if-none-match") == Some("\"1\"");
+            let answer =
+                if known { Answer::status(304) } else { Answer::html("<a href=/next>n</a><img src=/i.png>") };
+            answer.header("ETag", "\"1\"")
+        })
+        .page("/next", Answer::html("next"))
+        .page("/i.png", Answer::of("image/png", "png"));
+    let scene = Scene::new(site);
+    for round in 1..=3 {
+        let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+        assert_eq!(told.captured["/"].0, if round == 1 { 200 } else { 304 });
+        assert!(told.captured.contains_key("/next") && told.captured.contains_key("/i.png"), "{round}");
+    }
+}
+
+#[test]
+fn a_run_that_is_stopped_and_resumed_has_the_same_pages() {
+    let site = || Site::new().with_pages();
+    let whole = Scene::new(site());
+    let undisturbed = whole.run(whole.settings(&["/site/400/0"], ScopeKind::Host));
+    let expected = whole.paths_of(undisturbed.version());
+    assert!(expected.len() >= 400);
+
+    let scene = Scene::new(site());
+    let reach = Reach { allow_private: true, ..Reach::default() };
+    let mut settings = Some(scene.settings(&["/site/400/0"], ScopeKind::Host));
+    let mut stops = 0;
+    let ended = loop {
+        let told = scene.run_until(settings.take(), reach.clone(), 60).unwrap();
+        match told.ended().version {
+            Some(_) => break told,
+            None => stops += 1,
+        }
+        assert!(stops < 50);
+    };
+    assert!(stops >= 4, "{stops}");
+    assert_eq!(scene.paths_of(ended.version()), expected);
+    scene.assert_sound();
+}
+
+/// The limit of depth counts from the seeds, whichever process is at work.
+#[test]
+fn a_resumed_run_of_limited_depth_goes_as_far_as_an_undisturbed_one() {
+    let whole = Scene::new(Site::new().with_pages());
+    let shallow =
+        |scene: &Scene| Settings { depth: Some(3), ..scene.settings(&["/site/2000/0"], ScopeKind::Host) };
+    let expected = whole.paths_of(whole.run(shallow(&whole)).version());
+    assert!((80..1500).contains(&expected.len()), "{}", expected.len());
+    let scene = Scene::new(Site::new().with_pages());
+    let reach = Reach { allow_private: true, ..Reach::default() };
+    scene.run_until(Some(shallow(&scene)), reach, 30).unwrap();
+    let told = scene.resume();
+    assert_eq!(scene.paths_of(told.version()), expected);
+}
+
+#[test]
+fn an_unfinished_run_stands_in_the_way_until_it_is_finished() {
+    let scene = Scene::new(Site::new().with_pages());
+    let reach = Reach { allow_private: true, ..Reach::default() };
+    let settings = scene.settings(&["/site/400/0"], ScopeKind::Host);
+    let told = scene.run_until(Some(settings.clone()), reach.clone(), 20).unwrap();
+    assert_eq!(told.ended().version, None);
+    assert!(told.ended().captures >= 20 && told.ended().queued > 0);
+    let refused = scene.run_until(Some(settings), reach.clone(), usize::MAX);
+    assert!(matches!(refused, Err(ArchiveError::UnfinishedRun)));
+    let ended = scene.finish();
+    let kept: BTreeSet<String> = scene.paths_of(ended.version.unwrap()).into_iter().collect();
+    assert_eq!(kept.len() as u64, ended.captures);
+    assert!(matches!(scene.run_until(None, reach, usize::MAX), Err(ArchiveError::NoRun)));
+    scene.assert_sound();
+}
+
+#[test]
+fn a_run_without_any_answer_is_no_version() {
+    let scene = Scene::new(Site::new().at("/", |_, _| Ok(varve_testkit::web::Then::Close)));
+    let settings = Settings { robots: false, ..scene.settings(&["/"], ScopeKind::Page) };
+    let told = scene.run(settings);
+    assert_eq!((told.ended().version, told.ended().tally.failed), (None, 1));
+    let told =
+        scene.run(Settings { seeds: vec![scene.web.url("/x")], ..scene.settings(&[], ScopeKind::Page) });
+    assert!(told.ended().version.is_some());
+}
+
+#[test]
+fn seeds_must_be_addresses_without_passwords() {
+    let scene = Scene::new(Site::new());
+    let attempt = |seed: &str| {
+        let settings = Settings { seeds: vec![seed.to_owned()], ..scene.settings(&[], ScopeKind::Page) };
+        scene.run_until(Some(settings), Reach::default(), usize::MAX).err()
+    };
+    assert!(matches!(attempt("not a url"), Some(ArchiveError::NotAUrl { .. })));
+    assert!(matches!(attempt("ftp://example.com/"), Some(ArchiveError::NotOnTheWeb { .. })));
+    let refused = attempt("http://me:hunter2@example.com/");
+    assert!(refused.is_some_and(|error| !error.to_string().contains("hunter2")));
+    let nothing = Settings { seeds: Vec::new(), ..scene.settings(&[], ScopeKind::Page) };
+    assert!(matches!(scene.run_until(Some(nothing), Reach::default(), 1), Err(ArchiveError::NoSeeds)));
+}

@@ -1,0 +1,293 @@
+//! Which links are followed, how far, and how often.
+
+use std::time::Duration;
+
+use varve_archive::verbs::capture::{ScopeKind, Settings};
+use varve_testkit::web::{Answer, Site};
+
+use crate::scene::Scene;
+
+fn assert_each_once(scene: &Scene) {
+    for (target, count) in scene.web.counts() {
+        assert_eq!(count, 1, "{target} was asked for {count} times");
+    }
+}
+
+#[test]
+fn a_page_brings_its_parts_and_nothing_else() {
+    let scene = Scene::new(Site::new().with_pages());
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Page));
+    let parts = [
+        "/",
+        "/background.png",
+        "/favicon.ico",
+        "/logo.png",
+        "/print.css",
+        "/robots.txt",
+        "/script.js",
+        "/style.css",
+    ];
+    assert_eq!(told.paths().into_iter().collect::<Vec<_>>(), parts);
+    assert_eq!((told.ended().tally.pages, told.ended().captures), (1, 8));
+    assert_eq!(scene.paths_of(told.version()), parts);
+    assert_each_once(&scene);
+    scene.assert_sound();
+}
+
+#[test]
+fn a_host_is_captured_whole_but_for_what_it_forbids() {
+    let scene = Scene::new(Site::new().with_pages());
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    for path in ["/about.html", "/news/1.html", "/news/3.html", "/sitemap.xml"] {
+        assert_eq!(told.captured.get(path).map(|(status, ..)| *status), Some(200), "{path}");
+    }
+    assert_eq!(told.skipped.get("/private/secret.html").map(String::as_str), Some("robots:line 2"));
+    assert_eq!(scene.web.count("/private/secret.html"), 0);
+    assert_each_once(&scene);
+    scene.assert_sound();
+}
+
+#[test]
+fn whoever_ignores_robots_gets_what_they_forbid() {
+    let scene = Scene::new(Site::new().with_pages());
+    let settings = Settings { robots: false, ..scene.settings(&["/"], ScopeKind::Host) };
+    let told = scene.run(settings);
+    assert!(told.captured.contains_key("/private/secret.html"));
+    assert_eq!(scene.web.count("/robots.txt"), 0);
+}
+
+#[test]
+fn a_generated_site_is_captured_to_its_last_page() {
+    let scene = Scene::new(Site::new().with_pages());
+    let told = scene.run(scene.settings(&["/site/300/0"], ScopeKind::Prefix));
+    let pages = told.paths().iter().filter(|path| path.starts_with("/site/300/")).count();
+    assert_eq!(pages, 300);
+    assert_each_once(&scene);
+    scene.assert_sound();
+}
+
+/// `c` is reached at first by the long way, which ends there; the short way leads on.
+#[test]
+fn the_shortest_way_to_a_page_decides_how_far_it_leads() {
+    let link = |to: &str| Answer::html(format!("<a href='{to}'>on</a>"));
+    let site = Site::new()
+        .page("/", Answer::html("<a href=/a>a</a><a href=/slow>s</a>"))
+        .page("/a", link("/b"))
+        .page("/b", link("/c"))
+        .page("/c", link("/d"))
+        .page("/d", link("/e"))
+        .page("/e", link("/f"))
+        .at("/slow", |request, connection| {
+            connection.wait(Duration::from_millis(400));
+            Answer::html("<a href=/c>c</a>").send(request, connection)
+        });
+    let scene = Scene::new(site);
+    let told = scene.run(Settings { depth: Some(3), ..scene.settings(&["/"], ScopeKind::Host) });
+    assert!(told.captured.contains_key("/d"), "{:?}", told.paths());
+    assert!(!told.captured.contains_key("/e"));
+    assert_each_once(&scene);
+}
+
+#[test]
+fn depth_is_counted_in_links() {
+    let scene = Scene::new(Site::new().with_pages());
+    let told = scene.run(Settings { depth: Some(1), ..scene.settings(&["/news/1.html"], ScopeKind::Host) });
+    let pages: Vec<&str> =
+        told.paths().into_iter().filter(|path| path.ends_with(".html") || *path == "/").collect();
+    // The sitemap is as near as a link.
+    assert_eq!(pages, ["/", "/about.html", "/news/1.html", "/news/2.html", "/news/3.html"]);
+    let scene = Scene::new(Site::new().with_pages());
+    let told = scene.run(Settings { depth: Some(0), ..scene.settings(&["/news/1.html"], ScopeKind::Host) });
+    assert_eq!(told.ended().tally.pages, 1);
+}
+
+#[test]
+fn patterns_and_limits() {
+    let scene = Scene::new(Site::new().with_pages());
+    let exclude = vec!["**/news/2*".to_owned(), "**.png".to_owned()];
+    let told = scene.run(Settings { exclude, ..scene.settings(&["/"], ScopeKind::Host) });
+    assert_eq!(told.skipped.get("/news/2.html").map(String::as_str), Some("exclude:**/news/2*"));
+    assert_eq!(told.skipped.get("/logo.png").map(String::as_str), Some("exclude:**.png"));
+    assert!(told.captured.contains_key("/news/3.html"));
+
+    let scene = Scene::new(Site::new().with_pages());
+    let include = vec!["**/news/**".to_owned()];
+    let told = scene.run(Settings { include, ..scene.settings(&["/"], ScopeKind::Host) });
+    assert_eq!(told.skipped.get("/about.html").map(String::as_str), Some("include"));
+    assert!(told.captured.contains_key("/news/2.html") && told.captured.contains_key("/logo.png"));
+
+    let scene = Scene::new(Site::new().with_pages());
+    let told =
+        scene.run(Settings { limit_pages: Some(7), ..scene.settings(&["/site/200/0"], ScopeKind::Host) });
+    assert_eq!(told.ended().tally.pages, 7);
+    assert!(told.skipped.values().any(|rule| rule == "limit:pages"));
+
+    let scene = Scene::new(Site::new().with_pages());
+    let told =
+        scene.run(Settings { limit_bytes: Some(5000), ..scene.settings(&["/site/200/0"], ScopeKind::Host) });
+    assert!(told.ended().tally.captured < 100 && told.ended().tally.bytes >= 5000);
+    assert!(told.skipped.values().any(|rule| rule == "limit:bytes"));
+}
+
+/// The frame is fetched as a part of the page, and its links count because it is linked to as well.
+#[test]
+fn what_is_both_a_part_and_a_page_is_asked_for_once_and_is_both() {
+    let site = Site::new()
+        .page(
+            "/",
+            Answer::html(
+                "<iframe src=/frame></iframe><img src=/i.png><a href=/i.png>i</a><a href=/later>l</a>",
+            ),
+        )
+        .page("/later", Answer::html("<a href=/frame>f</a>"))
+        .page("/frame", Answer::html("<a href=/only-here>x</a>"))
+        .page("/only-here", Answer::html("found"))
+        .page("/i.png", Answer::of("image/png", "png"));
+    let scene = Scene::new(site);
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    assert!(told.captured.contains_key("/only-here"), "{:?}", told.paths());
+    assert_each_once(&scene);
+}
+
+#[test]
+fn parts_lie_on_any_host_and_pages_do_not() {
+    let elsewhere =
+        Scene::new(Site::new().page("/e.png", Answer::of("image/png", "png")).page("/p", Answer::html("p")));
+    let (picture, page) = (elsewhere.web.url("/e.png"), elsewhere.web.url("/p"));
+    let site = Site::new().page("/", Answer::html(format!("<img src='{picture}'><a href='{page}'>p</a>")));
+    let scene = Scene::new(site);
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    assert!(told.captured.contains_key(&picture));
+    assert_eq!(told.skipped.get(&page).map(String::as_str), Some("scope"));
+    assert_eq!((elsewhere.web.count("/e.png"), elsewhere.web.count("/p")), (1, 0));
+}
+
+#[test]
+fn every_spelling_is_one_page() {
+    let spellings =
+        ["/a?x=1&y=2", "/a?y=2&x=1", "/b/../a?x=1&y=2#top", "/%61?x=1&y=2&utm_source=here", "./a?x=1&y=2"];
+    let links: String = spellings.iter().map(|url| format!("<a href='{url}'>a</a>")).collect();
+    let scene = Scene::new(Site::new().page("/", Answer::html(links)).page("/a", Answer::html("a")));
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    assert!(told.captured.contains_key("/a?x=1&y=2"), "{:?}", told.paths());
+    assert_eq!(told.ended().tally.pages, 2);
+    assert_each_once(&scene);
+}
+
+#[test]
+fn redirects_are_captures_of_their_own_and_end() {
+    let scene = Scene::new(Site::new().with_moods());
+    let seeds = ["/redirect/chain/5", "/redirect/loop", "/redirect/pair/a"];
+    let told = scene.run(scene.settings(&seeds, ScopeKind::Page));
+    for left in 1..=5 {
+        assert_eq!(told.captured[&format!("/redirect/chain/{left}")].0, 307);
+    }
+    assert_eq!(told.captured["/redirect/chain/0"].0, 200);
+    assert_eq!(told.captured["/redirect/pair/b"].0, 301);
+    assert_eq!(told.ended().tally.pages, 1);
+    assert_each_once(&scene);
+
+    let scene = Scene::new(Site::new().with_moods());
+    let told = scene.run(scene.settings(&["/redirect/chain/30"], ScopeKind::Page));
+    assert_eq!(told.captured.keys().filter(|path| path.starts_with("/redirect")).count(), 11);
+    assert_eq!(told.skipped.get("/redirect/chain/19").map(String::as_str), Some("redirects"));
+}
+
+#[test]
+fn a_redirect_out_of_the_scope_is_not_followed_except_from_a_seed() {
+    let elsewhere =
+        Scene::new(Site::new().page("/p", Answer::html("<a href=/q>q</a>")).page("/q", Answer::html("q")));
+    let away = Answer::redirect(302, &elsewhere.web.url("/p"));
+    let site = Site::new().page("/", Answer::html("<a href=/away>away</a>")).page("/away", away);
+    let scene = Scene::new(site);
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    assert_eq!(told.skipped.get(&elsewhere.web.url("/p")).map(String::as_str), Some("scope"));
+    assert_eq!(elsewhere.web.total(), 0);
+    let told = scene.run(scene.settings(&["/away"], ScopeKind::Host));
+    assert!(told.captured.contains_key(&elsewhere.web.url("/p")));
+    assert_eq!(elsewhere.web.count("/q"), 0);
+}
+
+#[test]
+fn links_that_ask_not_to_be_followed_are_not() {
+    let site = || {
+        Site::new()
+            .page(
+                "/",
+                Answer::html("<a rel=nofollow href=/shy>s</a><a href=/meta>m</a><a href=/header>h</a>"),
+            )
+            .page(
+                "/meta",
+                Answer::html("<meta name=robots content=nofollow><a href=/m2>m</a><img src=/m.png>"),
+            )
+            .page("/header", Answer::html("<a href=/h2>h</a>").header("X-Robots-Tag", "nofollow"))
+    };
+    let scene = Scene::new(site());
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    for path in ["/shy", "/m2", "/h2"] {
+        assert!(!told.captured.contains_key(path), "{path}");
+    }
+    assert!(told.captured.contains_key("/m.png"));
+    let scene = Scene::new(site());
+    let told = scene.run(Settings { nofollow: false, ..scene.settings(&["/"], ScopeKind::Host) });
+    for path in ["/shy", "/m2", "/h2"] {
+        assert!(told.captured.contains_key(path), "{path}");
+    }
+}
+
+#[test]
+fn sitemaps_lead_to_pages_that_nothing_links_to() {
+    let site = Site::new()
+        .page("/", Answer::html("nothing"))
+        .computed("/sitemap.xml", |request| {
+            let (more, page) = (request.url("/more.xml"), request.url("/hidden"));
+            Answer::of(
+                "application/xml",
+                format!("<sitemapindex><sitemap><loc>{more}</loc></sitemap></sitemapindex><!-- {page} -->"),
+            )
+        })
+        .computed("/more.xml", |request| {
+            let page = request.url("/hidden");
+            Answer::of("application/xml", format!("<urlset><url><loc>{page}</loc></url></urlset>"))
+        })
+        .page("/hidden", Answer::html("found"));
+    let scene = Scene::new(site);
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    assert_eq!(told.captured.get("/hidden").map(|(status, ..)| *status), Some(200));
+    let told = scene.run(Settings { depth: Some(0), ..scene.settings(&["/"], ScopeKind::Host) });
+    assert!(!told.captured.contains_key("/sitemap.xml"));
+}
+
+#[test]
+fn traps_end() {
+    let scene = Scene::new(Site::new().with_traps());
+    let seeds = ["/trap/deeper/", "/trap/calendar/2026/11", "/trap/session/start", "/trap/sitemap/0"];
+    let told = scene.run(Settings { robots: false, ..scene.settings(&seeds, ScopeKind::Host) });
+    let rules: std::collections::BTreeSet<&str> = told.skipped.values().map(String::as_str).collect();
+    for rule in ["trap:repeating-segments", "trap:calendar", "trap:session-id"] {
+        assert!(rules.contains(rule), "{rule} not among {rules:?}");
+    }
+    assert!(told.ended().captures < 1500, "{}", told.ended().captures);
+    scene.assert_sound();
+}
+
+#[test]
+fn sitemaps_that_nest_for_ever_end() {
+    let site = Site::new()
+        .with_traps()
+        .page("/", Answer::html("home"))
+        .page("/robots.txt", Answer::of("text/plain", "Sitemap: /trap/sitemap/0"));
+    let scene = Scene::new(site);
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    let maps: Vec<&str> = told.paths().into_iter().filter(|path| path.starts_with("/trap/")).collect();
+    assert_eq!(maps, ["/trap/sitemap/0", "/trap/sitemap/1", "/trap/sitemap/2", "/trap/sitemap/3"]);
+}
+
+#[test]
+fn links_of_every_sort_of_rubbish_do_no_harm() {
+    let scene = Scene::new(Site::new().with_pages().with_traps());
+    let told = scene.run(scene.settings(&["/trap/links"], ScopeKind::Host));
+    assert!(told.captured.contains_key("/news/1.html"));
+    assert!(told.paths().iter().all(|path| !path.contains(char::is_control)));
+    scene.assert_sound();
+}

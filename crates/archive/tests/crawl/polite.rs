@@ -1,0 +1,155 @@
+//! What hosts may ask for: to be left alone, to be asked slowly, not to be asked at all.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use varve_archive::verbs::capture::{Reach, ScopeKind, Settings};
+use varve_testkit::web::{Answer, Site};
+
+use crate::scene::Scene;
+
+/// A site of many pages that notes how many are asked for at the same time.
+fn counting(most: &Arc<AtomicUsize>) -> Site {
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::clone(most));
+    let links: String = (0..30).map(|number| format!("<a href='/slow/{number}'>x</a>")).collect();
+    Site::new().page("/", Answer::html(links)).at("/slow/", move |request, connection| {
+        let under_way = now.fetch_add(1, Ordering::SeqCst) + 1;
+        most.fetch_max(under_way, Ordering::SeqCst);
+        connection.wait(Duration::from_millis(20));
+        let sent = Answer::html("slow").send(request, connection);
+        now.fetch_sub(1, Ordering::SeqCst);
+        sent
+    })
+}
+
+#[test]
+fn a_host_is_asked_for_no_more_at_a_time_than_it_may_be() {
+    for per_host in [1, 3] {
+        let most = Arc::new(AtomicUsize::new(0));
+        let scene = Scene::new(counting(&most));
+        let told = scene.run(Settings { per_host, ..scene.settings(&["/"], ScopeKind::Host) });
+        assert_eq!(told.ended().tally.pages, 31);
+        assert_eq!(most.load(Ordering::SeqCst), per_host);
+    }
+}
+
+#[test]
+fn the_concurrency_of_a_run_is_bounded_over_all_hosts() {
+    let most = Arc::new(AtomicUsize::new(0));
+    let scene = Scene::new(counting(&most));
+    let told =
+        scene.run(Settings { per_host: 16, concurrency: 2, ..scene.settings(&["/"], ScopeKind::Host) });
+    assert_eq!((told.ended().tally.pages, most.load(Ordering::SeqCst)), (31, 2));
+}
+
+#[test]
+fn whoever_is_busy_is_asked_again_and_only_the_last_answer_counts() {
+    let scene = Scene::new(Site::new().with_moods());
+    let seeds = ["/busy/503/2/0", "/busy/429/1/0", "/flaky/2/x"];
+    let told = scene.run(Settings { retries: 3, ..scene.settings(&seeds, ScopeKind::Page) });
+    for (seed, asked) in [(seeds[0], 3), (seeds[1], 2), (seeds[2], 3)] {
+        assert_eq!(told.captured.get(seed).map(|(status, ..)| *status), Some(200), "{seed}");
+        assert_eq!(scene.web.count(seed), asked, "{seed}");
+    }
+    assert_eq!(scene.paths_of(told.version()).len(), 4);
+}
+
+#[test]
+fn whoever_stays_busy_is_kept_as_such() {
+    let scene = Scene::new(Site::new().with_moods());
+    let told = scene
+        .run(Settings { retries: 1, ..scene.settings(&["/busy/503/9/0", "/flaky/9/x"], ScopeKind::Page) });
+    assert_eq!(told.captured["/busy/503/9/0"].0, 503);
+    assert_eq!(told.failed.get("/flaky/9/x").map(String::as_str), Some("protocol"));
+    assert_eq!(scene.web.count("/busy/503/9/0"), 2);
+    // A connection that was kept open and closes without a word may have died of old age, and is not held against it.
+    assert!((2..=4).contains(&scene.web.count("/flaky/9/x")));
+}
+
+#[test]
+fn a_host_that_never_answers_is_given_up() {
+    let scene = Scene::new(Site::new().with_moods());
+    let seeds: Vec<String> = (0..60).map(|number| format!("/flaky/9/{number}")).collect();
+    let seeds: Vec<&str> = seeds.iter().map(String::as_str).collect();
+    let settings = Settings { robots: false, retry_pause: 1, ..scene.settings(&seeds, ScopeKind::Page) };
+    let told = scene.run(settings);
+    assert_eq!(told.failed.len(), 60);
+    assert!(scene.web.total() < 40, "{}", scene.web.total());
+    assert_eq!(told.ended().version, None);
+}
+
+#[test]
+fn the_file_for_robots_may_be_missing_elsewhere_or_out_of_order() {
+    // (status of the file, whether the page is asked for)
+    for (status, open) in [(404, true), (403, true), (500, false), (503, false)] {
+        let site = Site::new().page("/", Answer::html("home")).page("/robots.txt", Answer::status(status));
+        let scene = Scene::new(site);
+        let told = scene.run(scene.settings(&["/"], ScopeKind::Page));
+        assert_eq!(scene.web.count("/"), usize::from(open), "{status}");
+        assert_eq!(told.captured["/robots.txt"].0, status);
+        let rule = told.skipped.get("/").map(String::as_str);
+        assert_eq!(rule, if open { None } else { Some("robots:unavailable") });
+    }
+    let site = Site::new()
+        .page("/", Answer::html("home"))
+        .page("/robots.txt", Answer::redirect(301, "/there/robots.txt"))
+        .page("/there/robots.txt", Answer::of("text/plain", "User-agent: varve\nDisallow: /"));
+    let scene = Scene::new(site);
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Page));
+    assert_eq!(told.skipped.get("/").map(String::as_str), Some("robots:line 2"));
+    assert_eq!(told.captured["/robots.txt"].0, 301);
+}
+
+#[test]
+fn a_huge_file_for_robots_is_read_as_far_as_the_standard_says() {
+    let scene = Scene::new(Site::new().with_pages().with_huge_robots());
+    let told = scene.run(scene.settings(&["/", "/private/secret.html"], ScopeKind::Page));
+    assert!(told.captured.contains_key("/"));
+    assert_eq!(told.skipped.get("/private/secret.html").map(String::as_str), Some("robots:line 2"));
+}
+
+#[test]
+fn a_file_for_robots_that_leads_nowhere_closes_nothing_for_ever() {
+    let site = Site::new()
+        .with_moods()
+        .page("/", Answer::html("home"))
+        .page("/robots.txt", Answer::redirect(302, "/redirect/pair/a"));
+    let scene = Scene::new(site);
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Page));
+    assert!(told.captured.contains_key("/"));
+}
+
+#[test]
+fn private_addresses_are_refused_unless_allowed() {
+    let scene = Scene::new(Site::new().with_pages());
+    let settings = scene.settings(&["/"], ScopeKind::Host);
+    let told = scene.run_until(Some(settings), Reach::default(), usize::MAX).unwrap();
+    assert_eq!(told.failed.get("/").map(String::as_str), Some("guard"));
+    assert_eq!(scene.web.connections(), 0);
+}
+
+#[test]
+fn headers_for_the_seeds_go_to_no_other_host_and_into_no_record() {
+    let elsewhere = Scene::new(Site::new().page("/e.png", Answer::of("image/png", "png")));
+    let picture = elsewhere.web.url("/e.png");
+    let scene = Scene::new(Site::new().page("/", Answer::html(format!("<img src='{picture}'>"))));
+    let headers = vec!["X-Key: hunter2".to_owned()];
+    let reach = Reach { allow_private: true, headers, ..Reach::default() };
+    let told = scene.run_until(Some(scene.settings(&["/"], ScopeKind::Page)), reach, usize::MAX).unwrap();
+    let sent = |scene: &Scene| {
+        scene.web.seen().iter().flat_map(|seen| seen.headers.clone()).any(|(_, value)| value == "hunter2")
+    };
+    assert!(sent(&scene) && !sent(&elsewhere));
+    let head = scene.captures(told.version());
+    assert!(!head.is_empty());
+    for file in std::fs::read_dir(scene.root().join("warc/0")).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        let mut text = Vec::new();
+        let _ = std::io::Read::read_to_end(&mut flate2::bufread::MultiGzDecoder::new(&bytes[..]), &mut text);
+        assert!(
+            text.windows(4).any(|bytes| bytes == b"GET ")
+                && !text.windows(7).any(|bytes| bytes == b"hunter2")
+        );
+    }
+}

@@ -1,0 +1,165 @@
+//! A web, and an archive to capture it into.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, Pages};
+use varve_archive::verbs::audit::{AuditRequest, audit};
+use varve_archive::verbs::capture::{
+    Ended, Event, Manner, Reach, ScopeKind, Settings, capture, finish, resume,
+};
+use varve_archive::verbs::init::init;
+use varve_archive::{Archive, ArchiveError, ArchiveSettings, Capture, Date, Opening, VersionId};
+use varve_testkit::web::{Site, Web};
+
+/// A web and an archive.
+pub(crate) struct Scene {
+    folder: tempfile::TempDir,
+    pub(crate) web: Web,
+}
+
+/// What a run told.
+#[derive(Default)]
+pub(crate) struct Told {
+    pub(crate) ended: Option<Ended>,
+    /// Status, whether unchanged, and why cut, by path.
+    pub(crate) captured: BTreeMap<String, (u16, bool, Option<String>)>,
+    /// The sort of failure, by path.
+    pub(crate) failed: BTreeMap<String, String>,
+    /// The rule, by path.
+    pub(crate) skipped: BTreeMap<String, String>,
+}
+
+impl Told {
+    pub(crate) fn ended(&self) -> Ended {
+        self.ended.expect("the run has ended")
+    }
+
+    pub(crate) fn version(&self) -> VersionId {
+        self.ended().version.expect("the run became a version")
+    }
+
+    pub(crate) fn paths(&self) -> BTreeSet<&str> {
+        self.captured.keys().map(String::as_str).collect()
+    }
+}
+
+fn opening() -> Opening {
+    let clock = || Date::at_second(std::time::SystemTime::now());
+    Opening { holder: "a test".to_owned(), software: "varve/test".to_owned(), clock: Arc::new(clock) }
+}
+
+impl Scene {
+    pub(crate) fn new(site: Site) -> Self {
+        let scene = Self { folder: tempfile::tempdir().unwrap(), web: Web::serve(site) };
+        init(&scene.root(), &ArchiveSettings::new("test"), opening()).unwrap();
+        scene
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.folder.path().join("museum")
+    }
+
+    /// Settings for a crawl from these paths that does not dawdle.
+    pub(crate) fn settings(&self, paths: &[&str], scope: ScopeKind) -> Settings {
+        Settings {
+            seeds: paths.iter().map(|path| self.web.url(path)).collect(),
+            scope,
+            delay: 0,
+            per_host: 4,
+            retries: 0,
+            retry_pause: 10,
+            message: "a test".to_owned(),
+            ..Settings::default()
+        }
+    }
+
+    pub(crate) fn history(&self) -> ArchiveHistory {
+        ArchiveHistory::open(&self.root(), opening()).unwrap()
+    }
+
+    pub(crate) fn run(&self, settings: Settings) -> Told {
+        self.run_until(Some(settings), Reach { allow_private: true, ..Reach::default() }, usize::MAX).unwrap()
+    }
+
+    /// Goes on with the run that was stopped.
+    pub(crate) fn resume(&self) -> Told {
+        self.run_until(None, Reach { allow_private: true, ..Reach::default() }, usize::MAX).unwrap()
+    }
+
+    /// Runs, and asks to stop after so many captures. Without settings the last run is resumed.
+    pub(crate) fn run_until(
+        &self,
+        settings: Option<Settings>,
+        reach: Reach,
+        most: usize,
+    ) -> Result<Told, ArchiveError> {
+        let history = self.history();
+        let stop = AtomicBool::new(false);
+        let manner = Manner { reach, threads: 2, stop: &stop, intent: Default::default() };
+        let mut told = Told::default();
+        let path = |url: &str| url.strip_prefix(&self.web.url("")).unwrap_or(url).to_owned();
+        let mut report = |event: Event<'_>| match event {
+            Event::Captured(one) => {
+                let said = (one.status, one.unchanged, one.truncated.map(str::to_owned));
+                let before = told.captured.insert(path(one.url), said);
+                assert_eq!(before, None, "{} was captured twice", one.url);
+                if told.captured.len() >= most {
+                    stop.store(true, Ordering::Relaxed);
+                }
+            }
+            Event::Failed { url, kind, .. } => {
+                told.failed.insert(path(url), kind.to_owned());
+            }
+            Event::Skipped { url, rule } => {
+                told.skipped.insert(path(url), rule.to_string());
+            }
+            _ => {}
+        };
+        let ended = match settings {
+            Some(settings) => capture(&history, settings, manner, &mut report)?,
+            None => resume(&history, manner, &mut report)?,
+        };
+        told.ended = Some(ended);
+        Ok(told)
+    }
+
+    pub(crate) fn finish(&self) -> Ended {
+        let stop = AtomicBool::new(false);
+        let manner = Manner { reach: Reach::default(), threads: 1, stop: &stop, intent: Default::default() };
+        finish(&self.history(), manner).unwrap()
+    }
+
+    /// The captures of a version.
+    pub(crate) fn captures(&self, version: VersionId) -> Vec<Capture> {
+        Pages::new(self.history().catalog(), Some(version)).map(Result::unwrap).collect()
+    }
+
+    /// The paths of a version's captures, sorted; one that is there twice is there twice.
+    pub(crate) fn paths_of(&self, version: VersionId) -> Vec<String> {
+        let base = self.web.url("");
+        let short = |capture: Capture| capture.url.replacen(&base, "", 1);
+        let mut paths: Vec<String> = self.captures(version).into_iter().map(short).collect();
+        paths.sort();
+        paths
+    }
+
+    pub(crate) fn body(&self, capture: &Capture) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut body = self.history().open_body(capture).unwrap();
+        std::io::Read::read_to_end(&mut body, &mut bytes).unwrap();
+        bytes
+    }
+
+    /// Everything is as it should be: silos, index, history, catalog.
+    pub(crate) fn assert_sound(&self) {
+        assert_eq!(self.history().working_tree(), None);
+        let archive = Archive::open(&self.root()).unwrap();
+        let mut findings = Vec::new();
+        let request = AuditRequest { quick: false, since: None, sample: None };
+        audit(&archive, &request, &|_| {}, &mut |finding| findings.push(finding.message.clone())).unwrap();
+        assert_eq!(findings, Vec::<String>::new());
+    }
+}

@@ -1,0 +1,415 @@
+//! `varve capture`: fetches pages with all that belongs to them, and makes one version of them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::json;
+use varve_archive::history::ArchiveHistory;
+use varve_archive::verbs::capture::{
+    self as verb, Captured, Ended, Event, Manner, Progress, Reach, ScopeKind, Settings, user_agent,
+};
+use varve_archive::{ArchiveError, Size};
+
+use super::{Outcome, Verb};
+use crate::error::Error;
+use crate::printer::{self, Printer, WARN, counted, visible};
+use crate::session::Session;
+use crate::{duration, interrupt};
+
+const EXAMPLES: &str = "\
+Examples:
+  varve capture https://example.com/
+  varve capture https://example.com/docs/ --scope prefix -m 'the manual of version 3'
+  varve capture https://example.com/ --depth 2 --exclude '**/print/**' --limit-pages 1000
+  varve capture https://intranet.example/ --scope host --allow-private --credentials secrets.txt
+  varve capture --resume";
+
+/// Capture pages from the web, with all that belongs to them, as one version
+///
+/// A page brings what it embeds: images, style sheets, scripts, fonts, frames, on whatever host they lie. Without
+/// `--depth` and `--scope` only the given pages are captured. With `--depth` links are followed on the hosts of the given
+/// pages; with `--scope` alone they are followed however deep.
+///
+/// A page that did not change since it was captured last is asked for in a way that costs next to nothing, and takes
+/// next to no room.
+///
+/// A run that is interrupted, by whatever, goes on with `--resume` where it was; `--finish` makes a version of what it
+/// has got. What sites ask of robots is obeyed, and hosts are asked slowly: one request at a time, with a pause.
+///
+/// Patterns: `**` is any text, `*` any text without `/`, `?`, `=` and `&`, `#` a number; they match the whole URL.
+///
+/// With `--json` there is one object a line: events with `event` (`captured`, `failed`, `skipped`, ...), and last
+/// `version`, `captured`, `unchanged`, `failed`, `skipped`, `bytes`.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Capture {
+    /// Where to begin
+    #[arg(value_name = "URL", required_unless_present_any = ["resume", "finish"], conflicts_with_all = ["resume", "finish"])]
+    urls: Vec<String>,
+
+    /// Follow links so many steps away
+    #[arg(long, value_name = "N")]
+    depth: Option<u32>,
+
+    /// Follow links within this: the given pages alone, what begins as they do, their hosts, their domains
+    #[arg(long, value_name = "SCOPE", value_parser = ["page", "prefix", "host", "domain"])]
+    scope: Option<String>,
+
+    /// Follow only links to pages that match
+    #[arg(long, value_name = "PATTERN")]
+    include: Vec<String>,
+
+    /// Leave out what matches
+    #[arg(long, value_name = "PATTERN")]
+    exclude: Vec<String>,
+
+    /// Stop after so many pages
+    #[arg(long, value_name = "N")]
+    limit_pages: Option<u64>,
+
+    /// Stop after so much was received
+    #[arg(long, value_name = "SIZE")]
+    limit_bytes: Option<Size>,
+
+    /// Stop after so long
+    #[arg(long, value_name = "TIME", value_parser = duration::parse)]
+    limit_time: Option<Duration>,
+
+    /// Requests under way at a time
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..1001))]
+    concurrency: u16,
+
+    /// Requests under way to one host at a time; 1, or without `--delay` between them as many as there are
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..1001))]
+    per_host: Option<u16>,
+
+    /// Between two requests to a host
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = duration::parse)]
+    delay: Duration,
+
+    /// How often something that failed is tried again
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    retries: u32,
+
+    /// The pause after the first failure; it doubles with each further one
+    #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration::parse)]
+    retry_pause: Duration,
+
+    /// Ask for what sites ask robots not to ask for, and follow links that say they should not be followed
+    #[arg(long)]
+    ignore_robots: bool,
+
+    /// Follow links that say they should not be followed, but obey `robots.txt`
+    #[arg(long)]
+    ignore_nofollow: bool,
+
+    /// Ask private addresses too: this machine, and the network that it is in
+    #[arg(long)]
+    allow_private: bool,
+
+    /// Who asks, instead of varve
+    #[arg(long, value_name = "TEXT", conflicts_with = "contact")]
+    user_agent: Option<String>,
+
+    /// An address under which whoever runs the sites can reach you
+    #[arg(long, value_name = "URL")]
+    contact: Option<String>,
+
+    /// A header for the hosts of the given pages; it is not recorded
+    #[arg(long = "header", value_name = "NAME: VALUE")]
+    headers: Vec<String>,
+
+    /// A file of headers for hosts, a line each: `HOST NAME: VALUE`; they are not recorded
+    #[arg(long, value_name = "FILE")]
+    credentials: Option<PathBuf>,
+
+    /// A proxy for all requests: `http://HOST:PORT` or `socks5://HOST:PORT`
+    #[arg(long, value_name = "URL")]
+    proxy: Option<String>,
+
+    /// A file of certificates to trust, besides the system's
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+
+    /// For one answer altogether
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration::parse)]
+    timeout: Duration,
+
+    /// For a connection
+    #[arg(long, value_name = "TIME", default_value = "15s", value_parser = duration::parse)]
+    connect_timeout: Duration,
+
+    /// Between two pieces of an answer
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = duration::parse)]
+    idle_timeout: Duration,
+
+    /// Bytes of one answer; what is longer is cut off there, and said to be
+    #[arg(long, value_name = "SIZE", default_value = "16 GiB")]
+    largest: Size,
+
+    /// Why this version is made
+    #[arg(short, long)]
+    message: Option<String>,
+
+    /// Who makes it
+    #[arg(long, env = "VARVE_AUTHOR", hide_env_values = true)]
+    author: Option<String>,
+
+    /// Go on with the run that was interrupted
+    #[arg(long, conflicts_with = "finish")]
+    resume: bool,
+
+    /// Make a version of what the interrupted run has got
+    #[arg(long)]
+    finish: bool,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Verb for Capture {
+    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        let reach = self.reach()?;
+        let history = session.open_archive_history()?;
+        let stop = interrupt::flag();
+        let manner = Manner { reach, threads: Session::threads(), stop: &stop, intent: Default::default() };
+        let mut watcher = Watcher::new(&mut session.printer, self.json);
+        let ended = self.start(&history, manner, &mut |event| watcher.see(&event));
+        let Watcher { skipped, failure, .. } = watcher;
+        failure?;
+        let ended = ended?;
+        self.print(session, &ended, &skipped)?;
+        Ok(outcome(&ended))
+    }
+}
+
+fn outcome(ended: &Ended) -> Outcome {
+    match ended.version {
+        None => Outcome::Incomplete,
+        Some(_) if ended.tally.failed > 0 => Outcome::Findings,
+        Some(_) => Outcome::Done,
+    }
+}
+
+impl Capture {
+    fn start(
+        &self,
+        history: &ArchiveHistory,
+        manner: Manner<'_>,
+        report: &mut dyn FnMut(Event<'_>),
+    ) -> Result<Ended, ArchiveError> {
+        if self.finish {
+            return verb::finish(history, manner);
+        }
+        if self.resume {
+            return verb::resume(history, manner, report);
+        }
+        verb::capture(history, self.settings(), manner, report)
+    }
+
+    fn settings(&self) -> Settings {
+        let scope = match (self.scope.as_deref(), self.depth) {
+            (Some("prefix"), _) => ScopeKind::Prefix,
+            (Some("domain"), _) => ScopeKind::Domain,
+            (Some("host"), _) | (None, Some(1..)) => ScopeKind::Host,
+            _ => ScopeKind::Page,
+        };
+        let in_turns = if self.delay.is_zero() { self.concurrency } else { 1 };
+        Settings {
+            seeds: self.urls.clone(),
+            depth: self.depth,
+            scope,
+            include: self.include.clone(),
+            exclude: self.exclude.clone(),
+            limit_pages: self.limit_pages,
+            limit_bytes: self.limit_bytes.map(|size| size.0),
+            limit_time: self.limit_time.map(millis),
+            concurrency: usize::from(self.concurrency),
+            per_host: usize::from(self.per_host.unwrap_or(in_turns)),
+            delay: millis(self.delay),
+            robots: !self.ignore_robots,
+            nofollow: !self.ignore_robots && !self.ignore_nofollow,
+            retries: self.retries,
+            retry_pause: millis(self.retry_pause),
+            user_agent: self.user_agent.clone().unwrap_or_else(|| user_agent(self.contact.as_deref())),
+            timeout: millis(self.timeout),
+            connect_timeout: millis(self.connect_timeout),
+            idle_timeout: millis(self.idle_timeout),
+            largest: self.largest.0,
+            message: self.message.clone().unwrap_or_else(|| self.usual_message()),
+            author: self.author.clone(),
+        }
+    }
+
+    fn usual_message(&self) -> String {
+        match self.urls.as_slice() {
+            [] => "capture".to_owned(),
+            [url] => format!("capture of {url}"),
+            [url, others @ ..] => format!("capture of {url} and {} more", others.len()),
+        }
+    }
+
+    fn reach(&self) -> Result<Reach, Error> {
+        let read =
+            |path: &Path| fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source });
+        let credentials = self.credentials.as_deref().map(read).transpose()?.unwrap_or_default();
+        Ok(Reach {
+            allow_private: self.allow_private,
+            credentials: String::from_utf8_lossy(&credentials).into_owned(),
+            headers: self.headers.clone(),
+            proxy: self.proxy.clone(),
+            certificates: self.ca.as_deref().map(read).transpose()?,
+        })
+    }
+
+    fn print(
+        &self,
+        session: &mut Session,
+        ended: &Ended,
+        skipped: &BTreeMap<String, u64>,
+    ) -> Result<(), Error> {
+        let tally = &ended.tally;
+        if self.json {
+            return session.printer.json(&json!({
+                "version": ended.version.map(|version| version.to_string()),
+                "parent": ended.parent.map(|parent| parent.to_string()),
+                "run": ended.run.to_string(),
+                "captured": ended.captures,
+                "pages": tally.pages,
+                "unchanged": tally.unchanged,
+                "failed": tally.failed,
+                "skipped": tally.skipped,
+                "bytes": tally.bytes,
+                "queued": ended.queued,
+            }));
+        }
+        if let Some(version) = ended.version {
+            session.printer.line(version)?;
+        }
+        for (rule, count) in skipped {
+            session.printer.say(format_args!("{} skipped by {}", counted(*count, "URL"), visible(rule)));
+        }
+        session.printer.say(summary(ended));
+        Ok(())
+    }
+}
+
+/// What came of it, for people.
+fn summary(ended: &Ended) -> String {
+    let tally = &ended.tally;
+    let got = format!(
+        "{} captured ({} of them {}, {} unchanged), {} failed, {} received",
+        ended.captures,
+        tally.pages,
+        if tally.pages == 1 { "a page" } else { "pages" },
+        tally.unchanged,
+        tally.failed,
+        people_size(tally.bytes)
+    );
+    match ended.version {
+        Some(_) => got,
+        None if ended.captures == 0 && ended.queued == 0 => format!("nothing could be captured; {got}"),
+        None => format!(
+            "stopped: {got}, {} waiting\n`varve capture --resume` goes on; `varve capture --finish` makes a version of what there is",
+            ended.queued
+        ),
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn people_size(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["B", "kB", "MB", "GB", "TB"];
+    let mut size = bytes as f64;
+    let mut unit = 0;
+    while size >= 1000.0 && unit + 1 < UNITS.len() {
+        size /= 1000.0;
+        unit += 1;
+    }
+    if unit == 0 { format!("{bytes} B") } else { format!("{size:.1} {}", UNITS[unit]) }
+}
+
+/// Prints what happens while it happens.
+struct Watcher<'a> {
+    printer: &'a mut Printer,
+    progress: Option<printer::Progress>,
+    json: bool,
+    skipped: BTreeMap<String, u64>,
+    /// Printing failed: nobody reads any more.
+    failure: Result<(), Error>,
+}
+
+impl<'a> Watcher<'a> {
+    fn new(printer: &'a mut Printer, json: bool) -> Self {
+        let progress = (!json).then(|| printer.progress_said());
+        Self { printer, progress, json, skipped: BTreeMap::new(), failure: Ok(()) }
+    }
+
+    fn see(&mut self, event: &Event<'_>) {
+        if self.json {
+            if let Some(line) = line(event)
+                && self.failure.is_ok()
+            {
+                self.failure = self.printer.json(&line);
+            }
+            return;
+        }
+        match event {
+            Event::Failed { url, message, .. } => {
+                self.printer.say(format_args!(
+                    "{WARN}failed:{WARN:#} {}: {}",
+                    visible(url),
+                    visible(message)
+                ));
+            }
+            Event::Skipped { rule, .. } => {
+                *self.skipped.entry(group_of(&rule.to_string())).or_default() += 1;
+            }
+            Event::Progress(progress) => self.tell(progress),
+            _ => {}
+        }
+    }
+
+    fn tell(&self, progress: &Progress) {
+        if let Some(bar) = &self.progress {
+            let tally = &progress.tally;
+            bar.say(format!(
+                "{} pages, {} captured, {}, {} queued, {} failed  {}",
+                tally.pages,
+                tally.captured,
+                people_size(tally.bytes),
+                progress.queued,
+                tally.failed,
+                visible(&progress.hosts.join(" "))
+            ));
+        }
+    }
+}
+
+/// The rule without what tells one case of it from another.
+fn group_of(rule: &str) -> String {
+    rule.strip_prefix("robots:").map_or_else(|| rule.to_owned(), |_| "robots".to_owned())
+}
+
+fn line(event: &Event<'_>) -> Option<serde_json::Value> {
+    Some(match event {
+        Event::Began { run, resumed } => {
+            json!({"event": "began", "run": run.to_string(), "resumed": resumed})
+        }
+        Event::Captured(Captured { url, time, status, length, is_page, unchanged, truncated }) => json!({
+            "event": "captured", "url": url, "time": time.to_string(), "status": status, "length": length,
+            "page": is_page, "unchanged": unchanged, "truncated": truncated,
+        }),
+        Event::Failed { url, kind, message } => {
+            json!({"event": "failed", "url": url, "kind": kind, "message": message})
+        }
+        Event::Skipped { url, rule } => json!({"event": "skipped", "url": url, "rule": rule.to_string()}),
+        Event::Checkpoint { captured } => json!({"event": "checkpoint", "captured": captured}),
+        Event::Progress(_) => return None,
+    })
+}

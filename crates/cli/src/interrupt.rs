@@ -1,0 +1,44 @@
+//! Ctrl-C, and whatever else asks a process to end.
+//!
+//! The first time, the work is asked to stop and puts itself in order. The second time the process ends at once, as it
+//! would have without any of this.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use tokio::runtime::Builder;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// The exit code of a process that was interrupted, as shells have it.
+const INTERRUPTED: i32 = 130;
+
+/// A flag that is raised when the process is asked to end. Where signals cannot be heard it never is, and they do what
+/// they always did.
+pub(crate) fn flag() -> Arc<AtomicBool> {
+    let raised = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&raised);
+    // A thread that cannot be started is one that does not listen.
+    let _ = thread::Builder::new().name("signals".to_owned()).spawn(move || listen(&flag));
+    raised
+}
+
+fn listen(flag: &AtomicBool) {
+    let Ok(runtime) = Builder::new_current_thread().enable_all().build() else { return };
+    runtime.block_on(async {
+        let (Ok(mut interrupt), Ok(mut terminate)) =
+            (signal(SignalKind::interrupt()), signal(SignalKind::terminate()))
+        else {
+            return;
+        };
+        loop {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+            if flag.swap(true, Ordering::Relaxed) {
+                std::process::exit(INTERRUPTED);
+            }
+        }
+    });
+}
