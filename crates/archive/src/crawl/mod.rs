@@ -7,7 +7,7 @@
 //! | file | knows |
 //! | --- | --- |
 //! | `address` | the one spelling of a URL |
-//! | `scope`, `plan`, `errand` | what is followed, how far, and for what reason |
+//! | `scope`, `plan`, `errand`, `itinerary` | what is followed, how far, and for what reason |
 //! | `run`, `admit`, `settle`, `checkpoint` | the thread that decides |
 //! | `robots`, `known`, `past` | what hosts ask for, what was found, what is here already |
 //! | `fetching`, `keeper`, `extract` | requests, and the work on answers |
@@ -24,6 +24,7 @@ mod errand;
 mod event;
 mod extract;
 mod fetching;
+mod itinerary;
 mod keeper;
 mod known;
 mod past;
@@ -33,10 +34,13 @@ mod run;
 mod scope;
 mod settings;
 mod settle;
+mod rendering;
 mod task;
 
 pub(crate) use address::{address, has_user_info, origin_of};
 pub(crate) use conduct::{Conduct, begin, finish, resume};
+pub(crate) use fetching::Fetchers;
+pub(crate) use itinerary::Itinerary;
 pub use event::{Captured, Ended, Event, Progress, Tally};
 pub use scope::{Rule, ScopeKind};
 pub use settings::Settings;

@@ -10,6 +10,7 @@ pub mod report;
 mod save;
 
 pub use database::{Loaded, UrlDatabase};
+pub(crate) use save::replace;
 pub use error::UrlsError;
 pub use prober::{Prober, Question};
 pub use varve_core::expectation::{
