@@ -195,9 +195,13 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
             "`varve capture --resume` goes on with it; `varve capture --finish` makes a version of what it has",
         ),
         ArchiveError::NoRun => Some("`varve capture URL` begins one"),
-        ArchiveError::NoRoots => Some("`varve plan root add URL` adds one; `varve capture URL` needs no plan"),
+        ArchiveError::NoRoots => {
+            Some("`varve plan root add URL` adds one; `varve capture URL` needs no plan")
+        }
         ArchiveError::PlanProblem { .. } => Some("`varve plan check` lists them all"),
-        ArchiveError::PlanEdit(EditError::InUse { .. }) => Some("`--cascade` lets them be found on all pages"),
+        ArchiveError::PlanEdit(EditError::InUse { .. }) => {
+            Some("`--cascade` lets them be found on all pages")
+        }
         ArchiveError::PlanEdit(EditError::Absent { .. }) => Some("`varve plan show` lists what there is"),
         ArchiveError::NoBrowser => {
             Some("install Chromium (Debian's package is `chromium`), or name it with `--chromium FILE`")

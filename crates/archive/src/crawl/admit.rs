@@ -24,7 +24,7 @@ const MOST_SITEMAPS: u32 = 5_000;
 
 impl Crawl<'_> {
     /// Takes a task that just came out of the frontier.
-    pub(super) fn consider(&mut self, task: Box<Task>) -> Result<(), ArchiveError> {
+    pub(super) fn consider(&mut self, task: Task) -> Result<(), ArchiveError> {
         self.went_out(&task);
         match self.refusal(&task) {
             Some(rule) => {
@@ -69,7 +69,7 @@ impl Crawl<'_> {
     }
 
     /// Takes a task that may be asked for, unless there is a capture of it already.
-    pub(super) fn admit(&mut self, mut task: Box<Task>) -> Result<(), ArchiveError> {
+    pub(super) fn admit(&mut self, mut task: Task) -> Result<(), ArchiveError> {
         if let Some(rule) = self.limit().filter(|_| task.errand != Errand::Robots) {
             self.skip(task, &rule);
             return Ok(());
@@ -106,7 +106,7 @@ impl Crawl<'_> {
     }
 
     /// A page beyond the limit is skipped, once it is certain that those before it came.
-    fn hold_page(&mut self, task: Box<Task>) -> Result<(), ArchiveError> {
+    fn hold_page(&mut self, task: Task) -> Result<(), ArchiveError> {
         let most = self.around.plan.settings.limit_pages;
         if most.is_some_and(|most| self.tally.pages >= most) {
             self.skip(task, &Rule::Limit("pages"));
@@ -117,7 +117,7 @@ impl Crawl<'_> {
     }
 
     /// Asks what the host wants of robots, first.
-    pub(super) fn ask_robots(&mut self, task: Box<Task>) -> Result<(), ArchiveError> {
+    pub(super) fn ask_robots(&mut self, task: Task) -> Result<(), ArchiveError> {
         let origin: Box<str> = super::address::origin_of(&task.url).into();
         match self.robots.judge(task) {
             Word::Go(task) => self.enqueue(task),
@@ -125,7 +125,7 @@ impl Crawl<'_> {
             Word::Lost(task, why) => self.fail(task, "robots", &why),
             Word::Wait(None) => {}
             Word::Wait(Some(file)) => {
-                let task = Box::new(Task::robots(&origin, file, 0));
+                let task = Task::robots(&origin, file, 0);
                 self.went_out(&task);
                 return self.admit(task);
             }
@@ -133,7 +133,7 @@ impl Crawl<'_> {
         Ok(())
     }
 
-    fn enqueue(&mut self, task: Box<Task>) {
+    fn enqueue(&mut self, task: Task) {
         let host = task.host.clone();
         self.agenda.push(&host, task, Instant::now());
     }
@@ -156,7 +156,7 @@ impl Crawl<'_> {
     }
 
     /// Leaves out what was about to be asked for.
-    fn skip_busy(&mut self, task: Box<Task>, rule: &Rule) {
+    fn skip_busy(&mut self, task: Task, rule: &Rule) {
         self.no_longer_busy(&task);
         self.skip(task, rule);
     }
@@ -168,7 +168,7 @@ impl Crawl<'_> {
     }
 
     /// Leaves a URL out, and says by which rule.
-    fn skip(&mut self, task: Box<Task>, rule: &Rule) {
+    fn skip(&mut self, task: Task, rule: &Rule) {
         self.came_back(&task);
         self.tally.skipped += 1;
         self.settled.extend(task.no.map(|no| (no, Settled::Skipped(rule.to_string()))));

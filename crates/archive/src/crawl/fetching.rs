@@ -35,7 +35,7 @@ impl From<Kept> for Message {
 /// How a request ended.
 pub(crate) struct Fetched {
     /// What was asked for.
-    pub(crate) task: Box<Task>,
+    pub(crate) task: Task,
     /// How often it was tried before.
     pub(crate) tries: u32,
     /// As politeness sees it.
@@ -66,11 +66,7 @@ pub(crate) struct Fetching {
 
 impl Fetching {
     /// Requests through that fetcher, with answers to that channel.
-    pub(crate) fn new(
-        fetchers: Fetchers,
-        sender: Sender<Message>,
-        threads: usize,
-    ) -> io::Result<Self> {
+    pub(crate) fn new(fetchers: Fetchers, sender: Sender<Message>, threads: usize) -> io::Result<Self> {
         let threads = (threads / 2).clamp(1, MOST_THREADS);
         let runtime =
             Builder::new_multi_thread().worker_threads(threads).thread_name("fetch").enable_all().build()?;
@@ -78,7 +74,7 @@ impl Fetching {
     }
 
     /// Begins a request.
-    pub(crate) fn ask(&self, task: Box<Task>, tries: u32) {
+    pub(crate) fn ask(&self, task: Task, tries: u32) {
         let Fetchers { usual, pages } = &self.fetchers;
         let fetcher = Arc::clone(if task.errand.is_page() { pages } else { usual });
         let sender = self.sender.clone();
@@ -95,7 +91,8 @@ impl Fetching {
             };
             let outcome = outcome(&result);
             // Nobody listens any more once the run has ended.
-            let _ = sender.send(Message::Fetched(Fetched { task, tries, outcome, result, others, renderings }));
+            let _ =
+                sender.send(Message::Fetched(Fetched { task, tries, outcome, result, others, renderings }));
         });
     }
 }

@@ -33,7 +33,7 @@ use crate::history::{ArchiveHistory, Holdings};
 /// Work for a keeper.
 pub(crate) struct Job {
     /// What was fetched.
-    pub(crate) task: Box<Task>,
+    pub(crate) task: Task,
     /// What there is of it.
     pub(crate) material: Material,
 }
@@ -49,7 +49,7 @@ pub(crate) enum Material {
 /// What came of a job.
 pub(crate) struct Kept {
     /// What was fetched.
-    pub(crate) task: Box<Task>,
+    pub(crate) task: Task,
     /// What came of it.
     pub(crate) result: Result<Outcome, ArchiveError>,
 }

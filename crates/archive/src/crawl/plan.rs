@@ -135,7 +135,9 @@ mod tests {
     #[test]
     fn depth_and_chains_end() {
         let plan = plan(ScopeKind::Host, Some(2));
-        let leads = |errand, role| plan.lead("http://h/", errand, &link("http://h/x#y", role)).map(|lead| lead.errand);
+        let leads = |errand, role| {
+            plan.lead("http://h/", errand, &link("http://h/x#y", role)).map(|lead| lead.errand)
+        };
         let (near, far) = (Errand::Page { depth: 1 }, Errand::Page { depth: 2 });
         assert_eq!(leads(near, Role::Navigate), Some(far));
         assert_eq!(leads(far, Role::Navigate), None);

@@ -114,10 +114,11 @@ impl Crawl<'_> {
                 self.known.note(&Lead { url: address, errand, redirect: false });
             }
             let host = host_of(&url).to_owned();
-            let task = Task { no: None, url, host, errand, redirects: 0, earlier, origin: None, counts: false };
+            let task =
+                Task { no: None, url, host, errand, redirects: 0, earlier, origin: None, counts: false };
             self.went_out(&task);
             self.busy.insert(task.url.clone());
-            self.give(Box::new(task), Material::Fresh(Box::new(exchange), Vec::new()));
+            self.give(task, Material::Fresh(Box::new(exchange), Vec::new()));
         }
         Ok(())
     }

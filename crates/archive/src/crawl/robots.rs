@@ -26,7 +26,7 @@ pub(crate) struct RobotsFiles {
 
 enum State {
     /// Asked for; these wait.
-    Asked(Vec<Box<Task>>),
+    Asked(Vec<Task>),
     /// Read.
     Read(Box<Rules>),
     /// Nobody answers there.
@@ -36,18 +36,18 @@ enum State {
 /// What a host's file means for a task.
 pub(crate) enum Word {
     /// Ask for it.
-    Go(Box<Task>),
+    Go(Task),
     /// Do not.
-    No(Box<Task>, Rule),
+    No(Task, Rule),
     /// The host cannot be reached at all.
-    Lost(Box<Task>, Box<str>),
+    Lost(Task, Box<str>),
     /// The file was asked for, and the task waits for it. The address of the file if it is to be asked for now.
     Wait(Option<String>),
 }
 
 impl RobotsFiles {
     /// What the file of its host says about a task.
-    pub(crate) fn judge(&mut self, task: Box<Task>) -> Word {
+    pub(crate) fn judge(&mut self, task: Task) -> Word {
         let origin = origin_of(&task.url);
         match self.known.get_mut(origin) {
             Some(State::Asked(waiting)) => {
@@ -71,16 +71,16 @@ impl RobotsFiles {
     }
 
     /// The file came, or was found not to be there. Gives what waited for it.
-    pub(crate) fn answered(&mut self, origin: &str, rules: Rules) -> Vec<Box<Task>> {
+    pub(crate) fn answered(&mut self, origin: &str, rules: Rules) -> Vec<Task> {
         self.release(origin, State::Read(Box::new(rules)))
     }
 
     /// The file cannot be had because nobody answers. Gives what waited for it.
-    pub(crate) fn unreachable(&mut self, origin: &str, why: &str) -> Vec<Box<Task>> {
+    pub(crate) fn unreachable(&mut self, origin: &str, why: &str) -> Vec<Task> {
         self.release(origin, State::Unreachable(why.into()))
     }
 
-    fn release(&mut self, origin: &str, state: State) -> Vec<Box<Task>> {
+    fn release(&mut self, origin: &str, state: State) -> Vec<Task> {
         let waiting = match self.known.insert(origin.into(), state) {
             Some(State::Asked(waiting)) => waiting,
             _ => Vec::new(),

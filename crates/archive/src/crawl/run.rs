@@ -82,7 +82,7 @@ pub(crate) struct Surroundings<'a> {
 /// A run, going on.
 pub(crate) struct Crawl<'a> {
     pub(super) around: Surroundings<'a>,
-    pub(super) agenda: Agenda<Box<Task>>,
+    pub(super) agenda: Agenda<Task>,
     pub(super) robots: RobotsFiles,
     pub(super) watch: Watch,
     pub(super) known: Known,
@@ -91,7 +91,7 @@ pub(crate) struct Crawl<'a> {
     /// Addresses that were captured since the last checkpoint.
     pub(super) fresh: HashSet<String>,
     /// What must wait for the next checkpoint.
-    pub(super) deferred: Vec<Box<Task>>,
+    pub(super) deferred: Vec<Task>,
     /// Leads on their way into the frontier.
     pub(super) entries: Vec<Entry>,
     pub(super) rows: Vec<Row>,
@@ -227,7 +227,7 @@ impl<'a> Crawl<'a> {
         for claimed in claimed {
             let no = claimed.no;
             match Task::claimed(claimed) {
-                Some(task) => self.consider(Box::new(task))?,
+                Some(task) => self.consider(task)?,
                 None => self.settled.push((no, Settled::Skipped("unreadable".to_owned()))),
             }
         }
@@ -250,7 +250,7 @@ impl<'a> Crawl<'a> {
     }
 
     /// Hands something to a keeper.
-    pub(super) fn give(&mut self, task: Box<Task>, material: Material) {
+    pub(super) fn give(&mut self, task: Task, material: Material) {
         self.keeping_now += 1;
         let sent = self.around.jobs.send(Job { task, material });
         sent.expect("keepers listen for as long as the run goes on");

@@ -50,7 +50,7 @@ impl Crawl<'_> {
     }
 
     /// Gives a URL up.
-    pub(super) fn fail(&mut self, task: Box<Task>, kind: &str, message: &str) {
+    pub(super) fn fail(&mut self, task: Task, kind: &str, message: &str) {
         self.no_longer_busy(&task);
         self.came_back(&task);
         self.settled.extend(task.no.map(|no| (no, Settled::Failed(format!("{kind}: {message}")))));
@@ -146,7 +146,7 @@ impl Crawl<'_> {
         let origin = task.origin.clone().unwrap_or_else(|| origin_of(&task.url).into());
         let onward = outcome.leads.into_iter().find(|lead| lead.redirect);
         if let Some(lead) = onward.filter(|_| task.redirects < MOST_ROBOTS_REDIRECTS) {
-            let next = Box::new(Task::robots(&origin, lead.url, task.redirects + 1));
+            let next = Task::robots(&origin, lead.url, task.redirects + 1);
             self.went_out(&next);
             return self.admit(next);
         }

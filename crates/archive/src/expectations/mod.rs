@@ -10,9 +10,9 @@ pub mod report;
 mod save;
 
 pub use database::{Loaded, UrlDatabase};
-pub(crate) use save::replace;
 pub use error::UrlsError;
 pub use prober::{Prober, Question};
+pub(crate) use save::replace;
 pub use varve_core::expectation::{
     Departure, Domain, DomainFile, DomainFileError, Expectation, Follow, Observed, Outcome, Redirect, Remark,
     Seen, Standing, Target, TargetError, Verdict, judge, standing,

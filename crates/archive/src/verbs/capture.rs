@@ -15,7 +15,8 @@ use varve_core::plan::Plan;
 use varve_core::secret::ShownUrl;
 use varve_core::url::normalise;
 use varve_fetch::{
-    Client, Credentials, CredentialsError, FetchError, FetchRequest, Fetched, Fetcher, Guard, Options, Pending, Proxy,
+    Client, Credentials, CredentialsError, FetchError, FetchRequest, Fetched, Fetcher, Guard, Options,
+    Pending, Proxy,
 };
 
 use super::commit::Intent;
@@ -133,11 +134,7 @@ fn roots(plan: &Plan) -> Result<Vec<String>, ArchiveError> {
     if seeds.is_empty() { Err(ArchiveError::NoRoots) } else { Ok(seeds) }
 }
 
-fn fetchers(
-    history: &ArchiveHistory,
-    settings: &Settings,
-    reach: &Reach,
-) -> Result<Fetchers, ArchiveError> {
+fn fetchers(history: &ArchiveHistory, settings: &Settings, reach: &Reach) -> Result<Fetchers, ArchiveError> {
     let folder = history.writer().layout().temporary();
     let client = client(&folder, settings, reach)?;
     let usual: Arc<dyn Fetcher> = Arc::new(client.clone());

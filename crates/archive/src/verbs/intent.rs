@@ -93,7 +93,8 @@ pub fn restore(
     let archive = holdings.archive();
     let manifest = manifest(holdings, version)?;
     let layout = archive.layout();
-    let mut wanted: Vec<(PathBuf, RecordId)> = manifest.plan.map(|id| (layout.plan(), id)).into_iter().collect();
+    let mut wanted: Vec<(PathBuf, RecordId)> =
+        manifest.plan.map(|id| (layout.plan(), id)).into_iter().collect();
     let safe = manifest.expectations.into_iter().filter(|(name, _)| is_expectations(name));
     wanted.extend(safe.map(|(name, id)| (layout.expectations().join(name), id)));
     if wanted.is_empty() {

@@ -22,7 +22,7 @@ fn what_did_not_change_is_asked_for_conditionally_and_takes_no_room() {
         assert_eq!(told.captured["/cached"], (304, true, None), "{round}");
         assert_eq!(told.captured["/plain"], (200, true, None));
         assert_eq!(told.captured["/changing"], (200, false, None));
-        assert_eq!(told.ended().parent.is_some(), true);
+        assert!(told.ended().parent.is_some());
         let captures = scene.captures(told.version());
         let cached = captures.iter().find(|capture| capture.url.ends_with("/cached")).unwrap();
         assert_eq!((cached.status, scene.body(cached)), (304, b"<p>As ever.</p>".to_vec()));

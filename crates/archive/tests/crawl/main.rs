@@ -1,4 +1,5 @@
 //! Crawls of a web on loopback: what is asked for, what is not, and what is kept.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
 mod again;
 mod following;

@@ -104,10 +104,14 @@ impl Tour {
         match kept {
             Some(folder) => {
                 let folder = folder.display();
-                printer.line(format_args!("  varve -C {folder} log            the archive of this tour stays in {folder}"))?;
-                printer.line(format_args!("  varve -C {folder} show HEAD      what is in its last version"))?;
+                printer.line(format_args!(
+                    "  varve -C {folder} log            the archive of this tour stays in {folder}"
+                ))?;
+                printer
+                    .line(format_args!("  varve -C {folder} show HEAD      what is in its last version"))?;
             }
-            None => printer.line("  varve demo --keep museum        the tour again, with an archive that stays")?,
+            None => printer
+                .line("  varve demo --keep museum        the tour again, with an archive that stays")?,
         }
         printer.line("  varve init museum               an archive of your own")?;
         printer.line("  varve -C museum capture URL     a page of the web, with all that belongs to it")?;

@@ -45,7 +45,8 @@ impl Site {
         let address = listener.local_addr()?;
         let state = Arc::new(State::default());
         let shared = Arc::clone(&state);
-        let thread = thread::Builder::new().name("site".to_owned()).spawn(move || serve(&listener, &shared))?;
+        let thread =
+            thread::Builder::new().name("site".to_owned()).spawn(move || serve(&listener, &shared))?;
         Ok(Self { address, state, thread: Some(thread) })
     }
 
@@ -106,14 +107,18 @@ fn answer(path: &str, known: Option<&str>, changed: bool) -> String {
     let Some((media_type, body)) = page(path, changed) else {
         let body = "There is no such page.\n";
         let length = body.len();
-        return format!("HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}");
+        return format!(
+            "HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+        );
     };
     let tag = tag(body);
     if known == Some(&tag) {
         return format!("HTTP/1.1 304 Not Modified\r\nETag: {tag}\r\nConnection: close\r\n\r\n");
     }
     let length = body.len();
-    format!("HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nETag: {tag}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}")
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: {media_type}\r\nETag: {tag}\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+    )
 }
 
 /// Tells contents of this site apart (FNV-1a).

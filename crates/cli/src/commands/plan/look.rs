@@ -112,7 +112,9 @@ impl Suggest {
             }
         };
         let printer = &mut session.printer;
-        let from = suggestion.captured.map_or("fetched now".to_owned(), |time| format!("captured {}", time.for_people()));
+        let from = suggestion
+            .captured
+            .map_or("fetched now".to_owned(), |time| format!("captured {}", time.for_people()));
         let links = counted(suggestion.links as u64, "link");
         printer.say(format_args!("{} ({from}): {links}", visible(&suggestion.url)));
         for group in &suggestion.groups {

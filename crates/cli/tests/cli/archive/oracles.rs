@@ -6,7 +6,7 @@ use super::{Scene, noise, small_tree, stderr, stdout};
 use crate::skipped;
 
 /// Reads each file with fastwarc, checking digests, and counts the records.
-const FASTWARC: &str = "
+pub(super) const FASTWARC: &str = "
 import sys
 from fastwarc.warc import ArchiveIterator
 count = 0
@@ -18,7 +18,7 @@ for path in sys.argv[1:]:
 print(count)
 ";
 
-fn python() -> Option<String> {
+pub(super) fn python() -> Option<String> {
     let python = std::env::var("VARVE_CHECK_PYTHON").ok();
     if python.is_none() {
         skipped("VARVE_CHECK_PYTHON names no Python with `warcio` and `fastwarc`");

@@ -1,0 +1,191 @@
+//! `varve capture` as people meet it: killed, interrupted, resumed; and its silos as others read them.
+//!
+//! `VARVE_CRAWL_KILLS` sets how often a crawl is killed, and makes it one of 2,000 pages; the default is for every day.
+
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use varve_testkit::web::{Site, Web};
+
+use super::oracles::{FASTWARC, python};
+use super::{Scene, stderr, stdout};
+
+const QUICK: [&str; 8] = ["--delay", "0", "--per-host", "4", "--allow-private", "--retries", "0", "--json"];
+
+fn capture(scene: &Scene, words: &[&str]) -> Command {
+    let mut command = scene.command();
+    command.arg("capture").args(words).args(QUICK);
+    command
+}
+
+fn lines(output: &[u8]) -> Vec<Value> {
+    let text = std::str::from_utf8(output).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// The URLs and statuses of HEAD.
+fn pages(scene: &Scene) -> BTreeSet<(String, u64)> {
+    let shown = lines(&scene.data(&["show", "HEAD", "--json"]));
+    let pages = shown.iter().filter(|line| line.get("url").is_some());
+    pages.map(|page| (page["url"].as_str().unwrap().to_owned(), page["status"].as_u64().unwrap())).collect()
+}
+
+#[test]
+fn machines_are_told_what_happens_and_what_came_of_it() {
+    let (scene, web) = (Scene::new(&[]), Web::start());
+    let seed = web.url("/");
+    let output = capture(&scene, &[&seed, "--scope", "host"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let lines = lines(&output.stdout);
+    let last = lines.last().unwrap();
+    for name in ["version", "captured", "unchanged", "failed", "skipped", "bytes"] {
+        assert!(last.get(name).is_some(), "{last}");
+    }
+    let captured = lines.iter().filter(|line| line["event"] == "captured").count();
+    assert_eq!(last["captured"].as_u64(), Some(captured as u64));
+    let skipped: Vec<&Value> = lines.iter().filter(|line| line["event"] == "skipped").collect();
+    assert_eq!(skipped.len(), 1, "{skipped:?}");
+    assert_eq!(skipped[0]["rule"], "robots:line 2");
+    let head = scene.line(&["log", "--json"]);
+    let head: Value = serde_json::from_str(&head).unwrap();
+    assert_eq!((&head["id"], &head["captures"]), (&last["version"], &last["captured"]));
+    assert_eq!(scene.data(&["cat", &web.url("/logo.png")])[..4], *b"\x89PNG");
+}
+
+#[test]
+fn people_are_told_what_failed() {
+    let scene = Scene::new(&[]);
+    let output = scene.run(&["capture", "http://127.0.0.1:9/", "--retries", "0"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("http://127.0.0.1:9/"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("nothing could be captured"), "{}", stderr(&output));
+    let output = scene.run(&["capture", "http://me:hunter2@example.com/"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!stderr(&output).contains("hunter2") && stderr(&output).contains("--credentials"));
+    let output = scene.run(&["capture", "--resume"]);
+    assert!(stderr(&output).contains("no unfinished run"), "{}", stderr(&output));
+}
+
+/// Ctrl-C: what there is is safe, and how to go on is said.
+#[test]
+fn an_interrupted_run_says_how_to_go_on() {
+    let (scene, web) = (Scene::new(&[]), Web::start());
+    let seed = web.url("/site/5000/0");
+    let mut command = scene.command();
+    command.args(["capture", &seed, "--scope", "host", "--delay", "0", "--allow-private"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while web.total() < 50 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("varve capture --resume"), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "");
+    let other = scene.run(&["capture", &seed]);
+    assert!(stderr(&other).contains("--finish"), "{}", stderr(&other));
+    scene.line(&["capture", "--finish"]);
+    let audit = scene.run(&["audit"]);
+    assert_eq!(audit.status.code(), Some(0), "{}", stdout(&audit));
+}
+
+/// Runs until the run has begun and for so long after that, then kills. Whether it was still alive.
+fn run_and_kill(scene: &Scene, words: &[&str], patience: Duration) -> bool {
+    let mut command = capture(scene, words);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    assert!(line.contains("began"), "{line}");
+    // What it says must be read, or it would wait for its reader instead of being killed at work.
+    let reader = std::thread::spawn(move || std::io::copy(&mut output, &mut std::io::sink()));
+    std::thread::sleep(patience);
+    child.kill().unwrap();
+    let was_alive = child.wait().unwrap().code().is_none();
+    drop(reader.join().unwrap());
+    was_alive
+}
+
+#[test]
+fn a_crawl_that_is_killed_and_resumed_has_the_same_pages() {
+    let asked: Option<u32> = std::env::var("VARVE_CRAWL_KILLS").ok().and_then(|kills| kills.parse().ok());
+    let (kills, size) = asked.map_or((4, 400), |kills| (kills, 2000));
+    let web = Web::start();
+    let seed = web.url(&format!("/site/{size}/0"));
+    let undisturbed = Scene::new(&["--silo-size", "1 MiB"]);
+    let began = Instant::now();
+    let output = capture(&undisturbed, &[&seed, "--scope", "host"]).output().unwrap();
+    let duration = began.elapsed();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let expected = pages(&undisturbed);
+    assert!(expected.len() >= size, "{}", expected.len());
+
+    let scene = Scene::new(&["--silo-size", "1 MiB"]);
+    let mut words = vec![seed.as_str(), "--scope", "host"];
+    let mut chance = u64::from(std::process::id()) << 32 | 0x7f4a_7c15;
+    let mut killed = 0;
+    for _ in 0..kills {
+        chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let share = (chance >> 40) as f64 / (1 << 24) as f64;
+        let patience = duration.mul_f64(share * 1.5 / f64::from(kills));
+        if !run_and_kill(&scene, &words, patience) {
+            break;
+        }
+        killed += 1;
+        words = vec!["--resume"];
+    }
+    if scene.data(&["log", "--json"]).is_empty() {
+        let output = capture(&scene, &["--resume"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+    assert!(killed > 0, "it was always too late");
+    assert_eq!(pages(&scene), expected, "after {killed} kills");
+    let audit = scene.run(&["audit"]);
+    assert_eq!(audit.status.code(), Some(0), "{}{}", stdout(&audit), stderr(&audit));
+}
+
+/// A crawl of much that can go wrong, as the tools of others and our own judge see its silos. Chunks that were cut off,
+/// and chunks with trailers, are left to the tests below: warcio cannot read those, whoever wrote them.
+#[test]
+fn the_silos_of_a_crawl_are_accepted_by_all() {
+    let web = Web::serve(Site::with_everything());
+    let scene = Scene::new(&["--silo-size", "1 MiB"]);
+    let faults = [
+        "/",
+        "/length/short",
+        "/headers/folded",
+        "/reset",
+        "/early",
+        "/gzip/good",
+        "/gzip/cut",
+        "/gzip/false",
+        "/cached",
+        "/redirect/chain/3",
+    ];
+    let seeds: Vec<String> = faults.iter().map(|path| web.url(path)).collect();
+    let mut words: Vec<&str> = seeds.iter().map(String::as_str).collect();
+    words.extend(["--idle-timeout", "1s"]);
+    for _ in 0..2 {
+        let output = capture(&scene, &words).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    }
+    let silos = scene.silos();
+    let output = scene.command().args(["doctor", "--json"]).args(&silos).output().unwrap();
+    for report in lines(&output.stdout) {
+        assert_eq!(report["digests"]["bad"], 0, "{report}");
+        let findings = report["findings"].as_array().unwrap();
+        let errors: Vec<_> = findings.iter().filter(|finding| finding["severity"] == "error").collect();
+        assert!(errors.is_empty(), "{errors:?}");
+    }
+    let Some(python) = python() else { return };
+    let output =
+        Command::new(&python).args(["-m", "warcio.cli", "check", "-v"]).args(&silos).output().unwrap();
+    let said = stdout(&output) + &stderr(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("digest pass") && !said.contains("fail"), "{said}");
+    let output = Command::new(&python).args(["-c", FASTWARC]).args(&silos).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
