@@ -7,6 +7,7 @@ use varve_catalog::CatalogError;
 use varve_core::VersionId;
 use varve_core::body::BodyError;
 use varve_core::id::IdError;
+use varve_core::plan::{EditError, PlanError, Problem};
 use varve_core::url::UrlError;
 use varve_store::StoreError;
 use varve_store::aardwarc::AardwarcError;
@@ -190,6 +191,45 @@ pub enum ArchiveError {
     /// There is nothing to begin with.
     #[error("there is no URL to begin with")]
     NoSeeds,
+    /// A plan that cannot be read.
+    #[error("cannot use `{}`", path.display())]
+    Plan {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: PlanError,
+    },
+    /// A plan that makes no sense.
+    #[error("the plan cannot be followed: {problem}{}", others(*.more))]
+    PlanProblem {
+        /// The first problem.
+        problem: Problem,
+        /// How many more there are.
+        more: usize,
+    },
+    /// A plan without a root.
+    #[error("the plan has no root to begin with")]
+    NoRoots,
+    /// A change that was not made.
+    #[error(transparent)]
+    PlanEdit(#[from] EditError),
+    /// A version that was made before there was anything of the sort.
+    #[error("version {version} has neither a plan nor expectations")]
+    NoIntent {
+        /// The version.
+        version: String,
+    },
+    /// There is no browser.
+    #[error("there is no Chromium to load pages with")]
+    NoBrowser,
+    /// A page could not be had.
+    #[error("could not fetch `{}`", url.escape_debug())]
+    Fetch {
+        /// Its URL.
+        url: String,
+        /// Why.
+        source: varve_fetch::FetchError,
+    },
     /// Credentials that cannot be read.
     #[error("the credentials cannot be used")]
     Credentials(#[source] varve_fetch::CredentialsError),
@@ -310,6 +350,10 @@ pub enum ArchiveError {
         /// Why.
         source: io::Error,
     },
+}
+
+fn others(more: usize) -> String {
+    if more == 0 { String::new() } else { format!(", and {more} more") }
 }
 
 impl ArchiveError {

@@ -50,6 +50,11 @@ impl Layout {
         self.root.join("HEAD")
     }
 
+    /// The plan: people's intent, one file.
+    pub fn plan(&self) -> PathBuf {
+        self.root.join("plan.yaml")
+    }
+
     /// The expectations: people's intent, one file a domain.
     pub fn expectations(&self) -> PathBuf {
         self.root.join("urls")

@@ -41,6 +41,7 @@ pub use varve_core::fact::Tombstone;
 pub use varve_core::headers::Headers;
 pub use varve_core::history::{Capture, Tag, Version};
 pub use varve_core::id::IdError;
+pub use varve_core::plan::{EditError, PlanError, Problem};
 pub use varve_core::{BodyId, Moment, RecordId, VersionId};
 pub use varve_store::lock::LockError;
 pub use varve_store::{Recovered, StoreError};

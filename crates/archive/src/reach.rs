@@ -3,7 +3,7 @@
 //! Shared by all that fetches, so that there is one place where it is decided what may be reached and what is sent. None
 //! of it is kept with a run: it belongs to the process.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use varve_fetch::{Client, Credentials, CredentialsError, Guard, Limits, Options, Proxy};
 
@@ -23,6 +23,8 @@ pub struct Reach {
     pub proxy: Option<String>,
     /// Certificates to trust besides the platform's, as PEM.
     pub certificates: Option<Vec<u8>>,
+    /// Chromium, for pages that are loaded in a browser.
+    pub browser: Option<PathBuf>,
 }
 
 /// How a client asks.

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use varve_archive::expectations::UrlsError;
 use varve_archive::verbs::doctor::DoctorError;
-use varve_archive::{ArchiveError, CatalogError, LockError, SettingsError, StoreError};
+use varve_archive::{ArchiveError, CatalogError, EditError, LockError, SettingsError, StoreError};
 
 use crate::commands::filter::NotAnId;
 use crate::urls::{Place, Unreadable};
@@ -210,6 +210,17 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
             "`varve capture --resume` goes on with it; `varve capture --finish` makes a version of what it has",
         ),
         ArchiveError::NoRun => Some("`varve capture URL` begins one"),
+        ArchiveError::NoRoots => {
+            Some("`varve plan root add URL` adds one; `varve capture URL` needs no plan")
+        }
+        ArchiveError::PlanProblem { .. } => Some("`varve plan check` lists them all"),
+        ArchiveError::PlanEdit(EditError::InUse { .. }) => {
+            Some("`--cascade` lets them be found on all pages")
+        }
+        ArchiveError::PlanEdit(EditError::Absent { .. }) => Some("`varve plan show` lists what there is"),
+        ArchiveError::NoBrowser => {
+            Some("install Chromium (Debian's package is `chromium`), or name it with `--chromium FILE`")
+        }
         ArchiveError::UserInfo { .. } => {
             Some("write a line `HOST Authorization: Basic ...` into a file, and name it with `--credentials`")
         }

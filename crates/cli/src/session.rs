@@ -3,12 +3,14 @@
 //! Holds what every verb shares. It knows no verb by name: `commands` has the table.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ArgMatches;
 use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, open_history, open_holdings};
-use varve_archive::{Archive, ArchiveError, ArchiveWriter, Opening, Recovered, Size, find_root};
+use varve_archive::verbs::commit::Intent;
+use varve_archive::verbs::intent;
+use varve_archive::{Archive, ArchiveError, ArchiveWriter, Layout, Opening, Recovered, Size, find_root};
 
 use crate::arguments;
 use crate::clock;
@@ -71,6 +73,15 @@ impl Session {
         Ok(open_history(&self.root()?, self.opening())?)
     }
 
+    /// The plan and the expectations in force, kept; nothing where the layout has neither.
+    pub(crate) fn intent(&self, history: &dyn HistoryWriter) -> Result<Intent, Error> {
+        let layout = Layout::new(&self.root()?);
+        if !layout.is_archive() {
+            return Ok(Intent::default());
+        }
+        Ok(intent::keep(history, &layout)?)
+    }
+
     /// Opens an archive of varve's own, for what no other layout can keep.
     pub(crate) fn open_archive_history(&mut self) -> Result<ArchiveHistory, Error> {
         Ok(ArchiveHistory::of(self.open_to_write()?)?)
@@ -82,6 +93,17 @@ impl Session {
         let holder =
             format!("varve {}, process {} on {host} since {}", self.verb, std::process::id(), clock::now());
         Opening { holder, software: SOFTWARE.to_owned(), clock: Arc::new(clock::now) }
+    }
+
+    /// Runs another verb, on the archive at `root`, as if it had been called.
+    pub(crate) fn call(&mut self, root: &Path, words: &[&str]) -> Result<Outcome, Error> {
+        let line = std::iter::once("varve").chain(words.iter().copied());
+        let matches = arguments::root().try_get_matches_from(line)?;
+        let (name, own) = matches.subcommand().expect("clap refuses a call without a verb");
+        let archive = self.archive.replace(root.to_owned());
+        let outcome = commands::run(name, own, self);
+        self.archive = archive;
+        outcome
     }
 
     /// How many threads a verb may use.

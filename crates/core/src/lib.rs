@@ -17,6 +17,7 @@ pub mod headers;
 pub mod history;
 pub mod id;
 pub mod pattern;
+pub mod plan;
 pub mod receipt;
 pub mod robots;
 pub mod secret;

@@ -37,6 +37,9 @@ impl Crawl<'_> {
 
     /// The rule by which a URL is not asked for, if there is one.
     fn refusal(&mut self, task: &Task) -> Option<Rule> {
+        if let Some(rule) = self.around.plan.unplanned(task.errand, &task.url) {
+            return Some(rule);
+        }
         let scope = &self.around.plan.scope;
         match task.errand {
             // What people name themselves is asked for, wherever it leads.

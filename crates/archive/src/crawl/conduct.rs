@@ -8,11 +8,10 @@ use serde::Serialize;
 use varve_catalog::Frontier;
 use varve_core::fact::{Manifest, RunSummary};
 use varve_core::{RecordId, RunId, VersionId};
-use varve_fetch::Fetcher;
 use varve_store::exchange::ExchangeKeeper;
 
 use super::event::{Ended, Event, Tally};
-use super::fetching::Fetching;
+use super::fetching::{Fetchers, Fetching};
 use super::keeper::Keeping;
 use super::plan::Plan;
 use super::run::{Crawl, Ending, Surroundings};
@@ -50,7 +49,7 @@ pub(crate) fn begin(
     conduct: &Conduct<'_>,
     settings: Settings,
     run: RunId,
-    fetcher: Arc<dyn Fetcher>,
+    fetchers: Fetchers,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended, ArchiveError> {
     let history = conduct.history;
@@ -58,20 +57,20 @@ pub(crate) fn begin(
     note_down(history, run, &settings)?;
     let frontier = Frontier::begin(Arc::clone(history.sqlite()), run, history.now(), &json)?;
     report(Event::Began { run, resumed: false });
-    crawl(conduct, frontier, settings, fetcher, false, report)
+    crawl(conduct, frontier, settings, fetchers, false, report)
 }
 
 /// Goes on with a run.
 pub(crate) fn resume(
     conduct: &Conduct<'_>,
     run: RunId,
-    fetcher: impl FnOnce(&Settings) -> Result<Arc<dyn Fetcher>, ArchiveError>,
+    fetchers: impl FnOnce(&Settings) -> Result<Fetchers, ArchiveError>,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended, ArchiveError> {
     let (frontier, settings) = open_run(conduct.history, run)?;
-    let fetcher = fetcher(&settings)?;
+    let fetchers = fetchers(&settings)?;
     report(Event::Began { run, resumed: true });
-    crawl(conduct, frontier, settings, fetcher, true, report)
+    crawl(conduct, frontier, settings, fetchers, true, report)
 }
 
 /// Makes a version of what a run has captured, without asking for more.
@@ -99,12 +98,12 @@ fn crawl(
     conduct: &Conduct<'_>,
     frontier: Frontier,
     settings: Settings,
-    fetcher: Arc<dyn Fetcher>,
+    fetchers: Fetchers,
     resumed: bool,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended, ArchiveError> {
     let plan = Plan::new(settings);
-    let (ending, tally) = work(conduct, &frontier, &plan, fetcher, resumed, report)?;
+    let (ending, tally) = work(conduct, &frontier, &plan, fetchers, resumed, report)?;
     match ending {
         Ending::Finished => commit(conduct, frontier, &plan.settings, tally),
         Ending::Stopped => {
@@ -122,14 +121,14 @@ fn work(
     conduct: &Conduct<'_>,
     frontier: &Frontier,
     plan: &Plan,
-    fetcher: Arc<dyn Fetcher>,
+    fetchers: Fetchers,
     resumed: bool,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<(Ending, Tally), ArchiveError> {
     let history = conduct.history;
     let (job_sender, job_receiver) = mpsc::channel();
     let (sender, messages) = mpsc::channel();
-    let fetching = Fetching::new(fetcher, sender.clone(), conduct.threads).map_err(ArchiveError::Threads)?;
+    let fetching = Fetching::new(fetchers, sender.clone(), conduct.threads).map_err(ArchiveError::Threads)?;
     let keeper = ExchangeKeeper::new(history.writer().store());
     let keeping = Keeping { history, keeper, plan, run: frontier.run() };
     let jobs = Mutex::new(job_receiver);

@@ -38,7 +38,7 @@ pub(crate) fn leads(plan: &Plan, errand: Errand, answer: &Answer<'_>, body: &mut
         if found.len() >= MOST_LEADS || is_no_redirect(&link, answer.status) {
             return;
         }
-        if let Some(lead) = plan.lead(errand, &link).filter(|lead| lead.url != answer.url)
+        if let Some(lead) = plan.lead(answer.url, errand, &link).filter(|lead| lead.url != answer.url)
             && seen.insert(lead.clone())
         {
             found.push(lead);

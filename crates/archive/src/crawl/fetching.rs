@@ -10,7 +10,7 @@ use std::sync::mpsc::Sender;
 use tokio::runtime::{Builder, Runtime};
 use varve_core::exchange::{Exchange, Truncated};
 use varve_fetch::politeness::{Outcome, retry_after};
-use varve_fetch::{FetchError, FetchRequest, Fetcher};
+use varve_fetch::{FetchError, FetchRequest, Fetcher, Rendering};
 
 use super::keeper::Kept;
 use super::task::Task;
@@ -42,38 +42,57 @@ pub(crate) struct Fetched {
     pub(crate) outcome: Outcome,
     /// The answer, or why there is none.
     pub(crate) result: Result<Box<Exchange>, FetchError>,
+    /// What else a browser asked for on the way.
+    pub(crate) others: Vec<Exchange>,
+    /// What a browser made of it.
+    pub(crate) renderings: Vec<Rendering>,
+}
+
+/// Who asks.
+#[derive(Clone)]
+pub(crate) struct Fetchers {
+    /// For everything but pages.
+    pub(crate) usual: Arc<dyn Fetcher>,
+    /// For pages.
+    pub(crate) pages: Arc<dyn Fetcher>,
 }
 
 /// Makes requests.
 pub(crate) struct Fetching {
     runtime: Option<Runtime>,
-    fetcher: Arc<dyn Fetcher>,
+    fetchers: Fetchers,
     sender: Sender<Message>,
 }
 
 impl Fetching {
     /// Requests through that fetcher, with answers to that channel.
-    pub(crate) fn new(
-        fetcher: Arc<dyn Fetcher>,
-        sender: Sender<Message>,
-        threads: usize,
-    ) -> io::Result<Self> {
+    pub(crate) fn new(fetchers: Fetchers, sender: Sender<Message>, threads: usize) -> io::Result<Self> {
         let threads = (threads / 2).clamp(1, MOST_THREADS);
         let runtime =
             Builder::new_multi_thread().worker_threads(threads).thread_name("fetch").enable_all().build()?;
-        Ok(Self { runtime: Some(runtime), fetcher, sender })
+        Ok(Self { runtime: Some(runtime), fetchers, sender })
     }
 
     /// Begins a request.
     pub(crate) fn ask(&self, task: Task, tries: u32) {
-        let (fetcher, sender) = (Arc::clone(&self.fetcher), self.sender.clone());
+        let Fetchers { usual, pages } = &self.fetchers;
+        let fetcher = Arc::clone(if task.errand.is_page() { pages } else { usual });
+        let sender = self.sender.clone();
         let runtime = self.runtime.as_ref().expect("the runtime is there until this is dropped");
         runtime.spawn(async move {
-            let result = fetcher.fetch(request(&task)).await;
-            let result = result.and_then(|fetched| first(&task, fetched.exchanges));
+            let fetched = fetcher.fetch(request(&task)).await;
+            let (result, others, renderings) = match fetched {
+                Ok(fetched) => {
+                    let mut exchanges = fetched.exchanges.into_iter();
+                    let first = exchanges.next().map(Box::new).ok_or_else(|| FetchError::nothing(&task.url));
+                    (first, exchanges.collect(), fetched.renderings)
+                }
+                Err(error) => (Err(error), Vec::new(), Vec::new()),
+            };
             let outcome = outcome(&result);
             // Nobody listens any more once the run has ended.
-            let _ = sender.send(Message::Fetched(Fetched { task, tries, outcome, result }));
+            let _ =
+                sender.send(Message::Fetched(Fetched { task, tries, outcome, result, others, renderings }));
         });
     }
 }
@@ -94,13 +113,6 @@ fn request(task: &Task) -> FetchRequest {
         request.headers.clone_from(&condition.headers);
     }
     request
-}
-
-fn first(task: &Task, exchanges: Vec<Exchange>) -> Result<Box<Exchange>, FetchError> {
-    match exchanges.into_iter().next() {
-        Some(exchange) => Ok(Box::new(exchange)),
-        None => Err(FetchError::nothing(&task.url)),
-    }
 }
 
 /// How a request ended, as politeness sees it. An answer that grew too long would do so again.

@@ -14,6 +14,7 @@ use varve_core::headers::Headers;
 use varve_core::history::Capture;
 use varve_core::receipt::Receipt;
 use varve_core::robots::LONGEST;
+use varve_fetch::Rendering;
 use varve_store::StoreError;
 use varve_store::exchange::ExchangeKeeper;
 use varve_warc::write::Packer;
@@ -37,8 +38,8 @@ pub(crate) struct Job {
 
 /// What a keeper works on.
 pub(crate) enum Material {
-    /// An answer that just came.
-    Fresh(Box<Exchange>),
+    /// An answer that just came, with what a browser made of it.
+    Fresh(Box<Exchange>, Vec<Rendering>),
     /// A capture of this run, wanted for another reason.
     Stored(Box<Capture>),
 }
@@ -102,12 +103,14 @@ impl Keeping<'_> {
     ) -> Result<Outcome, ArchiveError> {
         match material {
             Material::Stored(capture) => self.look_again(task, &capture),
-            Material::Fresh(exchange) => {
+            Material::Fresh(exchange, renderings) => {
                 let packer = match packer {
                     Some(packer) => packer,
                     none => none.insert(self.history.writer().store().packer()?),
                 };
-                self.keep(task, &exchange, packer)
+                let mut outcome = self.keep(task, &exchange, packer)?;
+                self.keep_renderings(task, &mut outcome, &renderings, packer)?;
+                Ok(outcome)
             }
         }
     }
@@ -165,7 +168,7 @@ impl Keeping<'_> {
             .find_map(|former| first_header(former, "content-type")))
     }
 
-    fn read(
+    pub(super) fn read(
         &self,
         task: &Task,
         (status, headers): (u16, &Headers),

@@ -7,7 +7,7 @@
 //! | file | knows |
 //! | --- | --- |
 //! | `address` | the one spelling of a URL |
-//! | `scope`, `plan`, `errand` | what is followed, how far, and for what reason |
+//! | `scope`, `plan`, `errand`, `itinerary` | what is followed, how far, and for what reason |
 //! | `run`, `admit`, `settle`, `checkpoint` | the thread that decides |
 //! | `robots`, `known`, `past` | what hosts ask for, what was found, what is here already |
 //! | `fetching`, `keeper`, `extract` | requests, and the work on answers |
@@ -24,10 +24,12 @@ mod errand;
 mod event;
 mod extract;
 mod fetching;
+mod itinerary;
 mod keeper;
 mod known;
 mod past;
 mod plan;
+mod rendering;
 mod robots;
 mod run;
 mod scope;
@@ -38,7 +40,9 @@ mod task;
 pub(crate) use address::{address, has_user_info, host_of, origin_of};
 pub(crate) use conduct::{Conduct, NewVersion, begin, finish, resume, version_of_run};
 pub use event::{Captured, Ended, Event, Progress, Tally};
+pub(crate) use fetching::Fetchers;
 pub(crate) use fetching::outcome;
+pub(crate) use itinerary::Itinerary;
 pub use scope::{Rule, ScopeKind};
 pub use settings::Settings;
 pub(crate) use settle::sentence;

@@ -4,7 +4,8 @@
 
 use super::address::address;
 use super::errand::{DEEPEST_SITEMAP, Errand, LONGEST_CHAIN};
-use super::scope::Scope;
+use super::itinerary::Itinerary;
+use super::scope::{Rule, Scope};
 use super::settings::Settings;
 use varve_page::links::{Link, Place, Role};
 
@@ -14,6 +15,8 @@ pub(crate) struct Plan {
     pub(crate) settings: Settings,
     /// Where it may go.
     pub(crate) scope: Scope,
+    /// The plan that is followed, if one is.
+    itinerary: Option<Itinerary>,
 }
 
 /// A link that is worth following.
@@ -32,7 +35,8 @@ impl Plan {
     pub(crate) fn new(settings: Settings) -> Self {
         let Settings { seeds, scope, include, exclude, .. } = &settings;
         let scope = Scope::new(*scope, seeds, include, exclude);
-        Self { settings, scope }
+        let itinerary = settings.plan.as_ref().map(Itinerary::new);
+        Self { settings, scope, itinerary }
     }
 
     /// Whether pages so many links away from a seed are wanted.
@@ -40,28 +44,47 @@ impl Plan {
         self.scope.follows_links() && self.settings.depth.is_none_or(|most| depth <= most)
     }
 
-    /// What a link in an answer leads to; none if it is not followed.
-    pub(crate) fn lead(&self, errand: Errand, link: &Link<'_>) -> Option<Lead> {
+    /// Why the plan that is followed does not want something, if it does not.
+    pub(crate) fn unplanned(&self, errand: Errand, url: &str) -> Option<Rule> {
+        let itinerary = self.itinerary.as_ref()?;
+        match errand {
+            Errand::Robots => None,
+            Errand::Page { depth: 0 } => itinerary.never(url),
+            _ => itinerary.refuses(url),
+        }
+    }
+
+    /// What a link in an answer at `from` leads to; none if it is not followed.
+    pub(crate) fn lead(&self, from: &str, errand: Errand, link: &Link<'_>) -> Option<Lead> {
+        let url = address(&link.target)?;
+        let url = self.itinerary.iter().fold(url, |url, itinerary| itinerary.meant(url));
         let (errand, redirect) = match link.role {
             Role::Redirect => (errand, true),
             Role::Embed => (embedded(errand, link)?, false),
             Role::Sitemap => (self.listed(errand)?, false),
             Role::Navigate | Role::Alternate | Role::Canonical | Role::Feed => {
-                (self.navigated(errand, link)?, false)
+                (self.navigated((from, errand), link, &url)?, false)
             }
         };
-        Some(Lead { url: address(&link.target)?, errand, redirect })
+        Some(Lead { url, errand, redirect })
     }
 
-    fn navigated(&self, errand: Errand, link: &Link<'_>) -> Option<Errand> {
+    fn navigated(&self, (from, errand): (&str, Errand), link: &Link<'_>, url: &str) -> Option<Errand> {
+        let unwelcome = self.settings.nofollow && link.nofollow;
+        if link.guessed || unwelcome {
+            return None;
+        }
+        if let Some(itinerary) = &self.itinerary {
+            let Errand::Page { depth } = errand else { return None };
+            return itinerary.step((from, depth), &link.target, url).map(|depth| Errand::Page { depth });
+        }
         let depth = match errand {
             Errand::Page { depth } => depth.saturating_add(1),
             // A list of pages is as near to a seed as a link on it.
             Errand::Listing { .. } => 1,
             Errand::Embed { .. } | Errand::Robots => return None,
         };
-        let unwelcome = self.settings.nofollow && link.nofollow;
-        (!link.guessed && !unwelcome && self.reaches(depth)).then_some(Errand::Page { depth })
+        self.reaches(depth).then_some(Errand::Page { depth })
     }
 
     fn listed(&self, errand: Errand) -> Option<Errand> {
@@ -112,7 +135,9 @@ mod tests {
     #[test]
     fn depth_and_chains_end() {
         let plan = plan(ScopeKind::Host, Some(2));
-        let leads = |errand, role| plan.lead(errand, &link("http://h/x#y", role)).map(|lead| lead.errand);
+        let leads = |errand, role| {
+            plan.lead("http://h/", errand, &link("http://h/x#y", role)).map(|lead| lead.errand)
+        };
         let (near, far) = (Errand::Page { depth: 1 }, Errand::Page { depth: 2 });
         assert_eq!(leads(near, Role::Navigate), Some(far));
         assert_eq!(leads(far, Role::Navigate), None);
@@ -128,19 +153,19 @@ mod tests {
     fn a_single_page_brings_its_parts_and_nothing_else() {
         let plan = plan(ScopeKind::Page, None);
         let seed = Errand::Page { depth: 0 };
-        assert_eq!(plan.lead(seed, &link("http://h/a", Role::Navigate)), None);
-        assert_eq!(plan.lead(seed, &link("http://h/a", Role::Sitemap)), None);
-        assert!(plan.lead(seed, &link("http://cdn/a", Role::Embed)).is_some());
+        assert_eq!(plan.lead("http://h/", seed, &link("http://h/a", Role::Navigate)), None);
+        assert_eq!(plan.lead("http://h/", seed, &link("http://h/a", Role::Sitemap)), None);
+        assert!(plan.lead("http://h/", seed, &link("http://cdn/a", Role::Embed)).is_some());
     }
 
     #[test]
     fn what_asks_not_to_be_followed_is_not_unless_told() {
         let mut plan = plan(ScopeKind::Host, None);
         let shy = Link { nofollow: true, ..link("http://h/a", Role::Navigate) };
-        assert_eq!(plan.lead(Errand::Page { depth: 0 }, &shy), None);
+        assert_eq!(plan.lead("http://h/", Errand::Page { depth: 0 }, &shy), None);
         plan.settings.nofollow = false;
-        assert!(plan.lead(Errand::Page { depth: 0 }, &shy).is_some());
+        assert!(plan.lead("http://h/", Errand::Page { depth: 0 }, &shy).is_some());
         let guessed = Link { guessed: true, ..link("http://h/a", Role::Embed) };
-        assert_eq!(plan.lead(Errand::Page { depth: 0 }, &guessed), None);
+        assert_eq!(plan.lead("http://h/", Errand::Page { depth: 0 }, &guessed), None);
     }
 }

@@ -21,6 +21,8 @@ pub enum ScopeKind {
     Host,
     /// The registered domain of a seed, with all hosts below it.
     Domain,
+    /// What a plan asks for: it has chosen before the scope is asked.
+    Plan,
 }
 
 /// Why a URL is not fetched, by the name under which it is listed.
@@ -42,6 +44,10 @@ pub enum Rule {
     Redirects,
     /// Too many sitemaps were read.
     Sitemaps,
+    /// A group of the plan leaves it out.
+    DoNotDownload(String),
+    /// An alias of the plan leaves it on the live web.
+    External,
 }
 
 impl std::fmt::Display for Rule {
@@ -56,6 +62,8 @@ impl std::fmt::Display for Rule {
             Self::Limit(which) => write!(f, "limit:{which}"),
             Self::Redirects => f.write_str("redirects"),
             Self::Sitemaps => f.write_str("sitemaps"),
+            Self::DoNotDownload(group) => write!(f, "plan:do_not_download:{group}"),
+            Self::External => f.write_str("plan:external"),
         }
     }
 }
@@ -83,7 +91,7 @@ impl Scope {
 
     /// Whether navigations lead anywhere at all.
     pub(crate) fn follows_links(&self) -> bool {
-        self.kind != ScopeKind::Page
+        !matches!(self.kind, ScopeKind::Page | ScopeKind::Plan)
     }
 
     /// Why a page is not fetched, if it is not.
@@ -93,6 +101,7 @@ impl Scope {
         }
         let holds = match self.kind {
             ScopeKind::Page => false,
+            ScopeKind::Plan => true,
             ScopeKind::Prefix => self.roots.iter().any(|root| without_scheme(url).starts_with(root.as_str())),
             ScopeKind::Host => self.roots.iter().any(|root| plain_host(url) == root),
             ScopeKind::Domain => self.roots.iter().any(|root| is_below(host_of(url), root)),
@@ -113,7 +122,7 @@ impl Scope {
     /// Whether the sitemaps of a host are worth reading.
     pub(crate) fn wants_sitemaps_of(&self, origin: &str) -> bool {
         match self.kind {
-            ScopeKind::Page => false,
+            ScopeKind::Page | ScopeKind::Plan => false,
             ScopeKind::Prefix => {
                 self.roots.iter().any(|root| host_of(&format!("http://{root}")) == host_of(origin))
             }
@@ -125,7 +134,7 @@ impl Scope {
 
 fn root_of(kind: ScopeKind, seed: &str) -> String {
     match kind {
-        ScopeKind::Page => seed.to_owned(),
+        ScopeKind::Page | ScopeKind::Plan => seed.to_owned(),
         ScopeKind::Prefix => {
             let path = seed.split(['?', '#']).next().unwrap_or(seed);
             without_scheme(&path[..path.rfind('/').map_or(path.len(), |at| at + 1)]).to_owned()

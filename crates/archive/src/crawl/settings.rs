@@ -6,6 +6,7 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
+use varve_core::plan::Plan;
 use varve_fetch::Limits as FetchLimits;
 use varve_fetch::politeness::{Backoff, Policy};
 
@@ -17,6 +18,11 @@ use super::scope::ScopeKind;
 pub struct Settings {
     /// Where to begin.
     pub seeds: Vec<String>,
+    /// The plan that is followed, if one is. The seeds are its roots.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Plan>,
+    /// Whether pages are loaded in a browser.
+    pub browser: bool,
     /// How many links away from a seed pages may be; any number, if nobody says.
     pub depth: Option<u32>,
     /// How far around its seeds it goes.
@@ -66,6 +72,8 @@ impl Default for Settings {
         let (limits, policy) = (FetchLimits::default(), Policy::default());
         Self {
             seeds: Vec::new(),
+            plan: None,
+            browser: false,
             depth: None,
             scope: ScopeKind::Page,
             include: Vec::new(),

@@ -26,7 +26,7 @@ impl Crawl<'_> {
     /// A request ended. What will be tried again is not kept: the last answer counts.
     pub(super) fn fetched(&mut self, fetched: Fetched) -> Result<(), ArchiveError> {
         self.fetching_now -= 1;
-        let Fetched { task, tries, outcome, result } = fetched;
+        let Fetched { task, tries, outcome, result, others, renderings } = fetched;
         let host = task.host.clone();
         let mut tasks = match self.agenda.done(&host, task, tries, outcome, Instant::now()) {
             Verdict::Again => return Ok(()),
@@ -40,7 +40,8 @@ impl Crawl<'_> {
         if let Ok(exchange) = result
             && let Some(task) = tasks.next()
         {
-            self.give(task, Material::Fresh(exchange));
+            self.give(task, Material::Fresh(exchange, renderings));
+            self.take_others(others)?;
         }
         for task in tasks {
             self.fail(task, kind, &message);

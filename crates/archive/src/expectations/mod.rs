@@ -13,6 +13,7 @@ pub use crate::probe::{Asking, WebProber};
 pub use database::{Loaded, UrlDatabase};
 pub use error::UrlsError;
 pub use prober::{Answer, OnAnswer, Prober, Question};
+pub(crate) use save::replace;
 pub use varve_core::expectation::{
     Departure, Domain, DomainFile, DomainFileError, Expectation, Follow, Observed, Outcome, Redirect, Remark,
     Seen, Standing, Target, TargetError, Verdict, judge, standing,

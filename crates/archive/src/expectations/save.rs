@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 /// Replaces the file at `path`; its mode stays, and a link to it stays a link.
-pub(super) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, content: &[u8]) -> io::Result<()> {
     let place = match fs::canonicalize(path) {
         Ok(place) => place,
         Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),

@@ -2,18 +2,21 @@
 //!
 //! The work is done by [`crawl`](crate::crawl). Here it is decided where it begins and who asks.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use tokio::sync::Semaphore;
 use uuid::Uuid;
 use varve_catalog::Frontier;
 use varve_core::RunId;
+use varve_core::plan::Plan;
 use varve_core::secret::ShownUrl;
 use varve_core::url::normalise;
-use varve_fetch::Fetcher;
+use varve_fetch::{Client, FetchError, FetchRequest, Fetched, Fetcher, Pending};
 
 use super::commit::Intent;
-use crate::crawl::{Conduct, address, begin, has_user_info};
+use crate::crawl::{Conduct, Fetchers, Itinerary, address, begin, has_user_info};
 use crate::error::ArchiveError;
 use crate::history::ArchiveHistory;
 use crate::reach::Asker;
@@ -53,10 +56,14 @@ pub fn capture(
     if settings.message.trim().is_empty() {
         return Err(ArchiveError::NoMessage);
     }
+    if let Some(plan) = &settings.plan {
+        settings.seeds = roots(plan)?;
+        settings.scope = ScopeKind::Plan;
+    }
     settings.seeds = seeds(&settings.seeds)?;
-    let fetcher = client(history, &settings, &manner.reach)?;
+    let fetchers = fetchers(history, &settings, &manner.reach)?;
     let run = RunId::new(Uuid::now_v7());
-    begin(&conduct(history, manner), settings, run, fetcher, report)
+    begin(&conduct(history, manner), settings, run, fetchers, report)
 }
 
 /// Goes on with the run that is not finished.
@@ -67,8 +74,8 @@ pub fn resume(
 ) -> Result<Ended, ArchiveError> {
     let run = unfinished(history)?.first().map(|open| open.run).ok_or(ArchiveError::NoRun)?;
     let reach = manner.reach.clone();
-    let fetcher = |settings: &Settings| client(history, settings, &reach);
-    crate::crawl::resume(&conduct(history, manner), run, fetcher, report)
+    let fetchers = |settings: &Settings| fetchers(history, settings, &reach);
+    crate::crawl::resume(&conduct(history, manner), run, fetchers, report)
 }
 
 /// Makes a version of what the unfinished run has captured, without asking for more.
@@ -98,17 +105,64 @@ fn seeds(texts: &[String]) -> Result<Vec<String>, ArchiveError> {
     if seeds.is_empty() { Err(ArchiveError::NoSeeds) } else { Ok(seeds) }
 }
 
-fn client(
-    history: &ArchiveHistory,
-    settings: &Settings,
-    reach: &Reach,
-) -> Result<Arc<dyn Fetcher>, ArchiveError> {
-    let client = reach.client(&Asker {
-        temporary: &history.writer().layout().temporary(),
+/// What a plan begins with. One that makes no sense is not followed.
+fn roots(plan: &Plan) -> Result<Vec<String>, ArchiveError> {
+    let mut problems = plan.problems().into_iter();
+    if let Some(problem) = problems.next() {
+        return Err(ArchiveError::PlanProblem { problem, more: problems.len() });
+    }
+    let seeds = Itinerary::new(plan).seeds();
+    if seeds.is_empty() { Err(ArchiveError::NoRoots) } else { Ok(seeds) }
+}
+
+fn fetchers(history: &ArchiveHistory, settings: &Settings, reach: &Reach) -> Result<Fetchers, ArchiveError> {
+    let folder = history.writer().layout().temporary();
+    let client = client(&folder, settings, reach)?;
+    let usual: Arc<dyn Fetcher> = Arc::new(client.clone());
+    if !settings.browser {
+        return Ok(Fetchers { pages: Arc::clone(&usual), usual });
+    }
+    let executable = reach.browser.as_deref().ok_or(ArchiveError::NoBrowser)?;
+    Ok(Fetchers { usual, pages: browser(client, executable, &folder)? })
+}
+
+#[cfg(unix)]
+fn browser(client: Client, executable: &Path, folder: &Path) -> Result<Arc<dyn Fetcher>, ArchiveError> {
+    use varve_fetch::browser::{Browser, BrowserOptions};
+    let browser = Browser::new(client, BrowserOptions::new(executable, folder));
+    Ok(Arc::new(FewAtATime { fetcher: browser, permits: Semaphore::new(MOST_BROWSERS) }))
+}
+
+#[cfg(not(unix))]
+fn browser(_: Client, _: &Path, _: &Path) -> Result<Arc<dyn Fetcher>, ArchiveError> {
+    Err(ArchiveError::NoBrowser)
+}
+
+/// A browser takes hundreds of megabytes: no more of them than this at a time.
+const MOST_BROWSERS: usize = 2;
+
+/// Lets a few requests through at a time.
+struct FewAtATime<F> {
+    fetcher: F,
+    permits: Semaphore,
+}
+
+impl<F: Fetcher> Fetcher for FewAtATime<F> {
+    fn fetch(&self, request: FetchRequest) -> Pending<'_, Result<Fetched, FetchError>> {
+        Box::pin(async move {
+            let _permit = self.permits.acquire().await;
+            self.fetcher.fetch(request).await
+        })
+    }
+}
+
+/// Who asks: with the guard, credentials, proxy and certificates of this process.
+pub(crate) fn client(folder: &Path, settings: &Settings, reach: &Reach) -> Result<Client, ArchiveError> {
+    reach.client(&Asker {
+        temporary: folder,
         user_agent: &settings.user_agent,
         limits: settings.fetch_limits(),
         per_host: settings.per_host,
         seeds: &settings.seeds,
-    })?;
-    Ok(Arc::new(client))
+    })
 }

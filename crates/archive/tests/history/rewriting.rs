@@ -166,6 +166,7 @@ fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> VersionId {
         run: Some(summary),
         pages: Vec::new(),
         plan: None,
+        verdicts: None,
         expectations: Default::default(),
     };
     let json = serde_json::to_vec(&manifest).expect("json");

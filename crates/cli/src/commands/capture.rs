@@ -10,7 +10,8 @@ use varve_archive::history::ArchiveHistory;
 use varve_archive::verbs::capture::{
     self as verb, Captured, Ended, Event, Manner, Progress, Reach, ScopeKind, Settings, user_agent,
 };
-use varve_archive::{ArchiveError, Size};
+use varve_archive::verbs::plan::{Plan, load};
+use varve_archive::{ArchiveError, Layout, Size};
 
 use super::{Outcome, Verb};
 use crate::error::Error;
@@ -24,6 +25,8 @@ Examples:
   varve capture https://example.com/docs/ --scope prefix -m 'the manual of version 3'
   varve capture https://example.com/ --depth 2 --exclude '**/print/**' --limit-pages 1000
   varve capture https://intranet.example/ --scope host --allow-private --credentials secrets.txt
+  varve capture https://example.com/ --browser
+  varve capture
   varve capture --resume";
 
 /// Capture pages from the web, with all that belongs to them, as one version
@@ -31,6 +34,12 @@ Examples:
 /// A page brings what it embeds: images, style sheets, scripts, fonts, frames, on whatever host they lie. Without
 /// `--depth` and `--scope` only the given pages are captured. With `--depth` links are followed on the hosts of the given
 /// pages; with `--scope` alone they are followed however deep.
+///
+/// Without URLs the plan is followed (see `varve plan`): its roots are captured, then the members of its groups that are
+/// found on their sources.
+///
+/// With `--browser` pages are loaded in Chromium, which runs their scripts: what they ask for is captured as well, and the
+/// document that the scripts left and a picture of it are kept beside each page.
 ///
 /// A page that did not change since it was captured last is asked for in a way that costs next to nothing, and takes
 /// next to no room.
@@ -45,8 +54,8 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Capture {
-    /// Where to begin
-    #[arg(value_name = "URL", required_unless_present_any = ["resume", "finish"], conflicts_with_all = ["resume", "finish"])]
+    /// Where to begin; without any, the plan says it
+    #[arg(value_name = "URL", conflicts_with_all = ["resume", "finish"])]
     urls: Vec<String>,
 
     /// Follow links so many steps away
@@ -76,6 +85,14 @@ pub(super) struct Capture {
     /// Stop after so long
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     limit_time: Option<Duration>,
+
+    /// Load pages in headless Chromium
+    #[arg(long)]
+    browser: bool,
+
+    /// Where Chromium is; without it, it is looked for
+    #[arg(long, value_name = "FILE", env = "VARVE_CHROMIUM")]
+    chromium: Option<PathBuf>,
 
     /// Requests under way at a time
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..1001))]
@@ -173,11 +190,13 @@ pub(super) struct Capture {
 impl Verb for Capture {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
         let reach = self.reach()?;
+        let settings = self.settings(session)?;
         let history = session.open_archive_history()?;
+        let intent = session.intent(&history)?;
         let stop = interrupt::flag();
-        let manner = Manner { reach, threads: Session::threads(), stop: &stop, intent: Default::default() };
+        let manner = Manner { reach, threads: Session::threads(), stop: &stop, intent };
         let mut watcher = Watcher::new(&mut session.printer, self.json);
-        let ended = self.start(&history, manner, &mut |event| watcher.see(&event));
+        let ended = self.start(settings, &history, manner, &mut |event| watcher.see(&event));
         let Watcher { skipped, failure, .. } = watcher;
         failure?;
         let ended = ended?;
@@ -197,6 +216,7 @@ fn outcome(ended: &Ended) -> Outcome {
 impl Capture {
     fn start(
         &self,
+        settings: Settings,
         history: &ArchiveHistory,
         manner: Manner<'_>,
         report: &mut dyn FnMut(Event<'_>),
@@ -207,10 +227,22 @@ impl Capture {
         if self.resume {
             return verb::resume(history, manner, report);
         }
-        verb::capture(history, self.settings(), manner, report)
+        verb::capture(history, settings, manner, report)
     }
 
-    fn settings(&self) -> Settings {
+    /// The plan, where it is to be followed.
+    fn plan(&self, session: &Session) -> Result<Option<Plan>, Error> {
+        if !self.urls.is_empty() || self.resume || self.finish {
+            return Ok(None);
+        }
+        if self.scope.is_some() || self.depth.is_some() {
+            let message = "`--scope` and `--depth` are for URLs that are given; a plan has groups\n";
+            return Err(clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, message).into());
+        }
+        Ok(Some(load(&Layout::new(&session.root()?))?.plan))
+    }
+
+    fn settings(&self, session: &Session) -> Result<Settings, Error> {
         let scope = match (self.scope.as_deref(), self.depth) {
             (Some("prefix"), _) => ScopeKind::Prefix,
             (Some("domain"), _) => ScopeKind::Domain,
@@ -218,8 +250,10 @@ impl Capture {
             _ => ScopeKind::Page,
         };
         let in_turns = if self.delay.is_zero() { self.concurrency } else { 1 };
-        Settings {
+        Ok(Settings {
             seeds: self.urls.clone(),
+            plan: self.plan(session)?,
+            browser: self.browser,
             depth: self.depth,
             scope,
             include: self.include.clone(),
@@ -241,12 +275,12 @@ impl Capture {
             largest: self.largest.0,
             message: self.message.clone().unwrap_or_else(|| self.usual_message()),
             author: self.author.clone(),
-        }
+        })
     }
 
     fn usual_message(&self) -> String {
         match self.urls.as_slice() {
-            [] => "capture".to_owned(),
+            [] => "capture by the plan".to_owned(),
             [url] => format!("capture of {url}"),
             [url, others @ ..] => format!("capture of {url} and {} more", others.len()),
         }
@@ -262,6 +296,7 @@ impl Capture {
             headers: self.headers.clone(),
             proxy: self.proxy.clone(),
             certificates: self.ca.as_deref().map(read).transpose()?,
+            browser: self.chromium.clone().or_else(chromium),
         })
     }
 
@@ -295,6 +330,15 @@ impl Capture {
         session.printer.say(summary(ended));
         Ok(())
     }
+}
+
+/// Chromium, where the system has it.
+fn chromium() -> Option<PathBuf> {
+    const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+    let path = std::env::var_os("PATH")?;
+    let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
+    let places = NAMES.iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    places.into_iter().find(|place| place.is_file())
 }
 
 /// What came of it, for people.

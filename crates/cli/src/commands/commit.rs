@@ -89,7 +89,9 @@ impl Verb for Commit {
         let history = session.open_history()?;
         let parent =
             self.parent.as_deref().map(|text| resolve_version(history.as_holdings(), text)).transpose()?;
+        let intent = session.intent(&*history)?;
         let request = Request {
+            intent,
             message: self.message.clone(),
             author: self.author.clone(),
             parent,

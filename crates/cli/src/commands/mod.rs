@@ -23,6 +23,7 @@ mod init;
 mod key;
 mod log;
 mod man;
+mod plan;
 mod rebuild;
 mod rewrite;
 mod score;
@@ -43,6 +44,7 @@ const VERBS: &[Entry] = &[
     verb::<init::Init>("init"),
     verb::<capture::Capture>("capture"),
     verb::<check::Check>("check"),
+    verb::<plan::Plan>("plan"),
     verb::<commit::Commit>("commit"),
     verb::<log::Log>("log"),
     verb::<show::Show>("show"),
@@ -120,6 +122,11 @@ const fn verb<V: Verb>(name: &'static str) -> Entry {
 /// All verbs as clap sees them.
 pub(crate) fn describe() -> impl Iterator<Item = Command> {
     VERBS.iter().map(|entry| (entry.describe)(Command::new(entry.name)))
+}
+
+/// Whether there is such a verb.
+fn knows(name: &str) -> bool {
+    VERBS.iter().any(|entry| entry.name == name)
 }
 
 /// Runs the verb called `name`.

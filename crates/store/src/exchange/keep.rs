@@ -12,7 +12,7 @@ use varve_warc::write::{BlockFacts, Draft, PackError, PackedRecord, Packer, Prof
 
 use super::examine::{Cursor, Examined, examine};
 use super::recent::Recent;
-use super::{NewExchange, Original, field, payload_of, receipt_of};
+use super::{NewConversion, NewExchange, Original, field, payload_of, receipt_of};
 use crate::error::StoreError;
 use crate::silo::ids;
 use crate::writer::{StoreWriter, Ticket};
@@ -60,6 +60,26 @@ impl<'a> ExchangeKeeper<'a> {
             ticket = self.writer.keep(pack_request(packer, exchange, &id)?)?.ticket;
         }
         Ok(KeptExchange { receipt, new: kept.new, ticket })
+    }
+
+    /// Keeps what was made of the answer that a record holds; gives the id of the new record.
+    pub fn keep_conversion(
+        &self,
+        packer: &mut Packer,
+        conversion: &NewConversion<'_>,
+    ) -> Result<RecordId, StoreError> {
+        let mut draft = Draft::new(RecordType::Conversion, &conversion.date)
+            .target_uri(conversion.url)
+            .refers_to(&conversion.of.to_string())
+            .content_type(conversion.media_type);
+        if let Some(run) = conversion.run {
+            draft = draft.field(field::RUN, &run.to_string());
+        }
+        let record = packer.pack(&draft, PayloadKind::Block, conversion.content)?;
+        let (own, _) = ids(&record.header());
+        let id = RecordId::new(own.ok_or(StoreError::Stopped)?);
+        self.writer.keep(record)?;
+        Ok(id)
     }
 
     /// What the answer repeats, if it repeats anything.

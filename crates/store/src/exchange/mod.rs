@@ -50,6 +50,22 @@ pub struct NewExchange<'a> {
     pub unchanged: Option<Original>,
 }
 
+/// Something that was made of an answer, to be kept beside it.
+pub struct NewConversion<'a> {
+    /// The record that holds the answer.
+    pub of: RecordId,
+    /// The URL that it belongs to.
+    pub url: &'a str,
+    /// When it was made.
+    pub date: Date,
+    /// Its media type.
+    pub media_type: &'a str,
+    /// Its bytes.
+    pub content: &'a [u8],
+    /// The run it belongs to.
+    pub run: Option<RunId>,
+}
+
 /// The record that holds what a revisit repeats.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Original {

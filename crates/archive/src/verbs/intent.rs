@@ -1,0 +1,141 @@
+//! People's intent, kept with each version: the plan and the expectations that were in force.
+//!
+//! Both are files that people write, and neither follows from anything a machine recorded. So their texts are kept as
+//! objects, and manifests name them: an archive of which only the silos are left can be given them back.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use varve_core::fact::Manifest;
+use varve_core::{RecordId, VersionId};
+
+use super::commit::Intent;
+use super::get;
+use crate::archive::{Archive, digits};
+use crate::error::ArchiveError;
+use crate::history::{ArchiveHoldings, BodyInput, HistoryWriter, Holdings};
+use crate::layout::Layout;
+
+/// The media type of both.
+const YAML: &str = "application/yaml";
+/// The ending of a file of expectations.
+const ENDING: &str = ".yaml";
+/// A file that people edit is never longer.
+const LONGEST: u64 = varve_core::yaml::LONGEST as u64;
+
+/// Keeps the plan and the expectations of the archive at `layout`, as they are now.
+pub fn keep(history: &dyn HistoryWriter, layout: &Layout) -> Result<Intent, ArchiveError> {
+    let mut worker = history.body_worker();
+    let mut keep = |path: &Path| -> Result<Option<RecordId>, ArchiveError> {
+        let Some(bytes) = read(path)? else { return Ok(None) };
+        Ok(Some(RecordId::new(worker(BodyInput::Bytes(&bytes), YAML)?.id.into_inner())))
+    };
+    let plan = keep(&layout.plan())?;
+    let mut expectations = BTreeMap::new();
+    for (name, path) in files(&layout.expectations())? {
+        expectations.extend(keep(&path)?.map(|id| (name, id)));
+    }
+    Ok(Intent { plan, expectations })
+}
+
+/// The bytes of a file; none where there is no file.
+fn read(path: &Path) -> Result<Option<Vec<u8>>, ArchiveError> {
+    let file = match fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(source) => return Err(ArchiveError::Read { path: path.to_owned(), source }),
+    };
+    let mut bytes = Vec::new();
+    file.take(LONGEST).read_to_end(&mut bytes).map_err(ArchiveError::read(path))?;
+    Ok(Some(bytes))
+}
+
+fn files(folder: &Path) -> Result<Vec<(String, PathBuf)>, ArchiveError> {
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(source) => return Err(ArchiveError::Read { path: folder.to_owned(), source }),
+    };
+    let mut found = Vec::new();
+    for entry in entries {
+        let path = entry.map_err(ArchiveError::read(folder))?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).filter(|name| is_expectations(name));
+        if let Some(name) = name.filter(|_| path.is_file()) {
+            found.push((name.to_owned(), path));
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn is_expectations(name: &str) -> bool {
+    name.ends_with(ENDING) && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
+}
+
+/// What became of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Restored {
+    /// The file.
+    pub path: PathBuf,
+    /// Whether it was written; otherwise it is what it was then.
+    pub written: bool,
+}
+
+/// Brings back the plan and the expectations that were in force when a version was made. A file that says something else
+/// now is overwritten only with `force`; without it, nothing is written if there is one.
+pub fn restore(
+    holdings: &ArchiveHoldings,
+    version: VersionId,
+    force: bool,
+) -> Result<Vec<Restored>, ArchiveError> {
+    let archive = holdings.archive();
+    let manifest = manifest(holdings, version)?;
+    let layout = archive.layout();
+    let mut wanted: Vec<(PathBuf, RecordId)> =
+        manifest.plan.map(|id| (layout.plan(), id)).into_iter().collect();
+    let safe = manifest.expectations.into_iter().filter(|(name, _)| is_expectations(name));
+    wanted.extend(safe.map(|(name, id)| (layout.expectations().join(name), id)));
+    if wanted.is_empty() {
+        return Err(ArchiveError::NoIntent { version: version.to_string() });
+    }
+    let mut files = Vec::new();
+    for (path, id) in wanted {
+        let text = object(archive, id)?;
+        let now = read(&path)?;
+        if !force && now.as_ref().is_some_and(|now| *now != text) {
+            return Err(ArchiveError::Exists { path });
+        }
+        files.push((now.as_ref() != Some(&text), path, text));
+    }
+    files.into_iter().map(|(differs, path, text)| write(differs, path, &text)).collect()
+}
+
+fn write(differs: bool, path: PathBuf, text: &[u8]) -> Result<Restored, ArchiveError> {
+    if differs {
+        let folder = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(folder).map_err(ArchiveError::write(folder))?;
+        crate::expectations::replace(&path, text).map_err(ArchiveError::write(&path))?;
+    }
+    Ok(Restored { path, written: differs })
+}
+
+fn manifest(holdings: &ArchiveHoldings, version: VersionId) -> Result<Manifest, ArchiveError> {
+    let missing = || ArchiveError::NoVersion { text: version.to_string() };
+    let info = holdings.catalog().version(&version)?.ok_or_else(missing)?;
+    let record = info.version.record.ok_or_else(missing)?;
+    let json = object(holdings.archive(), record)?;
+    let unreadable = |error| ArchiveError::Object { id: digits(record), source: io::Error::other(error) };
+    serde_json::from_slice(&json).map_err(unreadable)
+}
+
+fn object(archive: &Archive, id: RecordId) -> Result<Vec<u8>, ArchiveError> {
+    let mut bytes = Vec::new();
+    let found = get::find(archive, &digits(id))?;
+    found.write_to(None, &mut bytes, &|_| {}).map_err(|error| match error {
+        get::GetError::Archive(error) => error,
+        get::GetError::Output(source) => ArchiveError::Object { id: digits(id), source },
+    })?;
+    Ok(bytes)
+}

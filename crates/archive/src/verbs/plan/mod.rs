@@ -1,0 +1,79 @@
+//! `plan`: what people want captured, read and edited.
+//!
+//! The plan is one file of the archive, `plan.yaml`. It is replaced as a whole, so at every instant there is the old one
+//! or the new one; while one process edits, others wait. A crawl that is under way has its own copy and does not mind.
+
+pub mod suggest;
+
+use std::fs::{self, File};
+use std::io;
+use std::path::PathBuf;
+
+use varve_core::yaml::comments;
+
+use crate::error::ArchiveError;
+use crate::layout::Layout;
+
+pub use varve_core::alias::Alias;
+pub use varve_core::plan::{EditError, Group, Plan, Problem, Removed, Root};
+
+/// A plan with where it came from.
+#[derive(Clone, Debug)]
+pub struct PlanFile {
+    /// The file.
+    pub path: PathBuf,
+    /// What it says; nothing, where there is no file.
+    pub plan: Plan,
+    /// The lines whose comments are lost when it is written.
+    pub comments: Vec<u64>,
+    /// Whether there is a file.
+    pub exists: bool,
+}
+
+/// Reads the plan of an archive.
+pub fn load(layout: &Layout) -> Result<PlanFile, ArchiveError> {
+    if !layout.is_archive() {
+        return Err(ArchiveError::NotAnArchive { path: layout.root().to_owned() });
+    }
+    let path = layout.plan();
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(PlanFile { path, plan: Plan::default(), comments: Vec::new(), exists: false });
+        }
+        Err(source) => return Err(ArchiveError::Read { path, source }),
+    };
+    match Plan::parse(&text) {
+        Ok(plan) => Ok(PlanFile { path, plan, comments: comments(&text), exists: true }),
+        Err(source) => Err(ArchiveError::Plan { path, source }),
+    }
+}
+
+/// Changes the plan of an archive. `on_loss` is told of the lines whose comments are lost, before they are.
+pub fn edit<T>(
+    layout: &Layout,
+    on_loss: &mut dyn FnMut(&PlanFile),
+    change: impl FnOnce(&mut Plan) -> Result<T, EditError>,
+) -> Result<T, ArchiveError> {
+    let _lock = lock(layout)?;
+    let mut file = load(layout)?;
+    let changed = change(&mut file.plan)?;
+    if !file.comments.is_empty() {
+        on_loss(&file);
+    }
+    let text = file.plan.text();
+    crate::expectations::replace(&file.path, text.as_bytes()).map_err(ArchiveError::write(&file.path))?;
+    Ok(changed)
+}
+
+/// Waits until nobody else edits. The archive's folder itself is the lock: its writer has another.
+fn lock(layout: &Layout) -> Result<Option<File>, ArchiveError> {
+    let root = layout.root();
+    let folder = File::open(root).map_err(ArchiveError::read(root))?;
+    match folder.lock() {
+        Ok(()) => Ok(Some(folder)),
+        // Some file systems have no locks; editing there is as safe as with any editor.
+        Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(None),
+        Err(source) => Err(ArchiveError::Read { path: root.to_owned(), source }),
+    }
+}

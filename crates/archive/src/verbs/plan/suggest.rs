@@ -1,0 +1,126 @@
+//! `plan suggest`: groups that the links of a page would make.
+//!
+//! The page is read from the archive where there is a capture of it; otherwise it is fetched, and not kept.
+
+use std::io::{self, Read};
+
+use varve_catalog::{CaptureFilter, Order, Page};
+use varve_core::exchange::ResponseHead;
+use varve_core::headers::Headers;
+use varve_core::pattern::suggest_groups;
+use varve_fetch::{FetchRequest, Fetcher};
+use varve_page::links::{Kind, Limits, Link, Role, extract};
+use varve_warc::http::{BodyLimits, Head, open_body};
+
+use crate::crawl::{Settings, address};
+use crate::error::ArchiveError;
+use crate::history::Holdings;
+use crate::verbs::capture::{Reach, client};
+
+pub use varve_core::pattern::SuggestedGroup;
+
+/// So many links of a page are looked at.
+const MOST_LINKS: u64 = 20_000;
+/// So many redirects are followed.
+const MOST_REDIRECTS: usize = 10;
+
+/// What the links of a page suggest.
+#[derive(Clone, Debug)]
+pub struct Suggestion {
+    /// The page, where redirects have led.
+    pub url: String,
+    /// When it was captured; none if it was fetched.
+    pub captured: Option<varve_core::Moment>,
+    /// How many links it has.
+    pub links: usize,
+    /// The groups, the largest first.
+    pub groups: Vec<SuggestedGroup>,
+}
+
+/// Suggests groups from the capture of a page that the archive has; none if it has none that is a page.
+pub fn of_capture(holdings: &dyn Holdings, text: &str) -> Result<Option<Suggestion>, ArchiveError> {
+    let mut url = page_address(text)?;
+    for _ in 0..=MOST_REDIRECTS {
+        let filter = CaptureFilter::default();
+        let found = holdings.catalog().captures_of(&url, &filter, Order::NewestFirst, Page::first(1))?;
+        let Some(capture) = found.first() else { return Ok(None) };
+        let head = holdings.wire_head(capture)?.unwrap_or_default();
+        let mut headers = ResponseHead::read(&head).map(|head| head.headers).unwrap_or_default();
+        for (name, value) in capture.headers.pairs() {
+            if !headers.contains(name) {
+                headers.push(name, value);
+            }
+        }
+        let body = holdings.open_body(capture)?;
+        let read = links(&url, &headers, (300..400).contains(&capture.status) && capture.status != 304, body);
+        match read {
+            Found::Redirect(onward) => url = onward,
+            Found::Links(links) => return Ok(Some(suggestion(url, Some(capture.time), &links))),
+        }
+    }
+    Ok(None)
+}
+
+/// Suggests groups from a page that is fetched for it.
+pub fn of_live_page(
+    folder: &std::path::Path,
+    settings: &Settings,
+    reach: &Reach,
+    text: &str,
+) -> Result<Suggestion, ArchiveError> {
+    let client = client(folder, settings, reach)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(ArchiveError::Threads)?;
+    let mut url = page_address(text)?;
+    for _ in 0..=MOST_REDIRECTS {
+        let failed = |source| ArchiveError::Fetch { url: url.clone(), source };
+        let fetched = runtime.block_on(client.fetch(FetchRequest::get(url.clone()))).map_err(failed)?;
+        let unreadable = |source| ArchiveError::Read { path: url.clone().into(), source };
+        let Some(exchange) = fetched.exchanges.first() else { break };
+        let start = exchange.response.start(varve_core::exchange::LONGEST_HEAD).map_err(unreadable)?;
+        let Some(head) = Head::parse(&start) else { break };
+        let read = ResponseHead::read(&start);
+        let (status, headers) = read.map(|head| (head.status, head.headers)).unwrap_or_default();
+        let mut wire = exchange.response.reader();
+        io::copy(&mut (&mut wire).take(head.length as u64), &mut io::sink()).map_err(unreadable)?;
+        let body = open_body(&head, io::BufReader::new(wire), BodyLimits::default());
+        let Ok(body) = body else { break };
+        match links(&url, &headers, (300..400).contains(&status), body) {
+            Found::Redirect(onward) => url = onward,
+            Found::Links(links) => return Ok(suggestion(url, None, &links)),
+        }
+    }
+    Ok(suggestion(url, None, &[]))
+}
+
+fn page_address(text: &str) -> Result<String, ArchiveError> {
+    address(text).ok_or_else(|| ArchiveError::NotOnTheWeb { text: text.to_owned() })
+}
+
+enum Found {
+    Redirect(String),
+    Links(Vec<String>),
+}
+
+/// The pages that a page links to, in the order of the page; or where it sends its reader.
+fn links(url: &str, headers: &Headers, redirects: bool, body: impl Read) -> Found {
+    let kind = Kind::of(headers.get_text("content-type").as_deref(), url);
+    let limits = Limits { links: MOST_LINKS, ..Limits::default() };
+    let (mut found, mut onward) = (Vec::new(), None);
+    let mut take = |link: Link<'_>| match link.role {
+        Role::Redirect if redirects => onward = onward.take().or_else(|| address(&link.target)),
+        Role::Navigate if !link.guessed => found.extend(address(&link.target)),
+        _ => {}
+    };
+    // What was found before a body broke off is what it has.
+    let _ = extract(kind, url, headers, body, limits, &mut take);
+    match onward {
+        Some(onward) => Found::Redirect(onward),
+        None => Found::Links(found),
+    }
+}
+
+fn suggestion(url: String, captured: Option<varve_core::Moment>, links: &[String]) -> Suggestion {
+    let groups = suggest_groups(links.iter().map(String::as_str));
+    Suggestion { url, captured, links: links.len(), groups }
+}

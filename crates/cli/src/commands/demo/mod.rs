@@ -1,0 +1,137 @@
+//! `varve demo`: the tour, offline. It shows what works, by doing it.
+//!
+//! Each step is a call of varve as anybody can make it, said before it is made. A small site on this machine is captured,
+//! changed and captured again; what the tour makes is gone at its end, unless it is to be kept.
+
+mod site;
+
+use std::path::{Path, PathBuf};
+
+use varve_archive::verbs::demo::Stage;
+use varve_archive::verbs::doctor;
+
+use self::site::Site;
+use super::{Outcome, Verb};
+use crate::clock;
+use crate::error::Error;
+use crate::printer::{FAINT, Printer, STRONG};
+use crate::session::{SOFTWARE, Session};
+
+const EXAMPLES: &str = "\
+Examples:
+  varve demo
+  varve demo --keep museum";
+
+/// Take the tour: see what varve does
+///
+/// A small site is served on this machine, captured, changed and captured again. Nothing leaves the machine, and nothing
+/// stays behind unless `--keep` says where.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub(super) struct Demo {
+    /// Keep the archive of the tour in this folder
+    #[arg(long, value_name = "DIR")]
+    keep: Option<PathBuf>,
+
+    /// End with the tour, instead of waiting for visitors
+    #[arg(long)]
+    no_serve: bool,
+}
+
+impl Verb for Demo {
+    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        // There is nothing to visit yet, so the tour always ends by itself.
+        let _ = self.no_serve;
+        let site = Site::start().map_err(|source| Error::Write { path: "127.0.0.1".into(), source })?;
+        let stage = Stage::new(session.opening(), self.keep.as_deref())?;
+        let tour = Tour { stage, site };
+        tour.two_captures(session)?;
+        tour.history(session)?;
+        tour.proof(session)?;
+        tour.farewell(self.keep.as_deref(), &mut session.printer)?;
+        Ok(Outcome::Done)
+    }
+}
+
+/// The tour, on its way.
+struct Tour {
+    stage: Stage,
+    site: Site,
+}
+
+impl Tour {
+    fn two_captures(&self, session: &mut Session) -> Result<(), Error> {
+        let url = self.site.url("/");
+        let capture = |message: &'static str| {
+            vec!["capture", &url, "--scope", "host", "--allow-private", "--delay", "0s", "-m", message]
+        };
+        let say = "A small site is up on this machine. All of it becomes one version:";
+        self.step(session, say, &capture("the site as we found it"))?;
+        self.site.change();
+        let say = "Somebody changed the site. What did not change is not stored again:";
+        self.step(session, say, &capture("a year later"))
+    }
+
+    fn history(&self, session: &mut Session) -> Result<(), Error> {
+        self.step(session, "Two layers of history:", &["log"])?;
+        self.step(session, "What changed between them:", &["diff"])?;
+        let url = self.site.url("/");
+        self.step(session, "The page as it was, and not as it is:", &["cat", &url, "--at", "HEAD~1"])?;
+        if super::knows("check") {
+            let check = ["check", "--against-archive", "--allow-private", "--delay", "0s"];
+            self.step(session, "Is the live web still what was captured?", &check)?;
+        }
+        Ok(())
+    }
+
+    fn proof(&self, session: &mut Session) -> Result<(), Error> {
+        self.step(session, "Is every byte what it was? All digests, ids and places, checked:", &["audit"])?;
+        let printer = &mut session.printer;
+        explain("One bit of a copy is flipped. It is found, and mended as far as can be:", printer)?;
+        let (damaged, repaired) = (self.stage.damaged_copy()?, self.stage.repaired());
+        command(&["doctor", "damaged.warc.gz", "--repair", "repaired.warc.gz"], printer)?;
+        doctor::repair(&damaged, &repaired, SOFTWARE, clock::now())?;
+        for path in [damaged, repaired] {
+            let report = doctor::examine(&path, doctor::options(false), &|_| {})?;
+            // The folder is a temporary one, whose name says nothing.
+            super::doctor::print(Path::new(path.file_name().unwrap_or_default()), &report, false, printer)?;
+        }
+        Ok(())
+    }
+
+    fn farewell(&self, kept: Option<&Path>, printer: &mut Printer) -> Result<(), Error> {
+        explain("What to try next:", printer)?;
+        match kept {
+            Some(folder) => {
+                let folder = folder.display();
+                printer.line(format_args!(
+                    "  varve -C {folder} log            the archive of this tour stays in {folder}"
+                ))?;
+                printer
+                    .line(format_args!("  varve -C {folder} show HEAD      what is in its last version"))?;
+            }
+            None => printer
+                .line("  varve demo --keep museum        the tour again, with an archive that stays")?,
+        }
+        printer.line("  varve init museum               an archive of your own")?;
+        printer.line("  varve -C museum capture URL     a page of the web, with all that belongs to it")?;
+        printer.line("  varve -C museum plan suggest URL  what to capture regularly")
+    }
+
+    /// Says what comes, and does it.
+    fn step(&self, session: &mut Session, why: &str, words: &[&str]) -> Result<(), Error> {
+        explain(why, &mut session.printer)?;
+        command(words, &mut session.printer)?;
+        session.call(self.stage.root(), words).map(|_| ())
+    }
+}
+
+fn explain(why: &str, printer: &mut Printer) -> Result<(), Error> {
+    printer.line(format_args!("\n{STRONG}{why}{STRONG:#}"))
+}
+
+fn command(words: &[&str], printer: &mut Printer) -> Result<(), Error> {
+    let quoted = |word: &&str| if word.contains(' ') { format!("'{word}'") } else { (*word).to_owned() };
+    let line = words.iter().map(quoted).collect::<Vec<_>>().join(" ");
+    printer.line(format_args!("{FAINT}$ varve {line}{FAINT:#}"))
+}

@@ -1,0 +1,220 @@
+//! `varve plan root|group|alias add|list|remove`.
+
+use varve_archive::EditError;
+use varve_archive::verbs::plan::{Alias, Group, Plan, Root, edit, load};
+
+use super::super::Outcome;
+use super::{layout, warn_of_loss};
+use crate::error::Error;
+use crate::printer::visible;
+use crate::session::Session;
+
+/// Pages to begin with
+#[derive(clap::Args)]
+#[command(disable_help_subcommand = true)]
+pub(super) struct RootArgs {
+    #[command(subcommand)]
+    verb: RootVerb,
+}
+
+#[derive(clap::Subcommand)]
+enum RootVerb {
+    /// Add a page to begin with
+    Add {
+        /// Its URL
+        url: String,
+        /// What it is called; without it, its URL
+        #[arg(long)]
+        name: Option<String>,
+    },
+    /// List the roots: name and URL
+    List(ListArgs),
+    /// Remove a root
+    Remove(RemoveArgs),
+}
+
+/// Pages that are found on others
+#[derive(clap::Args)]
+#[command(disable_help_subcommand = true)]
+pub(super) struct GroupArgs {
+    #[command(subcommand)]
+    verb: GroupVerb,
+}
+
+#[derive(clap::Subcommand)]
+enum GroupVerb {
+    /// Add a group of pages
+    ///
+    /// Patterns: `**` is any text, `*` any text without `/`, `?`, `=` and `&`, `#` a number; they match the whole URL.
+    Add {
+        /// What the URLs of its members match
+        pattern: String,
+        /// What it is called; without it, its pattern
+        #[arg(long)]
+        name: Option<String>,
+        /// The root or group on whose pages links to members are looked for; without it, all pages that are captured
+        #[arg(long, value_name = "NAME")]
+        found_on: Option<String>,
+        /// Leave its members out, wherever they are met
+        #[arg(long)]
+        do_not_download: bool,
+    },
+    /// List the groups: name, pattern and where they are found
+    List(ListArgs),
+    /// Remove a group
+    Remove(RemoveArgs),
+}
+
+/// What stands for something else
+#[derive(clap::Args)]
+#[command(disable_help_subcommand = true)]
+pub(super) struct AliasArgs {
+    #[command(subcommand)]
+    verb: AliasVerb,
+}
+
+#[derive(clap::Subcommand)]
+enum AliasVerb {
+    /// Say that URLs with one beginning are meant as URLs with another
+    Add {
+        /// The beginning, up to a `/`
+        source: String,
+        /// What is meant, up to a `/`
+        target: String,
+        /// The target is on the live web, and is never captured
+        #[arg(long)]
+        external: bool,
+    },
+    /// List the aliases: source and target
+    List(ListArgs),
+    /// Remove an alias
+    Remove {
+        /// Its source
+        source: String,
+    },
+}
+
+#[derive(clap::Args)]
+struct ListArgs {
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(clap::Args)]
+struct RemoveArgs {
+    /// What it is called; or its URL or pattern
+    name: String,
+    /// If groups are found on it, let them be found on all pages
+    #[arg(long)]
+    cascade: bool,
+}
+
+impl RootArgs {
+    pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        match self.verb {
+            RootVerb::Add { url, name } => {
+                let name = name.unwrap_or_else(|| url.clone());
+                change(session, |plan| plan.add_root(Root { name: name.clone(), url }))?;
+                session.printer.line(visible(&name))?;
+            }
+            RootVerb::Remove(RemoveArgs { name, cascade }) => {
+                let removed = change(session, |plan| plan.remove_root(&name, cascade))?;
+                say_cleared(session, &removed.cleared);
+                session.printer.line(visible(&removed.removed.name))?;
+            }
+            RootVerb::List(list) => {
+                for root in load(&layout(session)?)?.plan.roots {
+                    match list.json {
+                        true => session.printer.json(&root)?,
+                        false => session.printer.line(visible(&format!("{}\t{}", root.name, root.url)))?,
+                    }
+                }
+            }
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+impl GroupArgs {
+    pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        match self.verb {
+            GroupVerb::Add { pattern, name, found_on, do_not_download } => {
+                let name = name.unwrap_or_else(|| pattern.clone());
+                let group = Group { name: name.clone(), pattern, found_on, do_not_download };
+                change(session, |plan| plan.add_group(group))?;
+                session.printer.line(visible(&name))?;
+            }
+            GroupVerb::Remove(RemoveArgs { name, cascade }) => {
+                let removed = change(session, |plan| plan.remove_group(&name, cascade))?;
+                say_cleared(session, &removed.cleared);
+                session.printer.line(visible(&removed.removed.name))?;
+            }
+            GroupVerb::List(list) => {
+                for group in load(&layout(session)?)?.plan.groups {
+                    match list.json {
+                        true => session.printer.json(&group)?,
+                        false => session.printer.line(visible(&group_line(&group)))?,
+                    }
+                }
+            }
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// A group, on one line.
+pub(super) fn group_line(group: &Group) -> String {
+    let place = match (&group.found_on, group.do_not_download) {
+        (_, true) => "left out".to_owned(),
+        (Some(name), false) => format!("on {name}"),
+        (None, false) => "on all pages".to_owned(),
+    };
+    format!("{}\t{}\t{place}", group.name, group.pattern)
+}
+
+impl AliasArgs {
+    pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        match self.verb {
+            AliasVerb::Add { source, target, external } => {
+                let shown = source.clone();
+                change(session, |plan| plan.add_alias(Alias { source, target, external }))?;
+                session.printer.line(visible(&shown))?;
+            }
+            AliasVerb::Remove { source } => {
+                let removed = change(session, |plan| plan.remove_alias(&source))?;
+                session.printer.line(visible(&removed.source))?;
+            }
+            AliasVerb::List(list) => {
+                for alias in load(&layout(session)?)?.plan.aliases {
+                    match list.json {
+                        true => session.printer.json(&alias)?,
+                        false => session.printer.line(visible(&alias_line(&alias)))?,
+                    }
+                }
+            }
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// An alias, on one line.
+pub(super) fn alias_line(alias: &Alias) -> String {
+    let live = if alias.external { "\tlive" } else { "" };
+    format!("{}\t{}{live}", alias.source, alias.target)
+}
+
+fn change<T>(
+    session: &mut Session,
+    change: impl FnOnce(&mut Plan) -> Result<T, EditError>,
+) -> Result<T, Error> {
+    let layout = layout(session)?;
+    let printer = &mut session.printer;
+    Ok(edit(&layout, &mut |file| warn_of_loss(printer, file), change)?)
+}
+
+fn say_cleared(session: &mut Session, names: &[String]) {
+    for name in names {
+        session.printer.say(format_args!("`{}` is found on all pages now", visible(name)));
+    }
+}

@@ -1,0 +1,159 @@
+//! `varve plan show|check|suggest|restore`.
+
+use serde_json::json;
+use varve_archive::history::{ArchiveHoldings, resolve_version};
+use varve_archive::verbs::capture::{Reach, Settings};
+use varve_archive::verbs::intent;
+use varve_archive::verbs::plan::load;
+use varve_archive::verbs::plan::suggest::{of_capture, of_live_page};
+
+use super::super::Outcome;
+use super::edit::{alias_line, group_line};
+use super::layout;
+use crate::error::Error;
+use crate::printer::{BAD, counted, visible};
+use crate::session::Session;
+
+/// Show the plan
+///
+/// With `--json` there is one object: `roots`, `groups`, `aliases`.
+#[derive(clap::Args)]
+pub(super) struct Show {
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+impl Show {
+    pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        let plan = load(&layout(session)?)?.plan;
+        let printer = &mut session.printer;
+        if self.json {
+            printer.json(&plan)?;
+            return Ok(Outcome::Done);
+        }
+        let roots = plan.roots.iter().map(|root| format!("root\t{}\t{}", root.name, root.url));
+        let groups = plan.groups.iter().map(|group| format!("group\t{}", group_line(group)));
+        let aliases = plan.aliases.iter().map(|alias| format!("alias\t{}", alias_line(alias)));
+        for line in roots.chain(groups).chain(aliases) {
+            printer.line(visible(&line))?;
+        }
+        if plan.is_empty() {
+            printer.say("the plan is empty; `varve plan root add URL` begins one");
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// Say what is wrong with the plan
+///
+/// The exit code is 1 if anything is. With `--json` there is one object a problem: `problem`.
+#[derive(clap::Args)]
+pub(super) struct Check {
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Check {
+    pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        let plan = load(&layout(session)?)?.plan;
+        let problems = plan.problems();
+        let printer = &mut session.printer;
+        for problem in &problems {
+            let problem = problem.to_string();
+            match self.json {
+                true => printer.json(&json!({ "problem": problem }))?,
+                false => printer.line(format_args!("{BAD}problem{BAD:#}  {}", visible(&problem)))?,
+            }
+        }
+        if problems.is_empty() {
+            let count = |number: usize, noun| counted(number as u64, noun);
+            let (roots, groups) = (count(plan.roots.len(), "root"), count(plan.groups.len(), "group"));
+            printer.say(format_args!("{roots}, {groups}: nothing is wrong"));
+        }
+        Ok(if problems.is_empty() { Outcome::Done } else { Outcome::Findings })
+    }
+}
+
+/// Suggest groups from the links of a page
+///
+/// The page is read from the archive if it was captured, and else fetched, without being kept. With `--json` there is one
+/// object a group: `pattern`, `members`.
+#[derive(clap::Args)]
+pub(super) struct Suggest {
+    /// The page
+    url: String,
+
+    /// Fetch the page even if it was captured
+    #[arg(long)]
+    live: bool,
+
+    /// Ask private addresses too: this machine, and the network that it is in
+    #[arg(long)]
+    allow_private: bool,
+
+    /// Print one JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Suggest {
+    pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        let here = match session.holdings() {
+            Ok(holdings) if !self.live => of_capture(&*holdings, &self.url)?,
+            _ => None,
+        };
+        let suggestion = match here {
+            Some(suggestion) => suggestion,
+            None => {
+                let reach = Reach { allow_private: self.allow_private, ..Reach::default() };
+                of_live_page(&std::env::temp_dir(), &Settings::default(), &reach, &self.url)?
+            }
+        };
+        let printer = &mut session.printer;
+        let from = suggestion
+            .captured
+            .map_or("fetched now".to_owned(), |time| format!("captured {}", time.for_people()));
+        let links = counted(suggestion.links as u64, "link");
+        printer.say(format_args!("{} ({from}): {links}", visible(&suggestion.url)));
+        for group in &suggestion.groups {
+            match self.json {
+                true => printer.json(&json!({ "pattern": group.pattern, "members": group.members }))?,
+                false => printer.line(format_args!("{:>6}  {}", group.members, visible(&group.pattern)))?,
+            }
+        }
+        if !suggestion.groups.is_empty() {
+            printer.say("`varve plan group add PATTERN --found-on NAME` takes one into the plan");
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// Bring back the plan and the expectations that were in force when a version was made
+///
+/// Each version keeps them, so they survive even if only the silos do. Files that say something else now are not
+/// overwritten without `--force`.
+#[derive(clap::Args)]
+pub(super) struct Restore {
+    /// The version
+    #[arg(default_value = "HEAD")]
+    version: String,
+
+    /// Overwrite files that say something else
+    #[arg(long)]
+    force: bool,
+}
+
+impl Restore {
+    pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        let holdings = ArchiveHoldings::open(&session.root()?)?;
+        let version = resolve_version(&holdings, &self.version)?;
+        for file in intent::restore(&holdings, version, self.force)? {
+            let path = file.path.to_string_lossy();
+            let word = if file.written { "restored" } else { "the same" };
+            session.printer.line(format_args!("{word}  {}", visible(&path)))?;
+        }
+        Ok(Outcome::Done)
+    }
+}
