@@ -236,6 +236,9 @@ pub enum ArchiveError {
         /// Why.
         source: AardwarcError,
     },
+    /// A Crystal project did not do it.
+    #[error(transparent)]
+    Crystal(#[from] varve_crystal::Error),
     /// A folder that holds nothing that can be imported.
     #[error("`{}` holds nothing that can be imported", path.display())]
     NotImportable {

@@ -173,6 +173,7 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::Settings { source: SettingsError::Format { .. }, .. } => {
             Some("use the varve that made it, or a later one")
         }
+        ArchiveError::Crystal(failure) => crate::commands::crystal::hint(failure),
         ArchiveError::NoIndex { .. } => Some("`varve rebuild` makes it again: the silos hold everything"),
         ArchiveError::NotImportable { .. } => {
             Some("import takes the folder of an AardWARC store, in which `0` holds the first silos")
@@ -195,7 +196,7 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
     }
 }
 
-fn for_writing(kind: io::ErrorKind) -> Option<&'static str> {
+pub(crate) fn for_writing(kind: io::ErrorKind) -> Option<&'static str> {
     match kind {
         io::ErrorKind::PermissionDenied => Some("choose a place that you may write to"),
         io::ErrorKind::StorageFull => Some("make room on that disk, or choose another"),

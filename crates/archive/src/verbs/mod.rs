@@ -7,6 +7,7 @@ pub mod audit;
 pub mod cat;
 pub mod checkout;
 pub mod commit;
+pub mod crystal;
 pub mod demo;
 pub mod diff;
 pub mod doctor;

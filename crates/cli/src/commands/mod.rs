@@ -8,6 +8,7 @@ mod cat;
 mod checkout;
 mod commit;
 mod completions;
+pub(crate) mod crystal;
 mod demo;
 mod diff;
 pub(crate) mod doctor;
@@ -53,6 +54,7 @@ const VERBS: &[Entry] = &[
     verb::<housekeeping::Housekeeping>("housekeeping"),
     verb::<doctor::Doctor>("doctor"),
     verb::<urls::Urls>("urls"),
+    verb::<crystal::Crystal>("crystal"),
     verb::<explain::Explain>("explain"),
     verb::<key::Key>("key"),
     verb::<completions::Completions>("completions"),
