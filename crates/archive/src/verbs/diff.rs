@@ -161,7 +161,11 @@ impl Loaded {
     fn of(holdings: &dyn Holdings, capture: Option<&Capture>) -> Result<Self, ArchiveError> {
         let Some(capture) = capture else { return Ok(Self::default()) };
         let mut body = Vec::new();
-        let reader = holdings.open_body(capture)?;
+        let reader = match holdings.open_body(capture) {
+            // A download that failed is a page with nothing on it.
+            Err(ArchiveError::DownloadFailed { .. }) => return Ok(Self::default()),
+            reader => reader?,
+        };
         reader
             .take(LONGEST)
             .read_to_end(&mut body)

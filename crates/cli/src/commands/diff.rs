@@ -1,7 +1,7 @@
 //! `varve diff`: what changed between two versions.
 
 use serde::Serialize;
-use varve_archive::VersionId;
+use varve_archive::{ArchiveError, VersionId};
 use varve_archive::history::{Holdings, resolve_version};
 use varve_archive::verbs::diff::{
     Body, Change, ChunkKind, Mode, Options, PageDiff, Report, Request, Style, Totals, View, diff,
@@ -108,6 +108,7 @@ impl Diff {
         let head = resolve_version(holdings, self.head.as_deref().unwrap_or("HEAD"))?;
         let base = match &self.base {
             Some(text) => Some(resolve_version(holdings, text)?),
+            None if !holdings.has_versions() => return Err(ArchiveError::KeepsNoVersions.into()),
             None => varve_archive::verbs::show::version(holdings, &head)?.version.parent,
         };
         Ok((base, head))

@@ -1,10 +1,11 @@
 //! `varve crystal`: what only Crystal projects have. One file a verb below it.
 
+pub(super) mod audit;
 mod info;
 mod migrate;
 mod new;
 mod save_as;
-pub(super) mod verify;
+mod verify;
 
 use std::path::PathBuf;
 
