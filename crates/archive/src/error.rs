@@ -266,6 +266,18 @@ pub enum ArchiveError {
     /// A Crystal project did not do it.
     #[error(transparent)]
     Crystal(#[from] varve_crystal::Error),
+    /// The key to sealed secrets cannot be used.
+    #[error("`{}` is not a key of 32 bytes", path.display())]
+    BadKey {
+        /// The file.
+        path: PathBuf,
+    },
+    /// What an import wrote down about a project cannot be understood.
+    #[error("what is kept of the imported project cannot be understood: record `{id}`")]
+    BadProjectFact {
+        /// The record.
+        id: String,
+    },
     /// A folder that holds nothing that can be imported.
     #[error("`{}` holds nothing that can be imported", path.display())]
     NotImportable {

@@ -173,6 +173,9 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::Settings { source: SettingsError::Format { .. }, .. } => {
             Some("use the varve that made it, or a later one")
         }
+        ArchiveError::BadKey { .. } => {
+            Some("put the key back from a copy; without it, move the file away, and sealed cookies stay sealed")
+        }
         ArchiveError::KeepsNoVersions => {
             Some("name two times instead, as in `varve diff 2026-01-01 2026-06-01`; `varve log URL` shows captures")
         }
@@ -186,7 +189,7 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::Crystal(failure) => crate::commands::crystal::hint(failure),
         ArchiveError::NoIndex { .. } => Some("`varve rebuild` makes it again: the silos hold everything"),
         ArchiveError::NotImportable { .. } => {
-            Some("import takes the folder of an AardWARC store, in which `0` holds the first silos")
+            Some("import takes a Crystal project, or the folder of an AardWARC store, in which `0` holds the first silos")
         }
         ArchiveError::Lock(LockError::Held { .. }) => {
             Some("wait until it has finished; reading needs no waiting")

@@ -31,6 +31,7 @@ pub(crate) use archive::catch_up;
 pub use archive::{ArchiveHistory, ArchiveHoldings};
 pub(crate) use chain::{audit_history, fill};
 pub use crystal::CrystalHoldings;
+pub(crate) use crystal::time_of_revision;
 pub(crate) use head::replace;
 pub use moku::{MokuHistory, MokuHoldings, MokuOpening};
 pub use open::{Kind, kind_of, open_history, open_holdings};

@@ -13,6 +13,7 @@ mod demo;
 mod diff;
 pub(crate) mod doctor;
 mod explain;
+mod export;
 pub(crate) mod filter;
 mod get;
 mod housekeeping;
@@ -49,6 +50,7 @@ const VERBS: &[Entry] = &[
     verb::<stow::Stow>("stow"),
     verb::<filter::Filter>("filter"),
     verb::<import::Import>("import"),
+    verb::<export::Export>("export"),
     verb::<audit::Audit>("audit"),
     verb::<rebuild::Rebuild>("rebuild"),
     verb::<housekeeping::Housekeeping>("housekeeping"),

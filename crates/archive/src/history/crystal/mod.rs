@@ -24,6 +24,7 @@ use varve_crystal::{Project, Revision, RevisionId};
 use super::Holdings;
 use crate::error::ArchiveError;
 use body::KnownBodies;
+pub(crate) use moment::time_of as time_of_revision;
 
 /// A Crystal project, open for reading.
 pub struct CrystalHoldings {

@@ -10,7 +10,7 @@ use varve_crystal::{Project, Result, Revision, RevisionId};
 const LOOK_BACK: usize = 64;
 
 /// When a revision was downloaded: its own time, or that of the nearest one before it, or the beginning of 1970.
-pub(super) fn time_of(project: &Project, revision: &Revision) -> Result<Moment> {
+pub(crate) fn time_of(project: &Project, revision: &Revision) -> Result<Moment> {
     if let Some(time) = own_time(revision) {
         return Ok(time);
     }

@@ -1,6 +1,7 @@
 //! `varve crystal`: what only Crystal projects have. One file a verb below it.
 
 pub(super) mod audit;
+pub(super) mod import;
 mod info;
 mod migrate;
 mod new;
