@@ -84,6 +84,33 @@ pub enum ArchiveError {
     /// Nothing was committed yet.
     #[error("there is no version yet")]
     NoVersions,
+    /// Versions are asked of a layout that keeps none.
+    #[error("a Crystal project keeps no versions")]
+    KeepsNoVersions,
+    /// Versions cannot be added to this layout.
+    #[error("`{}` is a Crystal project, to which versions cannot be added", path.display())]
+    NotForVersions {
+        /// The project.
+        path: PathBuf,
+    },
+    /// The capture records that nothing could be had.
+    #[error("the download of `{}` failed then: {kind}: {}", url.escape_debug(), message.escape_debug())]
+    DownloadFailed {
+        /// The URL.
+        url: String,
+        /// The kind of failure, as the project names it.
+        kind: String,
+        /// What was said about it.
+        message: String,
+    },
+    /// A body that should be there is not.
+    #[error("the body of `{}` is lost: `{}` is missing", url.escape_debug(), expected.display())]
+    BodyLost {
+        /// The URL.
+        url: String,
+        /// Where it should be.
+        expected: PathBuf,
+    },
     /// No version is called so.
     #[error("no version is called `{}`", text.escape_debug())]
     NoVersion {
@@ -335,6 +362,21 @@ pub enum ArchiveError {
         path: PathBuf,
         /// Why.
         source: AardwarcError,
+    },
+    /// A Crystal project did not do it.
+    #[error(transparent)]
+    Crystal(#[from] varve_crystal::Error),
+    /// The key to sealed secrets cannot be used.
+    #[error("`{}` is not a key of 32 bytes", path.display())]
+    BadKey {
+        /// The file.
+        path: PathBuf,
+    },
+    /// What an import wrote down about a project cannot be understood.
+    #[error("what is kept of the imported project cannot be understood: record `{id}`")]
+    BadProjectFact {
+        /// The record.
+        id: String,
     },
     /// A folder that holds nothing that can be imported.
     #[error("`{}` holds nothing that can be imported", path.display())]

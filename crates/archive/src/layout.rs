@@ -70,6 +70,11 @@ impl Layout {
         self.temporary().join(LOCK)
     }
 
+    /// The key to secrets that came with imports. It is in no silo, so that whoever has the silos alone does not have them.
+    pub fn secret_key(&self) -> PathBuf {
+        self.root.join("secret.key")
+    }
+
     /// Whether there is an archive at all.
     pub fn is_archive(&self) -> bool {
         self.settings().is_file()

@@ -33,6 +33,8 @@ impl Loaded {
         let reader: Box<dyn Read + Send> = match holdings.open_body(capture) {
             // Taken out by a rewrite, or lost, which audit tells apart: the page is known, and says nothing.
             Err(ArchiveError::Absent { .. }) => Box::new(std::io::empty()),
+            // A download that failed is a page with nothing on it.
+            Err(ArchiveError::DownloadFailed { .. }) => return Ok(Self::default()),
             other => other?,
         };
         reader

@@ -1,11 +1,12 @@
 //! History: one code over every layout that keeps it.
 //!
 //! [`Holdings`] is the reading face: versions, captures, bodies. [`HistoryWriter`] can add to them. A varve archive and a
-//! Moku site have both, and every verb about history is written once, against these. What differs between the layouts
+//! Moku site have both, a Crystal project is read, and every verb about history is written once, against these. What differs between the layouts
 //! is in their files, and nowhere else.
 
 mod archive;
 mod chain;
+mod crystal;
 mod head;
 mod loaded;
 mod moku;
@@ -22,7 +23,7 @@ use std::io::Read;
 use std::path::Path;
 use std::time::SystemTime;
 
-use varve_catalog::{Catalog, CatalogRead};
+use varve_catalog::{CaptureFilter, Catalog, CatalogRead, Page};
 use varve_core::body::KeptBody;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
@@ -34,6 +35,8 @@ use crate::error::ArchiveError;
 pub(crate) use archive::catch_up;
 pub use archive::{ArchiveHistory, ArchiveHoldings};
 pub(crate) use chain::{audit_history, fill};
+pub use crystal::CrystalHoldings;
+pub(crate) use crystal::time_of_revision;
 pub(crate) use head::replace;
 pub(crate) use loaded::{Loaded, NOT_MODIFIED, headers_of};
 pub use moku::{MokuHistory, MokuHoldings, MokuOpening};
@@ -57,6 +60,20 @@ pub trait Holdings: Send + Sync {
 
     /// The head of the answer as it was on the wire, where that was kept.
     fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError>;
+
+    /// Whether versions are kept here. Where none are, a version stands for how everything was at one moment.
+    fn has_versions(&self) -> bool {
+        true
+    }
+
+    /// The captures of a layout without versions, whatever their URL, the newest first.
+    fn latest_captures(
+        &self,
+        _filter: &CaptureFilter,
+        _page: Page<&Capture>,
+    ) -> Result<Vec<Capture>, ArchiveError> {
+        Ok(Vec::new())
+    }
 }
 
 /// Content on its way in.

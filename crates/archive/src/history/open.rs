@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use super::{
-    ArchiveHistory, ArchiveHoldings, HistoryWriter, Holdings, MokuHistory, MokuHoldings, MokuOpening,
+    ArchiveHistory, ArchiveHoldings, CrystalHoldings, HistoryWriter, Holdings, MokuHistory, MokuHoldings,
+    MokuOpening,
 };
 use crate::error::ArchiveError;
 use crate::layout::Layout;
@@ -16,14 +17,19 @@ pub enum Kind {
     Archive,
     /// A Moku site: it holds `.moku`.
     Moku,
+    /// A Crystal project: its name ends with `.crystalproj`, and it holds a database and bodies.
+    Crystal,
 }
 
-/// What a folder is, if it is anything that varve knows.
+/// What a folder is, if it is anything that varve knows. A Crystal project may also be named by the opener in it.
 pub fn kind_of(root: &Path) -> Option<Kind> {
     if Layout::new(root).is_archive() {
         return Some(Kind::Archive);
     }
-    root.join(".moku").is_dir().then_some(Kind::Moku)
+    if root.join(".moku").is_dir() {
+        return Some(Kind::Moku);
+    }
+    varve_crystal::is_project(root).then_some(Kind::Crystal)
 }
 
 /// Opens what is at `root` for reading.
@@ -31,6 +37,8 @@ pub fn open_holdings(root: &Path) -> Result<Box<dyn Holdings>, ArchiveError> {
     match kind_of(root) {
         Some(Kind::Archive) => Ok(Box::new(ArchiveHoldings::open(root)?)),
         Some(Kind::Moku) => Ok(Box::new(MokuHoldings::open(root)?)),
+        Some(Kind::Crystal) => Ok(Box::new(CrystalHoldings::open(root)?)),
+        None if is_meant_as_project(root) => Ok(Box::new(CrystalHoldings::open(root)?)),
         None => Err(ArchiveError::NotAnArchive { path: root.to_owned() }),
     }
 }
@@ -40,6 +48,15 @@ pub fn open_history(root: &Path, opening: Opening) -> Result<Box<dyn HistoryWrit
     match kind_of(root) {
         Some(Kind::Archive) => Ok(Box::new(ArchiveHistory::open(root, opening)?)),
         Some(Kind::Moku) => Ok(Box::new(MokuHistory::open(root, &MokuOpening::default(), opening)?)),
+        Some(Kind::Crystal) => Err(ArchiveError::NotForVersions { path: root.to_owned() }),
         None => Err(ArchiveError::NotAnArchive { path: root.to_owned() }),
     }
+}
+
+/// Whether a name says that this is a Crystal project: then what is wrong with it is worth more than that it is none.
+fn is_meant_as_project(root: &Path) -> bool {
+    let name = root.file_name().unwrap_or_default().as_encoded_bytes();
+    [varve_crystal::PROJECT_SUFFIX, varve_crystal::PARTIAL_SUFFIX, varve_crystal::OPENER_SUFFIX]
+        .iter()
+        .any(|suffix| name.ends_with(suffix.as_bytes()))
 }

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use varve_catalog::{CaptureFilter, Order, Page};
+use varve_catalog::{CaptureFilter, CatalogRead, Order, Page};
 use varve_core::history::{Belongs, Capture};
 use varve_core::{Moment, VersionId};
 
@@ -10,11 +10,16 @@ use super::log::spellings;
 use crate::error::ArchiveError;
 use crate::history::{Holdings, resolve_version};
 
+/// So many captures are looked at together.
+const PIECE: usize = 50;
+
 /// When.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum At {
     /// The newest capture.
     Newest,
+    /// The newest capture with a good answer; where there is none, the newest.
+    NewestGood,
     /// The newest capture that is not after this instant.
     Time(Moment),
     /// The capture in this version.
@@ -40,7 +45,7 @@ pub fn find(holdings: &dyn Holdings, url: &str, at: &At) -> Result<Capture, Arch
         }
     }
     let at = match at {
-        At::Newest => None,
+        At::Newest | At::NewestGood => None,
         At::Time(time) => Some(format!("at {time} or before")),
         At::Version(version) => Some(format!("in version {version}")),
     };
@@ -50,6 +55,10 @@ pub fn find(holdings: &dyn Holdings, url: &str, at: &At) -> Result<Capture, Arch
 fn find_exactly(holdings: &dyn Holdings, url: &str, at: &At) -> Result<Option<Capture>, ArchiveError> {
     let catalog = holdings.catalog();
     if let At::Version(version) = at {
+        if !holdings.has_versions() {
+            // Such a layout has no paths but URLs, and itself decides which of them mean the same.
+            return Ok(catalog.captures_at_path(version, url)?.into_iter().next());
+        }
         let path = crate::page_path(url);
         let mut found = catalog.captures_at_path(version, &path)?;
         // A Moku site knows no queries in its paths.
@@ -58,10 +67,34 @@ fn find_exactly(holdings: &dyn Holdings, url: &str, at: &At) -> Result<Option<Ca
         }
         return Ok(found.into_iter().find(|capture| capture.url == url));
     }
+    if *at == At::NewestGood {
+        return newest_good(catalog, url);
+    }
     let until = if let At::Time(time) = at { Some(*time) } else { None };
     let filter = CaptureFilter { until, ..CaptureFilter::default() };
     let found = catalog.captures_of(url, &filter, Order::NewestFirst, Page::first(1))?;
     Ok(found.into_iter().next())
+}
+
+/// The newest capture that got what was asked for; where there is none, the newest.
+fn newest_good(catalog: &dyn CatalogRead, url: &str) -> Result<Option<Capture>, ArchiveError> {
+    let mut newest = None;
+    let mut last: Option<Capture> = None;
+    loop {
+        let page = Page { after: last.as_ref(), limit: PIECE };
+        let found = catalog.captures_of(url, &CaptureFilter::default(), Order::NewestFirst, page)?;
+        let was_full = found.len() == PIECE;
+        for capture in found {
+            if (200..400).contains(&capture.status) && !capture.truncated {
+                return Ok(Some(capture));
+            }
+            newest = newest.or_else(|| Some(capture.clone()));
+            last = Some(capture);
+        }
+        if !was_full {
+            return Ok(newest);
+        }
+    }
 }
 
 /// Opens the body of a capture.

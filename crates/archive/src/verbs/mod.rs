@@ -9,6 +9,7 @@ pub mod cat;
 pub mod check;
 pub mod checkout;
 pub mod commit;
+pub mod crystal;
 pub mod demo;
 pub mod diff;
 pub mod doctor;

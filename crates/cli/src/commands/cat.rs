@@ -14,11 +14,12 @@ Examples:
   varve cat https://example.com/ --at 2026-03-01
   varve cat https://example.com/ --at before-the-relaunch
   varve cat https://example.com/logo.png > logo.png
-  varve cat https://example.com/ --headers";
+  varve cat https://example.com/ --headers
+  varve -C museum.crystalproj cat https://example.com/ --newest-good";
 
 /// Print a page as it was
 ///
-/// Without `--at`, the newest capture. A time means the newest capture that is not after it; a version means the capture
+/// Without `--at`, the newest capture, even if it records a failure; `--newest-good` looks past those. A time means the newest capture that is not after it; a version means the capture
 /// in that version.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -29,6 +30,10 @@ pub(super) struct Cat {
     /// When: a time, or a version
     #[arg(long, value_name = "TIME|VERSION")]
     at: Option<String>,
+
+    /// The newest capture whose answer was good, instead of the newest
+    #[arg(long, conflicts_with = "at")]
+    newest_good: bool,
 
     /// Print the head of the answer instead of its body
     #[arg(long)]
@@ -44,6 +49,7 @@ impl Verb for Cat {
         let holdings = session.holdings()?;
         let when = match &self.at {
             Some(text) => at(&*holdings, text)?,
+            None if self.newest_good => At::NewestGood,
             None => At::Newest,
         };
         let capture = find(&*holdings, &self.url, &when)?;

@@ -1,11 +1,11 @@
 //! `varve diff`: what changed between two versions.
 
 use serde::Serialize;
-use varve_archive::VersionId;
 use varve_archive::history::{Holdings, resolve_version};
 use varve_archive::verbs::diff::{
     Body, Change, ChunkKind, Mode, Options, PageDiff, Report, Request, Style, Totals, View, diff,
 };
+use varve_archive::{ArchiveError, VersionId};
 
 use super::show::word;
 use super::{Outcome, Verb};
@@ -120,6 +120,7 @@ impl Diff {
         let head = resolve_version(holdings, self.head.as_deref().unwrap_or("HEAD"))?;
         let base = match &self.base {
             Some(text) => Some(resolve_version(holdings, text)?),
+            None if !holdings.has_versions() => return Err(ArchiveError::KeepsNoVersions.into()),
             None => varve_archive::verbs::show::version(holdings, &head)?.version.parent,
         };
         Ok((base, head))

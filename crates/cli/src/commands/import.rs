@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
+use varve_archive::history::{ArchiveHistory, Kind, kind_of};
 use varve_archive::verbs::import::{Imported, import};
 
-use super::{Outcome, Verb};
+use super::{Outcome, Verb, crystal};
 use crate::error::Error;
 use crate::printer::{Printer, WARN, counted};
 use crate::session::Session;
@@ -13,20 +14,27 @@ use crate::session::Session;
 const EXAMPLES: &str = "\
 Examples:
   varve import /srv/aardwarc
+  varve import museum.crystalproj
   varve import /srv/aardwarc --json";
 
-/// Bring the objects of another store into the archive
+/// Bring what another store or project holds into the archive
 ///
 /// Reads AardWARC stores: the folder that holds its silos. Contents, types, dates and references come along, and each
-/// object keeps its number. Importing again adds nothing.
+/// object keeps its number.
+///
+/// Reads Crystal projects: each becomes one version, its revisions the captures of it, with their times. Roots, groups,
+/// aliases, properties, errors and cookies are written down with it, cookies sealed with a key that lies in `secret.key`
+/// and in no silo, so that `varve export --format crystal` makes the project again.
+///
+/// Importing again adds nothing.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Import {
-    /// The stores
+    /// The stores and projects
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<PathBuf>,
 
-    /// Print one JSON object for each store
+    /// Print one JSON object for each of them
     #[arg(long)]
     json: bool,
 }
@@ -42,11 +50,16 @@ struct Line<'a> {
 
 impl Verb for Import {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
-        let writer = session.open_to_write()?;
+        let history = ArchiveHistory::of(session.open_to_write()?)?;
         let printer = &mut session.printer;
-        let bar = printer.progress(None, "objects");
         for path in &self.paths {
-            let imported = import(&writer, path, &|count| bar.inc(count))?;
+            if kind_of(path) == Some(Kind::Crystal) {
+                crystal::import::import(&history, path, self.json, printer)?;
+                continue;
+            }
+            let bar = printer.progress(None, "objects");
+            let writer = history.writer();
+            let imported = import(writer, path, &|count| bar.inc(count))?;
             if self.json {
                 printer.json(&Line {
                     path: &path.to_string_lossy(),

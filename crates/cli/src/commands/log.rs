@@ -4,7 +4,7 @@ use serde::Serialize;
 use varve_archive::history::{Holdings, resolve_version};
 use varve_archive::verbs::cat::version_of;
 use varve_archive::verbs::log::{CaptureFilter, Page, VersionFilter, VersionInfo, captures, versions};
-use varve_archive::{Capture, Moment, VersionId};
+use varve_archive::{ArchiveError, Capture, Moment, VersionId};
 
 use super::{Outcome, Verb};
 use crate::error::Error;
@@ -22,11 +22,15 @@ Examples:
 
 /// So many are read at a time.
 const PIECE: usize = 200;
+/// So many captures of a layout without versions are shown unless more are asked for: each costs the reading of a body.
+const LATEST: usize = 100;
 
 /// Show the versions, newest first, or the captures of a URL
 ///
 /// With `--json` there is one object a line. For versions: `id`, `parent`, `message`, `author`, `time`, `captures`,
 /// `tags`. For captures of a URL: `url`, `time`, `status`, `body`, `version`, `length`.
+///
+/// A Crystal project keeps no versions: its latest captures are shown, of all URLs, 100 unless `--limit` says otherwise.
 ///
 /// Long lists come in pieces: `--limit N`, then again with `--after` and the id of the last version seen.
 #[derive(clap::Args)]
@@ -81,6 +85,7 @@ impl Verb for Log {
         let holdings = session.holdings()?;
         match &self.url {
             Some(url) => self.captures(&*holdings, url, session)?,
+            None if !holdings.has_versions() => self.latest(&*holdings, session)?,
             None => self.versions(&*holdings, session)?,
         }
         Ok(Outcome::Done)
@@ -143,6 +148,31 @@ impl Log {
         Ok(())
     }
 
+    /// The captures of a layout that keeps no versions.
+    fn latest(&self, holdings: &dyn Holdings, session: &mut Session) -> Result<(), Error> {
+        let asks = [&self.after, &self.touching, &self.author, &self.message, &self.tag];
+        if self.graph || asks.into_iter().any(Option::is_some) {
+            return Err(ArchiveError::KeepsNoVersions.into());
+        }
+        session.printer.say("a Crystal project keeps no versions; these are its latest captures");
+        let filter = CaptureFilter { since: self.since, until: self.until, ..CaptureFilter::default() };
+        let mut left = self.limit.unwrap_or(LATEST);
+        let mut last: Option<Capture> = None;
+        while left > 0 {
+            let limit = left.min(PIECE);
+            let found = holdings.latest_captures(&filter, Page { after: last.as_ref(), limit })?;
+            for capture in &found {
+                self.print_capture(capture, true, session)?;
+            }
+            left -= found.len();
+            if found.len() < limit {
+                break;
+            }
+            last = found.into_iter().last();
+        }
+        Ok(())
+    }
+
     fn captures(&self, holdings: &dyn Holdings, url: &str, session: &mut Session) -> Result<(), Error> {
         let filter = CaptureFilter { since: self.since, until: self.until, ..CaptureFilter::default() };
         let mut left = self.limit.unwrap_or(usize::MAX);
@@ -154,7 +184,7 @@ impl Log {
                 session.printer.say(format_args!("nothing was captured of {}", visible(url)));
             }
             for capture in &found {
-                self.print_capture(capture, session)?;
+                self.print_capture(capture, false, session)?;
             }
             left -= found.len();
             if found.len() < PIECE {
@@ -165,7 +195,7 @@ impl Log {
         Ok(())
     }
 
-    fn print_capture(&self, capture: &Capture, session: &mut Session) -> Result<(), Error> {
+    fn print_capture(&self, capture: &Capture, with_url: bool, session: &mut Session) -> Result<(), Error> {
         let version = version_of(capture);
         if self.json {
             return session.printer.json(&CaptureLine {
@@ -182,8 +212,9 @@ impl Log {
         let length = capture.length.map_or("?".to_owned(), |length| length.to_string());
         let body = &capture.body.to_string()[..12];
         let cut = if capture.truncated { format!(" {WARN}cut short{WARN:#}") } else { String::new() };
+        let url = if with_url { format!("  {}", visible(&capture.url)) } else { String::new() };
         session.printer.line(format_args!(
-            "{}  {}  {length:>10}  {FAINT}{body}{FAINT:#}  {STRONG}{version}{STRONG:#}{cut}",
+            "{}  {}  {length:>10}  {FAINT}{body}{FAINT:#}  {STRONG}{version}{STRONG:#}{cut}{url}",
             capture.time.for_people(),
             status(capture.status),
         ))

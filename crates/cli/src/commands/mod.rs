@@ -10,10 +10,12 @@ mod check;
 mod checkout;
 mod commit;
 mod completions;
+pub(crate) mod crystal;
 mod demo;
 mod diff;
 pub(crate) mod doctor;
 mod explain;
+mod export;
 pub(crate) mod filter;
 mod gc;
 mod get;
@@ -60,11 +62,13 @@ const VERBS: &[Entry] = &[
     verb::<stow::Stow>("stow"),
     verb::<filter::Filter>("filter"),
     verb::<import::Import>("import"),
+    verb::<export::Export>("export"),
     verb::<audit::Audit>("audit"),
     verb::<rebuild::Rebuild>("rebuild"),
     verb::<housekeeping::Housekeeping>("housekeeping"),
     verb::<doctor::Doctor>("doctor"),
     verb::<urls::Urls>("urls"),
+    verb::<crystal::Crystal>("crystal"),
     verb::<explain::Explain>("explain"),
     verb::<key::Key>("key"),
     verb::<completions::Completions>("completions"),

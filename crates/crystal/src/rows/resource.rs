@@ -54,19 +54,34 @@ impl Project {
         self.resources_in_url_order(prefix, |_| true)
     }
 
+    /// The same, but only those whose URL comes behind `after`: to go on with a list.
+    pub fn resources_under_after(&self, prefix: &str, after: Option<&str>) -> Stream<'_, Resource> {
+        let mut query = self.url_query(prefix, |_| true);
+        if let Some(after) = after {
+            // No text stands between one and the same with a zero behind it.
+            let first = format!("{after}\0");
+            query.first = Value::Blob(first.into_bytes().max(prefix.as_bytes().to_vec()));
+        }
+        Stream::new(query)
+    }
+
     /// The resources under `prefix` that `keep` chooses, in the order of their URLs.
     pub(crate) fn resources_in_url_order<'p>(
         &'p self,
         prefix: &str,
         keep: impl Fn(&Resource) -> bool + 'p,
     ) -> Stream<'p, Resource> {
+        Stream::new(self.url_query(prefix, keep))
+    }
+
+    fn url_query<'p>(&'p self, prefix: &str, keep: impl Fn(&Resource) -> bool + 'p) -> Query<'p, Resource> {
         let end = end_of_range(prefix);
         // A blob is greater than every text: where no text ends the range, the end of all texts does.
         let below = if end.is_some() { "CAST(?2 AS TEXT)" } else { "x''" };
         let sql = format!(
             "SELECT url, id FROM resource WHERE url >= CAST(?1 AS TEXT) AND url < {below} ORDER BY url"
         );
-        Stream::new(Query {
+        Query {
             connection: &self.connection,
             dir: &self.layout.dir,
             sql,
@@ -76,7 +91,7 @@ impl Project {
             read: Box::new(move |row| {
                 Resource::read_with_url_first(row).map(|found| Some(found).filter(&keep))
             }),
-        })
+        }
     }
 
     /// The resources that `keep` chooses, in the order of their ids: every one is looked at.

@@ -75,14 +75,53 @@ impl Project {
 
     /// The revisions of a resource, the newest first.
     pub fn revisions_of(&self, resource: ResourceId) -> Stream<'_, Revision> {
+        self.revisions_of_down_from(resource, RevisionId(i64::MAX))
+    }
+
+    /// The revisions of a resource that are not newer than this one, the newest first.
+    pub fn revisions_of_down_from(&self, resource: ResourceId, newest: RevisionId) -> Stream<'_, Revision> {
         let columns = self.revision_columns();
         let sql = format!("{columns} WHERE id <= ?1 AND resource_id = ?2 ORDER BY id DESC");
         let mut query = self.id_query(&sql);
-        query.first = Value::Integer(i64::MAX);
+        query.first = Value::Integer(newest.get());
         query.after = id_down;
         query.others = vec![Value::Integer(resource.get())];
         query.read = Box::new(|row| Revision::read(row).map(Some));
         Stream::new(query)
+    }
+
+    /// The revisions of a resource that are not older than this one, the oldest first.
+    pub fn revisions_of_up_from(&self, resource: ResourceId, oldest: RevisionId) -> Stream<'_, Revision> {
+        let columns = self.revision_columns();
+        let mut query = self.id_query(&format!("{columns} WHERE id >= ?1 AND resource_id = ?2 ORDER BY id"));
+        query.first = Value::Integer(oldest.get());
+        query.others = vec![Value::Integer(resource.get())];
+        query.read = Box::new(|row| Revision::read(row).map(Some));
+        Stream::new(query)
+    }
+
+    /// All revisions that are not newer than this one, the newest first.
+    pub fn revisions_down_from(&self, newest: RevisionId) -> Stream<'_, Revision> {
+        let mut query =
+            self.id_query(&format!("{} WHERE id <= ?1 ORDER BY id DESC", self.revision_columns()));
+        query.first = Value::Integer(newest.get());
+        query.after = id_down;
+        query.read = Box::new(|row| Revision::read(row).map(Some));
+        Stream::new(query)
+    }
+
+    /// The newest revision of a resource that is not newer than this one.
+    pub fn revision_of_at(&self, resource: ResourceId, newest: RevisionId) -> Result<Option<Revision>> {
+        let columns = self.revision_columns();
+        let sql = format!("{columns} WHERE id <= ?1 AND resource_id = ?2 ORDER BY id DESC LIMIT 1");
+        self.one(&sql, (newest, resource), Revision::read)
+    }
+
+    /// How many resources had a revision when this one was the newest.
+    pub fn downloaded_resources(&self, newest: RevisionId) -> Result<u64> {
+        let sql = "SELECT count(DISTINCT resource_id) FROM resource_revision WHERE id <= ?1";
+        let counted = self.connection.query_row(sql, [newest], |row| row.get::<_, u64>(0));
+        counted.map_err(crate::error::database_at(&self.layout.dir))
     }
 
     /// The highest id of a revision, or nothing if there is no revision.

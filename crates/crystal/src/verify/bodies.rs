@@ -20,6 +20,7 @@ impl Look<'_> {
                 self.resource_of(&revision)?;
                 self.body_of(&revision)?;
             }
+            (self.progress)(&self.verified);
         }
         Ok(())
     }

@@ -47,6 +47,7 @@ pub struct Verified {
 struct Look<'a> {
     project: &'a Project,
     options: VerifyOptions,
+    progress: &'a mut dyn FnMut(&Verified),
     report: &'a mut dyn FnMut(Finding) -> Result<()>,
     verified: Verified,
 }
@@ -54,7 +55,17 @@ struct Look<'a> {
 impl Project {
     /// Looks at everything, and hands on what is wrong.
     pub fn verify(&self, options: VerifyOptions, report: &mut dyn FnMut(Finding)) -> Result<Verified> {
-        self.look(options, &mut |finding| {
+        self.verify_watched(options, &mut |_| {}, report)
+    }
+
+    /// The same, and tells after each revision how far it is.
+    pub fn verify_watched(
+        &self,
+        options: VerifyOptions,
+        progress: &mut dyn FnMut(&Verified),
+        report: &mut dyn FnMut(Finding),
+    ) -> Result<Verified> {
+        self.look(options, progress, &mut |finding| {
             report(finding);
             Ok(())
         })
@@ -63,9 +74,10 @@ impl Project {
     fn look(
         &self,
         options: VerifyOptions,
+        progress: &mut dyn FnMut(&Verified),
         report: &mut dyn FnMut(Finding) -> Result<()>,
     ) -> Result<Verified> {
-        let mut look = Look { project: self, options, report, verified: Verified::default() };
+        let mut look = Look { project: self, options, progress, report, verified: Verified::default() };
         look.whole()?;
         look.rows()?;
         look.revisions()?;

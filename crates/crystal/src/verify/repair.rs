@@ -52,7 +52,7 @@ impl ProjectWriter {
             report(finding, repair);
         };
         let mut lacking = Vec::new();
-        self.project.look(options, &mut |finding| {
+        self.project.look(options, &mut |_| {}, &mut |finding| {
             match finding {
                 // Added at the end, once nothing stands in the way.
                 Finding::SchemaOlder { name } => lacking.push(name),

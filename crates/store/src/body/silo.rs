@@ -53,6 +53,22 @@ impl Store {
         response_body(found).map(Some).map_err(StoreError::Content)
     }
 
+    /// The payload of an answer by the id of its record, with content codings as they were, unchecked. That of a revisit is
+    /// in the record it refers to. None when there is no such response.
+    pub fn response_payload(
+        &self,
+        record: &[u8; 32],
+    ) -> Result<Option<impl Read + Send + use<>>, StoreError> {
+        let Some(mut found) = self.response(record)? else { return Ok(None) };
+        let original = found.header().reference("WARC-Refers-To").and_then(crate::silo::parse_id);
+        if found.header().record_type() == RecordType::Revisit {
+            let Some(original) = original else { return Ok(None) };
+            let Some(holder) = self.response(&original)? else { return Ok(None) };
+            found = holder;
+        }
+        decoded_body(found, false).map(Some).map_err(StoreError::Content)
+    }
+
     /// The head of an answer as it was on the wire; none when the record is neither a response nor a revisit.
     pub fn response_head(&self, record: &[u8; 32]) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(mut found) = self.response(record)? else { return Ok(None) };
@@ -72,8 +88,13 @@ impl Store {
 
 /// The body of the HTTP response that a record holds. Content codings are undone where the record says that the body is
 /// another than the payload: elsewhere they could not be.
-fn response_body(mut record: SiloRecord) -> io::Result<impl Read + Send + use<>> {
+fn response_body(record: SiloRecord) -> io::Result<impl Read + Send + use<>> {
     let is_decoded = is_decoded(record.header());
+    decoded_body(record, is_decoded)
+}
+
+/// The body of the HTTP response that a record holds, with its content codings undone if `is_decoded`.
+fn decoded_body(mut record: SiloRecord, is_decoded: bool) -> io::Result<impl Read + Send + use<>> {
     let mut parser = HeadParser::new();
     loop {
         let bytes = record.fill_buf()?;

@@ -101,7 +101,10 @@ impl<'a> ExchangeKeeper<'a> {
             Some(original) => Some(original),
             None => self.kept_before(&body, &payload, examined.body_length)?,
         };
-        Ok(found.map(|original| (Profile::IdenticalPayloadDigest(payload), original)))
+        let date = exchange.date.to_string();
+        // What is found may be this very exchange, kept before: it is no visit of itself.
+        let another = found.filter(|original| original.url != exchange.url || original.date != date);
+        Ok(another.map(|original| (Profile::IdenticalPayloadDigest(payload), original)))
     }
 
     /// The response in the silos that holds this payload.

@@ -1,0 +1,331 @@
+//! The rows of a project, asked for in the words of a catalog.
+//!
+//! Captures of a URL come in the order of their numbers, which is Crystal's own and decides which of them is shown; their
+//! times are what servers said, and only choose among them. What a project does not have (tags, scores, verdicts, runs) is
+//! answered with nothing.
+
+use varve_catalog::{
+    CaptureFilter, CatalogError, CatalogRead, Diff, Order, Page, Score, VerdictRow, VersionFilter,
+    VersionInfo,
+};
+use varve_core::history::{Capture, Tag, Version};
+use varve_core::secret::ShownUrl;
+use varve_core::{BodyId, Moment, RunId, VersionId};
+use varve_crystal::{Error, Lookup, Resource, Revision, RevisionId};
+
+use super::capture::{newest_in, revision_of, version_at};
+use super::moment::time_of;
+use super::{CrystalCatalog, Inner};
+
+type Answer<T> = Result<T, CatalogError>;
+
+impl CrystalCatalog {
+    /// The captures of all URLs, the newest first.
+    pub(super) fn latest(&self, filter: &CaptureFilter, page: Page<&Capture>) -> Answer<Vec<Capture>> {
+        let inner = &mut *self.lock();
+        let from = page.after.map_or(i64::MAX, |last| revision_of(&last.id).get().saturating_sub(1));
+        let mut found = Vec::new();
+        let mut newest = RevisionId(from);
+        while found.len() < page.limit {
+            let piece = page.limit - found.len();
+            let revisions: Vec<_> = inner.project.revisions_down_from(newest).take(piece).collect();
+            let was_last = revisions.len() < piece;
+            for revision in revisions {
+                let revision = revision.map_err(|error| inner.failed(error))?;
+                newest = RevisionId(revision.id.get().saturating_sub(1));
+                if inner.is_wanted(&revision, filter)? {
+                    let url = inner.url_of(&revision)?;
+                    found.push(inner.capture(&url, revision).map_err(|error| inner.failed(error))?);
+                }
+            }
+            if was_last {
+                break;
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Inner {
+    fn failed(&self, error: Error) -> CatalogError {
+        let path = self.project.path().to_owned();
+        match error {
+            Error::Row(row) => CatalogError::Damaged {
+                path,
+                table: row.table,
+                what: format!("row {}, column `{}`: {}", row.id, row.column, row.problem),
+            },
+            error => CatalogError::Database { path, source: Box::new(error) },
+        }
+    }
+
+    fn url_of(&self, revision: &Revision) -> Answer<String> {
+        let resource = self.project.resource(revision.resource).map_err(|error| self.failed(error))?;
+        Ok(resource.map(|resource| resource.url).unwrap_or_default())
+    }
+
+    fn time(&self, revision: &Revision) -> Answer<Moment> {
+        time_of(&self.project, revision).map_err(|error| self.failed(error))
+    }
+
+    fn is_wanted(&self, revision: &Revision, filter: &CaptureFilter) -> Answer<bool> {
+        if filter.since.is_none() && filter.until.is_none() {
+            return Ok(true);
+        }
+        let time = self.time(revision)?;
+        Ok(filter.since.is_none_or(|since| time >= since) && filter.until.is_none_or(|until| time <= until))
+    }
+
+    /// The resource that a URL means, by the project's own rules. What an alias leads out of it is an error that says so.
+    fn find(&self, url: &str) -> Answer<Option<Resource>> {
+        match self.project.find(url).map_err(|error| self.failed(error))? {
+            Lookup::Resource(resource) => Ok(Some(resource)),
+            Lookup::Unknown(_) => Ok(None),
+            Lookup::External(target) => Err(CatalogError::Unknown {
+                path: self.project.path().to_owned(),
+                what: format!("an alias leads this URL out of the project, to {}", ShownUrl(&target)),
+            }),
+        }
+    }
+
+    /// How a resource was when `newest` was the newest revision.
+    fn capture_at(&mut self, resource: &Resource, newest: RevisionId) -> Answer<Option<Capture>> {
+        let revision =
+            self.project.revision_of_at(resource.id, newest).map_err(|error| self.failed(error))?;
+        let Some(revision) = revision else { return Ok(None) };
+        self.capture(&resource.url, revision).map(Some).map_err(|error| self.failed(error))
+    }
+
+    /// The version, if the project was ever like that.
+    fn info(&self, newest: RevisionId) -> Answer<Option<VersionInfo>> {
+        let failed = |error| self.failed(error);
+        let Some(last) = self.newest().map_err(failed)?.filter(|last| newest <= *last) else {
+            return Ok(None);
+        };
+        let revision = self.project.revisions_down_from(newest).next().transpose().map_err(failed)?;
+        let time = revision.map_or(Ok(Moment::from_seconds(0)), |revision| self.time(&revision))?;
+        let message = match newest == last {
+            true => "the project as it is".to_owned(),
+            false => format!("the project as it was when revision {newest} was its newest"),
+        };
+        let version = Version {
+            id: version_at(newest),
+            parent: None,
+            message,
+            author: None,
+            time,
+            run: None,
+            record: None,
+        };
+        let captures = self.project.downloaded_resources(newest).map_err(failed)?;
+        Ok(Some(VersionInfo { version, captures, tags: Vec::new() }))
+    }
+
+    /// The newest revision that is not after that time.
+    fn newest_until(&self, until: Option<Moment>) -> Answer<Option<RevisionId>> {
+        for revision in self.project.revisions_down_from(RevisionId(i64::MAX)) {
+            let revision = revision.map_err(|error| self.failed(error))?;
+            if until.is_none_or(|until| own_time_is_within(&revision, until)) {
+                return Ok(Some(revision.id).filter(|id| id.get() > 0));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Whether a revision says that it is from then or before. One without a time says nothing, and is passed over.
+fn own_time_is_within(revision: &Revision, until: Moment) -> bool {
+    let metadata = revision.metadata().ok().flatten();
+    metadata.and_then(|metadata| metadata.fetched_at()).is_some_and(|time| time <= until.utc())
+}
+
+impl CatalogRead for CrystalCatalog {
+    fn version(&self, id: &VersionId) -> Answer<Option<VersionInfo>> {
+        newest_in(id).map_or(Ok(None), |newest| self.lock().info(newest))
+    }
+
+    fn versions_beginning(&self, prefix: &str, limit: usize) -> Answer<Vec<VersionId>> {
+        let inner = self.lock();
+        let digits: String = prefix.chars().filter(|letter| *letter != '-').collect();
+        let Some(last) = inner.newest().map_err(|error| inner.failed(error))? else { return Ok(Vec::new()) };
+        let whole = VersionId::new(varve_core::history::uuid_of(&[0; 32]));
+        let text = whole.to_string().replace('-', "");
+        // What is not given is as in the id of a small number.
+        let Some(rest) = text.get(digits.len()..).filter(|_| digits.len() >= 8) else {
+            return Ok(Vec::new());
+        };
+        let id = format!("{digits}{rest}").parse::<VersionId>().ok();
+        let found = id.and_then(|id| newest_in(&id)).filter(|newest| *newest <= last);
+        Ok(found.map(version_at).into_iter().take(limit).collect())
+    }
+
+    fn versions(&self, filter: &VersionFilter, page: Page<VersionId>) -> Answer<Vec<VersionInfo>> {
+        let is_more =
+            [&filter.url, &filter.author, &filter.message, &filter.tag].iter().any(|ask| ask.is_some());
+        if is_more || page.after.is_some() || page.limit == 0 {
+            return Ok(Vec::new());
+        }
+        let inner = self.lock();
+        let Some(newest) = inner.newest_until(filter.until)? else { return Ok(Vec::new()) };
+        let info = inner.info(newest)?;
+        let wanted = info.filter(|info| filter.since.is_none_or(|since| info.version.time >= since));
+        Ok(wanted.into_iter().collect())
+    }
+
+    fn children(&self, _: &VersionId) -> Answer<Vec<VersionId>> {
+        Ok(Vec::new())
+    }
+
+    fn captures_in(&self, version: &VersionId, page: Page<(&str, &str)>) -> Answer<Vec<Capture>> {
+        let Some(newest) = newest_in(version) else { return Ok(Vec::new()) };
+        let inner = &mut *self.lock();
+        let mut found = Vec::new();
+        let mut after = page.after.map(|(_, url)| url.to_owned());
+        while found.len() < page.limit {
+            let piece: Vec<_> =
+                inner.project.resources_under_after("", after.as_deref()).take(page.limit).collect();
+            let was_last = piece.len() < page.limit;
+            for resource in piece {
+                let resource = resource.map_err(|error| inner.failed(error))?;
+                if found.len() < page.limit {
+                    found.extend(inner.capture_at(&resource, newest)?);
+                    after = Some(resource.url);
+                }
+            }
+            if was_last {
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    fn captures_at_path(&self, version: &VersionId, path: &str) -> Answer<Vec<Capture>> {
+        let inner = &mut *self.lock();
+        let (Some(newest), Some(resource)) = (newest_in(version), inner.find(path)?) else {
+            return Ok(Vec::new());
+        };
+        Ok(inner.capture_at(&resource, newest)?.into_iter().collect())
+    }
+
+    fn captures_of(
+        &self,
+        url: &str,
+        filter: &CaptureFilter,
+        order: Order,
+        page: Page<&Capture>,
+    ) -> Answer<Vec<Capture>> {
+        let inner = &mut *self.lock();
+        let Some(resource) = inner.find(url)? else { return Ok(Vec::new()) };
+        let after = page.after.map(|last| revision_of(&last.id).get());
+        let project = &inner.project;
+        let revisions = match order {
+            Order::NewestFirst => {
+                let from = after.map_or(i64::MAX, |id| id.saturating_sub(1));
+                project.revisions_of_down_from(resource.id, RevisionId(from))
+            }
+            Order::OldestFirst => {
+                let from = after.map_or(i64::MIN, |id| id.saturating_add(1));
+                project.revisions_of_up_from(resource.id, RevisionId(from))
+            }
+        };
+        let mut wanted = Vec::new();
+        for revision in revisions {
+            let revision = revision.map_err(|error| inner.failed(error))?;
+            if wanted.len() >= page.limit {
+                break;
+            }
+            if inner.is_wanted(&revision, filter)? {
+                wanted.push(revision);
+            }
+        }
+        let captures = wanted.into_iter().map(|revision| inner.capture(&resource.url, revision));
+        captures.collect::<Result<Vec<_>, _>>().map_err(|error| inner.failed(error))
+    }
+
+    fn urls(&self, prefix: &str, page: Page<&str>) -> Answer<Vec<String>> {
+        let inner = self.lock();
+        let resources = inner.project.resources_under_after(prefix, page.after).take(page.limit);
+        let urls = resources.map(|resource| resource.map(|resource| resource.url));
+        urls.collect::<Result<Vec<_>, _>>().map_err(|error| inner.failed(error))
+    }
+
+    fn tags(&self) -> Answer<Vec<Tag>> {
+        Ok(Vec::new())
+    }
+
+    /// A revision's number behind an `r` names the project as it was then.
+    fn tag(&self, name: &str) -> Answer<Option<Tag>> {
+        let number = name.strip_prefix('r').and_then(|digits| digits.parse::<i64>().ok());
+        let Some(newest) = number.filter(|number| *number > 0).map(RevisionId) else { return Ok(None) };
+        let info = self.lock().info(newest)?;
+        Ok(info.map(|info| Tag { name: name.to_owned(), version: info.version.id, time: info.version.time }))
+    }
+
+    fn diff(&self, _: Option<&VersionId>, _: &VersionId) -> Answer<Option<Diff>> {
+        Ok(None)
+    }
+
+    fn scores(&self, _: &VersionId) -> Answer<Vec<Score>> {
+        Ok(Vec::new())
+    }
+
+    fn verdicts_of(&self, _: &str, _: usize) -> Answer<Vec<VerdictRow>> {
+        Ok(Vec::new())
+    }
+
+    fn last_verdicts(&self, _: Page<&str>) -> Answer<Vec<VerdictRow>> {
+        Ok(Vec::new())
+    }
+
+    fn open_runs(&self) -> Answer<Vec<RunId>> {
+        Ok(Vec::new())
+    }
+
+    fn captures_of_run(&self, _: &RunId) -> Answer<u64> {
+        Ok(0)
+    }
+
+    fn head(&self) -> Answer<Option<VersionId>> {
+        let inner = self.lock();
+        Ok(inner.newest().map_err(|error| inner.failed(error))?.map(version_at))
+    }
+
+    fn diffs_before(&self, _: varve_core::Moment) -> Answer<u64> {
+        Ok(0)
+    }
+
+    fn reached(&self) -> Answer<Option<u64>> {
+        Ok(None)
+    }
+
+    fn each_body(&self, each: &mut dyn FnMut(BodyId) -> Answer<()>) -> Answer<()> {
+        self.each_capture(&mut |capture| each(capture.body))
+    }
+
+    fn each_row(&self, each: &mut dyn FnMut(&str) -> Answer<()>) -> Answer<()> {
+        self.each_capture(&mut |capture| {
+            let row = serde_json::json!({
+                "url": capture.url, "time": capture.time, "status": capture.status,
+                "headers": capture.headers, "body": capture.body, "length": capture.length,
+            });
+            each(&row.to_string())
+        })
+    }
+}
+
+impl CrystalCatalog {
+    /// Every capture, the newest first, a few at a time.
+    fn each_capture(&self, each: &mut dyn FnMut(&Capture) -> Answer<()>) -> Answer<()> {
+        const PIECE: usize = 200;
+        let mut last: Option<Capture> = None;
+        loop {
+            let page = Page { after: last.as_ref(), limit: PIECE };
+            let piece = self.latest(&CaptureFilter::default(), page)?;
+            piece.iter().try_for_each(&mut *each)?;
+            match piece.into_iter().last() {
+                Some(capture) => last = Some(capture),
+                None => return Ok(()),
+            }
+        }
+    }
+}

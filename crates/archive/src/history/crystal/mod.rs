@@ -1,0 +1,103 @@
+//! A Crystal project, read in place: revisions are captures.
+//!
+//! A version is a committed set, and a project has none. What it has is an order: revisions are numbered as they came. So
+//! a version here is how the project was when one revision was its newest, and HEAD is how it is now. Everything that
+//! compares versions thereby compares two moments of a project, named by times or by `r` and a revision's number.
+//!
+//! Pages have no paths but their URLs, so that a list of them needs no sorting: the project's index on URLs has it already.
+//! Which of several spellings means a page is decided by the project's own rules, its aliases above all.
+
+mod body;
+mod capture;
+mod catalog;
+mod moment;
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use varve_catalog::{CaptureFilter, CatalogRead, Page};
+use varve_core::VersionId;
+use varve_core::history::Capture;
+use varve_crystal::{Project, Revision, RevisionId};
+
+use super::Holdings;
+use crate::error::ArchiveError;
+use body::KnownBodies;
+pub(crate) use moment::time_of as time_of_revision;
+
+/// A Crystal project, open for reading.
+pub struct CrystalHoldings {
+    catalog: CrystalCatalog,
+}
+
+/// The project and what was learnt of its bodies. One thread at a time: the project has one connection.
+pub(super) struct CrystalCatalog {
+    inner: Mutex<Inner>,
+}
+
+struct Inner {
+    project: Project,
+    known: KnownBodies,
+}
+
+impl CrystalHoldings {
+    /// Opens the project that `path` means. Nothing in it is changed.
+    pub fn open(path: &Path) -> Result<Self, ArchiveError> {
+        let inner = Inner { project: Project::open(path)?, known: KnownBodies::default() };
+        Ok(Self { catalog: CrystalCatalog { inner: Mutex::new(inner) } })
+    }
+}
+
+impl CrystalCatalog {
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inner {
+    /// The revision that a capture stands for.
+    fn revision(&self, capture: &Capture) -> Result<Revision, ArchiveError> {
+        let id = capture::revision_of(&capture.id);
+        let found = self.project.revision(id)?;
+        found.ok_or_else(|| ArchiveError::Absent { id: capture.id.to_string() })
+    }
+
+    /// How the project is now.
+    fn newest(&self) -> varve_crystal::Result<Option<RevisionId>> {
+        Ok(self.project.newest_revision()?.filter(|id| id.get() > 0))
+    }
+}
+
+impl Holdings for CrystalHoldings {
+    fn catalog(&self) -> &dyn CatalogRead {
+        &self.catalog
+    }
+
+    fn head(&self) -> Result<Option<VersionId>, ArchiveError> {
+        Ok(self.catalog.lock().newest()?.map(capture::version_at))
+    }
+
+    fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
+        let mut inner = self.catalog.lock();
+        let revision = inner.revision(capture)?;
+        inner.open_body(&capture.url, revision)
+    }
+
+    fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
+        let revision = self.catalog.lock().revision(capture)?;
+        Ok(revision.metadata().ok().flatten().map(|metadata| body::wire_head(&metadata)))
+    }
+
+    fn has_versions(&self) -> bool {
+        false
+    }
+
+    fn latest_captures(
+        &self,
+        filter: &CaptureFilter,
+        page: Page<&Capture>,
+    ) -> Result<Vec<Capture>, ArchiveError> {
+        Ok(self.catalog.latest(filter, page)?)
+    }
+}

@@ -1,0 +1,118 @@
+//! `export --format crystal`: one version as a Crystal project.
+//!
+//! A version that is the import of a project becomes that project again: every row with its id, every body to its byte. Any
+//! other version becomes a project of its captures, numbered in the order of their times. It is built beside its name and
+//! gets it in the end, so that a crash leaves no half project under it.
+
+mod captures;
+mod restore;
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use varve_core::fact::Manifest;
+use varve_core::{RecordId, VersionId};
+use varve_crystal::{CreateOptions, PROJECT_SUFFIX, ProjectWriter, Resolved, resolve};
+
+use super::fact::{MEDIA_TYPE, ProjectFact};
+use crate::archive::digits;
+use crate::error::ArchiveError;
+use crate::history::{ArchiveHoldings, Holdings};
+
+/// What an export came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProjectExported {
+    /// The project's folder.
+    pub path: PathBuf,
+    /// Whether it is a project that was imported before.
+    pub restored: bool,
+    /// Resources written.
+    pub resources: u64,
+    /// Revisions written.
+    pub revisions: u64,
+    /// What could not be brought along, in words, each with how often.
+    pub left_behind: Vec<(String, u64)>,
+}
+
+impl ProjectExported {
+    fn leave(&mut self, what: &str) {
+        match self.left_behind.iter_mut().find(|(known, _)| known == what) {
+            Some((_, count)) => *count += 1,
+            None => self.left_behind.push((what.to_owned(), 1)),
+        }
+    }
+}
+
+/// Writes a version as the project `target`, where nothing may be yet. `progress` hears of each revision.
+pub fn export(
+    holdings: &ArchiveHoldings,
+    version: &VersionId,
+    target: &Path,
+    progress: &dyn Fn(u64),
+) -> Result<ProjectExported, ArchiveError> {
+    let target = match resolve(target)? {
+        Resolved::Free(target) => target,
+        Resolved::There(path) => return Err(varve_crystal::Error::Exists { path }.into()),
+    };
+    let parent = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = tempfile::Builder::new().prefix(".varve-").tempdir_in(parent);
+    let folder = folder.map_err(ArchiveError::write(parent))?;
+    let unfinished = folder.path().join(format!("export{PROJECT_SUFFIX}"));
+    let mut writer = ProjectWriter::create(&unfinished, CreateOptions::default())?;
+    let mut exported = match project_of(holdings, version)? {
+        Some(fact) => restore::restore(holdings, &fact, &mut writer, progress)?,
+        None => captures::write(holdings, version, &mut writer, progress)?,
+    };
+    writer.close()?;
+    fs::rename(&unfinished, &target).map_err(ArchiveError::write(&target))?;
+    fs::File::open(parent).and_then(|parent| parent.sync_all()).map_err(ArchiveError::write(parent))?;
+    exported.path = target;
+    Ok(exported)
+}
+
+/// What was written down about the project that a version is the import of, if it is one.
+fn project_of(holdings: &ArchiveHoldings, version: &VersionId) -> Result<Option<ProjectFact>, ArchiveError> {
+    let info = crate::verbs::show::version(holdings, version)?;
+    let Some(record) = info.version.record else { return Ok(None) };
+    let manifest: Manifest = read_json(holdings, record)?;
+    let Some(plan) = manifest.plan else { return Ok(None) };
+    let object = holdings.archive().object(plan)?;
+    let is_project = object.header().fields.get("Content-Type") == Some(MEDIA_TYPE.as_bytes());
+    if is_project { read_json(holdings, plan).map(Some) } else { Ok(None) }
+}
+
+/// A fact by its record.
+fn read_json<T: serde::de::DeserializeOwned>(
+    holdings: &ArchiveHoldings,
+    record: RecordId,
+) -> Result<T, ArchiveError> {
+    let mut json = Vec::new();
+    let mut reader = holdings.archive().object(record)?.read()?;
+    reader.read_to_end(&mut json).map_err(|source| ArchiveError::Object { id: digits(record), source })?;
+    serde_json::from_slice(&json).map_err(|_| ArchiveError::BadProjectFact { id: digits(record) })
+}
+
+/// Copies a body into a project.
+fn body_from(
+    writer: &ProjectWriter,
+    mut from: impl Read,
+    record: RecordId,
+) -> Result<varve_crystal::BodyDraft, ArchiveError> {
+    let mut body = writer.begin_body()?;
+    std::io::copy(&mut from, &mut body)
+        .map_err(|source| ArchiveError::Object { id: digits(record), source })?;
+    Ok(body)
+}
+
+/// Whether a project's rules forbid it, as opposed to a failure.
+fn is_refusal(error: &varve_crystal::Error) -> bool {
+    matches!(error, varve_crystal::Error::Refused(_))
+}
+
+/// The bodies and rows of a batch of revisions.
+const BATCH: usize = 200;
+
+fn catalog(holdings: &ArchiveHoldings) -> &dyn varve_catalog::CatalogRead {
+    Holdings::catalog(holdings)
+}

@@ -1,0 +1,83 @@
+//! A project of the captures of a version, which need not have anything to do with Crystal.
+//!
+//! Crystal knows one number of a revision and its order, so captures are numbered by their times. Where the exact answer is
+//! kept, the project gets its head and its payload as they were; a page that was committed by hand has its body and what
+//! its row knows of the headers.
+
+use varve_core::history::Capture;
+use varve_core::{RecordId, VersionId};
+use varve_crystal::{BodyDraft, Metadata, NewRevision, Outcome, ProjectWriter};
+use varve_warc::http::{Head, StartLine};
+
+use super::{BATCH, ProjectExported, body_from, catalog, is_refusal};
+use crate::error::ArchiveError;
+use crate::history::{ArchiveHoldings, Holdings, Pages};
+
+/// What a server answers when nothing changed.
+const NOT_MODIFIED: u16 = 304;
+
+/// Fills an empty project with the captures of a version.
+pub(super) fn write(
+    holdings: &ArchiveHoldings,
+    version: &VersionId,
+    writer: &mut ProjectWriter,
+    progress: &dyn Fn(u64),
+) -> Result<ProjectExported, ArchiveError> {
+    let mut done = ProjectExported::default();
+    let mut captures = Pages::new(catalog(holdings), Some(*version)).collect::<Result<Vec<_>, _>>()?;
+    captures.sort_by(|one, other| (one.time, &one.url).cmp(&(other.time, &other.url)));
+    let mut batch = Vec::new();
+    for capture in &captures {
+        let resource = match writer.add_resource(&capture.url) {
+            Err(error) if is_refusal(&error) => {
+                done.leave("captures of URLs that no project can have");
+                continue;
+            }
+            resource => resource?.id,
+        };
+        let (metadata, body) = answer(holdings, writer, capture)?;
+        let outcome = Outcome::Fetched { metadata: Some(metadata), body };
+        batch.push(NewRevision { id: None, resource, request_cookie: None, outcome });
+        if capture.truncated {
+            done.leave("that an answer was cut short");
+        }
+        done.revisions += 1;
+        if batch.len() >= BATCH {
+            writer.add_revisions(batch.drain(..))?;
+        }
+        progress(1);
+    }
+    writer.add_revisions(batch)?;
+    done.resources = writer.info()?.resources;
+    done.leave("versions, messages and tags");
+    Ok(done)
+}
+
+/// What a capture says, and its body.
+fn answer(
+    holdings: &ArchiveHoldings,
+    writer: &ProjectWriter,
+    capture: &Capture,
+) -> Result<(Metadata, BodyDraft), ArchiveError> {
+    let record = capture.record.unwrap_or(RecordId::new(capture.body.into_inner()));
+    let head = holdings.wire_head(capture)?.and_then(|head| Head::parse(&head));
+    let payload = holdings.archive().store().response_payload(record.as_bytes())?;
+    let (Some(head), Some(payload)) = (head, payload) else {
+        let headers = capture.headers.pairs().collect();
+        let metadata = Metadata::new(11, capture.status.into(), b"", &headers, capture.time.utc());
+        return Ok((metadata, body_from(writer, holdings.open_body(capture)?, record)?));
+    };
+    let headers = head.fields.iter().collect();
+    let reason = match &head.start_line {
+        StartLine::Response { reason, .. } => reason.as_slice(),
+        StartLine::Request { .. } => b"",
+    };
+    let metadata = Metadata::new(11, capture.status.into(), reason, &headers, capture.time.utc());
+    // A 304 of Crystal's has no body: what it stands for is found by its ETag.
+    let body = if capture.status == NOT_MODIFIED {
+        writer.begin_body()?
+    } else {
+        body_from(writer, payload, record)?
+    };
+    Ok((metadata, body))
+}

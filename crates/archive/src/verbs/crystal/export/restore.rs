@@ -1,0 +1,139 @@
+//! A project that was imported, made again from what was written down about it.
+
+use varve_core::RunId;
+use varve_crystal::{
+    BodyDraft, NewRevision, Outcome, ProjectWriter, Resource, ResourceId, RevisionId, property_name,
+};
+
+use super::super::fact::{PartFact, ProjectFact, RevisionRow};
+use super::super::seal::Seal;
+use super::{BATCH, ProjectExported, body_from, is_refusal, read_json};
+use crate::archive::digits;
+use crate::error::ArchiveError;
+use crate::history::ArchiveHoldings;
+
+/// Fills an empty project with what the fact and its parts say.
+pub(super) fn restore(
+    holdings: &ArchiveHoldings,
+    fact: &ProjectFact,
+    writer: &mut ProjectWriter,
+    progress: &dyn Fn(u64),
+) -> Result<ProjectExported, ArchiveError> {
+    let seal = Seal::open(&holdings.archive().layout().secret_key())?;
+    let done = ProjectExported { restored: true, ..ProjectExported::default() };
+    let mut restoring = Restoring { holdings, writer, seal, done };
+    if fact.major_version != restoring.writer.version().number() {
+        restoring.done.leave("layouts other than that of major version 2");
+    }
+    restoring.properties(fact)?;
+    for part in &fact.parts {
+        let part: PartFact = read_json(holdings, *part)?;
+        restoring.part(part, progress)?;
+    }
+    restoring.entities(fact)?;
+    Ok(restoring.done)
+}
+
+struct Restoring<'a> {
+    holdings: &'a ArchiveHoldings,
+    writer: &'a mut ProjectWriter,
+    seal: Option<Seal>,
+    done: ProjectExported,
+}
+
+impl Restoring<'_> {
+    /// Sets what the project had, and takes away what only new ones have.
+    fn properties(&mut self, fact: &ProjectFact) -> Result<(), ArchiveError> {
+        let own =
+            |name: &str| name == property_name::MAJOR_VERSION || name == property_name::MAJOR_VERSION_OLD;
+        let there = self.writer.properties().collect::<Result<Vec<_>, _>>()?;
+        for (name, _) in there.iter().filter(|(name, _)| !own(name)) {
+            self.writer.set_property(name, None)?;
+        }
+        for (name, value) in fact.properties.iter().filter(|(name, _)| !own(name)) {
+            match value {
+                Some(value) => self.writer.set_property(name, Some(value))?,
+                None => self.done.leave("properties without a value"),
+            }
+        }
+        Ok(())
+    }
+
+    fn part(&mut self, part: PartFact, progress: &dyn Fn(u64)) -> Result<(), ArchiveError> {
+        self.done.resources += part.resources.len() as u64;
+        let resource = |(id, url)| Resource { id: ResourceId(id), url };
+        self.writer.restore_resources(part.resources.into_iter().map(resource))?;
+        let mut batch = Vec::new();
+        for row in part.revisions {
+            let revision = self.revision(part.run, row)?;
+            batch.extend(revision);
+            if batch.len() >= BATCH {
+                self.writer.add_revisions(batch.drain(..))?;
+            }
+            progress(1);
+        }
+        self.writer.add_revisions(batch)?;
+        Ok(())
+    }
+
+    /// A revision with its body, ready to be written.
+    fn revision(&mut self, run: RunId, row: RevisionRow) -> Result<Option<NewRevision>, ArchiveError> {
+        if row.id < 1 {
+            self.done.leave("revisions with an id that no body can have");
+            return Ok(None);
+        }
+        let request_cookie = row.cookie.as_ref().and_then(|sealed| {
+            let opened = self.seal.as_ref().and_then(|seal| seal.unseal(run, row.id, sealed));
+            if opened.is_none() {
+                self.done.leave("cookies, whose key is not here");
+            }
+            opened
+        });
+        let body = self.body(&row)?;
+        self.done.revisions += 1;
+        Ok(Some(NewRevision {
+            id: Some(RevisionId(row.id)),
+            resource: ResourceId(row.resource),
+            request_cookie,
+            outcome: Outcome::Verbatim { error: row.error, metadata: row.metadata, body },
+        }))
+    }
+
+    fn body(&self, row: &RevisionRow) -> Result<Option<BodyDraft>, ArchiveError> {
+        let Some(length) = row.length else { return Ok(None) };
+        let Some(record) = row.record else { return Ok(Some(self.writer.begin_body()?)) };
+        let payload = self.holdings.archive().store().response_payload(record.as_bytes())?;
+        let payload = payload.ok_or_else(|| ArchiveError::Absent { id: digits(record) })?;
+        let body = body_from(self.writer, payload, record)?;
+        if body.length() != length {
+            return Err(ArchiveError::BadProjectFact { id: digits(record) });
+        }
+        Ok(Some(body))
+    }
+
+    fn entities(&mut self, fact: &ProjectFact) -> Result<(), ArchiveError> {
+        for root in &fact.roots {
+            let restored = self.writer.restore_root(&root.into());
+            self.unless_refused(restored, "roots that Crystal would refuse")?;
+        }
+        for group in &fact.groups {
+            let restored = self.writer.restore_group(&group.into());
+            self.unless_refused(restored, "groups that Crystal would refuse")?;
+        }
+        for alias in &fact.aliases {
+            let restored = self.writer.restore_alias(&alias.into());
+            self.unless_refused(restored, "aliases that Crystal would refuse")?;
+        }
+        Ok(())
+    }
+
+    fn unless_refused(&mut self, done: varve_crystal::Result<()>, what: &str) -> Result<(), ArchiveError> {
+        match done {
+            Err(error) if is_refusal(&error) => {
+                self.done.leave(what);
+                Ok(())
+            }
+            done => Ok(done?),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What an archive keeps of a project besides its answers: every row, so that the project can be made again.
+//!
+//! One fact holds what there is little of: properties, roots, groups, aliases. Resources and revisions are in parts of
+//! bounded size, which it lists. A revision's texts are kept as they were, to the byte. Its body is not: that is in the
+//! response which the row names. The fact is the plan of the version that the import became.
+
+use serde::{Deserialize, Serialize};
+use varve_core::{RecordId, RunId};
+use varve_crystal::{Alias, AliasId, Group, GroupId, ResourceId, Root, RootId, Source};
+
+/// The media type of both kinds of facts.
+pub(super) const MEDIA_TYPE: &str = "application/vnd.varve.crystal+json";
+
+/// A project but for its resources and revisions.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct ProjectFact {
+    /// The run that its revisions are.
+    pub(super) run: Option<RunId>,
+    /// Its name, without the ending.
+    pub(super) name: String,
+    pub(super) major_version: u8,
+    pub(super) properties: Vec<(String, Option<String>)>,
+    pub(super) roots: Vec<RootRow>,
+    pub(super) groups: Vec<GroupRow>,
+    pub(super) aliases: Vec<AliasRow>,
+    /// Where its resources and revisions are written down.
+    pub(super) parts: Vec<RecordId>,
+}
+
+/// Some of its resources and revisions.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct PartFact {
+    pub(super) run: RunId,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) resources: Vec<(i64, String)>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) revisions: Vec<RevisionRow>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct RevisionRow {
+    pub(super) id: i64,
+    pub(super) resource: i64,
+    pub(super) error: String,
+    pub(super) metadata: String,
+    /// How long its body is; none where it has none.
+    pub(super) length: Option<u64>,
+    /// The response whose payload is its body; none where that is empty.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) record: Option<RecordId>,
+    /// The cookie that was sent, sealed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) cookie: Option<String>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct RootRow {
+    id: i64,
+    name: String,
+    resource: i64,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct GroupRow {
+    id: i64,
+    name: String,
+    url_pattern: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    source_root: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    source_group: Option<i64>,
+    do_not_download: bool,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct AliasRow {
+    id: i64,
+    source: String,
+    target: String,
+    external: bool,
+}
+
+impl From<Root> for RootRow {
+    fn from(root: Root) -> Self {
+        Self { id: root.id.get(), name: root.name, resource: root.resource.get() }
+    }
+}
+
+impl From<&RootRow> for Root {
+    fn from(row: &RootRow) -> Self {
+        Self { id: RootId(row.id), name: row.name.clone(), resource: ResourceId(row.resource) }
+    }
+}
+
+impl From<Group> for GroupRow {
+    fn from(group: Group) -> Self {
+        let (source_root, source_group) = match group.source {
+            Some(Source::Root(id)) => (Some(id.get()), None),
+            Some(Source::Group(id)) => (None, Some(id.get())),
+            None => (None, None),
+        };
+        Self {
+            id: group.id.get(),
+            name: group.name,
+            url_pattern: group.url_pattern,
+            source_root,
+            source_group,
+            do_not_download: group.do_not_download,
+        }
+    }
+}
+
+impl From<&GroupRow> for Group {
+    fn from(row: &GroupRow) -> Self {
+        let root = row.source_root.map(|id| Source::Root(RootId(id)));
+        Self {
+            id: GroupId(row.id),
+            name: row.name.clone(),
+            url_pattern: row.url_pattern.clone(),
+            source: root.or(row.source_group.map(|id| Source::Group(GroupId(id)))),
+            do_not_download: row.do_not_download,
+        }
+    }
+}
+
+impl From<Alias> for AliasRow {
+    fn from(alias: Alias) -> Self {
+        Self {
+            id: alias.id.get(),
+            source: alias.source_url_prefix,
+            target: alias.target_url_prefix,
+            external: alias.target_is_external,
+        }
+    }
+}
+
+impl From<&AliasRow> for Alias {
+    fn from(row: &AliasRow) -> Self {
+        Self {
+            id: AliasId(row.id),
+            source_url_prefix: row.source.clone(),
+            target_url_prefix: row.target.clone(),
+            target_is_external: row.external,
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! From a revision to the answer that it was, as far as that can be said.
+//!
+//! A row has the head; the body was kept after the transfer coding was undone. So fields that would tell a reader to undo
+//! it again, or that lie about the length, are given names that mean nothing to a reader, as archives do.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+
+use varve_crystal::{Body, Metadata, Revision};
+use varve_store::exchange::{KeptExchange, NewExchange, Original};
+use varve_warc::date::{Date, Precision};
+use varve_warc::source::ReadAt;
+
+use super::Importing;
+use crate::error::ArchiveError;
+use crate::history::time_of_revision;
+
+/// Answers up to this size are held in memory.
+const IN_MEMORY: u64 = 1 << 20;
+/// What stands before the name of a field that is not true of the stored body.
+const ORIGINAL: &[u8] = b"X-Archive-Orig-";
+
+impl Importing<'_> {
+    /// Keeps the answer of a revision, whose body has this length.
+    pub(super) fn answer(&mut self, revision: &Revision, length: u64) -> Result<KeptExchange, ArchiveError> {
+        let unchanged = self.original(revision)?;
+        self.keep(revision, length, unchanged)
+    }
+
+    /// What a 304 refers to: the response of the revision that it stands for.
+    fn original(&mut self, revision: &Revision) -> Result<Option<Original>, ArchiveError> {
+        let meant = self.project.resolve(revision.clone())?.revision;
+        if meant.id == revision.id {
+            return Ok(None);
+        }
+        let Some(length) = self.project.body_length(meant.id)? else { return Ok(None) };
+        // Keeping it again gives its receipt.
+        let receipt = self.keep(&meant, length, None)?.receipt;
+        if receipt.revisit_of.is_some() {
+            return Ok(None);
+        }
+        let date = self.date(&meant)?.to_string();
+        Ok(Some(Original {
+            record: receipt.record,
+            url: receipt.url,
+            date,
+            body: receipt.body,
+            length: receipt.length,
+        }))
+    }
+
+    fn keep(
+        &mut self,
+        revision: &Revision,
+        length: u64,
+        unchanged: Option<Original>,
+    ) -> Result<KeptExchange, ArchiveError> {
+        let url = self.url_of(revision)?;
+        let response = self.response(revision, length)?;
+        let exchange = NewExchange {
+            url: &url,
+            date: self.date(revision)?,
+            request: b"",
+            response: &*response,
+            ip: None,
+            protocols: &[],
+            cipher: None,
+            timing: None,
+            truncated: None,
+            run: Some(self.run),
+            unchanged,
+        };
+        Ok(self.keeper.keep(&mut self.packer, &exchange)?)
+    }
+
+    fn date(&self, revision: &Revision) -> Result<Date, ArchiveError> {
+        let instant = time_of_revision(self.project, revision)?.utc();
+        Ok(Date { instant, precision: Precision::Second, well_formed: true })
+    }
+
+    /// The URL; a revision whose resource is lost is still told from others.
+    fn url_of(&self, revision: &Revision) -> Result<String, ArchiveError> {
+        let resource = self.project.resource(revision.resource)?;
+        Ok(resource.map_or_else(|| format!("urn:crystal:resource:{}", revision.resource), |one| one.url))
+    }
+
+    /// Head and body, in memory or, when they are long, in a file.
+    fn response(&self, revision: &Revision, length: u64) -> Result<Box<dyn ReadAt>, ArchiveError> {
+        let metadata = revision.metadata().ok().flatten();
+        let head = metadata.map_or_else(|| b"HTTP/1.1 200 OK\r\n\r\n".to_vec(), |said| head(&said, length));
+        let Some(body) = self.project.body(revision.id)? else { return Ok(Box::new(head)) };
+        let path = body.path().to_owned();
+        let read = if length <= IN_MEMORY { in_memory(head, body) } else { self.in_file(&head, body) };
+        read.map_err(|source| ArchiveError::Read { path, source })
+    }
+
+    fn in_file(&self, head: &[u8], mut body: Body) -> io::Result<Box<dyn ReadAt>> {
+        let mut file: File = tempfile::tempfile_in(self.history.writer().layout().temporary())?;
+        file.write_all(head)?;
+        io::copy(&mut body, &mut file)?;
+        Ok(Box::new(file))
+    }
+}
+
+fn in_memory(mut head: Vec<u8>, mut body: Body) -> io::Result<Box<dyn ReadAt>> {
+    body.read_to_end(&mut head)?;
+    Ok(Box::new(head))
+}
+
+/// The head of the answer, for a body of this length.
+fn head(metadata: &Metadata, length: u64) -> Vec<u8> {
+    let version = if metadata.http_version == 10 { "1.0" } else { "1.1" };
+    let reason: String = metadata.reason_phrase.chars().filter(|letter| !letter.is_control()).collect();
+    let mut head = format!("HTTP/{version} {} {reason}\r\n", metadata.status_code).into_bytes();
+    for header in metadata.wire_headers() {
+        let is_name = !header.name.is_empty() && header.name.iter().all(|byte| byte.is_ascii_graphic());
+        if !is_name || header.name.contains(&b':') {
+            // No such line can be written; what it said is in the fact.
+            continue;
+        }
+        let lies = header.is(b"Transfer-Encoding")
+            || header.is(b"Content-Length") && header.value.trim_ascii() != length.to_string().as_bytes();
+        head.extend_from_slice(if lies { ORIGINAL } else { b"" });
+        head.extend_from_slice(&header.name);
+        head.extend_from_slice(b": ");
+        head.extend(on_one_line(&header.value));
+        head.extend_from_slice(b"\r\n");
+    }
+    head.extend_from_slice(b"\r\n");
+    head
+}
+
+/// A value without line ends: one that was folded is unfolded, and none can end the head.
+fn on_one_line(value: &[u8]) -> impl Iterator<Item = u8> + '_ {
+    value.iter().map(|byte| if matches!(byte, b'\r' | b'\n' | 0) { b' ' } else { *byte })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_head_says_nothing_that_is_not_true_of_the_body() {
+        let said = [
+            ("Content-Type", "text/html"),
+            ("transfer-encoding", "chunked"),
+            ("Content-Length", "7"),
+            ("X-Fold", "a\r\n b"),
+            ("Bad name", "x"),
+            ("Bad:name", "x"),
+        ];
+        let metadata = Metadata {
+            http_version: 10,
+            status_code: 200,
+            reason_phrase: "OK\r\nX: y".to_owned(),
+            headers: said.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        };
+        let text = String::from_utf8(head(&metadata, 8)).unwrap();
+        assert_eq!(
+            text,
+            "HTTP/1.0 200 OKX: y\r\nContent-Type: text/html\r\nX-Archive-Orig-transfer-encoding: chunked\r\n\
+             X-Archive-Orig-Content-Length: 7\r\nX-Fold: a   b\r\n\r\n"
+        );
+        assert!(String::from_utf8(head(&metadata, 7)).unwrap().contains("\r\nContent-Length: 7\r\n"));
+    }
+}

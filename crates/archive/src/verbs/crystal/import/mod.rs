@@ -1,0 +1,254 @@
+//! `import` of a Crystal project: each revision becomes an exchange, the whole becomes one version.
+//!
+//! Answers become responses, with their times; a 304 refers to what it stands for. A download that failed has no answer
+//! and is remembered as a fact, as are all rows. The run is named by a digest over the project, so that importing it again
+//! finds that it is here and adds nothing; an import that was interrupted goes on where it stopped, since every record is
+//! known by its content.
+//!
+//! What is left behind: files that no row names, rows that cannot be understood, and Crystal's own files around them.
+
+mod exchange;
+mod parts;
+mod run;
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use varve_catalog::{Page, Row, VersionFilter};
+use varve_core::fact::{Manifest, RunSummary};
+use varve_core::{RecordId, RunId, VersionId};
+use varve_crystal::{Error, Project, Revision};
+use varve_store::exchange::{ExchangeKeeper, KeptExchange, field};
+use varve_warc::write::Packer;
+
+use super::fact::{ProjectFact, RevisionRow};
+use super::seal::Seal;
+use crate::error::ArchiveError;
+use crate::history::{ArchiveHistory, HistoryWriter, Holdings};
+use crate::rows::row_of_receipt;
+use crate::verbs::commit::write_version;
+use parts::Parts;
+
+/// So many captures share a sync and a transaction.
+const BATCH: usize = 1000;
+
+/// What an import came to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ProjectImported {
+    /// The version that it is.
+    pub version: Option<VersionId>,
+    /// Whether it was here already; then nothing was added, and nothing below was counted.
+    pub already: bool,
+    /// Revisions seen.
+    pub revisions: u64,
+    /// Answers kept that were not here before.
+    pub new: u64,
+    /// Revisions that record a failure.
+    pub errors: u64,
+    /// Revisions whose body is missing from the project.
+    pub missing: u64,
+    /// Cookies that were sealed.
+    pub cookies: u64,
+    /// Bytes of all bodies.
+    pub bytes: u64,
+    /// Rows that could not be understood and were left behind.
+    pub left_behind: u64,
+}
+
+/// Imports the project that `path` means. `progress` hears of each revision.
+pub fn import(
+    history: &ArchiveHistory,
+    path: &Path,
+    progress: &dyn Fn(u64),
+) -> Result<ProjectImported, ArchiveError> {
+    let project = Project::open(path)?;
+    let run = run::run_of(&project)?;
+    if let Some(version) = version_of_run(history, run)? {
+        return Ok(ProjectImported { version: Some(version), already: true, ..ProjectImported::default() });
+    }
+    let importing = Importing {
+        history,
+        project: &project,
+        keeper: ExchangeKeeper::new(history.writer().store()),
+        packer: history.writer().store().packer()?,
+        run,
+        seal: None,
+        records: HashSet::new(),
+        rows: Vec::new(),
+        done: ProjectImported::default(),
+    };
+    importing.all(progress)
+}
+
+/// The version that a run became.
+fn version_of_run(history: &ArchiveHistory, run: RunId) -> Result<Option<VersionId>, ArchiveError> {
+    const PIECE: usize = 500;
+    let mut after = None;
+    loop {
+        let page = Page { after, limit: PIECE };
+        let found = history.catalog().versions(&VersionFilter::default(), page)?;
+        if let Some(info) = found.iter().find(|info| info.version.run == Some(run)) {
+            return Ok(Some(info.version.id));
+        }
+        match found.last() {
+            Some(last) if found.len() == PIECE => after = Some(last.version.id),
+            _ => return Ok(None),
+        }
+    }
+}
+
+struct Importing<'a> {
+    history: &'a ArchiveHistory,
+    project: &'a Project,
+    keeper: ExchangeKeeper<'a>,
+    packer: Packer,
+    run: RunId,
+    /// The key to cookies, once there was one.
+    seal: Option<Seal>,
+    /// The records of this run.
+    records: HashSet<RecordId>,
+    rows: Vec<Row>,
+    done: ProjectImported,
+}
+
+impl Importing<'_> {
+    fn all(mut self, progress: &dyn Fn(u64)) -> Result<ProjectImported, ArchiveError> {
+        let mut parts = Parts::new(self.history, self.run);
+        for resource in self.project.resources() {
+            if let Some(resource) = self.readable(resource)? {
+                parts.resource(resource)?;
+            }
+        }
+        for revision in self.project.revisions() {
+            if let Some(revision) = self.readable(revision)? {
+                parts.revision(self.revision(revision)?)?;
+            }
+            progress(1);
+        }
+        self.keep_rows()?;
+        let plan = self.project_fact(parts.finish()?)?;
+        let version = self.version(plan)?;
+        self.done.version = Some(version);
+        Ok(self.done)
+    }
+
+    /// The row, unless it cannot be understood.
+    fn readable<T>(&mut self, row: varve_crystal::Result<T>) -> Result<Option<T>, ArchiveError> {
+        match row {
+            Ok(row) => Ok(Some(row)),
+            Err(Error::Row(_)) => {
+                self.done.left_behind += 1;
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Keeps the answer of a revision, and gives what is to be written down about it.
+    fn revision(&mut self, revision: Revision) -> Result<RevisionRow, ArchiveError> {
+        self.done.revisions += 1;
+        self.done.errors += u64::from(!revision.has_body());
+        let cookie = self.sealed(&revision)?;
+        let length = if revision.has_body() { self.project.body_length(revision.id)? } else { None };
+        self.done.missing += u64::from(revision.has_body() && length.is_none());
+        let mut record = None;
+        if let Some(length) = length {
+            let kept = self.answer(&revision, length)?;
+            record = Some(kept.receipt.revisit_of.unwrap_or(kept.receipt.record)).filter(|_| length > 0);
+            self.done.bytes += length;
+            self.remember(kept)?;
+        }
+        Ok(RevisionRow {
+            id: revision.id.get(),
+            resource: revision.resource.get(),
+            error: revision.error,
+            metadata: revision.metadata,
+            length,
+            record,
+            cookie,
+        })
+    }
+
+    fn sealed(&mut self, revision: &Revision) -> Result<Option<String>, ArchiveError> {
+        let Some(cookie) = &revision.request_cookie else { return Ok(None) };
+        self.done.cookies += 1;
+        let seal = match self.seal.take() {
+            Some(seal) => seal,
+            None => Seal::open_or_make(&self.history.writer().layout().secret_key())?,
+        };
+        let sealed = seal.seal(self.run, revision.id.get(), cookie);
+        self.seal = Some(seal);
+        Ok(Some(sealed))
+    }
+
+    /// Makes the row of what was kept. What was here already has one; it is of this run if an earlier try kept it.
+    fn remember(&mut self, kept: KeptExchange) -> Result<(), ArchiveError> {
+        let record = kept.receipt.record;
+        if kept.new {
+            self.done.new += 1;
+            self.records.insert(record);
+            self.rows.extend(row_of_receipt(&kept.receipt, self.history.redaction()));
+        } else if !self.records.contains(&record) && self.is_of_this_run(record)? {
+            self.records.insert(record);
+        }
+        if self.rows.len() >= BATCH { self.keep_rows() } else { Ok(()) }
+    }
+
+    fn is_of_this_run(&self, record: RecordId) -> Result<bool, ArchiveError> {
+        let located = self.history.writer().reader().find(record.as_bytes())?;
+        let run = self.run.to_string();
+        Ok(located.is_some_and(|located| located.header.fields.get(field::RUN) == Some(run.as_bytes())))
+    }
+
+    fn keep_rows(&mut self) -> Result<(), ArchiveError> {
+        self.history.apply(std::mem::take(&mut self.rows))
+    }
+
+    fn project_fact(&mut self, parts: Vec<RecordId>) -> Result<RecordId, ArchiveError> {
+        let mut fact = ProjectFact {
+            run: Some(self.run),
+            name: name_of(self.project),
+            major_version: self.project.version().number(),
+            parts,
+            ..ProjectFact::default()
+        };
+        for property in self.project.properties() {
+            fact.properties.extend(self.readable(property)?);
+        }
+        for root in self.project.roots() {
+            fact.roots.extend(self.readable(root)?.map(Into::into));
+        }
+        for group in self.project.groups() {
+            fact.groups.extend(self.readable(group)?.map(Into::into));
+        }
+        for alias in self.project.aliases() {
+            fact.aliases.extend(self.readable(alias)?.map(Into::into));
+        }
+        parts::keep(self.history, self.run, &fact)
+    }
+
+    fn version(&mut self, plan: RecordId) -> Result<VersionId, ArchiveError> {
+        let records: Vec<RecordId> = self.records.drain().collect();
+        let captures = records.len() as u64;
+        let run = RunSummary { id: self.run, captures, seal: RunSummary::seal_of(records) };
+        let manifest = Manifest {
+            parent: self.history.head()?,
+            message: format!("import of the Crystal project {}", name_of(self.project)),
+            author: None,
+            time: self.history.now(),
+            run: Some(run),
+            pages: Vec::new(),
+            plan: Some(plan),
+            verdicts: None,
+            expectations: std::collections::BTreeMap::new(),
+        };
+        let version = write_version(self.history, &manifest)?;
+        self.history.set_head(&version)?;
+        Ok(version)
+    }
+}
+
+fn name_of(project: &Project) -> String {
+    let name = project.path().file_stem().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}

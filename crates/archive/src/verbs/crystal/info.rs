@@ -1,0 +1,31 @@
+//! `crystal info`: a project in numbers.
+
+use std::path::{Path, PathBuf};
+
+use varve_crystal::{GroupInfo, Info, Project};
+
+use crate::error::ArchiveError;
+
+/// A project in numbers, with its groups and what is set in it.
+pub struct About {
+    /// Its folder.
+    pub path: PathBuf,
+    /// The numbers.
+    pub info: Info,
+    /// Its groups, in the order of their ids.
+    pub groups: Vec<GroupInfo>,
+    /// The prefix that is left out where URLs are shown.
+    pub default_url_prefix: Option<String>,
+}
+
+/// Counts everything in a project.
+pub fn info(path: &Path) -> Result<About, ArchiveError> {
+    let project = Project::open(path)?;
+    let groups = project.group_infos().collect::<Result<_, _>>()?;
+    Ok(About {
+        path: project.path().to_owned(),
+        info: project.info()?,
+        groups,
+        default_url_prefix: project.default_url_prefix()?,
+    })
+}

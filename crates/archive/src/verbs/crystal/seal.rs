@@ -1,0 +1,139 @@
+//! Cookies that came with a project, sealed: outside of the project they are never in the clear.
+//!
+//! The key lies in the archive's folder and in no silo, so that silos can be given away. It is made when there is first
+//! something to seal. The same cookie of the same revision is always sealed to the same text, because importing again must
+//! add nothing: the nonce is made from what is sealed (as SIV modes do), and what is sealed is bound to its revision.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use data_encoding::BASE64URL_NOPAD;
+use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::hmac;
+use ring::rand::{SecureRandom, SystemRandom};
+use varve_core::RunId;
+use varve_core::secret::Secret;
+
+use crate::error::ArchiveError;
+
+const KEY_LENGTH: usize = 32;
+
+/// Seals and opens.
+pub(super) struct Seal {
+    key: LessSafeKey,
+    nonces: hmac::Key,
+}
+
+impl Seal {
+    /// The seal whose key lies at `path`; none if there is none.
+    pub(super) fn open(path: &Path) -> Result<Option<Self>, ArchiveError> {
+        match fs::read(path) {
+            Ok(bytes) => {
+                Self::of(&bytes).ok_or_else(|| ArchiveError::BadKey { path: path.to_owned() }).map(Some)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(source) => Err(ArchiveError::Read { path: path.to_owned(), source }),
+        }
+    }
+
+    /// The same, making a key where there is none.
+    pub(super) fn open_or_make(path: &Path) -> Result<Self, ArchiveError> {
+        if let Some(seal) = Self::open(path)? {
+            return Ok(seal);
+        }
+        let mut key = [0; KEY_LENGTH];
+        let drawn =
+            SystemRandom::new().fill(&mut key).map_err(|_| io::Error::other("no randomness to be had"));
+        drawn.and_then(|()| write_key(path, &key)).map_err(ArchiveError::write(path))?;
+        Self::of(&key).ok_or_else(|| ArchiveError::BadKey { path: path.to_owned() })
+    }
+
+    fn of(key: &[u8]) -> Option<Self> {
+        let unbound = UnboundKey::new(&CHACHA20_POLY1305, key).ok()?;
+        let root = hmac::Key::new(hmac::HMAC_SHA256, key);
+        let nonces = hmac::sign(&root, b"varve nonces of sealed cookies");
+        Some(Self {
+            key: LessSafeKey::new(unbound),
+            nonces: hmac::Key::new(hmac::HMAC_SHA256, nonces.as_ref()),
+        })
+    }
+
+    /// Seals the cookie of a revision.
+    pub(super) fn seal(&self, run: RunId, revision: i64, cookie: &Secret<String>) -> String {
+        let mut bytes = cookie.expose().clone().into_bytes();
+        let about = about(run, revision);
+        let mut tag = hmac::Context::with_key(&self.nonces);
+        tag.update(&about);
+        tag.update(&bytes);
+        let mut nonce = [0; NONCE_LEN];
+        nonce.copy_from_slice(&tag.sign().as_ref()[..NONCE_LEN]);
+        let (unique, about) = (Nonce::assume_unique_for_key(nonce), Aad::from(about));
+        self.key
+            .seal_in_place_append_tag(unique, about, &mut bytes)
+            .expect("a cookie is shorter than what can be sealed");
+        BASE64URL_NOPAD.encode(&[&nonce[..], &bytes].concat())
+    }
+
+    /// Opens what was sealed; none if the key is another, or anything was changed.
+    pub(super) fn unseal(&self, run: RunId, revision: i64, sealed: &str) -> Option<Secret<String>> {
+        let mut bytes = BASE64URL_NOPAD.decode(sealed.as_bytes()).ok()?;
+        let (nonce, rest) = bytes.split_at_mut_checked(NONCE_LEN)?;
+        let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
+        let opened = self.key.open_in_place(nonce, Aad::from(about(run, revision)), rest).ok()?;
+        String::from_utf8(opened.to_vec()).ok().map(Secret::new)
+    }
+}
+
+fn about(run: RunId, revision: i64) -> [u8; 24] {
+    let mut bytes = [0; 24];
+    bytes[..16].copy_from_slice(run.as_bytes());
+    bytes[16..].copy_from_slice(&revision.to_be_bytes());
+    bytes
+}
+
+/// Writes a new key, for its owner alone, durably.
+fn write_key(path: &Path, key: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().prefix(".tmp-").tempfile_in(folder)?;
+    file.write_all(key)?;
+    file.as_file().sync_all()?;
+    file.persist_noclobber(path)?;
+    fs::File::open(folder)?.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run() -> RunId {
+        "2b1f8e1e-8a3c-8c39-9d0f-0f3a5b6c7d8e".parse().unwrap()
+    }
+
+    #[test]
+    fn what_is_sealed_is_opened_by_the_same_key_for_the_same_revision() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("secret.key");
+        assert!(Seal::open(&path).unwrap().is_none());
+        let seal = Seal::open_or_make(&path).unwrap();
+        let cookie = Secret::new("session=open sesame".to_owned());
+        let sealed = seal.seal(run(), 7, &cookie);
+        assert!(!sealed.contains("sesame"));
+        let again = Seal::open_or_make(&path).unwrap();
+        assert_eq!(again.seal(run(), 7, &cookie), sealed);
+        assert_ne!(again.seal(run(), 8, &cookie), sealed);
+        assert_eq!(again.unseal(run(), 7, &sealed), Some(cookie));
+        assert_eq!(again.unseal(run(), 8, &sealed), None);
+        let other = Seal::of(&[7; KEY_LENGTH]).unwrap();
+        assert_eq!(other.unseal(run(), 7, &sealed), None);
+    }
+
+    #[test]
+    fn hostile_texts_and_keys_are_refused() {
+        let seal = Seal::of(&[7; KEY_LENGTH]).unwrap();
+        for text in ["", "AAAA", "not base64!", &"A".repeat(100)] {
+            assert_eq!(seal.unseal(run(), 1, text), None, "{text}");
+        }
+        assert!(Seal::of(b"short").is_none());
+    }
+}
