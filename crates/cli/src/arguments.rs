@@ -20,9 +20,10 @@ const EXAMPLES: &str = "\
 Examples:
   varve demo
   varve init museum
-  varve -C museum store report.pdf
+  varve -C museum capture https://example.com/ --scope host -m 'the site as it is'
+  varve -C museum diff
+  varve -C museum audit
   varve doctor crawl.warc.gz
-  varve explain 'https://example.com/?b=2&utm_source=news&a=1#top'
 
 Exit codes:
   0    done
