@@ -54,7 +54,7 @@ impl Choice {
     fn add_remarks(&mut self, files: &varve_store::silo::SiloFiles) -> Result<(), ArchiveError> {
         let gone: HashSet<RecordId> = self.records.iter().map(|gone| gone.record).collect();
         each_header(files, &mut |header, id| {
-            let about = header.reference("WARC-Refers-To").and_then(|text| record_id(text));
+            let about = header.reference("WARC-Refers-To").and_then(record_id);
             let is_remark = header.record_type() == RecordType::Metadata && !is_tombstone(header);
             if is_remark && !gone.contains(&id) && about.is_some_and(|about| gone.contains(&about)) {
                 self.records.push(describe(header, id, None));
