@@ -9,6 +9,7 @@ mod doctor;
 mod explain;
 mod key;
 mod paperwork;
+mod plan;
 mod readme;
 mod streams;
 mod urls;
