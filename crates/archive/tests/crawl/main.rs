@@ -4,5 +4,7 @@
 mod again;
 mod following;
 mod misbehaving;
+mod planned;
 mod polite;
+mod rendered;
 mod scene;

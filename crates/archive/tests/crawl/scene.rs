@@ -10,8 +10,10 @@ use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::capture::{
     Ended, Event, Manner, Reach, ScopeKind, Settings, capture, finish, resume,
 };
+use varve_archive::verbs::commit::Intent;
 use varve_archive::verbs::init::init;
-use varve_archive::{Archive, ArchiveError, ArchiveSettings, Capture, Date, Opening, VersionId};
+use varve_archive::verbs::rebuild::rebuild;
+use varve_archive::{Archive, ArchiveError, ArchiveSettings, Capture, Date, Layout, Opening, VersionId};
 use varve_testkit::web::{Site, Web};
 
 /// A web and an archive.
@@ -96,9 +98,29 @@ impl Scene {
         reach: Reach,
         most: usize,
     ) -> Result<Told, ArchiveError> {
+        self.run_as(settings, reach, most, &|_| Intent::default())
+    }
+
+    /// Runs with what people want, as it is kept in the archive.
+    pub(crate) fn run_with_intent(
+        &self,
+        settings: Settings,
+        intent: &dyn Fn(&ArchiveHistory) -> Intent,
+    ) -> Told {
+        let reach = Reach { allow_private: true, ..Reach::default() };
+        self.run_as(Some(settings), reach, usize::MAX, intent).unwrap()
+    }
+
+    fn run_as(
+        &self,
+        settings: Option<Settings>,
+        reach: Reach,
+        most: usize,
+        intent: &dyn Fn(&ArchiveHistory) -> Intent,
+    ) -> Result<Told, ArchiveError> {
         let history = self.history();
         let stop = AtomicBool::new(false);
-        let manner = Manner { reach, threads: 2, stop: &stop, intent: Default::default() };
+        let manner = Manner { reach, threads: 2, stop: &stop, intent: intent(&history) };
         let mut told = Told::default();
         let path = |url: &str| url.strip_prefix(&self.web.url("")).unwrap_or(url).to_owned();
         let mut report = |event: Event<'_>| match event {
@@ -151,6 +173,19 @@ impl Scene {
         let mut body = self.history().open_body(capture).unwrap();
         std::io::Read::read_to_end(&mut body, &mut bytes).unwrap();
         bytes
+    }
+
+    /// Makes index and catalog again from the silos.
+    pub(crate) fn rebuild(&self) {
+        rebuild(&Layout::new(&self.root()), opening(), &|_| {}).unwrap();
+    }
+
+    /// The first silo, unpacked, as far as it is text.
+    pub(crate) fn silo_text(&self) -> String {
+        let file = std::fs::File::open(self.root().join("warc/0/00000000.warc.gz")).unwrap();
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut flate2::read::MultiGzDecoder::new(file), &mut bytes).unwrap();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// Everything is as it should be: silos, index, history, catalog.

@@ -3,31 +3,40 @@
 use super::{run, stderr, stdout};
 
 #[test]
-fn three_spellings_have_one_key() {
-    let output = run(&["demo"]);
+fn the_tour_captures_a_site_twice_and_proves_it() {
+    let output = run(&["demo", "--no-serve"]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
-    let is_key =
-        |line: &&str| line.split("  ").next().is_some_and(|key| key.len() > 10 && key.parse::<u64>().is_ok());
-    let keyed: Vec<_> = text.lines().filter(is_key).collect();
-    assert_eq!(keyed.len(), 3, "{text}");
-    assert!(keyed.iter().all(|line| *line == keyed[0]), "{text}");
+    for wanted in [
+        "$ varve capture http://127.0.0.1:",
+        "$ varve log",
+        "the site as we found it",
+        "a year later",
+        "$ varve diff",
+        "-<p>So far 4,211 of them have been counted.</p>",
+        "+<p>So far 4,212 of them have been counted.</p>",
+        "$ varve audit",
+        "sound: 1 silo",
+        "error   C01",
+        "clean, all",
+        "What to try next",
+    ] {
+        assert!(text.contains(wanted), "{wanted}\n{text}");
+    }
+    let (_, then) = text.split_once("The page as it was").expect("a page");
+    assert!(then.split_once("$ varve audit").expect("an audit").0.contains("4,211"), "{text}");
+    assert!(stderr(&output).contains("unchanged"), "{}", stderr(&output));
 }
 
 #[test]
-fn a_flipped_bit_is_noticed() {
-    let text = stdout(&run(&["demo"]));
-    let (before, after) = text.split_once("one bit of the archive flipped").expect("two audits");
-    assert!(before.contains("sound: 1 silo, 3 records"), "{before}");
-    assert!(before.contains("there already"), "{before}");
-    assert!(after.contains("error") && after.contains("findings in 1 silo"), "{after}");
-}
-
-#[test]
-fn a_damaged_file_is_found_and_repaired() {
-    let text = stdout(&run(&["demo"]));
-    let (_, doctor) = text.split_once("varve doctor").expect("a doctor");
-    let (damaged, repaired) = doctor.split_once("repaired.warc.gz").expect("a repaired file");
-    assert!(damaged.contains("error   C01"), "{damaged}");
-    assert!(repaired.contains("clean, all"), "{repaired}");
+fn the_archive_stays_where_it_is_told_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let museum = folder.path().join("museum");
+    let museum = museum.to_str().unwrap();
+    let output = run(&["demo", "--keep", museum]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let log = stdout(&run(&["-C", museum, "log", "--json"]));
+    assert_eq!(log.lines().count(), 2, "{log}");
+    let again = run(&["demo", "--keep", museum]);
+    assert_eq!(again.status.code(), Some(2));
 }

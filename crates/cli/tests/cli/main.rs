@@ -12,6 +12,7 @@ mod history;
 mod history_kill;
 mod key;
 mod paperwork;
+mod plan;
 mod readme;
 mod streams;
 mod urls;

@@ -74,8 +74,9 @@ impl Tour {
 
     fn history(&self, session: &mut Session) -> Result<(), Error> {
         self.step(session, "Two layers of history:", &["log"])?;
-        self.step(session, "What changed between them:", &["diff"])?;
+        self.step(session, "What changed between them:", &["diff", "--stat"])?;
         let url = self.site.url("/");
+        self.step(session, "And in one page, line by line:", &["diff", "--url", &url])?;
         self.step(session, "The page as it was, and not as it is:", &["cat", &url, "--at", "HEAD~1"])?;
         if super::knows("check") {
             let check = ["check", "--against-archive", "--allow-private", "--delay", "0s"];
@@ -115,7 +116,7 @@ impl Tour {
         }
         printer.line("  varve init museum               an archive of your own")?;
         printer.line("  varve -C museum capture URL     a page of the web, with all that belongs to it")?;
-        printer.line("  varve -C museum plan suggest URL  what to capture regularly")
+        printer.line("  varve -C museum plan suggest URL\n                                  what else is worth capturing, from the links of a page")
     }
 
     /// Says what comes, and does it.
