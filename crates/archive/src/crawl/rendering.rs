@@ -57,7 +57,7 @@ impl Keeping<'_> {
                     let conversion = NewConversion {
                         of: record,
                         url: &rendering.url,
-                        date: date.clone(),
+                        date,
                         media_type: &rendering.media_type,
                         content: &rendering.content,
                         run: Some(self.run),
@@ -67,7 +67,7 @@ impl Keeping<'_> {
                     self.follow_document(task, rendering, outcome);
                 }
                 RenderingKind::Screenshot => {
-                    let object = new_object(date.clone(), &rendering.media_type, None);
+                    let object = new_object(date, &rendering.media_type, None);
                     let stored = store.store_bytes(packer, &object, &rendering.content)?;
                     kept.screenshot = Some(varve_core::RecordId::new(stored.id).to_string());
                 }

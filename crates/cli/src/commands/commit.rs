@@ -96,7 +96,6 @@ impl Verb for Commit {
             author: self.author.clone(),
             parent,
             threads: Session::threads(),
-            ..Request::default()
         };
         let progress = session.printer.progress(Some(pages.len() as u64), "pages");
         let done = commit(&*history, &request, pages, &|more| progress.inc(more))?;
