@@ -12,7 +12,7 @@ use crate::scene::Scene;
 fn site() -> Site {
     let front = "<a href=/1/>1</a><a href=/2/>2</a><a href=/3/>3</a><a href=/about>a</a><a href=/ads/x>ad</a>\
                  <img src=/i.png><img src=/ads/banner.png><a href=/july>m</a>";
-    let page = |links: &str| Answer::html(&format!("{links}<link rel=stylesheet href=/s.css>"));
+    let page = |links: &str| Answer::html(format!("{links}<link rel=stylesheet href=/s.css>"));
     Site::new()
         .page("/", Answer::html(front))
         .page("/about", page("<a href=/1/story>s</a><a href=/4/>4</a>"))
