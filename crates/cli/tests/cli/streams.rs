@@ -30,7 +30,7 @@ fn a_usage_error_exits_2_with_a_hint() {
     assert_eq!(stdout(&output), "");
     insta::assert_snapshot!(stderr(&output), @r"
     error: unrecognized subcommand `completion`
-    hint: a similar subcommand exists: `completions`
+    hint: some similar subcommands exist: `commit`, `completions`
     hint: usage is `varve [OPTIONS] <VERB>`
     ");
 }
