@@ -31,11 +31,11 @@ impl Stage {
         &self.root
     }
 
-    /// A copy of the first silo with one bit flipped, twenty bytes before its end.
+    /// A copy of the first silo with one bit of its last checksum flipped.
     pub fn damaged_copy(&self) -> Result<PathBuf, ArchiveError> {
         let silo = self.root.join("warc/0/00000000.warc.gz");
         let mut bytes = fs::read(&silo).map_err(ArchiveError::read(&silo))?;
-        let place = bytes.len().saturating_sub(20);
+        let place = bytes.len().saturating_sub(6);
         if let Some(byte) = bytes.get_mut(place) {
             *byte ^= 1;
         }

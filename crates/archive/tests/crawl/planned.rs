@@ -46,7 +46,19 @@ roots:
 fn members_are_found_on_their_sources_each_with_what_it_embeds() {
     let scene = Scene::new(site());
     let told = scene.run(settings(&scene, PLAN));
-    let wanted = ["/", "/1/", "/1/story", "/2/", "/2/story", "/3/", "/3/story", "/i.png", "/s.css", "/third"];
+    let wanted = [
+        "/",
+        "/1/",
+        "/1/story",
+        "/2/",
+        "/2/story",
+        "/3/",
+        "/3/story",
+        "/favicon.ico",
+        "/i.png",
+        "/s.css",
+        "/third",
+    ];
     assert_eq!(told.paths().into_iter().collect::<Vec<_>>(), wanted);
     assert_eq!(told.skipped["/ads/banner.png"], "plan:do_not_download:Ads");
     scene.assert_sound();
@@ -80,7 +92,7 @@ roots:
 - {name: Home, url: 'http://h/'}
 ";
     let told = scene.run(settings(&scene, plan));
-    assert_eq!(told.paths().into_iter().collect::<Vec<_>>(), ["/", "/new/a"]);
+    assert_eq!(told.paths().into_iter().collect::<Vec<_>>(), ["/", "/favicon.ico", "/new/a"]);
     assert_eq!(told.skipped["/live/b"], "plan:external");
     assert_eq!(told.skipped["/live/i.png"], "plan:external");
 }

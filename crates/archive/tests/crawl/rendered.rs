@@ -19,7 +19,7 @@ fn chromium() -> Option<PathBuf> {
 }
 
 fn settings(scene: &Scene) -> Settings {
-    Settings { browser: true, robots: false, ..scene.settings(&["/"], ScopeKind::Host) }
+    Settings { browser: true, robots: false, retries: 3, ..scene.settings(&["/"], ScopeKind::Host) }
 }
 
 #[test]

@@ -36,7 +36,7 @@ fn the_archive_stays_where_it_is_told_to() {
     let output = run(&["demo", "--keep", museum]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let log = stdout(&run(&["-C", museum, "log", "--json"]));
-    assert_eq!(log.lines().count(), 2, "{log}");
+    assert_eq!(log.lines().count(), 3, "two captures and a check: {log}");
     let again = run(&["demo", "--keep", museum]);
     assert_eq!(again.status.code(), Some(2));
 }

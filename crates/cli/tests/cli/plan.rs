@@ -67,8 +67,8 @@ fn filled() -> Museum {
 fn a_plan_is_written_in_one_form() {
     let museum = filled();
     assert_eq!(museum.text(), TEXT);
-    assert_eq!(museum.good(&["plan", "root", "list"]), "Home\thttps://xkcd.com/\n");
-    assert_eq!(museum.good(&["plan", "group", "list"]), "Comics\thttps://xkcd.com/#/\ton Home\n");
+    assert_eq!(museum.good(&["plan", "root", "list"]), "Home  https://xkcd.com/\n");
+    assert_eq!(museum.good(&["plan", "group", "list"]), "Comics  https://xkcd.com/#/  on Home\n");
     let json = museum.good(&["plan", "show", "--json"]);
     assert!(json.contains(r#""roots":[{"name":"Home","url":"https://xkcd.com/"}]"#), "{json}");
     museum.good(&["plan", "check"]);
@@ -81,7 +81,7 @@ fn what_others_are_found_on_is_not_removed_unless_told() {
     assert!(refused.contains("`Comics`") && refused.contains("--cascade"), "{refused}");
     assert_eq!(museum.text(), TEXT);
     museum.good(&["plan", "root", "remove", "Home", "--cascade"]);
-    assert_eq!(museum.good(&["plan", "group", "list"]), "Comics\thttps://xkcd.com/#/\ton all pages\n");
+    assert_eq!(museum.good(&["plan", "group", "list"]), "Comics  https://xkcd.com/#/  on all pages\n");
     museum.good(&["plan", "alias", "remove", "https://ads.example/"]);
     assert!(museum.refused(&["plan", "group", "remove", "Nobody"]).contains("no group `Nobody`"));
 }

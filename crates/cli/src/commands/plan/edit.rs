@@ -127,7 +127,7 @@ impl RootArgs {
                 for root in load(&layout(session)?)?.plan.roots {
                     match list.json {
                         true => session.printer.json(&root)?,
-                        false => session.printer.line(visible(&format!("{}\t{}", root.name, root.url)))?,
+                        false => session.printer.line(visible(&format!("{}  {}", root.name, root.url)))?,
                     }
                 }
             }
@@ -170,7 +170,7 @@ pub(super) fn group_line(group: &Group) -> String {
         (Some(name), false) => format!("on {name}"),
         (None, false) => "on all pages".to_owned(),
     };
-    format!("{}\t{}\t{place}", group.name, group.pattern)
+    format!("{}  {}  {place}", group.name, group.pattern)
 }
 
 impl AliasArgs {
@@ -200,8 +200,8 @@ impl AliasArgs {
 
 /// An alias, on one line.
 pub(super) fn alias_line(alias: &Alias) -> String {
-    let live = if alias.external { "\tlive" } else { "" };
-    format!("{}\t{}{live}", alias.source, alias.target)
+    let live = if alias.external { "  live" } else { "" };
+    format!("{}  {}{live}", alias.source, alias.target)
 }
 
 fn change<T>(

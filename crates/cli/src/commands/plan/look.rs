@@ -32,9 +32,9 @@ impl Show {
             printer.json(&plan)?;
             return Ok(Outcome::Done);
         }
-        let roots = plan.roots.iter().map(|root| format!("root\t{}\t{}", root.name, root.url));
-        let groups = plan.groups.iter().map(|group| format!("group\t{}", group_line(group)));
-        let aliases = plan.aliases.iter().map(|alias| format!("alias\t{}", alias_line(alias)));
+        let roots = plan.roots.iter().map(|root| format!("root  {}  {}", root.name, root.url));
+        let groups = plan.groups.iter().map(|group| format!("group  {}", group_line(group)));
+        let aliases = plan.aliases.iter().map(|alias| format!("alias  {}", alias_line(alias)));
         for line in roots.chain(groups).chain(aliases) {
             printer.line(visible(&line))?;
         }
