@@ -173,24 +173,24 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::Settings { source: SettingsError::Format { .. }, .. } => {
             Some("use the varve that made it, or a later one")
         }
-        ArchiveError::BadKey { .. } => {
-            Some("put the key back from a copy; without it, move the file away, and sealed cookies stay sealed")
-        }
-        ArchiveError::KeepsNoVersions => {
-            Some("name two times instead, as in `varve diff 2026-01-01 2026-06-01`; `varve log URL` shows captures")
-        }
+        ArchiveError::BadKey { .. } => Some(
+            "put the key back from a copy; without it, move the file away, and sealed cookies stay sealed",
+        ),
+        ArchiveError::KeepsNoVersions => Some(
+            "name two times instead, as in `varve diff 2026-01-01 2026-06-01`; `varve log URL` shows captures",
+        ),
         ArchiveError::NotForVersions { .. } => {
             Some("`varve import` brings it into an archive, which keeps versions")
         }
-        ArchiveError::DownloadFailed { .. } => {
-            Some("`--newest-good` shows the newest capture with a good answer; `varve log URL` shows them all")
-        }
+        ArchiveError::DownloadFailed { .. } => Some(
+            "`--newest-good` shows the newest capture with a good answer; `varve log URL` shows them all",
+        ),
         ArchiveError::BodyLost { .. } => Some("`varve crystal verify` finds all that is lost"),
         ArchiveError::Crystal(failure) => crate::commands::crystal::hint(failure),
         ArchiveError::NoIndex { .. } => Some("`varve rebuild` makes it again: the silos hold everything"),
-        ArchiveError::NotImportable { .. } => {
-            Some("import takes a Crystal project, or the folder of an AardWARC store, in which `0` holds the first silos")
-        }
+        ArchiveError::NotImportable { .. } => Some(
+            "import takes a Crystal project, or the folder of an AardWARC store, in which `0` holds the first silos",
+        ),
         ArchiveError::Lock(LockError::Held { .. }) => {
             Some("wait until it has finished; reading needs no waiting")
         }

@@ -1,11 +1,11 @@
 //! `varve diff`: what changed between two versions.
 
 use serde::Serialize;
-use varve_archive::{ArchiveError, VersionId};
 use varve_archive::history::{Holdings, resolve_version};
 use varve_archive::verbs::diff::{
     Body, Change, ChunkKind, Mode, Options, PageDiff, Report, Request, Style, Totals, View, diff,
 };
+use varve_archive::{ArchiveError, VersionId};
 
 use super::show::word;
 use super::{Outcome, Verb};

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
 mod archive;
+mod crystal;
 mod demo;
 mod doctor;
 mod explain;

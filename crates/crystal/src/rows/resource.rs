@@ -74,11 +74,7 @@ impl Project {
         Stream::new(self.url_query(prefix, keep))
     }
 
-    fn url_query<'p>(
-        &'p self,
-        prefix: &str,
-        keep: impl Fn(&Resource) -> bool + 'p,
-    ) -> Query<'p, Resource> {
+    fn url_query<'p>(&'p self, prefix: &str, keep: impl Fn(&Resource) -> bool + 'p) -> Query<'p, Resource> {
         let end = end_of_range(prefix);
         // A blob is greater than every text: where no text ends the range, the end of all texts does.
         let below = if end.is_some() { "CAST(?2 AS TEXT)" } else { "x''" };

@@ -93,8 +93,7 @@ impl Project {
     /// The revisions of a resource that are not older than this one, the oldest first.
     pub fn revisions_of_up_from(&self, resource: ResourceId, oldest: RevisionId) -> Stream<'_, Revision> {
         let columns = self.revision_columns();
-        let mut query =
-            self.id_query(&format!("{columns} WHERE id >= ?1 AND resource_id = ?2 ORDER BY id"));
+        let mut query = self.id_query(&format!("{columns} WHERE id >= ?1 AND resource_id = ?2 ORDER BY id"));
         query.first = Value::Integer(oldest.get());
         query.others = vec![Value::Integer(resource.get())];
         query.read = Box::new(|row| Revision::read(row).map(Some));
@@ -103,7 +102,8 @@ impl Project {
 
     /// All revisions that are not newer than this one, the newest first.
     pub fn revisions_down_from(&self, newest: RevisionId) -> Stream<'_, Revision> {
-        let mut query = self.id_query(&format!("{} WHERE id <= ?1 ORDER BY id DESC", self.revision_columns()));
+        let mut query =
+            self.id_query(&format!("{} WHERE id <= ?1 ORDER BY id DESC", self.revision_columns()));
         query.first = Value::Integer(newest.get());
         query.after = id_down;
         query.read = Box::new(|row| Revision::read(row).map(Some));

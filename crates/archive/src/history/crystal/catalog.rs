@@ -5,7 +5,8 @@
 //! answered with nothing.
 
 use varve_catalog::{
-    CaptureFilter, CatalogError, CatalogRead, Diff, Order, Page, Score, VerdictRow, VersionFilter, VersionInfo,
+    CaptureFilter, CatalogError, CatalogRead, Diff, Order, Page, Score, VerdictRow, VersionFilter,
+    VersionInfo,
 };
 use varve_core::history::{Capture, Tag, Version};
 use varve_core::secret::ShownUrl;
@@ -89,7 +90,8 @@ impl Inner {
 
     /// How a resource was when `newest` was the newest revision.
     fn capture_at(&mut self, resource: &Resource, newest: RevisionId) -> Answer<Option<Capture>> {
-        let revision = self.project.revision_of_at(resource.id, newest).map_err(|error| self.failed(error))?;
+        let revision =
+            self.project.revision_of_at(resource.id, newest).map_err(|error| self.failed(error))?;
         let Some(revision) = revision else { return Ok(None) };
         self.capture(&resource.url, revision).map(Some).map_err(|error| self.failed(error))
     }
@@ -97,7 +99,9 @@ impl Inner {
     /// The version, if the project was ever like that.
     fn info(&self, newest: RevisionId) -> Answer<Option<VersionInfo>> {
         let failed = |error| self.failed(error);
-        let Some(last) = self.newest().map_err(failed)?.filter(|last| newest <= *last) else { return Ok(None) };
+        let Some(last) = self.newest().map_err(failed)?.filter(|last| newest <= *last) else {
+            return Ok(None);
+        };
         let revision = self.project.revisions_down_from(newest).next().transpose().map_err(failed)?;
         let time = revision.map_or(Ok(Moment::from_seconds(0)), |revision| self.time(&revision))?;
         let message = match newest == last {
@@ -147,14 +151,17 @@ impl CatalogRead for CrystalCatalog {
         let whole = VersionId::new(varve_core::history::uuid_of(&[0; 32]));
         let text = whole.to_string().replace('-', "");
         // What is not given is as in the id of a small number.
-        let Some(rest) = text.get(digits.len()..).filter(|_| digits.len() >= 8) else { return Ok(Vec::new()) };
+        let Some(rest) = text.get(digits.len()..).filter(|_| digits.len() >= 8) else {
+            return Ok(Vec::new());
+        };
         let id = format!("{digits}{rest}").parse::<VersionId>().ok();
         let found = id.and_then(|id| newest_in(&id)).filter(|newest| *newest <= last);
         Ok(found.map(version_at).into_iter().take(limit).collect())
     }
 
     fn versions(&self, filter: &VersionFilter, page: Page<VersionId>) -> Answer<Vec<VersionInfo>> {
-        let is_more = [&filter.url, &filter.author, &filter.message, &filter.tag].iter().any(|ask| ask.is_some());
+        let is_more =
+            [&filter.url, &filter.author, &filter.message, &filter.tag].iter().any(|ask| ask.is_some());
         if is_more || page.after.is_some() || page.limit == 0 {
             return Ok(Vec::new());
         }

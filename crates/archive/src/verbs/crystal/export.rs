@@ -89,9 +89,7 @@ fn read_json<T: serde::de::DeserializeOwned>(
 ) -> Result<T, ArchiveError> {
     let mut json = Vec::new();
     let mut reader = holdings.archive().object(record)?.read()?;
-    reader
-        .read_to_end(&mut json)
-        .map_err(|source| ArchiveError::Object { id: digits(record), source })?;
+    reader.read_to_end(&mut json).map_err(|source| ArchiveError::Object { id: digits(record), source })?;
     serde_json::from_slice(&json).map_err(|_| ArchiveError::BadProjectFact { id: digits(record) })
 }
 

@@ -28,11 +28,8 @@ pub fn migrate(path: &Path, progress: &dyn Fn(u64, u64)) -> Result<Migrated, Arc
         ControlFlow::Continue(())
     };
     // A row whose body never came is not this verb's business: `verify --repair` deals with it, and keeps what it says.
-    let options = OpenOptions {
-        on_progress: Some(&mut tell),
-        keep_last_without_body: true,
-        ..OpenOptions::default()
-    };
+    let options =
+        OpenOptions { on_progress: Some(&mut tell), keep_last_without_body: true, ..OpenOptions::default() };
     let mut writer = ProjectWriter::open_with(path, options)?;
     let opened = writer.report().clone();
     let moved = writer.migrate(&mut tell)? + opened.resumed_migration.unwrap_or(0);

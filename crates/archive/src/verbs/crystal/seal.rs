@@ -29,7 +29,9 @@ impl Seal {
     /// The seal whose key lies at `path`; none if there is none.
     pub(super) fn open(path: &Path) -> Result<Option<Self>, ArchiveError> {
         match fs::read(path) {
-            Ok(bytes) => Self::of(&bytes).ok_or_else(|| ArchiveError::BadKey { path: path.to_owned() }).map(Some),
+            Ok(bytes) => {
+                Self::of(&bytes).ok_or_else(|| ArchiveError::BadKey { path: path.to_owned() }).map(Some)
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(ArchiveError::Read { path: path.to_owned(), source }),
         }
@@ -41,7 +43,8 @@ impl Seal {
             return Ok(seal);
         }
         let mut key = [0; KEY_LENGTH];
-        let drawn = SystemRandom::new().fill(&mut key).map_err(|_| io::Error::other("no randomness to be had"));
+        let drawn =
+            SystemRandom::new().fill(&mut key).map_err(|_| io::Error::other("no randomness to be had"));
         drawn.and_then(|()| write_key(path, &key)).map_err(ArchiveError::write(path))?;
         Self::of(&key).ok_or_else(|| ArchiveError::BadKey { path: path.to_owned() })
     }

@@ -125,6 +125,7 @@ fn say_state(numbers: &Numbers, printer: &mut Printer) {
         ));
     }
     if numbers.reading == Reading::Copy {
-        printer.say("the database was read from a copy, since a log beside it could not be merged in its place");
+        printer
+            .say("the database was read from a copy, since a log beside it could not be merged in its place");
     }
 }

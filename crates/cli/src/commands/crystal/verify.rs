@@ -109,12 +109,7 @@ fn look(path: &Path, bodies: bool, json: bool, printer: &mut Printer) -> Result<
     Ok(verified)
 }
 
-fn print(
-    finding: &Finding,
-    repair: Option<Repair>,
-    json: bool,
-    printer: &mut Printer,
-) -> Result<(), Error> {
+fn print(finding: &Finding, repair: Option<Repair>, json: bool, printer: &mut Printer) -> Result<(), Error> {
     let (severity, message) = (finding.severity(), finding.to_string());
     if json {
         return printer.json(&Line { finding, severity, message, repair });

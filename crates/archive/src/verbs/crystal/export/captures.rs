@@ -74,6 +74,10 @@ fn answer(
     };
     let metadata = Metadata::new(11, capture.status.into(), reason, &headers, capture.time.utc());
     // A 304 of Crystal's has no body: what it stands for is found by its ETag.
-    let body = if capture.status == NOT_MODIFIED { writer.begin_body()? } else { body_from(writer, payload, record)? };
+    let body = if capture.status == NOT_MODIFIED {
+        writer.begin_body()?
+    } else {
+        body_from(writer, payload, record)?
+    };
     Ok((metadata, body))
 }

@@ -44,7 +44,8 @@ struct Restoring<'a> {
 impl Restoring<'_> {
     /// Sets what the project had, and takes away what only new ones have.
     fn properties(&mut self, fact: &ProjectFact) -> Result<(), ArchiveError> {
-        let own = |name: &str| name == property_name::MAJOR_VERSION || name == property_name::MAJOR_VERSION_OLD;
+        let own =
+            |name: &str| name == property_name::MAJOR_VERSION || name == property_name::MAJOR_VERSION_OLD;
         let there = self.writer.properties().collect::<Result<Vec<_>, _>>()?;
         for (name, _) in there.iter().filter(|(name, _)| !own(name)) {
             self.writer.set_property(name, None)?;

@@ -52,11 +52,7 @@ impl Fingerprint {
         self.0.update(number.to_be_bytes());
     }
 
-    fn rows<T>(
-        &mut self,
-        rows: impl Iterator<Item = Result<T>>,
-        each: impl Fn(&mut Self, T),
-    ) -> Result<()> {
+    fn rows<T>(&mut self, rows: impl Iterator<Item = Result<T>>, each: impl Fn(&mut Self, T)) -> Result<()> {
         self.text("rows");
         for row in rows {
             if let Some(row) = readable(row)? {
