@@ -136,6 +136,22 @@ fn the_same_payload_within_one_moment_is_a_revisit_too() {
 }
 
 #[test]
+fn the_very_same_exchange_again_is_here_already() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 30, Packing::Gzip);
+    let wire = answer("Content-Encoding: gzip\r\n", &gzip(b"once"));
+    let keeper = ExchangeKeeper::new(&writer);
+    let mut packer = writer.packer().expect("a packer");
+    let first = keeper.keep(&mut packer, &exchange("http://e/a", 1, &wire)).expect("kept");
+    let at_once = keeper.keep(&mut packer, &exchange("http://e/a", 1, &wire)).expect("kept");
+    writer.sync().expect("synced");
+    let later = keep(&writer, &exchange("http://e/a", 1, &wire));
+    assert!(first.new && !at_once.new && !later.new);
+    assert_eq!((&at_once.receipt, &later.receipt), (&first.receipt, &first.receipt));
+    assert_eq!(receipts(root.path()), [first.receipt]);
+}
+
+#[test]
 fn not_modified_has_the_body_of_what_it_refers_to() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 30, Packing::Gzip);

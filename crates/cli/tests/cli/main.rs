@@ -5,6 +5,7 @@
 
 mod archive;
 mod check;
+mod crystal;
 mod demo;
 mod doctor;
 mod explain;

@@ -29,13 +29,8 @@ fn a_usage_error_exits_2_with_a_hint() {
     assert_eq!(output.status.code(), Some(2));
     assert_eq!(stdout(&output), "");
     insta::assert_snapshot!(stderr(&output), @r"
-<<<<<<< HEAD
     error: unrecognized subcommand `housekeping`
     hint: a similar subcommand exists: `housekeeping`
-=======
-    error: unrecognized subcommand `completion`
-    hint: some similar subcommands exist: `commit`, `completions`
->>>>>>> plan
     hint: usage is `varve [OPTIONS] <VERB>`
     ");
 }

@@ -1,0 +1,186 @@
+//! From a project into an archive and back.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, UNIX_EPOCH};
+
+use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Holdings};
+use varve_archive::verbs::audit::{AuditRequest, audit};
+use varve_archive::verbs::cat::{At, body, find};
+use varve_archive::verbs::commit::{NewBody, NewPage, Request, commit};
+use varve_archive::verbs::crystal::export::{ProjectExported, export};
+use varve_archive::verbs::crystal::import::{ProjectImported, import};
+use varve_archive::verbs::init::init;
+use varve_archive::{ArchiveSettings, Date, Headers, Opening, VersionId};
+use varve_crystal::{MajorVersion, Project, VerifyOptions};
+use varve_store::exchange::{Scanned, scan};
+
+use crate::project::{COOKIE, HOME, everything, fixture, make};
+
+pub(crate) fn opening() -> Opening {
+    let clock = || Date::at_second(UNIX_EPOCH + Duration::from_secs(1_700_000_000));
+    Opening { holder: "a test".to_owned(), software: "varve test".to_owned(), clock: Arc::new(clock) }
+}
+
+fn bring_in(museum: &Path, project: &Path) -> ProjectImported {
+    if !museum.exists() {
+        init(museum, &ArchiveSettings::new("test"), opening()).unwrap();
+    }
+    let history = ArchiveHistory::open(museum, opening()).unwrap();
+    import(&history, project, &|_| {}).unwrap()
+}
+
+fn bring_out(museum: &Path, version: &VersionId, target: &Path) -> ProjectExported {
+    export(&ArchiveHoldings::open(museum).unwrap(), version, target, &|_| {}).unwrap()
+}
+
+/// What an audit of everything finds.
+fn findings(museum: &Path) -> Vec<String> {
+    let holdings = ArchiveHoldings::open(museum).unwrap();
+    let mut found = Vec::new();
+    let mut each = |finding: varve_archive::verbs::audit::AuditFinding| found.push(finding.message);
+    audit(holdings.archive(), &AuditRequest::default(), &|_| {}, &mut each).unwrap();
+    found
+}
+
+fn silo_bytes(museum: &Path) -> u64 {
+    let holdings = ArchiveHoldings::open(museum).unwrap();
+    holdings.archive().store().files().list().unwrap().values().map(|silo| silo.length).sum()
+}
+
+/// Brings a project in twice and out once, and compares every row and every byte.
+fn round_trip(home: &Path, project: &Path, left_behind: &[&str]) {
+    let (museum, back) = (home.join("museum"), home.join("back.crystalproj"));
+    let imported = bring_in(&museum, project);
+    assert!(!imported.already && imported.left_behind == 0, "{imported:?}");
+    let size = silo_bytes(&museum);
+    let again = bring_in(&museum, project);
+    assert!(again.already && again.version == imported.version, "{again:?}");
+    assert_eq!(silo_bytes(&museum), size);
+    assert_eq!(findings(&museum), Vec::<String>::new());
+    let exported = bring_out(&museum, &imported.version.unwrap(), &back);
+    let left: Vec<&str> = exported.left_behind.iter().map(|(what, _)| what.as_str()).collect();
+    assert_eq!(left, left_behind);
+    assert_eq!(everything(project), everything(&back));
+    let sound = Project::open(&back).unwrap();
+    let options = VerifyOptions { check_database: true, read_bodies: true };
+    assert_eq!(sound.verify(options, &mut |finding| panic!("{finding}")).unwrap().findings, 0);
+}
+
+#[test]
+fn a_project_comes_back_as_it_was() {
+    let home = tempfile::tempdir().unwrap();
+    let project = make(&home.path().join("a.crystalproj"), MajorVersion::Tree);
+    round_trip(home.path(), &project, &[]);
+}
+
+#[test]
+fn real_projects_come_back_as_they_were() {
+    let other_layout = ["layouts other than that of major version 2"];
+    for (name, left) in
+        [("lab-v2", &[][..]), ("lab-v1-flat", &other_layout), ("lab-v3-pack16", &other_layout)]
+    {
+        let home = tempfile::tempdir().unwrap();
+        let Some(project) = fixture("real projects come back", name, home.path()) else { return };
+        round_trip(home.path(), &project, left);
+    }
+}
+
+#[test]
+fn an_import_is_one_version_with_the_times_and_the_bodies() {
+    let home = tempfile::tempdir().unwrap();
+    let museum = home.path().join("museum");
+    let imported = bring_in(&museum, &make(&home.path().join("a"), MajorVersion::Flat));
+    assert_eq!((imported.revisions, imported.new, imported.errors, imported.cookies), (7, 6, 1, 1));
+    let holdings = ArchiveHoldings::open(&museum).unwrap();
+    assert_eq!(Holdings::head(&holdings).unwrap(), imported.version);
+    let text = |url: &str, at: &At| {
+        let capture = find(&holdings, url, at).unwrap();
+        let mut text = String::new();
+        body(&holdings, &capture).unwrap().read_to_string(&mut text).unwrap();
+        (capture.time.to_string(), capture.status, text)
+    };
+    use std::io::Read as _;
+    let newest = text(HOME, &At::Newest);
+    assert_eq!(newest, ("2022-07-29T12:00:02Z".to_owned(), 200, "<p>two</p>".to_owned()));
+    assert_eq!(text("https://site.example/app.js", &At::Newest).2, "hello");
+    assert_eq!(text("https://site.example/chunked", &At::Newest).2, "5\r\nnot a chunk");
+    let unchanged = text("https://site.example/logo.png", &At::Newest);
+    assert_eq!((unchanged.1, unchanged.2.as_str()), (304, "png"));
+}
+
+#[test]
+fn what_was_added_to_a_project_since_is_all_that_a_second_import_adds() {
+    let home = tempfile::tempdir().unwrap();
+    let museum = home.path().join("museum");
+    let project = make(&home.path().join("a"), MajorVersion::Tree);
+    let first = bring_in(&museum, &project);
+    let mut writer = varve_crystal::ProjectWriter::open(&project).unwrap();
+    let resource = writer.add_resource("https://site.example/new").unwrap().id;
+    let outcome = varve_crystal::Outcome::Fetched { metadata: None, body: writer.begin_body().unwrap() };
+    let new = varve_crystal::NewRevision { id: None, resource, request_cookie: None, outcome };
+    writer.add_revision(new).unwrap();
+    writer.close().unwrap();
+    let second = bring_in(&museum, &project);
+    assert_eq!((second.already, second.revisions, second.new), (false, 8, 1));
+    assert_ne!(first.version, second.version);
+    assert_eq!(findings(&museum), Vec::<String>::new());
+    bring_out(&museum, &second.version.unwrap(), &home.path().join("b"));
+    assert_eq!(everything(&home.path().join("b")), everything(&project));
+}
+
+#[test]
+fn cookies_are_in_no_silo_and_come_back_with_the_key_alone() {
+    let home = tempfile::tempdir().unwrap();
+    let museum = home.path().join("museum");
+    let version = bring_in(&museum, &make(&home.path().join("a"), MajorVersion::Tree)).version.unwrap();
+    let holdings = ArchiveHoldings::open(&museum).unwrap();
+    let mut facts = 0;
+    scan(holdings.archive().store().files(), 1, &|_| {}, &mut |scanned| {
+        if let Scanned::Fact { json, .. } = scanned {
+            facts += 1;
+            assert!(!String::from_utf8(json).unwrap().contains(COOKIE));
+        }
+        Ok(())
+    })
+    .unwrap();
+    assert!(facts >= 3);
+    std::fs::remove_file(museum.join("secret.key")).unwrap();
+    let exported = bring_out(&museum, &version, &home.path().join("b"));
+    assert_eq!(exported.left_behind, [("cookies, whose key is not here".to_owned(), 1)]);
+    assert!(Project::open(home.path().join("b")).unwrap().request_cookies().unwrap().is_empty());
+}
+
+#[test]
+fn a_version_of_any_pages_becomes_a_project_of_its_captures() {
+    let home = tempfile::tempdir().unwrap();
+    let museum = home.path().join("museum");
+    init(&museum, &ArchiveSettings::new("test"), opening()).unwrap();
+    let history = ArchiveHistory::open(&museum, opening()).unwrap();
+    let mut headers = Headers::new();
+    headers.push("Content-Type", "text/html");
+    let page = NewPage {
+        url: HOME.to_owned(),
+        time: None,
+        status: 200,
+        headers,
+        body: NewBody::Bytes(b"hi".to_vec()),
+    };
+    let request = Request { message: "one".to_owned(), threads: 1, ..Request::default() };
+    let version = commit(&history, &request, vec![page], &|_| {}).unwrap().version;
+    drop(history);
+    let exported = bring_out(&museum, &version, &home.path().join("b.crystalproj"));
+    assert_eq!((exported.restored, exported.resources, exported.revisions), (false, 1, 1));
+    let rows = everything(&home.path().join("b.crystalproj"));
+    assert!(
+        rows.iter().any(|row| row.contains("text/html") && row.ends_with("Some([104, 105])")),
+        "{rows:?}"
+    );
+    let taken = export(
+        &ArchiveHoldings::open(&museum).unwrap(),
+        &version,
+        &home.path().join("b.crystalproj"),
+        &|_| {},
+    );
+    assert!(taken.is_err());
+}

@@ -1,0 +1,94 @@
+//! A project that is read where it lies.
+
+use std::io::Read;
+
+use varve_archive::history::{Holdings, Kind, Pages, kind_of, open_history, open_holdings, resolve_version};
+use varve_archive::verbs::cat::{At, find};
+use varve_archive::verbs::diff::{Request, diff};
+use varve_archive::verbs::log::{CaptureFilter, Page, captures};
+use varve_archive::{ArchiveError, Capture, find_root};
+use varve_crystal::MajorVersion;
+
+use crate::doors::opening;
+use crate::project::{HOME, make};
+
+fn text(holdings: &dyn Holdings, capture: &Capture) -> String {
+    let mut text = String::new();
+    holdings.open_body(capture).unwrap().read_to_string(&mut text).unwrap();
+    text
+}
+
+fn newest(holdings: &dyn Holdings, url: &str) -> Capture {
+    find(holdings, url, &At::Newest).unwrap()
+}
+
+#[test]
+fn a_project_is_known_by_its_folder_and_by_its_opener() {
+    let home = tempfile::tempdir().unwrap();
+    let path = make(&home.path().join("a.crystalproj"), MajorVersion::Flat);
+    assert_eq!(kind_of(&path), Some(Kind::Crystal));
+    assert_eq!(kind_of(&path.join("OPEN ME.crystalopen")), Some(Kind::Crystal));
+    assert_eq!(find_root(&path.join("revisions")), Some(path.clone()));
+    assert_eq!(kind_of(home.path()), None);
+    assert!(open_holdings(&path.join("OPEN ME.crystalopen")).is_ok());
+    assert!(matches!(open_history(&path, opening()), Err(ArchiveError::NotForVersions { .. })));
+}
+
+#[test]
+fn revisions_are_captures_and_aliases_lead_to_them() {
+    let home = tempfile::tempdir().unwrap();
+    let holdings = open_holdings(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
+    for url in [HOME, "https://www.site.example/", "HTTPS://Site.example/#top"] {
+        let found = captures(&*holdings, url, &CaptureFilter::default(), Page::first(9)).unwrap();
+        assert_eq!(found.iter().map(|capture| capture.status).collect::<Vec<_>>(), [0, 200, 200], "{url}");
+        let page = Page { after: found.first(), limit: 1 };
+        let next = captures(&*holdings, url, &CaptureFilter::default(), page).unwrap();
+        assert_eq!(next, found[1..2]);
+    }
+    let outside = captures(&*holdings, "https://live.example/x", &CaptureFilter::default(), Page::first(1));
+    assert!(outside.unwrap_err().to_string().contains("out of the project, to https://live.example/x"));
+}
+
+#[test]
+fn the_newest_is_shown_even_if_it_failed_unless_a_good_one_is_wanted() {
+    let home = tempfile::tempdir().unwrap();
+    let holdings = open_holdings(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
+    let failed = holdings.open_body(&newest(&*holdings, HOME)).err().unwrap();
+    assert!(matches!(failed, ArchiveError::DownloadFailed { ref kind, .. } if kind == "TimeoutError"));
+    let good = find(&*holdings, HOME, &At::NewestGood).unwrap();
+    assert_eq!(text(&*holdings, &good), "<p>two</p>");
+    let then = find(&*holdings, HOME, &At::Time("2022-07-29T12:00:01Z".parse().unwrap())).unwrap();
+    assert_eq!(text(&*holdings, &then), "<p>one</p>");
+}
+
+#[test]
+fn bodies_are_given_with_their_codings_undone() {
+    let home = tempfile::tempdir().unwrap();
+    let holdings = open_holdings(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
+    let script = newest(&*holdings, "https://site.example/app.js");
+    assert_eq!((text(&*holdings, &script).as_str(), script.length), ("hello", Some(5)));
+    let chunked = newest(&*holdings, "https://site.example/chunked");
+    assert_eq!(text(&*holdings, &chunked), "5\r\nnot a chunk");
+    let unchanged = newest(&*holdings, "https://site.example/logo.png");
+    assert_eq!((unchanged.status, text(&*holdings, &unchanged).as_str()), (304, "png"));
+}
+
+#[test]
+fn two_moments_of_a_project_are_compared() {
+    let home = tempfile::tempdir().unwrap();
+    let holdings = open_holdings(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
+    assert!(!holdings.has_versions());
+    let version = |text: &str| resolve_version(&*holdings, text).unwrap();
+    assert_eq!(version("HEAD"), version("r7"));
+    assert_eq!(version("2022-07-29T12:00:02Z"), version("r2"));
+    assert_eq!(version(&version("r2").to_string()[..8]), version("r2"));
+    let request = Request { base: Some(version("r1")), head: Some(version("r4")), ..Request::default() };
+    let totals = diff::<ArchiveError>(&*holdings, &request, |_| Ok(())).unwrap();
+    assert_eq!((totals.added, totals.changed, totals.removed), (2, 1, 0));
+    let pages = Pages::new(holdings.catalog(), Some(version("HEAD"))).map(|page| page.unwrap().url);
+    let last: Vec<String> = pages.map(|url| url.rsplit('/').next().unwrap().to_owned()).collect();
+    assert_eq!(last, ["", "app.js", "chunked", "logo.png"]);
+    let latest = holdings.latest_captures(&CaptureFilter::default(), Page::first(2)).unwrap();
+    let page = Page { after: latest.last(), limit: 9 };
+    assert_eq!(holdings.latest_captures(&CaptureFilter::default(), page).unwrap().len(), 5);
+}
