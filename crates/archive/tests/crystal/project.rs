@@ -97,13 +97,8 @@ pub(crate) fn everything(path: &Path) -> Vec<String> {
 
 /// A real project, unpacked below a folder; without the fixtures, one line saying that `test` is skipped.
 pub(crate) fn fixture(test: &str, name: &str, folder: &Path) -> Option<PathBuf> {
-    let beside = || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures");
-    let root = std::env::var_os("VARVE_FIXTURES").map_or_else(beside, PathBuf::from);
-    if !root.is_dir() {
-        eprintln!("skipped {test}: no fixtures at {}", root.display());
-        return None;
-    }
-    let bytes = std::fs::read(root.join(format!("crystal/lab/{name}.crystalproj.zip"))).unwrap();
+    let packed = varve_testkit::fixtures(test, &format!("crystal/lab/{name}.crystalproj.zip"))?;
+    let bytes = std::fs::read(packed).unwrap();
     let folder = folder.join(name);
     zip::ZipArchive::new(Cursor::new(bytes)).unwrap().extract(&folder).unwrap();
     Some(folder.join("lab.crystalproj"))
