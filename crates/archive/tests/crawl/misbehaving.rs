@@ -45,8 +45,8 @@ fn each_misbehaviour_is_recorded_as_what_it_was() {
     let scene = Scene::new(Site::with_everything());
     let seeds: Vec<&str> = FAULTS.iter().map(|(path, _)| *path).collect();
     let settings = Settings {
-        timeout: 3000,
-        idle_timeout: 700,
+        timeout: 8000,
+        idle_timeout: 3000,
         largest: 2 << 20,
         per_host: 8,
         ..scene.settings(&seeds, ScopeKind::Page)
@@ -73,8 +73,8 @@ fn each_misbehaviour_is_recorded_as_what_it_was() {
 fn garbage_is_kept_or_refused_and_never_taken_for_a_page() {
     let scene = Scene::new(Site::with_everything());
     let settings = Settings {
-        timeout: 3000,
-        idle_timeout: 700,
+        timeout: 8000,
+        idle_timeout: 3000,
         ..scene.settings(&["/garbage", "/bare", "/headers/endless"], ScopeKind::Page)
     };
     let told = scene.run(settings);
