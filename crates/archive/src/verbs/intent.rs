@@ -83,6 +83,14 @@ pub struct Restored {
     pub written: bool,
 }
 
+/// Whether an object is a plan of ours: what was wanted of a project of another program is kept in its place, as that
+/// program has it.
+fn is_plan(archive: &Archive, id: RecordId) -> bool {
+    let found = archive.store().find(id.as_bytes()).ok().flatten();
+    let media_type = found.and_then(|found| found.header.fields.get("Content-Type").map(<[u8]>::to_vec));
+    !media_type.is_some_and(|media_type| media_type.starts_with(b"application/vnd.varve."))
+}
+
 /// Brings back the plan and the expectations that were in force when a version was made. A file that says something else
 /// now is overwritten only with `force`; without it, nothing is written if there is one.
 pub fn restore(
@@ -93,8 +101,10 @@ pub fn restore(
     let archive = holdings.archive();
     let manifest = manifest(holdings, version)?;
     let layout = archive.layout();
-    let mut wanted: Vec<(PathBuf, RecordId)> =
-        manifest.plan.map(|id| (layout.plan(), id)).into_iter().collect();
+    let mut wanted: Vec<(PathBuf, RecordId)> = Vec::new();
+    if let Some(id) = manifest.plan.filter(|id| is_plan(archive, *id)) {
+        wanted.push((layout.plan(), id));
+    }
     let safe = manifest.expectations.into_iter().filter(|(name, _)| is_expectations(name));
     wanted.extend(safe.map(|(name, id)| (layout.expectations().join(name), id)));
     if wanted.is_empty() {
