@@ -6,7 +6,7 @@
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use varve_fetch::browser::{Browser, BrowserOptions};
@@ -68,6 +68,8 @@ fn ok(media_type: &str, body: &str) -> Option<String> {
 
 /// Captures in a folder of its own, and looks whether anything is left.
 struct Studio {
+    /// One at a time: children that ended are counted for the whole process.
+    _turn: MutexGuard<'static, ()>,
     folder: tempfile::TempDir,
     options: BrowserOptions,
     guard: Guard,
@@ -75,9 +77,12 @@ struct Studio {
 
 impl Studio {
     fn new() -> Option<Self> {
+        static TURN: Mutex<()> = Mutex::new(());
+        let executable = chromium()?;
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = tempfile::tempdir().unwrap();
-        let options = BrowserOptions::new(chromium()?, folder.path());
-        Some(Self { folder, options, guard: Guard::allow_private() })
+        let options = BrowserOptions::new(executable, folder.path());
+        Some(Self { _turn: turn, folder, options, guard: Guard::allow_private() })
     }
 
     fn browser(&self) -> Browser {
