@@ -277,9 +277,9 @@ async fn giving_up_in_the_middle_leaves_nothing() {
 
 #[tokio::test]
 async fn a_browser_that_is_not_there_is_said() {
-    let folder = tempfile::tempdir().unwrap();
-    let client = Client::new(Options::new(folder.path())).unwrap();
-    let browser = Browser::new(client, BrowserOptions::new("/no/such/browser", folder.path()));
-    let error = browser.fetch(FetchRequest::get("http://example.com/")).await.unwrap_err();
+    let Some(mut studio) = Studio::new() else { return };
+    studio.options = BrowserOptions::new("/no/such/browser", studio.folder.path());
+    let error = studio.capture("http://example.com/".to_owned()).await.unwrap_err();
     assert_eq!(error.kind, FetchErrorKind::Browser);
+    studio.assert_nothing_left().await;
 }

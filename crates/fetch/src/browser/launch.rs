@@ -2,9 +2,9 @@
 
 use std::path::Path;
 use std::process::Stdio;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use super::{BrowserOptions, failed};
@@ -16,7 +16,10 @@ const WITH_PIPES: &str = r#"exec "$0" "$@" 3<&0 4>&1 0</dev/null 1>/dev/null 2>/
 /// How long a browser may take to end by itself.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// A running browser. When it is dropped its whole process group is killed.
+/// How long the processes of a killed browser may take to be gone: the kernel needs milliseconds.
+const BURIAL: Duration = Duration::from_secs(2);
+
+/// A running browser. When it is dropped its whole process group is killed and waited for.
 pub(super) struct Process {
     child: Child,
     group: Option<Pid>,
@@ -108,11 +111,23 @@ impl Process {
             let _ = kill_process_group(group, Signal::KILL);
         }
     }
+
+    /// Whether the browser was waited for and nothing of its group is left to write into the profile.
+    fn is_gone(&mut self) -> bool {
+        let waited_for = !matches!(self.child.try_wait(), Ok(None));
+        waited_for && self.group.is_none_or(|group| test_kill_process_group(group).is_err())
+    }
 }
 
 impl Drop for Process {
+    /// Waits here, and not in the runtime: a runtime reaps a dropped child at the next child that ends, which may
+    /// never come, and a profile is only empty for good when nobody writes into it any more.
     fn drop(&mut self) {
         self.kill();
+        let until = Instant::now() + BURIAL;
+        while !self.is_gone() && Instant::now() < until {
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 }
 

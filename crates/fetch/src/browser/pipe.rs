@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
@@ -26,7 +26,36 @@ pub(super) struct Event {
     pub(super) params: Value,
 }
 
-type Answers = Mutex<HashMap<u64, oneshot::Sender<Value>>>;
+/// The calls that wait for an answer; none when the browser has said its last word, and no answer will come.
+struct Answers(Mutex<Option<HashMap<u64, oneshot::Sender<Value>>>>);
+
+impl Answers {
+    fn new() -> Self {
+        Self(Mutex::new(Some(HashMap::new())))
+    }
+
+    /// Waits for the answer to a call. Without one to come, the receiver says so at once.
+    fn expect(&self, id: u64) -> oneshot::Receiver<Value> {
+        let (sender, answer) = oneshot::channel();
+        if let Some(waiting) = self.lock().as_mut() {
+            waiting.insert(id, sender);
+        }
+        answer
+    }
+
+    fn take(&self, id: u64) -> Option<oneshot::Sender<Value>> {
+        self.lock().as_mut()?.remove(&id)
+    }
+
+    /// Whoever waits for an answer, now or later, learns that there will be none.
+    fn end(&self) {
+        *self.lock() = None;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<HashMap<u64, oneshot::Sender<Value>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// The near end of the pipe. Cloning shares it.
 #[derive(Clone)]
@@ -48,7 +77,7 @@ impl Drop for Ends {
 impl Pipe {
     /// Begins a conversation. The events end when the browser does.
     pub(super) fn new(input: ChildStdin, output: ChildStdout) -> (Self, mpsc::UnboundedReceiver<Event>) {
-        let answers = Arc::new(Answers::default());
+        let answers = Arc::new(Answers::new());
         let (sender, events) = mpsc::unbounded_channel();
         let reader = tokio::spawn(listen(output, Arc::clone(&answers), sender)).abort_handle();
         let input = tokio::sync::Mutex::new(input);
@@ -63,8 +92,7 @@ impl Pipe {
         params: Value,
     ) -> Result<Value, FetchError> {
         let id = self.0.last_call.fetch_add(1, Ordering::Relaxed) + 1;
-        let (sender, answer) = oneshot::channel();
-        self.answers().insert(id, sender);
+        let answer = self.0.answers.expect(id);
         let mut message = json!({ "id": id, "method": method, "params": params });
         if let Some(session) = session {
             message["sessionId"] = session.into();
@@ -78,10 +106,6 @@ impl Pipe {
             Some(error) => Err(failed(format!("the browser refuses `{method}`: {}", error["message"]))),
             None => Ok(answer["result"].take()),
         }
-    }
-
-    fn answers(&self) -> std::sync::MutexGuard<'_, HashMap<u64, oneshot::Sender<Value>>> {
-        self.0.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -100,15 +124,13 @@ async fn listen(output: ChildStdout, answers: Arc<Answers>, events: mpsc::Unboun
             break;
         }
     }
-    // Whoever still waits for an answer learns that there will be none.
-    answers.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    answers.end();
 }
 
 /// Gives a message to whoever waits for it; says whether anybody listens at all.
 fn pass_on(mut message: Value, answers: &Answers, events: &mpsc::UnboundedSender<Event>) -> bool {
     if let Some(id) = message["id"].as_u64() {
-        let waiting = answers.lock().unwrap_or_else(PoisonError::into_inner).remove(&id);
-        if let Some(waiting) = waiting {
+        if let Some(waiting) = answers.take(id) {
             // Nobody waits any more for a call that was given up.
             let _ = waiting.send(message);
         }
