@@ -142,7 +142,7 @@ fn own_zombies() -> usize {
 const PAGE: &str = r#"<!DOCTYPE html><title>t</title><link rel=stylesheet href=/style.css><img src=/picture.svg>
 <iframe src=/frame.html></iframe><p id=p>before</p><script>
 new WebSocket('ws://' + location.host + '/socket');
-navigator.serviceWorker && navigator.serviceWorker.register('/worker.js').catch(() => {});
+navigator.serviceWorker && navigator.serviceWorker.register('/worker.js').catch(() => fetch('/without-worker'));
 new Worker('/own-worker.js');
 alert('a dialog must not hold up anything');
 fetch('/data.json').then(answer => answer.json()).then(data => { document.getElementById('p').textContent = data.text });

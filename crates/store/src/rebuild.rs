@@ -1,17 +1,19 @@
 //! The index made again from the silos alone.
 //!
 //! Every record of every silo is read on all cores; its header gives its entries, through the same function that made
-//! them when it was written. The result is the same file, byte for byte, that housekeeping would have come to.
+//! them when it was written. The result is the same file, byte for byte, that housekeeping would have come to. What the
+//! records say to a catalog is told on the way, so that nobody needs to read them twice.
 
 use std::path::Path;
 
 use varve_warc::rule::Finding;
 
 use crate::error::StoreError;
+use crate::exchange::{Scanned, look_at};
 use crate::index::{Entry, Index, IndexError, IndexOptions, Rebuild};
 use crate::recover::{Settled, settle};
 use crate::segments;
-use crate::silo::{SiloFiles, walk};
+use crate::silo::{SiloFiles, Stretch, walk};
 
 /// What a rebuild came to.
 #[derive(Debug, Default)]
@@ -31,7 +33,7 @@ pub fn bytes_to_read(files: &SiloFiles) -> Result<u64, StoreError> {
     Ok(files.list()?.values().map(|silo| silo.length).sum())
 }
 
-/// Makes the index in `folder` again. Nobody else may write meanwhile.
+/// Makes the index in `folder` again, and tells `told` what the records say, in order. Nobody else may write meanwhile.
 ///
 /// The silos are put in order on the way, as opening for writing does: segments that were being named get their names,
 /// and a torn record at the end of the last silo is cut off.
@@ -41,6 +43,7 @@ pub fn rebuild(
     options: IndexOptions,
     threads: usize,
     progress: &(impl Fn(u64) + Sync),
+    told: &mut dyn FnMut(Scanned),
 ) -> Result<RebuildDone, StoreError> {
     let mut done = RebuildDone::default();
     segments::complete(files)?;
@@ -52,11 +55,16 @@ pub fn rebuild(
     let last = silos.keys().next_back().copied();
     for (number, silo) in &silos {
         let source = files.open(*number)?;
-        let mut entries = WholeFirst { index: &mut index, held: Vec::new(), failure: Ok(()) };
-        let mut walked =
-            walk(&*source, *number, threads, progress, &mut |found, good| entries.take(found, good))
-                .map_err(|error| StoreError::walk(*number, error))?;
-        let mut held = entries.finish()?;
+        let mut whole = WholeFirst {
+            index: &mut index,
+            told: &mut *told,
+            held: Vec::new(),
+            held_back: Vec::new(),
+            failure: Ok(()),
+        };
+        let mut walked = walk(&*source, *number, threads, progress, &look_at, &mut |part| whole.take(part))
+            .map_err(|error| StoreError::walk(*number, error))?;
+        let Held { entries: mut held, said: held_back } = whole.finish()?;
         let settled =
             if last == Some(*number) { settle(files, silo, known, &walked)? } else { Settled::Sealed };
         if matches!(settled, Settled::Open | Settled::Removed) {
@@ -66,6 +74,7 @@ pub fn rebuild(
             walked.findings.retain(|finding| finding.offset < walked.good);
         } else {
             held.into_iter().try_for_each(|entry| index.push(entry))?;
+            held_back.into_iter().for_each(|(_, said)| told(said));
         }
         done.silos += u64::from(settled != Settled::Removed);
         done.records += walked.records;
@@ -75,27 +84,42 @@ pub fn rebuild(
     Ok(done)
 }
 
-/// Entries on their way into a new index: at once for what is whole, and later, perhaps, for what may be cut off.
+/// What may be cut off.
+struct Held {
+    entries: Vec<Entry>,
+    said: Vec<(u64, Scanned)>,
+}
+
+/// Records on their way into a new index: at once for what is whole, and later, perhaps, for what may be cut off.
 struct WholeFirst<'a, 'b> {
     index: &'a mut Rebuild<'b>,
+    told: &'a mut dyn FnMut(Scanned),
     held: Vec<Entry>,
+    held_back: Vec<(u64, Scanned)>,
     failure: Result<(), IndexError>,
 }
 
 impl WholeFirst<'_, '_> {
-    /// Takes entries of a stretch of a silo, in which whole records reach to `good`.
-    fn take(&mut self, found: Vec<Entry>, good: u64) {
-        for entry in std::mem::take(&mut self.held).into_iter().chain(found) {
+    /// Takes a stretch of a silo, in which whole records reach to `good`.
+    fn take(&mut self, Stretch { entries, seen, good }: Stretch<Scanned>) {
+        for entry in std::mem::take(&mut self.held).into_iter().chain(entries) {
             if entry.place.offset() >= good {
                 self.held.push(entry);
             } else if self.failure.is_ok() {
                 self.failure = self.index.push(entry);
             }
         }
+        for (offset, said) in std::mem::take(&mut self.held_back).into_iter().chain(seen) {
+            if offset >= good {
+                self.held_back.push((offset, said));
+            } else {
+                (self.told)(said);
+            }
+        }
     }
 
-    /// The entries behind the last whole record.
-    fn finish(self) -> Result<Vec<Entry>, IndexError> {
-        self.failure.map(|()| self.held)
+    /// What is behind the last whole record.
+    fn finish(self) -> Result<Held, IndexError> {
+        self.failure.map(|()| Held { entries: self.held, said: self.held_back })
     }
 }

@@ -74,9 +74,9 @@ fn index_silo(
         None => {
             let threads = std::thread::available_parallelism().map_or(1, usize::from);
             let mut failure = Ok(());
-            let result = walk(&*source, silo.number, threads, &|_| {}, &mut |entries: Vec<Entry>, _| {
-                recovered.entries += entries.len() as u64;
-                for chunk in entries.chunks(BATCH) {
+            let result = walk(&*source, silo.number, threads, &|_| {}, &|_| None::<()>, &mut |part| {
+                recovered.entries += part.entries.len() as u64;
+                for chunk in part.entries.chunks(BATCH) {
                     if failure.is_ok() {
                         failure = index.append(chunk).map(|_| ());
                     }

@@ -24,8 +24,15 @@ fn audited(root: &Path, quick: bool, chosen: &dyn Fn(&SiloFile) -> bool) -> (Aud
     let options = AuditOptions { quick, chosen, threads: 2, index: IndexOptions::default() };
     let mut findings = Vec::new();
     let store = reader(root);
-    let done = audit(&store, &root.join("index"), &options, &|_| {}, &mut |finding| findings.push(finding))
-        .expect("audited");
+    let done = audit(
+        &store,
+        &root.join("index"),
+        &options,
+        &|_| {},
+        &mut |finding| findings.push(finding),
+        &mut |_| {},
+    )
+    .expect("audited");
     assert_eq!(done.findings, findings.len() as u64);
     (done, findings)
 }
@@ -152,7 +159,7 @@ fn any_flipped_bit_of_the_index_is_found_and_gives_no_wrong_answer() {
                     index: IndexOptions::default(),
                 };
                 let mut findings = 0;
-                let done = audit(&store, &folder, &options, &|_| {}, &mut |_| findings += 1);
+                let done = audit(&store, &folder, &options, &|_| {}, &mut |_| findings += 1, &mut |_| {});
                 assert!(done.is_err() || findings > 0, "{} at {position}", path.display());
             }
             change(&path, |bytes| bytes[position] ^= 4);
@@ -283,8 +290,8 @@ fn rebuild_makes_the_same_index_byte_for_byte() {
     let before = index_bytes(root.path());
     fs::remove_dir_all(root.path().join("index")).expect("removed");
     let silos = files(Arc::new(LocalDisk), root.path());
-    let done =
-        rebuild(&silos, &root.path().join("index"), IndexOptions::default(), 2, &|_| {}).expect("rebuilt");
+    let done = rebuild(&silos, &root.path().join("index"), IndexOptions::default(), 2, &|_| {}, &mut |_| {})
+        .expect("rebuilt");
     assert!(done.findings.is_empty() && done.records > 14, "{done:?}");
     assert_eq!(index_bytes(root.path()), before);
     assert!(kept.iter().all(|(id, content)| is_readable(&reader(root.path()), id, content)));

@@ -83,8 +83,15 @@ fn is_whole(disk: &MemoryDisk, acknowledged: &[Vec<u8>], goes_on: bool, when: &s
     let store = Store::open(silos, &small().index_folder).expect("opened for reading");
     let options = AuditOptions { quick: false, chosen: &|_| true, threads: 1, index: small().index };
     let mut findings = Vec::new();
-    audit(&store, &small().index_folder, &options, &|_| {}, &mut |finding| findings.push(finding))
-        .expect("audited");
+    audit(
+        &store,
+        &small().index_folder,
+        &options,
+        &|_| {},
+        &mut |finding| findings.push(finding),
+        &mut |_| {},
+    )
+    .expect("audited");
     assert_eq!(findings, [], "{when}");
     drop(writer);
     if !goes_on {

@@ -66,7 +66,8 @@ fn work(root: &Path, seed: u64) {
             3 => {
                 drop(writer);
                 let silos = files(Arc::new(LocalDisk), root);
-                rebuild(&silos, &small(root).index_folder, small(root).index, 2, &|_| {}).expect("rebuilt");
+                rebuild(&silos, &small(root).index_folder, small(root).index, 2, &|_| {}, &mut |_| {})
+                    .expect("rebuilt");
                 writer = open();
             }
             _ => {}
@@ -117,8 +118,15 @@ fn check(root: &Path, safe: &[u64]) {
     let store = Store::open(silos, &small(root).index_folder).expect("opened");
     let options = AuditOptions { quick: false, chosen: &|_| true, threads: 2, index: small(root).index };
     let mut findings = Vec::new();
-    audit(&store, &small(root).index_folder, &options, &|_| {}, &mut |found| findings.push(found))
-        .expect("audited");
+    audit(
+        &store,
+        &small(root).index_folder,
+        &options,
+        &|_| {},
+        &mut |found| findings.push(found),
+        &mut |_| {},
+    )
+    .expect("audited");
     assert_eq!(findings, []);
 }
 

@@ -5,40 +5,58 @@
 //! what would be made again.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
-use varve_catalog::{Catalog, CatalogRead, SqliteCatalog};
+use varve_catalog::{CatalogRead, SqliteCatalog};
 use varve_core::body::BodySource;
 use varve_core::fact::{Fact, Manifest, RunSummary, Tombstone};
 use varve_core::{BodyId, RecordId, RunId, VersionId};
-use varve_store::StoreError;
 use varve_store::audit::{AuditFinding, AuditKind};
-use varve_store::exchange::{Scanned, scan};
+use varve_store::exchange::Scanned;
 
+use super::filling::Filling;
 use crate::archive::Archive;
 use crate::error::ArchiveError;
-use crate::rows::rows_of;
 
 /// Bodies are looked for so many at a time.
 const BATCH: usize = 4096;
 
-/// Audits the history of an archive; tells `found` what is not as it should be.
-pub(crate) fn audit_history(
-    archive: &Archive,
-    found: &mut dyn FnMut(AuditFinding),
-) -> Result<(), ArchiveError> {
-    let mut chain = Chain::default();
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let mut failure: Result<(), ArchiveError> = Ok(());
-    scan(archive.store().files(), threads, &|_| {}, &mut |scanned| {
-        if failure.is_ok() {
-            failure = chain.add(archive, scanned, found);
+/// An audit of history, which listens to the records of an archive while they are read.
+pub(crate) struct HistoryAudit<'a> {
+    archive: &'a Archive,
+    chain: Chain,
+    again: Filling,
+    failure: Result<(), ArchiveError>,
+    /// Holds the catalog that is made again, for as long as it is needed.
+    _folder: tempfile::TempDir,
+}
+
+impl<'a> HistoryAudit<'a> {
+    /// Begins, before the first record was read.
+    pub(crate) fn begin(archive: &'a Archive) -> Result<Self, ArchiveError> {
+        let folder = tempfile::tempdir().map_err(ArchiveError::write(&std::env::temp_dir()))?;
+        let catalog = SqliteCatalog::open_to_write(&folder.path().join("catalog.db"))?;
+        let again = Filling::new(catalog, archive.settings().redaction());
+        Ok(Self { archive, chain: Chain::default(), again, failure: Ok(()), _folder: folder })
+    }
+
+    /// Takes in what the next record says.
+    pub(crate) fn hear(&mut self, scanned: Scanned) {
+        self.again.add(&scanned);
+        if self.failure.is_ok() {
+            self.failure = self.chain.add(self.archive, scanned);
         }
-        Ok::<(), StoreError>(())
-    })?;
-    failure?;
-    chain.look_for_bodies(archive)?;
-    chain.finish(found);
-    compare_catalog(archive, found)
+    }
+
+    /// Everything was read: tells `found` what is not as it should be.
+    pub(crate) fn finish(mut self, found: &mut dyn FnMut(AuditFinding)) -> Result<(), ArchiveError> {
+        self.failure?;
+        self.chain.look_for_bodies(self.archive)?;
+        self.chain.finish(found);
+        let again = self.again.finish()?;
+        let path = self.archive.layout().catalog();
+        if path.is_file() { compare_catalogs(&path, &again, found) } else { Ok(()) }
+    }
 }
 
 /// What the silos say about history, so far.
@@ -52,15 +70,11 @@ struct Chain {
     /// Bodies that are not here; whether they should be is known when all tombstones are.
     missing: Vec<(BodyId, VersionId)>,
     tombstones: Vec<Tombstone>,
+    findings: Vec<AuditFinding>,
 }
 
 impl Chain {
-    fn add(
-        &mut self,
-        archive: &Archive,
-        scanned: Scanned,
-        found: &mut dyn FnMut(AuditFinding),
-    ) -> Result<(), ArchiveError> {
+    fn add(&mut self, archive: &Archive, scanned: Scanned) -> Result<(), ArchiveError> {
         match scanned {
             Scanned::Capture(receipt) => {
                 if let Some(run) = receipt.run {
@@ -70,10 +84,10 @@ impl Chain {
             Scanned::Fact { record, about, media_type, json } => {
                 match Fact::parse(&media_type, &json) {
                     Some(Ok(Fact::Version(manifest))) => {
-                        self.add_version(record, &about, &json, *manifest, found);
+                        self.add_version(record, &about, &json, *manifest);
                     }
                     Some(Ok(Fact::Tombstone(tombstone))) => self.tombstones.push(*tombstone),
-                    Some(Err(error)) => found(finding(record, error.to_string())),
+                    Some(Err(error)) => self.findings.push(finding(record, error.to_string())),
                     _ => {}
                 }
                 if self.bodies.len() >= BATCH {
@@ -84,19 +98,12 @@ impl Chain {
         Ok(())
     }
 
-    fn add_version(
-        &mut self,
-        record: RecordId,
-        about: &str,
-        json: &[u8],
-        manifest: Manifest,
-        found: &mut dyn FnMut(AuditFinding),
-    ) {
+    fn add_version(&mut self, record: RecordId, about: &str, json: &[u8], manifest: Manifest) {
         let id = Manifest::version_id(json);
         if about != format!("urn:uuid:{id}") {
             let message =
                 format!("this manifest says that it is {about}, and its content makes it version {id}");
-            found(finding(record, message));
+            self.findings.push(finding(record, message));
         }
         self.versions.insert(id);
         self.parents.extend(manifest.parent.map(|parent| (id, parent, record)));
@@ -116,6 +123,7 @@ impl Chain {
     }
 
     fn finish(mut self, found: &mut dyn FnMut(AuditFinding)) {
+        self.findings.drain(..).for_each(&mut *found);
         // What was taken out on purpose is accounted for by its tombstone.
         let gone: HashSet<RecordId> = self.tombstones.iter().map(|tombstone| tombstone.record).collect();
         let gone_versions: HashSet<VersionId> =
@@ -163,42 +171,19 @@ fn finding(record: RecordId, message: String) -> AuditFinding {
     AuditFinding { id: Some(record.to_string()), ..AuditFinding::new(AuditKind::History, message) }
 }
 
-/// Makes the catalog again, elsewhere, and compares the two.
-fn compare_catalog(archive: &Archive, found: &mut dyn FnMut(AuditFinding)) -> Result<(), ArchiveError> {
-    let path = archive.layout().catalog();
-    if !path.is_file() {
-        return Ok(());
-    }
-    let folder = tempfile::tempdir().map_err(ArchiveError::write(&std::env::temp_dir()))?;
-    let again = SqliteCatalog::open_to_write(&folder.path().join("catalog.db"))?;
-    fill(archive, &again)?;
-    let kept = SqliteCatalog::open_to_read(&path)?;
-    let difference = first_difference(&kept, &again)?;
+/// Compares the catalog that is kept with the one that was made again.
+fn compare_catalogs(
+    path: &Path,
+    again: &SqliteCatalog,
+    found: &mut dyn FnMut(AuditFinding),
+) -> Result<(), ArchiveError> {
+    let kept = SqliteCatalog::open_to_read(path)?;
+    let difference = first_difference(&kept, again)?;
     if let Some(row) = difference {
         let message = format!("the catalog is not what the silos say; `varve rebuild` makes it again: {row}");
         found(AuditFinding::new(AuditKind::Catalog, message));
     }
     Ok(())
-}
-
-/// Gives a new catalog all that the silos say.
-pub(crate) fn fill(archive: &Archive, catalog: &SqliteCatalog) -> Result<(), ArchiveError> {
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let redaction = archive.settings().redaction();
-    let mut rows = Vec::new();
-    let mut failure: Result<(), ArchiveError> = Ok(());
-    scan(archive.store().files(), threads, &|_| {}, &mut |scanned| {
-        if failure.is_ok() {
-            // A fact that cannot be understood has no rows; it was named already.
-            rows.extend(rows_of(&scanned, redaction).unwrap_or_default());
-            if rows.len() >= BATCH {
-                failure = catalog.apply(&mut rows.drain(..)).map_err(ArchiveError::from);
-            }
-        }
-        Ok::<(), StoreError>(())
-    })?;
-    failure?;
-    Ok(catalog.apply(&mut rows.into_iter())?)
 }
 
 /// The first row that only one of two catalogs has.

@@ -7,6 +7,7 @@
 mod archive;
 mod chain;
 mod crystal;
+mod filling;
 mod head;
 mod loaded;
 mod moku;
@@ -34,9 +35,10 @@ use crate::error::ArchiveError;
 
 pub(crate) use archive::catch_up;
 pub use archive::{ArchiveHistory, ArchiveHoldings};
-pub(crate) use chain::{audit_history, fill};
+pub(crate) use chain::HistoryAudit;
 pub use crystal::CrystalHoldings;
 pub(crate) use crystal::time_of_revision;
+pub(crate) use filling::Filling;
 pub(crate) use head::replace;
 pub(crate) use loaded::{Loaded, NOT_MODIFIED, headers_of};
 pub use moku::{MokuHistory, MokuHoldings, MokuOpening};

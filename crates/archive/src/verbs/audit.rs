@@ -11,7 +11,7 @@ use varve_store::silo::SiloFile;
 
 use crate::archive::Archive;
 use crate::error::ArchiveError;
-use crate::history::audit_history;
+use crate::history::HistoryAudit;
 
 pub use varve_store::audit::{AuditDone, AuditFinding, AuditKind, AuditSeverity};
 
@@ -55,10 +55,17 @@ pub fn audit(
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let options =
         AuditOptions { quick: request.quick, chosen: &chosen, threads, index: IndexOptions::default() };
-    let mut done = audit_store(archive.store(), &archive.layout().index(), &options, progress, found)?;
     let everything = !request.quick && request.since.is_none() && request.sample.is_none();
-    if everything {
-        audit_history(archive, &mut |finding| {
+    let mut history = everything.then(|| HistoryAudit::begin(archive)).transpose()?;
+    let mut told = |said| {
+        if let Some(history) = &mut history {
+            history.hear(said);
+        }
+    };
+    let mut done =
+        audit_store(archive.store(), &archive.layout().index(), &options, progress, found, &mut told)?;
+    if let Some(history) = history {
+        history.finish(&mut |finding| {
             done.findings += 1;
             found(finding);
         })?;

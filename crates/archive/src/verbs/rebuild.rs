@@ -1,14 +1,17 @@
-//! `rebuild`: makes index, catalog and HEAD again from the silos alone.
+//! `rebuild`: makes index, catalog and HEAD again from the silos alone, reading each once.
 
+use std::path::{Path, PathBuf};
 use std::{fs, io};
 
 use varve_catalog::{Catalog, Row, SqliteCatalog};
+use varve_store::StoreError;
+use varve_store::exchange::{Scanned, scan};
 use varve_store::index::{IndexOptions, Place};
 use varve_store::rebuild::{bytes_to_read as silo_bytes, rebuild as rebuild_store};
 
-use crate::archive::{Archive, silo_files};
+use crate::archive::{read_settings, silo_files};
 use crate::error::ArchiveError;
-use crate::history::{catch_up, fill};
+use crate::history::{Filling, catch_up};
 use crate::layout::Layout;
 use crate::writer::{ArchiveWriter, Opening};
 
@@ -19,7 +22,8 @@ pub fn bytes_to_read(layout: &Layout) -> Result<u64, ArchiveError> {
     Ok(silo_bytes(&silo_files(layout))?)
 }
 
-/// Makes the index of the archive at `layout` again. Nobody else may write meanwhile, which the lock sees to.
+/// Makes the index and the catalog of the archive at `layout` again. Nobody else may write meanwhile, which the lock
+/// sees to.
 pub fn rebuild(
     layout: &Layout,
     opening: Opening,
@@ -27,37 +31,72 @@ pub fn rebuild(
 ) -> Result<RebuildDone, ArchiveError> {
     let lock = ArchiveWriter::lock(layout, &opening)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let done =
-        rebuild_store(&silo_files(layout), &layout.index(), IndexOptions::default(), threads, progress)?;
-    rebuild_catalog(layout)?;
+    let (files, options) = (silo_files(layout), IndexOptions::default());
+    let mut catalog = NewCatalog::begin(layout)?;
+    let mut told = |said: Scanned| catalog.filling.add(&said);
+    let done = rebuild_store(&files, &layout.index(), options, threads, progress, &mut told)?;
+    catalog.install()?;
     drop(lock);
     Ok(done)
 }
 
-/// Makes the catalog again beside the old one, and puts it in its place when it is whole.
+/// Makes the catalog alone again.
 pub(crate) fn rebuild_catalog(layout: &Layout) -> Result<(), ArchiveError> {
-    let archive = Archive::open(layout.root())?;
-    let path = layout.catalog();
-    let unfinished = layout.temporary().join("catalog.db");
-    let catalog = SqliteCatalog::open_to_write(&unfinished)?;
-    fill(&archive, &catalog)?;
-    if let Some(last) =
-        archive.store().files().list().map_err(varve_store::StoreError::from)?.into_values().next_back()
-    {
-        let end = Place::new(last.number, last.length).map_err(varve_store::StoreError::from)?;
-        catalog.apply(&mut std::iter::once(Row::Reached(end.number())))?;
-    }
-    drop(catalog);
-    for ending in ["-wal", "-shm"] {
-        let left = layout.root().join(format!("catalog.db{ending}"));
-        match fs::remove_file(&left) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(ArchiveError::Write { path: left, source: error });
-            }
-            _ => {}
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut catalog = NewCatalog::begin(layout)?;
+    scan(&silo_files(layout), threads, &|_| {}, &mut |said| {
+        catalog.filling.add(&said);
+        Ok::<(), StoreError>(())
+    })?;
+    catalog.install()
+}
+
+/// A catalog that is made beside the old one, and put in its place when it is whole.
+struct NewCatalog<'a> {
+    layout: &'a Layout,
+    filling: Filling,
+}
+
+impl<'a> NewCatalog<'a> {
+    fn begin(layout: &'a Layout) -> Result<Self, ArchiveError> {
+        let redaction = read_settings(layout)?.redaction();
+        let path = unfinished(layout);
+        // What an interrupted rebuild left is no beginning.
+        for ending in ["", "-wal", "-shm"] {
+            remove(&path.with_extension(format!("db{ending}")))?;
         }
+        let catalog = SqliteCatalog::open_to_write(&path)?;
+        Ok(Self { layout, filling: Filling::new(catalog, redaction) })
     }
-    fs::rename(&unfinished, &path).map_err(ArchiveError::write(&path))?;
-    let catalog = SqliteCatalog::open_to_write(&path)?;
-    catch_up(layout, &catalog, archive.settings().redaction())
+
+    fn install(self) -> Result<(), ArchiveError> {
+        let layout = self.layout;
+        let catalog = self.filling.finish()?;
+        let silos = silo_files(layout).list().map_err(StoreError::from)?;
+        if let Some(last) = silos.into_values().next_back() {
+            let end = Place::new(last.number, last.length).map_err(StoreError::from)?;
+            catalog.apply(&mut std::iter::once(Row::Reached(end.number())))?;
+        }
+        drop(catalog);
+        for ending in ["-wal", "-shm"] {
+            remove(&layout.root().join(format!("catalog.db{ending}")))?;
+        }
+        let path = layout.catalog();
+        fs::rename(unfinished(layout), &path).map_err(ArchiveError::write(&path))?;
+        let catalog = SqliteCatalog::open_to_write(&path)?;
+        catch_up(layout, &catalog, read_settings(layout)?.redaction())
+    }
+}
+
+fn unfinished(layout: &Layout) -> PathBuf {
+    layout.temporary().join("catalog.db")
+}
+
+fn remove(path: &Path) -> Result<(), ArchiveError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(ArchiveError::Write { path: path.to_owned(), source: error })
+        }
+        _ => Ok(()),
+    }
 }

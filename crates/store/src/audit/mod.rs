@@ -16,6 +16,7 @@ mod silo;
 use serde::Serialize;
 
 use crate::error::StoreError;
+use crate::exchange::Scanned;
 use crate::index::{IndexOptions, Place};
 use crate::silo::SiloFile;
 use crate::store::Store;
@@ -143,16 +144,18 @@ pub struct AuditDone {
     pub findings: u64,
 }
 
-/// Audits a store. `found` is told each finding, `progress` how many more bytes of silos were dealt with.
+/// Audits a store. `found` is told each finding, `progress` how many more bytes of silos were dealt with, and `told`
+/// what the records that are read say to a catalog, in order.
 pub fn audit(
     store: &Store,
     index_folder: &std::path::Path,
     options: &AuditOptions<'_>,
     progress: &(impl Fn(u64) + Sync),
     found: &mut dyn FnMut(AuditFinding),
+    told: &mut dyn FnMut(Scanned),
 ) -> Result<AuditDone, StoreError> {
-    let mut run =
-        Run { store, options, known: store.index().greatest_place(), done: AuditDone::default(), found };
+    let known = store.index().greatest_place();
+    let mut run = Run { store, options, known, done: AuditDone::default(), found, told };
     let silos = run.numbering()?;
     index::check_files(store, index_folder, &mut run)?;
     let mut segments = Segments::default();
@@ -195,6 +198,7 @@ pub(crate) struct Run<'a> {
     pub(crate) known: Option<Place>,
     pub(crate) done: AuditDone,
     found: &'a mut dyn FnMut(AuditFinding),
+    told: &'a mut dyn FnMut(Scanned),
 }
 
 impl Run<'_> {

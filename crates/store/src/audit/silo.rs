@@ -1,5 +1,7 @@
 //! One silo, every record of it.
 
+use std::io::BufRead;
+
 use varve_warc::check::{Checked, Checker, Verdict};
 use varve_warc::digest::Digest;
 use varve_warc::parts::{Parts, read_parts};
@@ -13,6 +15,7 @@ use super::index::Comparison;
 use super::segments::Segment;
 use super::{AuditFinding, AuditKind, Run, Segments};
 use crate::error::StoreError;
+use crate::exchange::{Listener, Scanned};
 use crate::index::{Entry, Place};
 use crate::silo::{SiloError, SiloFile, chain, entries, name};
 use crate::store::Store;
@@ -24,6 +27,7 @@ struct Part {
     findings: Vec<AuditFinding>,
     entries: Vec<Entry>,
     segments: Vec<Segment>,
+    said: Vec<Scanned>,
 }
 
 impl Run<'_> {
@@ -48,6 +52,7 @@ impl Run<'_> {
                 }
             }
             segments.extend(part.segments);
+            part.said.into_iter().for_each(&mut *self.told);
             self.note_entries(part.entries, comparison.as_deref_mut(), &mut failure);
         });
         match result {
@@ -226,9 +231,22 @@ fn audit_record<S: ReadAt>(
     part: &mut Part,
 ) -> Result<(), Error> {
     let offset = record.offset();
-    let checked = checker.check(record, true)?;
+    let mut listener = Listener::new(record.header());
+    checker.begin(record, true);
+    loop {
+        let bytes = record.fill_buf().map_err(|source| Error::Io { offset, source })?;
+        if bytes.is_empty() {
+            break;
+        }
+        checker.push(bytes);
+        listener.hear(bytes);
+        let length = bytes.len();
+        record.consume(length);
+    }
+    let checked = checker.finish(record);
     let header = record.header();
     part.records += 1;
+    part.said.extend(listener.said(header));
     if let Some(message) = wrong_id(header, &checked) {
         part.findings
             .push(AuditFinding::new(AuditKind::Id, message).at(silo.number, offset).of(header.record_id()));

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 
 use varve_warc::digest::{Algorithm, Digest};
-use varve_warc::http::{BodyLimits, Head, HeadParser, open_body};
+use varve_warc::http::{BodyLimits, Head, open_body};
 use varve_warc::payload::{PayloadKind, PayloadTracker};
 use varve_warc::source::ReadAt;
 use varve_warc::write::BlockFacts;
@@ -74,22 +74,6 @@ fn undo(head: &Head, response: &dyn ReadAt) -> Option<(Digest, u64)> {
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             // A broken coding, or a bomb: the bytes stay what they are.
             Err(_) => return None,
-        }
-    }
-}
-
-/// Reads the head of the HTTP message that `block` begins with, and leaves `block` behind it.
-pub(super) fn read_head(block: &mut impl BufRead) -> io::Result<Option<Head>> {
-    let mut parser = HeadParser::new();
-    loop {
-        let bytes = block.fill_buf()?;
-        if bytes.is_empty() {
-            return Ok(parser.head());
-        }
-        let (taken, complete) = parser.push(bytes);
-        block.consume(taken);
-        if complete {
-            return Ok(parser.head());
         }
     }
 }

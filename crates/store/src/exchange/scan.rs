@@ -1,18 +1,19 @@
 //! Reading receipts and facts from silos, in the order in which they were written.
 //!
-//! Used by rebuild over everything, on all cores, and by whoever opens an archive for writing over what came after the
-//! last thing that the catalog knows. Blocks are passed over except for the head of an answer and the JSON of a fact.
+//! Used over everything, on all cores, and by whoever opens an archive for writing over what came after the last thing
+//! that the catalog knows; rebuild and audit, which read every record anyway, listen to each. Blocks are passed over
+//! except for the head of an answer and the JSON of a fact.
 
-use std::io::{self, Read};
+use std::io::BufRead;
 
 use varve_core::RecordId;
 use varve_core::receipt::Receipt;
+use varve_warc::http::HeadParser;
 use varve_warc::parts::{Parts, read_parts};
 use varve_warc::record::{Header, RecordType, media_type};
 use varve_warc::source::ReadAt;
 use varve_warc::{Error, Format, Reader, Record};
 
-use super::examine::read_head;
 use super::receipt_of;
 use crate::error::StoreError;
 use crate::index::Place;
@@ -138,34 +139,100 @@ fn read_part(
 }
 
 /// What a record says to a catalog. A record that cannot be read says nothing: audit names it.
-fn look_at<S: ReadAt>(record: &mut Record<'_, S>) -> Option<Scanned> {
-    let header = record.header().clone();
-    match header.record_type() {
-        RecordType::Response | RecordType::Revisit => {
-            let head = read_head(record).ok()?;
-            receipt_of(&header, head.as_ref()).map(Box::new).map(Scanned::Capture)
+pub(crate) fn look_at<S: ReadAt>(record: &mut Record<'_, S>) -> Option<Scanned> {
+    let mut listener = Listener::new(record.header());
+    while listener.is_listening() {
+        let bytes = record.fill_buf().ok()?;
+        if bytes.is_empty() {
+            break;
         }
-        RecordType::Metadata => fact(&header, record).ok().flatten(),
-        _ => None,
+        listener.hear(bytes);
+        let length = bytes.len();
+        record.consume(length);
+    }
+    listener.said(record.header())
+}
+
+/// Listens to the block of a record, as it is read, for what a catalog remembers.
+pub(crate) enum Listener {
+    /// An answer, whose head matters.
+    Head {
+        /// What was heard of it.
+        parser: HeadParser,
+        /// Whether that is all of it.
+        complete: bool,
+    },
+    /// A fact, which matters whole.
+    Fact {
+        /// What was heard of it.
+        json: Vec<u8>,
+    },
+    /// Nothing that a catalog remembers.
+    Deaf,
+}
+
+impl Listener {
+    /// Knows from a header what to listen for.
+    pub(crate) fn new(header: &Header) -> Self {
+        match header.record_type() {
+            RecordType::Response | RecordType::Revisit => {
+                Self::Head { parser: HeadParser::new(), complete: false }
+            }
+            RecordType::Metadata if is_fact(header) => Self::Fact { json: Vec::new() },
+            _ => Self::Deaf,
+        }
+    }
+
+    /// Whether more of the block matters.
+    fn is_listening(&self) -> bool {
+        matches!(self, Self::Head { complete: false, .. } | Self::Fact { .. })
+    }
+
+    /// Takes in the next bytes of the block.
+    pub(crate) fn hear(&mut self, bytes: &[u8]) {
+        match self {
+            Self::Head { parser, complete } => {
+                let mut rest = bytes;
+                while !*complete && !rest.is_empty() {
+                    let (taken, ended) = parser.push(rest);
+                    rest = &rest[taken..];
+                    *complete = ended;
+                }
+            }
+            Self::Fact { json } => json.extend_from_slice(bytes),
+            Self::Deaf => {}
+        }
+    }
+
+    /// What the record says.
+    pub(crate) fn said(self, header: &Header) -> Option<Scanned> {
+        match self {
+            Self::Head { parser, .. } => {
+                receipt_of(header, parser.head().as_ref()).map(Box::new).map(Scanned::Capture)
+            }
+            Self::Fact { json } => fact(header, json),
+            Self::Deaf => None,
+        }
     }
 }
 
-fn fact(header: &Header, block: &mut impl Read) -> io::Result<Option<Scanned>> {
-    let kind = media_type(header.fields.get("Content-Type").unwrap_or_default());
-    let (Some(record), Some(about)) =
-        (header.record_id().and_then(parse_id), header.reference("WARC-Refers-To"))
-    else {
-        return Ok(None);
-    };
-    if !kind.starts_with(FACT) {
-        return Ok(None);
-    }
-    let mut json = Vec::new();
-    block.take(LONGEST_FACT).read_to_end(&mut json)?;
-    Ok(Some(Scanned::Fact {
+fn fact_type(header: &Header) -> &[u8] {
+    media_type(header.fields.get("Content-Type").unwrap_or_default())
+}
+
+fn is_fact(header: &Header) -> bool {
+    fact_type(header).starts_with(FACT)
+        && header.content_length().is_some_and(|length| length <= LONGEST_FACT)
+}
+
+/// A fact that was heard to its end: half of one would be another.
+fn fact(header: &Header, json: Vec<u8>) -> Option<Scanned> {
+    let record = header.record_id().and_then(parse_id)?;
+    let about = header.reference("WARC-Refers-To")?;
+    (header.content_length() == Some(json.len() as u64)).then(|| Scanned::Fact {
         record: RecordId::new(record),
         about: String::from_utf8_lossy(about).into_owned(),
-        media_type: String::from_utf8_lossy(kind).into_owned(),
+        media_type: String::from_utf8_lossy(fact_type(header)).into_owned(),
         json,
-    }))
+    })
 }

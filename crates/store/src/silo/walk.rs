@@ -7,7 +7,7 @@ use varve_warc::parts::{Parts, read_parts};
 use varve_warc::record::Header;
 use varve_warc::rule::{Finding, Rule};
 use varve_warc::source::ReadAt;
-use varve_warc::{Error, Format, Reader};
+use varve_warc::{Error, Format, Reader, Record};
 
 use super::entries;
 use crate::index::{Entry, Place, PlaceError};
@@ -55,30 +55,40 @@ pub fn walk_from<S: ReadAt>(
     Ok(walked)
 }
 
-/// Walks through a whole silo on all cores and gives the index entries of its records, in order of the file, with the
-/// end of the last whole record so far. A file that is no archive at all has no records, and a finding says so.
-pub fn walk<S: ReadAt + ?Sized>(
-    source: &S,
+/// Part of a silo, walked through.
+pub struct Stretch<T> {
+    /// The index entries of its records.
+    pub entries: Vec<Entry>,
+    /// What was seen in them, and at which byte.
+    pub seen: Vec<(u64, T)>,
+    /// The end of the last whole record so far.
+    pub good: u64,
+}
+
+/// Walks through a whole silo on all cores and gives the index entries of its records and what `look` saw in them, in
+/// order of the file. A file that is no archive at all has no records, and a finding says so.
+pub fn walk<'a, S: ReadAt + ?Sized, T: Send>(
+    source: &'a S,
     number: u32,
     threads: usize,
     progress: &(impl Fn(u64) + Sync),
-    give: &mut impl FnMut(Vec<Entry>, u64),
+    look: &(impl Fn(&mut Record<'_, &'a S>) -> Option<T> + Sync),
+    give: &mut impl FnMut(Stretch<T>),
 ) -> Result<Walked, WalkError> {
     let mut walked = Walked { records: 0, good: 0, findings: Vec::new() };
     let mut failure = None;
-    let work = |reader: &mut Reader<&S>, until: u64| walk_part(reader, number, until, progress);
-    let read = read_parts(source, Parts { threads, size: None }, &work, &mut |part: Result<
-        Part,
-        PlaceError,
-    >| match part {
-        Ok(part) => {
-            walked.records += part.records;
-            walked.good = walked.good.max(part.good);
-            walked.findings.extend(part.findings);
-            give(part.entries, walked.good);
+    let work = |reader: &mut Reader<&'a S>, until: u64| walk_part(reader, number, until, progress, look);
+    let mut take = |part: Result<Part<T>, PlaceError>| match part {
+        Ok(Part { records, findings, mut stretch }) => {
+            walked.records += records;
+            walked.good = walked.good.max(stretch.good);
+            walked.findings.extend(findings);
+            stretch.good = walked.good;
+            give(stretch);
         }
         Err(error) => failure = Some(error),
-    });
+    };
+    let read = read_parts(source, Parts { threads, size: None }, &work, &mut take);
     match read {
         Err(error @ (Error::NotAnArchive { .. } | Error::Zip | Error::Packed(_))) => {
             walked.findings.push(Finding::new(Rule::MemberDamaged, 0, error.to_string()));
@@ -102,28 +112,31 @@ pub enum WalkError {
     Place(#[from] PlaceError),
 }
 
-struct Part {
+struct Part<T> {
     records: u64,
-    good: u64,
-    entries: Vec<Entry>,
     findings: Vec<Finding>,
+    stretch: Stretch<T>,
 }
 
-fn walk_part<S: ReadAt>(
+fn walk_part<S: ReadAt, T>(
     reader: &mut Reader<S>,
     number: u32,
     until: u64,
     progress: &impl Fn(u64),
-) -> Result<Result<Part, PlaceError>, Error> {
-    let mut part = Part { records: 0, good: 0, entries: Vec::new(), findings: Vec::new() };
+    look: &impl Fn(&mut Record<'_, S>) -> Option<T>,
+) -> Result<Result<Part<T>, PlaceError>, Error> {
+    let stretch = Stretch { entries: Vec::new(), seen: Vec::new(), good: 0 };
+    let mut part = Part { records: 0, findings: Vec::new(), stretch };
     let mut done = reader.position();
     while reader.next_offset().is_none_or(|offset| offset < until) {
-        let Some(record) = reader.next_record()? else { break };
+        let Some(mut record) = reader.next_record()? else { break };
         part.records += 1;
         match Place::new(number, record.offset()) {
-            Ok(place) => part.entries.extend(entries(record.header(), place)),
+            Ok(place) => part.stretch.entries.extend(entries(record.header(), place)),
             Err(error) => return Ok(Err(error)),
         }
+        let offset = record.offset();
+        part.stretch.seen.extend(look(&mut record).map(|seen| (offset, seen)));
         reader.finish_record()?;
         part.findings.extend(reader.take_findings());
         let position = reader.position();
@@ -131,6 +144,6 @@ fn walk_part<S: ReadAt>(
         done = position;
     }
     part.findings.extend(reader.take_findings());
-    part.good = reader.last_good_offset();
+    part.stretch.good = reader.last_good_offset();
     Ok(Ok(part))
 }
