@@ -131,9 +131,12 @@ impl Fields {
 
     /// All values of that name, in order.
     pub fn get_all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
-        self.iter()
-            .filter(move |(found, _)| found.eq_ignore_ascii_case(name.as_bytes()))
-            .map(|(_, value)| value)
+        // Most names differ in length already, and the text of those need not be looked at.
+        let is_name = move |span: &&Span| {
+            span.name.len() == name.len()
+                && self.text[span.name.clone()].eq_ignore_ascii_case(name.as_bytes())
+        };
+        self.spans.iter().filter(is_name).map(|span| &self.text[span.value.clone()])
     }
 
     /// All names and values, in order.

@@ -8,7 +8,7 @@ use varve_warc::parts::{Parts, read_parts};
 use varve_warc::record::{Header, RecordType};
 use varve_warc::rule::{Finding, Kind, Rule};
 use varve_warc::source::ReadAt;
-use varve_warc::write::{GZIP_HEADER, id};
+use varve_warc::write::id;
 use varve_warc::{Error, Reader, Record};
 
 use super::index::Comparison;
@@ -179,6 +179,8 @@ fn audit_part<S: ReadAt>(
     let mut done = reader.position();
     while reader.next_offset().is_none_or(|offset| offset < until) {
         let Some(mut record) = reader.next_record()? else { break };
+        // No checksum covers the header of a member; but all are the same.
+        let odd_member = silo.ending == name::GZIP && !record.has_our_gzip_header();
         audit_record(&mut record, silo, &mut checker, &mut part)?;
         let offset = record.offset();
         let id = record.header().record_id().map(<[u8]>::to_vec);
@@ -188,7 +190,7 @@ fn audit_part<S: ReadAt>(
         // What is wrong behind the record is not the record's.
         let whose = |finding: &Finding| if finding.offset == offset { id.as_deref() } else { None };
         part.findings.extend(findings.iter().filter_map(|finding| translated(finding, silo, whose(finding))));
-        if silo.ending == name::GZIP && !has_our_header(reader.source(), offset)? {
+        if odd_member {
             let message = "the header of a gzip member is not as varve writes it";
             part.findings.push(
                 AuditFinding::new(AuditKind::Damaged, message).at(silo.number, offset).of(id.as_deref()),
@@ -215,13 +217,6 @@ fn leave_causes(findings: &mut Vec<Finding>, offset: u64) {
         Rule::NotARecord | Rule::Separator | Rule::BlockShort => !member_damaged,
         _ => true,
     });
-}
-
-/// No checksum covers the header of a member; but all are the same.
-fn has_our_header(source: &impl ReadAt, offset: u64) -> Result<bool, Error> {
-    let mut header = [0; GZIP_HEADER.len()];
-    let count = source.read_at(&mut header, offset).map_err(|source| Error::Io { offset, source })?;
-    Ok(count == header.len() && header == GZIP_HEADER)
 }
 
 fn audit_record<S: ReadAt>(

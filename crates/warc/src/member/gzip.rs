@@ -9,6 +9,8 @@ use std::ptr::NonNull;
 use flate2::{Decompress, FlushDecompress, Status};
 use libdeflate_sys as sys;
 
+use crate::write::GZIP_HEADER;
+
 /// First bytes of every gzip member that holds deflate data.
 pub(crate) const MAGIC: [u8; 3] = [0x1f, 0x8b, 0x08];
 
@@ -21,6 +23,8 @@ pub(crate) struct Header {
     pub(crate) length: usize,
     /// Has AardWARC's `Aa` extra field, whose writer puts head and block of a record in members of their own.
     pub(crate) aardwarc: bool,
+    /// Is what the writer of this crate begins every member with.
+    pub(crate) ours: bool,
 }
 
 /// Reads a member's header; none when it is not one, or not whole.
@@ -48,7 +52,7 @@ pub(crate) fn header(bytes: &[u8]) -> Option<Header> {
     if flags & 2 != 0 {
         length += 2;
     }
-    (length <= bytes.len()).then_some(Header { length, aardwarc })
+    (length <= bytes.len()).then_some(Header { length, aardwarc, ours: bytes.starts_with(&GZIP_HEADER) })
 }
 
 /// libdeflate's decompressor.
@@ -201,7 +205,7 @@ mod tests {
         }
         assert_eq!(header(&[0x1f, 0x8b, 8, 0xff, 0, 0, 0, 0, 0, 0]), None);
         let aardwarc = [0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 2, 3, 12, 0, b'A', b'a', 8, 0, 1, 2, 3, 4, 5, 6, 7, 8];
-        assert_eq!(header(&aardwarc), Some(Header { length: 24, aardwarc: true }));
+        assert_eq!(header(&aardwarc), Some(Header { length: 24, aardwarc: true, ours: false }));
     }
 
     #[test]

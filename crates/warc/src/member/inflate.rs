@@ -12,6 +12,7 @@ impl<S: ReadAt> Unpacker<S> {
         let Some(header) = self.find_gzip_header()? else { return Ok(false) };
         self.member_offset = self.window.position();
         self.aardwarc = header.aardwarc;
+        self.ours = header.ours;
         let is_large = self.expects_large && self.promise(header.length, FIRST_VIEW * 4)?;
         self.expects_large = is_large;
         if !is_large && !self.inflate_small()? && !self.promise(header.length, 0)? {

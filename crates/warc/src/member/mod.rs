@@ -117,6 +117,7 @@ pub(crate) struct Unpacker<S> {
     /// Plain bytes of this member that were given out or are in the buffer.
     given: u64,
     aardwarc: bool,
+    ours: bool,
     failed: bool,
     plain_begun: bool,
     frame_promised: bool,
@@ -189,6 +190,7 @@ impl<S: ReadAt> Unpacker<S> {
             consumed: 0,
             given: 0,
             aardwarc: false,
+            ours: false,
             failed: false,
             plain_begun: false,
             frame_promised: true,
@@ -230,6 +232,11 @@ impl<S: ReadAt> Unpacker<S> {
     /// Whether nothing of the member was consumed yet.
     pub(crate) fn at_member_start(&self) -> bool {
         self.consumed == 0
+    }
+
+    /// Whether the header of the gzip member is what the writer of this crate begins every member with.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.ours
     }
 
     /// Whether the member was written by AardWARC, with head, block and end of a record in three members.

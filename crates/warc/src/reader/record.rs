@@ -60,6 +60,12 @@ impl<S: ReadAt> Record<'_, S> {
         self.reader.extend_block(length);
     }
 
+    /// Whether it lies in a gzip member with the header that [`GZIP_HEADER`](crate::write::GZIP_HEADER) is, which no
+    /// checksum covers. To be asked before the block is read: behind it another member may begin.
+    pub fn has_our_gzip_header(&self) -> bool {
+        self.reader.unpacker.is_ours()
+    }
+
     /// The line that stood before an ARC record; empty for a WARC record.
     pub fn arc_line(&self) -> &[u8] {
         match self.reader.format {
