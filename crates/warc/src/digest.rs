@@ -205,8 +205,7 @@ fn decode(encoding: &data_encoding::Encoding, value: &[u8], decoded: &mut [u8; 9
 
 impl fmt::Display for Digest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:", self.algorithm.label())?;
-        self.bytes().iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
+        write!(formatter, "{}:{}", self.algorithm.label(), data_encoding::HEXLOWER.encode_display(self.bytes()))
     }
 }
 

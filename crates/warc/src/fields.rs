@@ -12,6 +12,8 @@ pub struct Fields {
     /// The lines as read, then unfolded values.
     text: Vec<u8>,
     spans: Vec<Span>,
+    /// A bit for the length of each name: most names that are asked for are not here, and this tells at once.
+    lengths: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -31,6 +33,11 @@ pub enum Oddity {
 
 /// How many fields one header may have; a hostile one could otherwise make every look-up slow.
 const MOST_FIELDS: usize = 4096;
+
+/// The bit of a length; long names share one with short ones.
+fn length_bit(length: usize) -> u64 {
+    1 << (length % 64)
+}
 
 impl Fields {
     /// No fields.
@@ -81,7 +88,7 @@ impl Fields {
             return false;
         }
         let value = trim(block, line.start + colon + 1..line.end);
-        self.spans.push(Span { name, value });
+        self.add(Span { name, value });
         true
     }
 
@@ -109,13 +116,19 @@ impl Fields {
     pub fn clear(&mut self) {
         self.text.clear();
         self.spans.clear();
+        self.lengths = 0;
     }
 
     /// Adds a field at the end.
     pub fn push(&mut self, name: impl AsRef<[u8]>, value: impl AsRef<[u8]>) {
         let name = self.append(name.as_ref());
         let value = self.append(value.as_ref());
-        self.spans.push(Span { name, value });
+        self.add(Span { name, value });
+    }
+
+    fn add(&mut self, span: Span) {
+        self.lengths |= length_bit(span.name.len());
+        self.spans.push(span);
     }
 
     fn append(&mut self, bytes: &[u8]) -> Range<usize> {
@@ -131,12 +144,12 @@ impl Fields {
 
     /// All values of that name, in order.
     pub fn get_all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
-        // Most names differ in length already, and the text of those need not be looked at.
+        let spans = if self.lengths & length_bit(name.len()) == 0 { &[][..] } else { &self.spans[..] };
         let is_name = move |span: &&Span| {
             span.name.len() == name.len()
                 && self.text[span.name.clone()].eq_ignore_ascii_case(name.as_bytes())
         };
-        self.spans.iter().filter(is_name).map(|span| &self.text[span.value.clone()])
+        spans.iter().filter(is_name).map(|span| &self.text[span.value.clone()])
     }
 
     /// All names and values, in order.

@@ -123,19 +123,16 @@ impl Get {
             let (files, folders, links, bytes) = (survey.files, survey.folders, survey.links, survey.bytes);
             printer.json(&Summary { files, folders, links, bytes, failed })?;
         } else {
+            let but = if failed == 0 { String::new() } else { format!("all but {failed} of ") };
             printer.say(format_args!(
-                "brought back {}, {} and {} into `{}`",
+                "brought back {but}{}, {} and {} into `{}`",
                 counted(survey.files, "file"),
                 counted(survey.folders, "folder"),
                 counted(survey.links, "link"),
                 folder.display(),
             ));
         }
-        if failed == 0 {
-            return Ok(Outcome::Done);
-        }
-        printer.say(format_args!("{failed} of them could not be brought back"));
-        Ok(Outcome::Incomplete)
+        Ok(if failed == 0 { Outcome::Done } else { Outcome::Incomplete })
     }
 }
 
