@@ -5,6 +5,7 @@ use std::{fs, io};
 use varve_catalog::{Catalog, Row, SqliteCatalog};
 use varve_store::index::{IndexOptions, Place};
 use varve_store::rebuild::{bytes_to_read as silo_bytes, rebuild as rebuild_store};
+use varve_store::steps::step;
 
 use crate::archive::{Archive, silo_files};
 use crate::error::ArchiveError;
@@ -50,6 +51,7 @@ pub(crate) fn rebuild_catalog(layout: &Layout) -> Result<(), ArchiveError> {
     drop(catalog);
     for ending in ["-wal", "-shm"] {
         let left = layout.root().join(format!("catalog.db{ending}"));
+        step("remove", &left);
         match fs::remove_file(&left) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
                 return Err(ArchiveError::Write { path: left, source: error });
@@ -57,6 +59,7 @@ pub(crate) fn rebuild_catalog(layout: &Layout) -> Result<(), ArchiveError> {
             _ => {}
         }
     }
+    step("rename", &path);
     fs::rename(&unfinished, &path).map_err(ArchiveError::write(&path))?;
     let catalog = SqliteCatalog::open_to_write(&path)?;
     catch_up(layout, &catalog, archive.settings().redaction())
