@@ -49,7 +49,7 @@ pub(crate) use replace::replace;
 pub use revision::resolve_version;
 pub(crate) use stored_diff::stored_diff;
 pub use working_tree::WorkingTree;
-pub(crate) use working_tree::{body_file, headers_file, headers_json};
+pub(crate) use working_tree::{BODY, HEADERS, headers_json, tree_folder};
 
 /// What can be read of a layout.
 pub trait Holdings: Send + Sync {

@@ -18,20 +18,15 @@ use crate::error::ArchiveError;
 use crate::page_path::folder_of;
 
 /// The file that holds the body of a page.
-const BODY: &str = ".page_body";
+pub(crate) const BODY: &str = ".page_body";
 /// The file that holds its headers.
-const HEADERS: &str = ".page_headers.json";
+pub(crate) const HEADERS: &str = ".page_headers.json";
 /// The name under which the status stands among the headers.
 const STATUS: &str = "Status-Code";
 
-/// Where the body of a page lies in the tree at `root`.
-pub(crate) fn body_file(root: &Path, path: &str) -> PathBuf {
-    root.join(folder_of(path)).join(BODY)
-}
-
-/// Where its headers lie.
-pub(crate) fn headers_file(root: &Path, path: &str) -> PathBuf {
-    root.join(folder_of(path)).join(HEADERS)
+/// The folder of a page in the tree at `root`.
+pub(crate) fn tree_folder(root: &Path, path: &str) -> PathBuf {
+    root.join(folder_of(path))
 }
 
 /// A folder that pages are written to.

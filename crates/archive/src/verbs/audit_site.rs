@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use varve_catalog::{CatalogRead, Page, RowTrouble, VersionFilter};
+use varve_catalog::{CatalogError, CatalogRead, Page, RowTrouble, VersionFilter};
 use varve_core::BodyId;
 use varve_core::body::BodySource;
 use varve_core::history::Capture;
@@ -19,7 +19,7 @@ use varve_store::body::LooseFile;
 use varve_warc::digest::Algorithm;
 
 use crate::error::ArchiveError;
-use crate::history::{HeadState, Holdings, MokuHoldings, Pages, body_file, headers_file, headers_json};
+use crate::history::{BODY, HEADERS, HeadState, Holdings, MokuHoldings, Pages, headers_json, tree_folder};
 
 /// What was looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -56,7 +56,13 @@ pub fn audit_site(
     done.versions = versions(site.moku())?;
     let head = head(&site, &mut tell)?;
     if head == HeadState::Right && !quick {
-        working_tree(&site, &mut tell)?;
+        match working_tree(&site, &mut tell) {
+            // A row that makes no capture is a finding like any other.
+            Err(ArchiveError::Catalog(error @ CatalogError::Damaged { .. })) => {
+                tell(finding(AuditKind::Rows, None, error.to_string()));
+            }
+            other => other?,
+        }
     }
     done.findings = count;
     Ok(done)
@@ -232,23 +238,45 @@ fn look_at_files(
     if site.bodies().have_bodies(&[first.body])? == [false] {
         return Ok(());
     }
-    let path = body_file(site.root(), &first.path);
-    let trouble = match digest_of(&path) {
-        Ok(is) if pages.iter().any(|page| page.body == is) => {
-            let path = headers_file(site.root(), &first.path);
-            match std::fs::read_to_string(&path) {
-                Ok(text) if pages.iter().any(|page| is_same_json(&headers_json(page), &text)) => {
-                    return Ok(());
-                }
-                Ok(_) => format!("`{}` does not hold the headers of HEAD", path.display()),
-                Err(error) => format!("`{}` of HEAD cannot be read: {error}", path.display()),
-            }
-        }
-        Ok(_) => format!("`{}` is not the body of HEAD", path.display()),
-        Err(error) => format!("`{}` of HEAD cannot be read: {error}", path.display()),
-    };
-    tell(finding(AuditKind::WorkingTree, None, trouble));
+    let trouble = look_in(&tree_folder(site.root(), &first.path), pages);
+    let elsewhere = original_folder(&first.path).map(|folder| site.root().join(folder));
+    let is_elsewhere = elsewhere.is_some_and(|folder| look_in(&folder, pages).is_none());
+    if let Some(message) = trouble.filter(|_| !is_elsewhere) {
+        tell(finding(AuditKind::WorkingTree, None, message));
+    }
     Ok(())
+}
+
+/// What is wrong with the files in a folder, if they are not those of one of these pages.
+fn look_in(folder: &Path, pages: &[Capture]) -> Option<String> {
+    let (body, headers) = (folder.join(BODY), folder.join(HEADERS));
+    match digest_of(&body) {
+        Ok(is) if pages.iter().any(|page| page.body == is) => {}
+        Ok(_) => return Some(format!("`{}` is not the body of HEAD", body.display())),
+        Err(error) => return Some(format!("`{}` of HEAD cannot be read: {error}", body.display())),
+    }
+    match std::fs::read_to_string(&headers) {
+        Ok(text) if pages.iter().any(|page| is_same_json(&headers_json(page), &text)) => None,
+        Ok(_) => Some(format!("`{}` does not hold the headers of HEAD", headers.display())),
+        Err(error) => Some(format!("`{}` of HEAD cannot be read: {error}", headers.display())),
+    }
+}
+
+/// Where Moku itself puts a page, which undoes dots instead of spelling them out; none where that leads out of the tree.
+fn original_folder(path: &str) -> Option<PathBuf> {
+    let mut folder = PathBuf::new();
+    for segment in path.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                if !folder.pop() {
+                    return None;
+                }
+            }
+            name => folder.push(name),
+        }
+    }
+    Some(folder)
 }
 
 fn is_same_json(one: &str, other: &str) -> bool {
