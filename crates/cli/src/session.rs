@@ -70,7 +70,11 @@ impl Session {
 
     /// Opens whatever layout it is, for adding to its history.
     pub(crate) fn open_history(&mut self) -> Result<Box<dyn HistoryWriter>, Error> {
-        Ok(open_history(&self.root()?, self.opening())?)
+        let history = open_history(&self.root()?, self.opening())?;
+        if let Some((was, to)) = history.mended_head().and_then(|was| Some((was, was.wanted()?))) {
+            self.printer.say(format_args!("{was}: it was moved to {to}"));
+        }
+        Ok(history)
     }
 
     /// The plan and the expectations in force, kept; nothing where the layout has neither.

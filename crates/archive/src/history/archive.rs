@@ -14,6 +14,7 @@ use varve_core::history::Capture;
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 use varve_store::exchange::scan_from;
 use varve_store::index::Place;
+use varve_store::steps::step;
 use varve_store::{NewObject, StoreError};
 use varve_warc::date::Date;
 
@@ -102,6 +103,7 @@ impl ArchiveHistory {
 
     /// Adds to an archive that is open for writing.
     pub fn of(writer: ArchiveWriter) -> Result<Self, ArchiveError> {
+        step("open the catalog", &writer.layout().catalog());
         let catalog = SqliteCatalog::open_to_write(&writer.layout().catalog())?;
         let redaction = writer.settings().redaction();
         catch_up(writer.layout(), &catalog, redaction)?;
@@ -143,6 +145,7 @@ pub(crate) fn catch_up(
     failure?;
     if let Some(end) = end.filter(|end| Some(*end) != from) {
         pending.push(Row::Reached(end.number()));
+        step("catch up", catalog.path());
         catalog.apply(&mut pending.into_iter())?;
     }
     follow_head(layout, catalog)
@@ -232,7 +235,10 @@ impl HistoryWriter for ArchiveHistory {
         if let Some(end) = self.writer.store().end()? {
             rows.push(Row::Reached(end.number()));
         }
-        Ok(self.catalog.apply(&mut rows.into_iter())?)
+        step("begin a transaction", self.catalog.path());
+        self.catalog.apply(&mut rows.into_iter())?;
+        step("transaction done", self.catalog.path());
+        Ok(())
     }
 
     /// The silos say so already: opening follows them.

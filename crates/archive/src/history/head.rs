@@ -1,11 +1,12 @@
 //! HEAD: a file that holds the id of a version and nothing else.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use varve_core::VersionId;
 
+use super::replace::replace;
 use crate::error::ArchiveError;
 
 /// Reads HEAD; none when there is no such file, or an empty one.
@@ -24,26 +25,5 @@ pub(super) fn read(path: &Path) -> Result<Option<VersionId>, ArchiveError> {
 
 /// Replaces HEAD, durably: after a power cut it holds the old id or the new one.
 pub(super) fn write(path: &Path, version: &VersionId) -> Result<(), ArchiveError> {
-    replace(path, version.to_string().as_bytes(), true).map_err(ArchiveError::write(path))
-}
-
-/// Replaces a file as a whole. Without `durable` a power cut may leave an empty one: for what can be made again.
-pub(crate) fn replace(path: &Path, content: &[u8], durable: bool) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut file =
-        tempfile::Builder::new().prefix(".tmp-").permissions(readable_by_all()).tempfile_in(folder)?;
-    file.write_all(content)?;
-    if durable {
-        file.as_file().sync_all()?;
-    }
-    file.persist(path)?;
-    if durable {
-        fs::File::open(folder)?.sync_all()?;
-    }
-    Ok(())
-}
-
-#[cfg(unix)]
-fn readable_by_all() -> fs::Permissions {
-    std::os::unix::fs::PermissionsExt::from_mode(0o644)
+    replace(path, &mut version.to_string().as_bytes(), true).map_err(ArchiveError::write(path))
 }

@@ -11,10 +11,12 @@ mod filling;
 mod head;
 mod loaded;
 mod moku;
+mod moku_head;
 mod neighbours;
 mod open;
 mod pages;
 mod pair;
+mod replace;
 mod revision;
 mod stored_diff;
 mod working_tree;
@@ -39,15 +41,17 @@ pub(crate) use chain::HistoryAudit;
 pub use crystal::CrystalHoldings;
 pub(crate) use crystal::time_of_revision;
 pub(crate) use filling::Filling;
-pub(crate) use head::replace;
 pub(crate) use loaded::{Loaded, NOT_MODIFIED, headers_of};
 pub use moku::{MokuHistory, MokuHoldings, MokuOpening};
+pub use moku_head::HeadState;
 pub use open::{Kind, kind_of, open_history, open_holdings};
 pub use pages::Pages;
 pub use pair::{Change, Pair, Pairs};
+pub(crate) use replace::replace;
 pub use revision::resolve_version;
 pub(crate) use stored_diff::stored_diff;
 pub use working_tree::WorkingTree;
+pub(crate) use working_tree::{BODY, HEADERS, headers_json, tree_folder};
 
 /// What can be read of a layout.
 pub trait Holdings: Send + Sync {
@@ -136,6 +140,11 @@ pub trait HistoryWriter: Holdings {
 
     /// The folder whose files mirror HEAD, if this layout has one.
     fn working_tree(&self) -> Option<&Path>;
+
+    /// What had to be put right about HEAD when this was opened: it points where this says now.
+    fn mended_head(&self) -> Option<&HeadState> {
+        None
+    }
 
     /// The same, for reading.
     fn as_holdings(&self) -> &dyn Holdings;

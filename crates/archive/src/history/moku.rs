@@ -16,7 +16,9 @@ use varve_core::{Moment, RecordId, VersionId};
 use varve_store::body::LooseBodies;
 use varve_store::disk::LocalDisk;
 use varve_store::lock::WriteLock;
+use varve_store::steps::step;
 
+use super::moku_head::{self, HeadState};
 use super::neighbours::is_open_elsewhere;
 use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, Loose, head};
 use crate::error::ArchiveError;
@@ -81,6 +83,31 @@ impl MokuHoldings {
         let site = Site::new(root);
         Ok(Self { catalog: MokuCatalog::open_to_read(&site.database())?, bodies: site.bodies(), site })
     }
+
+    /// Its folder.
+    pub(crate) fn root(&self) -> &Path {
+        &self.site.root
+    }
+
+    /// Its rows, as only a site has them.
+    pub(crate) fn moku(&self) -> &MokuCatalog {
+        &self.catalog
+    }
+
+    /// Its bodies.
+    pub(crate) fn bodies(&self) -> &LooseBodies {
+        &self.bodies
+    }
+
+    /// What HEAD is, and should be.
+    pub fn head_state(&self) -> Result<HeadState, ArchiveError> {
+        moku_head::judge(&self.catalog, &self.site.head())
+    }
+
+    /// Where HEAD was about to point when somebody was stopped.
+    pub(crate) fn intended_head(&self) -> Option<VersionId> {
+        head::read(&self.site.intended_head()).ok().flatten()
+    }
 }
 
 impl Holdings for MokuHoldings {
@@ -112,6 +139,8 @@ pub struct MokuHistory {
     bodies: LooseBodies,
     redaction: Redaction,
     clock: Clock,
+    /// What HEAD was, if not what it should have been.
+    mended: Option<HeadState>,
     /// Bodies that were written later may belong to what somebody is still writing.
     settled: SystemTime,
     /// Last, so that it is given up last.
@@ -126,11 +155,15 @@ impl MokuHistory {
         std::fs::create_dir_all(folder.join("blobs")).map_err(ArchiveError::write(&folder))?;
         let lock = WriteLock::take(&site.lock(), &opening.holder)?;
         let settled = settled(&site)?;
+        step("open the database", &site.database());
         let catalog = MokuCatalog::open_to_write(&site.database(), &site_opening.options)?;
         let bodies = site.bodies();
         let redaction = site_opening.redaction;
-        let history = Self { site, catalog, bodies, redaction, clock: opening.clock, settled, _lock: lock };
+        let clock = opening.clock;
+        let mut history =
+            Self { site, catalog, bodies, redaction, clock, mended: None, settled, _lock: lock };
         history.follow_intention()?;
+        history.mended = history.mend_head()?;
         Ok(history)
     }
 
@@ -142,6 +175,24 @@ impl MokuHistory {
         if self.catalog.version(&version)?.is_none() {
             return forget_intention(&self.site);
         }
+        self.bring_to(version)
+    }
+
+    /// Moves a HEAD that Moku left behind, or that is lost; gives what it was.
+    fn mend_head(&self) -> Result<Option<HeadState>, ArchiveError> {
+        let state = moku_head::judge(&self.catalog, &self.site.head())?;
+        match state.wanted() {
+            Some(version) => {
+                self.intend_head(&version)?;
+                self.bring_to(version)?;
+                Ok(Some(state))
+            }
+            None => Ok(None),
+        }
+    }
+
+    /// Lets working tree, rows and HEAD be those of a version.
+    fn bring_to(&self, version: VersionId) -> Result<(), ArchiveError> {
         // The tree is a convenience: what cannot be written there must not keep anyone from the site.
         let _ = write_tree(self, &self.site.root, self.head().ok().flatten(), version, &mut |_| {});
         self.apply(vec![Row::Head(version)])?;
@@ -151,6 +202,7 @@ impl MokuHistory {
 
 fn forget_intention(site: &Site) -> Result<(), ArchiveError> {
     let path = site.intended_head();
+    step("remove", &path);
     match std::fs::remove_file(&path) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             Err(ArchiveError::Write { path, source: error })
@@ -222,7 +274,10 @@ impl HistoryWriter for MokuHistory {
     }
 
     fn apply(&self, rows: Vec<Row>) -> Result<(), ArchiveError> {
-        Ok(self.catalog.apply(&mut rows.into_iter())?)
+        step("begin a transaction", self.catalog.path());
+        self.catalog.apply(&mut rows.into_iter())?;
+        step("transaction done", self.catalog.path());
+        Ok(())
     }
 
     fn intend_head(&self, version: &VersionId) -> Result<(), ArchiveError> {
@@ -244,6 +299,10 @@ impl HistoryWriter for MokuHistory {
 
     fn working_tree(&self) -> Option<&Path> {
         Some(&self.site.root)
+    }
+
+    fn mended_head(&self) -> Option<&HeadState> {
+        self.mended.as_ref()
     }
 
     fn as_holdings(&self) -> &dyn Holdings {

@@ -10,18 +10,24 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use varve_core::history::Capture;
+use varve_store::steps::step;
 
 use super::Holdings;
-use super::head::replace;
+use super::replace::{replace, unfinished};
 use crate::error::ArchiveError;
 use crate::page_path::folder_of;
 
 /// The file that holds the body of a page.
-const BODY: &str = ".page_body";
+pub(crate) const BODY: &str = ".page_body";
 /// The file that holds its headers.
-const HEADERS: &str = ".page_headers.json";
+pub(crate) const HEADERS: &str = ".page_headers.json";
 /// The name under which the status stands among the headers.
 const STATUS: &str = "Status-Code";
+
+/// The folder of a page in the tree at `root`.
+pub(crate) fn tree_folder(root: &Path, path: &str) -> PathBuf {
+    root.join(folder_of(path))
+}
 
 /// A folder that pages are written to.
 pub struct WorkingTree {
@@ -41,9 +47,9 @@ impl WorkingTree {
         let folder = self.enter(&folder_of(&capture.path))?;
         let path = folder.join(BODY);
         let mut body = holdings.open_body(capture)?;
-        write_body(&path, &mut body).map_err(ArchiveError::write(&path))?;
+        replace(&path, &mut body, false).map_err(ArchiveError::write(&path))?;
         let path = folder.join(HEADERS);
-        replace(&path, headers_json(capture).as_bytes(), false).map_err(ArchiveError::write(&path))
+        replace(&path, &mut headers_json(capture).as_bytes(), false).map_err(ArchiveError::write(&path))
     }
 
     /// Removes a page, and the folders that are empty without it.
@@ -53,8 +59,12 @@ impl WorkingTree {
         if self.has_link(&relative)? {
             return Ok(());
         }
-        for name in [BODY, HEADERS] {
-            let path = folder.join(name);
+        for path in [BODY, HEADERS]
+            .map(|name| folder.join(name))
+            .into_iter()
+            .flat_map(|path| [unfinished(&path), path])
+        {
+            step("remove", &path);
             match fs::remove_file(&path) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(ArchiveError::Write { path, source: error });
@@ -63,8 +73,11 @@ impl WorkingTree {
             }
         }
         for empty in folder.ancestors().take_while(|folder| **folder != *self.root) {
-            if fs::remove_dir(empty).is_err() {
-                break;
+            step("remove a folder", empty);
+            match fs::remove_dir(empty) {
+                // Whoever was stopped here removed that one, and maybe not those above it.
+                Err(error) if error.kind() != io::ErrorKind::NotFound => break,
+                _ => {}
             }
             self.folders.remove(empty);
         }
@@ -86,7 +99,10 @@ impl WorkingTree {
             match fs::symlink_metadata(&folder) {
                 Ok(found) if found.is_dir() => {}
                 Ok(_) => return Err(ArchiveError::InTheWay { path: folder }),
-                Err(_) => fs::create_dir(&folder).map_err(ArchiveError::write(&folder))?,
+                Err(_) => {
+                    step("make a folder", &folder);
+                    fs::create_dir(&folder).map_err(ArchiveError::write(&folder))?;
+                }
             }
             self.folders.insert(folder.clone());
         }
@@ -109,20 +125,9 @@ impl WorkingTree {
     }
 }
 
-fn write_body(path: &Path, body: &mut dyn io::Read) -> io::Result<()> {
-    let folder = path.parent().unwrap_or(Path::new("."));
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-    let mut file = builder.prefix(".tmp-").tempfile_in(folder)?;
-    io::copy(body, &mut file)?;
-    file.persist(path)?;
-    Ok(())
-}
-
 /// The headers with the status among them, as Moku writes them: sorted, indented, without a line end, and with the
 /// characters that mean something in HTML spelled out.
-fn headers_json(capture: &Capture) -> String {
+pub(crate) fn headers_json(capture: &Capture) -> String {
     let status = vec![capture.status.to_string()];
     let mut all: BTreeMap<&str, &[String]> = capture.headers.iter().collect();
     all.insert(STATUS, &status);

@@ -31,7 +31,8 @@ pub fn checkout(
     progress: &mut dyn FnMut(u64),
 ) -> Result<CheckedOut, ArchiveError> {
     let before = history.head()?;
-    if before != Some(version) {
+    // Also where HEAD stays: what is stopped half-way is then brought to its end.
+    if before != Some(version) || history.working_tree().is_some() {
         history.intend_head(&version)?;
     }
     let done = match history.working_tree() {
@@ -43,6 +44,8 @@ pub fn checkout(
         let json = serde_json::to_vec(&fact).expect("a move of HEAD can be written as JSON");
         history.keep_fact(&format!("urn:uuid:{version}"), media_type::HEAD, &json)?;
         history.apply(vec![Row::Head(version)])?;
+    }
+    if before != Some(version) || history.working_tree().is_some() {
         history.set_head(&version)?;
     }
     Ok(done)
@@ -62,7 +65,8 @@ pub fn export(
         Err(_) => return Err(ArchiveError::NotEmpty { path: folder.to_owned() }),
     };
     fs::create_dir_all(folder).map_err(ArchiveError::write(folder))?;
-    let write_mark = |text: &str| replace(&mark, text.as_bytes(), false).map_err(ArchiveError::write(&mark));
+    let write_mark =
+        |text: &str| replace(&mark, &mut text.as_bytes(), false).map_err(ArchiveError::write(&mark));
     let done = {
         // Until it is done the folder holds pages of both.
         write_mark(&before.unwrap_or(version).to_string())?;

@@ -4,6 +4,7 @@
 //! beside it, so that a caller needs this crate alone.
 
 pub mod audit;
+pub mod audit_site;
 pub mod capture;
 pub mod cat;
 pub mod check;

@@ -8,6 +8,7 @@ use varve_store::StoreError;
 use varve_store::exchange::{Scanned, scan};
 use varve_store::index::{IndexOptions, Place};
 use varve_store::rebuild::{bytes_to_read as silo_bytes, rebuild as rebuild_store};
+use varve_store::steps::step;
 
 use crate::archive::{read_settings, silo_files};
 use crate::error::ArchiveError;
@@ -82,6 +83,7 @@ impl<'a> NewCatalog<'a> {
             remove(&layout.root().join(format!("catalog.db{ending}")))?;
         }
         let path = layout.catalog();
+        step("rename", &path);
         fs::rename(unfinished(layout), &path).map_err(ArchiveError::write(&path))?;
         let catalog = SqliteCatalog::open_to_write(&path)?;
         catch_up(layout, &catalog, read_settings(layout)?.redaction())
@@ -93,6 +95,7 @@ fn unfinished(layout: &Layout) -> PathBuf {
 }
 
 fn remove(path: &Path) -> Result<(), ArchiveError> {
+    step("remove", path);
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(ArchiveError::Write { path: path.to_owned(), source: error })

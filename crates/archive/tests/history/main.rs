@@ -6,4 +6,5 @@ mod retention;
 mod rewriting;
 mod scene;
 mod scoring;
+mod sites;
 mod trees;

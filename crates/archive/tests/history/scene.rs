@@ -29,9 +29,11 @@ pub(crate) fn make(kind: Kind, root: &Path) {
     }
 }
 
+/// The clock of these tests: each look at it is a second later.
+pub(crate) static SECONDS: AtomicI64 = AtomicI64::new(1_700_000_000);
+
 /// A process that opens an archive, a second after the last one did.
 pub(crate) fn opening() -> Opening {
-    static SECONDS: AtomicI64 = AtomicI64::new(1_700_000_000);
     let clock = || {
         let seconds = SECONDS.fetch_add(1, Ordering::SeqCst);
         Date::at_second(std::time::UNIX_EPOCH + std::time::Duration::from_secs(seconds.unsigned_abs()))

@@ -6,6 +6,7 @@
 //! normalises and redacts some and not others.
 
 mod era;
+mod examine;
 mod forget;
 mod read_captures;
 mod read_rest;
@@ -29,6 +30,7 @@ use crate::read::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, Versio
 use crate::row::{Catalog, Diff, Row, Score, VerdictRow};
 
 use era::Era;
+pub use examine::{RowTrouble, SnapshotRow};
 
 /// How a site is opened to write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -69,6 +71,16 @@ impl MokuCatalog {
     /// The project that the site belongs to, if it says so.
     pub fn project_id(&self) -> Result<Option<String>, CatalogError> {
         self.readers.ask(schema::project)
+    }
+
+    /// Tells `found` what is wrong with the rows, for audits; `quick` leaves out what takes reading all of them.
+    pub fn examine(&self, quick: bool, found: &mut dyn FnMut(RowTrouble)) -> Result<(), CatalogError> {
+        self.readers.ask(|connection| examine::examine(connection, quick, found))
+    }
+
+    /// Gives every capture as its row has it, also where no capture can be made of it.
+    pub fn each_snapshot(&self, tell: &mut dyn FnMut(SnapshotRow)) -> Result<(), CatalogError> {
+        self.readers.ask(|connection| examine::snapshots(connection, tell))
     }
 }
 

@@ -8,6 +8,7 @@ use varve_archive::history::{Kind, kind_of};
 use varve_archive::verbs::audit::{
     self, AuditDone, AuditFinding, AuditRequest, AuditSeverity, Paper, Sample,
 };
+use varve_archive::verbs::audit_site;
 
 use super::{Outcome, Verb, crystal};
 use crate::clock;
@@ -41,6 +42,9 @@ const ON_PAPER: usize = 10_000;
 ///
 /// Of a Crystal project, rows and bodies are held against each other, as `varve crystal verify --bodies` does it; no
 /// row knows a digest, so that a body which can be read is taken for what it was.
+///
+/// Of a Moku site, every body is held against its name, and rows, bodies, HEAD and working tree against each other. A HEAD
+/// or a tree that was left behind is told, and put right by the next verb that writes.
 ///
 /// With `--json` there is one object for each finding, and a last one with `summary`.
 #[derive(clap::Args)]
@@ -78,11 +82,22 @@ struct Summary {
     summary: AuditDone,
 }
 
+#[derive(Serialize)]
+struct SiteSummary {
+    summary: audit_site::SiteAudited,
+}
+
+fn counted_bodies(count: u64) -> String {
+    if count == 1 { "1 body".to_owned() } else { format!("{count} bodies") }
+}
+
 impl Verb for Audit {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
         let root = session.root()?;
-        if kind_of(&root) == Some(Kind::Crystal) {
-            return self.run_on_project(&root, session);
+        match kind_of(&root) {
+            Some(Kind::Crystal) => return self.run_on_project(&root, session),
+            Some(Kind::Moku) => return self.run_on_site(&root, session),
+            _ => {}
         }
         let archive = session.open()?;
         let began = clock::now();
@@ -118,6 +133,33 @@ impl Verb for Audit {
 }
 
 impl Audit {
+    fn run_on_site(&self, root: &Path, session: &mut Session) -> Result<Outcome, Error> {
+        if self.report.is_some() || self.since.is_some() || self.sample.is_some() {
+            return Err(ArchiveError::NotAnArchive { path: root.to_owned() }.into());
+        }
+        let printer = &mut session.printer;
+        let bar = printer.progress_bytes(Some(audit_site::bytes_to_read(root)?));
+        let mut printed = Ok(());
+        let done = audit_site::audit_site(root, self.quick, &|bytes| bar.inc(bytes), &mut |finding| {
+            if printed.is_ok() {
+                printed = if self.json { printer.json(&finding) } else { print(&finding, printer) };
+            }
+        })?;
+        printed?;
+        let seen = format!(
+            "{}, {}, {}",
+            counted(done.versions, "version"),
+            counted(done.records, "capture"),
+            counted_bodies(done.bodies)
+        );
+        match (self.json, done.findings) {
+            (true, _) => printer.json(&SiteSummary { summary: done })?,
+            (false, 0) => printer.line(format_args!("{GOOD}sound{GOOD:#}: {seen}"))?,
+            (false, count) => printer.line(format_args!("{} in {seen}", counted(count, "finding")))?,
+        }
+        Ok(if done.findings > 0 { Outcome::Findings } else { Outcome::Done })
+    }
+
     fn run_on_project(&self, root: &Path, session: &mut Session) -> Result<Outcome, Error> {
         if self.report.is_some() || self.since.is_some() || self.sample.is_some() {
             return Err(ArchiveError::NotAnArchive { path: root.to_owned() }.into());

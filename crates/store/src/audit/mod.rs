@@ -53,6 +53,14 @@ pub enum AuditKind {
     History,
     /// The catalog does not say what the silos say.
     Catalog,
+    /// In a Moku site: a capture names a body that is not there.
+    BodyMissing,
+    /// In a Moku site: rows contradict each other, or cannot be read.
+    Rows,
+    /// In a Moku site: HEAD does not point where it should.
+    Head,
+    /// In a Moku site: the working tree does not hold the pages of HEAD.
+    WorkingTree,
 }
 
 /// How bad it is.
@@ -74,7 +82,9 @@ impl AuditKind {
             | Self::IndexMissing
             | Self::IndexStray
             | Self::IndexDamaged
-            | Self::Catalog => AuditSeverity::Warning,
+            | Self::Catalog
+            | Self::Head
+            | Self::WorkingTree => AuditSeverity::Warning,
             _ => AuditSeverity::Error,
         }
     }

@@ -10,6 +10,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::{Disk, DiskError, DiskFile, Mapped, Operation, Stat};
+use crate::steps::{self, step};
 
 /// The file system of this machine.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,6 +31,7 @@ impl Disk for LocalDisk {
     }
 
     fn create_new(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError> {
+        step("create", path);
         open(path, OpenOptions::new().read(true).write(true).create_new(true), Operation::Create)
     }
 
@@ -64,18 +66,22 @@ impl Disk for LocalDisk {
     }
 
     fn make_folders(&self, folder: &Path) -> Result<(), DiskError> {
+        step("make folders", folder);
         fs::create_dir_all(folder).map_err(failed(Operation::MakeFolders, folder))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError> {
+        step("rename", to);
         fs::rename(from, to).map_err(failed(Operation::Rename, from))
     }
 
     fn remove(&self, path: &Path) -> Result<(), DiskError> {
+        step("remove", path);
         fs::remove_file(path).map_err(failed(Operation::Remove, path))
     }
 
     fn set_read_only(&self, path: &Path) -> Result<(), DiskError> {
+        step("set read-only", path);
         let change = || {
             let mut permissions = fs::metadata(path)?.permissions();
             permissions.set_readonly(true);
@@ -85,6 +91,7 @@ impl Disk for LocalDisk {
     }
 
     fn sync_folder(&self, folder: &Path) -> Result<(), DiskError> {
+        step("sync a folder", folder);
         File::open(folder).and_then(|file| file.sync_all()).map_err(failed(Operation::SyncFolder, folder))
     }
 }
@@ -108,14 +115,23 @@ impl DiskFile for LocalFile {
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {
-        self.file.write_all_at(bytes, offset).map_err(failed(Operation::Write, &self.path))
+        step("write", &self.path);
+        let (first, rest) = bytes.split_at(steps::torn(bytes.len()));
+        if !first.is_empty() {
+            self.file.write_all_at(first, offset).map_err(failed(Operation::Write, &self.path))?;
+            step("write the rest", &self.path);
+        }
+        let offset = offset + first.len() as u64;
+        self.file.write_all_at(rest, offset).map_err(failed(Operation::Write, &self.path))
     }
 
     fn truncate(&self, length: u64) -> Result<(), DiskError> {
+        step("truncate", &self.path);
         self.file.set_len(length).map_err(failed(Operation::Truncate, &self.path))
     }
 
     fn sync(&self) -> Result<(), DiskError> {
+        step("sync", &self.path);
         self.file.sync_data().map_err(failed(Operation::Sync, &self.path))
     }
 }

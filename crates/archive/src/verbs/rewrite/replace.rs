@@ -5,6 +5,7 @@ use std::io;
 use std::path::Path;
 
 use varve_store::index::IndexOptions;
+use varve_store::steps::step;
 use varve_store::{Settings, StoreWriter};
 
 use crate::archive::silo_files;
@@ -30,6 +31,7 @@ impl Prepared {
         let layout = Layout::new(&writer.layout().temporary().join("rewrite"));
         fs::create_dir_all(layout.root()).map_err(ArchiveError::write(layout.root()))?;
         let settings = layout.settings();
+        step("copy the settings", &settings);
         fs::copy(writer.layout().settings(), &settings).map_err(ArchiveError::write(&settings))?;
         let old = writer.store().settings();
         let settings = Settings {
@@ -62,6 +64,7 @@ impl Prepared {
             remove(&to.root().join(name))?;
         }
         let old_index = to.temporary().join("old-index");
+        step("take the index away", &old_index);
         fs::rename(to.index(), &old_index).map_err(ArchiveError::write(&to.index()))?;
         sync(to.root())?;
         exchange(&layout.silos(), &to.silos())?;
@@ -70,6 +73,7 @@ impl Prepared {
         for (from, to) in
             [(layout.index(), to.index()), (layout.catalog(), to.catalog()), (layout.head(), to.head())]
         {
+            step("rename", &to);
             match fs::rename(&from, &to) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => {
                     return Err(ArchiveError::Write { path: to, source: error });
@@ -79,6 +83,7 @@ impl Prepared {
         }
         sync(to.root())?;
         for left in [layout.root(), &old_index] {
+            step("remove folders", left);
             fs::remove_dir_all(left).map_err(ArchiveError::write(left))?;
         }
         Ok(())
@@ -89,11 +94,13 @@ impl Prepared {
 fn exchange(one: &Path, other: &Path) -> Result<(), ArchiveError> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
     fs::create_dir_all(other).map_err(ArchiveError::write(other))?;
+    step("exchange", other);
     renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)
         .map_err(|error| ArchiveError::Exchange { path: other.to_owned(), source: error.into() })
 }
 
 fn remove(path: &Path) -> Result<(), ArchiveError> {
+    step("remove", path);
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
             Err(ArchiveError::Write { path: path.to_owned(), source: error })
@@ -117,6 +124,7 @@ fn sync_below(folder: &Path) -> Result<(), ArchiveError> {
 }
 
 fn sync(path: &Path) -> Result<(), ArchiveError> {
+    step("sync", path);
     let synced = fs::File::open(path).and_then(|file| file.sync_all());
     synced.map_err(ArchiveError::write(path))
 }

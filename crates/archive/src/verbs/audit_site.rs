@@ -1,0 +1,285 @@
+//! `audit` of a Moku site: is everything in it still what it was, and does it fit together?
+//!
+//! Every body is held against its name, every row against the rows and bodies that it names, HEAD against the versions,
+//! and the working tree against HEAD. Nothing is changed; what is wrong with HEAD or the tree is put right by the next
+//! who writes, and what is lost is named.
+
+use std::collections::{BTreeMap, HashSet};
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use varve_catalog::{CatalogError, CatalogRead, Page, RowTrouble, VersionFilter};
+use varve_core::BodyId;
+use varve_core::body::BodySource;
+use varve_core::history::Capture;
+use varve_store::audit::{AuditFinding, AuditKind};
+use varve_store::body::LooseFile;
+use varve_warc::digest::Algorithm;
+
+use crate::error::ArchiveError;
+use crate::history::{BODY, HEADERS, HeadState, Holdings, MokuHoldings, Pages, headers_json, tree_folder};
+
+/// What was looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct SiteAudited {
+    /// Versions.
+    pub versions: u64,
+    /// Captures.
+    pub records: u64,
+    /// Bodies that lie there.
+    pub bodies: u64,
+    /// Bytes of bodies that were read.
+    pub bytes: u64,
+    /// How much is not as it should be.
+    pub findings: u64,
+}
+
+/// Audits the site at `root`. `quick` reads no body; `progress` hears how many more bytes were dealt with.
+pub fn audit_site(
+    root: &Path,
+    quick: bool,
+    progress: &dyn Fn(u64),
+    found: &mut dyn FnMut(AuditFinding),
+) -> Result<SiteAudited, ArchiveError> {
+    let site = MokuHoldings::open(root)?;
+    let mut done = SiteAudited::default();
+    let mut count = 0;
+    let mut tell = |finding: AuditFinding| {
+        count += 1;
+        found(finding);
+    };
+    site.moku().examine(quick, &mut |trouble| tell(of_rows(&trouble)))?;
+    let here = bodies(&site, quick, &mut done, progress, &mut tell)?;
+    snapshots(&site, &here, &mut done, &mut tell)?;
+    done.versions = versions(site.moku())?;
+    let head = head(&site, &mut tell)?;
+    if head == HeadState::Right && !quick {
+        match working_tree(&site, &mut tell) {
+            // A row that makes no capture is a finding like any other.
+            Err(ArchiveError::Catalog(error @ CatalogError::Damaged { .. })) => {
+                tell(finding(AuditKind::Rows, None, error.to_string()));
+            }
+            other => other?,
+        }
+    }
+    done.findings = count;
+    Ok(done)
+}
+
+/// Bytes of all bodies, for those who show progress.
+pub fn bytes_to_read(root: &Path) -> Result<u64, ArchiveError> {
+    let site = MokuHoldings::open(root)?;
+    Ok(site.bodies().list()?.iter().map(|file| file.length).sum())
+}
+
+fn finding(kind: AuditKind, id: Option<&str>, message: String) -> AuditFinding {
+    AuditFinding { id: id.map(str::to_owned), ..AuditFinding::new(kind, message) }
+}
+
+fn of_rows(trouble: &RowTrouble) -> AuditFinding {
+    match trouble {
+        RowTrouble::Damaged { what } => {
+            finding(AuditKind::Rows, None, format!("the database is damaged: {what}"))
+        }
+        RowTrouble::Dangling { table, row, refers_to } => {
+            let row = row.map(|row| format!(" {row}")).unwrap_or_default();
+            let message = format!("row{row} of `{table}` refers to one of `{refers_to}` that is not there");
+            finding(AuditKind::Rows, None, message)
+        }
+        RowTrouble::NoParent { version, parent } => {
+            let message = format!("version {version} descends from {parent}, which is not there");
+            finding(AuditKind::History, Some(version), message)
+        }
+        RowTrouble::Circle { version } => {
+            let message = format!("version {version} descends from itself");
+            finding(AuditKind::History, Some(version), message)
+        }
+        RowTrouble::EmptyProject => {
+            finding(AuditKind::Rows, None, "the site belongs to a project without an id".to_owned())
+        }
+    }
+}
+
+/// Holds every body against its name. Gives those that lie there, right or not.
+fn bodies(
+    site: &MokuHoldings,
+    quick: bool,
+    done: &mut SiteAudited,
+    progress: &dyn Fn(u64),
+    tell: &mut dyn FnMut(AuditFinding),
+) -> Result<HashSet<BodyId>, ArchiveError> {
+    let mut here = HashSet::new();
+    for LooseFile { id, path, length } in site.bodies().list()? {
+        // One that never became whole was promised to nobody.
+        let Some(id) = id else { continue };
+        here.insert(id);
+        done.bodies += 1;
+        if !quick {
+            done.bytes += length;
+            let is = digest_of(&path).map_err(ArchiveError::read(&path))?;
+            if is != id {
+                let message = format!("body {id} is damaged: its SHA-256 is {is}");
+                tell(finding(AuditKind::Digest, Some(&id.to_string()), message));
+            }
+        }
+        progress(length);
+    }
+    Ok(here)
+}
+
+/// The SHA-256 of a file.
+fn digest_of(path: &Path) -> io::Result<BodyId> {
+    struct Hash(varve_warc::digest::Hasher);
+    impl io::Write for Hash {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.update(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut hash = Hash(Algorithm::Sha256.hasher());
+    io::copy(&mut File::open(path)?, &mut hash)?;
+    let mut bytes = [0; 32];
+    bytes.copy_from_slice(hash.0.finish().bytes());
+    Ok(BodyId::new(bytes))
+}
+
+/// Whether the body of every capture lies there; one that does not is told once, with how many want it.
+fn snapshots(
+    site: &MokuHoldings,
+    here: &HashSet<BodyId>,
+    done: &mut SiteAudited,
+    tell: &mut dyn FnMut(AuditFinding),
+) -> Result<(), ArchiveError> {
+    let mut missing: BTreeMap<String, (u64, String)> = BTreeMap::new();
+    site.moku().each_snapshot(&mut |snapshot| {
+        done.records += 1;
+        let id: Option<BodyId> = snapshot.body.parse().ok();
+        if !id.is_some_and(|id| here.contains(&id)) {
+            let first = || {
+                let of = snapshot.version.as_deref().unwrap_or("a run that is not finished");
+                format!("{}, in {of}", snapshot.url)
+            };
+            missing.entry(snapshot.body.clone()).or_insert_with(|| (0, first())).0 += 1;
+        }
+    })?;
+    for (body, (count, first)) in missing {
+        let others = if count > 1 { format!(" and {} more captures", count - 1) } else { String::new() };
+        let message = match body.parse::<BodyId>() {
+            Ok(_) => format!("body {body} is not there: it is that of {first}{others}"),
+            Err(_) => format!("`{}` is no id of a body: it is that of {first}{others}", body.escape_debug()),
+        };
+        tell(finding(AuditKind::BodyMissing, Some(&body), message));
+    }
+    Ok(())
+}
+
+fn versions(catalog: &dyn CatalogRead) -> Result<u64, ArchiveError> {
+    const PIECE: usize = 500;
+    let (mut count, mut after) = (0, None);
+    loop {
+        let piece = catalog.versions(&VersionFilter::default(), Page { after, limit: PIECE })?;
+        count += piece.len() as u64;
+        match piece.last() {
+            Some(last) if piece.len() == PIECE => after = Some(last.version.id),
+            _ => return Ok(count),
+        }
+    }
+}
+
+fn head(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Result<HeadState, ArchiveError> {
+    let state = site.head_state()?;
+    let intended = site.intended_head();
+    let is_there = match intended {
+        Some(version) => site.catalog().version(&version)?.is_some(),
+        None => false,
+    };
+    if let Some(version) = intended.filter(|_| is_there) {
+        let message = format!(
+            "whoever moved HEAD to {version} did not come to the end; the next who writes brings it about"
+        );
+        tell(finding(AuditKind::Head, Some(&version.to_string()), message));
+        return Ok(HeadState::Missing { to: version });
+    }
+    if state != HeadState::Right {
+        let to =
+            state.wanted().map(|to| format!("; the next who writes moves it to {to}")).unwrap_or_default();
+        tell(finding(AuditKind::Head, None, format!("{state}{to}")));
+    }
+    Ok(state)
+}
+
+/// Holds the files of the working tree against the pages of HEAD. Of pages that share a path, one of them must be there.
+fn working_tree(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Result<(), ArchiveError> {
+    let mut at_path: Vec<Capture> = Vec::new();
+    for page in Pages::new(site.catalog(), site.head()?) {
+        let page = page?;
+        if at_path.first().is_some_and(|other| other.path != page.path) {
+            look_at_files(site, &at_path, tell)?;
+            at_path.clear();
+        }
+        at_path.push(page);
+    }
+    look_at_files(site, &at_path, tell)
+}
+
+fn look_at_files(
+    site: &MokuHoldings,
+    pages: &[Capture],
+    tell: &mut dyn FnMut(AuditFinding),
+) -> Result<(), ArchiveError> {
+    let Some(first) = pages.first() else { return Ok(()) };
+    // What is lost was named already.
+    if site.bodies().have_bodies(&[first.body])? == [false] {
+        return Ok(());
+    }
+    let trouble = look_in(&tree_folder(site.root(), &first.path), pages);
+    let elsewhere = original_folder(&first.path).map(|folder| site.root().join(folder));
+    let is_elsewhere = elsewhere.is_some_and(|folder| look_in(&folder, pages).is_none());
+    if let Some(message) = trouble.filter(|_| !is_elsewhere) {
+        tell(finding(AuditKind::WorkingTree, None, message));
+    }
+    Ok(())
+}
+
+/// What is wrong with the files in a folder, if they are not those of one of these pages.
+fn look_in(folder: &Path, pages: &[Capture]) -> Option<String> {
+    let (body, headers) = (folder.join(BODY), folder.join(HEADERS));
+    match digest_of(&body) {
+        Ok(is) if pages.iter().any(|page| page.body == is) => {}
+        Ok(_) => return Some(format!("`{}` is not the body of HEAD", body.display())),
+        Err(error) => return Some(format!("`{}` of HEAD cannot be read: {error}", body.display())),
+    }
+    match std::fs::read_to_string(&headers) {
+        Ok(text) if pages.iter().any(|page| is_same_json(&headers_json(page), &text)) => None,
+        Ok(_) => Some(format!("`{}` does not hold the headers of HEAD", headers.display())),
+        Err(error) => Some(format!("`{}` of HEAD cannot be read: {error}", headers.display())),
+    }
+}
+
+/// Where Moku itself puts a page, which undoes dots instead of spelling them out; none where that leads out of the tree.
+fn original_folder(path: &str) -> Option<PathBuf> {
+    let mut folder = PathBuf::new();
+    for segment in path.split('/') {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                if !folder.pop() {
+                    return None;
+                }
+            }
+            name => folder.push(name),
+        }
+    }
+    Some(folder)
+}
+
+fn is_same_json(one: &str, other: &str) -> bool {
+    let value = |text| serde_json::from_str::<serde_json::Value>(text).ok();
+    value(one).is_some() && value(one) == value(other)
+}

@@ -1,0 +1,328 @@
+//! Moku sites: what an audit of them finds, a HEAD that was left behind, and what the original's own statements see.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, UNIX_EPOCH};
+
+use crate::scene::*;
+use rusqlite::{Connection, params};
+use varve_archive::history::{HeadState, Holdings, MokuHoldings};
+use varve_archive::verbs::audit::{AuditFinding, AuditKind};
+use varve_archive::verbs::audit_site::{SiteAudited, audit_site};
+use varve_archive::verbs::checkout;
+use varve_archive::{BodyId, VersionId};
+
+fn audit(root: &Path) -> (SiteAudited, Vec<AuditFinding>) {
+    let mut found = Vec::new();
+    let done = audit_site(root, false, &|_| {}, &mut |finding| found.push(finding)).expect("audited");
+    assert_eq!(done.findings, found.len() as u64);
+    (done, found)
+}
+
+fn kinds(root: &Path) -> Vec<AuditKind> {
+    audit(root).1.into_iter().map(|finding| finding.kind).collect()
+}
+
+/// A site with two versions: a page that changed, one that stayed, one that is new.
+fn site(root: &Path) -> [VersionId; 2] {
+    make(Kind::Moku, root);
+    let writer = history(root);
+    let first = commit_pages(&*writer, "1", &[("https://e.org/", "old"), ("https://e.org/a", "same")]);
+    let second = commit_pages(
+        &*writer,
+        "2",
+        &[("https://e.org/", "new"), ("https://e.org/a", "same"), ("https://e.org/b", "more")],
+    );
+    [first.version, second.version]
+}
+
+fn blob(root: &Path, content: &str) -> PathBuf {
+    use sha2::Digest as _;
+    let id = BodyId::new(sha2::Sha256::digest(content).into()).to_string();
+    root.join(".moku/blobs").join(&id[..2]).join(id)
+}
+
+fn sql(root: &Path) -> Connection {
+    let connection = Connection::open(root.join(".moku/moku.db")).expect("opened");
+    connection.pragma_update(None, "foreign_keys", false).expect("set");
+    connection
+}
+
+#[test]
+fn a_site_that_varve_wrote_is_sound() {
+    let root = tempfile::tempdir().expect("a folder");
+    site(root.path());
+    let (done, found) = audit(root.path());
+    assert!(found.is_empty(), "{found:?}");
+    assert_eq!((done.versions, done.records, done.bodies, done.bytes), (2, 5, 4, 14));
+}
+
+#[test]
+fn damaged_and_lost_bodies_are_named() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    site(root);
+    fs::write(blob(root, "old"), "odd").expect("written");
+    fs::remove_file(blob(root, "same")).expect("removed");
+    let (_, found) = audit(root);
+    let kinds: Vec<_> = found.iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, [AuditKind::Digest, AuditKind::BodyMissing], "{found:?}");
+    assert!(found[1].message.contains("https://e.org/a") && found[1].message.contains("1 more"), "{found:?}");
+    let mut quick = Vec::new();
+    audit_site(root, true, &|_| {}, &mut |finding| quick.push(finding.kind)).expect("audited");
+    assert_eq!(quick, [AuditKind::BodyMissing]);
+}
+
+#[test]
+fn rows_that_contradict_each_other_are_named() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let [first, second] = site(root);
+    let absent = "00000000-0000-4000-8000-000000000000";
+    let database = sql(root);
+    database
+        .execute("UPDATE versions SET parent_id = ?1 WHERE id = ?2", params![absent, first.to_string()])
+        .expect("changed");
+    database.execute("UPDATE diffs SET base_version_id = ?1", [absent]).expect("changed");
+    database.execute("INSERT INTO meta (key, value) VALUES ('project_id', '')", []).expect("changed");
+    database
+        .execute(
+            "UPDATE snapshots SET blob_id = '../../x' WHERE version_id = ?1 AND file_path = '/b'",
+            [second.to_string()],
+        )
+        .expect("changed");
+    drop(database);
+    let (_, found) = audit(root);
+    let kinds: Vec<_> = found.iter().map(|finding| finding.kind).collect();
+    let wanted = [AuditKind::Rows, AuditKind::History, AuditKind::Rows, AuditKind::BodyMissing];
+    assert_eq!(kinds[..4], wanted, "{found:?}");
+    assert!(found[1].message.contains(absent), "{found:?}");
+    let database = sql(root);
+    database
+        .execute(
+            "UPDATE versions SET parent_id = ?1 WHERE id = ?2",
+            params![second.to_string(), first.to_string()],
+        )
+        .expect("changed");
+    drop(database);
+    let circles = audit(root).1;
+    assert_eq!(circles.iter().filter(|found| found.message.contains("descends from itself")).count(), 2);
+}
+
+#[test]
+fn a_tree_that_is_not_that_of_head_is_told_and_a_checkout_mends_it() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let [_, second] = site(root);
+    fs::write(root.join("a/.page_body"), "edited").expect("written");
+    fs::write(root.join("b/.page_headers.json"), "{}").expect("written");
+    fs::remove_file(root.join(".page_body")).expect("removed");
+    assert_eq!(kinds(root), [AuditKind::WorkingTree; 3]);
+    checkout::checkout(&*history(root), second, &mut |_| {}).expect("checked out");
+    assert_eq!(kinds(root), []);
+}
+
+#[test]
+fn a_head_that_was_lost_is_told_and_the_next_writer_finds_it_again() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let [_, second] = site(root);
+    let head = root.join(".moku/HEAD");
+    for content in ["", "no id at all", "00000000-0000-4000-8000-000000000000"] {
+        fs::write(&head, content).expect("written");
+        assert_eq!(kinds(root), [AuditKind::Head], "{content}");
+        assert!(history(root).mended_head().is_some(), "{content}");
+        assert_eq!(fs::read_to_string(&head).expect("read"), second.to_string());
+        assert_eq!(kinds(root), []);
+    }
+    fs::remove_file(&head).expect("removed");
+    assert_eq!(kinds(root), [AuditKind::Head]);
+    drop(history(root));
+    assert_eq!(fs::read_to_string(&head).expect("read"), second.to_string());
+}
+
+/// Leaves HEAD where it was before the last commit, as a crash between the rows and HEAD does.
+fn leave_behind(root: &Path, version: VersionId) {
+    let head = root.join(".moku/HEAD");
+    let holdings = MokuHoldings::open(root).expect("opened");
+    let time = holdings.catalog().version(&version).expect("read").expect("there").version.time.seconds();
+    fs::write(&head, version.to_string()).expect("written");
+    let file = fs::File::options().write(true).open(&head).expect("opened");
+    file.set_modified(UNIX_EPOCH + Duration::from_secs(time.unsigned_abs())).expect("set");
+}
+
+#[test]
+fn a_head_that_was_left_behind_is_told_and_mended_and_a_checkout_is_not_taken_for_one() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let [first, second] = site(root);
+    checkout::checkout(&*history(root), first, &mut |_| {}).expect("checked out");
+    assert_eq!(kinds(root), [], "somebody went back on purpose");
+    assert_eq!(history(root).head().expect("read"), Some(first));
+    leave_behind(root, first);
+    let state = MokuHoldings::open(root).expect("opened").head_state().expect("read");
+    assert_eq!(state, HeadState::Behind { at: first, to: second });
+    assert_eq!(kinds(root), [AuditKind::Head]);
+    let writer = history(root);
+    assert_eq!((writer.head().expect("read"), writer.mended_head()), (Some(second), Some(&state)));
+    assert_eq!(fs::read_to_string(root.join("b/.page_body")).expect("read"), "more");
+    let third = commit_pages(&*writer, "3", &[("https://e.org/", "newer")]);
+    assert_eq!(third.parent, Some(second), "and not a fork");
+    drop(writer);
+    assert_eq!(kinds(root), []);
+}
+
+#[test]
+fn where_history_forked_behind_head_nobody_can_tell() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let [first, _] = site(root);
+    let writer = history(root);
+    checkout::checkout(&*writer, first, &mut |_| {}).expect("checked out");
+    commit_pages(&*writer, "fork", &[("https://e.org/", "fork")]);
+    drop(writer);
+    leave_behind(root, first);
+    assert_eq!(MokuHoldings::open(root).expect("opened").head_state().expect("read"), HeadState::Right);
+}
+
+#[test]
+fn sites_that_moku_wrote_are_sound() {
+    for name in
+        ["a-single-commits", "b-pending-batch-scored", "f-seed-commit-2025-12-20", "e-legacy-2025-12-15"]
+    {
+        let Some(packed) = varve_testkit::fixtures(name, &format!("moku/{name}.tar.gz")) else { return };
+        let root = tempfile::tempdir().expect("a folder");
+        let unpacked =
+            Command::new("tar").arg("xzf").arg(packed).arg("-C").arg(root.path()).status().expect("tar");
+        assert!(unpacked.success());
+        let (done, found) = audit(&root.path().join(name));
+        assert!(found.is_empty(), "{name}: {found:?}");
+        assert!(done.versions > 0 && done.records > 0 && done.bodies > 0, "{name}");
+    }
+}
+
+/// What the original asks and says, in SQL: only its own tables and columns, each named, as it does.
+mod original {
+    use super::*;
+
+    /// Opening makes what is missing; an index on a column that is not there fails.
+    pub(super) const OPEN: &str = "
+        CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+        CREATE TABLE IF NOT EXISTS versions (id TEXT PRIMARY KEY);
+        CREATE TABLE IF NOT EXISTS snapshots (id TEXT PRIMARY KEY);
+        CREATE INDEX IF NOT EXISTS theirs_1 ON snapshots (created_at);
+        CREATE INDEX IF NOT EXISTS theirs_2 ON snapshots (version_id, blob_id, url, file_path, status_code, headers);
+        CREATE INDEX IF NOT EXISTS theirs_3 ON versions (timestamp DESC, parent_id, message, author);
+        CREATE INDEX IF NOT EXISTS theirs_4 ON diffs (base_version_id, head_version_id, diff_json, created_at);
+        CREATE INDEX IF NOT EXISTS theirs_5 ON endpoints (host, status, last_discovered_at, canonical_url, meta);
+        CREATE INDEX IF NOT EXISTS theirs_6 ON score_results (snapshot_id, version_id, url, score_json, raw_features);
+        CREATE INDEX IF NOT EXISTS theirs_7 ON evidence_items (score_result_id, severity, contribution);
+        CREATE INDEX IF NOT EXISTS theirs_8 ON evidence_locations (evidence_item_id, snapshot_id, parameter_name);
+        CREATE INDEX IF NOT EXISTS theirs_9 ON scans (version_id, created_at);
+        INSERT OR IGNORE INTO meta (key, value) VALUES ('schema_version', '2');";
+
+    pub(super) fn texts(database: &Connection, sql: &str, value: &str) -> Vec<Vec<String>> {
+        let mut statement = database.prepare(sql).expect("understood");
+        let columns = statement.column_count();
+        let rows = statement.query_map([value], |row| {
+            (0..columns).map(|at| Ok(text_of(row.get_ref(at)?))).collect::<rusqlite::Result<Vec<_>>>()
+        });
+        rows.expect("asked").map(|row| row.expect("read")).collect()
+    }
+
+    fn text_of(value: rusqlite::types::ValueRef<'_>) -> String {
+        use rusqlite::types::ValueRef;
+        match value {
+            ValueRef::Null => String::new(),
+            ValueRef::Integer(number) => number.to_string(),
+            ValueRef::Text(text) => String::from_utf8(text.to_vec()).expect("text"),
+            other => panic!("the original has no use for {other:?}"),
+        }
+    }
+
+    /// A commit of one page, on top of HEAD: body, version, snapshot and diff, tree, HEAD.
+    pub(super) fn commit(root: &Path, database: &Connection, id: &str, page: (&str, &str, &str)) {
+        let (url, path, body) = page;
+        let head = root.join(".moku/HEAD");
+        let parent = fs::read_to_string(&head).expect("read");
+        let blob = blob(root, body);
+        fs::create_dir_all(blob.parent().expect("a folder")).expect("made");
+        fs::write(&blob, body).expect("written");
+        let name = blob.file_name().expect("a name").to_string_lossy().into_owned();
+        let snapshot = id.replace('1', "2");
+        let time = 1_800_000_000;
+        let headers = r#"{"content-type":["text/html"]}"#;
+        let version =
+            "INSERT INTO versions (id, parent_id, message, author, timestamp) VALUES (?, ?, ?, ?, ?)";
+        database.execute(version, params![id, parent, "theirs", "them", time]).expect("a version");
+        let sql = "INSERT INTO snapshots (id, version_id, status_code, url, file_path, blob_id, created_at, headers)
+            VALUES (?, ?, ?, ?, ?, ?, ?, ?)";
+        database
+            .execute(sql, params![snapshot, id, 200, url, path, name, time, headers])
+            .expect("a snapshot");
+        let diff = format!(r#"{{"base_version_id":"{parent}","head_version_id":"{id}","files":[]}}"#);
+        let sql = "INSERT INTO diffs (id, base_version_id, head_version_id, diff_json, created_at)
+            VALUES (?, ?, ?, ?, ?)";
+        database.execute(sql, params![id.replace('1', "3"), parent, id, diff, time]).expect("a diff");
+        let folder = root.join(path.trim_start_matches('/'));
+        fs::create_dir_all(&folder).expect("made");
+        fs::write(folder.join(".page_body"), body).expect("written");
+        let headers =
+            "{\n  \"Status-Code\": [\n    \"200\"\n  ],\n  \"content-type\": [\n    \"text/html\"\n  ]\n}";
+        fs::write(folder.join(".page_headers.json"), headers).expect("written");
+        fs::write(head, id).expect("written");
+    }
+}
+
+#[test]
+fn the_statements_of_the_original_work_on_what_varve_wrote_and_the_other_way_round() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let [first, second] = site(root);
+    assert_eq!(fs::read(root.join(".moku/HEAD")).expect("read"), second.to_string().as_bytes());
+    assert!(!root.join(".moku/moku.db-wal").exists(), "the log is put back on closing");
+    let database = Connection::open(root.join(".moku/moku.db")).expect("opened");
+    database.pragma_update(None, "foreign_keys", true).expect("set");
+    database.execute_batch(original::OPEN).expect("opened as the original does");
+    let ask = |sql: &str, value: &str| original::texts(&database, sql, value);
+    assert_eq!(ask("SELECT value FROM meta WHERE key = ?", "schema_version"), [["2"]]);
+    let versions = ask(
+        "SELECT id, parent_id, message, author, timestamp FROM versions ORDER BY timestamp DESC LIMIT ?",
+        "10",
+    );
+    assert_eq!([&versions[0][0], &versions[0][1]], [&second.to_string(), &first.to_string()]);
+    assert_eq!((versions.len(), versions[1][1].as_str()), (2, ""));
+    let pages = ask(
+        "SELECT s.file_path, s.url, s.blob_id, s.headers, s.status_code FROM snapshots s WHERE s.version_id = ?
+         ORDER BY s.file_path",
+        &second.to_string(),
+    );
+    let paths: Vec<_> = pages.iter().map(|page| page[0].as_str()).collect();
+    assert_eq!(paths, ["", "/a", "/b"], "as the original spells paths");
+    for page in &pages {
+        assert_eq!(page[2].len(), 64);
+        assert!(root.join(".moku/blobs").join(&page[2][..2]).join(&page[2]).is_file());
+        let headers: serde_json::Value = serde_json::from_str(&page[3]).expect("JSON");
+        assert_eq!(headers["set-cookie"][0], "[REDACTED]");
+    }
+    let diffs =
+        ask("SELECT diff_json, base_version_id FROM diffs WHERE head_version_id = ?", &second.to_string());
+    let diff: serde_json::Value = serde_json::from_str(&diffs[0][0]).expect("JSON");
+    assert_eq!((diff["files"].as_array().expect("a list").len(), &diffs[0][1]), (3, &first.to_string()));
+    let id = "11111111-1111-4111-8111-111111111111";
+    original::commit(root, &database, id, ("https://e.org/theirs", "/theirs", "their page"));
+    drop(database);
+    // And back: varve reads it, finds nothing wrong, and goes on from there.
+    let (done, found) = audit(root);
+    assert!(found.is_empty(), "{found:?}");
+    assert_eq!(done.versions, 3);
+    let writer = history(root);
+    let theirs: VersionId = id.parse().expect("an id");
+    assert_eq!(writer.head().expect("read"), Some(theirs));
+    assert_eq!(
+        contents(writer.as_holdings(), theirs),
+        [("https://e.org/theirs".into(), "their page".into())]
+    );
+    assert_eq!(commit_pages(&*writer, "4", &[("https://e.org/", "4")]).parent, Some(theirs));
+}

@@ -1,0 +1,215 @@
+//! What must be so after a death.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use varve_archive::history::{HistoryWriter, Holdings};
+use varve_archive::verbs::audit::{AuditRequest, audit};
+use varve_archive::verbs::audit_site::audit_site;
+use varve_archive::verbs::log::Page;
+use varve_archive::{Archive, ArchiveError, Layout, VersionId};
+
+use crate::operations::{NEW, SECRET, collect, export, take_out};
+use crate::scene;
+
+type Pages = Vec<(String, String)>;
+
+/// All that was acknowledged before the operation began.
+pub(crate) struct Known {
+    versions: BTreeMap<String, (VersionId, Pages)>,
+    head: Option<VersionId>,
+}
+
+/// A death, or an end that was come to.
+pub(crate) struct Death<'a> {
+    pub(crate) home: &'a Path,
+    pub(crate) known: &'a Known,
+    /// Whether the operation came to its end.
+    pub(crate) done: bool,
+    pub(crate) what: &'a str,
+}
+
+impl Known {
+    pub(crate) fn of(home: &Path) -> Self {
+        let history = scene::history(home);
+        Self { versions: all(history.as_holdings()), head: history.head().unwrap() }
+    }
+}
+
+/// Every version with its pages, by message. A body that was taken out is no page.
+fn all(holdings: &dyn Holdings) -> BTreeMap<String, (VersionId, Pages)> {
+    let versions = holdings.catalog().versions(&Default::default(), Page::first(99)).unwrap();
+    let pages = |id| {
+        let captures =
+            varve_archive::history::Pages::new(holdings.catalog(), Some(id)).map(|page| page.unwrap());
+        let bodies = captures.filter_map(|page| match holdings.open_body(&page) {
+            Err(ArchiveError::Absent { .. }) => None,
+            _ => Some((page.url.clone(), scene::body(holdings, &page))),
+        });
+        bodies.collect()
+    };
+    versions
+        .into_iter()
+        .map(|info| (info.version.message, (info.version.id, pages(info.version.id))))
+        .collect()
+}
+
+impl Death<'_> {
+    fn is_archive(&self) -> bool {
+        Layout::new(self.home).is_archive()
+    }
+
+    /// Opens it as anyone would who writes next; nothing that was acknowledged is lost or changed.
+    fn open(&self) -> Box<dyn HistoryWriter> {
+        let history = scene::history(self.home);
+        self.is_sound("opened");
+        history
+    }
+
+    fn is_sound(&self, when: &str) {
+        let mut found = Vec::new();
+        if self.is_archive() {
+            let archive = Archive::open(self.home).unwrap();
+            audit(&archive, &AuditRequest::default(), &|_| {}, &mut |finding| found.push(finding)).unwrap();
+        } else {
+            audit_site(self.home, false, &|_| {}, &mut |finding| found.push(finding)).unwrap();
+        }
+        assert!(found.is_empty(), "{}, {when}: {found:?}", self.what);
+    }
+
+    /// Whoever only reads sees what was acknowledged, before anybody puts anything in order.
+    fn can_be_read(&self) {
+        let holdings = scene::holdings(self.home);
+        let found = all(&*holdings);
+        for (message, known) in &self.known.versions {
+            assert_eq!(found.get(message), Some(known), "{}: read", self.what);
+        }
+    }
+
+    /// The next commit works and descends from HEAD; then nothing unfinished lies about.
+    fn goes_on(&self, history: Box<dyn HistoryWriter>) {
+        let head = history.head().unwrap();
+        let next = scene::commit_pages(&*history, "next", &[("https://e.org/", "next")]);
+        assert_eq!(next.parent, head, "{}", self.what);
+        assert_eq!(history.head().unwrap(), Some(next.version), "{}", self.what);
+        drop(history);
+        self.is_sound("committed to");
+        let mut left = Vec::new();
+        unfinished(self.home, &mut left);
+        assert!(left.is_empty(), "{}: {left:?}", self.what);
+    }
+}
+
+/// Names of what is not finished, outside the folders that are swept in their own time.
+fn unfinished(folder: &Path, found: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if name.starts_with(".tmp-") || name == "varve.head" {
+            found.push(path.display().to_string());
+        } else if path.is_dir() && name != "blobs" {
+            unfinished(&path, found);
+        }
+    }
+}
+
+/// The whole of the new version is there and HEAD points to it, or neither.
+pub(crate) fn added(death: &Death<'_>) {
+    if !death.known.versions.is_empty() {
+        death.can_be_read();
+    }
+    let history = death.open();
+    let mut found = all(history.as_holdings());
+    let new = found.remove("4");
+    assert_eq!(found, death.known.versions, "{}", death.what);
+    assert!(new.is_some() || !death.done, "{}", death.what);
+    let wanted = new.as_ref().map_or(death.known.head, |(id, _)| Some(*id));
+    assert_eq!(history.head().unwrap(), wanted, "{}", death.what);
+    if let Some((_, pages)) = new {
+        assert_eq!(pages, NEW.map(|(url, body)| (url.to_owned(), body.to_owned())), "{}", death.what);
+    }
+    death.goes_on(history);
+}
+
+/// HEAD points to one of the two versions; the working tree, which the audit looks at, is that of HEAD.
+pub(crate) fn moved(death: &Death<'_>) {
+    death.can_be_read();
+    let history = death.open();
+    assert_eq!(all(history.as_holdings()), death.known.versions, "{}", death.what);
+    let (head, second) = (history.head().unwrap(), death.known.versions["2"].0);
+    assert!(head == Some(second) || (head == death.known.head && !death.done), "{}", death.what);
+    if !death.is_archive() && head == Some(second) {
+        assert!(!death.home.join("deep").exists(), "{}: a page of another version is there", death.what);
+    }
+    death.goes_on(history);
+}
+
+/// A folder that is written again holds the version and nothing else.
+pub(crate) fn exported(death: &Death<'_>) {
+    death.can_be_read();
+    export(death.home);
+    let out = death.home.join("out");
+    assert_eq!(std::fs::read(out.join(".page_body")).unwrap(), b"second", "{}", death.what);
+    assert_eq!(std::fs::read(out.join("gone/.page_body")).unwrap(), b"g", "{}", death.what);
+    assert!(!out.join("deep").exists(), "{}", death.what);
+    death.goes_on(death.open());
+}
+
+/// What is kept is whole; what goes is there as a whole or not at all; and doing it again comes to the end.
+pub(crate) fn collected(death: &Death<'_>) {
+    let look = |when: &str| {
+        let history = death.open();
+        let found = all(history.as_holdings());
+        for (message, version) in &found {
+            assert_eq!(Some(version), death.known.versions.get(message), "{}, {when}", death.what);
+        }
+        for kept in ["1", "3"] {
+            assert!(found.contains_key(kept), "{}, {when}: {kept} is gone", death.what);
+        }
+        assert_eq!(history.head().unwrap(), death.known.head, "{}", death.what);
+        assert!(found.contains_key("2") || !death.is_archive(), "{}", death.what);
+        (history, found.contains_key("2"))
+    };
+    drop(look("after the death").0);
+    collect(death.home);
+    let (history, has_second) = look("done again");
+    assert_eq!(has_second, death.is_archive(), "{}", death.what);
+    death.goes_on(history);
+}
+
+/// The page is gone from all versions or from none, and nothing else is; doing it again takes it out.
+pub(crate) fn taken_out(death: &Death<'_>) {
+    let without =
+        |pages: &Pages| -> Pages { pages.iter().filter(|(url, _)| url != SECRET).cloned().collect() };
+    let look = || {
+        let history = death.open();
+        let found = all(history.as_holdings());
+        assert_eq!(history.head().unwrap(), death.known.head, "{}", death.what);
+        let rest: BTreeMap<_, _> =
+            found.iter().map(|(message, (id, pages))| (message, (*id, without(pages)))).collect();
+        let wanted: BTreeMap<_, _> = death
+            .known
+            .versions
+            .iter()
+            .map(|(message, (id, pages))| (message, (*id, without(pages))))
+            .collect();
+        assert_eq!(rest, wanted, "{}", death.what);
+        assert!(history.catalog().tag("kept").unwrap().is_some(), "{}", death.what);
+        found.values().flat_map(|(_, pages)| pages).filter(|(url, _)| url == SECRET).count()
+    };
+    let left = look();
+    assert!(left == 0 || (left == 2 && !death.done), "{}: {left}", death.what);
+    take_out(death.home);
+    assert_eq!(look(), 0, "{}", death.what);
+    death.goes_on(death.open());
+}
+
+/// The score is there or not.
+pub(crate) fn scored(death: &Death<'_>) {
+    death.can_be_read();
+    let history = death.open();
+    assert_eq!(all(history.as_holdings()), death.known.versions, "{}", death.what);
+    let scores = history.catalog().scores(&death.known.versions["2"].0).unwrap();
+    assert!(scores.len() == 1 || (scores.is_empty() && !death.done), "{}", death.what);
+    death.goes_on(history);
+}
