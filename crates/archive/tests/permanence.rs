@@ -135,6 +135,11 @@ fn a_torn_record_is_not_brought_into_the_index() {
         let done = rebuild(&Layout::new(&root), opening(), &|_| {}).expect("rebuilt");
         assert_eq!((done.silos, done.records, done.findings.len()), (1, 6, 0), "index: {has_index}");
         assert_eq!(fs::read(&silo).expect("read"), whole);
+        // Without an index nobody knows whether the record was promised: then its bytes stay.
+        assert_eq!(done.set_aside.is_none(), has_index);
+        if let Some(path) = done.set_aside {
+            assert_eq!(fs::read(path).expect("read"), whole[..200]);
+        }
         assert_eq!(audited(&root, &AuditRequest::default()), []);
     }
 }

@@ -4,16 +4,18 @@
 //! them when it was written. The result is the same file, byte for byte, that housekeeping would have come to. What the
 //! records say to a catalog is told on the way, so that nobody needs to read them twice.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use varve_warc::Error;
 use varve_warc::rule::Finding;
+use varve_warc::source::ReadAt;
 
 use crate::error::StoreError;
 use crate::exchange::{Scanned, look_at};
 use crate::index::{Entry, Index, IndexError, IndexOptions, Rebuild};
 use crate::recover::{Settled, settle};
 use crate::segments;
-use crate::silo::{SiloFiles, Stretch, walk};
+use crate::silo::{SiloFile, SiloFiles, Stretch, walk};
 
 /// What a rebuild came to.
 #[derive(Debug, Default)]
@@ -26,6 +28,8 @@ pub struct RebuildDone {
     pub entries: u64,
     /// What was not as it should be, with the silo: records that cannot be read have no entry.
     pub findings: Vec<(u32, Finding)>,
+    /// Where the end of the last silo lies that could not be read and was cut off, if anybody may have been promised it.
+    pub set_aside: Option<PathBuf>,
 }
 
 /// Bytes that a rebuild will read, for those who show progress.
@@ -36,7 +40,8 @@ pub fn bytes_to_read(files: &SiloFiles) -> Result<u64, StoreError> {
 /// Makes the index in `folder` again, and tells `told` what the records say, in order. Nobody else may write meanwhile.
 ///
 /// The silos are put in order on the way, as opening for writing does: segments that were being named get their names,
-/// and a torn record at the end of the last silo is cut off.
+/// and a torn record at the end of the last silo is cut off. Where no index is left to tell whether that record was torn
+/// in a crash or damaged later, what is cut off is kept beside the silo.
 pub fn rebuild(
     files: &SiloFiles,
     folder: &Path,
@@ -65,8 +70,14 @@ pub fn rebuild(
         let mut walked = walk(&*source, *number, threads, progress, &look_at, &mut |part| whole.take(part))
             .map_err(|error| StoreError::walk(*number, error))?;
         let Held { entries: mut held, said: held_back } = whole.finish()?;
-        let settled =
-            if last == Some(*number) { settle(files, silo, known, &walked)? } else { Settled::Sealed };
+        let settled = if last == Some(*number) {
+            if known.is_none() && !silo.read_only {
+                done.set_aside = set_aside(files, silo, &*source, walked.good)?;
+            }
+            settle(files, silo, known, &walked)?
+        } else {
+            Settled::Sealed
+        };
         if matches!(settled, Settled::Open | Settled::Removed) {
             // What was cut off was promised to nobody, and is no finding.
             held.dedup_by_key(|entry| entry.place);
@@ -82,6 +93,38 @@ pub fn rebuild(
     }
     done.entries = index.finish()?.entries;
     Ok(done)
+}
+
+/// Copies what follows the last whole record of a silo to a file beside it; none when nothing follows.
+fn set_aside(
+    files: &SiloFiles,
+    silo: &SiloFile,
+    source: &dyn ReadAt,
+    good: u64,
+) -> Result<Option<PathBuf>, StoreError> {
+    if silo.length <= good {
+        return Ok(None);
+    }
+    let silo_path = files.path(silo.number, silo.ending);
+    let mut path = silo_path.with_added_extension(format!("cut-{good}"));
+    while files.disk.stat(&path)?.is_some() {
+        path = path.with_added_extension("again");
+    }
+    let file = files.disk.create_new(&path)?;
+    let mut buffer = vec![0; 64 << 10];
+    let mut offset = good;
+    loop {
+        let failed = |source| StoreError::read(silo.number, Error::Io { offset, source });
+        let count = source.read_at(&mut buffer, offset).map_err(failed)?;
+        if count == 0 {
+            break;
+        }
+        file.write_at(offset - good, &buffer[..count])?;
+        offset += count as u64;
+    }
+    file.sync()?;
+    files.disk.sync_folder(silo_path.parent().unwrap_or(&files.folder))?;
+    Ok(Some(path))
 }
 
 /// What may be cut off.

@@ -205,7 +205,12 @@ fn decode(encoding: &data_encoding::Encoding, value: &[u8], decoded: &mut [u8; 9
 
 impl fmt::Display for Digest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:{}", self.algorithm.label(), data_encoding::HEXLOWER.encode_display(self.bytes()))
+        write!(
+            formatter,
+            "{}:{}",
+            self.algorithm.label(),
+            data_encoding::HEXLOWER.encode_display(self.bytes())
+        )
     }
 }
 

@@ -27,11 +27,13 @@ pub(super) struct Rebuild {
 }
 
 #[derive(Serialize)]
-struct Rebuilt {
+struct Rebuilt<'a> {
     silos: u64,
     records: u64,
     entries: u64,
     findings: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    set_aside: Option<&'a std::path::Path>,
 }
 
 impl Verb for Rebuild {
@@ -48,12 +50,19 @@ impl Verb for Rebuild {
                 finding.offset, finding.message
             ));
         }
+        if let Some(path) = &done.set_aside {
+            printer.say(format_args!(
+                "{WARN}warning{WARN:#} the end of the last silo is no whole record; it was cut off and is kept in `{}`",
+                path.display()
+            ));
+        }
         if self.json {
             printer.json(&Rebuilt {
                 silos: done.silos,
                 records: done.records,
                 entries: done.entries,
                 findings,
+                set_aside: done.set_aside.as_deref(),
             })?;
         } else {
             printer.line(format_args!(
