@@ -43,24 +43,58 @@ pub struct Rewritten {
     pub promoted: Vec<Promoted>,
 }
 
-/// Gives the header of every record that has an id, in the order of the silos.
-pub fn each_header(files: &SiloFiles, each: &mut dyn FnMut(&Header, RecordId)) -> Result<(), StoreError> {
+/// Gives the header of every record that has an id, in the order of the silos, and the number of its silo.
+pub fn each_header(
+    files: &SiloFiles,
+    each: &mut dyn FnMut(&Header, RecordId, u32),
+) -> Result<(), StoreError> {
     for number in files.list()?.into_keys() {
         let source = files.open(number)?;
         let failed = |error| StoreError::read(number, error);
         let mut reader = Reader::new(&*source).map_err(failed)?;
         while let Some(record) = reader.next_record().map_err(failed)? {
             if let Some(id) = record.header().record_id().and_then(parse_id) {
-                each(record.header(), RecordId::new(id));
+                each(record.header(), RecordId::new(id), number);
             }
         }
     }
     Ok(())
 }
 
-/// Copies all of `source` but the records in `dropped` to `target`. `progress` hears of each record.
+/// The first silo that cannot stay as it is if something of `first` goes. Those before it are sealed for good, nothing in
+/// them changes, and what follows them says so of them, so they need not be copied.
+pub fn first_to_copy(files: &SiloFiles, first: Option<u32>) -> Result<u32, StoreError> {
+    let silos = files.list()?;
+    let end = silos.keys().next_back().map_or(0, |last| last + 1);
+    let mut first = first.unwrap_or(end).min(end);
+    // Numbers without a gap, each of a file that nobody writes to.
+    let sound =
+        (0..first).take_while(|number| silos.get(number).is_some_and(|silo| silo.read_only && !silo.moved));
+    first = sound.count() as u32;
+    while first > 0 && silos.contains_key(&first) && begins_with_rest(files, first)? {
+        first -= 1;
+    }
+    Ok(first)
+}
+
+/// Whether the first object of a silo began in the one before.
+fn begins_with_rest(files: &SiloFiles, number: u32) -> Result<bool, StoreError> {
+    let source = files.open(number)?;
+    let failed = |error| StoreError::read(number, error);
+    let mut reader = Reader::new(&*source).map_err(failed)?;
+    while let Some(record) = reader.next_record().map_err(failed)? {
+        match record.header().record_type() {
+            RecordType::Warcinfo => {}
+            kind => return Ok(kind == RecordType::Continuation),
+        }
+    }
+    Ok(false)
+}
+
+/// Copies all of `source` from silo `first` on but the records in `dropped` to `target`. `progress` hears of each record.
 pub fn rewrite(
     source: &Store,
+    first: u32,
     target: &StoreWriter,
     dropped: &HashSet<RecordId>,
     progress: &dyn Fn(u64),
@@ -74,7 +108,7 @@ pub fn rewrite(
         replaced: HashMap::new(),
         done: Rewritten::default(),
     };
-    for number in source.files().list()?.into_keys() {
+    for number in source.files().list()?.into_keys().filter(|number| *number >= first) {
         let silo = source.files().open(number)?;
         let failed = |error| StoreError::read(number, error);
         let mut reader = Reader::new(&*silo).map_err(failed)?;

@@ -43,6 +43,7 @@ pub use event::{Captured, Ended, Event, Progress, Tally};
 pub(crate) use fetching::Fetchers;
 pub(crate) use fetching::outcome;
 pub(crate) use itinerary::Itinerary;
+pub(crate) use rendering::RENDERINGS;
 pub use scope::{Rule, ScopeKind};
 pub use settings::Settings;
 pub(crate) use settle::sentence;

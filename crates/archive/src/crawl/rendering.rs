@@ -24,7 +24,7 @@ use crate::error::ArchiveError;
 use crate::history::HistoryWriter;
 
 /// The media type of what says which renderings belong to an answer.
-const RENDERINGS: &str = "application/vnd.varve.renderings+json";
+pub(crate) const RENDERINGS: &str = "application/vnd.varve.renderings+json";
 
 /// Which renderings belong to an answer, by their ids.
 #[derive(Default, Serialize)]

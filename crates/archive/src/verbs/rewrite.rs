@@ -1,7 +1,8 @@
 //! `rewrite`: takes things out of the silos for good, and writes down that it did.
 //!
 //! Nothing else ever does. New silos are written beside the old ones, without what is to go: captures and committed
-//! bodies of some URLs, or whole versions. Each record that went leaves a tombstone. Index and catalog of the new silos are made
+//! bodies of some URLs, whole versions, objects and trees. Silos before the first that holds any of it stay the files
+//! that they are, under a second name, so that an archive is not there twice. Each record that went leaves a tombstone. Index and catalog of the new silos are made
 //! while they are not yet in place. Then the old index and catalog go, the two folders of silos change places in one
 //! step, and the new index and catalog follow. Whatever stops it, before that step the old archive is whole, after it the
 //! new one is: an index or catalog that is missing is made again by the next who opens it for writing, and what lies in
@@ -11,15 +12,17 @@
 //! went is still listed in them, by URL and digest, and has no body.
 
 mod choose;
+mod holders;
 mod replace;
 
 use std::collections::{BTreeMap, HashSet};
 
 use varve_core::fact::{Tombstone, media_type};
 use varve_core::{Moment, RecordId, VersionId};
-use varve_store::rewrite::rewrite as copy;
+use varve_store::rewrite::{first_to_copy, rewrite as copy};
 use varve_store::{NewObject, StoreWriter};
 
+use crate::archive::silo_files;
 use crate::error::ArchiveError;
 use crate::writer::ArchiveWriter;
 
@@ -36,6 +39,8 @@ pub struct Request {
     pub patterns: Vec<GroupPattern>,
     /// These versions, with all that only they hold.
     pub versions: Vec<VersionId>,
+    /// These objects, of trees with all that only they hold.
+    pub objects: Vec<RecordId>,
     /// Who wants it.
     pub who: String,
     /// Why.
@@ -51,6 +56,8 @@ pub struct Receipt {
     pub kept: u64,
     /// Revisits that became responses because their original went.
     pub promoted: Vec<Promoted>,
+    /// Bytes of silos before the first that held something of it: they are the files that they were.
+    pub bytes_untouched: u64,
     /// Bytes of all silos before.
     pub bytes_before: u64,
     /// Bytes of all silos after.
@@ -85,10 +92,12 @@ pub fn perform(
 ) -> Result<Receipt, ArchiveError> {
     let now = Moment::from(writer.now().instant);
     let bytes_before = replace::bytes(writer.layout())?;
-    let new = replace::Prepared::begin(&writer)?;
+    let first = first_to_copy(&silo_files(writer.layout()), choice.first_silo())?;
+    let new = replace::Prepared::begin(&writer, first)?;
     let dropped: HashSet<RecordId> = choice.records.iter().map(|gone| gone.record).collect();
-    let done = copy(&writer.reader(), new.store(), &dropped, progress)?;
-    let mut receipt = Receipt { kept: done.kept, bytes_before, ..Receipt::default() };
+    let done = copy(&writer.reader(), first, new.store(), &dropped, progress)?;
+    let kept = choice.records_before(first) + done.kept;
+    let mut receipt = Receipt { kept, bytes_before, bytes_untouched: new.linked(), ..Receipt::default() };
     let to_tombstone = |mut tombstone: Tombstone| {
         request.who.clone_into(&mut tombstone.who);
         request.why.clone_into(&mut tombstone.why);

@@ -4,6 +4,7 @@ mod layouts;
 mod rebuilding;
 mod retention;
 mod rewriting;
+mod rewriting_holders;
 mod scene;
 mod scoring;
 mod sites;

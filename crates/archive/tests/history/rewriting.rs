@@ -15,14 +15,14 @@ use varve_core::{Moment, RunId};
 use varve_store::exchange::{ExchangeKeeper, NewExchange};
 use varve_warc::date::Date;
 
-fn rewrite(root: &Path, request: &Request) -> Receipt {
+pub(crate) fn rewrite(root: &Path, request: &Request) -> Receipt {
     drop(history(root));
     let writer = ArchiveWriter::open(root, opening()).expect("opened");
     let choice = plan(&writer, request).expect("planned");
     perform(writer, request, &choice, &|_| {}).expect("performed")
 }
 
-fn request(urls: &[&str]) -> Request {
+pub(crate) fn request(urls: &[&str]) -> Request {
     Request {
         urls: urls.iter().map(|url| (*url).to_owned()).collect(),
         who: "Ada".to_owned(),
@@ -31,14 +31,14 @@ fn request(urls: &[&str]) -> Request {
     }
 }
 
-fn assert_sound(root: &Path) {
+pub(crate) fn assert_sound(root: &Path) {
     let archive = Archive::open(root).expect("opened");
     let mut found = Vec::new();
     audit(&archive, &AuditRequest::default(), &|_| {}, &mut |finding| found.push(finding)).expect("audited");
     assert!(found.is_empty(), "{found:?}");
 }
 
-fn all_bytes(root: &Path) -> Vec<u8> {
+pub(crate) fn all_bytes(root: &Path) -> Vec<u8> {
     let mut all = Vec::new();
     let archive = Archive::open(root).expect("opened");
     for number in archive.store().files().list().expect("listed").into_keys() {
@@ -51,7 +51,7 @@ fn all_bytes(root: &Path) -> Vec<u8> {
     all
 }
 
-fn holds(bytes: &[u8], text: &str) -> bool {
+pub(crate) fn holds(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 

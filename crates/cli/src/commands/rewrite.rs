@@ -23,6 +23,9 @@ Examples:
 /// the content itself. Each record that goes leaves a tombstone that says who took it out, when and why, its URL and
 /// digest; `audit` accepts what a tombstone explains.
 ///
+/// What a tree holds that stays, stays with it. Silos before the first that loses something are not copied: they stay the
+/// files that they are.
+///
 /// Versions that stay keep their ids, so their manifests still name the URLs and digests of pages that went. Copies
 /// elsewhere are not touched.
 ///
@@ -30,7 +33,7 @@ Examples:
 /// `digest`, `replaced_by`), and a last one with `summary`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
-#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["urls", "patterns", "versions"]))]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true).args(["urls", "patterns", "versions", "objects"]))]
 pub(super) struct Rewrite {
     /// Drop every capture and page of this URL
     #[arg(long = "drop", value_name = "URL")]
@@ -43,6 +46,10 @@ pub(super) struct Rewrite {
     /// Drop this version, with all that only it holds
     #[arg(long = "drop-version", value_name = "VERSION")]
     versions: Vec<String>,
+
+    /// Drop this object; of a tree that was stowed, all that only it holds
+    #[arg(long = "drop-object", value_name = "ID")]
+    objects: Vec<String>,
 
     /// Why, for the tombstones
     #[arg(long, value_name = "TEXT")]
@@ -87,12 +94,14 @@ impl Rewrite {
     fn request(&self, session: &Session) -> Result<Request, Error> {
         let holdings = ArchiveHoldings::open(&session.root()?)?;
         let versions = self.versions.iter().map(|text| resolve_version(&holdings, text));
+        let objects = self.objects.iter().map(|text| holdings.archive().resolve(text));
         let pattern = |text: &String| GroupPattern::new(text, AtSign::default());
         let operator = holdings.archive().settings().operator.clone();
         Ok(Request {
             urls: self.urls.clone(),
             patterns: self.patterns.iter().map(pattern).collect(),
             versions: versions.collect::<Result<_, _>>()?,
+            objects: objects.collect::<Result<_, _>>()?,
             who: self.author.clone().or(operator).unwrap_or_else(|| "not said".to_owned()),
             why: self.reason.clone(),
         })

@@ -1,6 +1,6 @@
 //! Which records go when some URLs or versions are to go.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use varve_core::fact::{Fact, Manifest, Tombstone};
 use varve_core::{Moment, RecordId, RunId, VersionId};
@@ -10,6 +10,7 @@ use varve_store::rewrite::{Promoted, each_header};
 use varve_warc::record::{Header, RecordType, media_type};
 
 use super::Request;
+use super::holders::{Holders, RENDERINGS, screenshot};
 use crate::archive::silo_files;
 use crate::error::ArchiveError;
 use crate::verbs::log::spellings;
@@ -22,6 +23,10 @@ pub struct Choice {
     pub records: Vec<Tombstone>,
     /// The runs of revisits, which may come to be replaced.
     runs: HashMap<RecordId, RunId>,
+    /// The first silo that something goes from.
+    first_silo: Option<u32>,
+    /// How many records each silo holds, those that only frame others aside.
+    records_of: BTreeMap<u32, u64>,
 }
 
 impl Choice {
@@ -32,32 +37,57 @@ impl Choice {
             history.add(scanned);
             Ok::<(), StoreError>(())
         })?;
-        let gone = history.gone();
+        let mut gone = history.gone();
+        let mut holders = Holders::default();
+        each_header(&files, &mut |header, id, _| {
+            let goes = gone.takes(header, id, run_of(header));
+            holders.look_at(header, id, goes);
+        })?;
+        holders.settle(&writer.reader(), &history.renderings, &mut gone.bodies)?;
+        gone.bodies.retain(|body| !history.staying.contains(body));
         let mut choice = Self::default();
-        each_header(&files, &mut |header, id| choice.look_at(&gone, header, id))?;
+        each_header(&files, &mut |header, id, silo| choice.look_at(&gone, header, id, silo))?;
         choice.add_remarks(&files)?;
         Ok(choice)
     }
 
-    fn look_at(&mut self, gone: &Gone<'_>, header: &Header, id: RecordId) {
+    /// The first silo that something goes from.
+    pub(super) fn first_silo(&self) -> Option<u32> {
+        self.first_silo
+    }
+
+    /// How many records the silos before `first` hold.
+    pub(super) fn records_before(&self, first: u32) -> u64 {
+        self.records_of.range(..first).map(|(_, records)| records).sum()
+    }
+
+    fn add(&mut self, record: Tombstone, silo: u32) {
+        self.first_silo = Some(self.first_silo.map_or(silo, |first| first.min(silo)));
+        self.records.push(record);
+    }
+
+    fn look_at(&mut self, gone: &Gone<'_>, header: &Header, id: RecordId, silo: u32) {
         let run = run_of(header);
+        if !matches!(header.record_type(), RecordType::Warcinfo | RecordType::Continuation) {
+            *self.records_of.entry(silo).or_default() += 1;
+        }
         if header.record_type() == RecordType::Revisit {
             self.runs.extend(run.map(|run| (id, run)));
         }
         if gone.takes(header, id, run) {
             let version = gone.manifests.get(&id).copied();
-            self.records.push(describe(header, id, version));
+            self.add(describe(header, id, version), silo);
         }
     }
 
     /// What is said about a record that goes, goes too.
     fn add_remarks(&mut self, files: &varve_store::silo::SiloFiles) -> Result<(), ArchiveError> {
         let gone: HashSet<RecordId> = self.records.iter().map(|gone| gone.record).collect();
-        each_header(files, &mut |header, id| {
+        each_header(files, &mut |header, id, silo| {
             let about = header.reference("WARC-Refers-To").and_then(record_id);
             let is_remark = header.record_type() == RecordType::Metadata && !is_tombstone(header);
             if is_remark && !gone.contains(&id) && about.is_some_and(|about| gone.contains(&about)) {
-                self.records.push(describe(header, id, None));
+                self.add(describe(header, id, None), silo);
             }
         })?;
         Ok(())
@@ -95,6 +125,8 @@ struct History<'a> {
     touched_runs: HashSet<RunId>,
     version_of_run: HashMap<RunId, VersionId>,
     scores: Vec<(RecordId, String)>,
+    /// Records, and the pictures that were made of them.
+    renderings: Vec<(RecordId, RecordId)>,
 }
 
 impl<'a> History<'a> {
@@ -105,12 +137,13 @@ impl<'a> History<'a> {
             versions: request.versions.iter().copied().collect(),
             manifests: HashMap::new(),
             runs: HashSet::new(),
-            going: HashSet::new(),
+            going: request.objects.iter().copied().collect(),
             staying: HashSet::new(),
             touched: HashSet::new(),
             touched_runs: HashSet::new(),
             version_of_run: HashMap::new(),
             scores: Vec::new(),
+            renderings: Vec::new(),
         }
     }
 
@@ -120,6 +153,9 @@ impl<'a> History<'a> {
                 if self.matches(&receipt.url) {
                     self.touched_runs.extend(receipt.run);
                 }
+            }
+            Scanned::Fact { about, media_type, json, .. } if media_type == RENDERINGS => {
+                self.renderings.extend(record_id(about.as_bytes()).zip(screenshot(&json)));
             }
             Scanned::Fact { record, about, media_type, json } => match Fact::parse(&media_type, &json) {
                 Some(Ok(Fact::Version(manifest))) => self.add_version(record, &json, &manifest),
@@ -140,6 +176,12 @@ impl<'a> History<'a> {
         }
         if is_gone {
             self.manifests.insert(record, id);
+        }
+        let kept_with_it = manifest.plan.iter().chain(manifest.expectations.values());
+        if is_gone {
+            self.going.extend(kept_with_it)
+        } else {
+            self.staying.extend(kept_with_it)
         }
         for page in &manifest.pages {
             let body = RecordId::new(page.body.into_inner());

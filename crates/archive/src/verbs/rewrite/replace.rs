@@ -23,11 +23,13 @@ pub(super) fn bytes(layout: &Layout) -> Result<u64, ArchiveError> {
 pub(super) struct Prepared {
     layout: Layout,
     store: StoreWriter,
+    /// Bytes of the silos that are those of the old archive.
+    linked: u64,
 }
 
 impl Prepared {
-    /// Begins an empty one, with the settings of the old.
-    pub(super) fn begin(writer: &ArchiveWriter) -> Result<Self, ArchiveError> {
+    /// Begins one with the settings of the old and its silos up to `first`, which are given a second name.
+    pub(super) fn begin(writer: &ArchiveWriter, first: u32) -> Result<Self, ArchiveError> {
         let layout = Layout::new(&writer.layout().temporary().join("rewrite"));
         fs::create_dir_all(layout.root()).map_err(ArchiveError::write(layout.root()))?;
         let settings = layout.settings();
@@ -40,8 +42,14 @@ impl Prepared {
             temporary: layout.temporary(),
             ..old.clone()
         };
+        let linked = link_silos(writer.layout(), &layout, first)?;
         let (store, _) = StoreWriter::open(silo_files(&layout), settings)?;
-        Ok(Self { layout, store })
+        Ok(Self { layout, store, linked })
+    }
+
+    /// Bytes of the silos that are those of the old archive.
+    pub(super) fn linked(&self) -> u64 {
+        self.linked
     }
 
     /// Where records go.
@@ -53,7 +61,7 @@ impl Prepared {
     pub(super) fn finish(self, old: &ArchiveWriter) -> Result<(), ArchiveError> {
         self.store.sync()?;
         self.store.housekeeping()?;
-        let Self { layout, store } = self;
+        let Self { layout, store, .. } = self;
         drop(store);
         // An archive may have lost its last record, and still has a folder of silos.
         fs::create_dir_all(layout.silos()).map_err(ArchiveError::write(&layout.silos()))?;
@@ -88,6 +96,24 @@ impl Prepared {
         }
         Ok(())
     }
+}
+
+/// Gives the silos before `first` a second name; where the file system has no such thing, copies them. All are sealed, so
+/// that nobody writes to a file through either name.
+fn link_silos(from: &Layout, to: &Layout, first: u32) -> Result<u64, ArchiveError> {
+    let mut bytes = 0;
+    let silos = silo_files(from).list().map_err(varve_store::StoreError::from)?;
+    for silo in silos.range(..first).map(|(_, silo)| silo) {
+        let (old, new) = (from.silos().join(silo.name()), to.silos().join(silo.name()));
+        let folder = new.parent().unwrap_or(to.root());
+        fs::create_dir_all(folder).map_err(ArchiveError::write(folder))?;
+        step("link a silo", &new);
+        if fs::hard_link(&old, &new).is_err() {
+            fs::copy(&old, &new).map_err(ArchiveError::write(&new))?;
+        }
+        bytes += silo.length;
+    }
+    Ok(bytes)
 }
 
 /// Lets two folders change places, in one step.

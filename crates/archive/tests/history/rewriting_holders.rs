@@ -1,0 +1,269 @@
+//! What else holds what is taken out: trees, revisits, and the silos that nothing leaves.
+
+use std::fs;
+use std::io::{Read, Write};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::rewriting::*;
+use crate::scene::*;
+use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, open_holdings};
+use varve_archive::verbs::commit::{NewBody, NewPage, Request as CommitRequest, commit};
+use varve_archive::verbs::init::init;
+use varve_archive::verbs::rewrite::Request;
+use varve_archive::verbs::stow::{self, Exclude};
+use varve_archive::{Archive, ArchiveSettings, ArchiveWriter, RecordId, VersionId, tree};
+use varve_core::body::BodySource;
+use varve_core::fact::{Manifest, RunSummary, media_type};
+use varve_core::receipt::Receipt;
+use varve_core::{Moment, RunId};
+use varve_store::exchange::{ExchangeKeeper, NewExchange, Original};
+use varve_warc::date::Date;
+
+fn make_packed(root: &Path, packing: &str, silo_size: u64) {
+    let mut settings = ArchiveSettings::new("test");
+    settings.packing = serde_json::from_value(packing.into()).expect("a packing");
+    settings.silo_size.0 = silo_size;
+    init(root, &settings, opening()).expect("made");
+}
+
+fn stow(root: &Path, files: &[(&str, &str)]) -> RecordId {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (name, content) in files {
+        fs::write(folder.path().join(name), content).expect("written");
+    }
+    let writer = ArchiveWriter::open(root, opening()).expect("opened");
+    let request = stow::Request {
+        folder: folder.path().to_owned(),
+        exclude: Exclude::new(&[]).expect("none"),
+        threads: 1,
+    };
+    stow::stow(&writer, &request, &|_| {}, |_| panic!("nothing is left out")).expect("stowed").manifest.id
+}
+
+fn restored(root: &Path, manifest: RecordId) -> Vec<(String, String)> {
+    let to = tempfile::tempdir().expect("a folder");
+    let to = to.path().join("tree");
+    let archive = Archive::open(root).expect("opened");
+    tree::restore(&archive, manifest, &to, 1, &|_| {}, |error| panic!("{error}")).expect("restored");
+    let mut files: Vec<_> = fs::read_dir(&to)
+        .expect("listed")
+        .map(|entry| entry.expect("an entry").path())
+        .map(|path| {
+            let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+            (name, fs::read_to_string(&path).expect("read"))
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+fn texts(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(one, other)| ((*one).to_owned(), (*other).to_owned())).collect()
+}
+
+#[test]
+fn what_a_tree_holds_stays_with_it_and_goes_with_it() {
+    for packing in ["gzip", "zstd"] {
+        let root = tempfile::tempdir().expect("a folder");
+        let root = root.path();
+        make_packed(root, packing, 1 << 30);
+        let shared = stow(root, &[("page", "in both"), ("own", "of one tree"), ("other", "of two trees")]);
+        let second = stow(root, &[("other", "of two trees")]);
+        let writer = history(root);
+        let (kept, gone) = ("https://e.org/kept", "https://e.org/gone");
+        let version = commit_pages(&*writer, "1", &[(kept, "kept page"), (gone, "in both")]).version;
+        drop(writer);
+        assert!(rewrite(root, &request(&[gone])).tombstones.is_empty(), "the tree holds it");
+        assert_eq!(restored(root, shared).len(), 3);
+        let receipt = rewrite(root, &Request { objects: vec![shared], ..request(&[]) });
+        assert_eq!(receipt.by_kind()["resource"], 2, "the manifest and what only it holds: {receipt:?}");
+        assert_sound(root);
+        assert_eq!(restored(root, second), texts(&[("other", "of two trees")]));
+        let holdings = open_holdings(root).expect("opened");
+        assert_eq!(contents(&*holdings, version), texts(&[(gone, "in both"), (kept, "kept page")]));
+        assert!(!holds(&all_bytes(root), "of one tree"));
+        assert!(
+            Archive::open(root).expect("opened").store().object(shared.as_bytes()).expect("read").is_none()
+        );
+        drop(holdings);
+        // And with both gone the page is the last that held it.
+        let receipt = rewrite(root, &request(&[gone]));
+        assert_eq!(receipt.by_kind()["resource"], 1);
+        assert!(!holds(&all_bytes(root), "in both"));
+        assert_sound(root);
+    }
+}
+
+/// One capture as a run and a version of its own.
+fn capture(root: &Path, number: u128, answer: &[u8], unchanged: Option<&Receipt>) -> (VersionId, Receipt) {
+    let history = ArchiveHistory::open(root, opening()).expect("opened");
+    let run = RunId::new(uuid::Uuid::from_u128(number));
+    let store = history.writer().store();
+    let url = "https://e.org/page";
+    let original = unchanged.map(|receipt| Original {
+        record: receipt.record,
+        url: receipt.url.clone(),
+        date: Date::at_second(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1)).to_string(),
+        body: receipt.body,
+        length: receipt.length,
+    });
+    let exchange = NewExchange {
+        url,
+        date: Date::at_second(std::time::UNIX_EPOCH + std::time::Duration::from_secs(number as u64)),
+        request: b"GET /page HTTP/1.1\r\nHost: e.org\r\n\r\n",
+        response: &answer.to_vec(),
+        ip: None,
+        protocols: &[],
+        cipher: None,
+        timing: None,
+        truncated: None,
+        run: Some(run),
+        unchanged: original,
+    };
+    let mut packer = store.packer().expect("a packer");
+    let receipt = ExchangeKeeper::new(store).keep(&mut packer, &exchange).expect("kept").receipt;
+    store.sync().expect("synced");
+    let manifest = Manifest {
+        parent: history.head().expect("read"),
+        message: format!("run {number}"),
+        author: None,
+        time: Moment::from_seconds(number as i64),
+        run: Some(RunSummary { id: run, captures: 1, seal: RunSummary::seal_of(vec![receipt.record]) }),
+        pages: Vec::new(),
+        plan: None,
+        verdicts: None,
+        expectations: Default::default(),
+    };
+    let json = serde_json::to_vec(&manifest).expect("json");
+    let version = Manifest::version_id(&json);
+    history.keep_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json).expect("kept");
+    drop(history);
+    drop(ArchiveHistory::open(root, opening()).expect("caught up"));
+    (version, receipt)
+}
+
+/// Head and body of an answer.
+fn answer(archive: &Archive, record: RecordId) -> Vec<u8> {
+    let mut answer = archive.store().response_head(record.as_bytes()).expect("read").expect("there");
+    let mut body = archive.store().response_body(record.as_bytes()).expect("read").expect("there");
+    body.read_to_end(&mut answer).expect("read");
+    answer
+}
+
+#[test]
+fn answers_that_only_said_the_same_again_are_made_whole_to_the_byte() {
+    const FULL: &[u8] = b"HTTP/1.1 200 OK\r\nETag: \"1\"\r\nContent-Length: 13\r\n\r\nthe one page\n";
+    const SAME: &[u8] = b"HTTP/1.1 200 OK\r\nServer: other\r\nContent-Length: 13\r\n\r\nthe one page\n";
+    const NOT_MODIFIED: &[u8] = b"HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n";
+    for packing in ["gzip", "zstd"] {
+        let root = tempfile::tempdir().expect("a folder");
+        let root = root.path();
+        make_packed(root, packing, 1 << 30);
+        let (first, original) = capture(root, 1, FULL, None);
+        let (second, _) = capture(root, 2, NOT_MODIFIED, Some(&original));
+        let (third, _) = capture(root, 3, SAME, None);
+        let (fourth, _) = capture(root, 4, NOT_MODIFIED, Some(&original));
+        assert_sound(root);
+        let receipt = rewrite(root, &Request { versions: vec![first], ..request(&[]) });
+        assert_eq!(receipt.promoted.len(), 1, "the others refer to it");
+        assert_sound(root);
+        let holdings = open_holdings(root).expect("opened");
+        for version in [second, third, fourth] {
+            let wanted = texts(&[("https://e.org/page", "the one page\n")]);
+            assert_eq!(contents(&*holdings, version), wanted, "{packing}, {version}");
+        }
+        let archive = Archive::open(root).expect("opened");
+        let promoted = receipt.promoted[0].is;
+        let block = answer(&archive, promoted);
+        assert_eq!(block, FULL, "the answer that was confirmed");
+        // The second to go takes nothing with it either, and now one that was answered in full comes in its place.
+        drop(holdings);
+        let receipt = rewrite(root, &Request { versions: vec![second], ..request(&[]) });
+        assert_eq!(receipt.promoted.len(), 1);
+        assert_sound(root);
+        let archive = Archive::open(root).expect("opened");
+        let block = answer(&archive, receipt.promoted[0].is);
+        assert_eq!(block, SAME, "its own head, and the body to the byte");
+        let holdings = open_holdings(root).expect("opened");
+        assert_eq!(contents(&*holdings, fourth), texts(&[("https://e.org/page", "the one page\n")]));
+        let mut body = String::new();
+        let opened = archive.store().open_body(&original.body).expect("found").expect("there");
+        { opened }.read_to_string(&mut body).expect("read");
+        assert_eq!(body, "the one page\n");
+    }
+}
+
+/// Bytes that do not get smaller.
+fn noise(seed: u64, length: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let step = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        (state >> 24) as u8
+    };
+    std::iter::repeat_with(step).take(length).collect()
+}
+
+fn commit_bytes(history: &dyn HistoryWriter, url: &str, bytes: Vec<u8>) -> VersionId {
+    // From a file, because only what streams is cut into segments.
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(&bytes).expect("written");
+    let page = NewPage { body: NewBody::File(file.path().to_owned()), ..page(url, "") };
+    let request = CommitRequest { message: url.to_owned(), threads: 1, ..CommitRequest::default() };
+    commit(history, &request, vec![page], &|_| {}).expect("committed").version
+}
+
+#[test]
+fn silos_before_the_first_that_loses_something_stay_the_files_that_they_are() {
+    for packing in ["gzip", "zstd"] {
+        let root = tempfile::tempdir().expect("a folder");
+        let root = root.path();
+        make_packed(root, packing, 1 << 20);
+        let writer = history(root);
+        let versions: Vec<_> = (0..6)
+            .map(|number| commit_bytes(&*writer, &format!("https://e.org/{number}"), noise(number, 700_000)))
+            .collect();
+        // An object of several silos, the last of which goes on with what is to go.
+        let long = commit_bytes(&*writer, "https://e.org/long", noise(99, 2_500_000));
+        commit_bytes(&*writer, "https://e.org/secret", b"my secret".to_vec());
+        drop(writer);
+        let files = |root: &Path| -> Vec<u64> {
+            let ending = if packing == "zstd" { "zst" } else { "gz" };
+            (0..)
+                .map_while(|number| fs::metadata(root.join(format!("warc/0/{number:08}.warc.{ending}"))).ok())
+                .map(|found| found.ino())
+                .collect()
+        };
+        let before = files(root);
+        assert!(before.len() >= 8, "{before:?}");
+        let receipt = rewrite(root, &request(&["https://e.org/secret"]));
+        assert_eq!(receipt.by_kind()["resource"], 1);
+        assert_sound(root);
+        let after = files(root);
+        let same = before.iter().zip(&after).take_while(|(one, other)| one == other).count();
+        assert!((5..before.len() - 2).contains(&same), "{same} of {}: {packing}", before.len());
+        assert!(receipt.bytes_untouched > 3_000_000 && receipt.bytes_untouched < receipt.bytes_before);
+        let holdings = open_holdings(root).expect("opened");
+        let read = |version, wanted: Vec<u8>| {
+            let pages: Vec<_> =
+                varve_archive::history::Pages::new(holdings.catalog(), Some(version)).collect();
+            let mut body = Vec::new();
+            holdings
+                .open_body(pages[0].as_ref().expect("read"))
+                .expect("opened")
+                .read_to_end(&mut body)
+                .expect("read");
+            assert!(body == wanted, "{version}");
+        };
+        for (number, version) in versions.iter().enumerate() {
+            read(*version, noise(number as u64, 700_000));
+        }
+        read(long, noise(99, 2_500_000));
+        assert!(!holds(&all_bytes(root), "my secret"));
+        drop(holdings);
+        commit_bytes(&*history(root), "https://e.org/next", b"next".to_vec());
+        assert_sound(root);
+    }
+}
