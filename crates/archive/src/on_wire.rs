@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use varve_core::RunId;
 use varve_core::exchange::{Exchange, LONGEST_HEAD, Timing, Wire};
 use varve_store::StoreError;
-use varve_store::exchange::{ExchangeKeeper, KeptExchange, NewExchange, Original};
+use varve_store::exchange::{ExchangeKeeper, KeptExchange, NewExchange, NewRenderings, Original};
 use varve_warc::date::Date;
 use varve_warc::http::{Body, BodyLimits, Head, open_body};
 use varve_warc::source::ReadAt;
@@ -21,8 +21,20 @@ pub(crate) fn keep(
     exchange: &Exchange,
     unchanged: Option<Original>,
 ) -> Result<KeptExchange, StoreError> {
+    keep_rendered(keeper, packer, run, exchange, unchanged, &NewRenderings::default())
+}
+
+/// Keeps an answer, with what a browser made of it.
+pub(crate) fn keep_rendered(
+    keeper: &ExchangeKeeper<'_>,
+    packer: &mut Packer,
+    run: RunId,
+    exchange: &Exchange,
+    unchanged: Option<Original>,
+    renderings: &NewRenderings<'_>,
+) -> Result<KeptExchange, StoreError> {
     let timing = timing_text(&exchange.timing);
-    keeper.keep(
+    keeper.keep_rendered(
         packer,
         &NewExchange {
             url: &exchange.url,
@@ -37,6 +49,7 @@ pub(crate) fn keep(
             run: Some(run),
             unchanged,
         },
+        renderings,
     )
 }
 

@@ -1,6 +1,8 @@
 //! The way to the live web, for verbs that hold promises against it: their options, and who asks.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use varve_archive::expectations::{Asking, WebProber};
@@ -36,7 +38,12 @@ pub(crate) struct Web {
 
 impl Web {
     /// Whoever asks in that manner. `whole` answers are handed over as they were on the wire.
-    pub(crate) fn prober(&self, temporary: Option<PathBuf>, whole: bool) -> Result<WebProber, Error> {
+    pub(crate) fn prober(
+        &self,
+        temporary: Option<PathBuf>,
+        whole: bool,
+        stop: Option<Arc<AtomicBool>>,
+    ) -> Result<WebProber, Error> {
         let asking = Asking {
             concurrency: usize::from(self.concurrency),
             delay: self.delay,
@@ -45,6 +52,7 @@ impl Web {
             reach: Reach { allow_private: self.allow_private, ..Reach::default() },
             threads: Session::threads(),
             whole,
+            stop,
             ..Asking::new(temporary.unwrap_or_else(std::env::temp_dir))
         };
         Ok(WebProber::new(asking)?)

@@ -11,6 +11,7 @@ use varve_core::expectation::{Departure, Follow, Observed};
 use varve_core::fact::Manifest;
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::Capture;
+use varve_core::url::resolve;
 use varve_core::{RecordId, VersionId};
 use varve_page::compare::{Options, Side, compare};
 
@@ -124,6 +125,7 @@ impl Archived<'_> {
 
     fn judge_content(&self, observed: &Observed, exchange: Option<&Exchange>) -> Judged {
         let mut departures: Vec<Departure> = self.other_type(observed).into_iter().collect();
+        departures.extend(self.other_location(observed));
         let comparison = self.compare(observed, exchange);
         if comparison == Some(Comparison::Changed)
             && let (Some(length), Some(got)) = (observed.length, observed.sha256)
@@ -144,6 +146,17 @@ impl Archived<'_> {
             return None;
         }
         Some(Departure::MediaType { expected: expected.to_owned(), got: got.map(str::to_owned) })
+    }
+
+    /// Another place that a redirect leads to. Spellings of one place are one place.
+    fn other_location(&self, observed: &Observed) -> Option<Departure> {
+        if class(status_of(&self.capture)) != Some(REDIRECT) {
+            return None;
+        }
+        let meant = |location: &str| resolve(&self.capture.url, location).unwrap_or(location.to_owned());
+        let expected = self.headers.get("location").and_then(|values| values.first()).map(|text| meant(text));
+        let got = observed.location.as_deref().map(meant);
+        (expected != got).then_some(Departure::Location { expected, got })
     }
 
     /// How the bodies compare; none where there is nothing to compare: errors, redirects, what was cut short.
@@ -176,12 +189,13 @@ impl Archived<'_> {
 }
 
 const SUCCESS: &str = "HTTP 2xx";
+const REDIRECT: &str = "HTTP 3xx";
 
 /// The class of a status; none for what is no status of an answer.
 fn class(status: u16) -> Option<&'static str> {
     match status {
         200..=299 => Some(SUCCESS),
-        300..=399 => Some("HTTP 3xx"),
+        300..=399 => Some(REDIRECT),
         400..=499 => Some("HTTP 4xx"),
         500..=599 => Some("HTTP 5xx"),
         _ => None,

@@ -16,7 +16,7 @@ mod past;
 pub(crate) use archived::archived_cases;
 pub(crate) use evidence::{Evidence, Noted};
 pub(crate) use expected::expected_cases;
-pub(crate) use passes::{Finding, ask_all};
+pub(crate) use passes::{Finding, Passes, ask_all};
 pub(crate) use past::Past;
 
 use serde_json::Value;

@@ -1,12 +1,17 @@
 //! Asking, and asking again: a failure counts only after it has failed in a pass of its own.
 
 use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use varve_core::exchange::Exchange;
 
 use super::{Case, Judged, Progress};
 use crate::expectations::report::Comparison;
 use crate::expectations::{Prober, Question, Verdict};
+
+/// Whether to stop is asked so often.
+const BLINK: Duration = Duration::from_millis(50);
 
 /// What was found of one case in the end.
 #[derive(Debug)]
@@ -27,10 +32,36 @@ impl Finding {
     }
 }
 
-/// Asks all cases. `settle` is given each case's number once, with what was found in the end, in whatever order.
+/// How often is asked.
+#[derive(Clone, Copy)]
+pub(crate) struct Passes<'a> {
+    /// How many more passes there are for what failed.
+    pub(crate) retries: u32,
+    /// How long is waited before each of them.
+    pub(crate) pause: Duration,
+    /// Raised by whoever wants no more.
+    pub(crate) stop: Option<&'a AtomicBool>,
+}
+
+impl Passes<'_> {
+    fn are_over(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+
+    /// Waits before another pass, unless nobody wants one.
+    fn pause(&self) {
+        let begun = Instant::now();
+        while !self.are_over() && begun.elapsed() < self.pause {
+            std::thread::sleep(BLINK.min(self.pause - begun.elapsed().min(self.pause)));
+        }
+    }
+}
+
+/// Asks all cases. `settle` is given each case's number once, with what was found in the end, in whatever order. Whoever
+/// stops it gets what was found by then; what failed and was not asked again has no verdict.
 pub(crate) fn ask_all<E>(
     cases: &[Case<'_>],
-    retries: u32,
+    passes: Passes<'_>,
     prober: &dyn Prober,
     progress: &mut dyn FnMut(Progress),
     mut settle: impl FnMut(usize, Finding) -> Result<(), E>,
@@ -48,11 +79,17 @@ pub(crate) fn ask_all<E>(
             Err(why) => settle(number, Finding::without_answer(Verdict::Skipped(why)))?,
         }
     }
-    for pass in 0..=retries {
+    for pass in 0..=passes.retries {
         if waiting.is_empty() {
             break;
         }
-        waiting = ask_once(cases, waiting, pass == retries, prober, &mut settle)?;
+        if pass > 0 {
+            passes.pause();
+        }
+        waiting = ask_once(cases, waiting, (passes, pass == passes.retries), prober, &mut settle)?;
+        if passes.are_over() {
+            return Ok(());
+        }
     }
     for (number, _) in waiting {
         let verdict = Verdict::Unreachable("the question was not answered".to_owned());
@@ -65,26 +102,29 @@ pub(crate) fn ask_all<E>(
 fn ask_once<E>(
     cases: &[Case<'_>],
     waiting: Vec<(usize, Question)>,
-    last: bool,
+    (passes, last): (Passes<'_>, bool),
     prober: &dyn Prober,
     settle: &mut dyn FnMut(usize, Finding) -> Result<(), E>,
 ) -> Result<Vec<(usize, Question)>, E> {
     let questions: Vec<Question> = waiting.iter().map(|(_, question)| question.clone()).collect();
     let mut settled = vec![false; waiting.len()];
     let mut failure = Ok(());
+    if passes.are_over() {
+        return Ok(waiting);
+    }
     prober.probe(&questions, &mut |at, answer| {
         let (Some((number, _)), Some(settled)) = (waiting.get(at), settled.get_mut(at)) else {
             return ControlFlow::Continue(());
         };
         let Judged { verdict, comparison } = cases[*number].promise.judge(&answer);
         if *settled || (verdict.is_failure() && !last) {
-            return ControlFlow::Continue(());
+            return if passes.are_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         }
         *settled = true;
         let status = answer.observed.status;
         let finding = Finding { verdict, comparison, status, exchanges: answer.exchanges };
         failure = settle(*number, finding);
-        if failure.is_err() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        if failure.is_err() || passes.are_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     failure?;
     let left = waiting.into_iter().zip(settled).filter(|(_, settled)| !settled);

@@ -13,6 +13,34 @@ const ROUNDS: usize = 4;
 
 /// The spelling of a web address; none for what is none.
 pub(crate) fn address(text: &str) -> Option<String> {
+    match plain(text) {
+        Some(url) => Some(url.to_owned()),
+        None => settled(text),
+    }
+}
+
+/// What is so plain that no rule touches it, without its fragment: most links of most sites.
+fn plain(text: &str) -> Option<&str> {
+    let text = text.split_once('#').map_or(text, |(url, _)| url);
+    let rest = text.strip_prefix("http://").or_else(|| text.strip_prefix("https://"))?;
+    let (authority, path) = rest.split_at(rest.find('/')?);
+    let (host, port) = authority.split_once(':').unwrap_or((authority, "8"));
+    let is_name =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
+    let is_path = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_' | b'~');
+    let is_port = !port.starts_with('0') && !matches!(port, "80" | "443") && port.len() < 5;
+    let is_plain = !host.is_empty()
+        && host.bytes().all(is_name)
+        && is_port
+        && !port.is_empty()
+        && port.bytes().all(|byte| byte.is_ascii_digit())
+        && path.bytes().all(is_path)
+        && !path.split('/').any(|segment| matches!(segment, "." | ".."));
+    is_plain.then_some(text)
+}
+
+/// The spelling of any address, by all rules.
+fn settled(text: &str) -> Option<String> {
     let mut url = without_user_info(&normalise(text).ok()?).into_owned();
     if !is_web(&url) {
         return None;
@@ -91,7 +119,32 @@ mod tests {
         assert!(has_user_info("http://a@h/") && !has_user_info("http://h/a@b"));
     }
 
+    #[test]
+    fn plain_addresses_are_taken_as_they_are() {
+        for url in ["http://h/", "https://h:8080/a//b.html", "http://127.0.0.1:18/~x/_-"] {
+            assert_eq!(plain(&format!("{url}#top")), Some(url));
+        }
+        for url in [
+            "http://h",
+            "http://h:80/",
+            "http://h/a?b",
+            "http://h/../",
+            "http://H/",
+            "http://a@h/",
+            "ftp://h/",
+        ] {
+            assert_eq!(plain(url), None, "{url}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn what_is_plain_is_settled(text in "https?://[a-z0-9.-]{0,6}(:[0-9]{0,5})?(/[a-zA-Z0-9._~-]{0,3}){0,4}(#[a-z/#]{0,2})?") {
+            if let Some(url) = plain(&text) {
+                prop_assert_eq!(settled(&text), Some(url.to_owned()));
+            }
+        }
+
         #[test]
         fn an_address_is_its_own_address(text in "https?://[a-zA-Z0-9.:@]{1,12}[a-z%0-9.?&=;+/~#é ]{0,30}") {
             if let Some(once) = address(&text) {

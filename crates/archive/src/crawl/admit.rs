@@ -119,13 +119,16 @@ impl Crawl<'_> {
     /// Asks what the host wants of robots, first.
     pub(super) fn ask_robots(&mut self, task: Task) -> Result<(), ArchiveError> {
         let origin: Box<str> = super::address::origin_of(&task.url).into();
+        let urgent = task.reply.is_some();
         match self.robots.judge(task) {
+            Word::Go(Task { reply: Some(reply), .. }) => drop(reply.send(None)),
             Word::Go(task) => self.enqueue(task),
+            Word::No(Task { reply: Some(reply), url, .. }, rule) => self.turn_away(&url, rule, reply),
             Word::No(task, rule) => self.skip_busy(task, &rule),
             Word::Lost(task, why) => self.fail(task, "robots", &why),
             Word::Wait(None) => {}
             Word::Wait(Some(file)) => {
-                let task = Task::robots(&origin, file, 0);
+                let task = Task { urgent, ..Task::robots(&origin, file, 0) };
                 self.went_out(&task);
                 return self.admit(task);
             }
@@ -134,6 +137,11 @@ impl Crawl<'_> {
     }
 
     fn enqueue(&mut self, task: Task) {
+        if task.urgent {
+            self.fetching_now += 1;
+            self.around.fetching.ask(task, 0);
+            return;
+        }
         let host = task.host.clone();
         self.agenda.push(&host, task, Instant::now());
     }

@@ -3,6 +3,7 @@
 //! Bodies are read as streams; what is remembered is bounded, so that no page can fill the memory.
 
 use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
 
 use varve_core::headers::Headers;
@@ -32,14 +33,15 @@ pub(crate) struct Answer<'a> {
 pub(crate) fn leads(plan: &Plan, errand: Errand, answer: &Answer<'_>, body: &mut dyn Read) -> Vec<Lead> {
     let kind = kind(errand, answer);
     let limits = Limits { links: MOST_LINKS, bytes: MOST_BYTES, ..Limits::default() };
-    let mut seen = HashSet::new();
+    // Their hashes will do: two in a page that share one are rarer than pages.
+    let (mut seen, hasher) = (HashSet::new(), RandomState::new());
     let mut found: Vec<Lead> = Vec::new();
     let mut take = |link: Link<'_>| {
         if found.len() >= MOST_LEADS || is_no_redirect(&link, answer.status) {
             return;
         }
         if let Some(lead) = plan.lead(answer.url, errand, &link).filter(|lead| lead.url != answer.url)
-            && seen.insert(lead.clone())
+            && seen.insert(hasher.hash_one(&lead))
         {
             found.push(lead);
         }

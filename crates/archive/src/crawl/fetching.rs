@@ -6,12 +6,14 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use varve_core::exchange::{Exchange, Truncated};
-use varve_fetch::politeness::{Outcome, retry_after};
+use varve_fetch::politeness::{Outcome, Policy, retry_after};
 use varve_fetch::{FetchError, FetchRequest, Fetcher, Rendering};
 
+use super::door::{Door, Inquiry};
 use super::keeper::Kept;
 use super::task::Task;
 
@@ -24,6 +26,8 @@ pub(crate) enum Message {
     Fetched(Fetched),
     /// A keeper has done a job.
     Kept(Kept),
+    /// A page in a browser asks for something.
+    Asked(Inquiry),
 }
 
 impl From<Kept> for Message {
@@ -55,6 +59,8 @@ pub(crate) struct Fetchers {
     pub(crate) usual: Arc<dyn Fetcher>,
     /// For pages.
     pub(crate) pages: Arc<dyn Fetcher>,
+    /// Before the browser, if there is one.
+    pub(crate) door: Option<Arc<Door>>,
 }
 
 /// Makes requests.
@@ -70,12 +76,23 @@ impl Fetching {
         let threads = (threads / 2).clamp(1, MOST_THREADS);
         let runtime =
             Builder::new_multi_thread().worker_threads(threads).thread_name("fetch").enable_all().build()?;
+        if let Some(door) = &fetchers.door {
+            door.open(sender.clone());
+        }
         Ok(Self { runtime: Some(runtime), fetchers, sender })
+    }
+
+    /// A host asks for a longer delay.
+    pub(crate) fn slow_down(&self, host: &str, delay: Duration) {
+        if let Some(door) = &self.fetchers.door {
+            // Beyond this it counts nowhere.
+            door.slow_down(host, delay.min(Policy::default().longest_crawl_delay));
+        }
     }
 
     /// Begins a request.
     pub(crate) fn ask(&self, task: Task, tries: u32) {
-        let Fetchers { usual, pages } = &self.fetchers;
+        let Fetchers { usual, pages, .. } = &self.fetchers;
         let fetcher = Arc::clone(if task.errand.is_page() { pages } else { usual });
         let sender = self.sender.clone();
         let runtime = self.runtime.as_ref().expect("the runtime is there until this is dropped");
@@ -100,6 +117,9 @@ impl Fetching {
 impl Drop for Fetching {
     /// Gives up what is under way, without waiting for it.
     fn drop(&mut self) {
+        if let Some(door) = &self.fetchers.door {
+            door.close();
+        }
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }

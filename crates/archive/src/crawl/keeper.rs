@@ -23,6 +23,7 @@ use super::errand::Errand;
 use super::extract::{Answer, leads};
 use super::past::first_header;
 use super::plan::{Lead, Plan};
+use super::rendering;
 use super::task::Task;
 use crate::error::ArchiveError;
 use crate::history::{ArchiveHistory, Holdings};
@@ -108,25 +109,33 @@ impl Keeping<'_> {
                     Some(packer) => packer,
                     none => none.insert(self.history.writer().store().packer()?),
                 };
-                let mut outcome = self.keep(task, &exchange, packer)?;
-                self.keep_renderings(task, &mut outcome, &renderings, packer)?;
-                Ok(outcome)
+                self.keep(task, &exchange, &renderings, packer)
             }
         }
     }
 
-    fn keep(&self, task: &Task, exchange: &Exchange, packer: &mut Packer) -> Result<Outcome, ArchiveError> {
+    fn keep(
+        &self,
+        task: &Task,
+        exchange: &Exchange,
+        renderings: &[Rendering],
+        packer: &mut Packer,
+    ) -> Result<Outcome, ArchiveError> {
         let condition = task.earlier.as_ref().and_then(|earlier| earlier.condition.as_ref());
         let original = condition.map(|condition| condition.original.clone());
-        let kept = on_wire::keep(&self.keeper, packer, self.run, exchange, original)?;
+        let new = rendering::new_renderings(renderings);
+        let kept = on_wire::keep_rendered(&self.keeper, packer, self.run, exchange, original, &new)?;
         let receipt = kept.receipt;
-        let (leads, robots) = if receipt.not_modified {
+        let (mut leads, robots) = if receipt.not_modified {
             self.unchanged(task, &receipt)?
         } else {
             let mut body = body_of(&exchange.response)?;
             self.read(task, (receipt.status, &receipt.headers), &mut body)
         };
         let (status, bytes) = (receipt.status, exchange.response.len());
+        if let Some(document) = new.document {
+            self.follow_document(task, status, &mut { document.content }, &mut leads);
+        }
         Ok(Outcome { receipt: Some(receipt), status, bytes, leads, robots })
     }
 
@@ -152,7 +161,8 @@ impl Keeping<'_> {
             complete(&mut headers, self.former_type(capture)?.as_deref());
         }
         let mut body = self.history.open_body(capture)?;
-        let (leads, robots) = self.read(task, (capture.status, &headers), &mut body);
+        let (mut leads, robots) = self.read(task, (capture.status, &headers), &mut body);
+        self.follow_kept_document(task, capture, &mut leads)?;
         Ok(Outcome { receipt: None, status: capture.status, bytes: 0, leads, robots })
     }
 

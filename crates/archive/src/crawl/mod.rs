@@ -11,6 +11,7 @@
 //! | `run`, `admit`, `settle`, `checkpoint` | the thread that decides |
 //! | `robots`, `known`, `past` | what hosts ask for, what was found, what is here already |
 //! | `fetching`, `keeper`, `extract` | requests, and the work on answers |
+//! | `rendering`, `door`, `pace` | pages in a browser, and what they may ask for |
 //! | `conduct` | a run from its beginning to its end |
 //!
 //! Nothing here knows a socket or a page: that is `varve-fetch` and `varve-page`. Nor is a terminal known: whoever
@@ -20,6 +21,7 @@ mod address;
 mod admit;
 mod checkpoint;
 mod conduct;
+mod door;
 mod errand;
 mod event;
 mod extract;
@@ -27,6 +29,7 @@ mod fetching;
 mod itinerary;
 mod keeper;
 mod known;
+mod pace;
 mod past;
 mod plan;
 mod rendering;
@@ -39,11 +42,12 @@ mod task;
 
 pub(crate) use address::{address, has_user_info, host_of, origin_of};
 pub(crate) use conduct::{Conduct, NewVersion, begin, finish, resume, version_of_run};
+pub(crate) use door::Door;
 pub use event::{Captured, Ended, Event, Progress, Tally};
 pub(crate) use fetching::Fetchers;
 pub(crate) use fetching::outcome;
 pub(crate) use itinerary::Itinerary;
-pub(crate) use rendering::RENDERINGS;
+pub(crate) use pace::{Pace, Paced};
 pub use scope::{Rule, ScopeKind};
 pub use settings::Settings;
 pub(crate) use settle::sentence;

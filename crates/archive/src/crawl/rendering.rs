@@ -1,95 +1,70 @@
 //! What a browser brings besides the page: what the page asked for, the document its scripts left, and a picture.
 //!
-//! The document is a `conversion` of the answer. The picture is an object like any other, so that a page that looks as it
-//! did takes no room again; a `metadata` record about the answer says which two belong to it. Links that only scripts
-//! have made are in the document, so it is read for links as well.
+//! The record of the answer names the other two. Links that only scripts have made are in the document, so it is read
+//! for links as well: when it comes, and again by a run that is resumed.
 
-use serde::Serialize;
+use std::collections::HashSet;
+use std::io::Read;
+
 use varve_core::exchange::Exchange;
 use varve_core::headers::Headers;
+use varve_core::history::Capture;
 use varve_fetch::{Rendering, RenderingKind};
-use varve_store::NewObject;
-use varve_store::exchange::NewConversion;
-use varve_warc::date::Date;
-use varve_warc::write::Packer;
+use varve_store::exchange::{NewRendering, NewRenderings};
 
 use super::address::{address, host_of};
 use super::errand::Errand;
-use super::keeper::{Keeping, Material, Outcome};
+use super::keeper::{Keeping, Material};
 use super::past::{Past, look_up};
 use super::plan::Lead;
 use super::run::Crawl;
 use super::task::Task;
 use crate::error::ArchiveError;
-use crate::history::HistoryWriter;
+use crate::history::Holdings;
 
-/// The media type of what says which renderings belong to an answer.
-pub(crate) const RENDERINGS: &str = "application/vnd.varve.renderings+json";
+/// The type of every document.
+const DOCUMENT: &str = "text/html; charset=utf-8";
 
-/// Which renderings belong to an answer, by their ids.
-#[derive(Default, Serialize)]
-struct Renderings {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    document: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    screenshot: Option<String>,
+/// What is to be kept beside an answer.
+pub(super) fn new_renderings(renderings: &[Rendering]) -> NewRenderings<'_> {
+    let of_kind = |kind| {
+        let rendering = renderings.iter().find(|rendering| rendering.kind == kind)?;
+        Some(NewRendering { media_type: &rendering.media_type, content: &rendering.content })
+    };
+    NewRenderings {
+        document: of_kind(RenderingKind::Document),
+        screenshot: of_kind(RenderingKind::Screenshot),
+    }
 }
 
 impl Keeping<'_> {
-    /// Keeps what a browser made of an answer, and follows what is in it.
-    pub(super) fn keep_renderings(
+    /// Follows what is in a document. It is where the answer is, wherever scripts say they are.
+    pub(super) fn follow_document(
         &self,
         task: &Task,
-        outcome: &mut Outcome,
-        renderings: &[Rendering],
-        packer: &mut Packer,
+        status: u16,
+        document: &mut dyn Read,
+        leads: &mut Vec<Lead>,
+    ) {
+        let mut headers = Headers::new();
+        headers.push("Content-Type", DOCUMENT);
+        let (more, _) = self.read(task, (status, &headers), document);
+        let known: HashSet<Lead> = leads.iter().cloned().collect();
+        leads.extend(more.into_iter().filter(|lead| !known.contains(lead)));
+    }
+
+    /// Follows what is in the document of a capture, if it has one.
+    pub(super) fn follow_kept_document(
+        &self,
+        task: &Task,
+        capture: &Capture,
+        leads: &mut Vec<Lead>,
     ) -> Result<(), ArchiveError> {
-        let Some(record) = outcome.receipt.as_ref().map(|receipt| receipt.record) else { return Ok(()) };
-        if renderings.is_empty() {
-            return Ok(());
-        }
-        let store = self.history.writer().store();
-        let date = Date::from_instant(self.history.now().utc());
-        let mut kept = Renderings::default();
-        for rendering in renderings {
-            match rendering.kind {
-                RenderingKind::Document => {
-                    let conversion = NewConversion {
-                        of: record,
-                        url: &rendering.url,
-                        date,
-                        media_type: &rendering.media_type,
-                        content: &rendering.content,
-                        run: Some(self.run),
-                    };
-                    let id = self.keeper.keep_conversion(packer, &conversion)?;
-                    kept.document = Some(id.to_string());
-                    self.follow_document(task, rendering, outcome);
-                }
-                RenderingKind::Screenshot => {
-                    let object = new_object(date, &rendering.media_type, None);
-                    let stored = store.store_bytes(packer, &object, &rendering.content)?;
-                    kept.screenshot = Some(varve_core::RecordId::new(stored.id).to_string());
-                }
-            }
-        }
-        let json = serde_json::to_vec(&kept).expect("ids can be written as JSON");
-        store.store_bytes(packer, &new_object(date, RENDERINGS, Some(record.to_string())), &json)?;
+        let Some(id) = self.history.renderings(capture)?.document else { return Ok(()) };
+        let Some(document) = self.history.writer().reader().object(id.as_bytes())? else { return Ok(()) };
+        self.follow_document(task, capture.status, &mut document.read()?, leads);
         Ok(())
     }
-
-    /// The document is where the answer is, wherever scripts say they are.
-    fn follow_document(&self, task: &Task, document: &Rendering, outcome: &mut Outcome) {
-        let mut headers = Headers::new();
-        headers.push("Content-Type", document.media_type.as_str());
-        let (leads, _) = self.read(task, (outcome.status, &headers), &mut document.content.as_slice());
-        let known: std::collections::HashSet<Lead> = outcome.leads.iter().cloned().collect();
-        outcome.leads.extend(leads.into_iter().filter(|lead| !known.contains(lead)));
-    }
-}
-
-fn new_object(date: Date, media_type: &str, refers_to: Option<String>) -> NewObject {
-    NewObject { date, content_type: media_type.to_owned(), refers_to, known: None }
 }
 
 impl Crawl<'_> {
@@ -114,8 +89,7 @@ impl Crawl<'_> {
                 self.known.note(&Lead { url: address, errand, redirect: false });
             }
             let host = host_of(&url).to_owned();
-            let task =
-                Task { no: None, url, host, errand, redirects: 0, earlier, origin: None, counts: false };
+            let task = Task { earlier, ..Task::of(url, host, errand) };
             self.went_out(&task);
             self.busy.insert(task.url.clone());
             self.give(task, Material::Fresh(Box::new(exchange), Vec::new()));

@@ -281,6 +281,7 @@ impl<'a> Crawl<'a> {
         match message {
             Message::Fetched(fetched) => self.fetched(fetched),
             Message::Kept(kept) => self.kept(kept),
+            Message::Asked(inquiry) => self.asked(inquiry),
         }
     }
 

@@ -28,7 +28,12 @@ impl Crawl<'_> {
         self.fetching_now -= 1;
         let Fetched { task, tries, outcome, result, others, renderings } = fetched;
         let host = task.host.clone();
-        let mut tasks = match self.agenda.done(&host, task, tries, outcome, Instant::now()) {
+        let verdict = match task.urgent {
+            // The agenda never heard of it.
+            true => Verdict::Done(task),
+            false => self.agenda.done(&host, task, tries, outcome, Instant::now()),
+        };
+        let mut tasks = match verdict {
             Verdict::Again => return Ok(()),
             Verdict::Done(task) | Verdict::GivenUp(task) => vec![task].into_iter(),
             Verdict::HostGivenUp(tasks) => tasks.into_iter(),
@@ -51,6 +56,9 @@ impl Crawl<'_> {
 
     /// Gives a URL up.
     pub(super) fn fail(&mut self, task: Task, kind: &str, message: &str) {
+        if let Some(reply) = task.reply {
+            return self.turn_away(&task.url, Rule::Robots(None), reply);
+        }
         self.no_longer_busy(&task);
         self.came_back(&task);
         self.settled.extend(task.no.map(|no| (no, Settled::Failed(format!("{kind}: {message}")))));
@@ -146,7 +154,7 @@ impl Crawl<'_> {
         let origin = task.origin.clone().unwrap_or_else(|| origin_of(&task.url).into());
         let onward = outcome.leads.into_iter().find(|lead| lead.redirect);
         if let Some(lead) = onward.filter(|_| task.redirects < MOST_ROBOTS_REDIRECTS) {
-            let next = Task::robots(&origin, lead.url, task.redirects + 1);
+            let next = Task { urgent: task.urgent, ..Task::robots(&origin, lead.url, task.redirects + 1) };
             self.went_out(&next);
             return self.admit(next);
         }
@@ -155,6 +163,7 @@ impl Crawl<'_> {
         let rules = robots.rules_for(self.around.plan.settings.product());
         if let Some(delay) = rules.delay() {
             self.agenda.set_crawl_delay(super::address::host_of(&origin), delay);
+            self.around.fetching.slow_down(super::address::host_of(&origin), delay);
         }
         self.expect_sitemaps(&origin, robots.sitemaps(&task.url));
         for waiting in self.robots.answered(&origin, rules) {

@@ -3,6 +3,7 @@
 use varve_catalog::{Claimed, NewUrl};
 
 use super::address::host_of;
+use super::door::Reply;
 use super::errand::Errand;
 use super::past::Earlier;
 use super::plan::Lead;
@@ -26,14 +27,40 @@ pub(crate) struct Task {
     pub(crate) origin: Option<Box<str>>,
     /// Whether it is among the pages that are being asked for.
     pub(crate) counts: bool,
+    /// Who wants to know whether it may be asked for, if that is all: then it is not asked for here.
+    pub(crate) reply: Option<Reply>,
+    /// Whether a page that is under way waits for it, so that it cannot wait until that page is done.
+    pub(crate) urgent: bool,
 }
 
 impl Task {
     /// The file for robots of an origin, at that address.
     pub(crate) fn robots(origin: &str, url: String, redirects: u8) -> Self {
         let host = host_of(&url).to_owned();
-        let (errand, origin) = (Errand::Robots, Some(Box::from(origin)));
-        Self { no: None, url, host, errand, redirects, earlier: None, origin, counts: false }
+        let task = Self::of(url, host, Errand::Robots);
+        Self { redirects, origin: Some(Box::from(origin)), ..task }
+    }
+
+    /// The question whether something may be asked for.
+    pub(crate) fn inquiry(url: String, errand: Errand, reply: Reply) -> Self {
+        let host = host_of(&url).to_owned();
+        Self { reply: Some(reply), ..Self::of(url, host, errand) }
+    }
+
+    /// Something that is not in the frontier.
+    pub(crate) fn of(url: String, host: String, errand: Errand) -> Self {
+        Self {
+            no: None,
+            url,
+            host,
+            errand,
+            redirects: 0,
+            earlier: None,
+            origin: None,
+            counts: false,
+            reply: None,
+            urgent: false,
+        }
     }
 
     /// What the frontier gave; none if it cannot be understood.
@@ -42,7 +69,7 @@ impl Task {
         let errand = Errand::read(role.next()?, claimed.depth)?;
         let redirects = role.as_str().parse().unwrap_or(0);
         let Claimed { no, url, host, .. } = claimed;
-        Some(Self { no: Some(no), url, host, errand, redirects, earlier: None, origin: None, counts: false })
+        Some(Self { no: Some(no), redirects, ..Self::of(url, host, errand) })
     }
 }
 

@@ -11,6 +11,7 @@ use varve_catalog::{Catalog, CatalogRead, Row, SqliteCatalog};
 use varve_core::body::{BodySource, KeptBody};
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
+use varve_core::receipt::Renderings;
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 use varve_store::exchange::scan_from;
 use varve_store::index::Place;
@@ -68,6 +69,10 @@ impl Holdings for ArchiveHoldings {
     fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
         wire_head(self.archive.store(), capture)
     }
+
+    fn renderings(&self, capture: &Capture) -> Result<Renderings, ArchiveError> {
+        renderings(self.archive.store(), capture)
+    }
 }
 
 /// The body by its id; that of an answer that was cut short is only found through its record.
@@ -87,6 +92,12 @@ fn wire_head(store: &varve_store::Store, capture: &Capture) -> Result<Option<Vec
         Some(record) => Ok(store.response_head(record.as_bytes())?),
         None => Ok(None),
     }
+}
+
+fn renderings(store: &varve_store::Store, capture: &Capture) -> Result<Renderings, ArchiveError> {
+    let Some(record) = capture.record else { return Ok(Renderings::default()) };
+    let located = store.find(record.as_bytes())?;
+    Ok(located.map(|located| varve_store::exchange::renderings_of(&located.header)).unwrap_or_default())
 }
 
 /// A varve archive, open for adding to its history.
@@ -175,6 +186,10 @@ impl Holdings for ArchiveHistory {
 
     fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
         wire_head(&self.writer.reader(), capture)
+    }
+
+    fn renderings(&self, capture: &Capture) -> Result<Renderings, ArchiveError> {
+        renderings(&self.writer.reader(), capture)
     }
 }
 

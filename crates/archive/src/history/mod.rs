@@ -30,6 +30,7 @@ use varve_catalog::{CaptureFilter, Catalog, CatalogRead, Page};
 use varve_core::body::KeptBody;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
+use varve_core::receipt::Renderings;
 use varve_core::{Moment, RecordId, VersionId};
 use varve_store::body::LooseBodies;
 
@@ -66,6 +67,11 @@ pub trait Holdings: Send + Sync {
 
     /// The head of the answer as it was on the wire, where that was kept.
     fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError>;
+
+    /// What a browser made of a capture, where one did.
+    fn renderings(&self, _capture: &Capture) -> Result<Renderings, ArchiveError> {
+        Ok(Renderings::default())
+    }
 
     /// Whether versions are kept here. Where none are, a version stands for how everything was at one moment.
     fn has_versions(&self) -> bool {

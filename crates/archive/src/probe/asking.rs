@@ -1,6 +1,8 @@
 //! In which manner the web is asked.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use varve_fetch::Limits;
@@ -40,6 +42,8 @@ pub struct Asking {
     pub threads: usize,
     /// Whether answers are handed over whole, to be kept.
     pub whole: bool,
+    /// Raised by whoever wants no more answers.
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl Asking {
@@ -56,7 +60,12 @@ impl Asking {
             reach: Reach::default(),
             threads: 2,
             whole: false,
+            stop: None,
         }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
 
     pub(super) fn per_host(&self) -> usize {

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use varve_fetch::politeness::{Agenda, Next, Outcome, Verdict};
 use varve_fetch::{FetchError, FetchRequest, Fetcher};
@@ -18,6 +18,9 @@ use crate::expectations::{Answer, OnAnswer, Question};
 const SEED: u64 = 1;
 /// Bodies up to this size are looked at where they arrive; longer ones would keep others waiting.
 const AT_ONCE: u64 = 1 << 20;
+
+/// Whether anybody wants more is asked so often.
+const BLINK: Duration = Duration::from_millis(100);
 
 /// A request that ended.
 struct Ended {
@@ -54,6 +57,9 @@ impl<'a> Round<'a> {
                 ControlFlow::Break(()) => return,
                 ControlFlow::Continue(until) => until,
             };
+            if self.prober.asking.is_over() {
+                return;
+            }
             let Some(ended) = self.wait(until) else { continue };
             for (number, found) in self.settle(ended) {
                 if answer(number, found).is_break() {
@@ -78,10 +84,8 @@ impl<'a> Round<'a> {
     }
 
     fn wait(&self, until: Option<Instant>) -> Option<Ended> {
-        match until {
-            None => self.ended.recv().ok(),
-            Some(until) => self.ended.recv_timeout(until.saturating_duration_since(Instant::now())).ok(),
-        }
+        let longest = until.map_or(BLINK, |until| until.saturating_duration_since(Instant::now()).min(BLINK));
+        self.ended.recv_timeout(longest).ok()
     }
 
     fn ask(&self, host: Box<str>, journey: Journey, tries: u32) {

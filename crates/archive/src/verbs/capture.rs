@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use uuid::Uuid;
@@ -16,7 +17,7 @@ use varve_core::url::normalise;
 use varve_fetch::{Client, FetchError, FetchRequest, Fetched, Fetcher, Pending};
 
 use super::commit::Intent;
-use crate::crawl::{Conduct, Fetchers, Itinerary, address, begin, has_user_info};
+use crate::crawl::{Conduct, Door, Fetchers, Itinerary, Pace, Paced, address, begin, has_user_info};
 use crate::error::ArchiveError;
 use crate::history::ArchiveHistory;
 use crate::reach::Asker;
@@ -118,23 +119,32 @@ fn roots(plan: &Plan) -> Result<Vec<String>, ArchiveError> {
 fn fetchers(history: &ArchiveHistory, settings: &Settings, reach: &Reach) -> Result<Fetchers, ArchiveError> {
     let folder = history.writer().layout().temporary();
     let client = client(&folder, settings, reach)?;
-    let usual: Arc<dyn Fetcher> = Arc::new(client.clone());
     if !settings.browser {
-        return Ok(Fetchers { pages: Arc::clone(&usual), usual });
+        let usual: Arc<dyn Fetcher> = Arc::new(client);
+        return Ok(Fetchers { pages: Arc::clone(&usual), usual, door: None });
     }
     let executable = reach.browser.as_deref().ok_or(ArchiveError::NoBrowser)?;
-    Ok(Fetchers { usual, pages: browser(client, executable, &folder)? })
+    let pace = Arc::new(Pace::new(settings.per_host, Duration::from_millis(settings.delay)));
+    let door = Arc::new(Door::new(Arc::clone(&pace)));
+    let usual = Arc::new(Paced { client: client.clone(), pace });
+    let pages = browser(client, executable, &folder, Arc::clone(&door))?;
+    Ok(Fetchers { usual, pages, door: Some(door) })
 }
 
 #[cfg(unix)]
-fn browser(client: Client, executable: &Path, folder: &Path) -> Result<Arc<dyn Fetcher>, ArchiveError> {
+fn browser(
+    client: Client,
+    executable: &Path,
+    folder: &Path,
+    door: Arc<Door>,
+) -> Result<Arc<dyn Fetcher>, ArchiveError> {
     use varve_fetch::browser::{Browser, BrowserOptions};
-    let browser = Browser::new(client, BrowserOptions::new(executable, folder));
+    let browser = Browser::new(client, BrowserOptions::new(executable, folder)).with_gate(door);
     Ok(Arc::new(FewAtATime { fetcher: browser, permits: Semaphore::new(MOST_BROWSERS) }))
 }
 
 #[cfg(not(unix))]
-fn browser(_: Client, _: &Path, _: &Path) -> Result<Arc<dyn Fetcher>, ArchiveError> {
+fn browser(_: Client, _: &Path, _: &Path, _: Arc<Door>) -> Result<Arc<dyn Fetcher>, ArchiveError> {
     Err(ArchiveError::NoBrowser)
 }
 

@@ -67,12 +67,12 @@ pub fn look<E: From<ArchiveError>>(
 ) -> Result<(), E> {
     let read = |record| read_fact(archive.archive().store(), record);
     let cases = archived_cases(archive, &read, &|capture| takes(&request.filter, capture))?;
-    let mut verdicts: Vec<Checked> = cases.iter().map(|case| case.checked.clone()).collect();
-    ask_all(&cases, request.retries, prober, progress, |number, finding| {
-        fill(&mut verdicts[number], finding);
+    let mut verdicts: Vec<Option<Checked>> = cases.iter().map(|_| None).collect();
+    ask_all(&cases, request.passes(), prober, progress, |number, finding| {
+        fill(verdicts[number].insert(cases[number].checked.clone()), finding);
         Ok::<(), E>(())
     })?;
-    verdicts.into_iter().try_for_each(each)
+    verdicts.into_iter().flatten().try_for_each(each)
 }
 
 /// Checks, and keeps the evidence. `each` is told the verdicts in the order of the promises, when all is safe.
@@ -97,17 +97,20 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
     };
     let mut evidence = Evidence::begin(history)?;
     let mut found: Vec<Option<(Noted, Checked)>> = cases.iter().map(|_| None).collect();
-    ask_all(&cases, request.retries, prober, progress, |number, finding| {
+    ask_all(&cases, request.passes(), prober, progress, |number, finding| {
         let noted = evidence.note(&cases[number], &finding)?;
         let mut checked = cases[number].checked.clone();
         fill(&mut checked, finding);
         found[number] = Some((noted, checked));
         Ok::<(), ArchiveError>(())
     })?;
-    let (noted, verdicts): (Vec<Noted>, Vec<Checked>) = found.into_iter().flatten().unzip();
+    // Whoever was stopped has no verdict for some.
+    let (cases, found): (Vec<&Case<'_>>, Vec<(Noted, Checked)>) =
+        cases.iter().zip(found).filter_map(|(case, found)| Some((case, found?))).unzip();
+    let (noted, verdicts): (Vec<Noted>, Vec<Checked>) = found.into_iter().unzip();
     let ended = conclude(history, &mut evidence, &noted, note, intent)?;
     let past = Past { holdings: history };
-    for ((case, noted), mut checked) in cases.iter().zip(noted).zip(verdicts) {
+    for ((case, noted), mut checked) in cases.into_iter().zip(noted).zip(verdicts) {
         look_back(&past, case, noted, &mut checked)?;
         each(checked)?;
     }

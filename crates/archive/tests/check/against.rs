@@ -34,6 +34,10 @@ fn site() -> (Site, Arc<AtomicUsize>) {
 
 fn captured() -> (Scene, Arc<AtomicUsize>) {
     let (site, mood) = site();
+    (capture_of(site), mood)
+}
+
+fn capture_of(site: Site) -> Scene {
     let scene = Scene::new(site);
     let settings = Settings {
         seeds: vec![scene.web.url("/")],
@@ -49,7 +53,7 @@ fn captured() -> (Scene, Arc<AtomicUsize>) {
     let reach = Reach { allow_private: true, ..Reach::default() };
     let manner = Manner { reach, threads: 2, stop: &stop, intent: Default::default() };
     capture(&scene.history(), settings, manner, &mut |_| {}).unwrap();
-    (scene, mood)
+    scene
 }
 
 fn comparison(found: &[Checked], path: &str) -> Option<Comparison> {
@@ -102,4 +106,52 @@ fn a_part_of_the_version_can_be_meant() {
     let mut paths = told(&found);
     paths.retain(|line| !line.starts_with("/sitemap.xml"));
     assert_eq!(paths, ["/short met", "/steady met"]);
+}
+
+#[test]
+fn a_redirect_that_leads_elsewhere_is_told() {
+    let mood = Arc::new(AtomicUsize::new(0));
+    let now = Arc::clone(&mood);
+    let site = Site::new()
+        .page("/", Answer::html("<a href=/door>in</a>"))
+        .page("/hall", Answer::html("<p>The hall.</p>"))
+        .page("/cellar", Answer::html("<p>The cellar.</p>"))
+        .computed("/door", move |request| match now.load(Ordering::SeqCst) {
+            0 => Answer::redirect(302, "/hall"),
+            1 => Answer::redirect(302, &request.url("/hall")),
+            _ => Answer::redirect(302, "/cellar"),
+        });
+    let scene = capture_of(site);
+    mood.store(1, Ordering::SeqCst);
+    let same = scene.look();
+    assert!(same.iter().all(|checked| !checked.verdict.is_failure()), "{:?}", told(&same));
+    mood.store(2, Ordering::SeqCst);
+    let moved: Vec<_> = told(&scene.look()).into_iter().filter(|line| line.contains("drift")).collect();
+    let (hall, cellar) = (scene.web.url("/hall"), scene.web.url("/cellar"));
+    assert_eq!(moved, [format!("/door drift: moved from {hall} to {cellar}")]);
+}
+
+#[test]
+fn a_check_that_is_stopped_keeps_what_it_found() {
+    let stop = Arc::new(AtomicBool::new(false));
+    let raised = Arc::clone(&stop);
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    let links: String = (0..20).map(|number| format!("<a href=/p/{number}>x</a>")).collect();
+    let site = (0..20).fold(Site::new().page("/", Answer::html(links)), |site, number| {
+        let (raised, count) = (Arc::clone(&raised), Arc::clone(&count));
+        site.computed(&format!("/p/{number}"), move |_| {
+            if count.fetch_add(1, Ordering::SeqCst) == 25 {
+                raised.store(true, Ordering::SeqCst);
+            }
+            Answer::html("<p>page</p>")
+        })
+    });
+    let scene = capture_of(site);
+    let request = Request { stop: Some(stop), retries: 3, ..Request::default() };
+    let (found, ended) = scene.check_all(Promised::ByArchive, &request);
+    assert!(!found.is_empty() && found.len() < 20, "{:?}", told(&found));
+    assert!(found.iter().all(|checked| !checked.verdict.is_failure()));
+    assert!(ended.version.is_some() && ended.captures as usize >= found.len());
+    scene.assert_sound();
 }

@@ -1,6 +1,9 @@
 //! `varve check`: promises against the live web, with the evidence.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use varve_archive::expectations::UrlDatabase;
 use varve_archive::expectations::report::{Checked, ReportFormat, Reporter};
@@ -10,12 +13,13 @@ use varve_archive::verbs::diff::Options;
 use varve_archive::verbs::urls::check::check as check_plainly;
 use varve_archive::{ArchiveError, Layout};
 
-use super::diff::draw;
+use super::diff::{draw, told};
 use super::{Outcome, Verb};
 use crate::error::Error;
 use crate::printer::{self, Printer, counted};
 use crate::prober::Web;
 use crate::session::Session;
+use crate::{duration, interrupt};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -27,7 +31,7 @@ Examples:
 /// Check that the live web answers as promised, and keep the evidence
 ///
 /// What is promised is in the URL database of the archive (see `varve urls`), or in another with `--db`. A URL that fails
-/// is asked again before it counts.
+/// is asked again, after a pause, before it counts. Ctrl-C ends a check with what it has found.
 ///
 /// In an archive every answer is captured, the verdicts are written down, and both become a version. A failure is shown
 /// with the capture that proves it, since when it fails, and the last capture that was as promised; with `--explain`, with
@@ -40,7 +44,8 @@ Examples:
 ///
 /// With `--json` there is one object a URL: `url`, `verdict` (met, drift, unreachable, skipped), `status`, `expected`,
 /// `got`, `since`, `capture`, `reason`; in an archive also `standing` (ok, flaky, failing, gone) and `last_good`, and against
-/// the archive `comparison` (unchanged, noise, changed, gone); and a last one with the `summary`.
+/// the archive `comparison` (unchanged, noise, changed, gone), and with `--explain` the `difference`, as `varve diff --json`
+/// has it; and a last one with the `summary`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Check {
@@ -104,16 +109,27 @@ pub(super) struct Manner {
     /// How often to ask again what failed
     #[arg(long, value_name = "N", default_value_t = 1)]
     retries: u32,
+
+    /// Before what failed is asked again
+    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = duration::parse)]
+    pause: Duration,
 }
 
 impl Manner {
-    pub(super) fn request(&self) -> Request {
+    pub(super) fn request(&self, stop: &Arc<AtomicBool>) -> Request {
         let filter = Filter {
             category: self.category.clone(),
             domain: self.domain.clone(),
             path_prefix: self.path_prefix.clone(),
         };
-        Request { filter, map: self.map.clone(), cnames: self.cnames, retries: self.retries }
+        Request {
+            filter,
+            map: self.map.clone(),
+            cnames: self.cnames,
+            retries: self.retries,
+            pause: self.pause,
+            stop: Some(Arc::clone(stop)),
+        }
     }
 }
 
@@ -174,8 +190,13 @@ impl<'a> Teller<'a> {
         self.printer.text(&self.reporter.add(checked))
     }
 
-    pub(super) fn close(self) -> Result<Outcome, Error> {
+    /// Ends the report. One that was stopped before its end says so.
+    pub(super) fn close(self, stop: &AtomicBool) -> Result<Outcome, Error> {
         self.printer.text(&self.reporter.close())?;
+        if stop.load(Ordering::Relaxed) {
+            self.printer.say("stopped: only what had its verdict by then is told");
+            return Ok(Outcome::Incomplete);
+        }
         Ok(if self.reporter.summary().failures() > 0 { Outcome::Findings } else { Outcome::Done })
     }
 }
@@ -212,22 +233,26 @@ impl Check {
 
     fn plainly(&self, layout: Option<Layout>, session: &mut Session) -> Result<Outcome, Error> {
         let database = self.database(layout.as_ref())?;
-        let prober = self.web.prober(None, false)?;
+        let stop = interrupt::flag();
+        let prober = self.web.prober(None, false, Some(Arc::clone(&stop)))?;
         let mut teller = Teller::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();
-        check_plainly(&database, &self.manner.request(), &prober, &mut progress, |checked| {
+        check_plainly(&database, &self.manner.request(&stop), &prober, &mut progress, |checked| {
             teller.tell(&checked)
         })?;
-        teller.close()
+        teller.close(&stop)
     }
 
     fn against(&self, layout: &Layout, session: &mut Session) -> Result<Outcome, Error> {
         let holdings = ArchiveHoldings::open(layout.root())?;
-        let prober = self.web.prober(None, true)?;
+        let stop = interrupt::flag();
+        let prober = self.web.prober(None, true, Some(Arc::clone(&stop)))?;
         let mut teller = Teller::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();
-        look(&holdings, &self.manner.request(), &prober, &mut progress, |checked| teller.tell(&checked))?;
-        teller.close()
+        look(&holdings, &self.manner.request(&stop), &prober, &mut progress, |checked| {
+            teller.tell(&checked)
+        })?;
+        teller.close(&stop)
     }
 
     fn with_evidence(&self, session: &mut Session) -> Result<Outcome, Error> {
@@ -235,32 +260,42 @@ impl Check {
         let layout = history.writer().layout();
         let database = if self.against_archive { None } else { Some(self.database(Some(layout))?) };
         let promised = database.as_ref().map_or(Promised::ByArchive, Promised::By);
-        let prober = self.web.prober(Some(layout.temporary()), true)?;
+        let stop = interrupt::flag();
+        let prober = self.web.prober(Some(layout.temporary()), true, Some(Arc::clone(&stop)))?;
         let note = Note { message: self.message.clone(), author: self.author.clone() };
         let mut teller = Teller::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();
-        let request = self.manner.request();
+        let request = self.manner.request(&stop);
         let ended = check(&history, promised, &request, note, &prober, &mut progress, |checked| {
-            teller.tell(&checked)?;
-            self.explained(&history, &checked, &mut teller)
+            self.tell(&history, checked, &mut teller)
         })?;
-        let outcome = teller.close()?;
+        let outcome = teller.close(&stop)?;
         say(&ended, &mut session.printer);
         Ok(outcome)
     }
 
-    /// Shows how a failure differs, to people.
-    fn explained(
+    /// Tells a verdict and, if that is asked for, how a failure differs from the last good capture: to people behind it,
+    /// to programs in it.
+    fn tell(
         &self,
         history: &ArchiveHistory,
-        checked: &Checked,
+        mut checked: Checked,
         teller: &mut Teller<'_>,
     ) -> Result<(), Error> {
-        if !self.explain || teller.format != ReportFormat::Text {
-            return Ok(());
-        }
         let holdings: &dyn Holdings = history;
-        explain(holdings, checked, &Options::default(), |page| draw(page, teller.printer))?;
+        let (options, format) = (Options::default(), teller.format);
+        if self.explain && format == ReportFormat::Json {
+            let mut difference = None;
+            explain(holdings, &checked, &options, |page| {
+                difference = Some(told(page));
+                Ok::<(), Error>(())
+            })?;
+            checked.difference = difference;
+        }
+        teller.tell(&checked)?;
+        if self.explain && format == ReportFormat::Text {
+            explain(holdings, &checked, &options, |page| draw(page, teller.printer))?;
+        }
         Ok(())
     }
 }

@@ -150,6 +150,11 @@ pub(super) fn draw(page: &PageDiff<'_>, printer: &mut Printer) -> Result<(), Err
     Show { verb: &verb, printer, files: 0 }.page(page)
 }
 
+/// How one page changed, for programs.
+pub(super) fn told(page: &PageDiff<'_>) -> serde_json::Value {
+    serde_json::to_value(FileLine::of(page, false)).expect("a diff can be written as JSON")
+}
+
 /// Shows pages one after another.
 struct Show<'a> {
     verb: &'a Diff,

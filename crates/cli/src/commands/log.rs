@@ -1,5 +1,7 @@
 //! `varve log`: the versions, or the captures of one URL.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use varve_archive::history::{Holdings, resolve_version};
 use varve_archive::verbs::cat::version_of;
@@ -28,7 +30,8 @@ const LATEST: usize = 100;
 /// Show the versions, newest first, or the captures of a URL
 ///
 /// With `--json` there is one object a line. For versions: `id`, `parent`, `message`, `author`, `time`, `captures`,
-/// `tags`. For captures of a URL: `url`, `time`, `status`, `body`, `version`, `length`.
+/// `tags`. For captures of a URL: `url`, `time`, `status`, `body`, `version`, `length`,
+/// and `renderings` where a browser loaded it: the ids of the document that scripts left and of a picture, for `varve get`.
 ///
 /// A Crystal project keeps no versions: its latest captures are shown, of all URLs, 100 unless `--limit` says otherwise.
 ///
@@ -162,7 +165,7 @@ impl Log {
             let limit = left.min(PIECE);
             let found = holdings.latest_captures(&filter, Page { after: last.as_ref(), limit })?;
             for capture in &found {
-                self.print_capture(capture, true, session)?;
+                self.print_capture(holdings, capture, true, session)?;
             }
             left -= found.len();
             if found.len() < limit {
@@ -184,7 +187,7 @@ impl Log {
                 session.printer.say(format_args!("nothing was captured of {}", visible(url)));
             }
             for capture in &found {
-                self.print_capture(capture, false, session)?;
+                self.print_capture(holdings, capture, false, session)?;
             }
             left -= found.len();
             if found.len() < PIECE {
@@ -195,8 +198,15 @@ impl Log {
         Ok(())
     }
 
-    fn print_capture(&self, capture: &Capture, with_url: bool, session: &mut Session) -> Result<(), Error> {
+    fn print_capture(
+        &self,
+        holdings: &dyn Holdings,
+        capture: &Capture,
+        with_url: bool,
+        session: &mut Session,
+    ) -> Result<(), Error> {
         let version = version_of(capture);
+        let renderings = holdings.renderings(capture)?;
         if self.json {
             return session.printer.json(&CaptureLine {
                 url: &capture.url,
@@ -206,6 +216,7 @@ impl Log {
                 version: version.map(|version| version.to_string()),
                 length: capture.length,
                 truncated: capture.truncated,
+                renderings: renderings.named().map(|(name, id)| (name, id.to_string())).collect(),
             });
         }
         let version = version.map_or("(unfinished)".to_owned(), |version| short(&version));
@@ -217,7 +228,11 @@ impl Log {
             "{}  {}  {length:>10}  {FAINT}{body}{FAINT:#}  {STRONG}{version}{STRONG:#}{cut}{url}",
             capture.time.for_people(),
             status(capture.status),
-        ))
+        ))?;
+        for (name, id) in renderings.named() {
+            session.printer.line(format_args!("    {name} {FAINT}{id}{FAINT:#}"))?;
+        }
+        Ok(())
     }
 }
 
@@ -289,4 +304,6 @@ struct CaptureLine<'a> {
     version: Option<String>,
     length: Option<u64>,
     truncated: bool,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    renderings: BTreeMap<&'static str, String>,
 }

@@ -43,7 +43,7 @@ impl Scene {
     }
 
     fn check(&self, options: &[&str]) -> Output {
-        let mut words = vec!["-C", "museum", "check", "--allow-private", "--delay", "0"];
+        let mut words = vec!["-C", "museum", "check", "--allow-private", "--delay", "0", "--pause", "0"];
         words.extend_from_slice(options);
         self.run(&words)
     }
@@ -115,10 +115,11 @@ fn nothing_is_kept_where_that_is_asked_for_or_there_is_no_archive() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(stdout(&scene.run(&["-C", "museum", "log"])), "");
     std::fs::rename(scene.folder.path().join("museum/urls"), scene.folder.path().join("db")).unwrap();
-    let plain = ["check", "--db", "db", "--allow-private", "--format", "github"];
+    let plain = ["check", "--db", "db", "--allow-private", "--pause", "0", "--format", "github"];
     let output = scene.run(&plain);
     assert_eq!(stdout(&output), "1 URL: 1 met, 0 drift, 0 unreachable, 0 skipped\n", "{}", stderr(&output));
-    let output = scene.run(&["urls", "--db", "db", "check", "--allow-private", "--format", "junit"]);
+    let output =
+        scene.run(&["urls", "--db", "db", "check", "--allow-private", "--pause", "0", "--format", "junit"]);
     assert!(stdout(&output).contains("tests=\"1\" failures=\"0\""), "{}", stderr(&output));
     let output = scene.check(&[]);
     assert_eq!(output.status.code(), Some(2));

@@ -34,6 +34,13 @@ pub enum Departure {
         /// The status.
         got: u16,
     },
+    /// Where a redirect leads.
+    Location {
+        /// Where it led.
+        expected: Option<String>,
+        /// Where it leads.
+        got: Option<String>,
+    },
     /// The media type.
     MediaType {
         /// The recorded type.
@@ -63,6 +70,7 @@ impl Departure {
         match self {
             Self::Status { expected, .. } => (*expected).to_owned(),
             Self::Redirect { expected, .. } | Self::MediaType { expected, .. } => expected.clone(),
+            Self::Location { expected, .. } => place(expected.as_deref()),
             Self::Length { expected, .. } => format!("{expected} bytes"),
             Self::Digest { expected, .. } => format!("sha256 {expected}"),
         }
@@ -74,6 +82,7 @@ impl Departure {
             Self::Status { got, .. } => format!("HTTP {got}"),
             Self::Redirect { got, .. } => redirect_type(*got),
             Self::MediaType { got, .. } => got.clone().unwrap_or_else(|| "no content type".to_owned()),
+            Self::Location { got, .. } => place(got.as_deref()),
             Self::Length { got, .. } => format!("{got} bytes"),
             Self::Digest { got, .. } => format!("sha256 {got}"),
         }
@@ -87,11 +96,16 @@ impl fmt::Display for Departure {
             Self::Status { .. } | Self::Redirect { .. } => {
                 write!(formatter, "expected {expected}; got {got}")
             }
+            Self::Location { .. } => write!(formatter, "moved from {expected} to {got}"),
             Self::MediaType { .. } => write!(formatter, "expected content type {expected}; got {got}"),
             Self::Length { .. } => write!(formatter, "content length changed from {expected} to {got}"),
             Self::Digest { .. } => write!(formatter, "content changed from {expected} to {got}"),
         }
     }
+}
+
+fn place(location: Option<&str>) -> String {
+    location.unwrap_or("nowhere").to_owned()
 }
 
 /// What stands for a media type in the record of a redirect.

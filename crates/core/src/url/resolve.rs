@@ -1,8 +1,15 @@
 //! Resolving: which URL a reference on a page leads to, as browsers read it.
 //!
-//! The one place where the `url` crate decides, because what a link means is what a browser makes of it.
+//! The one place where the `url` crate decides, because what a link means is what a browser makes of it. Most links of
+//! most pages are plain paths, which mean the same to everybody: they are put together without asking it.
 
+use super::escape::ByteSet;
 use url::{ParseError, Url};
+
+/// What stands for itself in a path, and for nothing else.
+const PLAIN: ByteSet = ByteSet::alphanumeric_and(b"-._~/");
+/// What stands for itself in a fragment.
+const PLAIN_FRAGMENT: ByteSet = ByteSet::alphanumeric_and(b"-._~/:=");
 
 /// Why a reference leads nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -17,17 +24,74 @@ pub enum ResolveError {
 
 /// The URL of a page, read once for all the references on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Base(Url);
+pub struct Base {
+    url: Url,
+    /// How long the URL is up to its path, for a page of the web; nothing else has plain paths.
+    root: Option<usize>,
+    /// How long it is up to the last slash of its path.
+    folder: usize,
+}
 
 impl Base {
     /// Reads the URL of a page.
     pub fn parse(url: &str) -> Result<Self, ResolveError> {
-        Url::parse(url).map(Self).map_err(ResolveError::Base)
+        let url = Url::parse(url).map_err(ResolveError::Base)?;
+        let path = &url[url::Position::BeforePath..url::Position::AfterPath];
+        let before = url[..url::Position::BeforePath].len();
+        let folder = before + path.rfind('/').map_or(0, |at| at + 1);
+        let root = matches!(url.scheme(), "http" | "https").then_some(before);
+        Ok(Self { url, root, folder })
     }
 
     /// The absolute URL that a reference on the page leads to.
     pub fn resolve(&self, reference: &str) -> Result<String, ResolveError> {
-        self.0.join(reference).map(String::from).map_err(ResolveError::Reference)
+        match self.plain(reference) {
+            Some(url) => Ok(url),
+            None => self.url.join(reference).map(String::from).map_err(ResolveError::Reference),
+        }
+    }
+
+    /// What a plain path leads to: one of letters, digits and a few signs, with nothing to resolve but where it begins.
+    fn plain(&self, reference: &str) -> Option<String> {
+        let root = self.root?;
+        let end = reference.find('#').unwrap_or(reference.len());
+        let (path, fragment) = reference.split_at(end);
+        let is_plain = PLAIN.first_outside(path.as_bytes()).is_none()
+            && PLAIN_FRAGMENT.first_outside(fragment.get(1..).unwrap_or("").as_bytes()).is_none();
+        if path.is_empty() || path.starts_with("//") || !is_plain {
+            return None;
+        }
+        let (folder, rest) = if path.starts_with('/') {
+            (&self.url.as_str()[..root], path)
+        } else {
+            climb(&self.url.as_str()[..self.folder], root, path)
+        };
+        if rest.split('/').any(|segment| matches!(segment, "." | "..")) {
+            return None;
+        }
+        let mut url = String::with_capacity(folder.len() + rest.len() + fragment.len());
+        for part in [folder, rest, fragment] {
+            url.push_str(part);
+        }
+        Some(url)
+    }
+}
+
+/// Takes the dots from the beginning of a path, and a folder off for each two.
+fn climb<'a>(mut folder: &'a str, root: usize, mut path: &'a str) -> (&'a str, &'a str) {
+    loop {
+        if let Some(rest) = path.strip_prefix("../") {
+            let inside = folder.len().saturating_sub(1).max(root);
+            folder = folder[..inside]
+                .rfind('/')
+                .filter(|at| *at >= root)
+                .map_or(&folder[..=root], |at| &folder[..=at]);
+            path = rest;
+        } else if let Some(rest) = path.strip_prefix("./") {
+            path = rest;
+        } else {
+            return (folder, path);
+        }
     }
 }
 
@@ -42,11 +106,44 @@ pub fn resolve(base: &str, reference: &str) -> Result<String, ResolveError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     #[test]
     fn the_error_says_which_of_the_two_is_wrong() {
         assert!(matches!(resolve("x", "/a"), Err(ResolveError::Base(_))));
         assert!(matches!(resolve("http://h/", "http://[1"), Err(ResolveError::Reference(_))));
         assert!(matches!(resolve("", "/a"), Err(ResolveError::Reference(_))));
+    }
+
+    proptest! {
+        /// The short way leads where the long one does.
+        #[test]
+        fn plain_paths_mean_what_browsers_make_of_them(
+            base in "https?://[a-z.]{1,5}(:[0-9]{1,4})?(/[a-zA-Z%2e.]{0,3}){0,4}([?][a-z/.]{0,4})?(#[a-z/]{0,3})?",
+            reference in "(\\.{1,3}/|/){0,4}[a-zA-Z./_~-]{0,8}(\\.{1,2})?([#?][a-z/:=%]{0,4})?",
+        ) {
+            let Ok(base) = Base::parse(&base) else { return Ok(()) };
+            if let Some(url) = base.plain(&reference) {
+                prop_assert_eq!(Some(url), base.url.join(&reference).ok().map(String::from));
+            }
+        }
+    }
+
+    #[test]
+    fn the_short_way_is_taken() {
+        let base = Base::parse("http://h:81/a//b/c?d/e#f/g").unwrap();
+        for (reference, url) in [
+            ("x.html#y", "http://h:81/a//b/x.html#y"),
+            ("../../x", "http://h:81/a/x"),
+            ("../../../../x/", "http://h:81/x/"),
+            ("./", "http://h:81/a//b/"),
+            ("/x//y#", "http://h:81/x//y#"),
+        ] {
+            assert_eq!(base.plain(reference).as_deref(), Some(url), "{reference}");
+        }
+        for reference in ["", "#x", "?x", "//x", "x/../y", "..", "a:b", "x y", "é", "%41"] {
+            assert_eq!(base.plain(reference), None, "{reference}");
+        }
+        assert_eq!(Base::parse("file:///a/b").unwrap().plain("x"), None);
     }
 }

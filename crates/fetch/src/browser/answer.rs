@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use varve_core::exchange::{Exchange, ResponseHead};
 use varve_core::headers::decode;
 
+use super::Browser;
 use super::decode::body;
 use super::pipe::Pipe;
-use crate::client::Client;
 use crate::error::{FetchError, FetchErrorKind};
 use crate::fetcher::FetchRequest;
 
@@ -34,15 +34,23 @@ pub(super) struct Answered {
 }
 
 /// Makes a stopped request and answers it.
-pub(super) async fn answer(client: Client, pipe: Pipe, session: String, paused: Value) -> Answered {
+pub(super) async fn answer(browser: Browser, pipe: Pipe, session: String, paused: Value) -> Answered {
     let id = paused["requestId"].clone();
     let url = paused["request"]["url"].as_str().unwrap_or_default().to_owned();
     if !url.starts_with("http:") && !url.starts_with("https:") {
         let _ = pipe.call(Some(&session), "Fetch.continueRequest", json!({ "requestId": id })).await;
         return Answered { exchange: None, error: None, notes: Vec::new() };
     }
+    let turn = match &browser.gate {
+        Some(gate) => match gate.admit(url.clone()).await {
+            Ok(turn) => Some(turn),
+            Err(rule) => return refuse(&pipe, &session, id, &url, &rule).await,
+        },
+        None => None,
+    };
     let cookies = cookies(&pipe, &session, &url).await;
-    let outcome = client.exchange(request_of(&paused["request"], url.clone(), cookies)).await;
+    let outcome = browser.client.exchange(request_of(&paused["request"], url.clone(), cookies)).await;
+    drop(turn);
     let mut notes = Vec::new();
     let (method, params) = match &outcome {
         Ok(exchange) => fulfilment(exchange, id, &mut notes),
@@ -56,6 +64,15 @@ pub(super) async fn answer(client: Client, pipe: Pipe, session: String, paused: 
         Ok(exchange) => Answered { exchange: Some(exchange), error: None, notes },
         Err(error) => Answered { exchange: None, error: Some(error), notes },
     }
+}
+
+/// Tells the page that it does not get something.
+async fn refuse(pipe: &Pipe, session: &str, id: Value, url: &str, rule: &str) -> Answered {
+    let params = json!({ "requestId": id, "errorReason": "BlockedByClient" });
+    let _ = pipe.call(Some(session), "Fetch.failRequest", params).await;
+    let message = format!("`{url}` was not asked for ({rule})");
+    let error = FetchError::new(FetchErrorKind::Browser, message);
+    Answered { exchange: None, error: Some(error), notes: Vec::new() }
 }
 
 /// The value of `Cookie`, which the browser adds only to requests that it makes itself.

@@ -11,8 +11,7 @@ use tokio::time::timeout;
 use super::answer::{Answered, answer};
 use super::launch::launch;
 use super::pipe::{Event, Pipe};
-use super::{BrowserOptions, failed};
-use crate::client::Client;
+use super::{Browser, BrowserOptions, failed};
 use crate::error::FetchError;
 use crate::fetcher::{Fetched, Rendering, RenderingKind};
 use crate::http1::deadline;
@@ -29,15 +28,11 @@ const DOCUMENT: &str = "(document.doctype ? new XMLSerializer().serializeToStrin
                         + document.documentElement.outerHTML";
 
 /// Loads a page and closes the browser, whatever happens in between.
-pub(super) async fn capture(
-    client: &Client,
-    options: &BrowserOptions,
-    url: String,
-) -> Result<Fetched, FetchError> {
+pub(super) async fn capture(browser: &Browser, url: String) -> Result<Fetched, FetchError> {
     let target = Target::parse(&url)?;
-    let (process, input, output) = launch(options, client.user_agent())?;
+    let (process, input, output) = launch(&browser.options, browser.client.user_agent())?;
     let (pipe, events) = Pipe::new(input, output);
-    let outcome = load(client, options, target.url, &pipe, events).await;
+    let outcome = load(browser, target.url, &pipe, events).await;
     // A browser that is asked to close takes its children with it; one that has crashed cannot be asked.
     let _ = timeout(BRISK, pipe.call(None, "Browser.close", json!({}))).await;
     drop(pipe);
@@ -46,16 +41,15 @@ pub(super) async fn capture(
 }
 
 async fn load(
-    client: &Client,
-    options: &BrowserOptions,
+    browser: &Browser,
     url: String,
     pipe: &Pipe,
     events: UnboundedReceiver<Event>,
 ) -> Result<Fetched, FetchError> {
     let session = brisk(open_page(pipe)).await?;
     let mut page = Page {
-        client,
-        options,
+        browser,
+        options: &browser.options,
         pipe,
         session,
         url,
@@ -102,7 +96,7 @@ async fn open_page(pipe: &Pipe) -> Result<String, FetchError> {
 
 /// A page on its way.
 struct Page<'a> {
-    client: &'a Client,
+    browser: &'a Browser,
     options: &'a BrowserOptions,
     pipe: &'a Pipe,
     session: String,
@@ -205,7 +199,7 @@ impl Page<'_> {
             self.send("Fetch.failRequest", params);
             return;
         }
-        self.asking.spawn(answer(self.client.clone(), self.pipe.clone(), session, event.params));
+        self.asking.spawn(answer(self.browser.clone(), self.pipe.clone(), session, event.params));
     }
 
     /// Calls a method whose result nobody waits for.

@@ -12,11 +12,13 @@ mod launch;
 mod pipe;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::client::Client;
 use crate::error::{FetchError, FetchErrorKind};
 use crate::fetcher::{FetchRequest, Fetched, Fetcher, Pending};
+use crate::gate::Gate;
 
 /// How pages are loaded.
 #[derive(Clone, Debug)]
@@ -57,19 +59,27 @@ impl BrowserOptions {
 pub struct Browser {
     client: Client,
     options: BrowserOptions,
+    gate: Option<Arc<dyn Gate>>,
 }
 
 impl Browser {
     /// A browser whose requests are made by that client.
     pub fn new(client: Client, options: BrowserOptions) -> Self {
-        Self { client, options }
+        Self { client, options, gate: None }
+    }
+
+    /// A browser that asks before it asks.
+    #[must_use]
+    pub fn with_gate(mut self, gate: Arc<dyn Gate>) -> Self {
+        self.gate = Some(gate);
+        self
     }
 }
 
 impl Fetcher for Browser {
     /// Loads a page. Headers and body of the request are not used: the browser makes its own.
     fn fetch(&self, request: FetchRequest) -> Pending<'_, Result<Fetched, FetchError>> {
-        Box::pin(capture::capture(&self.client, &self.options, request.url))
+        Box::pin(capture::capture(self, request.url))
     }
 }
 

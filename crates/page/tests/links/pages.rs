@@ -188,3 +188,36 @@ fn nothing_is_read_where_nothing_is_to_be_read() {
     let roles: Vec<_> = links(Kind::Json, "http://h/", &Headers::new(), br#"["http://a/b.css"]"#).0;
     assert_eq!(roles[0].role, Role::Embed);
 }
+
+#[test]
+fn markup_is_told_from_what_only_looks_like_it() {
+    for (html, expected) in [
+        ("<!-- <a href=1> --><a href=2>", &["2"][..]),
+        ("<!--><a href=1>--><a href=2>", &["1", "2"]),
+        ("<!-- --!><a href=1>", &["1"]),
+        ("<!-- ----- <a href=1> -----><a href=2>", &["2"]),
+        ("<!x <a href=1><a href=2>", &["2"]),
+        ("<?php <a href=1> ?><a href=2>", &["2"]),
+        ("</ <a href=1><a href=2>", &["2"]),
+        ("a < b <a href=1>", &["1"]),
+        ("<textarea><a href=1></textarea><a href=2>", &["2"]),
+        ("<script>'<a href=1>'</script><a href=2>", &["2"]),
+        ("<plaintext><a href=1>", &[]),
+        ("<svg><style><a href=1></style></svg><a href=2>", &["1", "2"]),
+        ("<svg><![CDATA[<a href=1>]]></svg><a href=2>", &["2"]),
+        ("<![CDATA[<a href=1>]]><a href=2>", &["2"]),
+        ("<a href=1", &[]),
+        ("<p title='<a href=1>'><a href=2>", &["2"]),
+        ("<a href=1>x</a<a href=2><a href=3>", &["1", "3"]),
+    ] {
+        let found: Vec<_> = page(html).into_iter().map(|link| link.reference.into_owned()).collect();
+        assert_eq!(found, expected, "{html}");
+    }
+}
+
+#[test]
+fn a_drawing_has_styles_and_no_title() {
+    let html = "<svg><style>a{b:url(1)}</style><style><![CDATA[a{b:url(2)}]]></style><image href=3 /></svg>";
+    let found: Vec<_> = page(html).into_iter().map(|link| link.reference.into_owned()).collect();
+    assert_eq!(found, ["1", "2", "3"]);
+}

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read};
 
-use varve_core::receipt::Receipt;
+use varve_core::receipt::{Receipt, Renderings};
 use varve_core::{BodyId, RecordId};
 use varve_warc::digest::{Algorithm, Digest};
 use varve_warc::http::Head;
@@ -12,8 +12,9 @@ use varve_warc::write::{BlockFacts, Draft, PackError, PackedRecord, Packer, Prof
 
 use super::examine::{Cursor, Examined, examine};
 use super::recent::Recent;
-use super::{NewConversion, NewExchange, Original, field, payload_of, receipt_of};
+use super::{NewExchange, NewRendering, NewRenderings, Original, field, payload_of, receipt_of};
 use crate::error::StoreError;
+use crate::keep::NewObject;
 use crate::silo::ids;
 use crate::writer::{StoreWriter, Ticket};
 
@@ -45,14 +46,31 @@ impl<'a> ExchangeKeeper<'a> {
 
     /// Keeps an exchange. Nothing is promised before its ticket was waited for.
     pub fn keep(&self, packer: &mut Packer, exchange: &NewExchange<'_>) -> Result<KeptExchange, StoreError> {
+        self.keep_rendered(packer, exchange, &NewRenderings::default())
+    }
+
+    /// Keeps an exchange with what a browser made of it. The answer's record names the others and is written after them:
+    /// so whatever ends the process, an answer that is here has all that it names.
+    pub fn keep_rendered(
+        &self,
+        packer: &mut Packer,
+        exchange: &NewExchange<'_>,
+        renderings: &NewRenderings<'_>,
+    ) -> Result<KeptExchange, StoreError> {
         let examined =
             examine(exchange.response, exchange.truncated.is_some()).map_err(StoreError::Content)?;
+        let named = self.name_renderings(packer, exchange, renderings)?;
         let record = match self.original(exchange, &examined)? {
-            Some((profile, original)) => pack_revisit(packer, exchange, &examined, profile, &original)?,
-            None => pack_response(packer, exchange, &examined)?,
+            Some((profile, original)) => {
+                pack_revisit(packer, exchange, &examined, profile, &original, &named)?
+            }
+            None => pack_response(packer, exchange, &examined, &named)?,
         };
         let (id, header) = (record.id.clone(), record.header());
         let receipt = receipt_of(&header, examined.head.as_ref()).ok_or(StoreError::Stopped)?;
+        if let Some(document) = renderings.document {
+            self.writer.keep(pack_document(packer, exchange, &document, &id)?)?;
+        }
         let kept = self.writer.keep(record)?;
         self.remember(&header, &examined, &receipt);
         let mut ticket = kept.ticket;
@@ -62,24 +80,27 @@ impl<'a> ExchangeKeeper<'a> {
         Ok(KeptExchange { receipt, new: kept.new, ticket })
     }
 
-    /// Keeps what was made of the answer that a record holds; gives the id of the new record.
-    pub fn keep_conversion(
+    /// The ids that renderings have. A picture is kept at once; a document waits for the record that it was made of.
+    fn name_renderings(
         &self,
         packer: &mut Packer,
-        conversion: &NewConversion<'_>,
-    ) -> Result<RecordId, StoreError> {
-        let mut draft = Draft::new(RecordType::Conversion, &conversion.date)
-            .target_uri(conversion.url)
-            .refers_to(&conversion.of.to_string())
-            .content_type(conversion.media_type);
-        if let Some(run) = conversion.run {
-            draft = draft.field(field::RUN, &run.to_string());
+        exchange: &NewExchange<'_>,
+        renderings: &NewRenderings<'_>,
+    ) -> Result<Renderings, StoreError> {
+        let mut named = Renderings::default();
+        if let Some(picture) = renderings.screenshot {
+            let content_type = picture.media_type.to_owned();
+            let object = NewObject { date: exchange.date, content_type, refers_to: None, known: None };
+            named.screenshot =
+                Some(RecordId::new(self.writer.store_bytes(packer, &object, picture.content)?.id));
         }
-        let record = packer.pack(&draft, PayloadKind::Block, conversion.content)?;
-        let (own, _) = ids(&record.header());
-        let id = RecordId::new(own.ok_or(StoreError::Stopped)?);
-        self.writer.keep(record)?;
-        Ok(id)
+        if let Some(document) = renderings.document {
+            let block = Algorithm::Sha256.digest(document.content);
+            let date = exchange.date.to_string();
+            let id = varve_warc::write::id::of_event("conversion", exchange.url, &date, &block);
+            named.document = crate::silo::parse_id(id.as_bytes()).map(RecordId::new);
+        }
+        Ok(named)
     }
 
     /// What the answer repeats, if it repeats anything.
@@ -160,8 +181,16 @@ fn draft(exchange: &NewExchange<'_>, record_type: RecordType) -> Draft {
 }
 
 /// What the record of an answer says besides.
-fn answer(exchange: &NewExchange<'_>, record_type: RecordType, body: (Option<&Digest>, u64)) -> Draft {
+fn answer(
+    exchange: &NewExchange<'_>,
+    record_type: RecordType,
+    body: (Option<&Digest>, u64),
+    renderings: &Renderings,
+) -> Draft {
     let mut draft = draft(exchange, record_type);
+    if !renderings.is_empty() {
+        draft = draft.field(field::RENDERINGS, &renderings.to_string());
+    }
     if let Some(timing) = exchange.timing {
         draft = draft.field(field::TIMING, timing);
     }
@@ -175,11 +204,12 @@ fn pack_response(
     packer: &mut Packer,
     exchange: &NewExchange<'_>,
     examined: &Examined,
+    renderings: &Renderings,
 ) -> Result<PackedRecord, StoreError> {
     let is_chunked = examined.head.as_ref().is_some_and(Head::is_chunked);
     let differs = is_chunked || examined.facts.payload != Some(examined.body);
     let body = differs.then_some(&examined.body);
-    let mut draft = answer(exchange, RecordType::Response, (body, examined.body_length));
+    let mut draft = answer(exchange, RecordType::Response, (body, examined.body_length), renderings);
     // Half of the tools hash the payload of a chunked answer with its framing, so no value of the standard's field would
     // be right for all of them.
     if let (true, Some(payload)) = (is_chunked, &examined.facts.payload) {
@@ -209,6 +239,7 @@ fn pack_revisit(
     examined: &Examined,
     profile: Profile,
     original: &Original,
+    renderings: &Renderings,
 ) -> Result<PackedRecord, StoreError> {
     let length = examined.head.as_ref().map_or(0, |head| head.length);
     let mut block = vec![0; length];
@@ -217,13 +248,30 @@ fn pack_revisit(
     let says_payload =
         matches!(&profile, Profile::IdenticalPayloadDigest(payload) if Some(payload) == of_original.as_ref());
     let body = of_original.as_ref().filter(|_| !says_payload);
-    let draft = answer(exchange, RecordType::Revisit, (body, original.length)).revisit_of(
+    let draft = answer(exchange, RecordType::Revisit, (body, original.length), renderings).revisit_of(
         profile,
         &original.record.to_string(),
         &original.url,
         &original.date,
     );
     Ok(packer.pack(&draft, PayloadKind::Revisit, &block)?)
+}
+
+/// A document belongs to the answer: it has its URL and its date.
+fn pack_document(
+    packer: &mut Packer,
+    exchange: &NewExchange<'_>,
+    document: &NewRendering<'_>,
+    of: &str,
+) -> Result<PackedRecord, PackError> {
+    let mut draft = Draft::new(RecordType::Conversion, &exchange.date)
+        .target_uri(exchange.url)
+        .refers_to(of)
+        .content_type(document.media_type);
+    if let Some(run) = exchange.run {
+        draft = draft.field(field::RUN, &run.to_string());
+    }
+    packer.pack(&draft, PayloadKind::Block, document.content)
 }
 
 fn pack_request(

@@ -21,7 +21,7 @@ use varve_warc::source::ReadAt;
 
 pub use keep::{ExchangeKeeper, KeptExchange};
 pub(crate) use receipt::payload_of;
-pub use receipt::receipt_of;
+pub use receipt::{receipt_of, renderings_of};
 pub(crate) use scan::{Listener, look_at};
 pub use scan::{Scanned, scan, scan_from};
 
@@ -51,20 +51,22 @@ pub struct NewExchange<'a> {
     pub unchanged: Option<Original>,
 }
 
-/// Something that was made of an answer, to be kept beside it.
-pub struct NewConversion<'a> {
-    /// The record that holds the answer.
-    pub of: RecordId,
-    /// The URL that it belongs to.
-    pub url: &'a str,
-    /// When it was made.
-    pub date: Date,
+/// What a browser made of an answer, to be kept beside it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NewRenderings<'a> {
+    /// The document that scripts left: it becomes a `conversion` of the answer.
+    pub document: Option<NewRendering<'a>>,
+    /// A picture: an object like any other, so that a page that looks as it did takes no room again.
+    pub screenshot: Option<NewRendering<'a>>,
+}
+
+/// Something that was made of an answer.
+#[derive(Clone, Copy, Debug)]
+pub struct NewRendering<'a> {
     /// Its media type.
     pub media_type: &'a str,
     /// Its bytes.
     pub content: &'a [u8],
-    /// The run it belongs to.
-    pub run: Option<RunId>,
 }
 
 /// The record that holds what a revisit repeats.
@@ -93,6 +95,8 @@ pub mod field {
     pub const BODY_LENGTH: &str = "Varve-Body-Length";
     /// The run that an exchange belongs to.
     pub const RUN: &str = "Varve-Run";
+    /// What a browser made of the answer: `document=ID screenshot=ID`.
+    pub const RENDERINGS: &str = "Varve-Renderings";
     /// How long each step took.
     pub const TIMING: &str = "Varve-Timing";
 }

@@ -1,7 +1,7 @@
 //! The one function that makes a receipt from a record.
 
 use varve_core::headers::Headers;
-use varve_core::receipt::Receipt;
+use varve_core::receipt::{Receipt, Renderings};
 use varve_core::{BodyId, Moment, RecordId};
 use varve_warc::digest::{Algorithm, Digest};
 use varve_warc::http::Head;
@@ -20,7 +20,9 @@ pub fn receipt_of(header: &Header, head: Option<&Head>) -> Option<Receipt> {
     };
     let text = |name: &str| header.fields.get(name).and_then(|value| std::str::from_utf8(value).ok());
     let length = text(field::BODY_LENGTH)?.parse().ok()?;
+    let renderings = renderings_of(header);
     Some(Receipt {
+        renderings,
         record: RecordId::new(header.record_id().and_then(parse_id)?),
         run: text(field::RUN).and_then(|run| run.parse().ok()),
         url: String::from_utf8_lossy(header.target_uri()?).into_owned(),
@@ -33,6 +35,12 @@ pub fn receipt_of(header: &Header, head: Option<&Head>) -> Option<Receipt> {
         revisit_of: header.reference("WARC-Refers-To").and_then(parse_id).map(RecordId::new),
         not_modified: is_revisit && text("WARC-Profile") == Some(Profile::ServerNotModified.uri()),
     })
+}
+
+/// What a browser made of the answer that a record holds.
+pub fn renderings_of(header: &Header) -> Renderings {
+    let text = header.fields.get(field::RENDERINGS).and_then(|value| std::str::from_utf8(value).ok());
+    text.map(Renderings::parse).unwrap_or_default()
 }
 
 /// The payload that a response holds, or a revisit repeats.

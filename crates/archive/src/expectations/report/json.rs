@@ -21,6 +21,17 @@ struct Line<'a> {
     comparison: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     last_good: Option<LastGood>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    flaky: Option<Flaky>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<&'a serde_json::Value>,
+}
+
+/// How often it failed lately.
+#[derive(Serialize)]
+struct Flaky {
+    failures: usize,
+    checks: usize,
 }
 
 #[derive(Serialize)]
@@ -51,6 +62,11 @@ pub(super) fn line(checked: &Checked) -> String {
             .last_good
             .as_ref()
             .map(|good| LastGood { capture: good.id.to_string(), time: good.time.to_string() }),
+        flaky: match checked.standing {
+            Some(Standing::Flaky { failures, checks }) => Some(Flaky { failures, checks }),
+            _ => None,
+        },
+        difference: checked.difference.as_ref(),
     })
 }
 

@@ -38,6 +38,8 @@ pub struct Checked {
     pub last_good: Option<Box<Capture>>,
     /// The capture that is the evidence of a failure.
     pub evidence: Option<Box<Capture>>,
+    /// How the two differ, for programs, where that was asked for.
+    pub difference: Option<serde_json::Value>,
 }
 
 impl Checked {
@@ -55,6 +57,7 @@ impl Checked {
             standing: None,
             last_good: None,
             evidence: None,
+            difference: None,
         }
     }
 }

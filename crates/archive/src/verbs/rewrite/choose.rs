@@ -10,7 +10,7 @@ use varve_store::rewrite::{Promoted, each_header};
 use varve_warc::record::{Header, RecordType, media_type};
 
 use super::Request;
-use super::holders::{Holders, RENDERINGS, screenshot};
+use super::holders::Holders;
 use crate::archive::silo_files;
 use crate::error::ArchiveError;
 use crate::verbs::log::spellings;
@@ -43,7 +43,7 @@ impl Choice {
             let goes = gone.takes(header, id, run_of(header));
             holders.look_at(header, id, goes);
         })?;
-        holders.settle(&writer.reader(), &history.renderings, &mut gone.bodies)?;
+        holders.settle(&writer.reader(), &mut gone.bodies)?;
         gone.bodies.retain(|body| !history.staying.contains(body));
         let mut choice = Self::default();
         each_header(&files, &mut |header, id, silo| choice.look_at(&gone, header, id, silo))?;
@@ -125,8 +125,6 @@ struct History<'a> {
     touched_runs: HashSet<RunId>,
     version_of_run: HashMap<RunId, VersionId>,
     scores: Vec<(RecordId, String)>,
-    /// Records, and the pictures that were made of them.
-    renderings: Vec<(RecordId, RecordId)>,
 }
 
 impl<'a> History<'a> {
@@ -143,7 +141,6 @@ impl<'a> History<'a> {
             touched_runs: HashSet::new(),
             version_of_run: HashMap::new(),
             scores: Vec::new(),
-            renderings: Vec::new(),
         }
     }
 
@@ -153,9 +150,6 @@ impl<'a> History<'a> {
                 if self.matches(&receipt.url) {
                     self.touched_runs.extend(receipt.run);
                 }
-            }
-            Scanned::Fact { about, media_type, json, .. } if media_type == RENDERINGS => {
-                self.renderings.extend(record_id(about.as_bytes()).zip(screenshot(&json)));
             }
             Scanned::Fact { record, about, media_type, json } => match Fact::parse(&media_type, &json) {
                 Some(Ok(Fact::Version(manifest))) => self.add_version(record, &json, &manifest),

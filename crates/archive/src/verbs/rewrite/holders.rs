@@ -5,12 +5,11 @@
 
 use std::collections::HashSet;
 
-use serde::Deserialize;
 use varve_core::RecordId;
 use varve_store::Store;
+use varve_store::exchange::renderings_of;
 use varve_warc::record::{Header, RecordType, media_type};
 
-pub(super) use crate::crawl::RENDERINGS;
 use crate::error::ArchiveError;
 use crate::tree::{Kind, MEDIA_TYPE, ManifestReader};
 
@@ -19,15 +18,17 @@ use crate::tree::{Kind, MEDIA_TYPE, ManifestReader};
 pub(super) struct Holders {
     /// Manifests of trees, and whether they go.
     trees: Vec<(RecordId, bool)>,
-    /// Captures that go.
-    captures: HashSet<RecordId>,
+    /// Pictures of captures, and whether those go.
+    pictures: Vec<(RecordId, bool)>,
 }
 
 impl Holders {
     /// Looks at a record that goes or stays, as far as is known without the others.
     pub(super) fn look_at(&mut self, header: &Header, id: RecordId, goes: bool) {
         match header.record_type() {
-            RecordType::Response | RecordType::Revisit if goes => _ = self.captures.insert(id),
+            RecordType::Response | RecordType::Revisit => {
+                self.pictures.extend(renderings_of(header).screenshot.map(|picture| (picture, goes)));
+            }
             RecordType::Resource => {
                 let kind = media_type(header.fields.get("Content-Type").unwrap_or_default());
                 if kind == MEDIA_TYPE.as_bytes() {
@@ -39,25 +40,18 @@ impl Holders {
     }
 
     /// Adds to `bodies`, which go, what goes with trees and captures; takes out of it what others hold that stay.
-    pub(super) fn settle(
-        self,
-        store: &Store,
-        renderings: &[(RecordId, RecordId)],
-        bodies: &mut HashSet<RecordId>,
-    ) -> Result<(), ArchiveError> {
-        let is_gone = |about: &RecordId| self.captures.contains(about);
-        let (gone, kept): (Vec<_>, Vec<_>) = renderings.iter().partition(|(about, _)| is_gone(about));
-        bodies.extend(gone.iter().map(|(_, picture)| *picture));
+    pub(super) fn settle(self, store: &Store, bodies: &mut HashSet<RecordId>) -> Result<(), ArchiveError> {
         // All that goes first: what stays has the last word.
         for goes in [true, false] {
+            for (picture, _) in self.pictures.iter().filter(|(_, its_capture_goes)| *its_capture_goes == goes)
+            {
+                if goes { _ = bodies.insert(*picture) } else { _ = bodies.remove(picture) }
+            }
             for (tree, _) in self.trees.iter().filter(|(_, tree_goes)| *tree_goes == goes) {
                 each_file(store, *tree, &mut |id| {
                     if goes { _ = bodies.insert(id) } else { _ = bodies.remove(&id) }
                 })?;
             }
-        }
-        for (_, picture) in kept {
-            bodies.remove(&picture);
         }
         Ok(())
     }
@@ -73,13 +67,4 @@ fn each_file(store: &Store, tree: RecordId, each: &mut dyn FnMut(RecordId)) -> R
         }
     }
     Ok(())
-}
-
-/// The picture that a fact about renderings names.
-pub(super) fn screenshot(json: &[u8]) -> Option<RecordId> {
-    #[derive(Deserialize)]
-    struct Renderings {
-        screenshot: Option<String>,
-    }
-    serde_json::from_slice::<Renderings>(json).ok()?.screenshot?.parse().ok()
 }

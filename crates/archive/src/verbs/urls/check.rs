@@ -2,8 +2,12 @@
 //!
 //! Verdicts come in the order of the files, whatever the order of the answers.
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
 use super::list::Filter;
-use crate::checking::{Finding, ask_all, expected_cases};
+use crate::checking::{Finding, Passes, ask_all, expected_cases};
 use crate::expectations::report::Checked;
 use crate::expectations::{Prober, UrlDatabase, UrlsError};
 
@@ -20,6 +24,16 @@ pub struct Request {
     pub cnames: bool,
     /// How many more passes there are for what failed.
     pub retries: u32,
+    /// How long is waited before each of them: what fails now and not a moment later did not fail.
+    pub pause: Duration,
+    /// Raised by whoever wants no more: what has its verdict by then is all.
+    pub stop: Option<Arc<AtomicBool>>,
+}
+
+impl Request {
+    pub(crate) fn passes(&self) -> Passes<'_> {
+        Passes { retries: self.retries, pause: self.pause, stop: self.stop.as_deref() }
+    }
 }
 
 /// Checks all that is asked for; `each` is told the verdicts in order.
@@ -31,12 +45,11 @@ pub fn check<E: From<UrlsError>>(
     each: impl FnMut(Checked) -> Result<(), E>,
 ) -> Result<(), E> {
     let cases = expected_cases(database, request)?;
-    let mut verdicts: Vec<Checked> = cases.iter().map(|case| case.checked.clone()).collect();
-    ask_all(&cases, request.retries, prober, progress, |number, finding| {
+    let mut verdicts: Vec<Option<Checked>> = cases.iter().map(|_| None).collect();
+    ask_all(&cases, request.passes(), prober, progress, |number, finding| {
         let Finding { verdict, status, .. } = finding;
-        let checked = &mut verdicts[number];
-        (checked.verdict, checked.status) = (verdict, status);
+        verdicts[number] = Some(Checked { verdict, status, ..cases[number].checked.clone() });
         Ok::<(), E>(())
     })?;
-    verdicts.into_iter().try_for_each(each)
+    verdicts.into_iter().flatten().try_for_each(each)
 }

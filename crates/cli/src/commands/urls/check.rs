@@ -1,11 +1,14 @@
 //! `varve urls check`: holds the live web against what is expected of it.
 
+use std::sync::Arc;
+
 use varve_archive::verbs::urls::check::check;
 
 use super::super::Outcome;
 use super::super::check::{Form, Manner, Teller};
 use super::DatabasePlace;
 use crate::error::Error;
+use crate::interrupt;
 use crate::prober::Web;
 use crate::session::Session;
 
@@ -17,7 +20,7 @@ Examples:
 
 /// Check that URLs answer as expected
 ///
-/// A URL that fails is asked again before it counts. The exit code is 1 if any is not as expected or cannot be reached.
+/// A URL that fails is asked again, after a pause, before it counts. The exit code is 1 if any is not as expected or cannot be reached.
 /// Nothing is kept; `varve check` in an archive keeps the answers as evidence.
 ///
 /// With `--json` there is one object a URL: `url`, `verdict`, `status`, `expected`, `got`, `since`, `capture`,
@@ -38,11 +41,12 @@ pub(super) struct Check {
 impl Check {
     pub(super) fn run(self, place: &DatabasePlace, session: &mut Session) -> Result<Outcome, Error> {
         let database = place.open(session)?;
-        let prober = self.web.prober(None, false)?;
-        let request = self.manner.request();
+        let stop = interrupt::flag();
+        let prober = self.web.prober(None, false, Some(Arc::clone(&stop)))?;
+        let request = self.manner.request(&stop);
         let mut teller = Teller::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();
         check(&database, &request, &prober, &mut progress, |checked| teller.tell(&checked))?;
-        teller.close()
+        teller.close(&stop)
     }
 }

@@ -4,13 +4,14 @@
 //! next one begins, because its text comes after it; everything else is handed over at once.
 
 use super::rules::{Reading, is_image, reading, title_attributes};
-use super::tag::{Tag, Value};
+use super::tag::{Tag, Value, decode};
 use crate::links::emit::{Emitter, Found, is_web, trim};
 use crate::links::json::{self, Dialect};
 use crate::links::link::{Place, Role};
 use crate::links::relation::{Relation, looks_embedded};
 use crate::links::{css, refresh, script, srcset};
 use crate::metadata::Collector;
+use encoding_rs::Encoding;
 use std::borrow::Cow;
 use varve_core::url::Base;
 
@@ -24,23 +25,30 @@ pub(super) enum Raw {
     NoScript,
 }
 
-/// The text of such an element.
+/// The text of such an element, as it stands.
 #[derive(Debug)]
-pub(super) struct RawText {
-    pub(super) kind: Raw,
-    text: String,
+struct RawText {
+    kind: Raw,
+    bytes: Vec<u8>,
     offset: Option<u64>,
 }
 
-/// An anchor that waits for its text.
-#[derive(Debug)]
+/// An anchor that waits for its text. There is one at a time, and its room is used again.
+#[derive(Debug, Default)]
 struct Anchor {
-    element: &'static str,
+    /// Whether one waits.
+    waits: bool,
+    /// Whether its text is going by.
+    is_open: bool,
     reference: String,
     offset: Option<u64>,
     nofollow: bool,
-    text: String,
+    text: Vec<u8>,
 }
+
+/// End tags after which an anchor has no more text, whether it was closed or not.
+const CLOSING: [&str; 14] =
+    ["a", "p", "div", "li", "ul", "ol", "td", "th", "tr", "table", "dd", "dt", "section", "body"];
 
 /// A page that is being read.
 pub(super) struct Page<'p, 's> {
@@ -48,8 +56,8 @@ pub(super) struct Page<'p, 's> {
     pub(super) metadata: &'p mut Collector,
     /// Where the text of this page begins in the body, if positions can be told.
     pub(super) offset: Option<u64>,
-    pub(super) raw: Option<RawText>,
-    anchor: Option<Anchor>,
+    raw: Option<RawText>,
+    anchor: Anchor,
     pub(super) has_base: bool,
     pub(super) has_icon: bool,
     /// How many documents are around this one.
@@ -67,7 +75,7 @@ impl<'p, 's> Page<'p, 's> {
             metadata,
             offset,
             raw: None,
-            anchor: None,
+            anchor: Anchor::default(),
             has_base: false,
             has_icon: false,
             depth: 0,
@@ -79,17 +87,17 @@ impl<'p, 's> Page<'p, 's> {
     }
 
     /// Takes a start tag.
-    pub(super) fn tag(&mut self, tag: &Tag, in_svg: bool) {
-        self.end_raw_text();
+    pub(super) fn tag(&mut self, tag: &Tag<'_>, in_svg: bool, encoding: &'static Encoding) {
+        self.end_raw_text(encoding);
         self.emitter.report.cut += tag.cut;
         self.metadata.tag(&tag.name, |name| tag.text(name));
-        self.raw = raw_kind(tag, in_svg).map(|kind| RawText { kind, text: String::new(), offset: None });
-        match tag.name.as_str() {
+        self.raw = raw_kind(tag, in_svg).map(|kind| RawText { kind, bytes: Vec::new(), offset: None });
+        match &*tag.name {
             "base" => return self.set_base(tag),
             "link" => self.link(tag),
             "meta" => self.meta(tag),
             "form" => self.form(tag),
-            "a" | "area" => self.anchor(tag),
+            "a" | "area" => self.anchor(tag, encoding),
             _ => {}
         }
         for value in &tag.values {
@@ -97,8 +105,32 @@ impl<'p, 's> Page<'p, 's> {
         }
     }
 
+    /// Takes the name of an end tag.
+    pub(super) fn end_tag(&mut self, name: &[u8], encoding: &'static Encoding) {
+        self.end_raw_text(encoding);
+        if self.anchor.is_open && CLOSING.iter().any(|closing| name.eq_ignore_ascii_case(closing.as_bytes()))
+        {
+            self.anchor.is_open = false;
+        }
+    }
+
+    /// Takes text between tags.
+    pub(super) fn text(&mut self, bytes: &[u8], offset: u64) {
+        if self.raw.is_some() {
+            self.raw_text(bytes, offset);
+        } else if self.anchor.is_open {
+            self.anchor_text(bytes);
+        }
+    }
+
+    /// The page is over.
+    pub(super) fn end(&mut self, encoding: &'static Encoding) {
+        self.end_raw_text(encoding);
+        self.end_anchor(encoding);
+    }
+
     /// The first base counts; what came before it was relative to the page.
-    fn set_base(&mut self, tag: &Tag) {
+    fn set_base(&mut self, tag: &Tag<'_>) {
         let Some(href) = tag.value("href").filter(|_| !self.has_base) else { return };
         self.has_base = true;
         let resolved = self.emitter.base.resolve(trim(&href.text)).ok().filter(|url| is_web(url));
@@ -107,7 +139,7 @@ impl<'p, 's> Page<'p, 's> {
         }
     }
 
-    fn link(&mut self, tag: &Tag) {
+    fn link(&mut self, tag: &Tag<'_>) {
         let Some(href) = tag.value("href") else { return };
         let relation = Relation {
             rel: tag.text("rel"),
@@ -122,16 +154,16 @@ impl<'p, 's> Page<'p, 's> {
         self.emitter.emit(found);
     }
 
-    fn meta(&mut self, tag: &Tag) {
+    fn meta(&mut self, tag: &Tag<'_>) {
         let Some(content) = tag.value("content") else { return };
         let name = if tag.text("property").is_empty() { tag.text("name") } else { tag.text("property") };
         let (reference, role) = if tag.text("http-equiv").trim().eq_ignore_ascii_case("refresh") {
             let Some(target) = refresh::target(&content.text) else { return };
             (target, Role::Redirect)
         } else if is_image(name.trim()) {
-            (content.text.as_str(), Role::Embed)
+            (&*content.text, Role::Embed)
         } else if name.trim().eq_ignore_ascii_case("og:url") {
-            (content.text.as_str(), Role::Canonical)
+            (&*content.text, Role::Canonical)
         } else if is_web(trim(&content.text)) {
             return self.absolute(tag, content);
         } else {
@@ -141,7 +173,7 @@ impl<'p, 's> Page<'p, 's> {
     }
 
     /// A form that is sent by `GET` leads somewhere; one that posts does not.
-    fn form(&mut self, tag: &Tag) {
+    fn form(&mut self, tag: &Tag<'_>) {
         let method = tag.text("method").trim();
         let Some(action) =
             tag.value("action").filter(|_| method.is_empty() || method.eq_ignore_ascii_case("get"))
@@ -156,8 +188,8 @@ impl<'p, 's> Page<'p, 's> {
         }
     }
 
-    fn anchor(&mut self, tag: &Tag) {
-        self.end_anchor();
+    fn anchor(&mut self, tag: &Tag<'_>, encoding: &'static Encoding) {
+        self.end_anchor(encoding);
         let Some(href) = tag.value("href").or_else(|| tag.value("xlink:href")) else { return };
         let nofollow = tag.has_word("rel", "nofollow");
         if tag.name == "area" {
@@ -167,16 +199,24 @@ impl<'p, 's> Page<'p, 's> {
             self.emitter.emit(found.at(self.at(href.offset)));
             return;
         }
-        let (reference, offset) = (href.text.clone(), self.at(href.offset));
-        self.anchor = Some(Anchor { element: "a", reference, offset, nofollow, text: String::new() });
+        let offset = self.at(href.offset);
+        let anchor = &mut self.anchor;
+        (anchor.waits, anchor.is_open, anchor.nofollow, anchor.offset) = (true, true, nofollow, offset);
+        anchor.reference.clear();
+        anchor.reference.push_str(&href.text);
+        anchor.text.clear();
     }
 
     /// Hands over the anchor that waits.
-    pub(super) fn end_anchor(&mut self) {
-        let Some(anchor) = self.anchor.take() else { return };
-        let place =
-            Place::Attribute { element: Cow::Borrowed(anchor.element), attribute: Cow::Borrowed("href") };
-        let text = crate::links::entity::decode(&anchor.text);
+    fn end_anchor(&mut self, encoding: &'static Encoding) {
+        let anchor = &mut self.anchor;
+        anchor.is_open = false;
+        if !std::mem::take(&mut anchor.waits) {
+            return;
+        }
+        let place = Place::Attribute { element: Cow::Borrowed("a"), attribute: Cow::Borrowed("href") };
+        let text = decode(&anchor.text, encoding);
+        let text = crate::links::entity::decode(&text);
         let mut found =
             Found::new(&anchor.reference, place, Role::Navigate).titled(Some(&text)).at(anchor.offset);
         found.nofollow = anchor.nofollow;
@@ -184,19 +224,18 @@ impl<'p, 's> Page<'p, 's> {
     }
 
     /// Takes text inside an anchor.
-    pub(super) fn anchor_text(&mut self, text: &str) {
+    fn anchor_text(&mut self, bytes: &[u8]) {
         let most = self.emitter.limits.title.saturating_mul(2);
-        if let Some(anchor) = &mut self.anchor {
-            let text = if anchor.text.is_empty() { text.trim_start() } else { text };
-            let room = most.saturating_sub(anchor.text.len());
-            anchor.text.push_str(&text[..text.floor_char_boundary(room)]);
-        }
+        let text = &mut self.anchor.text;
+        let bytes = if text.is_empty() { bytes.trim_ascii_start() } else { bytes };
+        let room = most.saturating_sub(text.len());
+        text.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    fn value(&mut self, tag: &Tag, value: &Value) {
-        let is_special = match tag.name.as_str() {
+    fn value(&mut self, tag: &Tag<'_>, value: &Value<'_>) {
+        let is_special = match &*tag.name {
             "link" => value.name == "href",
-            "a" | "area" => matches!(value.name.as_str(), "href" | "xlink:href"),
+            "a" | "area" => matches!(&*value.name, "href" | "xlink:href"),
             "meta" => value.name == "content",
             "form" => value.name == "action",
             _ => false,
@@ -223,13 +262,13 @@ impl<'p, 's> Page<'p, 's> {
         }
     }
 
-    fn one(&mut self, tag: &Tag, value: &Value, role: Role, guessed: bool) {
+    fn one(&mut self, tag: &Tag<'_>, value: &Value<'_>, role: Role, guessed: bool) {
         let mut found = Found::new(&value.text, place(tag, value), role).titled(first_text(tag));
         found.guessed = guessed;
         self.emitter.emit(found.at(self.at(value.offset)));
     }
 
-    fn set(&mut self, tag: &Tag, value: &Value, guessed: bool) {
+    fn set(&mut self, tag: &Tag<'_>, value: &Value<'_>, guessed: bool) {
         for (_, url) in srcset::candidates(&value.text) {
             let mut found = Found::new(url, place(tag, value), Role::Embed).titled(first_text(tag));
             found.guessed = guessed;
@@ -237,7 +276,7 @@ impl<'p, 's> Page<'p, 's> {
         }
     }
 
-    fn click(&mut self, tag: &Tag, value: &Value) {
+    fn click(&mut self, tag: &Tag<'_>, value: &Value<'_>) {
         if let Some(target) = script::click_target(&value.text) {
             let found = Found::new(target, place(tag, value), Role::Navigate).titled(first_text(tag)).guess();
             self.emitter.emit(found.at(self.at(value.offset)));
@@ -245,7 +284,7 @@ impl<'p, 's> Page<'p, 's> {
     }
 
     /// Any attribute whose whole value is an address.
-    fn absolute(&mut self, tag: &Tag, value: &Value) {
+    fn absolute(&mut self, tag: &Tag<'_>, value: &Value<'_>) {
         let text = trim(&value.text);
         if is_web(text) && !text.contains(char::is_whitespace) {
             let role = if looks_embedded(text) { Role::Embed } else { Role::Navigate };
@@ -255,27 +294,28 @@ impl<'p, 's> Page<'p, 's> {
     }
 
     /// Takes text inside an element whose text is read as something else.
-    pub(super) fn raw_text(&mut self, text: &str, offset: u64) {
+    pub(super) fn raw_text(&mut self, bytes: &[u8], offset: u64) {
         let at = self.at(offset);
         let most = self.emitter.limits.inline;
         let Some(raw) = &mut self.raw else { return };
         raw.offset = raw.offset.or(at);
-        let room = most.saturating_sub(raw.text.len());
-        if room < text.len() {
+        let room = most.saturating_sub(raw.bytes.len());
+        if room < bytes.len() {
             self.emitter.report.cut += 1;
         }
-        raw.text.push_str(&text[..text.floor_char_boundary(room)]);
+        raw.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
     /// The element whose text was read is over.
-    pub(super) fn end_raw_text(&mut self) {
-        let Some(raw) = self.raw.take().filter(|raw| !raw.text.is_empty()) else { return };
+    pub(super) fn end_raw_text(&mut self, encoding: &'static Encoding) {
+        let Some(raw) = self.raw.take().filter(|raw| !raw.bytes.is_empty()) else { return };
+        let (text, offset) = (decode(&raw.bytes, encoding), raw.offset);
         match raw.kind {
-            Raw::Script => self.script(&raw),
-            Raw::LinkedData => json::inline_links(&raw.text, Dialect::LinkedData, self.emitter, raw.offset),
-            Raw::Style => css::links(&raw.text, raw.offset, |_| text_of("style"), self.emitter),
-            Raw::Title => self.metadata.title(&crate::links::entity::decode(&raw.text)),
-            Raw::NoScript => self.inner_document(&raw.text, raw.offset),
+            Raw::Script => self.script(&text, offset),
+            Raw::LinkedData => json::inline_links(&text, Dialect::LinkedData, self.emitter, offset),
+            Raw::Style => css::links(&text, offset, |_| text_of("style"), self.emitter),
+            Raw::Title => self.metadata.title(&crate::links::entity::decode(&text)),
+            Raw::NoScript => self.inner_document(&text, offset),
         }
     }
 
@@ -283,10 +323,10 @@ impl<'p, 's> Page<'p, 's> {
         super::inner_document(text, offset, self.depth + 1, self.emitter, self.metadata);
     }
 
-    fn script(&mut self, raw: &RawText) {
-        for (at, address) in script::addresses(&raw.text, self.emitter.limits.reference) {
+    fn script(&mut self, text: &str, offset: Option<u64>) {
+        for (at, address) in script::addresses(text, self.emitter.limits.reference) {
             let role = if looks_embedded(&address) { Role::Embed } else { Role::Navigate };
-            let offset = raw.offset.map(|offset| offset + at as u64);
+            let offset = offset.map(|offset| offset + at as u64);
             self.emitter.emit(Found::new(&address, text_of("script"), role).guess().at(offset));
         }
     }
@@ -297,8 +337,8 @@ fn text_of(element: &'static str) -> Place<'static> {
 }
 
 /// What kind of text an element holds, if it is one of those that are read.
-fn raw_kind(tag: &Tag, in_svg: bool) -> Option<Raw> {
-    match tag.name.as_str() {
+fn raw_kind(tag: &Tag<'_>, in_svg: bool) -> Option<Raw> {
+    match &*tag.name {
         "style" => Some(Raw::Style),
         "noscript" => Some(Raw::NoScript),
         "title" if !in_svg => Some(Raw::Title),
@@ -316,9 +356,9 @@ fn place<'a>(tag: &'a Tag, value: &'a Value) -> Place<'a> {
     Place::Attribute { element: Cow::Borrowed(&tag.name), attribute: Cow::Borrowed(&value.name) }
 }
 
-fn first_text(tag: &Tag) -> Option<&str> {
+fn first_text<'t>(tag: &'t Tag<'_>) -> Option<&'t str> {
     let mut names = title_attributes(&tag.name).iter();
-    names.find_map(|name| tag.value(name)).map(|value| value.text.as_str())
+    names.find_map(|name| tag.value(name)).map(|value| &*value.text)
 }
 
 /// Whether the value of an attribute that only scripts read could be a path: not a number, not a word.

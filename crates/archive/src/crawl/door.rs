@@ -1,0 +1,119 @@
+//! The door before a browser: what a page asks for is held to the rules of the run.
+//!
+//! The thread that runs the crawl judges, because it knows what hosts ask of robots and what the user leaves out; here
+//! its word is asked for, and then a turn at the host. What a page embeds may lie anywhere, as always: the scope does not
+//! count.
+
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use varve_fetch::{Gate, Pending, Turn};
+
+use super::address::{address, host_of};
+use super::errand::Errand;
+use super::event::Event;
+use super::fetching::Message;
+use super::pace::Pace;
+use super::run::Crawl;
+use super::scope::Rule;
+use super::task::Task;
+use crate::error::ArchiveError;
+
+/// A word is waited for so long: the file for robots of a host may have to be had first.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The question whether a page may have something.
+pub(crate) struct Inquiry {
+    /// What it asks for.
+    pub(crate) url: String,
+    /// Where the answer goes.
+    pub(crate) reply: Reply,
+}
+
+/// Takes the rule by which something may not be had, or none.
+pub(crate) type Reply = oneshot::Sender<Option<Rule>>;
+
+/// The door.
+pub(crate) struct Door {
+    pace: Arc<Pace>,
+    /// Where questions go, while there is a run to ask.
+    judge: Mutex<Option<Sender<Message>>>,
+}
+
+impl Door {
+    /// A door through which requests go at this pace.
+    pub(crate) fn new(pace: Arc<Pace>) -> Self {
+        Self { pace, judge: Mutex::default() }
+    }
+
+    /// Questions go there from now on.
+    pub(crate) fn open(&self, judge: Sender<Message>) {
+        *self.judge.lock().unwrap_or_else(PoisonError::into_inner) = Some(judge);
+    }
+
+    /// Nobody is there to be asked any more.
+    pub(crate) fn close(&self) {
+        *self.judge.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// A host asks for a longer delay.
+    pub(crate) fn slow_down(&self, host: &str, delay: Duration) {
+        self.pace.slow_down(host, delay);
+    }
+
+    async fn word(&self, url: String) -> Result<(), String> {
+        let (reply, answer) = oneshot::channel();
+        {
+            let judge = self.judge.lock().unwrap_or_else(PoisonError::into_inner);
+            let asked = judge.as_ref().map(|judge| judge.send(Message::Asked(Inquiry { url, reply })));
+            asked.and_then(Result::ok).ok_or("the run has ended")?;
+        }
+        match tokio::time::timeout(PATIENCE, answer).await {
+            Ok(Ok(None)) => Ok(()),
+            Ok(Ok(Some(rule))) => Err(rule.to_string()),
+            Ok(Err(_)) => Err("the run has ended".to_owned()),
+            Err(_) => Err("robots:unknown".to_owned()),
+        }
+    }
+}
+
+impl Gate for Door {
+    fn admit(&self, url: String) -> Pending<'_, Result<Turn, String>> {
+        Box::pin(async move {
+            let host = host_of(&url).to_owned();
+            self.word(url).await?;
+            let turn: Turn = Box::new(self.pace.turn(&host).await);
+            Ok(turn)
+        })
+    }
+}
+
+impl Crawl<'_> {
+    /// Judges what a page asks for: now, or when the file for robots of its host is here.
+    pub(super) fn asked(&mut self, inquiry: Inquiry) -> Result<(), ArchiveError> {
+        let Inquiry { url, reply } = inquiry;
+        let plan = self.around.plan;
+        // Patterns and robots are about addresses, however a script spells them.
+        let address = address(&url).unwrap_or(url);
+        let errand = Errand::Embed { chain: 1 };
+        let unwanted = plan.unplanned(errand, &address).or_else(|| plan.scope.excludes(&address));
+        if let Some(rule) = unwanted {
+            self.turn_away(&address, rule, reply);
+            return Ok(());
+        }
+        if !plan.settings.robots {
+            let _ = reply.send(None);
+            return Ok(());
+        }
+        self.ask_robots(Task::inquiry(address, errand, reply))
+    }
+
+    /// Tells a page that it does not get something.
+    pub(super) fn turn_away(&mut self, url: &str, rule: Rule, reply: Reply) {
+        self.tally.skipped += 1;
+        (self.around.report)(Event::Skipped { url, rule: &rule });
+        let _ = reply.send(Some(rule));
+    }
+}
