@@ -11,6 +11,7 @@
 //! | `run`, `admit`, `settle`, `checkpoint` | the thread that decides |
 //! | `robots`, `known`, `past` | what hosts ask for, what was found, what is here already |
 //! | `fetching`, `keeper`, `extract` | requests, and the work on answers |
+//! | `destination`, `project` | where answers go: into an archive, or into a Crystal project |
 //! | `conduct` | a run from its beginning to its end |
 //!
 //! Nothing here knows a socket or a page: that is `varve-fetch` and `varve-page`. Nor is a terminal known: whoever
@@ -20,6 +21,7 @@ mod address;
 mod admit;
 mod checkpoint;
 mod conduct;
+mod destination;
 mod errand;
 mod event;
 mod extract;
@@ -29,6 +31,7 @@ mod keeper;
 mod known;
 mod past;
 mod plan;
+mod project;
 mod rendering;
 mod robots;
 mod run;
@@ -38,11 +41,14 @@ mod settle;
 mod task;
 
 pub(crate) use address::{address, has_user_info, host_of, origin_of};
-pub(crate) use conduct::{Conduct, NewVersion, begin, finish, resume, version_of_run};
+pub(crate) use conduct::{Conduct, NewVersion, Work, begin, finish, resume, version_of_run, work};
 pub use event::{Captured, Ended, Event, Progress, Tally};
 pub(crate) use fetching::Fetchers;
 pub(crate) use fetching::outcome;
 pub(crate) use itinerary::Itinerary;
+pub(crate) use plan::Plan as CrawlPlan;
+pub(crate) use project::{AsCrystalAsks, IntoProject, OpenProject};
+pub(crate) use run::Ending;
 pub use scope::{Rule, ScopeKind};
 pub use settings::Settings;
 pub(crate) use settle::sentence;

@@ -116,14 +116,22 @@ fn roots(plan: &Plan) -> Result<Vec<String>, ArchiveError> {
 }
 
 fn fetchers(history: &ArchiveHistory, settings: &Settings, reach: &Reach) -> Result<Fetchers, ArchiveError> {
-    let folder = history.writer().layout().temporary();
-    let client = client(&folder, settings, reach)?;
+    usual_and_pages(&history.writer().layout().temporary(), settings, reach)
+}
+
+/// Who asks; long answers are put down in `folder`.
+pub(crate) fn usual_and_pages(
+    folder: &Path,
+    settings: &Settings,
+    reach: &Reach,
+) -> Result<Fetchers, ArchiveError> {
+    let client = client(folder, settings, reach)?;
     let usual: Arc<dyn Fetcher> = Arc::new(client.clone());
     if !settings.browser {
         return Ok(Fetchers { pages: Arc::clone(&usual), usual });
     }
     let executable = reach.browser.as_deref().ok_or(ArchiveError::NoBrowser)?;
-    Ok(Fetchers { usual, pages: browser(client, executable, &folder)? })
+    Ok(Fetchers { usual, pages: browser(client, executable, folder)? })
 }
 
 #[cfg(unix)]

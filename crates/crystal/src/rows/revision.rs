@@ -124,6 +124,13 @@ impl Project {
         counted.map_err(crate::error::database_at(&self.layout.dir))
     }
 
+    /// How many revisions are newer than this one.
+    pub fn revisions_after(&self, revision: RevisionId) -> Result<u64> {
+        let sql = "SELECT count(*) FROM resource_revision WHERE id > ?1";
+        let counted = self.connection.query_row(sql, [revision], |row| row.get::<_, u64>(0));
+        counted.map_err(crate::error::database_at(&self.layout.dir))
+    }
+
     /// The highest id of a revision, or nothing if there is no revision.
     pub fn newest_revision(&self) -> Result<Option<RevisionId>> {
         let id = |row: &Row<'_>| Ok(RevisionId(Columns::of("resource_revision", row, 0).id()));
