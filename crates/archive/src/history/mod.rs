@@ -27,7 +27,7 @@ use varve_catalog::{CaptureFilter, Catalog, CatalogRead, Page};
 use varve_core::body::KeptBody;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
-use varve_core::{Moment, RecordId, VersionId};
+use varve_core::{BodyId, Moment, RecordId, VersionId};
 use varve_store::body::LooseBodies;
 
 use crate::error::ArchiveError;
@@ -60,6 +60,11 @@ pub trait Holdings: Send + Sync {
 
     /// The head of the answer as it was on the wire, where that was kept.
     fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError>;
+
+    /// The id of a capture's body. Where rows do not have it, the body is read.
+    fn name_body(&self, capture: &Capture) -> Result<BodyId, ArchiveError> {
+        Ok(capture.body)
+    }
 
     /// Whether versions are kept here. Where none are, a version stands for how everything was at one moment.
     fn has_versions(&self) -> bool {

@@ -162,7 +162,7 @@ impl Log {
             let limit = left.min(PIECE);
             let found = holdings.latest_captures(&filter, Page { after: last.as_ref(), limit })?;
             for capture in &found {
-                self.print_capture(capture, true, session)?;
+                self.print_capture(holdings, capture, true, session)?;
             }
             left -= found.len();
             if found.len() < limit {
@@ -184,7 +184,7 @@ impl Log {
                 session.printer.say(format_args!("nothing was captured of {}", visible(url)));
             }
             for capture in &found {
-                self.print_capture(capture, false, session)?;
+                self.print_capture(holdings, capture, false, session)?;
             }
             left -= found.len();
             if found.len() < PIECE {
@@ -195,14 +195,21 @@ impl Log {
         Ok(())
     }
 
-    fn print_capture(&self, capture: &Capture, with_url: bool, session: &mut Session) -> Result<(), Error> {
+    /// A list of the captures of all URLs shows no ids of bodies, unless machines ask: they may have to be read for it.
+    fn print_capture(
+        &self,
+        holdings: &dyn Holdings,
+        capture: &Capture,
+        with_url: bool,
+        session: &mut Session,
+    ) -> Result<(), Error> {
         let version = version_of(capture);
         if self.json {
             return session.printer.json(&CaptureLine {
                 url: &capture.url,
                 time: capture.time,
                 status: capture.status,
-                body: capture.body.to_string(),
+                body: holdings.name_body(capture)?.to_string(),
                 version: version.map(|version| version.to_string()),
                 length: capture.length,
                 truncated: capture.truncated,
@@ -210,7 +217,10 @@ impl Log {
         }
         let version = version.map_or("(unfinished)".to_owned(), |version| short(&version));
         let length = capture.length.map_or("?".to_owned(), |length| length.to_string());
-        let body = &capture.body.to_string()[..12];
+        let body = match with_url {
+            true => String::new(),
+            false => holdings.name_body(capture)?.to_string().chars().take(12).collect(),
+        };
         let cut = if capture.truncated { format!(" {WARN}cut short{WARN:#}") } else { String::new() };
         let url = if with_url { format!("  {}", visible(&capture.url)) } else { String::new() };
         session.printer.line(format_args!(

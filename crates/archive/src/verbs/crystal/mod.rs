@@ -15,6 +15,7 @@ pub mod property;
 pub mod save_as;
 mod seal;
 pub mod verify;
+pub mod warc;
 
 pub use varve_crystal::{
     Error, Finding, GroupInfo, Info, MajorVersion, OpenReport, PROJECT_SUFFIX, Reading, Repair, Repaired,
