@@ -412,6 +412,8 @@ impl ArchiveError {
         match self {
             Self::Store(StoreError::Content(_)) => false,
             Self::Store(_) | Self::Lock(_) | Self::Catalog(_) => true,
+            // A row that cannot be understood is one page's trouble.
+            Self::Crystal(error) => !matches!(error, varve_crystal::Error::Row(_)),
             _ => false,
         }
     }

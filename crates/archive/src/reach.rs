@@ -56,7 +56,7 @@ impl Reach {
     }
 
     /// Headers go to the seeds' own origins: what a page embeds from elsewhere has no business with them.
-    fn credentials_for(&self, seeds: &[String]) -> Result<Credentials, CredentialsError> {
+    pub(crate) fn credentials_for(&self, seeds: &[String]) -> Result<Credentials, CredentialsError> {
         let mut lines = String::new();
         for seed in seeds {
             for header in &self.headers {

@@ -107,7 +107,9 @@ pub use error::{Error, Refusal, Result};
 pub use identity::{EXTERNAL_MARKER, Lookup, directory_prefix, domain_prefix};
 pub use ids::{AliasId, GroupId, ResourceId, RevisionId, RootId};
 pub use info::{GroupInfo, Info};
-pub use location::{OPENER_SUFFIX, PARTIAL_SUFFIX, PROJECT_SUFFIX, Resolved, is_project, resolve};
+pub use location::{
+    CAPTURE_FOLDER, OPENER_SUFFIX, PARTIAL_SUFFIX, PROJECT_SUFFIX, Resolved, is_project, resolve,
+};
 pub use migrate::{OnProgress, Progress};
 pub use project::{CreateOptions, OpenOptions, OpenReport, Opened, Project, ProjectWriter};
 pub use revision::{Choice, DownloadError, JsonProblem, Metadata, ResolvedRevision, Session};

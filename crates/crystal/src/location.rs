@@ -72,6 +72,10 @@ fn with_suffix(path: &Path) -> PathBuf {
     name.into()
 }
 
+/// The folder in which a capture that is not finished keeps what it has still to do. Crystal leaves folders alone that
+/// it does not know; it is there only while there is such a capture, and no copy has it.
+pub const CAPTURE_FOLDER: &str = "varve.capture";
+
 /// The places inside a project's folder.
 #[derive(Debug, Clone)]
 pub(crate) struct Layout {
@@ -116,6 +120,10 @@ impl Layout {
         self.dir.join("salvage")
     }
 
+    pub(crate) fn capture(&self) -> PathBuf {
+        self.dir.join(CAPTURE_FOLDER)
+    }
+
     pub(crate) fn lock(&self) -> PathBuf {
         self.dir.join("varve.lock")
     }
@@ -139,7 +147,8 @@ impl Layout {
         let kinds = ["wal", "shm", "journal"].map(|kind| self.beside_database(kind));
         let folders = [self.revisions(), self.in_progress(), self.tmp(), self.discarded(), self.salvage()];
         let icons = self.dir.join("icons");
-        let places = kinds.into_iter().chain(folders).chain([self.database(), icons, self.lock()]);
+        let places =
+            kinds.into_iter().chain(folders).chain([self.database(), icons, self.lock(), self.capture()]);
         match places.into_iter().find(|place| place.is_symlink()) {
             Some(path) => Err(Error::Link { path }),
             None => Ok(()),

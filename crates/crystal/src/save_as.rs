@@ -3,7 +3,7 @@
 //! The copy is built as `….crystalproj-partial`, made durable, and renamed in the end. The database is copied
 //! first and by SQLite, which gives one moment of it even while it is written, log and all; the bodies come after,
 //! and since a body is there before its row, every row of that moment finds its own. What is being worked on
-//! (`tmp`, locks, logs) is not copied; every other file is, known or not.
+//! (`tmp`, locks, logs, what a capture has still to do) is not copied; every other file is, known or not.
 
 use rusqlite::backup::{Backup, StepResult};
 use std::fs::{self, DirEntry, File, FileTimes};
@@ -112,13 +112,16 @@ impl Copying<'_> {
         Ok(())
     }
 
-    /// What is not copied: the database, which is copied already, what SQLite and we keep beside it, and `tmp`.
+    /// What is not copied: the database, which is copied already, what SQLite and we keep beside it, `tmp`, and what
+    /// an unfinished capture has still to do.
     fn is_left_out(&self, path: &Path) -> bool {
         let Ok(below) = path.strip_prefix(&self.source) else { return false };
         let layout = Layout::new(PathBuf::new());
         let beside = ["wal", "shm", "journal"].map(|kind| layout.beside_database(kind));
         beside.iter().any(|name| name == below)
-            || [layout.database(), layout.lock(), layout.tmp()].iter().any(|name| name == below)
+            || [layout.database(), layout.lock(), layout.tmp(), layout.capture()]
+                .iter()
+                .any(|name| name == below)
     }
 
     fn file(&mut self, entry: &DirEntry, to: &Path) -> Result<()> {

@@ -6,7 +6,7 @@
 
 use varve_core::secret::Secret;
 
-use crate::target::Origin;
+use crate::target::{Origin, Target};
 
 /// Headers by origin.
 #[derive(Clone, Debug, Default)]
@@ -53,6 +53,14 @@ impl Credentials {
     /// Adds those of another.
     pub fn extend(&mut self, others: Self) {
         self.0.extend(others.0);
+    }
+
+    /// The `Cookie` header that is sent with a request for a URL, if one is.
+    pub fn cookie_for(&self, url: &str) -> Option<Secret<String>> {
+        let origin = Target::parse(url).ok()?.origin;
+        let cookies = self.of(&origin).filter(|(name, _)| name.eq_ignore_ascii_case("cookie"));
+        let cookies: Vec<&str> = cookies.map(|(_, value)| value.expose().as_str()).collect();
+        (!cookies.is_empty()).then(|| Secret::new(cookies.join("; ")))
     }
 
     /// What is sent to an origin.
@@ -138,6 +146,9 @@ mod tests {
         );
         assert_eq!(sent(&credentials, false, "intra.example", 8080), ["X-Key: k"]);
         assert_eq!(sent(&credentials, true, "[::1]", 99), ["Cookie: six"]);
+        let cookie = |url: &str| credentials.cookie_for(url).map(|cookie| cookie.expose().clone());
+        assert_eq!(cookie("https://example.com:8443/x").as_deref(), Some("c=1; d=2"));
+        assert_eq!(cookie("https://example.com/x"), None);
         for (secure, host) in [(false, "example.com"), (true, "www.example.com"), (true, "intra.example")] {
             assert_eq!(sent(&credentials, secure, host, 443), [""; 0], "{host}");
         }

@@ -12,7 +12,7 @@ use varve_core::trap::suspect;
 use super::errand::Errand;
 use super::event::Event;
 use super::keeper::Material;
-use super::past::{Past, look_up};
+use super::past::Past;
 use super::robots::Word;
 use super::run::{Crawl, Settled};
 use super::scope::Rule;
@@ -78,10 +78,10 @@ impl Crawl<'_> {
             self.deferred.push(task);
             return Ok(());
         }
-        match look_up(self.around.history, self.around.run, &task.url)? {
-            Past::ThisRun(capture) => {
+        match self.around.destination.past(self.around.run, &task.url)? {
+            Past::ThisRun(stored) => {
                 self.busy.insert(task.url.clone());
-                self.give(task, Material::Stored(capture));
+                self.give(task, Material::Stored(stored));
                 return Ok(());
             }
             Past::Earlier(earlier) => task.earlier = Some(earlier),

@@ -11,7 +11,6 @@ use super::event::Event;
 use super::fetching::Message;
 use super::run::{Crawl, Settled};
 use crate::error::ArchiveError;
-use crate::history::HistoryWriter;
 
 /// A crash loses so much time at most.
 const EVERY: Duration = Duration::from_secs(2);
@@ -29,9 +28,7 @@ impl Crawl<'_> {
     pub(super) fn checkpoint(&mut self) -> Result<(), ArchiveError> {
         self.wait_for_keepers()?;
         self.push_entries()?;
-        if !self.rows.is_empty() {
-            self.around.history.apply(std::mem::take(&mut self.rows))?;
-        }
+        self.around.destination.save(std::mem::take(&mut self.rows))?;
         self.settle_all()?;
         self.fresh.clear();
         self.checked = Instant::now();

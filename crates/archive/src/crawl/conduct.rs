@@ -8,11 +8,11 @@ use serde::Serialize;
 use varve_catalog::Frontier;
 use varve_core::fact::{Manifest, RunSummary};
 use varve_core::{RecordId, RunId, VersionId};
-use varve_store::exchange::ExchangeKeeper;
 
+use super::destination::Destination;
 use super::event::{Ended, Event, Tally};
 use super::fetching::{Fetchers, Fetching};
-use super::keeper::Keeping;
+use super::keeper;
 use super::plan::Plan;
 use super::run::{Crawl, Ending, Surroundings};
 use super::settings::Settings;
@@ -103,7 +103,10 @@ fn crawl(
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended, ArchiveError> {
     let plan = Plan::new(settings);
-    let (ending, tally) = work(conduct, &frontier, &plan, fetchers, resumed, report)?;
+    let Conduct { history, threads, stop, .. } = *conduct;
+    let share =
+        Work { destination: history, frontier: &frontier, plan: &plan, fetchers, resumed, threads, stop };
+    let (ending, tally) = work(share, report)?;
     match ending {
         Ending::Finished => commit(conduct, frontier, &plan.settings, tally),
         Ending::Stopped => {
@@ -116,37 +119,51 @@ fn crawl(
     }
 }
 
+/// One process's share of a run.
+pub(crate) struct Work<'a> {
+    /// Where everything goes.
+    pub(crate) destination: &'a dyn Destination,
+    /// What is still to be asked for.
+    pub(crate) frontier: &'a Frontier,
+    /// What is wanted.
+    pub(crate) plan: &'a Plan,
+    /// Who asks.
+    pub(crate) fetchers: Fetchers,
+    /// Whether the run began earlier.
+    pub(crate) resumed: bool,
+    /// How many threads keep answers.
+    pub(crate) threads: usize,
+    /// Says that it is time to stop.
+    pub(crate) stop: &'a AtomicBool,
+}
+
 /// Starts all threads of a run, and runs it.
-fn work(
-    conduct: &Conduct<'_>,
-    frontier: &Frontier,
-    plan: &Plan,
-    fetchers: Fetchers,
-    resumed: bool,
+pub(crate) fn work(
+    share: Work<'_>,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<(Ending, Tally), ArchiveError> {
-    let history = conduct.history;
+    let Work { destination, frontier, plan, fetchers, resumed, threads, stop } = share;
     let (job_sender, job_receiver) = mpsc::channel();
     let (sender, messages) = mpsc::channel();
-    let fetching = Fetching::new(fetchers, sender.clone(), conduct.threads).map_err(ArchiveError::Threads)?;
-    let keeper = ExchangeKeeper::new(history.writer().store());
-    let keeping = Keeping { history, keeper, plan, run: frontier.run() };
+    let fetching = Fetching::new(fetchers, sender.clone(), threads).map_err(ArchiveError::Threads)?;
+    let keepers = destination.keepers(frontier.run(), plan);
     let jobs = Mutex::new(job_receiver);
     thread::scope(|scope| {
-        for _ in 0..conduct.threads.max(1) {
-            let (keeping, jobs, sender) = (&keeping, &jobs, sender.clone());
-            scope.spawn(move || keeping.work(jobs, &sender));
+        for _ in 0..threads.max(1) {
+            let (keepers, jobs, sender) = (&*keepers, &jobs, sender.clone());
+            scope.spawn(move || keeper::work(keepers, jobs, &sender));
         }
         drop(sender);
         let run = frontier.run();
-        let stop = conduct.stop;
+        let jobs = job_sender;
         let around =
-            Surroundings { history, frontier, plan, run, fetching, jobs: job_sender, messages, stop, report };
+            Surroundings { destination, frontier, plan, run, fetching, jobs, messages, stop, report };
         let mut crawl = Crawl::new(around);
         if resumed {
             crawl.recall()?;
         }
         crawl.sow(&plan.settings.seeds)?;
+        crawl.sow_members()?;
         let ending = crawl.run()?;
         Ok((ending, crawl.tally()))
     })

@@ -29,8 +29,15 @@ pub(crate) struct Answer<'a> {
     pub(crate) headers: &'a Headers,
 }
 
-/// The leads in an answer. A body that cannot be read gives what was found before it broke.
-pub(crate) fn leads(plan: &Plan, errand: Errand, answer: &Answer<'_>, body: &mut dyn Read) -> Vec<Lead> {
+/// The leads in an answer. A body that cannot be read gives what was found before it broke. `each` is told every link,
+/// whether or not it is followed.
+pub(crate) fn leads(
+    plan: &Plan,
+    errand: Errand,
+    answer: &Answer<'_>,
+    body: &mut dyn Read,
+    each: &mut dyn FnMut(&str),
+) -> Vec<Lead> {
     let kind = kind(errand, answer);
     let limits = Limits { links: MOST_LINKS, bytes: MOST_BYTES, ..Limits::default() };
     // Their hashes will do: two in a page that share one are rarer than pages.
@@ -40,6 +47,7 @@ pub(crate) fn leads(plan: &Plan, errand: Errand, answer: &Answer<'_>, body: &mut
         if found.len() >= MOST_LEADS || is_no_redirect(&link, answer.status) {
             return;
         }
+        each(&link.target);
         if let Some(lead) = plan.lead(answer.url, errand, &link).filter(|lead| lead.url != answer.url)
             && seen.insert(hasher.hash_one(&lead))
         {

@@ -30,6 +30,11 @@ struct Stop {
 impl Itinerary {
     /// Makes a plan ready.
     pub(crate) fn new(plan: &Plan) -> Self {
+        Self::spelled(plan, &address)
+    }
+
+    /// The same, where addresses have a spelling of their own.
+    pub(crate) fn spelled(plan: &Plan, spelling: &dyn Fn(&str) -> Option<String>) -> Self {
         let aliases = plan.aliases();
         let groups = plan.groups.iter().map(|group| Stop {
             name: group.name.clone(),
@@ -38,7 +43,7 @@ impl Itinerary {
             do_not_download: group.do_not_download,
         });
         let mut itinerary = Self { roots: Vec::new(), groups: groups.collect(), aliases };
-        let root = |url: &str| address(url).map(|url| itinerary.meant(url));
+        let root = |url: &str| spelling(url).map(|url| itinerary.meant(url));
         let roots = plan.roots.iter().filter_map(|one| Some((root(&one.url)?, one.name.clone())));
         itinerary.roots = roots.collect();
         itinerary

@@ -8,17 +8,18 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
 
-use varve_core::RunId;
 use varve_core::exchange::{Exchange, LONGEST_HEAD, ResponseHead, Wire};
 use varve_core::headers::Headers;
 use varve_core::history::Capture;
 use varve_core::receipt::Receipt;
 use varve_core::robots::LONGEST;
+use varve_core::{Moment, RunId};
 use varve_fetch::Rendering;
 use varve_store::StoreError;
 use varve_store::exchange::ExchangeKeeper;
 use varve_warc::write::Packer;
 
+use super::destination::{Keepers, Stored, Worker};
 use super::errand::Errand;
 use super::extract::{Answer, leads};
 use super::past::first_header;
@@ -41,8 +42,8 @@ pub(crate) struct Job {
 pub(crate) enum Material {
     /// An answer that just came, with what a browser made of it.
     Fresh(Box<Exchange>, Vec<Rendering>),
-    /// A capture of this run, wanted for another reason.
-    Stored(Box<Capture>),
+    /// What this run has got already, wanted for another reason.
+    Stored(Stored),
 }
 
 /// What came of a job.
@@ -57,6 +58,8 @@ pub(crate) struct Kept {
 pub(crate) struct Outcome {
     /// The receipt; none if the capture was there already.
     pub(crate) receipt: Option<Receipt>,
+    /// What is to become a revision of a Crystal project; none in an archive.
+    pub(crate) revision: Option<KeptRevision>,
     /// The status.
     pub(crate) status: u16,
     /// Bytes of the answer on the wire.
@@ -67,7 +70,19 @@ pub(crate) struct Outcome {
     pub(crate) robots: Option<Vec<u8>>,
 }
 
-/// What all keepers share.
+/// An answer that is to become a revision of a Crystal project.
+pub(crate) struct KeptRevision {
+    /// When it was asked for.
+    pub(crate) time: Moment,
+    /// The length of its body.
+    pub(crate) length: u64,
+    /// Whether its body is that of the revision before it.
+    pub(crate) unchanged: bool,
+    /// Why the answer is not whole, if it is not.
+    pub(crate) truncated: Option<&'static str>,
+}
+
+/// What the keepers of an archive share.
 pub(crate) struct Keeping<'a> {
     pub(crate) history: &'a ArchiveHistory,
     pub(crate) keeper: ExchangeKeeper<'a>,
@@ -75,27 +90,33 @@ pub(crate) struct Keeping<'a> {
     pub(crate) run: RunId,
 }
 
-impl Keeping<'_> {
-    /// Works until there will be no more jobs, or nobody wants the results.
-    pub(crate) fn work<M: From<Kept>>(&self, jobs: &Mutex<Receiver<Job>>, done: &Sender<M>) {
-        let mut packer = None;
-        loop {
-            let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
-            let Ok(Job { task, material }) = job else { return };
-            let work = AssertUnwindSafe(|| self.do_one(&task, material, &mut packer));
-            let result = catch_unwind(work).unwrap_or_else(|_| {
-                // One page must not end a crawl. The packer may be in the middle of a record.
-                packer = None;
-                Err(ArchiveError::Store(StoreError::Content(io::Error::other(
-                    "a bug in varve: reading it panicked",
-                ))))
-            });
-            if done.send(M::from(Kept { task, result })).is_err() {
-                return;
-            }
+/// Works until there will be no more jobs, or nobody wants the results.
+pub(crate) fn work<M: From<Kept>>(keepers: &dyn Keepers, jobs: &Mutex<Receiver<Job>>, done: &Sender<M>) {
+    let mut worker = keepers.worker();
+    loop {
+        let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let Ok(Job { task, material }) = job else { return };
+        let result = catch_unwind(AssertUnwindSafe(|| worker(&task, material))).unwrap_or_else(|_| {
+            // One page must not end a crawl. The worker may be in the middle of a record.
+            worker = keepers.worker();
+            Err(ArchiveError::Store(StoreError::Content(io::Error::other(
+                "a bug in varve: reading it panicked",
+            ))))
+        });
+        if done.send(M::from(Kept { task, result })).is_err() {
+            return;
         }
     }
+}
 
+impl Keepers for Keeping<'_> {
+    fn worker(&self) -> Worker<'_> {
+        let mut packer = None;
+        Box::new(move |task, material| self.do_one(task, material, &mut packer))
+    }
+}
+
+impl Keeping<'_> {
     fn do_one(
         &self,
         task: &Task,
@@ -103,7 +124,10 @@ impl Keeping<'_> {
         packer: &mut Option<Packer>,
     ) -> Result<Outcome, ArchiveError> {
         match material {
-            Material::Stored(capture) => self.look_again(task, &capture),
+            Material::Stored(stored) => match stored.capture() {
+                Some(capture) => self.look_again(task, capture),
+                None => Err(ArchiveError::Absent { id: task.url.clone() }),
+            },
             Material::Fresh(exchange, renderings) => {
                 let packer = match packer {
                     Some(packer) => packer,
@@ -136,7 +160,7 @@ impl Keeping<'_> {
         if let Some(document) = new.document {
             self.follow_document(task, status, &mut { document.content }, &mut leads);
         }
-        Ok(Outcome { receipt: Some(receipt), status, bytes, leads, robots })
+        Ok(Outcome { receipt: Some(receipt), revision: None, status, bytes, leads, robots })
     }
 
     /// The leads of a page that has not changed come from the body that is here.
@@ -163,7 +187,7 @@ impl Keeping<'_> {
         let mut body = self.history.open_body(capture)?;
         let (mut leads, robots) = self.read(task, (capture.status, &headers), &mut body);
         self.follow_kept_document(task, capture, &mut leads)?;
-        Ok(Outcome { receipt: None, status: capture.status, bytes: 0, leads, robots })
+        Ok(Outcome { receipt: None, revision: None, status: capture.status, bytes: 0, leads, robots })
     }
 
     /// The type that an earlier capture with the same body had.
@@ -184,15 +208,26 @@ impl Keeping<'_> {
         (status, headers): (u16, &Headers),
         body: &mut dyn Read,
     ) -> (Vec<Lead>, Option<Vec<u8>>) {
-        let answer = Answer { url: &task.url, status, headers };
-        let robots = (task.errand == Errand::Robots).then(|| {
-            let mut text = Vec::new();
-            // What cannot be read is no rule; what was read before it counts.
-            let _ = body.take(LONGEST as u64).read_to_end(&mut text);
-            text
-        });
-        (leads(self.plan, task.errand, &answer, body), robots)
+        read(self.plan, task, (status, headers), body, &mut |_| {})
     }
+}
+
+/// Reads what is in an answer: its leads, and for a file for robots its text. `each` is told every link, followed or not.
+pub(super) fn read(
+    plan: &Plan,
+    task: &Task,
+    (status, headers): (u16, &Headers),
+    body: &mut dyn Read,
+    each: &mut dyn FnMut(&str),
+) -> (Vec<Lead>, Option<Vec<u8>>) {
+    let answer = Answer { url: &task.url, status, headers };
+    let robots = (task.errand == Errand::Robots).then(|| {
+        let mut text = Vec::new();
+        // What cannot be read is no rule; what was read before it counts.
+        let _ = body.take(LONGEST as u64).read_to_end(&mut text);
+        text
+    });
+    (leads(plan, task.errand, &answer, body, each), robots)
 }
 
 fn complete(headers: &mut Headers, content_type: Option<&str>) {
@@ -202,7 +237,7 @@ fn complete(headers: &mut Headers, content_type: Option<&str>) {
 }
 
 /// The body of an answer, with its codings undone where they can be.
-fn body_of(wire: &Wire) -> Result<Box<dyn Read + Send + '_>, ArchiveError> {
+pub(super) fn body_of(wire: &Wire) -> Result<Box<dyn Read + Send + '_>, ArchiveError> {
     let unreadable = |error| ArchiveError::Store(StoreError::Content(error));
     wire.start(LONGEST_HEAD).map_err(unreadable)?;
     Ok(match on_wire::open(wire) {

@@ -12,6 +12,7 @@
 //! | `robots`, `known`, `past` | what hosts ask for, what was found, what is here already |
 //! | `fetching`, `keeper`, `extract` | requests, and the work on answers |
 //! | `rendering`, `door`, `pace` | pages in a browser, and what they may ask for |
+//! | `destination`, `project` | where answers go: into an archive, or into a Crystal project |
 //! | `conduct` | a run from its beginning to its end |
 //!
 //! Nothing here knows a socket or a page: that is `varve-fetch` and `varve-page`. Nor is a terminal known: whoever
@@ -21,6 +22,7 @@ mod address;
 mod admit;
 mod checkpoint;
 mod conduct;
+mod destination;
 mod door;
 mod errand;
 mod event;
@@ -32,6 +34,7 @@ mod known;
 mod pace;
 mod past;
 mod plan;
+mod project;
 mod rendering;
 mod robots;
 mod run;
@@ -41,13 +44,16 @@ mod settle;
 mod task;
 
 pub(crate) use address::{address, has_user_info, host_of, origin_of};
-pub(crate) use conduct::{Conduct, NewVersion, begin, finish, resume, version_of_run};
+pub(crate) use conduct::{Conduct, NewVersion, Work, begin, finish, resume, version_of_run, work};
 pub(crate) use door::Door;
 pub use event::{Captured, Ended, Event, Progress, Tally};
 pub(crate) use fetching::Fetchers;
 pub(crate) use fetching::outcome;
 pub(crate) use itinerary::Itinerary;
 pub(crate) use pace::{Pace, Paced};
+pub(crate) use plan::Plan as CrawlPlan;
+pub(crate) use project::{AsCrystalAsks, IntoProject, OpenProject};
+pub(crate) use run::Ending;
 pub use scope::{Rule, ScopeKind};
 pub use settings::Settings;
 pub(crate) use settle::sentence;

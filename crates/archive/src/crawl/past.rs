@@ -9,6 +9,7 @@ use varve_core::{RecordId, RunId};
 use varve_store::exchange::Original;
 use varve_warc::record::RecordType;
 
+use super::destination::Stored;
 use crate::error::ArchiveError;
 use crate::history::{ArchiveHistory, Holdings};
 
@@ -18,7 +19,7 @@ const LOOKED_AT: usize = 8;
 /// What is known of a URL before it is asked.
 pub(crate) enum Past {
     /// It was captured in this run.
-    ThisRun(Box<Capture>),
+    ThisRun(Stored),
     /// It was captured before.
     Earlier(Box<Earlier>),
     /// It was never captured.
@@ -51,7 +52,7 @@ pub(crate) fn look_up(history: &ArchiveHistory, run: RunId, url: &str) -> Result
     let found = history.catalog().captures_of(url, &filter, Order::NewestFirst, Page::first(LOOKED_AT))?;
     let Some(newest) = found.first() else { return Ok(Past::Nothing) };
     if newest.belongs == Belongs::Run(run) {
-        return Ok(Past::ThisRun(Box::new(newest.clone())));
+        return Ok(Past::ThisRun(Stored::Capture(Box::new(newest.clone()))));
     }
     let condition = condition(history, newest, &found)?;
     Ok(Past::Earlier(Box::new(Earlier { newest: newest.clone(), condition })))

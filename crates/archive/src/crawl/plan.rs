@@ -2,12 +2,17 @@
 //!
 //! Pure, and shared by all threads of a run.
 
+use std::sync::Arc;
+
 use super::address::address;
 use super::errand::{DEEPEST_SITEMAP, Errand, LONGEST_CHAIN};
 use super::itinerary::Itinerary;
-use super::scope::{Rule, Scope};
+use super::scope::{Rule, Scope, ScopeKind};
 use super::settings::Settings;
 use varve_page::links::{Link, Place, Role};
+
+/// The one spelling of a web address; none for what is not asked for.
+pub(crate) type Spelling = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// The settings of a run, made ready.
 pub(crate) struct Plan {
@@ -17,6 +22,8 @@ pub(crate) struct Plan {
     pub(crate) scope: Scope,
     /// The plan that is followed, if one is.
     itinerary: Option<Itinerary>,
+    /// What makes two texts one address.
+    spelling: Spelling,
 }
 
 /// A link that is worth following.
@@ -33,10 +40,20 @@ pub(crate) struct Lead {
 impl Plan {
     /// A run with these settings, whose seeds are addresses.
     pub(crate) fn new(settings: Settings) -> Self {
+        Self::spelled(settings, Arc::new(address))
+    }
+
+    /// The same, where addresses have a spelling of their own.
+    pub(crate) fn spelled(settings: Settings, spelling: Spelling) -> Self {
         let Settings { seeds, scope, include, exclude, .. } = &settings;
         let scope = Scope::new(*scope, seeds, include, exclude);
-        let itinerary = settings.plan.as_ref().map(Itinerary::new);
-        Self { settings, scope, itinerary }
+        let itinerary = settings.plan.as_ref().map(|plan| Itinerary::spelled(plan, &*spelling));
+        Self { settings, scope, itinerary, spelling }
+    }
+
+    /// The one spelling of an address.
+    pub(crate) fn address(&self, text: &str) -> Option<String> {
+        (self.spelling)(text)
     }
 
     /// Whether pages so many links away from a seed are wanted.
@@ -56,7 +73,7 @@ impl Plan {
 
     /// What a link in an answer at `from` leads to; none if it is not followed.
     pub(crate) fn lead(&self, from: &str, errand: Errand, link: &Link<'_>) -> Option<Lead> {
-        let url = address(&link.target)?;
+        let url = self.address(&link.target)?;
         let url = self.itinerary.iter().fold(url, |url, itinerary| itinerary.meant(url));
         let (errand, redirect) = match link.role {
             Role::Redirect => (errand, true),
@@ -74,7 +91,7 @@ impl Plan {
         if link.guessed || unwelcome {
             return None;
         }
-        if let Some(itinerary) = &self.itinerary {
+        if let Some(itinerary) = self.itinerary.as_ref().filter(|_| self.settings.scope == ScopeKind::Plan) {
             let Errand::Page { depth } = errand else { return None };
             return itinerary.step((from, depth), &link.target, url).map(|depth| Errand::Page { depth });
         }

@@ -12,10 +12,10 @@ use varve_core::history::Capture;
 use varve_fetch::{Rendering, RenderingKind};
 use varve_store::exchange::{NewRendering, NewRenderings};
 
-use super::address::{address, host_of};
+use super::address::host_of;
 use super::errand::Errand;
 use super::keeper::{Keeping, Material};
-use super::past::{Past, look_up};
+use super::past::Past;
 use super::plan::Lead;
 use super::run::Crawl;
 use super::task::Task;
@@ -79,12 +79,12 @@ impl Crawl<'_> {
             if unwanted || self.busy.contains(&url) || self.fresh.contains(&url) {
                 continue;
             }
-            let earlier = match look_up(self.around.history, self.around.run, &url)? {
+            let earlier = match self.around.destination.past(self.around.run, &url)? {
                 Past::ThisRun(_) => continue,
                 Past::Earlier(earlier) => Some(earlier),
                 Past::Nothing => None,
             };
-            if let Some(address) = address(&url) {
+            if let Some(address) = self.around.plan.address(&url) {
                 // Another spelling of it need not be asked for again.
                 self.known.note(&Lead { url: address, errand, redirect: false });
             }

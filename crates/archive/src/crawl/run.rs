@@ -21,6 +21,7 @@ use varve_core::RunId;
 use varve_core::trap::{Limits as TrapLimits, Watch};
 use varve_fetch::politeness::{Agenda, Next};
 
+use super::destination::Destination;
 use super::event::{Event, Progress, Tally};
 use super::fetching::{Fetching, Message};
 use super::keeper::{Job, Material};
@@ -29,7 +30,6 @@ use super::plan::Plan;
 use super::robots::RobotsFiles;
 use super::task::{Entry, Task};
 use crate::error::ArchiveError;
-use crate::history::{ArchiveHistory, HistoryWriter};
 
 /// So many URLs are taken out of the frontier at most.
 const WINDOW: usize = 2048;
@@ -68,7 +68,7 @@ pub(crate) enum Settled {
 
 /// What a run works with.
 pub(crate) struct Surroundings<'a> {
-    pub(crate) history: &'a ArchiveHistory,
+    pub(crate) destination: &'a dyn Destination,
     pub(crate) frontier: &'a Frontier,
     pub(crate) plan: &'a Plan,
     pub(crate) run: RunId,
@@ -118,7 +118,7 @@ impl<'a> Crawl<'a> {
     /// A run in these surroundings.
     pub(crate) fn new(around: Surroundings<'a>) -> Self {
         let now = Instant::now();
-        let year = around.history.now().utc().format("%Y").to_string().parse().unwrap_or(2026);
+        let year = around.destination.present().utc().format("%Y").to_string().parse().unwrap_or(2026);
         let seed =
             around.run.as_bytes().iter().fold(0u64, |seed, byte| seed.rotate_left(8) ^ u64::from(*byte));
         Self {
@@ -220,7 +220,7 @@ impl<'a> Crawl<'a> {
         let room = WINDOW.saturating_sub(self.out_in_all);
         let out = &self.out;
         let mut has_room = |host: &str| out.get(host).is_none_or(|out| *out < WINDOW_OF_HOST / 2);
-        let now = self.around.history.now();
+        let now = self.around.destination.present();
         let claimed = self.around.frontier.claim(room, WINDOW_OF_HOST / 2, now, &mut has_room)?;
         self.empty_since = claimed.is_empty().then(Instant::now);
         let count = claimed.len();

@@ -11,7 +11,7 @@ use super::address::origin_of;
 use super::errand::{Errand, MOST_REDIRECTS};
 use super::event::{Captured, Event};
 use super::fetching::Fetched;
-use super::keeper::{Kept, Material, Outcome};
+use super::keeper::{Kept, KeptRevision, Material, Outcome};
 use super::known::News;
 use super::plan::Lead;
 use super::robots::MOST_REDIRECTS as MOST_ROBOTS_REDIRECTS;
@@ -19,8 +19,10 @@ use super::run::{Crawl, Settled};
 use super::scope::Rule;
 use super::task::{Entry, Task};
 use crate::error::ArchiveError;
-use crate::history::HistoryWriter;
 use crate::rows::row_of_receipt;
+
+/// So many known members go into the frontier at once.
+const SOWN_AT_ONCE: usize = 2048;
 
 impl Crawl<'_> {
     /// A request ended. What will be tried again is not kept: the last answer counts.
@@ -69,6 +71,7 @@ impl Crawl<'_> {
             }
             return;
         }
+        self.around.destination.given_up(&task.url, kind, message);
         self.tally.failed += 1;
         (self.around.report)(Event::Failed { url: &task.url, kind, message });
     }
@@ -90,6 +93,9 @@ impl Crawl<'_> {
         if let Some(receipt) = &outcome.receipt {
             self.captured(&task, &outcome, receipt);
         }
+        if let Some(revision) = &outcome.revision {
+            self.revised(&task, &outcome, revision);
+        }
         self.settled.extend(task.no.map(|no| (no, Settled::Done)));
         if task.errand == Errand::Robots {
             return self.robots_came(&task, outcome);
@@ -105,7 +111,7 @@ impl Crawl<'_> {
         let unchanged = former.is_some_and(|former| former.body == receipt.body);
         let is_page =
             task.errand.is_page() && (!(300..400).contains(&receipt.status) || receipt.not_modified);
-        self.rows.extend(row_of_receipt(receipt, self.around.history.redaction()));
+        self.rows.extend(row_of_receipt(receipt, self.around.destination.hiding()));
         self.fresh.insert(task.url.clone());
         self.tally.captured += 1;
         self.tally.pages += u64::from(is_page);
@@ -119,6 +125,26 @@ impl Crawl<'_> {
             is_page,
             unchanged,
             truncated: receipt.truncated.as_deref(),
+        }));
+    }
+
+    /// What is to become a revision of a project came.
+    fn revised(&mut self, task: &Task, outcome: &Outcome, revision: &KeptRevision) {
+        let is_redirect = (300..400).contains(&outcome.status) && outcome.status != 304;
+        let is_page = task.errand.is_page() && !is_redirect;
+        self.fresh.insert(task.url.clone());
+        self.tally.captured += 1;
+        self.tally.pages += u64::from(is_page);
+        self.tally.unchanged += u64::from(revision.unchanged);
+        self.tally.bytes += outcome.bytes;
+        (self.around.report)(Event::Captured(Captured {
+            url: &task.url,
+            time: revision.time,
+            status: outcome.status,
+            length: revision.length,
+            is_page,
+            unchanged: revision.unchanged,
+            truncated: revision.truncated,
         }));
     }
 
@@ -146,6 +172,20 @@ impl Crawl<'_> {
                 self.expect_sitemaps(origin_of(seed), Vec::new());
             }
         }
+        self.push_entries()
+    }
+
+    /// Begins with members of groups that are known already, though not from a page of this run: each with the number of
+    /// its group.
+    pub(crate) fn sow_members(&mut self) -> Result<(), ArchiveError> {
+        let destination = self.around.destination;
+        destination.members(&mut |url, group| {
+            let lead = Lead { url, errand: Errand::Page { depth: group }, redirect: false };
+            if self.known.note(&lead) != News::Old {
+                self.entries.push(Entry::new(&lead, 0, None, false));
+            }
+            if self.entries.len() >= SOWN_AT_ONCE { self.push_entries() } else { Ok(()) }
+        })?;
         self.push_entries()
     }
 
@@ -179,7 +219,7 @@ impl Crawl<'_> {
             return;
         }
         let named = if named.is_empty() { vec![format!("{origin}/sitemap.xml")] } else { named };
-        for url in named.iter().filter_map(|url| super::address::address(url)) {
+        for url in named.iter().filter_map(|url| plan.address(url)) {
             let lead = Lead { url, errand: Errand::Listing { nesting: 0 }, redirect: false };
             if self.known.note(&lead) != News::Old {
                 self.entries.push(Entry::new(&lead, 0, None, false));

@@ -31,7 +31,7 @@ use varve_core::body::KeptBody;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::receipt::Renderings;
-use varve_core::{Moment, RecordId, VersionId};
+use varve_core::{BodyId, Moment, RecordId, VersionId};
 use varve_store::body::LooseBodies;
 
 use crate::error::ArchiveError;
@@ -71,6 +71,11 @@ pub trait Holdings: Send + Sync {
     /// What a browser made of a capture, where one did.
     fn renderings(&self, _capture: &Capture) -> Result<Renderings, ArchiveError> {
         Ok(Renderings::default())
+    }
+
+    /// The id of a capture's body. Where rows do not have it, the body is read.
+    fn name_body(&self, capture: &Capture) -> Result<BodyId, ArchiveError> {
+        Ok(capture.body)
     }
 
     /// Whether versions are kept here. Where none are, a version stands for how everything was at one moment.

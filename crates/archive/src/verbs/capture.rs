@@ -117,8 +117,16 @@ fn roots(plan: &Plan) -> Result<Vec<String>, ArchiveError> {
 }
 
 fn fetchers(history: &ArchiveHistory, settings: &Settings, reach: &Reach) -> Result<Fetchers, ArchiveError> {
-    let folder = history.writer().layout().temporary();
-    let client = client(&folder, settings, reach)?;
+    usual_and_pages(&history.writer().layout().temporary(), settings, reach)
+}
+
+/// Who asks; long answers are put down in `folder`.
+pub(crate) fn usual_and_pages(
+    folder: &Path,
+    settings: &Settings,
+    reach: &Reach,
+) -> Result<Fetchers, ArchiveError> {
+    let client = client(folder, settings, reach)?;
     if !settings.browser {
         let usual: Arc<dyn Fetcher> = Arc::new(client);
         return Ok(Fetchers { pages: Arc::clone(&usual), usual, door: None });
@@ -127,7 +135,7 @@ fn fetchers(history: &ArchiveHistory, settings: &Settings, reach: &Reach) -> Res
     let pace = Arc::new(Pace::new(settings.per_host, Duration::from_millis(settings.delay)));
     let door = Arc::new(Door::new(Arc::clone(&pace)));
     let usual = Arc::new(Paced { client: client.clone(), pace });
-    let pages = browser(client, executable, &folder, Arc::clone(&door))?;
+    let pages = browser(client, executable, folder, Arc::clone(&door))?;
     Ok(Fetchers { usual, pages, door: Some(door) })
 }
 

@@ -28,12 +28,9 @@ pub enum At {
 
 /// What a person's text means: a time, or a version.
 pub fn at(holdings: &dyn Holdings, text: &str) -> Result<At, ArchiveError> {
-    match resolve_version(holdings, text) {
-        Ok(version) if text.parse::<Moment>().is_err() => Ok(At::Version(version)),
-        other => match text.parse() {
-            Ok(time) => Ok(At::Time(time)),
-            Err(_) => other.map(At::Version),
-        },
+    match text.parse() {
+        Ok(time) => Ok(At::Time(time)),
+        Err(_) => resolve_version(holdings, text).map(At::Version),
     }
 }
 

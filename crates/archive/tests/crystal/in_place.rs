@@ -2,15 +2,17 @@
 
 use std::io::Read;
 
-use varve_archive::history::{Holdings, Kind, Pages, kind_of, open_history, open_holdings, resolve_version};
+use varve_archive::history::{
+    CrystalHoldings, Holdings, Kind, Pages, kind_of, open_history, open_holdings, resolve_version,
+};
 use varve_archive::verbs::cat::{At, find};
 use varve_archive::verbs::diff::{Request, diff};
 use varve_archive::verbs::log::{CaptureFilter, Page, captures};
 use varve_archive::{ArchiveError, Capture, find_root};
-use varve_crystal::MajorVersion;
+use varve_crystal::{DownloadError, MajorVersion, Metadata, NewRevision, Outcome, ProjectWriter};
 
 use crate::doors::opening;
-use crate::project::{HOME, make};
+use crate::project::{GZIPPED, HOME, make};
 
 fn text(holdings: &dyn Holdings, capture: &Capture) -> String {
     let mut text = String::new();
@@ -92,3 +94,60 @@ fn two_moments_of_a_project_are_compared() {
     let page = Page { after: latest.last(), limit: 9 };
     assert_eq!(holdings.latest_captures(&CaptureFilter::default(), page).unwrap().len(), 5);
 }
+
+#[test]
+fn a_moment_is_found_without_looking_at_every_revision() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("long.crystalproj");
+    let mut writer = ProjectWriter::create(&path, Default::default()).unwrap();
+    let pages: Vec<_> =
+        (0..7).map(|page| writer.add_resource(&format!("{HOME}{page}")).unwrap().id).collect();
+    let revisions: Vec<NewRevision> = (1..=500)
+        .map(|number: i64| {
+            let outcome = match number % 11 {
+                0 => Outcome::Failed(DownloadError::timed_out()),
+                _ => {
+                    let date = format!("Fri, 29 Jul 2022 12:{:02}:{:02} GMT", number / 60, number % 60);
+                    let headers = vec![("Date".to_owned(), date)];
+                    let (status_code, reason_phrase) = (200, String::new());
+                    let metadata = Metadata { http_version: 11, status_code, reason_phrase, headers };
+                    Outcome::Fetched { metadata: Some(metadata), body: writer.begin_body().unwrap() }
+                }
+            };
+            let resource = pages[usize::try_from(number % 7).unwrap()];
+            NewRevision { id: None, resource, request_cookie: None, outcome }
+        })
+        .collect();
+    writer.add_revisions(revisions).unwrap();
+    writer.close().unwrap();
+    let holdings = CrystalHoldings::open(&path).unwrap();
+    for number in [1, 2, 63, 64, 65, 250, 331, 499, 500] {
+        let time = format!("2022-07-29T12:{:02}:{:02}Z", number / 60, number % 60);
+        let found = resolve_version(&holdings, &time).unwrap();
+        // A download that failed has no time of its own, and is passed over.
+        let newest = if number % 11 == 0 { number - 1 } else { number };
+        assert!(found.to_string().starts_with(&format!("{newest:08x}")), "{time}: {found}");
+    }
+    assert!(resolve_version(&holdings, "2022-07-29T11:59:59Z").is_err());
+}
+
+#[test]
+fn a_list_reads_no_body_that_need_not_be_compared() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(&folder.path().join("lab"), MajorVersion::Tree);
+    // The script has one revision; nobody can read it now, and nobody needs to.
+    let script = path.join("revisions/000/000/000/000/003");
+    let holdings = CrystalHoldings::open(&path).unwrap();
+    let head = holdings.head().unwrap().unwrap();
+    let list = || holdings.catalog().captures_in(&head, Page::first(100)).unwrap();
+    let before = list();
+    let capture = before.iter().find(|capture| capture.url.ends_with("app.js")).unwrap().clone();
+    assert_eq!(holdings.name_body(&capture).unwrap().to_string(), HELLO);
+    std::fs::write(&script, "x".repeat(GZIPPED.len())).unwrap();
+    let after = list();
+    assert_eq!(before.len(), after.len());
+    assert_eq!(after.iter().find(|capture| capture.url.ends_with("app.js")).unwrap().body, capture.body);
+}
+
+/// The SHA-256 of `hello`.
+const HELLO: &str = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";

@@ -1,4 +1,5 @@
-//! `varve capture`: fetches pages with all that belongs to them, and makes one version of them.
+//! `varve capture`: fetches pages with all that belongs to them, and makes one version of them, or revisions of a Crystal
+//! project.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -10,7 +11,8 @@ use varve_archive::history::ArchiveHistory;
 use varve_archive::verbs::capture::{
     self as verb, Captured, Ended, Event, Manner, Progress, Reach, ScopeKind, Settings, user_agent,
 };
-use varve_archive::verbs::plan::{Plan, load};
+use varve_archive::verbs::crystal::capture::{self as into_project, ProjectCaptured};
+use varve_archive::verbs::plan::{Plan, is_project, load};
 use varve_archive::{ArchiveError, Layout, Size};
 
 use super::{Outcome, Verb};
@@ -43,6 +45,9 @@ Examples:
 ///
 /// A page that did not change since it was captured last is asked for in a way that costs next to nothing, and takes
 /// next to no room.
+///
+/// In a Crystal project every answer becomes a revision, and a failure is recorded as one; without URLs its roots are
+/// captured, and the members of its groups. Cookies that were sent are recorded with the revision, as Crystal does.
 ///
 /// A run that is interrupted, by whatever, goes on with `--resume` where it was; `--finish` makes a version of what it
 /// has got. What sites ask of robots is obeyed, and hosts are asked slowly: one request at a time, with a pause.
@@ -190,6 +195,9 @@ pub(super) struct Capture {
 impl Verb for Capture {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
         let reach = self.reach()?;
+        if is_project(&Layout::new(&session.root()?)) {
+            return self.into_project(session, reach);
+        }
         let settings = self.settings(session)?;
         let history = session.open_archive_history()?;
         let intent = session.intent(&history)?;
@@ -230,19 +238,95 @@ impl Capture {
         verb::capture(history, settings, manner, report)
     }
 
-    /// The plan, where it is to be followed.
-    fn plan(&self, session: &Session) -> Result<Option<Plan>, Error> {
+    /// Captures into a Crystal project.
+    fn into_project(&self, session: &mut Session, reach: Reach) -> Result<Outcome, Error> {
+        let root = session.root()?;
+        let plan = self.follows_plan()?.then(Plan::default);
+        let settings = Settings { plan: None, ..self.settings_with(plan) };
+        let stop = interrupt::flag();
+        let (threads, clock) = (Session::threads(), session.opening().clock);
+        let manner = into_project::Manner { reach, threads, stop: &stop, clock };
+        let mut watcher = Watcher::new(&mut session.printer, self.json);
+        let mut report = |event: Event<'_>| watcher.see(&event);
+        let captured = match (self.finish, self.resume) {
+            (true, _) => into_project::finish(&root),
+            (_, true) => into_project::resume(&root, &manner, &mut report),
+            _ => into_project::capture(&root, settings, &manner, &mut report),
+        };
+        let Watcher { skipped, failure, .. } = watcher;
+        failure?;
+        let captured = captured?;
+        super::crystal::say_opened(&captured.opened, &mut session.printer);
+        self.print_project(session, &captured, &skipped)?;
+        Ok(match (captured.finished, captured.tally.failed) {
+            (false, _) => Outcome::Incomplete,
+            (true, 0) => Outcome::Done,
+            (true, _) => Outcome::Findings,
+        })
+    }
+
+    fn print_project(
+        &self,
+        session: &mut Session,
+        captured: &ProjectCaptured,
+        skipped: &BTreeMap<String, u64>,
+    ) -> Result<(), Error> {
+        let ProjectCaptured { tally, revisions, queued, finished, .. } = captured;
+        if self.json {
+            return session.printer.json(&json!({
+                "version": null,
+                "run": captured.run.to_string(),
+                "finished": finished,
+                "captured": tally.captured,
+                "revisions": revisions,
+                "pages": tally.pages,
+                "unchanged": tally.unchanged,
+                "failed": tally.failed,
+                "skipped": tally.skipped,
+                "bytes": tally.bytes,
+                "queued": queued,
+            }));
+        }
+        for (rule, count) in skipped {
+            session.printer.say(format_args!("{} skipped by {}", counted(*count, "URL"), visible(rule)));
+        }
+        session.printer.line(format_args!(
+            "{}: {} captured ({} unchanged), {} failed, {} received",
+            counted(*revisions, "revision"),
+            tally.captured,
+            tally.unchanged,
+            tally.failed,
+            people_size(tally.bytes)
+        ))?;
+        if !finished {
+            session.printer.say(format_args!(
+                "stopped, {queued} waiting\n`varve capture --resume` goes on; `varve capture --finish` leaves it at that"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Whether the plan is followed.
+    fn follows_plan(&self) -> Result<bool, Error> {
         if !self.urls.is_empty() || self.resume || self.finish {
-            return Ok(None);
+            return Ok(false);
         }
         if self.scope.is_some() || self.depth.is_some() {
             let message = "`--scope` and `--depth` are for URLs that are given; a plan has groups\n";
             return Err(clap::Error::raw(clap::error::ErrorKind::ArgumentConflict, message).into());
         }
-        Ok(Some(load(&Layout::new(&session.root()?))?.plan))
+        Ok(true)
     }
 
     fn settings(&self, session: &Session) -> Result<Settings, Error> {
+        let plan = match self.follows_plan()? {
+            true => Some(load(&Layout::new(&session.root()?))?.plan),
+            false => None,
+        };
+        Ok(self.settings_with(plan))
+    }
+
+    fn settings_with(&self, plan: Option<Plan>) -> Settings {
         let scope = match (self.scope.as_deref(), self.depth) {
             (Some("prefix"), _) => ScopeKind::Prefix,
             (Some("domain"), _) => ScopeKind::Domain,
@@ -250,9 +334,9 @@ impl Capture {
             _ => ScopeKind::Page,
         };
         let in_turns = if self.delay.is_zero() { self.concurrency } else { 1 };
-        Ok(Settings {
+        Settings {
             seeds: self.urls.clone(),
-            plan: self.plan(session)?,
+            plan,
             browser: self.browser,
             depth: self.depth,
             scope,
@@ -275,7 +359,7 @@ impl Capture {
             largest: self.largest.0,
             message: self.message.clone().unwrap_or_else(|| self.usual_message()),
             author: self.author.clone(),
-        })
+        }
     }
 
     fn usual_message(&self) -> String {

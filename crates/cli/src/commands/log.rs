@@ -198,6 +198,7 @@ impl Log {
         Ok(())
     }
 
+    /// A list of the captures of all URLs shows no ids of bodies, unless machines ask: they may have to be read for it.
     fn print_capture(
         &self,
         holdings: &dyn Holdings,
@@ -212,7 +213,7 @@ impl Log {
                 url: &capture.url,
                 time: capture.time,
                 status: capture.status,
-                body: capture.body.to_string(),
+                body: holdings.name_body(capture)?.to_string(),
                 version: version.map(|version| version.to_string()),
                 length: capture.length,
                 truncated: capture.truncated,
@@ -221,7 +222,10 @@ impl Log {
         }
         let version = version.map_or("(unfinished)".to_owned(), |version| short(&version));
         let length = capture.length.map_or("?".to_owned(), |length| length.to_string());
-        let body = &capture.body.to_string()[..12];
+        let body = match with_url {
+            true => String::new(),
+            false => holdings.name_body(capture)?.to_string().chars().take(12).collect(),
+        };
         let cut = if capture.truncated { format!(" {WARN}cut short{WARN:#}") } else { String::new() };
         let url = if with_url { format!("  {}", visible(&capture.url)) } else { String::new() };
         session.printer.line(format_args!(

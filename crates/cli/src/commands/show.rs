@@ -1,7 +1,7 @@
 //! `varve show`: one version, page by page.
 
 use serde::Serialize;
-use varve_archive::history::{Pair, resolve_version};
+use varve_archive::history::{Holdings, Pair, resolve_version};
 use varve_archive::verbs::show::{Change, pages, version};
 
 use super::log::{VersionLine, describe};
@@ -57,7 +57,7 @@ impl Verb for Show {
         for pair in pages(&*holdings, &info) {
             let pair = pair?;
             if self.json {
-                session.printer.json(&PageLine::of(&pair))?;
+                session.printer.json(&PageLine::of(&*holdings, &pair)?)?;
             } else if pair.change() == Change::Unchanged && !self.all {
                 unchanged += 1;
             } else {
@@ -104,15 +104,15 @@ struct PageLine<'a> {
 }
 
 impl<'a> PageLine<'a> {
-    fn of(pair: &'a Pair) -> Self {
+    fn of(holdings: &dyn Holdings, pair: &'a Pair) -> Result<Self, Error> {
         let page = pair.any();
-        Self {
+        Ok(Self {
             url: &page.url,
             path: &page.path,
             change: word(pair.change()),
             status: page.status,
-            body: page.body.to_string(),
+            body: holdings.name_body(page)?.to_string(),
             length: page.length,
-        }
+        })
     }
 }

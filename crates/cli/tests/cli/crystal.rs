@@ -4,6 +4,7 @@ use std::io::Write;
 use std::path::Path;
 
 use varve_crystal::{NewRevision, Outcome, ProjectWriter, RevisionId};
+use varve_testkit::web::{Answer, Site, Web};
 
 use crate::{run, stderr, stdout};
 
@@ -130,4 +131,97 @@ fn a_project_goes_in_and_comes_out() {
     let project = varve_crystal::Project::open(&back).unwrap();
     assert_eq!(project.body_length(RevisionId(2)).unwrap(), Some(4));
     said(0, &["-C", museum, "audit"]);
+}
+
+fn site() -> Web {
+    let front = "<a href=/1/>1</a> <a href=/2/>2</a> <img src=/ads/x.png> <img src=/i.png>";
+    Web::serve(
+        Site::new()
+            .page("/", Answer::html(front))
+            .page("/1/", Answer::html("one"))
+            .page("/2/", Answer::html("two"))
+            .page("/i.png", Answer::of("image/png", "png")),
+    )
+}
+
+/// A project whose plan is the site's front page and its numbered pages.
+fn planned(folder: &Path, web: &Web) -> String {
+    let path = said(0, &["crystal", "new", folder.join("lab").to_str().unwrap()]);
+    let path = path.trim_end().to_owned();
+    let (home, numbers, ads) = (web.url("/"), web.url("/#/"), web.url("/ads/**"));
+    said(0, &["-C", &path, "plan", "root", "add", &home, "--name", "Home"]);
+    said(0, &["-C", &path, "plan", "group", "add", &numbers, "--name", "Numbers", "--found-on", "Home"]);
+    said(0, &["-C", &path, "plan", "group", "add", &ads, "--do-not-download"]);
+    path
+}
+
+#[test]
+fn a_project_is_captured_into_by_its_own_plan() {
+    let (folder, web) = (tempfile::tempdir().unwrap(), site());
+    let path = planned(folder.path(), &web);
+    let words = ["-C", &path, "capture", "--allow-private", "--delay", "0s", "--json"];
+    let events = said(0, &words);
+    let last: serde_json::Value = serde_json::from_str(events.lines().last().unwrap()).unwrap();
+    for (name, value) in [("captured", 5), ("revisions", 5), ("failed", 0), ("skipped", 1), ("queued", 0)] {
+        assert_eq!(last[name], value, "{name}: {events}");
+    }
+    assert_eq!((&last["finished"], &last["version"]), (&true.into(), &serde_json::Value::Null));
+    assert_eq!(said(0, &["-C", &path, "cat", &web.url("/2/")]), "two");
+    said(0, &["crystal", "verify", &path, "--bodies"]);
+    let again = said(0, &words[..6]);
+    assert!(again.starts_with("5 revisions: 5 captured (5 unchanged), 0 failed"), "{again}");
+    let lost = run(&["-C", &path, "capture", "http://127.0.0.1:1/", "--allow-private", "--retries", "0"]);
+    assert_eq!(lost.status.code(), Some(1), "{}", stderr(&lost));
+    let shown = run(&["-C", &path, "cat", "http://127.0.0.1:1/"]);
+    assert!(stderr(&shown).contains("ConnectionRefusedError"), "{}", stderr(&shown));
+    let none = run(&["-C", &path, "capture", "--resume"]);
+    assert_eq!(none.status.code(), Some(2));
+}
+
+#[test]
+fn the_plan_of_a_project_is_edited_in_place() {
+    let (folder, web) = (tempfile::tempdir().unwrap(), site());
+    let path = planned(folder.path(), &web);
+    let home = web.url("/");
+    assert_eq!(said(0, &["-C", &path, "plan", "root", "list"]), format!("Home  {home}\n"));
+    let group: serde_json::Value = said(0, &["-C", &path, "plan", "group", "list", "--json"])
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .next()
+        .unwrap();
+    assert_eq!(group["found_on"], "Home");
+    said(0, &["-C", &path, "plan", "group", "site", "Home"]);
+    said(0, &["-C", &path, "plan", "check"]);
+    said(0, &["-C", &path, "plan", "alias", "add", "https://old.example/", &home]);
+    said(0, &["-C", &path, "plan", "alias", "remove", "https://old.example/"]);
+    let removed = run(&["-C", &path, "plan", "root", "remove", "Home"]);
+    assert_eq!(removed.status.code(), Some(0), "what was found on it is cleared, as Crystal does");
+    assert!(stderr(&removed).contains("`Numbers` is found on all pages now"), "{}", stderr(&removed));
+    assert!(!said(0, &["-C", &path, "plan", "show"]).contains(" on Home"));
+}
+
+#[test]
+fn properties_are_shown_set_and_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    assert!(said(0, &["-C", &path, "crystal", "property"]).contains("major_version  2\n"));
+    said(0, &["-C", &path, "crystal", "property", "entity_title_format", "name_url"]);
+    assert_eq!(said(0, &["-C", &path, "crystal", "property", "entity_title_format"]), "name_url\n");
+    said(0, &["-C", &path, "crystal", "property", "entity_title_format", "--unset"]);
+    said(1, &["-C", &path, "crystal", "property", "entity_title_format"]);
+    let refused = run(&["-C", &path, "crystal", "property", "major_version", "1"]);
+    assert_eq!(refused.status.code(), Some(2));
+}
+
+#[test]
+fn a_project_becomes_a_warc_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let target = folder.path().join("out.warc.gz");
+    let target = target.to_str().unwrap();
+    let line = said(0, &["-C", &path, "export", "--format", "warc", "-o", target, "--json"]);
+    let done: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&done["records"], &done["missing"]), (&2.into(), &0.into()));
+    said(0, &["doctor", target, "--strict"]);
+    assert_eq!(run(&["-C", &path, "export", "--format", "warc", "-o", target]).status.code(), Some(2));
 }

@@ -6,6 +6,7 @@
 mod archive;
 mod check;
 mod crystal;
+mod crystal_kill;
 mod demo;
 mod doctor;
 mod explain;

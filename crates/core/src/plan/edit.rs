@@ -2,6 +2,7 @@
 
 use super::{Group, Plan, Problem, Root};
 use crate::alias::Alias;
+use crate::secret::ShownUrl;
 
 /// Why a plan was not changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,6 +17,12 @@ pub enum EditError {
         kind: &'static str,
         /// What was given.
         name: String,
+    },
+    /// It is not where a site begins.
+    #[error("`{}` is not where a site begins: its path is not `/`", ShownUrl(url))]
+    NotASite {
+        /// The URL.
+        url: String,
     },
     /// Groups are found on it.
     #[error("`{name}` is what other groups are found on: {}", quoted(by))]
@@ -49,6 +56,23 @@ impl Plan {
     /// Adds a group.
     pub fn add_group(&mut self, group: Group) -> Result<(), EditError> {
         self.edit(|plan| plan.groups.push(group))
+    }
+
+    /// Adds the group of everything on a site: what begins as a root does whose path is `/`, found from that root.
+    pub fn add_site(&mut self, root: &str) -> Result<Group, EditError> {
+        let by_name = self.roots.iter().find(|one| one.name == root);
+        let found = by_name.or_else(|| self.roots.iter().find(|one| one.url == root));
+        let found = found.ok_or_else(|| absent("root", root))?;
+        let authority = found.url.split_once("://").map_or("", |(_, rest)| rest);
+        let path = authority.find('/').map_or("/", |at| &authority[at..]);
+        if path != "/" || authority.contains(['?', '#']) {
+            return Err(EditError::NotASite { url: found.url.clone() });
+        }
+        let pattern = format!("{}/**", found.url.trim_end_matches('/'));
+        let (name, found_on) = (pattern.clone(), Some(found.name.clone()));
+        let group = Group { name, pattern, found_on, do_not_download: false };
+        self.add_group(group.clone())?;
+        Ok(group)
     }
 
     /// Adds an alias.

@@ -1,6 +1,7 @@
 //! A body that is being written: a file in `tmp` that nobody sees until its revision is kept.
 //!
-//! Dropping a draft removes it. One that a crash leaves behind is removed when the project is next opened.
+//! It may be finished before it is handed over, by whoever wrote it, so that many of them can wait for their rows without
+//! an open file each. Dropping a draft removes it. One that a crash leaves behind is removed when the project is next opened.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -14,7 +15,8 @@ use crate::location::Layout;
 /// A body that is being written. Write the bytes, then hand it to `ProjectWriter::add_revision`.
 #[derive(Debug)]
 pub struct BodyDraft {
-    file: BufWriter<File>,
+    /// None once it is finished.
+    file: Option<BufWriter<File>>,
     path: TempPath,
     length: u64,
 }
@@ -30,7 +32,7 @@ impl BodyDraft {
         let tmp = layout.tmp();
         let made = tempfile::Builder::new().prefix("").suffix(".body").tempfile_in(&tmp);
         let (file, path) = made.map_err(io_at("create a file in", &tmp))?.into_parts();
-        Ok(Self { file: BufWriter::new(file), path, length: 0 })
+        Ok(Self { file: Some(BufWriter::new(file)), path, length: 0 })
     }
 
     /// How many bytes were written so far.
@@ -38,12 +40,21 @@ impl BodyDraft {
         self.length
     }
 
+    /// Makes the bytes durable and closes the file. Nothing can be written afterwards; handing it over is all there is.
+    pub fn finish(&mut self) -> Result<()> {
+        self.finish_on(&Disk::watched(None))
+    }
+
     /// Makes the bytes durable.
-    pub(crate) fn settle(self, disk: &Disk) -> Result<SettledBody> {
-        let Self { file, path, .. } = self;
-        let file = file.into_inner().map_err(|error| io_at("write", &path)(error.into_error()))?;
-        disk.sync_file(&file, &path)?;
-        Ok(SettledBody { path })
+    pub(crate) fn settle(mut self, disk: &Disk) -> Result<SettledBody> {
+        self.finish_on(disk)?;
+        Ok(SettledBody { path: self.path })
+    }
+
+    fn finish_on(&mut self, disk: &Disk) -> Result<()> {
+        let Some(file) = self.file.take() else { return Ok(()) };
+        let file = file.into_inner().map_err(|error| io_at("write", &self.path)(error.into_error()))?;
+        disk.sync_file(&file, &self.path)
     }
 }
 
@@ -60,12 +71,13 @@ impl SettledBody {
 
 impl Write for BodyDraft {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
+        let finished = || io::Error::other("the body is finished");
+        let written = self.file.as_mut().ok_or_else(finished)?.write(bytes)?;
         self.length += written as u64;
         Ok(written)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.file.flush()
+        self.file.as_mut().map_or(Ok(()), BufWriter::flush)
     }
 }

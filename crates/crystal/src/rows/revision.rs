@@ -124,6 +124,19 @@ impl Project {
         counted.map_err(crate::error::database_at(&self.layout.dir))
     }
 
+    /// Whether a revision is the only one of its resource.
+    pub fn is_only_revision(&self, revision: &Revision) -> Result<bool> {
+        let sql = "SELECT 1 FROM resource_revision WHERE resource_id = ?1 AND id <> ?2 LIMIT 1";
+        Ok(self.one(sql, (revision.resource, revision.id), |_| Ok(()))?.is_none())
+    }
+
+    /// How many revisions are newer than this one.
+    pub fn revisions_after(&self, revision: RevisionId) -> Result<u64> {
+        let sql = "SELECT count(*) FROM resource_revision WHERE id > ?1";
+        let counted = self.connection.query_row(sql, [revision], |row| row.get::<_, u64>(0));
+        counted.map_err(crate::error::database_at(&self.layout.dir))
+    }
+
     /// The highest id of a revision, or nothing if there is no revision.
     pub fn newest_revision(&self) -> Result<Option<RevisionId>> {
         let id = |row: &Row<'_>| Ok(RevisionId(Columns::of("resource_revision", row, 0).id()));

@@ -104,6 +104,11 @@ fn failure(url: &str, revision: &Revision) -> ArchiveError {
     ArchiveError::DownloadFailed { url: url.to_owned(), kind, message }
 }
 
+/// Whether a body is not as it will be read.
+pub(super) fn has_content_codings(revision: &Revision) -> bool {
+    content_codings(revision).is_some()
+}
+
 /// A head that says nothing but which content codings there are, if there are any.
 fn content_codings(revision: &Revision) -> Option<Head> {
     let metadata = revision.metadata().ok().flatten()?;

@@ -9,7 +9,7 @@ use varve_core::{BodyId, CaptureId, VersionId};
 use varve_crystal::{Result, Revision, RevisionId};
 
 use super::Inner;
-use super::body::EMPTY;
+use super::body::{EMPTY, has_content_codings};
 use super::moment::time_of;
 
 /// What Crystal itself serves an answer with that had no status, as those of FTP servers.
@@ -45,9 +45,43 @@ fn number(bytes: &[u8; 16]) -> RevisionId {
     RevisionId(i64::from_be_bytes([a, b, c, d, e, f, g, h]))
 }
 
+/// What stands for the id of a body that was not read. No digest is known that begins so and goes on with zeros.
+fn number_as_body(revision: RevisionId) -> BodyId {
+    BodyId::new(digest(revision))
+}
+
 impl Inner {
+    /// A revision as a capture whose body is not read, unless it must be compared: a revision that is the only one of its
+    /// URL goes by its own number, since there is nothing that it could be the same as. [`Inner::named`] reads it.
+    pub(super) fn unread_capture(&mut self, url: &str, revision: Revision) -> Result<Capture> {
+        if revision.has_body() && self.project.is_only_revision(&revision)? {
+            let (id, has_codings) = (revision.id, has_content_codings(&revision));
+            let facts = self.project.body_length(id)?.map(|length| (number_as_body(id), length));
+            let mut capture = self.described(url, revision, facts)?;
+            // How long it is without its codings is known to whoever reads it.
+            capture.length = capture.length.filter(|_| !has_codings);
+            return Ok(capture);
+        }
+        self.capture(url, revision)
+    }
+
+    /// The id of a capture's body, by its bytes.
+    pub(super) fn named(&mut self, capture: &Capture) -> Result<BodyId> {
+        let id = revision_of(&capture.id);
+        if capture.body != number_as_body(id) {
+            return Ok(capture.body);
+        }
+        let Some(revision) = self.project.revision(id)? else { return Ok(capture.body) };
+        Ok(self.examine(revision)?.map_or(BodyId::new(EMPTY), |facts| facts.id))
+    }
+
     /// A revision as a capture. Its body is read, unless that was done a moment ago.
     pub(super) fn capture(&mut self, url: &str, revision: Revision) -> Result<Capture> {
+        let facts = self.examine(revision.clone())?.map(|facts| (facts.id, facts.length));
+        self.described(url, revision, facts)
+    }
+
+    fn described(&self, url: &str, revision: Revision, facts: Option<(BodyId, u64)>) -> Result<Capture> {
         let metadata = revision.metadata().ok().flatten();
         let status = match &metadata {
             _ if !revision.has_body() => 0,
@@ -56,7 +90,6 @@ impl Inner {
         };
         let headers = metadata.map(|metadata| metadata.wire_headers()).unwrap_or_default();
         let (id, time) = (revision.id, time_of(&self.project, &revision)?);
-        let facts = self.examine(revision)?;
         Ok(Capture {
             id: CaptureId::new(uuid_of(&digest(id))),
             belongs: Belongs::Version(version_at(id)),
@@ -65,8 +98,8 @@ impl Inner {
             time,
             status,
             headers: HeaderView::of(&headers, Redaction::On),
-            body: facts.map_or(BodyId::new(EMPTY), |facts| facts.id),
-            length: facts.map(|facts| facts.length),
+            body: facts.map_or(BodyId::new(EMPTY), |(id, _)| id),
+            length: facts.map(|(_, length)| length),
             record: None,
             truncated: facts.is_none() && status != 0,
         })

@@ -35,7 +35,7 @@ impl CrystalCatalog {
                 newest = RevisionId(revision.id.get().saturating_sub(1));
                 if inner.is_wanted(&revision, filter)? {
                     let url = inner.url_of(&revision)?;
-                    found.push(inner.capture(&url, revision).map_err(|error| inner.failed(error))?);
+                    found.push(inner.unread_capture(&url, revision).map_err(|error| inner.failed(error))?);
                 }
             }
             if was_last {
@@ -93,7 +93,7 @@ impl Inner {
         let revision =
             self.project.revision_of_at(resource.id, newest).map_err(|error| self.failed(error))?;
         let Some(revision) = revision else { return Ok(None) };
-        self.capture(&resource.url, revision).map(Some).map_err(|error| self.failed(error))
+        self.unread_capture(&resource.url, revision).map(Some).map_err(|error| self.failed(error))
     }
 
     /// The version, if the project was ever like that.
@@ -121,22 +121,59 @@ impl Inner {
         Ok(Some(VersionInfo { version, captures, tags: Vec::new() }))
     }
 
-    /// The newest revision that is not after that time.
+    /// The newest revision that is not after that time. Revisions are numbered as they came, so their times are searched
+    /// by halves; where servers' clocks disagree by less than [`NEAR`] revisions, the newest of those wins.
     fn newest_until(&self, until: Option<Moment>) -> Answer<Option<RevisionId>> {
-        for revision in self.project.revisions_down_from(RevisionId(i64::MAX)) {
+        let Some(last) = self.newest().map_err(|error| self.failed(error))? else { return Ok(None) };
+        let Some(until) = until else { return Ok(Some(last)) };
+        let (mut within, mut after) = (0, last.get().saturating_add(1));
+        while after - within > 1 {
+            let middle = within + (after - within) / 2;
+            match self.timed(middle, within)? {
+                Some((_, time)) if time > until => after = middle,
+                Some(_) => within = middle,
+                // Nothing between says when it was: what is newer decides.
+                None => within = middle,
+            }
+        }
+        let newest = RevisionId(within.saturating_add(NEAR).min(last.get()));
+        for revision in self.project.revisions_down_from(newest) {
             let revision = revision.map_err(|error| self.failed(error))?;
-            if until.is_none_or(|until| own_time_is_within(&revision, until)) {
+            if own_time_is_within(&revision, until) {
                 return Ok(Some(revision.id).filter(|id| id.get() > 0));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The newest revision with a time of its own that is not newer than `newest`, and newer than `oldest`.
+    fn timed(&self, newest: i64, oldest: i64) -> Answer<Option<(RevisionId, Moment)>> {
+        let older =
+            self.project.revisions_down_from(RevisionId(newest)).take(usize::try_from(NEAR).unwrap_or(64));
+        for revision in older {
+            let revision = revision.map_err(|error| self.failed(error))?;
+            if revision.id.get() <= oldest {
+                break;
+            }
+            if let Some(time) = own_time(&revision) {
+                return Ok(Some((revision.id, time)));
             }
         }
         Ok(None)
     }
 }
 
+/// So many revisions around a moment are looked at one by one.
+const NEAR: i64 = 64;
+
+/// When a revision itself says that it was downloaded.
+fn own_time(revision: &Revision) -> Option<Moment> {
+    Some(Moment::from(revision.metadata().ok().flatten()?.fetched_at()?))
+}
+
 /// Whether a revision says that it is from then or before. One without a time says nothing, and is passed over.
 fn own_time_is_within(revision: &Revision, until: Moment) -> bool {
-    let metadata = revision.metadata().ok().flatten();
-    metadata.and_then(|metadata| metadata.fetched_at()).is_some_and(|time| time <= until.utc())
+    own_time(revision).is_some_and(|time| time <= until)
 }
 
 impl CatalogRead for CrystalCatalog {
@@ -299,14 +336,20 @@ impl CatalogRead for CrystalCatalog {
     }
 
     fn each_body(&self, each: &mut dyn FnMut(BodyId) -> Answer<()>) -> Answer<()> {
-        self.each_capture(&mut |capture| each(capture.body))
+        self.each_capture(&mut |capture| {
+            let inner = &mut *self.lock();
+            let named = inner.named(capture).map_err(|error| inner.failed(error))?;
+            each(named)
+        })
     }
 
     fn each_row(&self, each: &mut dyn FnMut(&str) -> Answer<()>) -> Answer<()> {
         self.each_capture(&mut |capture| {
+            let inner = &mut *self.lock();
+            let body = inner.named(capture).map_err(|error| inner.failed(error))?;
             let row = serde_json::json!({
                 "url": capture.url, "time": capture.time, "status": capture.status,
-                "headers": capture.headers, "body": capture.body, "length": capture.length,
+                "headers": capture.headers, "body": body, "length": capture.length,
             });
             each(&row.to_string())
         })

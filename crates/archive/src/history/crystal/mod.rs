@@ -17,8 +17,8 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use varve_catalog::{CaptureFilter, CatalogRead, Page};
-use varve_core::VersionId;
 use varve_core::history::Capture;
+use varve_core::{BodyId, VersionId};
 use varve_crystal::{Project, Revision, RevisionId};
 
 use super::Holdings;
@@ -91,6 +91,10 @@ impl Holdings for CrystalHoldings {
 
     fn has_versions(&self) -> bool {
         false
+    }
+
+    fn name_body(&self, capture: &Capture) -> Result<BodyId, ArchiveError> {
+        Ok(self.catalog.lock().named(capture)?)
     }
 
     fn latest_captures(

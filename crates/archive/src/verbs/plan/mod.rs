@@ -2,6 +2,7 @@
 //!
 //! The plan is one file of the archive, `plan.yaml`. It is replaced as a whole, so at every instant there is the old one
 //! or the new one; while one process edits, others wait. A crawl that is under way has its own copy and does not mind.
+//! A Crystal project keeps its plan in tables of its own: [`crate::verbs::crystal`] knows them.
 
 pub mod suggest;
 
@@ -11,7 +12,9 @@ use std::path::PathBuf;
 
 use varve_core::yaml::comments;
 
+use super::crystal::plan as project_plan;
 use crate::error::ArchiveError;
+use crate::history::{Kind, kind_of};
 use crate::layout::Layout;
 
 pub use varve_core::alias::Alias;
@@ -32,6 +35,10 @@ pub struct PlanFile {
 
 /// Reads the plan of an archive.
 pub fn load(layout: &Layout) -> Result<PlanFile, ArchiveError> {
+    if is_project(layout) {
+        let (path, plan) = (layout.root().to_owned(), project_plan::load(layout.root())?);
+        return Ok(PlanFile { path, plan, comments: Vec::new(), exists: true });
+    }
     if !layout.is_archive() {
         return Err(ArchiveError::NotAnArchive { path: layout.root().to_owned() });
     }
@@ -55,6 +62,9 @@ pub fn edit<T>(
     on_loss: &mut dyn FnMut(&PlanFile),
     change: impl FnOnce(&mut Plan) -> Result<T, EditError>,
 ) -> Result<T, ArchiveError> {
+    if is_project(layout) {
+        return project_plan::edit(layout.root(), change);
+    }
     let _lock = lock(layout)?;
     let mut file = load(layout)?;
     let changed = change(&mut file.plan)?;
@@ -64,6 +74,11 @@ pub fn edit<T>(
     let text = file.plan.text();
     crate::expectations::replace(&file.path, text.as_bytes()).map_err(ArchiveError::write(&file.path))?;
     Ok(changed)
+}
+
+/// Whether the plan is that of a Crystal project.
+pub fn is_project(layout: &Layout) -> bool {
+    kind_of(layout.root()) == Some(Kind::Crystal)
 }
 
 /// Waits until nobody else edits. The archive's folder itself is the lock: its writer has another.

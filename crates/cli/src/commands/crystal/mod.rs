@@ -5,6 +5,7 @@ pub(super) mod import;
 mod info;
 mod migrate;
 mod new;
+mod property;
 mod save_as;
 mod verify;
 
@@ -26,8 +27,8 @@ Examples:
 
 /// Work on Crystal projects
 ///
-/// Everything that reads, such as `log`, `cat` and `diff`, works on a project with `-C museum.crystalproj`. These verbs are
-/// for what only such projects have.
+/// Everything that reads, such as `log`, `cat` and `diff`, works on a project with `-C museum.crystalproj`; so do `capture`
+/// and `plan`, which write it. These verbs are for what only such projects have.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(super) struct Crystal {
@@ -42,6 +43,7 @@ enum CrystalVerb {
     Migrate(migrate::Migrate),
     Verify(verify::Verify),
     SaveAs(save_as::SaveAs),
+    Property(property::Property),
 }
 
 impl Verb for Crystal {
@@ -52,6 +54,7 @@ impl Verb for Crystal {
             CrystalVerb::Migrate(verb) => verb.run(session),
             CrystalVerb::Verify(verb) => verb.run(session),
             CrystalVerb::SaveAs(verb) => verb.run(session),
+            CrystalVerb::Property(verb) => verb.run(session),
         }
     }
 }
@@ -74,7 +77,7 @@ impl Which {
 }
 
 /// Says what had to be put in order when a project was opened.
-fn say_opened(report: &OpenReport, printer: &mut Printer) {
+pub(super) fn say_opened(report: &OpenReport, printer: &mut Printer) {
     if !report.upgraded.added.is_empty() {
         printer.say(format_args!("added what newer projects have: {}", report.upgraded.added.join(", ")));
     }

@@ -1,7 +1,7 @@
 //! `varve plan root|group|alias add|list|remove`.
 
 use varve_archive::EditError;
-use varve_archive::verbs::plan::{Alias, Group, Plan, Root, edit, load};
+use varve_archive::verbs::plan::{Alias, Group, Plan, Root, edit, is_project, load};
 
 use super::super::Outcome;
 use super::{layout, warn_of_loss};
@@ -59,6 +59,11 @@ enum GroupVerb {
         #[arg(long)]
         do_not_download: bool,
     },
+    /// Add the group of everything on a site, found from its root
+    Site {
+        /// The root, whose path is `/`: what it is called, or its URL
+        root: String,
+    },
     /// List the groups: name, pattern and where they are found
     List(ListArgs),
     /// Remove a group
@@ -105,7 +110,7 @@ struct ListArgs {
 struct RemoveArgs {
     /// What it is called; or its URL or pattern
     name: String,
-    /// If groups are found on it, let them be found on all pages
+    /// If groups are found on it, let them be found on all pages; in a Crystal project they always are then
     #[arg(long)]
     cascade: bool,
 }
@@ -119,6 +124,7 @@ impl RootArgs {
                 session.printer.line(visible(&name))?;
             }
             RootVerb::Remove(RemoveArgs { name, cascade }) => {
+                let cascade = cascade || is_project(&layout(session)?);
                 let removed = change(session, |plan| plan.remove_root(&name, cascade))?;
                 say_cleared(session, &removed.cleared);
                 session.printer.line(visible(&removed.removed.name))?;
@@ -145,7 +151,12 @@ impl GroupArgs {
                 change(session, |plan| plan.add_group(group))?;
                 session.printer.line(visible(&name))?;
             }
+            GroupVerb::Site { root } => {
+                let added = change(session, |plan| plan.add_site(&root))?;
+                session.printer.line(visible(&added.name))?;
+            }
             GroupVerb::Remove(RemoveArgs { name, cascade }) => {
+                let cascade = cascade || is_project(&layout(session)?);
                 let removed = change(session, |plan| plan.remove_group(&name, cascade))?;
                 say_cleared(session, &removed.cleared);
                 session.printer.line(visible(&removed.removed.name))?;

@@ -22,7 +22,8 @@ Examples:
 
 /// Say what is to be captured: roots, groups of pages that are found on them, aliases
 ///
-/// The plan is `plan.yaml` in the archive, sorted and written in one form, made for version control. `varve capture` without
+/// The plan is `plan.yaml` in the archive, sorted and written in one form, made for version control; in a Crystal project
+/// it is the project's own roots, groups and aliases. `varve capture` without
 /// URLs follows it: it captures the roots, then the members of groups that are found on their sources, each with what it
 /// embeds.
 #[derive(clap::Args)]

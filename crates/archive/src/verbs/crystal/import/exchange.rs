@@ -108,7 +108,7 @@ fn in_memory(mut head: Vec<u8>, mut body: Body) -> io::Result<Box<dyn ReadAt>> {
 }
 
 /// The head of the answer, for a body of this length.
-fn head(metadata: &Metadata, length: u64) -> Vec<u8> {
+pub(in crate::verbs::crystal) fn head(metadata: &Metadata, length: u64) -> Vec<u8> {
     let version = if metadata.http_version == 10 { "1.0" } else { "1.1" };
     let reason: String = metadata.reason_phrase.chars().filter(|letter| !letter.is_control()).collect();
     let mut head = format!("HTTP/{version} {} {reason}\r\n", metadata.status_code).into_bytes();

@@ -7,7 +7,7 @@
 //!
 //! What is left behind: files that no row names, rows that cannot be understood, and Crystal's own files around them.
 
-mod exchange;
+pub(super) mod exchange;
 mod parts;
 mod run;
 

@@ -1,0 +1,100 @@
+//! Where a run puts what it gets: the seam between crawling and the layouts that can be crawled into.
+//!
+//! Two things are behind it: an archive, whose silos take exchanges as they were on the wire, and a Crystal project, whose
+//! revisions are rows with a body each. Whoever crawls knows neither. What is kept is not safe yet; it is after
+//! [`Destination::save`], and only then is anything settled in the frontier. So a crash loses a few seconds of work and no
+//! promise.
+
+use varve_catalog::Row;
+use varve_core::headers::Redaction;
+use varve_core::history::Capture;
+use varve_core::{Moment, RunId};
+use varve_crystal::RevisionId;
+use varve_store::exchange::ExchangeKeeper;
+
+use super::keeper::{Keeping, Material, Outcome};
+use super::past::{Past, look_up};
+use super::plan::Plan;
+use super::task::Task;
+use crate::error::ArchiveError;
+use crate::history::{ArchiveHistory, HistoryWriter};
+
+/// Where a run puts what it gets.
+pub(crate) trait Destination: Sync {
+    /// The present.
+    fn present(&self) -> Moment;
+
+    /// Whether sensitive headers are hidden in rows.
+    fn hiding(&self) -> Redaction;
+
+    /// What is here of a URL already.
+    fn past(&self, run: RunId, url: &str) -> Result<Past, ArchiveError>;
+
+    /// Those who keep answers.
+    fn keepers<'k>(&'k self, run: RunId, plan: &'k Plan) -> Box<dyn Keepers + 'k>;
+
+    /// A URL could not be had, and will not be tried again: the sort of failure as a word, and a sentence.
+    fn given_up(&self, _url: &str, _kind: &str, _message: &str) {}
+
+    /// Makes everything safe that was kept so far, and the rows that are made from it. No keeper works meanwhile.
+    fn save(&self, rows: Vec<Row>) -> Result<(), ArchiveError>;
+
+    /// URLs to ask for besides the seeds, each with the number of its group in the plan.
+    fn members(
+        &self,
+        _each: &mut dyn FnMut(String, u32) -> Result<(), ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        Ok(())
+    }
+}
+
+/// Those who keep answers, on as many threads as there are.
+pub(crate) trait Keepers: Sync {
+    /// One of them, for one thread. After a panic there is another.
+    fn worker(&self) -> Worker<'_>;
+}
+
+/// Keeps an answer, or looks again at one that is kept, and says what is in it.
+pub(crate) type Worker<'w> = Box<dyn FnMut(&Task, Material) -> Result<Outcome, ArchiveError> + 'w>;
+
+/// What a run has got already.
+#[derive(Debug)]
+pub(crate) enum Stored {
+    /// In an archive.
+    Capture(Box<Capture>),
+    /// In a Crystal project.
+    Revision(RevisionId),
+}
+
+impl Stored {
+    /// The capture, if it is one.
+    pub(crate) fn capture(&self) -> Option<&Capture> {
+        match self {
+            Self::Capture(capture) => Some(capture),
+            Self::Revision(_) => None,
+        }
+    }
+}
+
+impl Destination for ArchiveHistory {
+    fn present(&self) -> Moment {
+        HistoryWriter::now(self)
+    }
+
+    fn hiding(&self) -> Redaction {
+        HistoryWriter::redaction(self)
+    }
+
+    fn past(&self, run: RunId, url: &str) -> Result<Past, ArchiveError> {
+        look_up(self, run, url)
+    }
+
+    fn keepers<'k>(&'k self, run: RunId, plan: &'k Plan) -> Box<dyn Keepers + 'k> {
+        let keeper = ExchangeKeeper::new(self.writer().store());
+        Box::new(Keeping { history: self, keeper, plan, run })
+    }
+
+    fn save(&self, rows: Vec<Row>) -> Result<(), ArchiveError> {
+        if rows.is_empty() { Ok(()) } else { self.apply(rows) }
+    }
+}

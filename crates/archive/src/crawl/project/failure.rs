@@ -1,0 +1,57 @@
+//! What a failure is called in a project: by the name of the Python exception that Crystal would have met.
+//!
+//! Only what a server or the network did is recorded. What was never asked for, by a rule or because this machine could
+//! not, says nothing about the page.
+
+use varve_crystal::DownloadError;
+
+/// The failure that a word of `FetchErrorKind` stands for, as a row has it; none for what is not recorded.
+pub(super) fn download_error(kind: &str, url: &str, message: &str) -> Option<DownloadError> {
+    Some(match kind {
+        "dns" => DownloadError::no_such_host(),
+        "refused" => DownloadError::connection_refused(),
+        "timeout" => DownloadError::timed_out(),
+        "protocol" => DownloadError::disconnected(),
+        "tls" => DownloadError::new("SSLError", message),
+        "connect" => DownloadError::new("ConnectionError", message),
+        "proxy" => DownloadError::new("ProxyError", message),
+        "url" => DownloadError::unknown_scheme(url.split(':').next().unwrap_or_default()),
+        _ => return None,
+    })
+}
+
+/// The failure of an answer that does not begin as HTTP does: its first line, with its end.
+pub(super) fn no_http(start: &[u8]) -> DownloadError {
+    const LONGEST: usize = 1000;
+    let end = start.iter().position(|byte| *byte == b'\n').map_or(start.len(), |at| at + 1);
+    if end == 0 {
+        return DownloadError::disconnected();
+    }
+    let line: String = start[..end.min(LONGEST)].iter().copied().map(char::from).collect();
+    DownloadError::bad_status_line(&line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn failures_have_the_names_that_people_clean_up_by() {
+        let name = |kind| download_error(kind, "gopher://h/", "why").map(|error| error.kind);
+        assert_eq!(name("dns").as_deref(), Some("gaierror"));
+        assert_eq!(name("refused").as_deref(), Some("ConnectionRefusedError"));
+        assert_eq!(name("timeout").as_deref(), Some("TimeoutError"));
+        assert_eq!(name("protocol").as_deref(), Some("RemoteDisconnected"));
+        assert_eq!(name("url").as_deref(), Some("URLError"));
+        for kind in ["guard", "robots", "spool", "host", "request", "content", "browser"] {
+            assert_eq!(name(kind), None, "{kind}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_http_is_told_by_its_first_line() {
+        assert_eq!(no_http(b"GARBAGE\r\nmore"), DownloadError::bad_status_line("GARBAGE\r\n"));
+        assert_eq!(no_http(b""), DownloadError::disconnected());
+        assert_eq!(no_http(&[0xff; 5000]).message.chars().count(), 1000);
+    }
+}

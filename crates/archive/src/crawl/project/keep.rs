@@ -1,0 +1,250 @@
+//! Keeping an answer for a project, and reading what is in it.
+//!
+//! The body is what came after the transfer coding was undone and before any content coding was. It is written to `tmp`
+//! and made durable by the thread that got the answer. What is no HTTP is kept as the failure that it is.
+
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+
+use sha2::{Digest, Sha256};
+use varve_core::exchange::{Exchange, LONGEST_HEAD, Wire};
+use varve_core::headers::Headers;
+use varve_crystal::{BodyDraft, BodyLookup, Metadata, Outcome as Got, Project, Revision, RevisionId};
+use varve_fetch::Rendering;
+use varve_store::StoreError;
+use varve_warc::http::{BodyLimits, Head, open_body};
+
+use super::super::destination::{Keepers, Stored, Worker};
+use super::super::errand::Errand;
+use super::super::keeper::{KeptRevision, Material, Outcome, body_of, read};
+use super::super::plan::{Lead, Plan};
+use super::super::task::Task;
+use super::head::{metadata, only_tag};
+use super::{IntoProject, failure};
+use crate::error::ArchiveError;
+
+/// So many links of one page are recorded.
+const MOST_LINKS: usize = 60_000;
+const NOT_MODIFIED: u16 = 304;
+
+/// Those who keep answers for a project.
+pub(super) struct ProjectKeepers<'a> {
+    pub(super) into: &'a IntoProject,
+    pub(super) plan: &'a Plan,
+}
+
+/// What is in an answer.
+#[derive(Default)]
+struct Found {
+    leads: Vec<Lead>,
+    robots: Option<Vec<u8>>,
+    links: Vec<String>,
+}
+
+impl Keepers for ProjectKeepers<'_> {
+    fn worker(&self) -> Worker<'_> {
+        Box::new(move |task, material| match material {
+            Material::Fresh(exchange, renderings) => self.keep(task, &exchange, &renderings),
+            Material::Stored(Stored::Revision(id)) => self.look_again(task, id),
+            Material::Stored(Stored::Capture(_)) => Err(ArchiveError::Absent { id: task.url.clone() }),
+        })
+    }
+}
+
+impl ProjectKeepers<'_> {
+    fn keep(
+        &self,
+        task: &Task,
+        exchange: &Exchange,
+        renderings: &[Rendering],
+    ) -> Result<Outcome, ArchiveError> {
+        let cookie = self.into.credentials.cookie_for(&task.url);
+        let bytes = exchange.response.len();
+        let start = exchange.response.start(LONGEST_HEAD).map_err(unreadable)?;
+        let tag = only_tag(&exchange.request);
+        let Some(metadata) = metadata(&start, exchange.at, tag.as_deref()) else {
+            self.into.pending().add(&task.url, cookie, Got::Failed(failure::no_http(&start)));
+            return Ok(nothing(bytes));
+        };
+        let status = u16::try_from(metadata.status_code).unwrap_or(0);
+        if task.errand == Errand::Robots {
+            // What hosts ask of robots is asked on the run's own account, and no part of the project.
+            let mut body = body_of(&exchange.response)?;
+            let found = self.read(task, status, &metadata.wire_headers(), &mut body);
+            return Ok(Outcome { robots: found.robots, leads: found.leads, status, ..nothing(bytes) });
+        }
+        let (body, digest) = self.write_body(&exchange.response)?;
+        let length = body.length();
+        let former = self.former(&task.url, &metadata)?;
+        let unchanged = former.as_ref().is_some_and(|former| {
+            status == NOT_MODIFIED || self.has_same_body(former, length, &digest).unwrap_or(false)
+        });
+        let mut found = match former.filter(|_| status == NOT_MODIFIED) {
+            Some(former) => self.read_stored(task, &former)?,
+            None => self.read(task, status, &metadata.wire_headers(), &mut body_of(&exchange.response)?),
+        };
+        self.read_renderings(task, status, renderings, &mut found);
+        let mut pending = self.into.pending();
+        pending.link(std::mem::take(&mut found.links));
+        pending.add(&task.url, cookie, Got::Fetched { metadata: Some(metadata), body });
+        let truncated = exchange.truncated.map(|truncated| truncated.word());
+        let revision = KeptRevision { time: exchange.at, length, unchanged, truncated };
+        let Found { leads, robots, .. } = found;
+        Ok(Outcome { receipt: None, revision: Some(revision), status, bytes, leads, robots })
+    }
+
+    /// Looks again at what this run has got, for another reason.
+    fn look_again(&self, task: &Task, id: RevisionId) -> Result<Outcome, ArchiveError> {
+        let found = self.into.open.ask(|project| {
+            let revision = project.revision(id)?;
+            revision.map(|revision| project.resolve(revision)).transpose()
+        })?;
+        let Some(resolved) = found.flatten() else { return Ok(nothing(0)) };
+        let status = resolved.metadata.map_or(0, |metadata| u16::try_from(metadata.status_code).unwrap_or(0));
+        let found = self.read_stored(task, &resolved.revision)?;
+        Ok(Outcome { leads: found.leads, status, ..nothing(0) })
+    }
+
+    /// The revision that an answer may be the same as: for one that says so, the one with its tag.
+    fn former(&self, url: &str, metadata: &Metadata) -> varve_crystal::Result<Option<Revision>> {
+        let Some(resource) = self.into.open.resource(url)? else { return Ok(None) };
+        let tag = metadata.header("ETag").filter(|_| metadata.status_code == i64::from(NOT_MODIFIED));
+        let found = self.into.open.ask(|project: &Project| {
+            for revision in project.revisions_of(resource.id) {
+                let revision = revision?;
+                let Some(older) = revision.metadata().ok().flatten() else { continue };
+                let is_it = older.status_code != i64::from(NOT_MODIFIED)
+                    && tag.is_none_or(|tag| older.header("ETag") == Some(tag));
+                if is_it {
+                    return Ok(Some(revision));
+                }
+            }
+            Ok(None)
+        });
+        Ok(found?.flatten())
+    }
+
+    fn has_same_body(&self, former: &Revision, length: u64, digest: &[u8]) -> varve_crystal::Result<bool> {
+        if self.into.open.ask(|project| project.body_length(former.id))?.flatten() != Some(length) {
+            return Ok(false);
+        }
+        let Some(mut body) = self.body(former)? else { return Ok(false) };
+        let mut hasher = Sha256::new();
+        let mut take = |bytes: &[u8]| {
+            hasher.update(bytes);
+            Ok(())
+        };
+        Ok(copy(&mut body, &mut take).is_ok() && hasher.finalize()[..] == *digest)
+    }
+
+    fn body(&self, revision: &Revision) -> varve_crystal::Result<Option<varve_crystal::Body>> {
+        Ok(match self.into.open.ask(|project| project.body_of(revision))? {
+            Some(BodyLookup::Found(body)) => Some(body),
+            _ => None,
+        })
+    }
+
+    /// Writes the body of an answer to `tmp`, durably.
+    fn write_body(&self, response: &Wire) -> Result<(BodyDraft, Vec<u8>), ArchiveError> {
+        let lock = self.into.open.lock();
+        let begun = lock.as_ref().map(|writer| writer.begin_body()).transpose()?;
+        drop(lock);
+        let mut draft = begun.ok_or_else(|| unreadable(io::Error::other("the project is closed")))?;
+        let mut hasher = Sha256::new();
+        if let Some(mut body) = entity(response).map_err(unreadable)? {
+            let mut take = |bytes: &[u8]| {
+                hasher.update(bytes);
+                draft.write_all(bytes)
+            };
+            copy(&mut body, &mut take).map_err(unreadable)?;
+        }
+        draft.finish()?;
+        Ok((draft, hasher.finalize().to_vec()))
+    }
+
+    fn read(&self, task: &Task, status: u16, headers: &Headers, body: &mut dyn Read) -> Found {
+        let mut links = Vec::new();
+        let mut take = |link: &str| {
+            if links.len() < MOST_LINKS && is_recorded(link) {
+                links.push(link.split('#').next().unwrap_or(link).to_owned());
+            }
+        };
+        let (leads, robots) = read(self.plan, task, (status, headers), body, &mut take);
+        Found { leads, robots, links }
+    }
+
+    /// Reads a revision that the project has.
+    fn read_stored(&self, task: &Task, revision: &Revision) -> varve_crystal::Result<Found> {
+        let Some(metadata) = revision.metadata().ok().flatten() else { return Ok(Found::default()) };
+        let Some(body) = self.body(revision)? else { return Ok(Found::default()) };
+        let headers = metadata.wire_headers();
+        let mut head = b"HTTP/1.1 200 OK\r\n".to_vec();
+        for header in headers.iter().filter(|header| header.is(b"content-encoding")) {
+            head.extend_from_slice(b"Content-Encoding: ");
+            head.extend(header.value.iter().filter(|byte| !matches!(byte, b'\r' | b'\n')));
+            head.extend_from_slice(b"\r\n");
+        }
+        head.extend_from_slice(b"\r\n");
+        let status = u16::try_from(metadata.status_code).unwrap_or(0);
+        let opened =
+            Head::parse(&head).map(|head| open_body(&head, BufReader::new(body), BodyLimits::default()));
+        Ok(match opened {
+            Some(Ok(mut body)) if body.coding_left_alone().is_none() => {
+                self.read(task, status, &headers, &mut body)
+            }
+            _ => self.read(task, status, &headers, &mut io::empty()),
+        })
+    }
+
+    /// A project has no place for what a browser made of a page, but its links are followed.
+    fn read_renderings(&self, task: &Task, status: u16, renderings: &[Rendering], found: &mut Found) {
+        for rendering in renderings.iter().filter(|made| made.kind == varve_fetch::RenderingKind::Document) {
+            let mut headers = Headers::new();
+            headers.push("Content-Type", rendering.media_type.as_str());
+            let more = self.read(task, status, &headers, &mut rendering.content.as_slice());
+            for lead in more.leads {
+                if !found.leads.contains(&lead) {
+                    found.leads.push(lead);
+                }
+            }
+            found.links.extend(more.links);
+        }
+    }
+}
+
+fn nothing(bytes: u64) -> Outcome {
+    Outcome { receipt: None, revision: None, status: 0, bytes, leads: Vec::new(), robots: None }
+}
+
+fn unreadable(error: io::Error) -> ArchiveError {
+    ArchiveError::Store(StoreError::Content(error))
+}
+
+/// What Crystal leaves alone is no resource.
+fn is_recorded(link: &str) -> bool {
+    !["mailto:", "javascript:", "data:", "about:", "blob:"].iter().any(|scheme| link.starts_with(scheme))
+}
+
+/// The body of an answer with its transfer coding undone, and nothing else; none where it has no head.
+fn entity(wire: &Wire) -> io::Result<Option<varve_warc::http::Body<'_>>> {
+    let start = wire.start(LONGEST_HEAD)?;
+    let Some(mut head) = Head::parse(&start) else { return Ok(None) };
+    head.forget_content_codings();
+    let mut reader = wire.reader();
+    reader.seek(SeekFrom::Start(head.length as u64))?;
+    open_body(&head, BufReader::with_capacity(64 << 10, reader), BodyLimits::default()).map(Some)
+}
+
+/// Gives a body on, piece by piece. What can be read before it breaks off is what came.
+fn copy(body: &mut dyn Read, take: &mut dyn FnMut(&[u8]) -> io::Result<()>) -> io::Result<()> {
+    let mut buffer = vec![0; 64 << 10];
+    loop {
+        match body.read(&mut buffer) {
+            Ok(0) => return Ok(()),
+            Ok(count) => take(&buffer[..count])?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! Crawling into a Crystal project: answers become revisions.
+//!
+//! The project's own rules hold: which resource a URL means, what is asked of servers and how (`ask`), how failures are
+//! called (`failure`), what is in a row (`head`). Each answer waits with its body in `tmp` until the next checkpoint, and
+//! then all of them become revisions in one transaction (`pending`); so a crash leaves each of them whole, or not there.
+//!
+//! A run is what came after the revision that was the newest when it began: that number is all that the project itself
+//! remembers of it. What is still to do lies beside it, in a folder that is there only for so long.
+
+mod ask;
+mod failure;
+mod head;
+mod keep;
+mod pending;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use varve_catalog::Row;
+use varve_core::alias::Aliases;
+use varve_core::headers::Redaction;
+use varve_core::url::{SiteRules, alternatives};
+use varve_core::{Moment, RunId};
+use varve_crystal::{Group, OpenReport, Project, ProjectWriter, Resource, RevisionId};
+use varve_fetch::Credentials;
+
+use super::address::has_user_info;
+use super::destination::{Destination, Keepers, Stored};
+use super::past::Past;
+use super::plan::{Plan, Spelling};
+use crate::error::ArchiveError;
+use crate::writer::Clock;
+pub(crate) use ask::AsCrystalAsks;
+use keep::ProjectKeepers;
+use pending::Pending;
+
+/// A project that is crawled into.
+pub(crate) struct IntoProject {
+    open: Arc<OpenProject>,
+    pending: Mutex<Pending>,
+    clock: Clock,
+    /// What is sent to whom besides the request itself: cookies are recorded.
+    credentials: Credentials,
+    /// The groups whose known members are asked for, each with its number in the plan.
+    groups: Vec<(u32, Group)>,
+}
+
+/// The project, as all threads see it.
+pub(crate) struct OpenProject {
+    /// None once it is closed.
+    writer: Mutex<Option<ProjectWriter>>,
+    sites: SiteRules,
+    aliases: Aliases,
+    /// The newest revision when the run began.
+    after: RevisionId,
+}
+
+impl OpenProject {
+    /// A project in which a run goes on that began after that revision.
+    pub(crate) fn new(writer: ProjectWriter, after: RevisionId) -> Result<Arc<Self>, ArchiveError> {
+        let aliases = writer.alias_rules()?;
+        let sites = SiteRules::built_in();
+        Ok(Arc::new(Self { writer: Mutex::new(Some(writer)), sites, aliases, after }))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<ProjectWriter>> {
+        self.writer.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Asks the project something; none once it is closed.
+    fn ask<T>(
+        &self,
+        ask: impl FnOnce(&Project) -> varve_crystal::Result<T>,
+    ) -> varve_crystal::Result<Option<T>> {
+        self.lock().as_deref().map(ask).transpose()
+    }
+
+    /// The resource that is kept under a URL.
+    fn resource(&self, url: &str) -> varve_crystal::Result<Option<Resource>> {
+        Ok(self.ask(|project| project.resource_at(url))?.flatten())
+    }
+
+    /// The URL under which the project keeps what a text means, or would keep it. None for what is not on the web, what an
+    /// alias leaves there, and what has a password in it.
+    pub(crate) fn address(&self, text: &str) -> Option<String> {
+        let known = alternatives(text.trim(), &self.sites, &self.aliases);
+        let begins_so = known.urls.first().is_some_and(|url| is_web(url));
+        if !begins_so || has_user_info(text) {
+            return None;
+        }
+        let found = known.urls.iter().find_map(|url| self.resource(url).ok().flatten());
+        match (found, &known.external) {
+            (Some(resource), None) => Some(resource.url).filter(|url| is_web(url)),
+            (None, None) => Some(known.canonical().to_owned()).filter(|url| is_web(url)),
+            (_, Some(_)) => None,
+        }
+    }
+
+    /// That, for whoever decides what is followed.
+    pub(crate) fn spelling(self: &Arc<Self>) -> Spelling {
+        let open = Arc::clone(self);
+        Arc::new(move |text| open.address(text))
+    }
+
+    /// The newest revision when the run began.
+    pub(crate) const fn after(&self) -> RevisionId {
+        self.after
+    }
+
+    /// What opening the project put in order, and its folder.
+    pub(crate) fn about(&self) -> Result<(OpenReport, PathBuf), ArchiveError> {
+        let lock = self.lock();
+        let writer = lock.as_ref().ok_or(ArchiveError::NoRun)?;
+        Ok((writer.report().clone(), writer.path().to_owned()))
+    }
+
+    /// Ends the session; whoever still has this finds nothing.
+    pub(crate) fn close(
+        &self,
+        last: impl FnOnce(&mut ProjectWriter) -> varve_crystal::Result<()>,
+    ) -> Result<(), ArchiveError> {
+        let Some(mut writer) = self.lock().take() else { return Ok(()) };
+        last(&mut writer)?;
+        Ok(writer.close()?)
+    }
+}
+
+fn is_web(url: &str) -> bool {
+    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
+    scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
+}
+
+impl IntoProject {
+    /// A project to crawl into.
+    pub(crate) fn new(
+        open: Arc<OpenProject>,
+        clock: Clock,
+        credentials: Credentials,
+        groups: Vec<(u32, Group)>,
+    ) -> Self {
+        Self { open, pending: Mutex::default(), clock, credentials, groups }
+    }
+
+    fn pending(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Destination for IntoProject {
+    fn present(&self) -> Moment {
+        Moment::from((self.clock)().instant)
+    }
+
+    fn hiding(&self) -> Redaction {
+        Redaction::On
+    }
+
+    fn past(&self, _: RunId, url: &str) -> Result<Past, ArchiveError> {
+        let Some(resource) = self.open.resource(url)? else { return Ok(Past::Nothing) };
+        let newest =
+            self.open.ask(|project| project.revision_of_at(resource.id, RevisionId(i64::MAX)))?.flatten();
+        Ok(match newest.filter(|newest| newest.id > self.open.after) {
+            Some(revision) => Past::ThisRun(Stored::Revision(revision.id)),
+            None => Past::Nothing,
+        })
+    }
+
+    fn keepers<'k>(&'k self, _: RunId, plan: &'k Plan) -> Box<dyn Keepers + 'k> {
+        Box::new(ProjectKeepers { into: self, plan })
+    }
+
+    fn given_up(&self, url: &str, kind: &str, message: &str) {
+        let cookie = self.credentials.cookie_for(url);
+        self.pending().fail(url, kind, message, cookie);
+    }
+
+    fn save(&self, _: Vec<Row>) -> Result<(), ArchiveError> {
+        let waiting = self.pending().take();
+        match &mut *self.open.lock() {
+            Some(writer) => Ok(waiting.keep_in(writer)?),
+            None => Ok(()),
+        }
+    }
+
+    /// Members that the project knows from links, and that were never asked for.
+    fn members(
+        &self,
+        each: &mut dyn FnMut(String, u32) -> Result<(), ArchiveError>,
+    ) -> Result<(), ArchiveError> {
+        let lock = self.open.lock();
+        let Some(project) = lock.as_deref() else { return Ok(()) };
+        for (number, group) in &self.groups {
+            for member in project.members(group) {
+                let member = member?;
+                let is_known = project.revision_of_at(member.id, RevisionId(i64::MAX))?.is_some();
+                if !is_known && is_web(&member.url) && !has_user_info(&member.url) {
+                    each(member.url, *number)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

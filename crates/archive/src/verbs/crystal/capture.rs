@@ -1,0 +1,236 @@
+//! `capture` into a Crystal project: single URLs, or the project's own roots and groups.
+//!
+//! The work is done by [`crawl`](crate::crawl), as for an archive. Members of a group are what its pattern matches, on
+//! whatever page they were found: a source only says where to look, and is looked at because it is a root or a member
+//! itself. Members that the project knows and never downloaded are asked for as well.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use uuid::Uuid;
+use varve_catalog::{Frontier, SqliteCatalog};
+use varve_core::RunId;
+use varve_core::plan::Plan;
+use varve_crystal::{CAPTURE_FOLDER, OpenReport, ProjectWriter, RevisionId};
+use varve_fetch::Fetcher;
+
+use super::plan::Rows;
+use crate::crawl::{
+    AsCrystalAsks, CrawlPlan, Ending, Event, Fetchers, IntoProject, OpenProject, ScopeKind, Settings, Tally,
+    Work, has_user_info, work,
+};
+use crate::error::ArchiveError;
+use crate::reach::Reach;
+use crate::verbs::capture::usual_and_pages;
+use crate::writer::Clock;
+use varve_core::secret::ShownUrl;
+
+/// The property that says after which revision the capture began that is not finished.
+const AFTER: &str = "varve.capture_after";
+/// The file of what a capture has still to do.
+const FRONTIER: &str = "frontier.db";
+
+/// How the work is done.
+pub struct Manner<'a> {
+    /// What belongs to this process.
+    pub reach: Reach,
+    /// How many threads keep answers.
+    pub threads: usize,
+    /// Says that it is time to stop; the run can then be resumed.
+    pub stop: &'a AtomicBool,
+    /// The present.
+    pub clock: Clock,
+}
+
+/// How a capture ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectCaptured {
+    /// The run.
+    pub run: RunId,
+    /// What came of this process's share of it.
+    pub tally: Tally,
+    /// Revisions that the run has added so far, failures among them.
+    pub revisions: u64,
+    /// URLs that still wait.
+    pub queued: u64,
+    /// Whether it is done; else it can be resumed.
+    pub finished: bool,
+    /// What had to be put in order when the project was opened.
+    pub opened: OpenReport,
+}
+
+/// Captures URLs, or without any the project's roots and groups.
+pub fn capture(
+    path: &Path,
+    mut settings: Settings,
+    manner: &Manner<'_>,
+    report: &mut dyn FnMut(Event<'_>),
+) -> Result<ProjectCaptured, ArchiveError> {
+    let mut writer = ProjectWriter::open(path)?;
+    writer.room()?;
+    let catalog = frontier_of(&writer)?;
+    if !Frontier::runs(&catalog)?.is_empty() {
+        return Err(ArchiveError::UnfinishedRun);
+    }
+    let after = writer.newest_revision()?.unwrap_or(RevisionId(0));
+    writer.set_property(AFTER, Some(&after.to_string()))?;
+    let rows = Rows::read(&writer)?;
+    let open = OpenProject::new(writer, after)?;
+    if settings.seeds.is_empty() {
+        settings.seeds = rows.plan.roots.iter().filter_map(|root| open.address(&root.url)).collect();
+        settings.scope = ScopeKind::Plan;
+    } else {
+        settings.seeds = seeds(&open, &settings.seeds)?;
+    }
+    if settings.seeds.is_empty() && rows.plan.groups.is_empty() {
+        return Err(ArchiveError::NoRoots);
+    }
+    settings.plan = Some(followed(&rows.plan, settings.scope));
+    let json = serde_json::to_string(&settings).expect("settings can be written as JSON");
+    let run = RunId::new(Uuid::now_v7());
+    let now = varve_core::Moment::from((manner.clock)().instant);
+    let frontier = Frontier::begin(catalog, run, now, &json)?;
+    report(Event::Began { run, resumed: false });
+    crawl(&open, frontier, (settings, rows, false), manner, report)
+}
+
+/// Goes on with the capture that is not finished.
+pub fn resume(
+    path: &Path,
+    manner: &Manner<'_>,
+    report: &mut dyn FnMut(Event<'_>),
+) -> Result<ProjectCaptured, ArchiveError> {
+    let writer = ProjectWriter::open(path)?;
+    writer.room()?;
+    let (frontier, after) = unfinished(&writer)?;
+    let settings: Settings =
+        serde_json::from_str(&frontier.settings()?).map_err(ArchiveError::RunSettings)?;
+    let rows = Rows::read(&writer)?;
+    let run = frontier.run();
+    report(Event::Began { run, resumed: true });
+    crawl(&OpenProject::new(writer, after)?, frontier, (settings, rows, true), manner, report)
+}
+
+/// Leaves the capture that is not finished at what it has got.
+pub fn finish(path: &Path) -> Result<ProjectCaptured, ArchiveError> {
+    let writer = ProjectWriter::open(path)?;
+    let (frontier, after) = unfinished(&writer)?;
+    let run = frontier.run();
+    let opened = writer.report().clone();
+    let open = OpenProject::new(writer, after)?;
+    let revisions = conclude(&open, frontier, after, true)?;
+    let tally = Tally::default();
+    Ok(ProjectCaptured { run, tally, revisions, queued: 0, finished: true, opened })
+}
+
+/// The database of what is still to do, made where there is none.
+fn frontier_of(writer: &ProjectWriter) -> Result<Arc<SqliteCatalog>, ArchiveError> {
+    let folder = writer.path().join(CAPTURE_FOLDER);
+    fs::create_dir_all(&folder).map_err(ArchiveError::write(&folder))?;
+    Ok(Arc::new(SqliteCatalog::open_to_write(&folder.join(FRONTIER))?))
+}
+
+fn unfinished(writer: &ProjectWriter) -> Result<(Frontier, RevisionId), ArchiveError> {
+    let folder = writer.path().join(CAPTURE_FOLDER);
+    if !folder.join(FRONTIER).is_file() {
+        return Err(ArchiveError::NoRun);
+    }
+    let catalog = frontier_of(writer)?;
+    let run = Frontier::runs(&catalog)?.first().map(|open| open.run).ok_or(ArchiveError::NoRun)?;
+    let frontier = Frontier::resume(catalog, run)?.ok_or(ArchiveError::NoRun)?;
+    let after = writer.property(AFTER)?.and_then(|text| text.parse().ok()).map(RevisionId);
+    Ok((frontier, after.unwrap_or(RevisionId(i64::MAX))))
+}
+
+/// The addresses of seeds, each once.
+fn seeds(open: &OpenProject, texts: &[String]) -> Result<Vec<String>, ArchiveError> {
+    let mut seeds: Vec<String> = Vec::new();
+    for text in texts {
+        if has_user_info(text) {
+            return Err(ArchiveError::UserInfo { shown: ShownUrl(text).to_string() });
+        }
+        let seed = open.address(text).ok_or_else(|| ArchiveError::NotOnTheWeb { text: text.clone() })?;
+        if !seeds.contains(&seed) {
+            seeds.push(seed);
+        }
+    }
+    Ok(seeds)
+}
+
+/// What of a project's plan a run follows. Aliases are the business of whoever spells addresses; and where URLs were given,
+/// groups say no more than what is left out.
+fn followed(plan: &Plan, scope: ScopeKind) -> Plan {
+    let mut followed = Plan { roots: plan.roots.clone(), groups: plan.groups.clone(), aliases: Vec::new() };
+    for group in &mut followed.groups {
+        group.found_on = None;
+    }
+    if scope != ScopeKind::Plan {
+        followed.roots.clear();
+        followed.groups.retain(|group| group.do_not_download);
+    }
+    followed
+}
+
+fn crawl(
+    open: &Arc<OpenProject>,
+    frontier: Frontier,
+    (settings, rows, resumed): (Settings, Rows, bool),
+    manner: &Manner<'_>,
+    report: &mut dyn FnMut(Event<'_>),
+) -> Result<ProjectCaptured, ArchiveError> {
+    let (opened, folder) = open.about()?;
+    let Fetchers { usual, pages, door } = usual_and_pages(&folder.join("tmp"), &settings, &manner.reach)?;
+    let asks = |fetcher: Arc<dyn Fetcher>| {
+        Arc::new(AsCrystalAsks::new(Arc::clone(open), fetcher)) as Arc<dyn Fetcher>
+    };
+    let fetchers = Fetchers { usual: asks(usual), pages: asks(pages), door };
+    let credentials = manner.reach.credentials_for(&settings.seeds).map_err(ArchiveError::Credentials)?;
+    let into =
+        IntoProject::new(Arc::clone(open), Arc::clone(&manner.clock), credentials, members(&settings, rows));
+    let plan = CrawlPlan::spelled(settings, open.spelling());
+    let Manner { threads, stop, .. } = *manner;
+    let share =
+        Work { destination: &into, frontier: &frontier, plan: &plan, fetchers, resumed, threads, stop };
+    let (ending, tally) = work(share, report)?;
+    let (run, counts) = (frontier.run(), frontier.counts()?);
+    let finished = ending == Ending::Finished;
+    let queued = if finished { 0 } else { counts.ready + counts.claimed + counts.waiting };
+    let revisions = conclude(open, frontier, open.after(), finished)?;
+    Ok(ProjectCaptured { run, tally, revisions, queued, finished, opened })
+}
+
+/// The groups whose known members are asked for: all that are downloaded, where the plan is followed.
+fn members(settings: &Settings, rows: Rows) -> Vec<(u32, varve_crystal::Group)> {
+    if settings.scope != ScopeKind::Plan {
+        return Vec::new();
+    }
+    let numbered = (1..).zip(rows.groups);
+    numbered.filter(|(_, group)| !group.do_not_download).collect()
+}
+
+/// Ends the session, and forgets the run if it is finished. Says how many revisions the run has added.
+fn conclude(
+    open: &OpenProject,
+    frontier: Frontier,
+    after: RevisionId,
+    finished: bool,
+) -> Result<u64, ArchiveError> {
+    let mut added = 0;
+    if finished {
+        frontier.finish()?;
+    } else {
+        drop(frontier);
+    }
+    open.close(|writer| {
+        added = writer.revisions_after(after)?;
+        if finished {
+            // What is left of it, should this fail, says that there is no unfinished run.
+            let _ = fs::remove_dir_all(writer.path().join(CAPTURE_FOLDER));
+            writer.set_property(AFTER, None)?;
+        }
+        Ok(())
+    })?;
+    Ok(added)
+}

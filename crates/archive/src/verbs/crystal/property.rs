@@ -1,0 +1,24 @@
+//! `crystal property`: what is set in a project.
+
+use std::path::Path;
+
+use varve_crystal::{Project, ProjectWriter};
+
+use crate::error::ArchiveError;
+
+/// All properties with their texts, in the order of their names.
+pub fn list(path: &Path) -> Result<Vec<(String, Option<String>)>, ArchiveError> {
+    Ok(Project::open(path)?.properties().collect::<Result<_, _>>()?)
+}
+
+/// The text of a property; none if it is not set.
+pub fn get(path: &Path, name: &str) -> Result<Option<String>, ArchiveError> {
+    Ok(Project::open(path)?.property(name)?)
+}
+
+/// Sets a property, or removes it.
+pub fn set(path: &Path, name: &str, value: Option<&str>) -> Result<(), ArchiveError> {
+    let mut writer = ProjectWriter::open(path)?;
+    writer.set_property(name, value)?;
+    Ok(writer.close()?)
+}

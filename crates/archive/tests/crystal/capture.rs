@@ -1,0 +1,385 @@
+//! Capturing into a project: rows and bodies as Crystal would have written them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use varve_archive::verbs::capture::{Event, Reach, ScopeKind, Settings};
+use varve_archive::verbs::crystal::capture::{Manner, ProjectCaptured, capture, finish, resume};
+use varve_archive::{ArchiveError, Date};
+use varve_crystal::{
+    BodyLookup, CreateOptions, Lookup, MajorVersion, NewGroup, Project, ProjectWriter, Revision, Source,
+    VerifyOptions,
+};
+use varve_testkit::web::{Answer, Site, Web};
+
+/// A web, and a project to capture it into.
+struct Scene {
+    _folder: tempfile::TempDir,
+    project: PathBuf,
+    web: Web,
+}
+
+impl Scene {
+    fn new(site: Site) -> Self {
+        Self::of_version(site, MajorVersion::Tree)
+    }
+
+    fn of_version(site: Site, version: MajorVersion) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let project = folder.path().join("lab.crystalproj");
+        ProjectWriter::create(&project, CreateOptions { version, watcher: None }).unwrap().close().unwrap();
+        Self { _folder: folder, project, web: Web::serve(site) }
+    }
+
+    fn settings(&self, urls: &[&str]) -> Settings {
+        Settings {
+            seeds: urls.iter().map(|path| self.web.url(path)).collect(),
+            delay: 0,
+            per_host: 4,
+            retries: 0,
+            retry_pause: 10,
+            robots: false,
+            ..Settings::default()
+        }
+    }
+
+    fn run(&self, urls: &[&str]) -> ProjectCaptured {
+        self.run_as(Some(self.settings(urls)), Reach::default(), usize::MAX).unwrap()
+    }
+
+    /// Runs, and asks to stop after so many captures. Without settings the last run is resumed.
+    fn run_as(
+        &self,
+        settings: Option<Settings>,
+        reach: Reach,
+        most: usize,
+    ) -> Result<ProjectCaptured, ArchiveError> {
+        let stop = AtomicBool::new(false);
+        let clock = Arc::new(|| Date::at_second(std::time::SystemTime::now()));
+        let reach = Reach { allow_private: true, ..reach };
+        let manner = Manner { reach, threads: 2, stop: &stop, clock };
+        let mut seen = 0;
+        let mut report = |event: Event<'_>| {
+            seen += usize::from(matches!(event, Event::Captured(_)));
+            if seen >= most {
+                stop.store(true, Ordering::Relaxed);
+            }
+        };
+        match settings {
+            Some(settings) => capture(&self.project, settings, &manner, &mut report),
+            None => resume(&self.project, &manner, &mut report),
+        }
+    }
+
+    fn open(&self) -> Project {
+        Project::open(&self.project).unwrap()
+    }
+
+    /// How often each URL was downloaded, by path.
+    fn downloads(&self) -> BTreeMap<String, u64> {
+        let project = self.open();
+        let mut found = BTreeMap::new();
+        for revision in project.revisions() {
+            let url = project.resource(revision.unwrap().resource).unwrap().unwrap().url;
+            *found.entry(url.replacen(&self.web.url(""), "", 1)).or_default() += 1;
+        }
+        found
+    }
+
+    fn revisions(&self, path: &str) -> Vec<Revision> {
+        let project = self.open();
+        let Lookup::Resource(resource) = project.find(&self.web.url(path)).unwrap() else {
+            panic!("{path} is not there")
+        };
+        project.revisions_of(resource.id).map(Result::unwrap).collect()
+    }
+
+    fn body(&self, revision: &Revision) -> Vec<u8> {
+        let BodyLookup::Found(mut body) = self.open().body_of(revision).unwrap() else { panic!("no body") };
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut body, &mut bytes).unwrap();
+        bytes
+    }
+
+    /// Nothing is wrong with the project, and nothing is left of the work.
+    fn assert_at_rest(&self) {
+        let mut found = Vec::new();
+        let options = VerifyOptions { read_bodies: true, ..VerifyOptions::default() };
+        self.open().verify(options, &mut |finding| found.push(finding.to_string())).unwrap();
+        assert_eq!(found, Vec::<String>::new());
+        for name in ["varve.capture", "varve.lock", "database.sqlite-wal", "database.sqlite-shm"] {
+            assert!(!self.project.join(name).exists(), "{name} is left");
+        }
+        assert_eq!(std::fs::read_dir(self.project.join("tmp")).unwrap().count(), 0, "tmp is not empty");
+        assert_eq!(self.open().property("varve.capture_after").unwrap(), None);
+    }
+
+    fn edit(&self, edit: impl FnOnce(&mut ProjectWriter)) {
+        let mut writer = ProjectWriter::open(&self.project).unwrap();
+        edit(&mut writer);
+        writer.close().unwrap();
+    }
+}
+
+fn site() -> Site {
+    let front = "<a href=/1/>1</a> <a href=/2/?b=2&a=1>2</a> <a href=/about>a</a> <img src=/i.png>\
+                 <img src=/ads/banner.png> <a href=/gone#x>g</a> <link rel=stylesheet href=/s.css>";
+    Site::new()
+        .page("/", Answer::html(front))
+        .page("/1/", Answer::html("<a href=/3/>3</a>"))
+        .page("/2/?b=2&a=1", Answer::html("two"))
+        .page("/3/", Answer::redirect(302, "/third"))
+        .page("/third", Answer::html("third"))
+        .page("/about", Answer::html("about"))
+        .page("/i.png", Answer::of("image/png", "png"))
+        .page("/ads/banner.png", Answer::of("image/png", "ad"))
+        .page("/s.css", Answer::of("text/css", "b{background:url(/bg.png)}"))
+        .page("/bg.png", Answer::of("image/png", "background"))
+}
+
+#[test]
+fn a_url_brings_what_it_embeds_and_every_link_becomes_a_resource() {
+    let scene = Scene::new(site());
+    let captured = scene.run(&["/"]);
+    let downloads: Vec<String> = scene.downloads().into_keys().collect();
+    assert_eq!(downloads, ["/", "/ads/banner.png", "/bg.png", "/favicon.ico", "/i.png", "/s.css"]);
+    assert_eq!((captured.finished, captured.revisions, captured.tally.failed), (true, 6, 0));
+    let project = scene.open();
+    for path in ["/1/", "/2/?b=2&a=1", "/about", "/gone"] {
+        let found = project.resource_at(&scene.web.url(path)).unwrap();
+        assert!(found.is_some(), "{path} is no resource");
+    }
+    let icon = &scene.revisions("/favicon.ico")[0];
+    assert_eq!(icon.metadata().unwrap().unwrap().status_code, 404);
+    let page = &scene.revisions("/")[0];
+    let metadata = page.metadata().unwrap().unwrap();
+    assert_eq!((metadata.http_version, metadata.status_code), (11, 200));
+    assert!(metadata.header("Date").is_some() && metadata.header("Content-Encoding").is_none());
+    assert!(scene.body(page).starts_with(b"<a href=/1/>"));
+    let asked = scene.web.seen();
+    assert!(asked.iter().all(|seen| {
+        seen.headers
+            .iter()
+            .any(|(name, value)| name.eq_ignore_ascii_case("accept-encoding") && value == "identity")
+    }));
+    scene.assert_at_rest();
+}
+
+#[test]
+fn the_projects_own_roots_and_groups_are_followed() {
+    let scene = Scene::new(site());
+    let url = |path: &str| scene.web.url(path);
+    scene.edit(|writer| {
+        let root = writer.add_root("", &url("/")).unwrap();
+        let source = Some(Source::Root(root.id));
+        let group = |name, url_pattern, source, do_not_download| NewGroup {
+            name,
+            url_pattern,
+            source,
+            do_not_download,
+        };
+        let (numbers, ads) = (url("/#/"), url("/ads/**"));
+        writer.add_group(group("Numbers", &numbers, source, false)).unwrap();
+        writer.add_group(group("Ads", &ads, None, true)).unwrap();
+        // Known from somewhere, and never asked for.
+        writer.add_resource(&url("/77/")).unwrap();
+    });
+    let captured = scene.run(&[]);
+    let downloads: Vec<String> = scene.downloads().into_keys().collect();
+    let wanted = ["/", "/1/", "/3/", "/77/", "/bg.png", "/favicon.ico", "/i.png", "/s.css", "/third"];
+    assert_eq!(downloads, wanted);
+    assert_eq!(captured.tally.skipped, 1, "what must not be downloaded is told");
+    let moved = scene.revisions("/3/")[0].metadata().unwrap().unwrap();
+    assert_eq!((moved.status_code, moved.header("Location")), (302, Some("/third")));
+    scene.assert_at_rest();
+    // What people name themselves is captured even so.
+    scene.run(&["/ads/banner.png"]);
+    assert_eq!(scene.downloads()["/ads/banner.png"], 1);
+}
+
+#[test]
+fn what_has_not_changed_is_a_revision_of_its_own() {
+    let scene = Scene::new(Site::new().with_moods());
+    scene.run(&["/cached"]);
+    let again = scene.run(&["/cached"]);
+    assert_eq!(again.tally.unchanged, 1);
+    let revisions = scene.revisions("/cached");
+    let said: Vec<i64> =
+        revisions.iter().map(|revision| revision.metadata().unwrap().unwrap().status_code).collect();
+    assert_eq!(said, [304, 200]);
+    assert_eq!(scene.body(&revisions[0]), b"");
+    let resolved = scene.open().resolve(revisions[0].clone()).unwrap();
+    assert_eq!(resolved.revision.id, revisions[1].id);
+    let conditions: Vec<bool> = scene
+        .web
+        .seen()
+        .iter()
+        .filter(|seen| seen.target == "/cached")
+        .map(|seen| seen.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("if-none-match")))
+        .collect();
+    assert_eq!(conditions, [false, true]);
+    assert!(
+        !scene.web.seen().iter().any(|seen| {
+            seen.headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("if-modified-since"))
+        })
+    );
+    scene.assert_at_rest();
+}
+
+#[test]
+fn failures_are_recorded_by_the_names_that_crystal_has_for_them() {
+    let scene = Scene::new(Site::new().with_faults());
+    let settings = Settings {
+        seeds: ["/close", "/garbage", "/silence"]
+            .iter()
+            .map(|path| scene.web.url(path))
+            .chain(["http://nobody.invalid/".to_owned(), "http://127.0.0.1:1/".to_owned()])
+            .collect(),
+        idle_timeout: 300,
+        ..scene.settings(&[])
+    };
+    let captured = scene.run_as(Some(settings), Reach::default(), usize::MAX).unwrap();
+    let error = |url: &str| {
+        let project = scene.open();
+        let Lookup::Resource(resource) = project.find(url).unwrap() else { panic!("{url}") };
+        let revision = project.revisions_of(resource.id).next().unwrap().unwrap();
+        assert!(matches!(project.body_of(&revision).unwrap(), BodyLookup::NeverHad));
+        revision.download_error().unwrap().unwrap().kind
+    };
+    assert_eq!(error(&scene.web.url("/close")), "RemoteDisconnected");
+    assert_eq!(error(&scene.web.url("/garbage")), "BadStatusLine");
+    assert_eq!(error(&scene.web.url("/silence")), "TimeoutError");
+    assert_eq!(error("http://nobody.invalid/"), "gaierror");
+    assert_eq!(error("http://127.0.0.1:1/"), "ConnectionRefusedError");
+    assert_eq!(captured.revisions, 5);
+    scene.assert_at_rest();
+}
+
+#[test]
+fn bodies_are_what_came_after_the_transfer_coding() {
+    let scene = Scene::of_version(Site::new().with_faults(), MajorVersion::Flat);
+    scene.run(&["/chunks/good", "/gzip/good", "/headers/folded", "/length/short"]);
+    let said = |path: &str| scene.revisions(path)[0].metadata().unwrap().unwrap();
+    assert_eq!(said("/chunks/good").header("Transfer-Encoding"), Some("chunked"));
+    let chunks = scene.body(&scene.revisions("/chunks/good")[0]);
+    assert!(!chunks.contains(&b'\r'), "{}", String::from_utf8_lossy(&chunks));
+    assert_eq!(said("/gzip/good").header("Content-Encoding"), Some("gzip"));
+    assert_eq!(scene.body(&scene.revisions("/gzip/good")[0])[..2], [0x1f, 0x8b]);
+    let folded = said("/headers/folded");
+    assert!(folded.headers.iter().any(|(_, value)| value.contains("\r\n")), "{:?}", folded.headers);
+    assert_eq!(scene.body(&scene.revisions("/length/short")[0]).len(), 10);
+    assert!(scene.project.join("revisions/1").is_file());
+    scene.assert_at_rest();
+}
+
+#[test]
+fn a_cookie_is_recorded_with_what_it_was_sent_for() {
+    let scene = Scene::new(site());
+    let reach = Reach { headers: vec!["Cookie: session=sesame".to_owned()], ..Reach::default() };
+    scene.run_as(Some(scene.settings(&["/about"])), reach, usize::MAX).unwrap();
+    let revision = &scene.revisions("/about")[0];
+    assert_eq!(
+        revision.request_cookie.as_ref().map(|cookie| cookie.expose().as_str()),
+        Some("session=sesame")
+    );
+    let is_sent =
+        |(name, value): &(String, String)| name.eq_ignore_ascii_case("cookie") && value == "session=sesame";
+    assert!(scene.web.seen().iter().any(|seen| seen.headers.iter().any(is_sent)));
+    scene.run(&["/about"]);
+    assert_eq!(scene.revisions("/about")[0].request_cookie, None);
+}
+
+#[test]
+fn a_run_that_was_stopped_goes_on_without_asking_twice() {
+    let scene = Scene::new(Site::new().with_pages());
+    scene.edit(|writer| {
+        let root = writer.add_root("Home", &scene.web.url("/site/40/0")).unwrap();
+        let pattern = scene.web.url("/site/40/#");
+        let source = Some(Source::Root(root.id));
+        let group = NewGroup { name: "", url_pattern: &pattern, source, do_not_download: false };
+        writer.add_group(group).unwrap();
+    });
+    let stopped = scene.run_as(Some(scene.settings(&[])), Reach::default(), 5).unwrap();
+    assert!(!stopped.finished && stopped.revisions >= 5);
+    assert!(matches!(
+        scene.run_as(Some(scene.settings(&["/"])), Reach::default(), 1),
+        Err(ArchiveError::UnfinishedRun)
+    ));
+    let resumed = scene.run_as(None, Reach::default(), usize::MAX).unwrap();
+    assert!(resumed.finished);
+    let downloads = scene.downloads();
+    assert!(downloads.values().all(|times| *times == 1), "{downloads:?}");
+    assert_eq!(downloads.keys().filter(|path| path.starts_with("/site/40/")).count(), 40);
+    assert_eq!(resumed.revisions, downloads.len() as u64);
+    scene.assert_at_rest();
+    assert!(matches!(scene.run_as(None, Reach::default(), 1), Err(ArchiveError::NoRun)));
+}
+
+#[test]
+fn a_run_may_be_left_at_what_it_has_got() {
+    let scene = Scene::new(Site::new().with_pages());
+    let settings = Settings { scope: ScopeKind::Host, ..scene.settings(&["/site/40/0"]) };
+    let stopped = scene.run_as(Some(settings), Reach::default(), 5).unwrap();
+    let left = finish(&scene.project).unwrap();
+    assert_eq!((left.finished, left.revisions), (true, stopped.revisions));
+    scene.assert_at_rest();
+}
+
+#[test]
+fn a_second_writer_is_refused() {
+    let scene = Scene::new(site());
+    let held = ProjectWriter::open(&scene.project).unwrap();
+    let refused = scene.run_as(Some(scene.settings(&["/"])), Reach::default(), usize::MAX);
+    assert!(matches!(refused, Err(ArchiveError::Crystal(varve_crystal::Error::Locked { .. }))));
+    drop(held);
+    scene.run(&["/about"]);
+}
+
+#[test]
+fn urls_are_kept_as_the_project_spells_them() {
+    let scene = Scene::new(site());
+    let old = scene.web.url("").replacen("127.0.0.1", "localhost", 1);
+    scene.edit(|writer| {
+        writer.add_alias(&format!("{old}/"), &scene.web.url("/"), false).unwrap();
+        writer.add_alias(&scene.web.url("/ads/"), "https://ads.example/", true).unwrap();
+    });
+    let old_home = format!("{old}/about#top");
+    let settings = Settings { seeds: vec![old_home], ..scene.settings(&[]) };
+    scene.run_as(Some(settings), Reach::default(), usize::MAX).unwrap();
+    scene.run(&["/2/?b=2&a=1"]);
+    let downloads = scene.downloads();
+    assert_eq!(downloads.get("/about"), Some(&1));
+    assert_eq!(downloads.get("/2/?b=2&a=1"), Some(&1), "{downloads:?}");
+    // What an alias leaves on the live web is not captured for a page that embeds it.
+    scene.run(&["/"]);
+    assert!(!scene.downloads().contains_key("/ads/banner.png"));
+    let outside = scene.run_as(Some(scene.settings(&["/ads/banner.png"])), Reach::default(), usize::MAX);
+    assert!(matches!(outside, Err(ArchiveError::NotOnTheWeb { .. })));
+}
+
+/// The statements by which Crystal itself asks, on what was written here.
+#[test]
+fn crystals_own_questions_find_what_was_captured() {
+    let scene = Scene::new(site());
+    scene.run(&["/"]);
+    let database = rusqlite_of(&scene.project);
+    let count = |sql: &str| -> i64 { database.query_row(sql, [], |row| row.get(0)).unwrap() };
+    assert_eq!(count("select count(*) from resource_revision where error == \"null\""), 6);
+    assert_eq!(count("select count(*) from resource_revision where error != \"null\""), 0);
+    let sql = "select count(*) from resource_revision where json_extract(metadata, \"$.status_code\") != 200";
+    assert_eq!(count(sql), 1);
+    assert_eq!(count("select count(*) from resource_revision where request_cookie is not null"), 0);
+    let plan: String =
+        database.query_row(&format!("explain query plan {sql}"), [], |row| row.get(3)).unwrap();
+    assert!(plan.contains("resource_revision__status_code"), "{plan}");
+    let sql = "select count(*) from resource_revision left join resource on resource_id = resource.id \
+               where resource.id is null";
+    assert_eq!(count(sql), 0);
+    assert_eq!(count("select value = '2' from project_property where name = 'major_version'"), 1);
+}
+
+fn rusqlite_of(project: &Path) -> rusqlite::Connection {
+    rusqlite::Connection::open(project.join("database.sqlite")).unwrap()
+}
