@@ -3,8 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "the functions that tests share are tests too")]
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use rusqlite::Connection;
@@ -14,38 +13,20 @@ use tempfile::TempDir;
 use varve_catalog::{Catalog, CatalogError, CatalogRead, MokuCatalog, MokuOptions, Page, Row, VersionFilter};
 use varve_core::history::{Belongs, Capture, Version};
 use varve_core::{BodyId, Moment, VersionId};
+use varve_testkit::fixtures;
 
 /// A site from the fixtures, unpacked to be opened; none if they are not here.
 fn site(name: &str) -> Option<(TempDir, PathBuf)> {
-    let packed = fixtures().join(format!("{name}.tar.gz"));
+    let packed = fixtures(name, &format!("moku/{name}.tar.gz"))?;
     let folder = tempfile::tempdir().unwrap();
-    let unpacked = packed.is_file()
-        && Command::new("tar")
-            .arg("xzf")
-            .arg(&packed)
-            .arg("-C")
-            .arg(folder.path())
-            .status()
-            .is_ok_and(|status| status.success());
-    if !unpacked {
-        // Not a print macro: those are captured, and a skipped test must be seen.
-        let _ = writeln!(std::io::stderr(), "skipped: no fixture {}", packed.display());
-        return None;
-    }
+    let unpacked = Command::new("tar").arg("xzf").arg(&packed).arg("-C").arg(folder.path()).status().unwrap();
+    assert!(unpacked.success(), "{} cannot be unpacked", packed.display());
     let database = folder.path().join(name).join(".moku/moku.db");
     Some((folder, database))
 }
 
-fn fixtures() -> PathBuf {
-    let folder = std::env::var_os("VARVE_FIXTURES").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
-        PathBuf::from,
-    );
-    folder.join("moku")
-}
-
 fn expected(name: &str) -> Vec<Value> {
-    let text = std::fs::read(fixtures().join(format!("{name}.expected.json"))).unwrap();
+    let text = std::fs::read(fixtures(name, &format!("moku/{name}.expected.json")).unwrap()).unwrap();
     serde_json::from_slice(&text).unwrap()
 }
 

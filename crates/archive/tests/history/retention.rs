@@ -10,6 +10,7 @@ use varve_archive::ArchiveError;
 use varve_archive::history::HistoryWriter;
 use varve_archive::verbs::gc::{Action, Actions, Policy, perform, plan, totals};
 use varve_archive::verbs::{diff, tag};
+use varve_testkit::fixtures;
 
 fn clear(writer: &dyn HistoryWriter, policy: &Policy) -> Actions {
     let actions = plan(writer, policy).expect("planned");
@@ -128,21 +129,11 @@ fn nothing_leaves_a_silo() {
     assert!(writer.catalog().diff(Some(&first), &second).expect("read").is_none());
 }
 
-fn fixtures() -> Option<PathBuf> {
-    let told = std::env::var_os("VARVE_FIXTURES").map(PathBuf::from);
-    let found =
-        told.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"));
-    found.is_dir().then_some(found)
-}
-
 #[test]
 fn of_a_site_that_moku_wrote_exactly_the_orphan_goes() {
-    let Some(fixtures) = fixtures() else {
-        eprintln!("skipped: there are no fixtures");
-        return;
-    };
+    let test = "of_a_site_that_moku_wrote_exactly_the_orphan_goes";
+    let Some(packed) = fixtures(test, "moku/b-pending-batch-scored.tar.gz") else { return };
     let root = tempfile::tempdir().expect("a folder");
-    let packed = fixtures.join("moku/b-pending-batch-scored.tar.gz");
     let unpacked =
         Command::new("tar").arg("xzf").arg(packed).arg("-C").arg(root.path()).status().expect("tar");
     assert!(unpacked.success());

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::process::Output;
 
-use crate::{skipped, stderr, stdout, varve};
+use varve_testkit::fixtures;
+
+use crate::{stderr, stdout, varve};
 
 /// A folder with a URL database `db` in it, where commands run.
 struct Scene(tempfile::TempDir);
@@ -104,16 +106,10 @@ fn formatting_says_what_it_did_and_what_is_odd() {
 
 #[test]
 fn every_fixture_is_in_canonical_form() {
-    let fixtures = std::env::var_os("VARVE_FIXTURES").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
-        PathBuf::from,
-    );
-    if !fixtures.is_dir() {
-        return skipped("no fixtures");
-    }
+    let Some(fixtures) = fixtures("every_fixture_is_in_canonical_form", "urldb") else { return };
     let scene = Scene::new(&[]);
     let mut count = 0;
-    for entry in std::fs::read_dir(fixtures.join("urldb")).unwrap() {
+    for entry in std::fs::read_dir(fixtures).unwrap() {
         let path = entry.unwrap().path();
         let name = path.file_name().unwrap().to_str().unwrap().to_owned();
         if name.ends_with(".yaml") && !name.starts_with("00") && !name.contains("before") {

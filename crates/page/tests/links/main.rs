@@ -11,21 +11,12 @@ mod hostile;
 mod pages;
 mod sitemaps;
 
-use std::path::PathBuf;
 use varve_core::headers::Headers;
 use varve_page::links::{Extracted, Kind, Limits, Link, extract};
 
 /// The bytes of a fixture; without the fixtures, one line saying that `test` is skipped.
 fn fixture(test: &str, path: &str) -> Option<Vec<u8>> {
-    let root = std::env::var_os("VARVE_FIXTURES").map_or_else(
-        || PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/fixtures"),
-        PathBuf::from,
-    );
-    if !root.is_dir() {
-        eprintln!("skipped {test}: no fixtures at {}", root.display());
-        return None;
-    }
-    let path = root.join(path);
+    let path = varve_testkit::fixtures(test, path)?;
     Some(std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 

@@ -6,15 +6,13 @@ mod stories;
 mod vectors;
 
 use chrono::DateTime;
-use std::path::PathBuf;
 use varve_core::headers::{HeaderView, Redaction};
 use varve_page::score::{Limits, Pack, Page, PageScore, score};
 
-/// Where the vectors are: given by the environment, or beside the repository.
-fn fixture(path: &str) -> Option<String> {
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/fixtures");
-    let root = std::env::var_os("VARVE_FIXTURES").map_or_else(|| PathBuf::from(beside), PathBuf::from);
-    std::fs::read_to_string(root.join(path)).ok()
+/// The text of a fixture; without the fixtures, one line says that `test` is skipped.
+fn fixture(test: &str, path: &str) -> Option<String> {
+    let path = varve_testkit::fixtures(test, path)?;
+    Some(std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
 /// The score of a page with the first pack.

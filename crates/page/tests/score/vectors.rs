@@ -61,9 +61,7 @@ fn surface(mut value: Value) -> Value {
 
 #[test]
 fn vectors_are_reproduced() {
-    let Some(text) = fixture("moku/vectors/scoring.json") else {
-        return eprintln!("skipped: no scoring vectors");
-    };
+    let Some(text) = fixture("vectors_are_reproduced", "moku/vectors/scoring.json") else { return };
     let vectors: Vec<Value> = serde_json::from_str(&text).unwrap();
     assert_eq!(vectors.len(), 10);
     for vector in &vectors {
@@ -105,8 +103,8 @@ fn vectors_are_reproduced() {
 }
 
 /// The steps that a scored site went through there, if they are at hand.
-fn steps() -> Option<Vec<Value>> {
-    let text = fixture("moku/b-pending-batch-scored.expected.json")?;
+fn steps(test: &str) -> Option<Vec<Value>> {
+    let text = fixture(test, "moku/b-pending-batch-scored.expected.json")?;
     Some(serde_json::from_str(&text).unwrap())
 }
 
@@ -124,7 +122,7 @@ fn scored_snapshot(snapshot: &Value) -> PageScore {
 
 #[test]
 fn stored_security_diffs_are_reproduced() {
-    let Some(steps) = steps() else { return eprintln!("skipped: no scored site") };
+    let Some(steps) = steps("stored_security_diffs_are_reproduced") else { return };
     let snapshots = snapshots(&steps);
     let expected = &steps.iter().find(|step| step["step"] == "security diff").unwrap()["out"];
     let page = |side: &str| scored_snapshot(snapshots[expected[side].as_str().unwrap()]);
@@ -151,7 +149,7 @@ fn stored_security_diffs_are_reproduced() {
 
 #[test]
 fn stored_scores_are_reproduced() {
-    let Some(steps) = steps() else { return eprintln!("skipped: no scored site") };
+    let Some(steps) = steps("stored_scores_are_reproduced") else { return };
     let snapshots = snapshots(&steps);
     let scores: Vec<&Value> =
         steps.iter().map(|step| &step["out"]).filter(|out| out["exposure_score"].is_number()).collect();
