@@ -14,6 +14,8 @@ use varve_crystal::{
 };
 use varve_testkit::web::{Answer, Site, Web};
 
+use crate::project::{everything, fixture};
+
 /// A web, and a project to capture it into.
 struct Scene {
     _folder: tempfile::TempDir,
@@ -382,4 +384,42 @@ fn crystals_own_questions_find_what_was_captured() {
 
 fn rusqlite_of(project: &Path) -> rusqlite::Connection {
     rusqlite::Connection::open(project.join("database.sqlite")).unwrap()
+}
+
+/// Real projects, however old or half-migrated: what they held stays, to the byte, and what is captured is added to it.
+#[test]
+fn real_projects_are_captured_into_and_lose_nothing() {
+    let test = "real_projects_are_captured_into_and_lose_nothing";
+    for name in [
+        "lab-v2",
+        "lab-v1-flat",
+        "lab-v1-oldschema",
+        "lab-v1-migration-interrupted",
+        "lab-v2-commit-interrupted",
+        "lab-v2-commit-torn",
+        "lab-v2-wal-leftover",
+        "lab-v2-hibernated",
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(project) = fixture(test, name, folder.path()) else { return };
+        let before = everything(&project);
+        let scene = Scene { _folder: folder, project, web: Web::serve(site()) };
+        let captured = scene.run(&["/"]);
+        assert_eq!((captured.finished, captured.revisions), (true, 6), "{name}");
+        let after = everything(&scene.project);
+        for row in &before {
+            assert!(after.contains(row), "{name}: {row} is lost");
+        }
+        let is_revision = |row: &&String| row.starts_with("Revision ");
+        assert_eq!(after.iter().filter(is_revision).count(), before.iter().filter(is_revision).count() + 6);
+        assert!(!scene.project.join("varve.capture").exists());
+    }
+    for name in ["lab-v3-pack16", "lab-too-new-v4"] {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(project) = fixture(test, name, folder.path()) else { return };
+        let scene = Scene { _folder: folder, project, web: Web::serve(site()) };
+        let refused = scene.run_as(Some(scene.settings(&["/"])), Reach::default(), usize::MAX);
+        assert!(matches!(refused, Err(ArchiveError::Crystal(_))), "{name}");
+        assert_eq!(scene.web.total(), 0, "{name}: nothing is asked for what cannot be kept");
+    }
 }

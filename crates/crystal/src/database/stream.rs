@@ -68,18 +68,18 @@ impl<'p, T> Stream<'p, T> {
         let (mut seen, mut bytes) = (0, 0);
         let mut next = None;
         while let Some(row) = rows.next().map_err(&failed)? {
-            next = (query.after)(row.get_ref(0).map_err(&failed)?);
             if let Some(item) = (query.read)(row).transpose() {
                 self.page.push_back(item);
             }
             seen += 1;
             bytes += length_of(row);
-            if seen >= PAGE_ROWS || bytes >= PAGE_BYTES || next.is_none() {
+            if seen >= PAGE_ROWS || bytes >= PAGE_BYTES {
+                // Only where a page ends does it matter where the next begins.
+                next = (query.after)(row.get_ref(0).map_err(&failed)?);
                 break;
             }
         }
-        let page_was_full = seen >= PAGE_ROWS || bytes >= PAGE_BYTES;
-        match next.filter(|_| page_was_full) {
+        match next {
             Some(key) => query.first = key,
             None => self.ended = true,
         }

@@ -26,7 +26,7 @@ impl Project {
     /// The resources that a pattern matches, whether or not a group has it, in the order of their URLs.
     pub fn matching(&self, pattern: GroupPattern) -> Stream<'_, Resource> {
         let prefix = pattern.literal_prefix().to_owned();
-        self.resources_in_url_order(&prefix, move |resource| pattern.matches(&resource.url))
+        self.resources_in_url_order(&prefix, move |url| pattern.matches(url))
     }
 
     /// The groups to which a URL belongs, in the order of their ids.

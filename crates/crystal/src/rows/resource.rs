@@ -69,12 +69,12 @@ impl Project {
     pub(crate) fn resources_in_url_order<'p>(
         &'p self,
         prefix: &str,
-        keep: impl Fn(&Resource) -> bool + 'p,
+        keep: impl Fn(&str) -> bool + 'p,
     ) -> Stream<'p, Resource> {
         Stream::new(self.url_query(prefix, keep))
     }
 
-    fn url_query<'p>(&'p self, prefix: &str, keep: impl Fn(&Resource) -> bool + 'p) -> Query<'p, Resource> {
+    fn url_query<'p>(&'p self, prefix: &str, keep: impl Fn(&str) -> bool + 'p) -> Query<'p, Resource> {
         let end = end_of_range(prefix);
         // A blob is greater than every text: where no text ends the range, the end of all texts does.
         let below = if end.is_some() { "CAST(?2 AS TEXT)" } else { "x''" };
@@ -89,7 +89,12 @@ impl Project {
             after: text_up,
             others: end.map(|text| Value::Blob(text.into_bytes())).into_iter().collect(),
             read: Box::new(move |row| {
-                Resource::read_with_url_first(row).map(|found| Some(found).filter(&keep))
+                // Most rows may be none of those asked for: they are judged where they lie.
+                let url = row.get_ref(0).ok().and_then(|value| value.as_str().ok());
+                match url.is_some_and(|url| !keep(url)) {
+                    true => Ok(None),
+                    false => Resource::read_with_url_first(row).map(Some),
+                }
             }),
         }
     }

@@ -4,7 +4,6 @@
 
 use std::io::{self, Read};
 
-use varve_catalog::{CaptureFilter, Order, Page};
 use varve_core::exchange::ResponseHead;
 use varve_core::headers::Headers;
 use varve_core::pattern::suggest_groups;
@@ -16,6 +15,7 @@ use crate::crawl::{Settings, address};
 use crate::error::ArchiveError;
 use crate::history::Holdings;
 use crate::verbs::capture::{Reach, client};
+use crate::verbs::cat::{At, find};
 
 pub use varve_core::pattern::SuggestedGroup;
 
@@ -39,11 +39,15 @@ pub struct Suggestion {
 
 /// Suggests groups from the capture of a page that the archive has; none if it has none that is a page.
 pub fn of_capture(holdings: &dyn Holdings, text: &str) -> Result<Option<Suggestion>, ArchiveError> {
-    let mut url = page_address(text)?;
+    page_address(text)?;
+    let mut url = text.to_owned();
     for _ in 0..=MOST_REDIRECTS {
-        let filter = CaptureFilter::default();
-        let found = holdings.catalog().captures_of(&url, &filter, Order::NewestFirst, Page::first(1))?;
-        let Some(capture) = found.first() else { return Ok(None) };
+        // What a page links to is asked of an answer, not of a failure that came after it.
+        let capture = match find(holdings, &url, &At::NewestGood) {
+            Err(ArchiveError::NoCapture { .. }) => return Ok(None),
+            found => &found?,
+        };
+        url.clone_from(&capture.url);
         let head = holdings.wire_head(capture)?.unwrap_or_default();
         let mut headers = ResponseHead::read(&head).map(|head| head.headers).unwrap_or_default();
         for (name, value) in capture.headers.pairs() {
@@ -51,7 +55,10 @@ pub fn of_capture(holdings: &dyn Holdings, text: &str) -> Result<Option<Suggesti
                 headers.push(name, value);
             }
         }
-        let body = holdings.open_body(capture)?;
+        let body = match holdings.open_body(capture) {
+            Err(ArchiveError::DownloadFailed { .. }) => return Ok(None),
+            body => body?,
+        };
         let read = links(&url, &headers, (300..400).contains(&capture.status) && capture.status != 304, body);
         match read {
             Found::Redirect(onward) => url = onward,
