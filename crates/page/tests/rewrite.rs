@@ -32,38 +32,74 @@ fn links_lead_elsewhere_and_all_else_stays() {
         ("<a href=x ping=http://spy/>", "<a href=\"/W/http://h/d/x\">"),
         ("<area href=x>", "<area href=\"/W/http://h/d/x\">"),
         // What is embedded.
-        ("<img src=x srcset='y 1x, z 2x'>", "<img src=\"/W/http://h/d/x\" srcset=\"/W/http://h/d/y 1x, /W/http://h/d/z 2x\">"),
+        (
+            "<img src=x srcset='y 1x, z 2x'>",
+            "<img src=\"/W/http://h/d/x\" srcset=\"/W/http://h/d/y 1x, /W/http://h/d/z 2x\">",
+        ),
         ("<img src='data:image/gif;base64,AA'>", "<img src='data:image/gif;base64,AA'>"),
         ("<script src=x integrity=sha256-y></script>", "<script src=\"/W/http://h/d/x\"></script>"),
         ("<script>var a = '<img src=x>';</script>", "<script>var a = '<img src=x>';</script>"),
         ("<script type=speculationrules>{}</script>", "<script type=\"x-archive-orig\">{}</script>"),
         ("<link rel=stylesheet href=x integrity=y>", "<link rel=stylesheet href=\"/W/http://h/d/x\">"),
-        ("<video poster=x><source src=y></video>", "<video poster=\"/W/http://h/d/x\"><source src=\"/W/http://h/d/y\"></video>"),
-        ("<object data=x></object><embed src=y>", "<object data=\"/W/http://h/d/x\"></object><embed src=\"/W/http://h/d/y\">"),
+        (
+            "<video poster=x><source src=y></video>",
+            "<video poster=\"/W/http://h/d/x\"><source src=\"/W/http://h/d/y\"></video>",
+        ),
+        (
+            "<object data=x></object><embed src=y>",
+            "<object data=\"/W/http://h/d/x\"></object><embed src=\"/W/http://h/d/y\">",
+        ),
         ("<body background=x>", "<body background=\"/W/http://h/d/x\">"),
         ("<iframe src=x></iframe>", "<iframe src=\"/W/http://h/d/x\"></iframe>"),
-        ("<iframe srcdoc='<img src=x>'></iframe>", "<iframe srcdoc=\"&lt;img src=&quot;/W/http://h/d/x&quot;>\"></iframe>"),
-        ("<svg><use xlink:href=x /><image href=y /></svg>", "<svg><use xlink:href=\"/W/http://h/d/x\" /><image href=\"/W/http://h/d/y\" /></svg>"),
+        (
+            "<iframe srcdoc='<img src=x>'></iframe>",
+            "<iframe srcdoc=\"&lt;img src=&quot;/W/http://h/d/x&quot;>\"></iframe>",
+        ),
+        (
+            "<svg><use xlink:href=x /><image href=y /></svg>",
+            "<svg><use xlink:href=\"/W/http://h/d/x\" /><image href=\"/W/http://h/d/y\" /></svg>",
+        ),
         // Forms.
-        ("<form action=/x><button formaction=y>", "<form action=\"/W/http://h/x\"><button formaction=\"/W/http://h/d/y\">"),
+        (
+            "<form action=/x><button formaction=y>",
+            "<form action=\"/W/http://h/x\"><button formaction=\"/W/http://h/d/y\">",
+        ),
         // Styles.
         ("<p style='a:url(x)'>", "<p style=\"a:url(&quot;/W/http://h/d/x&quot;)\">"),
         ("<p style='a:b'>", "<p style='a:b'>"),
-        ("<style>@import 'x';a>b{c:url(y)}</style>", "<style>@import \"/W/http://h/d/x\";a>b{c:url(\"/W/http://h/d/y\")}</style>"),
+        (
+            "<style>@import 'x';a>b{c:url(y)}</style>",
+            "<style>@import \"/W/http://h/d/x\";a>b{c:url(\"/W/http://h/d/y\")}</style>",
+        ),
         // What the page says about itself.
         ("<base href=/b/><a href=x>", "<base href=\"/W/http://h/b/\"><a href=\"/W/http://h/b/x\">"),
-        ("<base href=//g/><base href=/b/><a href=x>", "<base href=\"/W/http://g/\"><base><a href=\"/W/http://g/x\">"),
+        (
+            "<base href=//g/><base href=/b/><a href=x>",
+            "<base href=\"/W/http://g/\"><base><a href=\"/W/http://g/x\">",
+        ),
         ("<base target=t><a href=x>", "<base target=t><a href=\"/W/http://h/d/x\">"),
         ("<base href='javascript:x'>", "<base>"),
-        ("<meta http-equiv=Refresh content='3;URL=x'>", "<meta http-equiv=Refresh content=\"3; url=/W/http://h/d/x\">"),
+        (
+            "<meta http-equiv=Refresh content='3;URL=x'>",
+            "<meta http-equiv=Refresh content=\"3; url=/W/http://h/d/x\">",
+        ),
         ("<meta http-equiv=refresh content=3>", "<meta http-equiv=refresh content=3>"),
-        ("<meta http-equiv=Content-Security-Policy content=\"img-src 'none'\">", "<meta http-equiv=\"x-archive-orig\" content=\"img-src 'none'\">"),
-        ("<meta http-equiv=content-type content='text/html'>", "<meta http-equiv=content-type content='text/html'>"),
+        (
+            "<meta http-equiv=Content-Security-Policy content=\"img-src 'none'\">",
+            "<meta http-equiv=\"x-archive-orig\" content=\"img-src 'none'\">",
+        ),
+        (
+            "<meta http-equiv=content-type content='text/html'>",
+            "<meta http-equiv=content-type content='text/html'>",
+        ),
         ("<meta name=referrer content=no-referrer>", "<meta name=referrer content=\"same-origin\">"),
         ("<html manifest=x>", "<html>"),
         // What is no link.
         ("<p title=http://h/x data-src=y>http://h/x", "<p title=http://h/x data-src=y>http://h/x"),
-        ("<!-- <img src=x> --><textarea><img src=x></textarea>", "<!-- <img src=x> --><textarea><img src=x></textarea>"),
+        (
+            "<!-- <img src=x> --><textarea><img src=x></textarea>",
+            "<!-- <img src=x> --><textarea><img src=x></textarea>",
+        ),
         ("<title>a &amp; b</title>", "<title>a &amp; b</title>"),
     ] {
         assert_eq!(text(from), to, "{from}");

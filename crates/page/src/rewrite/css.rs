@@ -55,7 +55,10 @@ mod tests {
             ("a{b:url( 'c' )}", "a{b:url( \"/W/http://h/d/c\" )}"),
             ("@import \"c\" print;/* url(x) */", "@import \"/W/http://h/d/c\" print;/* url(x) */"),
             ("@import url(//g/c);", "@import url(\"/W/http://g/c\");"),
-            ("a{b:image-set('c' 1x, url(d) 2x)}", "a{b:image-set(\"/W/http://h/d/c\" 1x, url(\"/W/http://h/d/d\") 2x)}"),
+            (
+                "a{b:image-set('c' 1x, url(d) 2x)}",
+                "a{b:image-set(\"/W/http://h/d/c\" 1x, url(\"/W/http://h/d/d\") 2x)}",
+            ),
             ("a{b:url(data:x)}", "a{b:url(data:x)}"),
             ("a{b:url(#c)}", "a{b:url(#c)}"),
             ("@namespace url(http://n/);", "@namespace url(http://n/);"),

@@ -38,7 +38,8 @@ pub struct Page<'a> {
 /// Writes the page in `input` with other links. Says in which encoding it was written.
 pub fn html(input: &mut dyn Read, page: Page<'_>, output: &mut dyn Write) -> io::Result<&'static Encoding> {
     let Page { links, encoding, first } = page;
-    let work = RefCell::new(Work { links, first, style: String::new(), passing: false, has_base: false, depth: 0 });
+    let work =
+        RefCell::new(Work { links, first, style: String::new(), passing: false, has_base: false, depth: 0 });
     match encoding.try_into() {
         Ok(compatible) => stream(input, compatible, &work, output).map(|()| encoding),
         Err(()) => {
@@ -104,7 +105,8 @@ fn settings<'h, 'w: 'h>(
         work.borrow_mut().style_text(text);
         Ok(())
     };
-    let bailing = move |_: &lol_html::errors::RewritingError, out: &mut lol_html::html_content::BailOut<'_>| {
+    let bailing = move |_: &lol_html::errors::RewritingError,
+                        out: &mut lol_html::html_content::BailOut<'_>| {
         out.append(&std::mem::take(&mut work.borrow_mut().style), ContentType::Html);
     };
     Settings::new()

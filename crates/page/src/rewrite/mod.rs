@@ -138,7 +138,10 @@ mod tests {
     fn sets_and_refreshes() {
         let links = Links::new("http://h/d/", &to).unwrap();
         assert_eq!(links.set("a 1x, /b 2x"), "/W/http://h/d/a 1x, /W/http://h/b 2x");
-        assert_eq!(links.set("data:image/png;base64,AA 1x, b"), "data:image/png;base64,AA 1x, /W/http://h/d/b");
+        assert_eq!(
+            links.set("data:image/png;base64,AA 1x, b"),
+            "data:image/png;base64,AA 1x, /W/http://h/d/b"
+        );
         assert_eq!(links.set(" , "), " , ");
         assert_eq!(links.refresh("5; URL='/x'").as_deref(), Some("5; url=/W/http://h/x"));
         assert_eq!(links.refresh(" 0 é").as_deref(), Some("0; url=/W/http://h/d/%C3%A9"));
