@@ -5,12 +5,14 @@
 
 use std::error::Error as _;
 use std::io;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::error::ErrorKind;
 use varve_archive::expectations::UrlsError;
 use varve_archive::verbs::doctor::DoctorError;
 use varve_archive::{ArchiveError, CatalogError, EditError, LockError, SettingsError, StoreError};
+use varve_serve::ServeError;
 
 use crate::commands::filter::NotAnId;
 use crate::urls::{Place, Unreadable};
@@ -59,6 +61,15 @@ pub(crate) enum Error {
     /// A URL database did not do it.
     #[error(transparent)]
     Urls(#[from] UrlsError),
+    /// Nothing can be served.
+    #[error(transparent)]
+    Serve(#[from] ServeError),
+    /// A server that others can reach, and nobody said that they may.
+    #[error("{address} can be reached from other machines")]
+    Reachable {
+        /// Where it would listen.
+        address: SocketAddr,
+    },
     /// A WARC or ARC file could not be dealt with.
     #[error(transparent)]
     Doctor(#[from] DoctorError),
@@ -157,6 +168,13 @@ fn hints(failure: &Error) -> Vec<String> {
         Error::Urls(failure) => crate::commands::urls::hint(failure),
         Error::Doctor(failure) => crate::commands::doctor::hint(failure),
         Error::Archive(failure) => for_archive(failure),
+        Error::Reachable { .. } => Some(
+            "whoever reaches it reads the whole archive; say `--allow-remote` if that is meant, and its name with `--host`",
+        ),
+        Error::Serve(ServeError::Listen { source, .. }) if source.kind() == io::ErrorKind::AddrInUse => {
+            Some("something else listens there; choose another port, or 0 for any")
+        }
+        Error::Serve(_) => None,
         Error::Usage(_) | Error::Output(_) | Error::Input(_) | Error::Url { .. } => None,
         Error::Id { .. } | Error::CurrentFolder(_) | Error::Read { .. } | Error::Object { .. } => None,
     };

@@ -50,6 +50,15 @@ pub fn decode<'a>(body: &'a [u8], content_type: Option<&str>) -> Decoded<'a> {
     Decoded { text, encoding: encoding.name(), decided, lossy }
 }
 
+/// The encoding of a body of which only the beginning is here. A letter that the cut parted does not count against UTF-8.
+pub fn of_start(start: &[u8], content_type: Option<&str>) -> &'static Encoding {
+    let whole = match std::str::from_utf8(start) {
+        Err(error) if error.error_len().is_none() => &start[..error.valid_up_to()],
+        _ => start,
+    };
+    detect(whole, content_type).0
+}
+
 /// Which encoding a body is in, and who says so.
 fn detect(body: &[u8], content_type: Option<&str>) -> (&'static Encoding, Decided) {
     if let Some((encoding, _)) = Encoding::for_bom(body) {

@@ -3,9 +3,11 @@
 //! Opening for writing reads forward from the last place that the catalog knows, so that a crash between the silo and
 //! the catalog costs nothing; an archive without a catalog gets one.
 
+use std::ffi::OsString;
 use std::io::Read;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
 
 use varve_catalog::{Catalog, CatalogRead, Row, SqliteCatalog};
 use varve_core::body::{BodySource, KeptBody};
@@ -16,7 +18,7 @@ use varve_core::{BodyId, Moment, RecordId, VersionId};
 use varve_store::exchange::scan_from;
 use varve_store::index::Place;
 use varve_store::steps::step;
-use varve_store::{NewObject, StoreError};
+use varve_store::{NewObject, Store, StoreError};
 use varve_warc::date::Date;
 
 use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, Loose, head};
@@ -30,10 +32,35 @@ use crate::writer::{ArchiveWriter, Opening};
 /// So many rows are applied at a time while the catalog catches up.
 const BATCH: usize = 20_000;
 
-/// A varve archive, open for reading.
+/// A varve archive, open for reading, as long as anybody likes: what others write meanwhile is found.
 pub struct ArchiveHoldings {
     archive: Archive,
     catalog: SqliteCatalog,
+    newer: Mutex<Newer>,
+}
+
+/// The store as it was opened last. An index is read as it was when it was opened, while rows are always the newest: a body that is
+/// not found is looked for again, if the index has changed since.
+#[derive(Default)]
+struct Newer {
+    store: Option<Arc<Store>>,
+    index: IndexState,
+}
+
+/// The files of an index: name, length, time of the last change.
+type IndexState = Vec<(OsString, u64, Option<SystemTime>)>;
+
+fn index_state(folder: &Path) -> IndexState {
+    // What cannot be looked at has not changed as far as anybody can tell.
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut files: IndexState = entries
+        .filter_map(|entry| {
+            let about = entry.metadata().ok()?;
+            Some((entry.file_name(), about.len(), about.modified().ok()))
+        })
+        .collect();
+    files.sort_unstable();
+    files
 }
 
 impl ArchiveHoldings {
@@ -44,7 +71,39 @@ impl ArchiveHoldings {
         if !path.is_file() {
             return Err(ArchiveError::NoCatalog { path });
         }
-        Ok(Self { catalog: SqliteCatalog::open_to_read(&path)?, archive })
+        // Before the rows are opened, so that what comes in between is looked for once more.
+        let newer = Newer { store: None, index: index_state(&archive.layout().index()) };
+        Ok(Self { catalog: SqliteCatalog::open_to_read(&path)?, archive, newer: Mutex::new(newer) })
+    }
+
+    /// Asks the store; again, if it does not know and the index has changed since it was opened.
+    fn ask<T>(&self, question: impl Fn(&Store) -> Result<T, ArchiveError>) -> Result<T, ArchiveError> {
+        let known = self.newer().store.clone();
+        let answer = question(known.as_deref().unwrap_or(self.archive.store()));
+        if !matches!(answer, Err(ArchiveError::Absent { .. })) {
+            return answer;
+        }
+        match self.refreshed()? {
+            Some(store) => question(&store),
+            None => answer,
+        }
+    }
+
+    /// The store opened anew, if its index has changed.
+    fn refreshed(&self) -> Result<Option<Arc<Store>>, ArchiveError> {
+        let index = self.archive.layout().index();
+        let state = index_state(&index);
+        let mut newer = self.newer();
+        if newer.index == state {
+            return Ok(None);
+        }
+        let store = Arc::new(Store::open(silo_files(self.archive.layout()), &index)?);
+        *newer = Newer { store: Some(Arc::clone(&store)), index: state };
+        Ok(Some(store))
+    }
+
+    fn newer(&self) -> MutexGuard<'_, Newer> {
+        self.newer.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Its objects and settings.
@@ -63,20 +122,20 @@ impl Holdings for ArchiveHoldings {
     }
 
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
-        open_body(self.archive.store(), capture)
+        self.ask(|store| open_body(store, capture))
     }
 
     fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
-        wire_head(self.archive.store(), capture)
+        self.ask(|store| wire_head(store, capture))
     }
 
     fn renderings(&self, capture: &Capture) -> Result<Renderings, ArchiveError> {
-        renderings(self.archive.store(), capture)
+        self.ask(|store| renderings(store, capture))
     }
 }
 
 /// The body by its id; that of an answer that was cut short is only found through its record.
-fn open_body(store: &varve_store::Store, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
+fn open_body(store: &Store, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
     if let Some(body) = store.open_body(&capture.body)? {
         return Ok(body);
     }
@@ -87,7 +146,7 @@ fn open_body(store: &varve_store::Store, capture: &Capture) -> Result<Box<dyn Re
     }
 }
 
-fn wire_head(store: &varve_store::Store, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
+fn wire_head(store: &Store, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
     match capture.record {
         Some(record) => Ok(store.response_head(record.as_bytes())?),
         None => Ok(None),

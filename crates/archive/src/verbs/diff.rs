@@ -5,14 +5,15 @@
 
 use varve_catalog::{Diff, Row};
 use varve_core::VersionId;
-use varve_page::compare::{Comparison, Side, compare};
+use varve_core::history::Capture;
+use varve_page::compare::{Side, compare};
 
 use crate::error::ArchiveError;
 use crate::history::{HistoryWriter, Holdings, Loaded, NOT_MODIFIED, Pair, Pairs, stored_diff};
 
 pub use crate::history::Change;
 pub use varve_core::diff::{ChunkKind, Hunk, HunkLine, Segment, Style, View};
-pub use varve_page::compare::{Body, Mode, Options, Report};
+pub use varve_page::compare::{Body, Comparison, Mode, Options, Report};
 
 /// Bodies longer than this are not compared, only weighed.
 pub const LONGEST: u64 = 64 << 20;
@@ -126,6 +127,22 @@ fn compare_pair<E: From<ArchiveError>>(
     }
     totals.count(change);
     each(&PageDiff { pair, change, comparison: Some(&comparison) })
+}
+
+/// Compares two captures, wherever they belong; `show` is given how they differ. Nothing where a body is longer than `most`.
+pub fn captures<T>(
+    holdings: &dyn Holdings,
+    [base, head]: [&Capture; 2],
+    options: &Options,
+    most: u64,
+    show: impl FnOnce(&Comparison<'_>) -> T,
+) -> Result<Option<T>, ArchiveError> {
+    if [base, head].iter().any(|capture| capture.length.unwrap_or(0) > most) {
+        return Ok(None);
+    }
+    let (base_id, head_id) = (base.id.to_string(), head.id.to_string());
+    let (base, head) = (Loaded::of(holdings, Some(base), most)?, Loaded::of(holdings, Some(head), most)?);
+    Ok(Some(show(&compare(&side(&base, &base_id), &side(&head, &head_id), options))))
 }
 
 pub(crate) fn side<'a>(page: &'a Loaded, id: &'a str) -> Side<'a> {

@@ -26,6 +26,7 @@ pub mod key;
 pub mod log;
 pub mod plan;
 pub mod rebuild;
+pub mod replay;
 pub mod rewrite;
 pub mod score;
 pub mod show;

@@ -29,6 +29,7 @@ mod plan;
 mod rebuild;
 mod rewrite;
 mod score;
+mod serve;
 mod show;
 mod store;
 mod stow;
@@ -52,6 +53,7 @@ const VERBS: &[Entry] = &[
     verb::<show::Show>("show"),
     verb::<cat::Cat>("cat"),
     verb::<diff::Diff>("diff"),
+    verb::<serve::Serve>("serve"),
     verb::<tag::Tag>("tag"),
     verb::<checkout::Checkout>("checkout"),
     verb::<score::Score>("score"),

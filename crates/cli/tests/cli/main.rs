@@ -16,6 +16,7 @@ mod key;
 mod paperwork;
 mod plan;
 mod readme;
+mod serve;
 mod streams;
 mod urls;
 

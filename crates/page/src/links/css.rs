@@ -6,6 +6,7 @@
 use super::emit::{Emitter, Found};
 use super::link::{Place, Role};
 use cssparser::{ParseError, Parser, Token};
+use std::ops::Range;
 
 /// What is being read, and so what a string means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,32 +28,54 @@ pub(super) fn links<'a>(
     place: impl Fn(bool) -> Place<'a>,
     emitter: &mut Emitter<'_>,
 ) {
-    let mut emit = |url: &str, import: bool, at: usize| {
-        let offset = offset.map(|offset| offset + at as u64);
-        emitter.emit(Found::new(url, place(import), Role::Embed).at(offset));
-    };
-    read(&mut Parser::new(text), Inside::Block, &mut emit);
+    each(text, &mut |address| {
+        let offset = offset.map(|offset| offset + address.range.start as u64);
+        emitter.emit(Found::new(address.url, place(address.import), Role::Embed).at(offset));
+    });
+}
+
+/// An address in a style sheet.
+pub(crate) struct Address<'a> {
+    /// What it says, with escapes undone.
+    pub(crate) url: &'a str,
+    /// Whether `@import` asks for it.
+    pub(crate) import: bool,
+    /// Where it stands: a string with its quotes, or `url(…)` whole.
+    pub(crate) range: Range<usize>,
+    /// Whether it is a string.
+    pub(crate) quoted: bool,
+}
+
+/// Takes the addresses of a style sheet, one after the other.
+type Each<'e> = dyn FnMut(Address<'_>) + 'e;
+
+/// Hands over all addresses of a style sheet, in order.
+pub(crate) fn each(text: &str, each: &mut Each<'_>) {
+    read(&mut Parser::new(text), Inside::Block, each);
 }
 
 /// Reads to the end of a block.
-fn read(parser: &mut Parser<'_>, outer: Inside, emit: &mut dyn FnMut(&str, bool, usize)) {
+fn read(parser: &mut Parser<'_>, outer: Inside, emit: &mut Each<'_>) {
     let mut inside = outer;
     loop {
         parser.skip_whitespace();
         let at = parser.position().byte_index();
         let Ok(token) = parser.next_including_whitespace().cloned() else { return };
+        let range = at..parser.position().byte_index();
         match token {
             Token::UnquotedUrl(url) => {
                 if inside != Inside::Namespace {
-                    emit(&url, inside == Inside::Import, at);
+                    emit(Address { url: &url, import: inside == Inside::Import, range, quoted: false });
                 }
                 inside = outer;
             }
             Token::QuotedString(url) if inside == Inside::Import => {
-                emit(&url, true, at);
+                emit(Address { url: &url, import: true, range, quoted: true });
                 inside = outer;
             }
-            Token::QuotedString(url) if inside == Inside::Images => emit(&url, false, at),
+            Token::QuotedString(url) if inside == Inside::Images => {
+                emit(Address { url: &url, import: false, range, quoted: true });
+            }
             Token::AtKeyword(name) => inside = at_rule(&name),
             Token::Function(name) => {
                 let urls = if is_url(&name) { address_function(inside) } else { function(&name) };
@@ -71,7 +94,7 @@ fn read(parser: &mut Parser<'_>, outer: Inside, emit: &mut dyn FnMut(&str, bool,
     }
 }
 
-fn nested(parser: &mut Parser<'_>, inside: Inside, emit: &mut dyn FnMut(&str, bool, usize)) {
+fn nested(parser: &mut Parser<'_>, inside: Inside, emit: &mut Each<'_>) {
     // Too deep is the only error; what is there is then read by the caller, as if the block were not.
     let _: Result<(), ParseError<()>> = parser.parse_nested_block(|parser| {
         read(parser, inside, emit);

@@ -109,7 +109,7 @@ impl<'s> Emitter<'s> {
 }
 
 /// Whether the text is an absolute address of the web.
-pub(super) fn is_web(url: &str) -> bool {
+pub(crate) fn is_web(url: &str) -> bool {
     let starts = |prefix: &str| {
         url.len() > prefix.len() && url.as_bytes()[..prefix.len()].eq_ignore_ascii_case(prefix.as_bytes())
     };
@@ -117,7 +117,7 @@ pub(super) fn is_web(url: &str) -> bool {
 }
 
 /// Whether the reference is of a scheme that no page of the web has. Saves resolving megabytes of `data:`.
-fn is_foreign(reference: &str) -> bool {
+pub(crate) fn is_foreign(reference: &str) -> bool {
     let head = &reference.as_bytes()[..reference.len().min(12)];
     let starts =
         |scheme: &[u8]| head.len() >= scheme.len() && head[..scheme.len()].eq_ignore_ascii_case(scheme);
@@ -130,7 +130,7 @@ fn is_nothing(reference: &str, role: Role) -> bool {
 }
 
 /// A text without the white space that URLs may have around them.
-pub(super) fn trim(text: &str) -> &str {
+pub(crate) fn trim(text: &str) -> &str {
     text.trim_matches(|character: char| character <= ' ')
 }
 

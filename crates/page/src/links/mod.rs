@@ -14,20 +14,20 @@
 //!
 //! It does not know which links should be followed, nor what has been seen before.
 
-mod css;
-mod emit;
-mod entity;
+pub(crate) mod css;
+pub(crate) mod emit;
+pub(crate) mod entity;
 mod header;
 mod html;
 mod json;
 mod kind;
 mod link;
 mod listing;
-mod refresh;
+pub(crate) mod refresh;
 mod relation;
 mod script;
-mod source;
-mod srcset;
+pub(crate) mod source;
+pub(crate) mod srcset;
 
 pub use kind::Kind;
 pub use link::{Limits, Link, LinkError, Place, Report, Role, Stop};

@@ -99,7 +99,7 @@ impl<R: Read> Read for Capped<R> {
 }
 
 /// Turns any encoding into UTF-8. Without a byte order mark, and with replacement characters for what is broken.
-pub(super) struct Transcoder<R> {
+pub(crate) struct Transcoder<R> {
     reader: R,
     decoder: Decoder,
     input: Vec<u8>,
@@ -110,7 +110,7 @@ pub(super) struct Transcoder<R> {
 }
 
 impl<R: Read> Transcoder<R> {
-    pub(super) fn new(reader: R, encoding: &'static Encoding) -> Self {
+    pub(crate) fn new(reader: R, encoding: &'static Encoding) -> Self {
         let decoder = encoding.new_decoder_with_bom_removal();
         Self { reader, decoder, input: vec![0; 16 << 10], output: Vec::new(), taken: 0, ended: false }
     }

@@ -1,0 +1,217 @@
+//! Replay: which capture shows a URL at a time, and what its answer was.
+//!
+//! Owns the choice, as plain values; how it is shown is the business of whoever serves it. Nearest in time wins, whether
+//! before or after. A download that failed is passed over unless its very second was asked for. A URL that is not known
+//! may be known by the other scheme, or with or without `www.`: that is said and not done, so that what is shown always
+//! stands under its own URL.
+
+use varve_catalog::{CaptureFilter, Order, Page};
+use varve_core::Moment;
+use varve_core::headers::HeaderView;
+use varve_core::history::Capture;
+
+use super::cat::{self, At};
+use super::log::spellings;
+use crate::error::ArchiveError;
+use crate::history::{Holdings, NOT_MODIFIED, headers_of};
+
+/// So many captures on either side are looked at.
+const LOOK: usize = 8;
+/// The last microsecond of a second.
+const REST_OF_SECOND: i64 = 999_999;
+/// What an answer is when it says that nothing changed, and when a part of it is all of it.
+const GOOD: u16 = 200;
+
+/// The time that is asked for: any instant within a second, or one to the microsecond.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct When {
+    from: Moment,
+    /// The last instant that is meant.
+    last: Moment,
+}
+
+impl When {
+    /// Any instant of the second that begins here.
+    pub fn second(from: Moment) -> Self {
+        Self { from, last: Moment::from_micros(from.micros().saturating_add(REST_OF_SECOND)) }
+    }
+
+    /// This instant.
+    pub fn exactly(from: Moment) -> Self {
+        Self { from, last: from }
+    }
+
+    /// Reads 4 to 14 digits, of which the rest is the least, or 20, which go down to the microsecond.
+    pub fn read(digits: &str) -> Option<Self> {
+        if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        match digits.split_at_checked(14) {
+            Some((second, micros)) if micros.len() == 6 => {
+                let second: Moment = second.parse().ok()?;
+                Some(Self::exactly(Moment::from_micros(second.micros().saturating_add(micros.parse().ok()?))))
+            }
+            _ => digits.parse().ok().map(Self::second),
+        }
+    }
+}
+
+/// The 20 digits that name an instant among others of its second.
+pub fn precise_digits(time: Moment) -> String {
+    format!("{}{:06}", time.digits(), time.micros().rem_euclid(1_000_000))
+}
+
+/// A capture among the others of its URL.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The capture.
+    pub capture: Capture,
+    /// The one before it.
+    pub previous: Option<Capture>,
+    /// The one after it.
+    pub next: Option<Capture>,
+    /// Whether it is from the very second that was asked for.
+    pub exact: bool,
+}
+
+impl Found {
+    /// The digits that name this capture and none of its neighbours.
+    pub fn digits(&self) -> String {
+        let second = self.capture.time.seconds();
+        let shares =
+            |other: &Option<Capture>| other.as_ref().is_some_and(|other| other.time.seconds() == second);
+        match shares(&self.previous) || shares(&self.next) {
+            true => precise_digits(self.capture.time),
+            false => self.capture.time.digits(),
+        }
+    }
+}
+
+/// What is known of a URL.
+#[derive(Clone, Debug)]
+pub enum Known {
+    /// The capture to show.
+    Here(Box<Found>),
+    /// Nothing, but this other URL is known and surely meant.
+    There(String),
+    /// Nothing.
+    No,
+}
+
+/// The capture that shows a URL nearest to a time; without a time, the newest good one.
+pub fn find(holdings: &dyn Holdings, url: &str, time: Option<When>) -> Result<Known, ArchiveError> {
+    for spelling in spellings(url) {
+        let found = found_as(holdings, &spelling, time)?;
+        if let Some(found) = found.filter(|found| found.capture.url == url || !leads_to(&found.capture, url))
+        {
+            return Ok(Known::Here(Box::new(found)));
+        }
+    }
+    for other in others(url) {
+        let time = time.unwrap_or(When::exactly(Moment::from_micros(i64::MAX)));
+        let found = nearest(holdings, &other, time)?;
+        if let Some(found) = found.filter(|found| !leads_to(&found.capture, url)) {
+            return Ok(Known::There(found.capture.url));
+        }
+    }
+    Ok(Known::No)
+}
+
+fn found_as(holdings: &dyn Holdings, url: &str, time: Option<When>) -> Result<Option<Found>, ArchiveError> {
+    if let Some(time) = time {
+        return nearest(holdings, url, time);
+    }
+    match cat::find(holdings, url, &At::NewestGood) {
+        Ok(capture) => nearest(holdings, &capture.url, When::exactly(capture.time)),
+        Err(ArchiveError::NoCapture { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The capture of exactly this URL that is nearest to a time.
+pub fn nearest(holdings: &dyn Holdings, url: &str, when: When) -> Result<Option<Found>, ArchiveError> {
+    let When { from: second, last } = when;
+    let behind = Moment::from_micros(last.micros().saturating_add(1));
+    let ask = |since, until, order| {
+        let filter = CaptureFilter { since, until, committed_only: false };
+        holdings.catalog().captures_of(url, &filter, order, Page::first(LOOK))
+    };
+    let mut line = ask(None, Some(last), Order::NewestFirst)?;
+    line.reverse();
+    let before = line.len();
+    line.extend(ask(Some(behind), None, Order::OldestFirst)?);
+    let Some(place) = choose(&line, before, second) else { return Ok(None) };
+    let exact = place < before && line[place].time >= second;
+    let previous = place.checked_sub(1).map(|place| line[place].clone());
+    let next = line.get(place + 1).cloned();
+    Ok(Some(Found { capture: line.swap_remove(place), previous, next, exact }))
+}
+
+/// The place of the nearest capture in a line of which the first `before` are not after what is meant.
+fn choose(line: &[Capture], before: usize, from: Moment) -> Option<usize> {
+    let in_second = |place: &usize| line[*place].time >= from;
+    let is_answer = |place: &usize| line[*place].status != 0;
+    let exact = (0..before).rev().filter(in_second).find(is_answer);
+    if let Some(place) = exact.or_else(|| (0..before).rev().find(in_second)) {
+        return Some(place);
+    }
+    let distance = |place: &usize| line[*place].time.micros().abs_diff(from.micros());
+    let answers = [(0..before).rev().find(is_answer), (before..line.len()).find(is_answer)];
+    let any = [before.checked_sub(1), Some(before).filter(|place| *place < line.len())];
+    answers
+        .into_iter()
+        .flatten()
+        .min_by_key(distance)
+        .or_else(|| any.into_iter().flatten().min_by_key(distance))
+}
+
+/// The first and the last capture of exactly this URL.
+pub fn ends(holdings: &dyn Holdings, url: &str) -> Result<Option<(Capture, Capture)>, ArchiveError> {
+    let one = |order| holdings.catalog().captures_of(url, &CaptureFilter::default(), order, Page::first(1));
+    let (first, last) = (one(Order::OldestFirst)?.pop(), one(Order::NewestFirst)?.pop());
+    Ok(first.zip(last))
+}
+
+/// The text under which a URL is known, if it is.
+pub fn known_as(holdings: &dyn Holdings, url: &str) -> Result<Option<String>, ArchiveError> {
+    match cat::find(holdings, url, &At::Newest) {
+        Ok(capture) => Ok(Some(capture.url)),
+        Err(ArchiveError::NoCapture { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The status and the headers that a capture is shown with: where a server said that nothing changed, those of the answer
+/// that it meant.
+pub fn answer(holdings: &dyn Holdings, capture: &Capture) -> Result<(u16, HeaderView), ArchiveError> {
+    let status = if capture.status == NOT_MODIFIED { GOOD } else { capture.status };
+    Ok((status, headers_of(holdings, capture)?))
+}
+
+/// Whether a capture is a redirect to that URL: shown in its place, it would lead to itself.
+fn leads_to(capture: &Capture, url: &str) -> bool {
+    if !(300..400).contains(&capture.status) {
+        return false;
+    }
+    let location = capture.headers.get("location").and_then(|values| values.first());
+    let target = location.and_then(|location| varve_core::url::resolve(&capture.url, location).ok());
+    target.is_some_and(|target| spellings(&target).iter().any(|target| spellings(url).contains(target)))
+}
+
+/// Other URLs that surely mean the same page: the other scheme, and with or without `www.`.
+pub fn others(url: &str) -> Vec<String> {
+    let Some((scheme, rest)) = url.split_once("://") else { return Vec::new() };
+    let other_scheme = match scheme {
+        "http" => "https",
+        "https" => "http",
+        _ => return Vec::new(),
+    };
+    let other_rest = match rest.strip_prefix("www.") {
+        Some(bare) => bare.to_owned(),
+        None => format!("www.{rest}"),
+    };
+    [(other_scheme, rest), (scheme, other_rest.as_str()), (other_scheme, other_rest.as_str())]
+        .into_iter()
+        .map(|(scheme, rest)| format!("{scheme}://{rest}"))
+        .collect()
+}

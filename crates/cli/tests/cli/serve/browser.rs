@@ -1,0 +1,132 @@
+//! A real browser on a real capture: everything is there, and nothing is asked of anybody else.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use varve_testkit::web::{Answer, Site, Web};
+
+use super::Served;
+use crate::history::Place;
+use crate::skipped;
+
+/// A picture of one dot.
+const DOT: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"8\" height=\"8\"><rect width=\"8\" height=\"8\"/></svg>";
+
+const PAGE: &str = r#"<!doctype html><html><head><title>Lake</title><link rel="stylesheet" href="/style.css">
+<link rel="preconnect" href="http://leak.example"><link rel="dns-prefetch" href="//leak.example"></head>
+<body><h1 id="h">Lake</h1><img id="i" src="/dot.svg"><img id="made-here"><div id="log"></div><a id="a" href="/second">second</a>
+<img src="http://leak.example/pixel.gif"><script src="http://leak.example/tracker.js"></script>
+<script src="/script.js"></script></body></html>"#;
+
+const SCRIPT: &str = r#"
+const log = (text) => { document.getElementById("log").textContent += text + ";"; };
+addEventListener("load", async () => {
+  log("style:" + getComputedStyle(document.getElementById("h")).color);
+  log("image:" + document.getElementById("i").naturalWidth);
+  log("href:" + document.getElementById("a").href.replace(/:\d+/, ""));
+  log("url:" + document.URL.replace(/:\d+/, ""));
+  const picture = document.getElementById("made-here");
+  picture.onload = () => log("made:" + picture.naturalWidth);
+  picture.src = "/dot.svg?made";
+  try { log("fetch:" + (await (await fetch("/data.json")).json()).depth); } catch (error) { log("fetch failed " + error); }
+  const request = new XMLHttpRequest();
+  request.open("GET", "/data.json");
+  request.onload = () => log("request:" + JSON.parse(request.responseText).depth);
+  request.send();
+  try { await fetch("http://leak.example/fetch"); } catch { log("held"); }
+  navigator.sendBeacon("http://leak.example/beacon", "x");
+  new Image().src = "http://leak.example/image";
+  const script = document.createElement("script");
+  script.src = "//leak.example/script.js";
+  document.body.append(script);
+  document.body.insertAdjacentHTML("beforeend", "<img src='http://leak.example/inner'><iframe src='http://leak.example/frame'></iframe>");
+  history.pushState({}, "", "/pushed");
+  log("pushed:" + location.pathname.replace(/\d+/, "T").replace(/:\d+/, ""));
+  setTimeout(() => log("done"), 300);
+});
+"#;
+
+/// Counts who comes to it, and answers nobody.
+fn proxy() -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&count);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            let mut line = [0; 400];
+            let length = stream.read(&mut line).unwrap_or(0);
+            let text = String::from_utf8_lossy(&line[..length]).into_owned();
+            // Browsers talk to their makers; what is counted is what a page asked for.
+            if text.contains("leak.example") {
+                counted.fetch_add(1, Ordering::SeqCst);
+            }
+            let _ = stream.write_all(b"HTTP/1.1 502 No\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+        }
+    });
+    (address, count)
+}
+
+/// The document that a browser makes of a page.
+fn dump(url: &str, proxy: &str) -> Option<String> {
+    let profile = tempfile::tempdir().unwrap();
+    let output = Command::new("chromium")
+        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
+        .args(["--disable-background-networking", "--disable-component-update", "--disable-sync"])
+        .arg(format!("--user-data-dir={}", profile.path().display()))
+        .arg(format!("--proxy-server=http://{proxy}"))
+        .args(["--virtual-time-budget=8000", "--dump-dom", url])
+        .output()
+        .ok()?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn a_captured_page_lives_and_nothing_leaves() {
+    if Command::new("chromium").arg("--version").output().is_err() {
+        return skipped("there is no chromium here");
+    }
+    let web = Web::serve(
+        Site::new()
+            .page("/", Answer::html(PAGE))
+            .page("/second", Answer::html("<h1>Second</h1>"))
+            .page(
+                "/style.css",
+                Answer::of("text/css", "h1 { color: rgb(1, 2, 3); background: url(dot.svg) }"),
+            )
+            .page("/script.js", Answer::of("text/javascript", SCRIPT))
+            .page("/dot.svg", Answer::of("image/svg+xml", DOT))
+            .page("/data.json", Answer::of("application/json", r#"{"depth":42}"#)),
+    );
+    let place = Place::new(true);
+    let urls = ["/", "/second", "/style.css", "/script.js", "/dot.svg", "/dot.svg?made", "/data.json"]
+        .map(|path| web.url(path));
+    let mut words = vec!["capture", "--allow-private", "--delay", "0s", "--scope", "page", "-m", "x"];
+    words.extend(urls.iter().map(String::as_str));
+    place.run(&words);
+    let served = Served::start(&place.path("museum"));
+    assert_eq!(served.get(&format!("/web/2999/{}", urls[0])).status, 200);
+    web.forget();
+    let (proxy, leaks) = proxy();
+    let address = served.get(&format!("/web/{}", urls[0])).header("location").unwrap().to_owned();
+    let document = dump(&format!("http://{}{address}", served.replay), &proxy).unwrap();
+    let log = document.split("<div id=\"log\">").nth(1).unwrap_or(&document).split("</div>").next().unwrap();
+    for wanted in [
+        "style:rgb(1, 2, 3)",
+        "image:8",
+        "href:http://127.0.0.1/second",
+        "url:http://127.0.0.1/",
+        "made:8",
+        "fetch:42",
+        "request:42",
+        "pushed:/web/T/http://127.0.0.1/pushed",
+        "done",
+    ] {
+        assert!(log.contains(wanted), "{wanted}\n{log}\n{document}");
+    }
+    assert_eq!(leaks.load(Ordering::SeqCst), 0, "asked of others: {document}");
+    assert_eq!(web.total(), 0, "asked of the live site: {:?}", web.counts());
+}

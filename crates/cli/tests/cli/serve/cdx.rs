@@ -1,0 +1,77 @@
+//! The CDX API, with pywb's parameters.
+
+use serde_json::{Value, json};
+
+use super::{Served, commit, page, part};
+use crate::history::Place;
+
+fn museum() -> (Place, Served) {
+    let place = Place::new(true);
+    for month in 1..=3 {
+        let time = format!("2026-0{month}-01T00:00:00Z");
+        let lines = [
+            page("http://e.org/", &time, &format!("<p>{month}")),
+            part("http://e.org/a.css", &time, "text/css", "a{}"),
+            page("https://sub.e.org/x", &time, "x"),
+            json!({ "url": "http://other.org/", "time": time, "status": 404, "body": "no" }),
+        ];
+        commit(&place, &lines, "m");
+    }
+    let served = Served::start(&place.path("museum"));
+    (place, served)
+}
+
+fn rows(served: &Served, query: &str) -> Vec<Value> {
+    let reply = served.page(&format!("/cdx?output=json&{query}"));
+    let text = reply.text();
+    assert_eq!(reply.status, 200, "{text}");
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn times(served: &Served, query: &str) -> Vec<String> {
+    let months =
+        rows(served, query).into_iter().map(|row| row["timestamp"].as_str().unwrap()[4..6].to_owned());
+    months.collect()
+}
+
+#[test]
+fn lines_have_the_fields_that_tools_expect() {
+    let (_place, served) = museum();
+    let text = served.page("/cdx?url=http://e.org/&limit=1").text();
+    let (key, rest) = text.trim_end().split_once(' ').unwrap();
+    let (time, object) = rest.split_once(' ').unwrap();
+    let object: Value = serde_json::from_str(object).unwrap();
+    assert_eq!((key, time), ("org,e)/", "20260101000000"));
+    assert_eq!(object["url"], "http://e.org/");
+    assert_eq!((&object["mime"], &object["status"]), (&json!("text/html"), &json!("200")));
+    assert!(object["digest"].as_str().unwrap().starts_with("sha256:"));
+    assert_eq!(object["length"], "4");
+    let text = served.page("/cdx?url=http://e.org/&output=text&fl=timestamp,statuscode,nonsense").text();
+    assert_eq!(text, "20260101000000 200 -\n20260201000000 200 -\n20260301000000 200 -\n");
+    let only = &rows(&served, "url=http://e.org/&fl=url,status&limit=1")[0];
+    assert_eq!(*only, json!({ "url": "http://e.org/", "status": "200" }));
+}
+
+#[test]
+fn queries_choose_and_order() {
+    let (_place, served) = museum();
+    assert_eq!(times(&served, "url=http://e.org/"), ["01", "02", "03"]);
+    assert_eq!(times(&served, "url=e.org"), ["01", "02", "03"]);
+    assert_eq!(times(&served, "url=https://www.e.org/"), ["01", "02", "03"]);
+    assert_eq!(times(&served, "url=http://e.org/&sort=reverse&limit=2"), ["03", "02"]);
+    assert_eq!(times(&served, "url=http://e.org/&from=202602&to=202602"), ["02"]);
+    assert_eq!(times(&served, "url=http://e.org/&sort=closest&closest=20260225"), ["03", "02", "01"]);
+    assert_eq!(times(&served, "url=http://e.org/&closest=20260201&limit=1"), ["02"]);
+    let count = |query: &str| rows(&served, query).len();
+    assert_eq!(count("url=http://e.org/*"), 6);
+    assert_eq!(count("url=http://e.org/a&matchType=prefix"), 3);
+    assert_eq!(count("url=e.org&matchType=host"), 6);
+    assert_eq!(count("url=*.e.org"), 9);
+    assert_eq!(count("url=e.org&matchType=domain&filter=mime:css"), 3);
+    assert_eq!(count("url=e.org&matchType=domain&filter=!mime:css"), 6);
+    assert_eq!(count("url=http://other.org/&filter==status:404"), 3);
+    assert_eq!(count("url=http://other.org/&filter=~status:[23].."), 0);
+    assert_eq!(count("url=http://nowhere.example/"), 0);
+    assert_eq!(served.page("/cdx").status, 400);
+    assert_eq!(served.page("/cdx?url=x&sort=nonsense").status, 400);
+}

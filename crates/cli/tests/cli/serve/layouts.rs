@@ -1,0 +1,148 @@
+//! Moku sites and Crystal projects, served in their place.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use varve_crystal::{DownloadError, Metadata, NewRevision, Outcome, ProjectWriter};
+
+use super::{Served, page, serving};
+
+#[test]
+fn a_moku_site_is_served() {
+    let lines = [
+        page("http://e.org/", "2026-01-01T00:00:00Z", "<a href=/b>x</a>"),
+        page("http://e.org/b", "2026-01-01T00:00:00Z", "bee"),
+    ];
+    let (_place, served) = serving(false, &lines);
+    let reply = served.get("/web/http://e.org/");
+    assert_eq!(reply.status, 302, "{reply:?}");
+    let reply = served.get(reply.header("location").unwrap());
+    assert!(reply.text().contains("/http://e.org/b\">x</a>"), "{reply:?}");
+    assert!(served.get("/web/2026id_/http://e.org/b").text().contains("bee"));
+    assert!(served.page("/").text().contains("Newest versions"));
+    assert!(served.page("/page?url=http://e.org/").text().contains("1 capture"));
+    assert_eq!(served.page("/cdx?url=http://e.org/*").text().lines().count(), 2);
+}
+
+fn metadata(status: i64, headers: &[(&str, &str)]) -> Option<Metadata> {
+    let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    Some(Metadata { http_version: 11, status_code: status, reason_phrase: "OK".to_owned(), headers })
+}
+
+/// A project of a page with a picture, a redirect, a body that is lost and a download that failed.
+fn project(folder: &Path) -> PathBuf {
+    let mut writer = ProjectWriter::create(folder.join("lab"), Default::default()).unwrap();
+    let date = ("Date", "Thu, 01 Jan 2026 00:00:00 GMT");
+    let packed = packed("<title>Home</title><img src=/i.png><a href=/old>old</a>");
+    let pages: [(&str, i64, &[(&str, &str)], &[u8]); 4] = [
+        (
+            "https://site.example/",
+            200,
+            &[("Content-Type", "text/html"), ("Content-Encoding", "gzip"), date],
+            &packed,
+        ),
+        ("https://site.example/i.png", 200, &[("Content-Type", "image/png"), date], b"PNG"),
+        ("https://site.example/old", 302, &[("Location", "/"), date], b""),
+        ("https://site.example/lost", 200, &[("Content-Type", "text/html"), date], b"lost"),
+    ];
+    for (url, status, headers, bytes) in pages {
+        let resource = writer.add_root(url, url).unwrap().resource;
+        let mut body = writer.begin_body().unwrap();
+        body.write_all(bytes).unwrap();
+        let outcome = Outcome::Fetched { metadata: metadata(status, headers), body };
+        writer.add_revision(NewRevision { id: None, resource, request_cookie: None, outcome }).unwrap();
+    }
+    let resource = writer.add_root("f", "https://site.example/failed").unwrap().resource;
+    let outcome =
+        Outcome::Failed(DownloadError { kind: "gaierror".to_owned(), message: "no such host".to_owned() });
+    writer.add_revision(NewRevision { id: None, resource, request_cookie: None, outcome }).unwrap();
+    let path = writer.path().to_owned();
+    writer.close().unwrap();
+    path
+}
+
+/// Bytes as gzip, by the program of that name.
+fn packed(text: &str) -> Vec<u8> {
+    let mut child = std::process::Command::new("gzip")
+        .arg("-c")
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
+    child.wait_with_output().unwrap().stdout
+}
+
+#[test]
+fn a_crystal_project_is_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = project(folder.path());
+    std::fs::remove_file(path.join("revisions/000/000/000/000/004"))
+        .or_else(|_| remove_fourth(&path))
+        .unwrap();
+    let served = Served::start(&path);
+    let reply = served.get("/web/2026/https://site.example/");
+    let text = reply.text();
+    assert!(text.contains("<img src=\"/web/2026/https://site.example/i.png\">"), "{text}");
+    assert_eq!(reply.header("content-encoding"), None);
+    assert_eq!(served.get("/web/2026/https://site.example/i.png").text(), "PNG");
+    assert_eq!(
+        served.get("/web/2026/https://site.example/old").header("location"),
+        Some("/web/2026/https://site.example/")
+    );
+    let lost = served.get("/web/2026/https://site.example/lost");
+    assert_eq!(lost.status, 500);
+    assert!(lost.text().contains("is lost"));
+    let failed = served.get("/web/2026/https://site.example/failed");
+    assert_eq!(failed.status, 404);
+    assert!(failed.text().contains("no such host"));
+    let home = served.page("/").text();
+    assert!(home.contains("Newest captures") && home.contains("https://site.example/i.png"), "{home}");
+    assert_eq!(served.page("/page?url=https://site.example/").status, 200);
+    assert_eq!(served.page("/cdx?url=https://site.example/*").text().lines().count(), 5);
+}
+
+/// Removes the body of the fourth revision, wherever the layout has it.
+fn remove_fourth(path: &Path) -> std::io::Result<()> {
+    let mut folders = vec![path.join("revisions")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder)? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                folders.push(entry.path());
+            } else if entry.file_name() == "004" {
+                return std::fs::remove_file(entry.path());
+            }
+        }
+    }
+    Err(std::io::ErrorKind::NotFound.into())
+}
+
+#[test]
+fn the_projects_of_others_are_served() {
+    let Some(fixtures) = varve_testkit::fixtures("serving projects of others", "crystal/lab") else { return };
+    for name in ["lab-v1-flat", "lab-v2", "lab-v3-pack16", "lab-v1-oldschema"] {
+        let folder = tempfile::tempdir().unwrap();
+        let file = std::fs::File::open(fixtures.join(format!("{name}.crystalproj.zip"))).unwrap();
+        zip::ZipArchive::new(file).unwrap().extract(folder.path()).unwrap();
+        let is_project = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "crystalproj");
+        let path = std::fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .find(is_project)
+            .unwrap();
+        let served = Served::start(&path);
+        let rows = served.page("/cdx?url=http*&output=json").text();
+        let mut shown = 0;
+        for line in rows.lines().take(40) {
+            let row: serde_json::Value = serde_json::from_str(line).unwrap();
+            let (time, url) = (row["timestamp"].as_str().unwrap(), row["url"].as_str().unwrap());
+            let reply = served.get(&format!("/web/{time}/{url}"));
+            let is_sound = reply.status != 200 || (reply.whole && reply.header("memento-datetime").is_some());
+            assert!(is_sound && reply.status < 600, "{name} {url}: {reply:?}");
+            shown += usize::from(reply.status == 200);
+        }
+        assert!(shown > 0, "{name} shows nothing: {rows}");
+        assert_eq!(served.page("/").status, 200);
+    }
+}

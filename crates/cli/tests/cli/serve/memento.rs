@@ -1,0 +1,78 @@
+//! Memento, RFC 7089.
+
+use super::{Served, commit, page};
+use crate::history::Place;
+
+/// Three captures of a page, a month apart.
+fn three() -> (Place, Served) {
+    let place = Place::new(true);
+    for month in 1..=3 {
+        commit(
+            &place,
+            &[page("http://e.org/", &format!("2026-0{month}-01T00:00:00Z"), &format!("<p>{month}"))],
+            "m",
+        );
+    }
+    let served = Served::start(&place.path("museum"));
+    (place, served)
+}
+
+#[test]
+fn a_memento_knows_its_neighbours() {
+    let (_place, served) = three();
+    let reply = served.get("/web/20260201000000/http://e.org/");
+    assert_eq!(reply.header("memento-datetime"), Some("Sun, 01 Feb 2026 00:00:00 GMT"));
+    let link = reply.header("link").unwrap();
+    let origin = format!("http://{}", served.replay);
+    for wanted in [
+        "<http://e.org/>; rel=\"original\"".to_owned(),
+        format!("<{origin}/timegate/http://e.org/>; rel=\"timegate\""),
+        format!("<{origin}/timemap/link/http://e.org/>; rel=\"timemap\"; type=\"application/link-format\""),
+        format!(
+            "<{origin}/web/20260101000000/http://e.org/>; rel=\"first prev memento\"; datetime=\"Thu, 01 Jan 2026 00:00:00 GMT\""
+        ),
+        format!(
+            "<{origin}/web/20260301000000/http://e.org/>; rel=\"next last memento\"; datetime=\"Sun, 01 Mar 2026 00:00:00 GMT\""
+        ),
+    ] {
+        assert!(link.contains(&wanted), "{wanted}\n{link}");
+    }
+    // What was asked for is never what is told.
+    let near = served.get("/web/20260210120000/http://e.org/");
+    assert_eq!(near.header("memento-datetime"), Some("Sun, 01 Feb 2026 00:00:00 GMT"));
+}
+
+#[test]
+fn the_gate_leads_to_the_nearest() {
+    let (_place, served) = three();
+    let gate = |date: &str| served.get_with("/timegate/http://e.org/", &[("Accept-Datetime", date)]);
+    let reply = gate("Sat, 28 Feb 2026 00:00:00 GMT");
+    let place = format!("http://{}/web/20260301000000/http://e.org/", served.replay);
+    assert_eq!((reply.status, reply.header("location")), (302, Some(place.as_str())));
+    assert_eq!(reply.header("vary"), Some("accept-datetime"));
+    assert!(reply.header("link").unwrap().contains("rel=\"original\""));
+    assert!(gate("Sat, 01 Jan 2000 00:00:00 GMT").header("location").unwrap().contains("/20260101000000/"));
+    assert_eq!(gate("yesterday").status, 400);
+    // Without a time the newest, with and without a body.
+    let head = super::client::ask(&served.replay, "HEAD", "/timegate/http://e.org/", &[]);
+    assert!(head.header("location").unwrap().contains("/20260301000000/"));
+    assert_eq!(served.get("/timegate/http://nowhere.example/").status, 404);
+}
+
+#[test]
+fn the_map_lists_all() {
+    let (_place, served) = three();
+    let reply = served.get("/timemap/link/http://e.org/");
+    assert_eq!(reply.header("content-type"), Some("application/link-format"));
+    let text = reply.text();
+    let lines: Vec<_> = text.trim_end().split(",\n").collect();
+    assert_eq!(lines.len(), 6, "{text}");
+    assert_eq!(lines[0], "<http://e.org/>; rel=\"original\"");
+    let until = "from=\"Thu, 01 Jan 2026 00:00:00 GMT\"; until=\"Sun, 01 Mar 2026 00:00:00 GMT\"";
+    assert!(lines[2].contains("rel=\"self\"") && lines[2].ends_with(until), "{}", lines[2]);
+    assert!(
+        lines[3].contains("rel=\"first memento\"") && lines[5].contains("rel=\"last memento\""),
+        "{text}"
+    );
+    assert_eq!(served.get("/timemap/link/http://nowhere.example/").status, 404);
+}

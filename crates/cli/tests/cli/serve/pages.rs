@@ -1,0 +1,121 @@
+//! The pages for people.
+
+use super::{Served, commit, page, part};
+use crate::history::Place;
+
+fn museum() -> (Place, Served) {
+    let place = Place::new(true);
+    commit(
+        &place,
+        &[
+            page("http://e.org/", "2025-12-31T10:00:00Z", "<h1>Old</h1>\n<p>same</p>\n"),
+            part("http://e.org/a.css", "2025-12-31T10:00:00Z", "text/css", "a{}"),
+        ],
+        "as it began",
+    );
+    commit(
+        &place,
+        &[
+            page("http://e.org/", "2026-01-05T10:00:00Z", "<h1>New</h1>\n<p>same</p>\n"),
+            part("http://e.org/a.css", "2026-01-05T10:00:00Z", "text/css", "a{}"),
+        ],
+        "the relaunch",
+    );
+    let served = Served::start(&place.path("museum"));
+    (place, served)
+}
+
+#[test]
+fn people_find_their_way() {
+    let (_place, served) = museum();
+    let home = served.page("/").text();
+    for wanted in [
+        "<dt>Versions</dt><dd>2",
+        "<dt>Captures</dt><dd>4",
+        "<dt>Size</dt>",
+        "the relaunch",
+        "as it began",
+        "/page?url=http://e.org/",
+    ] {
+        assert!(home.contains(wanted), "{wanted}\n{home}");
+    }
+    let list = served.page("/pages?prefix=e.org/a").text();
+    assert!(list.contains("/page?url=http://e.org/a.css") && !list.contains("url=http://e.org/\""), "{list}");
+    let history = served.page("/page?url=e.org").text();
+    for wanted in [
+        "2 captures",
+        "<figcaption>2026",
+        "<figcaption>2025",
+        "2026-01-05: 1 capture",
+        ">changed</a>",
+        "first</span>",
+        "/view?time=20260105100000&amp;url=http://e.org/",
+    ] {
+        assert!(history.contains(wanted), "{wanted}\n{history}");
+    }
+    let version = served.page("/version?id=HEAD").text();
+    for wanted in ["the relaunch", "1 changed", "1 unchanged", "/diff?url=http://e.org/"] {
+        assert!(version.contains(wanted), "{wanted}\n{version}");
+    }
+    assert!(!version.contains("a.css") && served.page("/version?id=HEAD&all=1").text().contains("a.css"));
+    assert_eq!(served.page("/versions").text().matches("<li class=\"version\">").count(), 2);
+}
+
+#[test]
+fn two_captures_stand_side_by_side() {
+    let (_place, served) = museum();
+    let diff =
+        served.page("/diff?url=http://e.org/&base=2025-12-31T10:00:00Z&head=2026-01-05T10:00:00Z").text();
+    for wanted in [
+        "&lt;h1&gt;<del>Old</del>&lt;/h1&gt;",
+        "&lt;h1&gt;<ins>New</ins>&lt;/h1&gt;",
+        "Change 1 of 1",
+        "by nodes",
+    ] {
+        assert!(diff.contains(wanted), "{wanted}\n{diff}");
+    }
+    let nodes = served.page("/diff?url=http://e.org/&base=2025&head=2027&mode=dom").text();
+    assert!(nodes.contains("Old → New"), "{nodes}");
+    assert_eq!(served.page("/diff?url=http://e.org/&base=2025").status, 400);
+    assert_eq!(served.page("/diff?url=http://nowhere.example/&base=2025&head=2026").status, 404);
+}
+
+#[test]
+fn a_capture_is_framed_by_the_other_origin_alone() {
+    let (_place, served) = museum();
+    let reply = served.page("/view?url=http://e.org/&time=20260105");
+    let policy = reply.header("content-security-policy").unwrap();
+    assert!(policy.contains(&format!("frame-src http://{};", served.replay)), "{policy}");
+    let view = reply.text();
+    let source = format!("src=\"http://{}/web/20260105100000/http://e.org/\"", served.replay);
+    assert!(view.contains(&source) && view.contains("← older") && view.contains("what changed"), "{view}");
+    let framed = served.get("/web/20260105100000/http://e.org/");
+    let policy = framed.header("content-security-policy").unwrap();
+    assert!(policy.ends_with(&format!("frame-ancestors 'self' http://{}", served.ui)), "{policy}");
+}
+
+#[test]
+fn what_programs_rely_on_is_there() {
+    let (_place, served) = museum();
+    let beat = served.page("/.well-known/heartbeat");
+    assert_eq!((beat.status, beat.text().as_str()), (200, "OK\n"));
+    for (target, kind) in [
+        ("/style.css", "text/css; charset=utf-8"),
+        ("/keys.js", "text/javascript; charset=utf-8"),
+        ("/icon.svg", "image/svg+xml"),
+    ] {
+        let reply = served.page(target);
+        assert_eq!((reply.status, reply.header("content-type")), (200, Some(kind)));
+    }
+    for target in [
+        "/nothing",
+        "/page?url=http://nowhere.example/",
+        "/version?id=nonsense",
+        "/view?url=http://nowhere.example/",
+    ] {
+        assert_eq!(served.page(target).status, 404, "{target}");
+    }
+    for target in ["/page", "/version", "/view", "/view?url=http://e.org/&time=x"] {
+        assert_eq!(served.page(target).status, 400, "{target}");
+    }
+}

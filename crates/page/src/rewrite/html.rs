@@ -1,0 +1,269 @@
+//! Pages with other links, rewritten while they stream by.
+//!
+//! One tag is in memory at a time, and the text of one `<style>`. A page that needs more than its share is rewritten as far as
+//! that reaches, and goes through as it is from there on: its relative links still lead to the right place, and the policy
+//! of replay holds the others.
+
+use super::rules::{Treatment, may_speak, treatment};
+use super::{Links, css};
+use crate::links::entity;
+use crate::links::source::Transcoder;
+use encoding_rs::{Encoding, UTF_8};
+use lol_html::html_content::{ContentType, Element, TextChunk};
+use lol_html::{
+    AsciiCompatibleEncoding, ElementContentHandlers, HtmlRewriter, MemorySettings, Selector, Settings,
+};
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::io::{self, Read, Write};
+
+/// The share of one page: enough for a tag with a picture in it.
+const MEMORY: usize = 8 << 20;
+/// How much text of one `<style>` is waited for.
+const LONGEST_STYLE: usize = 4 << 20;
+/// How deep documents in attributes are rewritten.
+const DEEPEST: usize = 2;
+const PIECE: usize = 32 << 10;
+
+/// How a page is rewritten.
+pub struct Page<'a> {
+    /// Where its links lead.
+    pub links: Links<'a>,
+    /// Its encoding. One that is no extension of ASCII becomes UTF-8.
+    pub encoding: &'static Encoding,
+    /// Markup that stands before all else in the page.
+    pub first: Option<&'a str>,
+}
+
+/// Writes the page in `input` with other links. Says in which encoding it was written.
+pub fn html(input: &mut dyn Read, page: Page<'_>, output: &mut dyn Write) -> io::Result<&'static Encoding> {
+    let Page { links, encoding, first } = page;
+    let work =
+        RefCell::new(Work { links, first, style: String::new(), passing: false, has_base: false, depth: 0 });
+    match encoding.try_into() {
+        Ok(compatible) => stream(input, compatible, &work, output).map(|()| encoding),
+        Err(()) => {
+            let mut input = Transcoder::new(input, encoding);
+            stream(&mut input, AsciiCompatibleEncoding::utf_8(), &work, output).map(|()| UTF_8)
+        }
+    }
+}
+
+/// What is known of a page while it goes by.
+struct Work<'a> {
+    links: Links<'a>,
+    /// What is still to be put before all else.
+    first: Option<&'a str>,
+    /// The text of the style that is being read.
+    style: String,
+    /// That text is too long: it goes through.
+    passing: bool,
+    has_base: bool,
+    depth: usize,
+}
+
+fn stream(
+    input: &mut dyn Read,
+    encoding: AsciiCompatibleEncoding,
+    work: &RefCell<Work<'_>>,
+    output: &mut dyn Write,
+) -> io::Result<()> {
+    let done = RefCell::new(Vec::with_capacity(PIECE));
+    let sink = |bytes: &[u8]| done.borrow_mut().extend_from_slice(bytes);
+    let mut rewriter = HtmlRewriter::new(settings(work, encoding), sink);
+    let mut piece = vec![0; PIECE];
+    loop {
+        let length = match input.read(&mut piece) {
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error),
+        };
+        let outcome = if length == 0 { break } else { rewriter.write(&piece[..length]) };
+        output.write_all(&std::mem::take(&mut *done.borrow_mut()))?;
+        if outcome.is_err() {
+            // What was read went out as it was; so does the rest.
+            return io::copy(input, output).map(|_| ());
+        }
+    }
+    // The end can only fail by what was cut before.
+    let _ = rewriter.end();
+    output.write_all(&done.take())
+}
+
+fn settings<'h, 'w: 'h>(
+    work: &'h RefCell<Work<'w>>,
+    encoding: AsciiCompatibleEncoding,
+) -> Settings<'h, 'static> {
+    let memory = MemorySettings::new()
+        .with_preallocated_parsing_buffer_size(1024)
+        .with_max_allowed_memory_usage(MEMORY);
+    let tags = move |element: &mut Element<'_, '_>| {
+        work.borrow_mut().tag(element);
+        Ok(())
+    };
+    let styles = move |text: &mut TextChunk<'_>| {
+        work.borrow_mut().style_text(text);
+        Ok(())
+    };
+    let bailing = move |_: &lol_html::errors::RewritingError,
+                        out: &mut lol_html::html_content::BailOut<'_>| {
+        out.append(&std::mem::take(&mut work.borrow_mut().style), ContentType::Html);
+    };
+    Settings::new()
+        .with_encoding(encoding)
+        .with_strict(false)
+        .with_memory_settings(memory.with_graceful_bail_out_on_memory_limit_exceeded(true))
+        .append_bail_out_handler(bailing)
+        .append_element_content_handler((selector("*"), ElementContentHandlers::default().element(tags)))
+        .append_element_content_handler((selector("style"), ElementContentHandlers::default().text(styles)))
+}
+
+fn selector(text: &str) -> Cow<'static, Selector> {
+    Cow::Owned(text.parse().expect("the selector is written here"))
+}
+
+impl Work<'_> {
+    fn tag(&mut self, element: &mut Element<'_, '_>) {
+        let name = element.tag_name();
+        self.put_first(&name, element);
+        match name.as_str() {
+            "base" => return self.base(element),
+            "meta" => return self.meta(element),
+            "script" => speculation(element),
+            _ => {}
+        }
+        let mut changes: Vec<(String, Option<String>)> = Vec::new();
+        for attribute in element.attributes() {
+            let attribute_name = attribute.name();
+            let how = treatment(&name, &attribute_name);
+            if how == Treatment::Kept {
+                continue;
+            }
+            let value = attribute.value();
+            match self.rewritten(how, &entity::decode(&value)) {
+                Change::None => {}
+                Change::Gone => changes.push((attribute_name, None)),
+                Change::Other(text) => changes.push((attribute_name, Some(text))),
+            }
+        }
+        for (name, value) in changes {
+            match value {
+                Some(value) => set(element, &name, &value),
+                None => element.remove_attribute(&name),
+            }
+        }
+    }
+
+    fn rewritten(&self, how: Treatment, value: &str) -> Change {
+        let changed = |text: Cow<'_, str>| match text {
+            Cow::Borrowed(_) => Change::None,
+            Cow::Owned(text) => Change::Other(text),
+        };
+        match how {
+            Treatment::One => self.links.leads(value).map_or(Change::None, Change::Other),
+            Treatment::Set => changed(self.links.set(value)),
+            Treatment::Style => changed(css(value, &self.links)),
+            Treatment::Document => self.document(value).map_or(Change::None, Change::Other),
+            Treatment::Gone => Change::Gone,
+            Treatment::Kept => Change::None,
+        }
+    }
+
+    /// A document inside an attribute.
+    fn document(&self, text: &str) -> Option<String> {
+        if self.depth >= DEEPEST {
+            return None;
+        }
+        let links = Links { base: self.links.base.clone(), to: self.links.to };
+        let depth = self.depth + 1;
+        let inner = Work { links, first: None, style: String::new(), passing: false, has_base: false, depth };
+        let mut output = Vec::new();
+        let encoding = AsciiCompatibleEncoding::utf_8();
+        stream(&mut text.as_bytes(), encoding, &RefCell::new(inner), &mut output).ok()?;
+        String::from_utf8(output).ok()
+    }
+
+    /// Puts what must come first where nothing can come before it.
+    fn put_first(&mut self, name: &str, element: &mut Element<'_, '_>) {
+        if self.first.is_none() || name == "html" {
+            return;
+        }
+        let Some(first) = self.first.take() else { return };
+        match name {
+            "head" => element.prepend(first, ContentType::Html),
+            _ => element.before(first, ContentType::Html),
+        }
+    }
+
+    /// The first base counts.
+    fn base(&mut self, element: &mut Element<'_, '_>) {
+        let Some(href) = element.get_attribute("href") else { return };
+        let href = entity::decode(&href);
+        if self.has_base {
+            return element.remove_attribute("href");
+        }
+        self.has_base = true;
+        match self.links.leads(&href) {
+            Some(link) => set(element, "href", &link),
+            None => element.remove_attribute("href"),
+        }
+        self.links.set_base(&href);
+    }
+
+    fn meta(&self, element: &mut Element<'_, '_>) {
+        let text = |element: &Element<'_, '_>, name: &str| {
+            element.get_attribute(name).map(|value| entity::decode(&value).into_owned()).unwrap_or_default()
+        };
+        if text(element, "name").trim().eq_ignore_ascii_case("referrer") {
+            return set(element, "content", "same-origin");
+        }
+        let equivalent = text(element, "http-equiv");
+        let equivalent = equivalent.trim();
+        if equivalent.eq_ignore_ascii_case("refresh") {
+            if let Some(content) = self.links.refresh(&text(element, "content")) {
+                set(element, "content", &content);
+            }
+        } else if !equivalent.is_empty() && !may_speak(equivalent) {
+            set(element, "http-equiv", "x-archive-orig");
+        }
+    }
+
+    fn style_text(&mut self, text: &mut TextChunk<'_>) {
+        if self.passing {
+            self.passing = !text.last_in_text_node();
+            return;
+        }
+        self.style.push_str(text.as_str());
+        if text.last_in_text_node() {
+            let style = std::mem::take(&mut self.style);
+            text.replace(&css(&style, &self.links), ContentType::Html);
+        } else if self.style.len() > LONGEST_STYLE {
+            self.passing = true;
+            text.replace(&std::mem::take(&mut self.style), ContentType::Html);
+        } else {
+            text.remove();
+        }
+    }
+}
+
+/// What becomes of an attribute.
+enum Change {
+    None,
+    Gone,
+    Other(String),
+}
+
+/// Rules by which a browser would fetch what nobody asked for.
+fn speculation(element: &mut Element<'_, '_>) {
+    let kind = element.get_attribute("type").unwrap_or_default();
+    if kind.trim().eq_ignore_ascii_case("speculationrules") {
+        set(element, "type", "x-archive-orig");
+    }
+}
+
+/// Sets an attribute to a text.
+fn set(element: &mut Element<'_, '_>, name: &str, value: &str) {
+    let value = value.replace('&', "&amp;").replace('<', "&lt;");
+    // A name that was read can be written; one that is refused stays as it was.
+    let _ = element.set_attribute(name, &value);
+}

@@ -1,0 +1,150 @@
+//! A body with other links: what replay shows instead of the original, so that following it stays where it is.
+//!
+//! Owns what is a link in which format and how it is put back: pages as a stream, style sheets, web manifests, playlists.
+//! Where links lead is decided by whoever calls, through [`Links`]; nothing here knows of archives or servers. Everything that
+//! is no link goes through byte for byte, as far as its encoding allows. What cannot be understood is left as it was: keeping
+//! it from the web is the business of the policy that a replayed page carries, and not of this.
+
+mod css;
+mod html;
+mod manifest;
+mod playlist;
+mod rules;
+
+pub use css::css;
+pub use html::{Page, html};
+pub use manifest::manifest;
+pub use playlist::playlist;
+
+use crate::links::emit::{is_foreign, is_web, trim};
+use crate::links::{refresh, srcset};
+use std::borrow::Cow;
+use varve_core::url::{Base, ResolveError};
+
+/// References longer than this are left alone.
+const LONGEST: usize = 64 << 10;
+
+/// Where the links of one body lead.
+pub struct Links<'a> {
+    base: Base,
+    to: &'a dyn Fn(&str) -> String,
+}
+
+impl<'a> Links<'a> {
+    /// Links of the body at `url`. `to` is given each absolute URL and says what is written instead.
+    pub fn new(url: &str, to: &'a dyn Fn(&str) -> String) -> Result<Self, ResolveError> {
+        Ok(Self { base: Base::parse(url)?, to })
+    }
+
+    /// What is written instead of a reference; nothing where it stays as it is.
+    pub fn leads(&self, reference: &str) -> Option<String> {
+        let reference = trim(reference);
+        let stays = reference.is_empty() || reference.starts_with('#') || reference.len() > LONGEST;
+        if stays || is_foreign(reference) {
+            return None;
+        }
+        let target = self.base.resolve(reference).ok()?;
+        is_web(&target).then(|| (self.to)(&target))
+    }
+
+    /// The value of `Refresh`, as a header or in `<meta>`; nothing where it leads nowhere.
+    pub fn refresh(&self, content: &str) -> Option<String> {
+        let target = refresh::target(content)?;
+        let at = target.as_ptr() as usize - content.as_ptr() as usize;
+        let seconds: String =
+            content[..at].trim_start().chars().take_while(|c| c.is_ascii_digit() || *c == '.').collect();
+        Some(format!("{seconds}; url={}", self.leads(target)?))
+    }
+
+    /// Candidates with descriptors, each with its own link.
+    fn set<'s>(&self, set: &'s str) -> Cow<'s, str> {
+        let mut pieces = Pieces::new(set);
+        for (at, url) in srcset::candidates(set) {
+            if let Some(link) = self.leads(url) {
+                pieces.replace(at..at + url.len(), &link);
+            }
+        }
+        pieces.finish()
+    }
+
+    /// From now on references are relative to this, itself a reference.
+    fn set_base(&mut self, reference: &str) {
+        let resolved = self.base.resolve(trim(reference)).ok().filter(|url| is_web(url));
+        if let Some(base) = resolved.and_then(|url| Base::parse(&url).ok()) {
+            self.base = base;
+        }
+    }
+}
+
+/// A text of which pieces are replaced, from its beginning to its end.
+struct Pieces<'t> {
+    text: &'t str,
+    done: String,
+    /// How much of the text was taken.
+    taken: usize,
+}
+
+impl<'t> Pieces<'t> {
+    fn new(text: &'t str) -> Self {
+        Self { text, done: String::new(), taken: 0 }
+    }
+
+    fn replace(&mut self, range: std::ops::Range<usize>, piece: &str) {
+        self.done.push_str(&self.text[self.taken..range.start]);
+        self.done.push_str(piece);
+        self.taken = range.end;
+    }
+
+    fn finish(mut self) -> Cow<'t, str> {
+        if self.taken == 0 {
+            return Cow::Borrowed(self.text);
+        }
+        self.done.push_str(&self.text[self.taken..]);
+        Cow::Owned(self.done)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn to(url: &str) -> String {
+        format!("/W/{url}")
+    }
+
+    #[test]
+    fn references_lead_where_they_should_or_stay() {
+        let links = Links::new("http://h/d/p?q", &to).unwrap();
+        for (reference, leads) in [
+            ("a", Some("/W/http://h/d/a")),
+            (" /a\n", Some("/W/http://h/a")),
+            ("//g/a", Some("/W/http://g/a")),
+            ("?x", Some("/W/http://h/d/p?x")),
+            ("https://g", Some("/W/https://g/")),
+            ("HTTPS://g/a b#c", Some("/W/https://g/a%20b#c")),
+            ("#c", None),
+            ("", None),
+            ("data:text/html,x", None),
+            ("JavaScript:x", None),
+            ("mailto:x@y", None),
+            ("ftp://h/", None),
+            ("http://[", None),
+        ] {
+            assert_eq!(links.leads(reference).as_deref(), leads, "{reference}");
+        }
+    }
+
+    #[test]
+    fn sets_and_refreshes() {
+        let links = Links::new("http://h/d/", &to).unwrap();
+        assert_eq!(links.set("a 1x, /b 2x"), "/W/http://h/d/a 1x, /W/http://h/b 2x");
+        assert_eq!(
+            links.set("data:image/png;base64,AA 1x, b"),
+            "data:image/png;base64,AA 1x, /W/http://h/d/b"
+        );
+        assert_eq!(links.set(" , "), " , ");
+        assert_eq!(links.refresh("5; URL='/x'").as_deref(), Some("5; url=/W/http://h/x"));
+        assert_eq!(links.refresh(" 0 é").as_deref(), Some("0; url=/W/http://h/d/%C3%A9"));
+        assert_eq!(links.refresh("5"), None);
+    }
+}

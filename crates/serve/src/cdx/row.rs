@@ -1,0 +1,95 @@
+//! One capture as a line.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+
+use serde_json::{Map, Value};
+use varve_archive::Capture;
+use varve_core::url::surt::{Flavour, surt};
+
+use super::query::{Output, Query};
+
+/// What CDXJ lines hold behind key and time, in order.
+const FIELDS: [&str; 6] = ["url", "mime", "status", "digest", "length", "record"];
+/// What lines of text hold.
+const COLUMNS: [&str; 7] = ["urlkey", "timestamp", "url", "mime", "status", "digest", "length"];
+
+/// A capture as fields.
+pub(crate) struct Row<'c> {
+    capture: &'c Capture,
+}
+
+impl<'c> Row<'c> {
+    pub(crate) fn of(capture: &'c Capture) -> Self {
+        Self { capture }
+    }
+
+    /// A field by name, under pywb's names and those of the Wayback Machine.
+    pub(crate) fn field(&self, name: &str) -> Option<Cow<'c, str>> {
+        let capture = self.capture;
+        Some(match name {
+            "urlkey" => Cow::Owned(surt(&capture.url, Flavour::Ia).unwrap_or_else(|_| capture.url.clone())),
+            "timestamp" => Cow::Owned(capture.time.digits()),
+            "url" | "original" => Cow::Borrowed(&capture.url),
+            "mime" | "mimetype" => Cow::Owned(self.mime()),
+            "status" | "statuscode" => Cow::Owned(self.status()),
+            "digest" => Cow::Owned(format!("sha256:{}", capture.body)),
+            "length" => {
+                Cow::Owned(capture.length.map_or_else(|| "-".to_owned(), |length| length.to_string()))
+            }
+            "record" => Cow::Owned(capture.record.as_ref()?.to_string()),
+            _ => return None,
+        })
+    }
+
+    fn mime(&self) -> String {
+        let declared = self.capture.headers.get("content-type").and_then(|values| values.first());
+        let essence = declared.and_then(|kind| kind.split(';').next()).unwrap_or_default().trim();
+        if essence.is_empty() { "unk".to_owned() } else { essence.to_ascii_lowercase() }
+    }
+
+    fn status(&self) -> String {
+        if self.capture.status == 0 { "-".to_owned() } else { self.capture.status.to_string() }
+    }
+
+    /// Writes the line.
+    pub(crate) fn write(&self, query: &Query, output: &mut dyn Write) -> io::Result<()> {
+        match query.output {
+            Output::Text => self.write_text(&query.fields, output),
+            Output::Json => {
+                let all = ["urlkey", "timestamp"].into_iter().chain(FIELDS);
+                writeln!(output, "{}", self.object(&query.fields, all))
+            }
+            Output::Cdxj => {
+                let (key, time) = (self.field("urlkey").unwrap_or_default(), self.capture.time.digits());
+                writeln!(output, "{} {time} {}", one_word(&key), self.object(&query.fields, FIELDS))
+            }
+        }
+    }
+
+    fn write_text(&self, fields: &[String], output: &mut dyn Write) -> io::Result<()> {
+        let names: Vec<&str> = match fields.is_empty() {
+            true => COLUMNS.to_vec(),
+            false => fields.iter().map(String::as_str).collect(),
+        };
+        for (place, name) in names.iter().enumerate() {
+            let value = self.field(name).unwrap_or(Cow::Borrowed("-"));
+            write!(output, "{}{}", if place == 0 { "" } else { " " }, one_word(&value))?;
+        }
+        writeln!(output)
+    }
+
+    fn object<'n>(&self, fields: &[String], all: impl IntoIterator<Item = &'n str>) -> Value {
+        let wanted = |name: &&str| fields.is_empty() || fields.iter().any(|field| field == name);
+        let pairs = all.into_iter().filter(wanted).filter_map(|name| {
+            let value = self.field(name)?;
+            Some((name.to_owned(), Value::String(value.into_owned())))
+        });
+        Value::Object(Map::from_iter(pairs))
+    }
+}
+
+/// A value as one word of a line.
+fn one_word(text: &str) -> String {
+    crate::text::header_url(text)
+}

@@ -1,0 +1,183 @@
+//! One capture, shown: found, described, rewritten.
+
+use std::io;
+use std::sync::Arc;
+
+use http::header::{self, HeaderName, HeaderValue};
+use varve_archive::verbs::replay::{Found, Known, answer as answer_of, find};
+use varve_archive::{ArchiveError, Capture};
+use varve_core::headers::HeaderView;
+use varve_page::rewrite::Links;
+
+use super::address::{Address, Modifier};
+use super::body::{Form, Opened, Rewriting, encoding};
+use super::part::{Part, Wanted, copy, is_known, wanted};
+use super::{headers, memento, missing};
+use crate::answer::{Answer, Body};
+use crate::request::Request;
+use crate::shelf::Shelf;
+
+/// How long a browser may show what was asked for by its very second, without asking again.
+const EXACT: &str = "max-age=600";
+
+/// Shows what follows `/web/`.
+pub(super) fn show(shelf: &Arc<Shelf>, request: &Request, rest: &str) -> Answer {
+    if let Some(url) = rest.strip_prefix("*/") {
+        let place = format!("{}/page?url={}", shelf.ui_origin(request), crate::text::value(url));
+        return Answer::redirect(302, &place);
+    }
+    let address = match Address::parse(rest) {
+        Ok(address) => address,
+        Err(why) => return missing::bad_address(why),
+    };
+    match find(&*shelf.holdings, &address.url, address.time()) {
+        Ok(Known::Here(found)) if address.digits.is_empty() => {
+            Answer::redirect(302, &Address { modifier: address.modifier, ..Address::of(&found) }.path())
+        }
+        Ok(Known::Here(found)) => one(shelf, request, address, *found),
+        Ok(Known::There(url)) => {
+            let other = HeaderValue::from_static("another scheme or host");
+            Answer::redirect(302, &Address { url, ..address }.path())
+                .with(HeaderName::from_static("x-varve-match"), other)
+        }
+        Ok(Known::No) => missing::not_captured(shelf, request, &address),
+        Err(error) => missing::failed(&error),
+    }
+}
+
+/// Shows a capture.
+fn one(shelf: &Arc<Shelf>, request: &Request, address: Address, found: Found) -> Answer {
+    let exact = found.exact && address.digits.len() >= 14;
+    let links = memento::links(shelf, request, &found);
+    let mut answer = match described(shelf, request, address, &found) {
+        Ok(answer) => answer,
+        Err(error) => {
+            let is_failure = matches!(error, ArchiveError::DownloadFailed { .. });
+            missing::body_failed(&found.capture, &error, is_failure)
+        }
+    };
+    if exact && answer.status < 400 {
+        answer = answer.or(header::CACHE_CONTROL, EXACT);
+    }
+    memento::describe(answer, &found, links)
+}
+
+fn described(
+    shelf: &Arc<Shelf>,
+    request: &Request,
+    address: Address,
+    found: &Found,
+) -> Result<Answer, ArchiveError> {
+    let capture = &found.capture;
+    let (status, view) = answer_of(&*shelf.holdings, capture)?;
+    let content_type = headers::first(&view, "content-type");
+    // Opening says whether the body is there at all, which matters even to whoever only asks for the head.
+    let body = shelf.holdings.open_body(capture)?;
+    let opened =
+        Opened::read(body).map_err(|error| ArchiveError::Body(varve_archive::BodyError::new(error)))?;
+    let form = Form::of(content_type, &opened.start, address.modifier, request.header("sec-fetch-dest"));
+    let tag = format!(
+        "\"{}-{}\"",
+        &capture.body.to_string()[..32.min(capture.body.to_string().len())],
+        form.letter()
+    );
+    let rewriting = Rewriting {
+        form,
+        url: capture.url.clone(),
+        encoding: encoding(&opened.start, content_type),
+        address,
+    };
+    let mut answer = Answer { headers: headers::safe(&view), ..Answer::empty(shown_status(status)) };
+    if let Some(kind) = rewriting.content_type(content_type) {
+        answer = answer.with_text(header::CONTENT_TYPE, &kind);
+    }
+    if let Some(place) = location(&view, &rewriting) {
+        answer = answer.with_text(header::LOCATION, &crate::text::header_url(&place));
+    }
+    if let Some(refresh) = refresh(&view, &rewriting) {
+        answer = answer.with_text(header::REFRESH, &refresh);
+    }
+    answer =
+        answer.with_text(header::ETAG, &tag).with(header::VARY, HeaderValue::from_static("Sec-Fetch-Dest"));
+    if answer.status == 200 && is_known(request.header("if-none-match"), &tag) {
+        return Ok(Answer { status: 304, ..answer });
+    }
+    Ok(with_body(answer, request, &tag, rewriting, opened, capture))
+}
+
+/// The status that is shown. What no server may send in answer to this is a page like any other.
+fn shown_status(status: u16) -> u16 {
+    match status {
+        0..=199 | 204..=206 | 304 | 1000.. => 200,
+        status => status,
+    }
+}
+
+/// Adds the body: all of it, or the part that was asked for.
+fn with_body(
+    answer: Answer,
+    request: &Request,
+    tag: &str,
+    rewriting: Rewriting,
+    opened: Opened,
+    capture: &Capture,
+) -> Answer {
+    let known = capture.clone();
+    let instead = Box::new(move |error: &io::Error| missing::body_failed(&known, error, false));
+    if rewriting.form != Form::Raw {
+        let produce = Box::new(move |output: &mut dyn io::Write| rewriting.write(opened, output));
+        return Answer { body: Body::Made { length: None, produce, instead }, ..answer };
+    }
+    let Some(whole) = capture.length else {
+        let produce = Box::new(move |output: &mut dyn io::Write| {
+            io::copy(&mut opened.into_reader(), output).map(|_| ())
+        });
+        return Answer { body: Body::Made { length: None, produce, instead }, ..answer };
+    };
+    let answer = answer.with(header::ACCEPT_RANGES, HeaderValue::from_static("bytes"));
+    let may_part =
+        answer.status == 200 && request.header("if-range").is_none_or(|condition| condition == tag);
+    let asked = request.header("range").filter(|_| may_part);
+    let (answer, part) = match wanted(asked, whole) {
+        Wanted::All => (answer, None),
+        Wanted::Part(part) => {
+            let range = format!("bytes {}-{}/{whole}", part.start, part.start + part.length - 1);
+            (Answer { status: 206, ..answer }.with_text(header::CONTENT_RANGE, &range), Some(part))
+        }
+        Wanted::Nothing => {
+            return Answer::empty(416).with_text(header::CONTENT_RANGE, &format!("bytes */{whole}"));
+        }
+    };
+    let length = part.map_or(whole, |part| part.length);
+    let produce = Box::new(move |output: &mut dyn io::Write| write_raw(opened, part, whole, output));
+    Answer { body: Body::Made { length: Some(length), produce, instead }, ..answer }
+}
+
+/// Writes a body as it is. All of it is read to its end, which is where it is checked.
+fn write_raw(opened: Opened, part: Option<Part>, whole: u64, output: &mut dyn io::Write) -> io::Result<()> {
+    let mut reader = opened.into_reader();
+    if let Some(part) = part {
+        return copy(&mut reader, part, output);
+    }
+    match io::copy(&mut reader, output)? {
+        copied if copied == whole => Ok(()),
+        copied => Err(io::Error::other(format!("the body has {copied} bytes and should have {whole}"))),
+    }
+}
+
+/// Where a redirect leads, here.
+fn location(view: &HeaderView, rewriting: &Rewriting) -> Option<String> {
+    let location = headers::first(view, "location")?;
+    let address = &rewriting.address;
+    let modifier = if address.modifier == Modifier::Raw { Modifier::Raw } else { Modifier::None };
+    let to = |url: &str| Address { url: url.to_owned(), modifier, digits: address.digits.clone() }.path();
+    Links::new(&rewriting.url, &to).ok()?.leads(location)
+}
+
+fn refresh(view: &HeaderView, rewriting: &Rewriting) -> Option<String> {
+    let refresh = headers::first(view, "refresh")?;
+    let to = |url: &str| {
+        crate::text::header_url(&Address { url: url.to_owned(), ..rewriting.address.clone() }.path())
+    };
+    Links::new(&rewriting.url, &to).ok()?.refresh(refresh)
+}
