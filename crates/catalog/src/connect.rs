@@ -2,8 +2,9 @@
 //!
 //! Owns flags, pragmas and the pool. Knows no table: whoever opens says what else a connection needs.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -113,15 +114,28 @@ type Prepare = Box<dyn Fn(&Connection) -> Result<(), Problem> + Send + Sync>;
 pub(crate) struct Readers {
     path: PathBuf,
     prepare: Prepare,
-    idle: Mutex<Vec<Connection>>,
+    idle: Mutex<Idle>,
+}
+
+/// Connections that nobody uses just now.
+struct Idle {
+    /// The file that they are connected to: a catalog that is made again is another one under the same name.
+    file: Option<(u64, u64)>,
+    connections: Vec<Connection>,
+}
+
+/// What tells a file from another of the same name.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|about| (about.dev(), about.ino()))
 }
 
 impl Readers {
     /// Opens the first one, to know that the database is what it should be.
     pub(crate) fn open(path: &Path, prepare: Prepare) -> Result<Self, CatalogError> {
-        let readers = Self { path: path.to_owned(), prepare, idle: Mutex::new(Vec::new()) };
+        let idle = Idle { file: identity(path), connections: Vec::new() };
+        let readers = Self { path: path.to_owned(), prepare, idle: Mutex::new(idle) };
         let first = readers.another().map_err(|problem| problem.at(path))?;
-        readers.lay_down(first);
+        readers.lay_down(first, identity(path));
         Ok(readers)
     }
 
@@ -139,14 +153,15 @@ impl Readers {
     }
 
     fn try_ask<T>(&self, questions: impl FnOnce(&Connection) -> Result<T, Problem>) -> Result<T, Problem> {
-        let connection = match self.take_up() {
+        let file = identity(&self.path);
+        let connection = match self.take_up(file) {
             Some(connection) => connection,
             None => self.another()?,
         };
         let state = connection.unchecked_transaction()?;
         let answer = questions(&connection);
         state.finish()?;
-        self.lay_down(connection);
+        self.lay_down(connection, file);
         answer
     }
 
@@ -157,14 +172,23 @@ impl Readers {
         Ok(connection)
     }
 
-    fn take_up(&self) -> Option<Connection> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop()
+    /// An idle connection to this file; those to another one of its name are closed.
+    fn take_up(&self, file: Option<(u64, u64)>) -> Option<Connection> {
+        let mut idle = self.idle();
+        if idle.file != file {
+            *idle = Idle { file, connections: Vec::new() };
+        }
+        idle.connections.pop()
     }
 
-    fn lay_down(&self, connection: Connection) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() < KEPT {
-            idle.push(connection);
+    fn lay_down(&self, connection: Connection, file: Option<(u64, u64)>) {
+        let mut idle = self.idle();
+        if idle.file == file && idle.connections.len() < KEPT {
+            idle.connections.push(connection);
         }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Idle> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

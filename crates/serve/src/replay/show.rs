@@ -20,6 +20,9 @@ use crate::shelf::Shelf;
 /// How long a browser may show what was asked for by its very second, without asking again.
 const EXACT: &str = "max-age=600";
 
+/// Counts up whenever the same body is rewritten in another way.
+const REWRITING: u32 = 1;
+
 /// Shows what follows `/web/`.
 pub(super) fn show(shelf: &Arc<Shelf>, request: &Request, rest: &str) -> Answer {
     if let Some(url) = rest.strip_prefix("*/") {
@@ -76,11 +79,7 @@ fn described(
     let opened =
         Opened::read(body).map_err(|error| ArchiveError::Body(varve_archive::BodyError::new(error)))?;
     let form = Form::of(content_type, &opened.start, address.modifier, request.header("sec-fetch-dest"));
-    let tag = format!(
-        "\"{}-{}\"",
-        &capture.body.to_string()[..32.min(capture.body.to_string().len())],
-        form.letter()
-    );
+    let tag = tag_of(capture, form);
     let rewriting = Rewriting {
         form,
         url: capture.url.clone(),
@@ -103,6 +102,12 @@ fn described(
         return Ok(Answer { status: 304, ..answer });
     }
     Ok(with_body(answer, request, &tag, rewriting, opened, capture))
+}
+
+/// The tag of a capture in a form. Another way to rewrite makes another answer of the same body.
+fn tag_of(capture: &Capture, form: Form) -> String {
+    let id = capture.body.to_string();
+    format!("\"{}-{}{REWRITING}\"", id.get(..32).unwrap_or(&id), form.letter())
 }
 
 /// The status that is shown. What no server may send in answer to this is a page like any other.

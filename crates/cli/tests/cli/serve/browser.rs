@@ -92,6 +92,7 @@ fn a_captured_page_lives_and_nothing_leaves() {
     let web = Web::serve(
         Site::new()
             .page("/", Answer::html(PAGE))
+            .page("/away", Answer::html("<script>location.href = 'http://leak.example/away'</script>"))
             .page("/second", Answer::html("<h1>Second</h1>"))
             .page(
                 "/style.css",
@@ -102,7 +103,7 @@ fn a_captured_page_lives_and_nothing_leaves() {
             .page("/data.json", Answer::of("application/json", r#"{"depth":42}"#)),
     );
     let place = Place::new(true);
-    let urls = ["/", "/second", "/style.css", "/script.js", "/dot.svg", "/dot.svg?made", "/data.json"]
+    let urls = ["/", "/second", "/style.css", "/script.js", "/dot.svg", "/dot.svg?made", "/data.json", "/away"]
         .map(|path| web.url(path));
     let mut words = vec!["capture", "--allow-private", "--delay", "0s", "--scope", "page", "-m", "x"];
     words.extend(urls.iter().map(String::as_str));
@@ -127,6 +128,15 @@ fn a_captured_page_lives_and_nothing_leaves() {
     ] {
         assert!(log.contains(wanted), "{wanted}\n{log}\n{document}");
     }
+    // A page that sends itself away stays, with and without a frame around it.
+    let away = served.get(&format!("/web/{}", urls[7])).header("location").unwrap().to_owned();
+    let document = dump(&format!("http://{}{away}", served.replay), &proxy).unwrap();
+    assert!(document.contains("Not in the archive") && document.contains("leak.example/away"), "{document}");
+    dump(&format!("http://{}/view?url={}", served.ui, urls[7]), &proxy).unwrap();
     assert_eq!(leaks.load(Ordering::SeqCst), 0, "asked of others: {document}");
     assert_eq!(web.total(), 0, "asked of the live site: {:?}", web.counts());
+    // Those who would be counted are counted.
+    dump("http://leak.example/", &proxy).unwrap();
+    dump(&urls[1], &proxy).unwrap();
+    assert!(leaks.load(Ordering::SeqCst) > 0 && web.total() > 0);
 }

@@ -29,12 +29,15 @@ fn metadata(status: i64, headers: &[(&str, &str)]) -> Option<Metadata> {
     Some(Metadata { http_version: 11, status_code: status, reason_phrase: "OK".to_owned(), headers })
 }
 
+/// URL, status, headers and body.
+type Page<'a> = (&'a str, i64, &'a [(&'a str, &'a str)], &'a [u8]);
+
 /// A project of a page with a picture, a redirect, a body that is lost and a download that failed.
 fn project(folder: &Path) -> PathBuf {
     let mut writer = ProjectWriter::create(folder.join("lab"), Default::default()).unwrap();
     let date = ("Date", "Thu, 01 Jan 2026 00:00:00 GMT");
     let packed = packed("<title>Home</title><img src=/i.png><a href=/old>old</a>");
-    let pages: [(&str, i64, &[(&str, &str)], &[u8]); 4] = [
+    let pages: [Page<'_>; 4] = [
         (
             "https://site.example/",
             200,

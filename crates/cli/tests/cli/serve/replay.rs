@@ -85,6 +85,30 @@ fn times_choose_among_captures() {
     );
     assert_eq!(served.get("/web/2027id_/http://e.org/").text(), "four");
     assert_eq!(served.get("/web/2027id_/http://e.org/new").text(), "new");
+    // So is a catalog that is made again, in the place of the old one.
+    std::fs::remove_file(place.path("museum/catalog.db")).unwrap();
+    place.data(&["rebuild"]);
+    commit(&place, &[page("http://e.org/", "2026-08-01T00:00:00Z", "five")], "five");
+    assert_eq!(served.get("/web/2027id_/http://e.org/").text(), "five");
+}
+
+#[test]
+fn long_bodies_cost_little_memory() {
+    let place = Place::new(true);
+    let folder = place.path("site");
+    std::fs::create_dir_all(&folder).unwrap();
+    let line = format!("<p>{}</p>\n<a href=/x>x</a>\n", "thin layers ".repeat(80));
+    std::fs::write(folder.join("long.html"), line.repeat(24 << 10)).unwrap();
+    std::fs::write(folder.join("long.bin"), vec![7; 96 << 20]).unwrap();
+    place.data(&["commit", "--from", "site", "--base-url", "http://e.org/", "-m", "long"]);
+    let served = super::Served::start(&place.path("museum"));
+    assert_eq!(served.get("/web/2999id_/http://e.org/long.bin").body.len(), 96 << 20);
+    let page = served.get("/web/2999/http://e.org/long.html");
+    assert!(page.whole && page.body.len() > line.len() * (24 << 10), "{}", page.body.len());
+    let status = std::fs::read_to_string(format!("/proc/{}/status", served.id())).unwrap();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    let peak: u64 = peak.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(peak < 80_000, "{peak} kB");
 }
 
 #[test]
