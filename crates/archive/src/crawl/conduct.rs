@@ -10,6 +10,7 @@ use varve_core::fact::{Manifest, RunSummary};
 use varve_core::{RecordId, RunId, VersionId};
 use varve_store::exchange::ExchangeKeeper;
 
+use super::backlog::{self, Backlog};
 use super::event::{Ended, Event, Tally};
 use super::fetching::{Fetchers, Fetching};
 use super::keeper::Keeping;
@@ -130,7 +131,8 @@ fn work(
     let (sender, messages) = mpsc::channel();
     let fetching = Fetching::new(fetchers, sender.clone(), conduct.threads).map_err(ArchiveError::Threads)?;
     let keeper = ExchangeKeeper::new(history.writer().store());
-    let keeping = Keeping { history, keeper, plan, run: frontier.run() };
+    let backlog = Backlog::default();
+    let keeping = Keeping { history, keeper, plan, run: frontier.run(), backlog: &backlog };
     let jobs = Mutex::new(job_receiver);
     thread::scope(|scope| {
         for _ in 0..conduct.threads.max(1) {
@@ -140,8 +142,19 @@ fn work(
         drop(sender);
         let run = frontier.run();
         let stop = conduct.stop;
-        let around =
-            Surroundings { history, frontier, plan, run, fetching, jobs: job_sender, messages, stop, report };
+        let _ending = backlog::Ending(&backlog);
+        let around = Surroundings {
+            history,
+            frontier,
+            plan,
+            run,
+            fetching,
+            jobs: job_sender,
+            backlog: &backlog,
+            messages,
+            stop,
+            report,
+        };
         let mut crawl = Crawl::new(around);
         if resumed {
             crawl.recall()?;

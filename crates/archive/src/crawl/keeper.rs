@@ -19,6 +19,7 @@ use varve_store::StoreError;
 use varve_store::exchange::ExchangeKeeper;
 use varve_warc::write::Packer;
 
+use super::backlog::Backlog;
 use super::errand::Errand;
 use super::extract::{Answer, leads};
 use super::past::first_header;
@@ -73,6 +74,7 @@ pub(crate) struct Keeping<'a> {
     pub(crate) keeper: ExchangeKeeper<'a>,
     pub(crate) plan: &'a Plan,
     pub(crate) run: RunId,
+    pub(crate) backlog: &'a Backlog,
 }
 
 impl Keeping<'_> {
@@ -80,6 +82,7 @@ impl Keeping<'_> {
     pub(crate) fn work<M: From<Kept>>(&self, jobs: &Mutex<Receiver<Job>>, done: &Sender<M>) {
         let mut packer = None;
         loop {
+            self.backlog.wait();
             let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
             let Ok(Job { task, material }) = job else { return };
             let work = AssertUnwindSafe(|| self.do_one(&task, material, &mut packer));
@@ -90,6 +93,7 @@ impl Keeping<'_> {
                     "a bug in varve: reading it panicked",
                 ))))
             });
+            self.backlog.add(result.as_ref().map_or(0, |outcome| outcome.leads.len()));
             if done.send(M::from(Kept { task, result })).is_err() {
                 return;
             }
