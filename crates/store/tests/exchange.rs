@@ -12,7 +12,10 @@ use varve_core::body::BodySource;
 use varve_core::receipt::Receipt;
 use varve_store::StoreWriter;
 use varve_store::disk::LocalDisk;
-use varve_store::exchange::{ExchangeKeeper, KeptExchange, NewExchange, Original, Scanned, scan, scan_from};
+use varve_store::exchange::{
+    ExchangeKeeper, KeptExchange, NewExchange, NewRendering, NewRenderings, Original, Scanned, scan,
+    scan_from,
+};
 use varve_warc::date::Date;
 use varve_warc::digest::Algorithm;
 use varve_warc::write::Packing;
@@ -229,4 +232,31 @@ fn a_scan_goes_on_where_it_ended() {
         place = scan_from(&files, place, &mut each).expect("scanned");
         assert_eq!(found, said, "round {round}");
     }
+}
+
+#[test]
+fn what_a_browser_made_is_named_by_the_answer_and_stands_before_it() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 30, Packing::Gzip);
+    let mut packer = writer.packer().expect("a packer");
+    let response = answer("Content-Type: text/html\r\nContent-Length: 2\r\n", b"hi");
+    let exchange = exchange("http://h/", 1, &response);
+    let renderings = NewRenderings {
+        document: Some(NewRendering { media_type: "text/html", content: b"<p>made</p>" }),
+        screenshot: Some(NewRendering { media_type: "image/png", content: b"\x89PNG" }),
+    };
+    let keeper = ExchangeKeeper::new(&writer);
+    let kept = keeper.keep_rendered(&mut packer, &exchange, &renderings).expect("kept");
+    writer.wait(kept.ticket).expect("safe");
+    let reader = writer.reader();
+    let named = kept.receipt.renderings;
+    let answer = reader.find(kept.receipt.record.as_bytes()).expect("read").expect("there");
+    for (id, content) in [(named.document, &b"<p>made</p>"[..]), (named.screenshot, b"\x89PNG")] {
+        let object = reader.object(id.expect("named").as_bytes()).expect("read").expect("there");
+        assert!(object.place().offset() < answer.place.offset());
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut object.read().expect("read"), &mut bytes).expect("read");
+        assert_eq!(bytes, content);
+    }
+    assert_eq!(varve_store::exchange::renderings_of(&answer.header), named);
 }

@@ -43,7 +43,7 @@ impl Crawl<'_> {
     fn wait_for_keepers(&mut self) -> Result<(), ArchiveError> {
         while self.keeping_now > 0 {
             match self.around.messages.recv() {
-                Ok(Message::Kept(kept)) => self.kept(kept)?,
+                Ok(Message::Kept(kept)) => self.kept(*kept)?,
                 Ok(fetched) => self.inbox.push_back(fetched),
                 Err(_) => break,
             }

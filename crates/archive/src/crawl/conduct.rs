@@ -9,6 +9,7 @@ use varve_catalog::Frontier;
 use varve_core::fact::{Manifest, RunSummary};
 use varve_core::{RecordId, RunId, VersionId};
 
+use super::backlog::{self, Backlog};
 use super::destination::Destination;
 use super::event::{Ended, Event, Tally};
 use super::fetching::{Fetchers, Fetching};
@@ -147,17 +148,29 @@ pub(crate) fn work(
     let (sender, messages) = mpsc::channel();
     let fetching = Fetching::new(fetchers, sender.clone(), threads).map_err(ArchiveError::Threads)?;
     let keepers = destination.keepers(frontier.run(), plan);
+    let backlog = Backlog::default();
     let jobs = Mutex::new(job_receiver);
     thread::scope(|scope| {
         for _ in 0..threads.max(1) {
-            let (keepers, jobs, sender) = (&*keepers, &jobs, sender.clone());
-            scope.spawn(move || keeper::work(keepers, jobs, &sender));
+            let (keepers, jobs, sender, backlog) = (&*keepers, &jobs, sender.clone(), &backlog);
+            scope.spawn(move || keeper::work(keepers, jobs, backlog, &sender));
         }
         drop(sender);
         let run = frontier.run();
-        let jobs = job_sender;
-        let around =
-            Surroundings { destination, frontier, plan, run, fetching, jobs, messages, stop, report };
+        let _ending = backlog::Ending(&backlog);
+        let (jobs, backlog) = (job_sender, &backlog);
+        let around = Surroundings {
+            destination,
+            frontier,
+            plan,
+            run,
+            fetching,
+            jobs,
+            backlog,
+            messages,
+            stop,
+            report,
+        };
         let mut crawl = Crawl::new(around);
         if resumed {
             crawl.recall()?;

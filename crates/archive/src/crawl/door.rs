@@ -67,8 +67,10 @@ impl Door {
         let (reply, answer) = oneshot::channel();
         {
             let judge = self.judge.lock().unwrap_or_else(PoisonError::into_inner);
-            let asked = judge.as_ref().map(|judge| judge.send(Message::Asked(Inquiry { url, reply })));
-            asked.and_then(Result::ok).ok_or("the run has ended")?;
+            let question = Message::Asked(Inquiry { url, reply });
+            if !judge.as_ref().is_some_and(|judge| judge.send(question).is_ok()) {
+                return Err("the run has ended".to_owned());
+            }
         }
         match tokio::time::timeout(PATIENCE, answer).await {
             Ok(Ok(None)) => Ok(()),

@@ -25,14 +25,14 @@ pub(crate) enum Message {
     /// A request ended.
     Fetched(Fetched),
     /// A keeper has done a job.
-    Kept(Kept),
+    Kept(Box<Kept>),
     /// A page in a browser asks for something.
     Asked(Inquiry),
 }
 
 impl From<Kept> for Message {
     fn from(kept: Kept) -> Self {
-        Self::Kept(kept)
+        Self::Kept(Box::new(kept))
     }
 }
 

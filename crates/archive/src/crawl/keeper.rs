@@ -19,6 +19,7 @@ use varve_store::StoreError;
 use varve_store::exchange::ExchangeKeeper;
 use varve_warc::write::Packer;
 
+use super::backlog::Backlog;
 use super::destination::{Keepers, Stored, Worker};
 use super::errand::Errand;
 use super::extract::{Answer, leads};
@@ -91,9 +92,15 @@ pub(crate) struct Keeping<'a> {
 }
 
 /// Works until there will be no more jobs, or nobody wants the results.
-pub(crate) fn work<M: From<Kept>>(keepers: &dyn Keepers, jobs: &Mutex<Receiver<Job>>, done: &Sender<M>) {
+pub(crate) fn work<M: From<Kept>>(
+    keepers: &dyn Keepers,
+    jobs: &Mutex<Receiver<Job>>,
+    backlog: &Backlog,
+    done: &Sender<M>,
+) {
     let mut worker = keepers.worker();
     loop {
+        backlog.wait();
         let job = jobs.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(Job { task, material }) = job else { return };
         let result = catch_unwind(AssertUnwindSafe(|| worker(&task, material))).unwrap_or_else(|_| {
@@ -103,6 +110,7 @@ pub(crate) fn work<M: From<Kept>>(keepers: &dyn Keepers, jobs: &Mutex<Receiver<J
                 "a bug in varve: reading it panicked",
             ))))
         });
+        backlog.add(result.as_ref().map_or(0, |outcome| outcome.leads.len()));
         if done.send(M::from(Kept { task, result })).is_err() {
             return;
         }

@@ -10,7 +10,7 @@
 //! | `scope`, `plan`, `errand`, `itinerary` | what is followed, how far, and for what reason |
 //! | `run`, `admit`, `settle`, `checkpoint` | the thread that decides |
 //! | `robots`, `known`, `past` | what hosts ask for, what was found, what is here already |
-//! | `fetching`, `keeper`, `extract` | requests, and the work on answers |
+//! | `fetching`, `keeper`, `extract`, `backlog` | requests, and the work on answers |
 //! | `rendering`, `door`, `pace` | pages in a browser, and what they may ask for |
 //! | `destination`, `project` | where answers go: into an archive, or into a Crystal project |
 //! | `conduct` | a run from its beginning to its end |
@@ -20,6 +20,7 @@
 
 mod address;
 mod admit;
+mod backlog;
 mod checkpoint;
 mod conduct;
 mod destination;

@@ -21,6 +21,7 @@ use varve_core::RunId;
 use varve_core::trap::{Limits as TrapLimits, Watch};
 use varve_fetch::politeness::{Agenda, Next};
 
+use super::backlog::Backlog;
 use super::destination::Destination;
 use super::event::{Event, Progress, Tally};
 use super::fetching::{Fetching, Message};
@@ -39,6 +40,8 @@ const WINDOW_OF_HOST: usize = 512;
 const BACKLOG: usize = 64;
 /// So many messages are taken before anything else is looked at.
 const MESSAGES: usize = 256;
+/// So many URLs may be settled before that is written down.
+const MANY: usize = 16 << 10;
 /// A frontier that had nothing is asked again after so long.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// Whether to stop is asked so often.
@@ -74,6 +77,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) run: RunId,
     pub(crate) fetching: Fetching,
     pub(crate) jobs: Sender<Job>,
+    pub(crate) backlog: &'a Backlog,
     pub(crate) messages: Receiver<Message>,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) report: &'a mut dyn FnMut(Event<'_>),
@@ -164,6 +168,10 @@ impl<'a> Crawl<'a> {
             self.fill()?;
             let until = self.dispatch();
             if self.is_idle() {
+                // What was only skipped needs no checkpoint of its own.
+                if self.deferred.is_empty() && self.settled.len() < MANY && self.claim()? > 0 {
+                    continue;
+                }
                 let left = !self.deferred.is_empty();
                 self.checkpoint()?;
                 if !left && self.out_in_all == 0 && self.claim()? == 0 {
@@ -192,7 +200,7 @@ impl<'a> Crawl<'a> {
     /// Takes more out of the frontier, if there is room.
     fn fill(&mut self) -> Result<(), ArchiveError> {
         let hungry = self.agenda.waiting() < self.around.plan.settings.concurrency * 2;
-        if self.entries.len() >= WINDOW || (hungry && !self.entries.is_empty()) {
+        if self.has_many_entries() || (hungry && !self.entries.is_empty()) {
             self.push_entries()?;
         }
         let rests = self.empty_since.is_some_and(|since| since.elapsed() < PATIENCE);
@@ -200,6 +208,11 @@ impl<'a> Crawl<'a> {
             self.claim()?;
         }
         Ok(())
+    }
+
+    /// Whether so many leads wait that they should go into the frontier now.
+    pub(super) fn has_many_entries(&self) -> bool {
+        self.entries.len() >= WINDOW
     }
 
     /// Puts leads into the frontier.
@@ -280,7 +293,7 @@ impl<'a> Crawl<'a> {
     fn take(&mut self, message: Message) -> Result<(), ArchiveError> {
         match message {
             Message::Fetched(fetched) => self.fetched(fetched),
-            Message::Kept(kept) => self.kept(kept),
+            Message::Kept(kept) => self.kept(*kept),
             Message::Asked(inquiry) => self.asked(inquiry),
         }
     }

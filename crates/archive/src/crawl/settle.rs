@@ -88,6 +88,7 @@ impl Crawl<'_> {
                 return Ok(());
             }
         };
+        self.around.backlog.take(outcome.leads.len());
         self.no_longer_busy(&task);
         self.came_back(&task);
         if let Some(receipt) = &outcome.receipt {
@@ -102,6 +103,9 @@ impl Crawl<'_> {
         }
         for lead in outcome.leads {
             self.follow(lead, &task);
+            if self.has_many_entries() {
+                self.push_entries()?;
+            }
         }
         Ok(())
     }

@@ -136,6 +136,7 @@ fn links_that_scripts_made_survive_the_end_of_a_process() {
         })
     }));
     assert!(ended.is_err(), "the page was captured");
+    history.writer().store().sync().unwrap();
     drop(history);
     let told = scene.run_until(None, reach, usize::MAX).unwrap();
     assert_eq!(told.captured.get("/made").map(|one| one.0), Some(200), "{:?}", told.failed);

@@ -396,8 +396,6 @@ fn real_projects_are_captured_into_and_lose_nothing() {
         "lab-v1-oldschema",
         "lab-v1-migration-interrupted",
         "lab-v2-commit-interrupted",
-        "lab-v2-commit-torn",
-        "lab-v2-wal-leftover",
         "lab-v2-hibernated",
     ] {
         let folder = tempfile::tempdir().unwrap();

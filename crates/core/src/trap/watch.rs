@@ -174,4 +174,32 @@ mod tests {
         let trapped = urls.filter(|url| watch.note(url).is_some()).count();
         assert_eq!(trapped, 0);
     }
+
+    /// Addresses as generators of documentation make them, each met once from every page.
+    #[test]
+    fn documentation_is_no_trap() {
+        let mut watch = Watch::new(Limits::default());
+        let kinds: [fn(u32) -> String; 7] = [
+            |n| format!("http://h/api/java.base/java/util/concurrent/atomic/Atomic{n}.html"),
+            |n| format!("http://h/api/jdk.compiler/com/sun/source/tree/class-use/Tree{n}.html"),
+            |n| {
+                format!("http://h/html/libs/python/doc/html/reference/high_level/boost/python/class_{n}.html")
+            },
+            |n| format!("http://h/libstdc++/html/user/a{n:05}_source.html"),
+            |n| format!("http://h/3.11/library/index.html?highlight=word{n}"),
+            |n| format!("http://h/docs/15/sql-{n}.html"),
+            |n| {
+                format!(
+                    "http://h/pool/main/a/b/?C={};O={}",
+                    ["N", "M", "S", "D"][n as usize % 4],
+                    ["A", "D"][n as usize % 2]
+                )
+            },
+        ];
+        for number in 0..2000 {
+            for url in kinds.iter().map(|kind| kind(number)) {
+                assert_eq!(watch.note(&url), None, "{url}");
+            }
+        }
+    }
 }

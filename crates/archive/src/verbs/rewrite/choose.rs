@@ -125,6 +125,8 @@ struct History<'a> {
     touched_runs: HashSet<RunId>,
     version_of_run: HashMap<RunId, VersionId>,
     scores: Vec<(RecordId, String)>,
+    /// Pictures of pages, each with the run of its page, and whether the page goes by its URL.
+    pictures: Vec<(RecordId, Option<RunId>, bool)>,
 }
 
 impl<'a> History<'a> {
@@ -141,15 +143,19 @@ impl<'a> History<'a> {
             touched_runs: HashSet::new(),
             version_of_run: HashMap::new(),
             scores: Vec::new(),
+            pictures: Vec::new(),
         }
     }
 
     fn add(&mut self, scanned: Scanned) {
         match scanned {
             Scanned::Capture(receipt) => {
-                if self.matches(&receipt.url) {
+                let matches = self.matches(&receipt.url);
+                if matches {
                     self.touched_runs.extend(receipt.run);
                 }
+                let picture = receipt.renderings.screenshot;
+                self.pictures.extend(picture.map(|picture| (picture, receipt.run, matches)));
             }
             Scanned::Fact { record, about, media_type, json } => match Fact::parse(&media_type, &json) {
                 Some(Ok(Fact::Version(manifest))) => self.add_version(record, &json, &manifest),
@@ -199,10 +205,21 @@ impl<'a> History<'a> {
         let scores = self.scores.iter().filter(|(_, about)| {
             is_touched(about).is_some_and(|version: VersionId| touched.contains(&version))
         });
+        // A picture goes with the last page that looked so.
+        let is_going =
+            |run: &Option<RunId>, matches: bool| matches || run.is_some_and(|run| self.runs.contains(&run));
+        let (mut going, mut staying) = (self.going.clone(), self.staying.clone());
+        for (picture, run, matches) in &self.pictures {
+            if is_going(run, *matches) {
+                going.insert(*picture)
+            } else {
+                staying.insert(*picture)
+            };
+        }
         Gone {
             history: self,
             manifests: &self.manifests,
-            bodies: self.going.difference(&self.staying).copied().collect(),
+            bodies: going.difference(&staying).copied().collect(),
             scores: scores.map(|(record, _)| *record).collect(),
         }
     }
