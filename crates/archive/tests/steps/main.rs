@@ -9,6 +9,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
+    clippy::print_stderr,
     reason = "a test says by panicking that something is not so"
 )]
 
