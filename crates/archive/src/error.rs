@@ -20,6 +20,23 @@ use crate::tree::ManifestError;
 /// Why the archive did not do it.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchiveError {
+    /// A dictionary is larger than readers must hold.
+    #[error("`{}` is no dictionary for silos: it is larger than 8 MiB", path.display())]
+    Dictionary {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Records have too little in common, or there are too few, for a dictionary.
+    #[error("no dictionary can be made of {samples} records")]
+    NoDictionary {
+        /// How many there were.
+        samples: u64,
+        /// The cause.
+        source: io::Error,
+    },
+    /// A dictionary was asked for where records are packed without one.
+    #[error("this archive packs records with gzip, which uses no dictionary")]
+    NotZstd,
     /// There is no archive in this folder or above it.
     #[error("there is no archive in `{}` or above it", start.display())]
     None {

@@ -70,6 +70,11 @@ impl Layout {
         self.temporary().join(LOCK)
     }
 
+    /// What new silos say once instead of in each record, where they are packed by zstd; each silo holds its own copy.
+    pub fn dictionary(&self) -> PathBuf {
+        self.root.join("dictionary.zstd")
+    }
+
     /// The key to secrets that came with imports. It is in no silo, so that whoever has the silos alone does not have them.
     pub fn secret_key(&self) -> PathBuf {
         self.root.join("secret.key")

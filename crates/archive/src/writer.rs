@@ -12,11 +12,15 @@ use varve_store::index::IndexOptions;
 use varve_store::lock::WriteLock;
 use varve_store::{Recovered, Settings, Store, StoreWriter};
 use varve_warc::date::Date;
+use varve_warc::write::Packing;
 
 use crate::archive::{read_settings, resolve, silo_files};
 use crate::error::ArchiveError;
 use crate::layout::{LOCK, Layout};
 use crate::settings::ArchiveSettings;
+
+/// Readers are asked to hold so much of a dictionary, and no more.
+const LARGEST_DICTIONARY: usize = 8 << 20;
 
 /// The present, as the caller knows it.
 pub type Clock = Arc<dyn Fn() -> Date + Send + Sync>;
@@ -52,7 +56,7 @@ impl ArchiveWriter {
         let temporary = layout.temporary();
         let store_settings = Settings {
             silo_size: settings.silo_size.0,
-            packing: settings.packing(),
+            packing: with_dictionary(settings.packing(), &layout)?,
             description: settings.description(&opening.software),
             index: IndexOptions::default(),
             index_folder: layout.index(),
@@ -107,6 +111,19 @@ impl ArchiveWriter {
     pub fn resolve(&self, text: &str) -> Result<RecordId, ArchiveError> {
         resolve(&self.reader(), text)
     }
+}
+
+/// The packing with the dictionary of the archive, where it has one and the packing can use it.
+fn with_dictionary(packing: Packing, layout: &Layout) -> Result<Packing, ArchiveError> {
+    let Packing::Zstd { level, .. } = packing else { return Ok(packing) };
+    let path = layout.dictionary();
+    let dictionary = match fs::read(&path) {
+        Ok(bytes) if bytes.len() <= LARGEST_DICTIONARY => Some(bytes.into()),
+        Ok(_) => return Err(ArchiveError::Dictionary { path }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(source) => return Err(ArchiveError::Read { path, source }),
+    };
+    Ok(Packing::Zstd { level, dictionary })
 }
 
 /// Removes all but the lock.

@@ -21,6 +21,7 @@ pub mod rebuild;
 mod recover;
 pub mod rewrite;
 mod rooms;
+pub mod samples;
 mod segments;
 mod settings;
 pub mod silo;

@@ -5,8 +5,11 @@
 //! is not whole was never acknowledged. One thing is never cut: a record that the index knows was acknowledged. If that
 //! is damaged, the silo is sealed as it is, for audit to name, and writing goes on in the next.
 
+use varve_warc::write::DICTIONARY_MAGIC;
+
 use crate::error::StoreError;
 use crate::index::{Entry, IndexWriter, Place, Recovery};
+use crate::settings::Settings;
 use crate::silo::{OpenSilo, SiloFile, SiloFiles, Walked, entries, walk, walk_from};
 
 /// What catching up came to.
@@ -34,6 +37,7 @@ pub(crate) fn catch_up(
     files: &SiloFiles,
     index: &IndexWriter,
     recovery: &Recovery,
+    settings: &Settings,
 ) -> Result<(Tail, Recovered), StoreError> {
     let silos = files.list()?;
     let mut recovered = Recovered::default();
@@ -48,11 +52,29 @@ pub(crate) fn catch_up(
         index_silo(files, index, silo, known, &mut recovered)?;
     }
     let mut tail = take_up_last(files, index, last, known, &mut recovered)?;
+    if tail.open.is_some() && !is_written_so(files, last, settings)? {
+        // What is packed in another way, or with another dictionary, does not belong behind what is there.
+        files.disk.set_read_only(&files.path(last.number, last.ending))?;
+        tail.open = None;
+    }
     if last.number + 1 < behind_known {
         tail = Tail { open: None, next_number: behind_known };
     }
     index.sync()?;
     Ok((tail, recovered))
+}
+
+/// Whether a silo begins as one would that is begun now.
+fn is_written_so(files: &SiloFiles, silo: &SiloFile, settings: &Settings) -> Result<bool, StoreError> {
+    if silo.ending != settings.ending() {
+        return Ok(false);
+    }
+    let preamble = settings.packing.preamble();
+    let file = files.disk.open(&files.path(silo.number, silo.ending))?;
+    let mut beginning = vec![0; preamble.len().max(DICTIONARY_MAGIC.len())];
+    let read = file.read_at(0, &mut beginning)?;
+    let has_dictionary = beginning.starts_with(&DICTIONARY_MAGIC);
+    Ok(beginning[..read].starts_with(&preamble) && has_dictionary != preamble.is_empty())
 }
 
 /// Adds the entries of a silo that is not the last.

@@ -71,7 +71,7 @@ impl StoreWriter {
         segments::complete(&files)?;
         IndexWriter::create(&*disk, &settings.index_folder)?;
         let (index, recovery) = IndexWriter::open(disk, &settings.index_folder, settings.index)?;
-        let (tail, recovered) = recover::catch_up(&files, &index, &recovery)?;
+        let (tail, recovered) = recover::catch_up(&files, &index, &recovery, &settings)?;
         let state = State {
             silo: tail.open,
             next_number: tail.next_number,

@@ -33,4 +33,5 @@ pub mod show;
 pub mod store;
 pub mod stow;
 pub mod tag;
+pub mod train;
 pub mod urls;

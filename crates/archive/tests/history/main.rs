@@ -1,6 +1,7 @@
 //! History over both layouts: commits, branches, tags, working trees, and a catalog that is only a cache.
 
 mod layouts;
+mod packing;
 mod rebuilding;
 mod retention;
 mod rewriting;

@@ -34,6 +34,7 @@ mod show;
 mod store;
 mod stow;
 mod tag;
+mod train;
 pub(crate) mod urls;
 
 use clap::{ArgMatches, Args, Command};
@@ -67,6 +68,7 @@ const VERBS: &[Entry] = &[
     verb::<export::Export>("export"),
     verb::<audit::Audit>("audit"),
     verb::<rebuild::Rebuild>("rebuild"),
+    verb::<train::Train>("train"),
     verb::<housekeeping::Housekeeping>("housekeeping"),
     verb::<doctor::Doctor>("doctor"),
     verb::<urls::Urls>("urls"),

@@ -11,7 +11,7 @@ use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
 /// First bytes of a frame.
 pub(crate) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// First bytes of the frame that holds a dictionary.
-pub(crate) const DICTIONARY_MAGIC: [u8; 4] = [0x5d, 0x2a, 0x4d, 0x18];
+pub const DICTIONARY_MAGIC: [u8; 4] = [0x5d, 0x2a, 0x4d, 0x18];
 /// The longest frame header.
 pub(crate) const LONGEST_HEADER: usize = 18;
 /// Most memory for a window, as a power of two.

@@ -4,6 +4,7 @@
 //! block, the *writer* appends to a file and knows offsets. They are apart so that many threads can pack while one
 //! appends, and so that a store can put records where it wants.
 
+mod dictionary;
 mod draft;
 pub mod id;
 mod ordered;
@@ -11,6 +12,8 @@ mod pack;
 
 use std::io::{self, Write};
 
+pub use crate::member::zstd::DICTIONARY_MAGIC;
+pub use dictionary::train_dictionary;
 pub(crate) use draft::escaped;
 pub use draft::{BlockFacts, Draft, DraftError, Profile};
 pub use ordered::pack_in_order;

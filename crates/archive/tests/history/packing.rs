@@ -1,0 +1,110 @@
+//! How silos are packed may change at any time, and dictionaries may come: what is there is read as it was.
+
+use std::fs;
+use std::path::Path;
+
+use crate::rewriting::{assert_sound, request, rewrite};
+use crate::scene::*;
+use varve_archive::history::open_holdings;
+use varve_archive::verbs::{init::init, rebuild, train};
+use varve_archive::{ArchiveError, ArchiveSettings, ArchiveWriter, Layout};
+
+fn make_zstd(root: &Path) {
+    let mut settings = ArchiveSettings::new("test");
+    settings.packing = serde_json::from_value("zstd".into()).expect("a packing");
+    init(root, &settings, opening()).expect("made");
+}
+
+fn pages(from: usize, count: usize) -> Vec<(String, String)> {
+    let page = |number: usize| {
+        let text: String = (0..40).map(|at| format!("<li class=entry>{}</li>", at * number)).collect();
+        (format!("https://e.org/{number}"), format!("<html><body class=museum><ul>{text}</ul></body></html>"))
+    };
+    (from..from + count).map(page).collect()
+}
+
+fn commit_all(root: &Path, message: &str, pages: &[(String, String)]) -> varve_archive::VersionId {
+    let borrowed: Vec<_> = pages.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
+    commit_pages(&*history(root), message, &borrowed).version
+}
+
+fn silo(root: &Path, number: u32, ending: &str) -> Vec<u8> {
+    fs::read(root.join(format!("warc/0/{number:08}.warc.{ending}"))).expect("read")
+}
+
+#[test]
+fn a_silo_is_never_gone_on_with_in_another_packing() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let first = commit_all(root, "1", &pages(0, 3));
+    let settings = fs::read_to_string(root.join("varve.toml")).expect("read");
+    for (number, packing) in [(1, "zstd"), (2, "gzip")] {
+        let other: String = settings
+            .lines()
+            .filter(|line| !line.starts_with("packing"))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        fs::write(root.join("varve.toml"), format!("{other}packing = \"{packing}\"\n")).expect("written");
+        let version = commit_all(root, packing, &pages(number * 10, 3));
+        assert_sound(root);
+        let holdings = open_holdings(root).expect("opened");
+        assert_eq!(contents(&*holdings, version).len(), 3);
+        assert_eq!(contents(&*holdings, first).len(), 3);
+    }
+    assert!(silo(root, 0, "gz").starts_with(&[0x1f, 0x8b]));
+    assert!(silo(root, 1, "zst").starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
+    assert!(silo(root, 2, "gz").starts_with(&[0x1f, 0x8b]));
+}
+
+#[test]
+fn silos_to_come_begin_with_the_dictionary_and_are_smaller() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make_zstd(root);
+    let first = commit_all(root, "1", &pages(0, 300));
+    let before = silo(root, 0, "zst").len();
+    let done =
+        train::train(&ArchiveWriter::open(root, opening()).expect("opened"), 16 << 10).expect("trained");
+    assert!(done.samples > 300 && done.size <= 16 << 10, "{done:?}");
+    let second = commit_all(root, "2", &pages(1000, 300));
+    let with = silo(root, 1, "zst");
+    assert!(with.starts_with(&[0x5d, 0x2a, 0x4d, 0x18]));
+    assert!(with.len() < before * 3 / 4, "{} of {before}", with.len());
+    // Whoever opens it again goes on with the same silo.
+    let third = commit_all(root, "3", &pages(2000, 3));
+    assert!(!root.join("warc/0/00000002.warc.zst").exists());
+    assert_sound(root);
+    let check = || {
+        let holdings = open_holdings(root).expect("opened");
+        for (version, from, count) in [(first, 0, 300), (second, 1000, 300), (third, 2000, 3)] {
+            let mut wanted = pages(from, count);
+            wanted.sort();
+            assert_eq!(contents(&*holdings, version), wanted);
+        }
+    };
+    check();
+    // No silo needs the file, and without it the next silo begins without.
+    fs::remove_file(root.join("dictionary.zstd")).expect("removed");
+    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
+    check();
+    commit_all(root, "4", &pages(3000, 3));
+    assert!(silo(root, 2, "zst").starts_with(&[0x28, 0xb5, 0x2f, 0xfd]));
+    assert_sound(root);
+    let receipt = rewrite(root, &request(&["https://e.org/1001"]));
+    assert_eq!(receipt.by_kind()["resource"], 1);
+    assert_sound(root);
+}
+
+#[test]
+fn where_nothing_is_in_common_no_dictionary_is_made() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make_zstd(root);
+    let made = train::train(&ArchiveWriter::open(root, opening()).expect("opened"), 16 << 10);
+    assert!(matches!(made, Err(ArchiveError::NoDictionary { .. })));
+    let gzip = tempfile::tempdir().expect("a folder");
+    make(Kind::Archive, gzip.path());
+    let made = train::train(&ArchiveWriter::open(gzip.path(), opening()).expect("opened"), 16 << 10);
+    assert!(matches!(made, Err(ArchiveError::NotZstd)));
+}
