@@ -215,3 +215,35 @@ pub fn others(url: &str) -> Vec<String> {
         .map(|(scheme, rest)| format!("{scheme}://{rest}"))
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_mean_a_second_or_an_instant() {
+        let at = |text: &str| text.parse::<Moment>().unwrap();
+        assert_eq!(When::read("2026"), Some(When::second(at("2026-01-01"))));
+        assert_eq!(When::read("20260102030405"), Some(When::second(at("2026-01-02T03:04:05Z"))));
+        assert_eq!(
+            When::read("20260102030405000678"),
+            Some(When::exactly(at("2026-01-02T03:04:05.000678Z")))
+        );
+        assert_eq!(precise_digits(at("2026-01-02T03:04:05.000678Z")), "20260102030405000678");
+        for wrong in ["", "1", "20261", "20261301", "2026010203040500067", "202601020304050006789", "2026é"]
+        {
+            assert_eq!(When::read(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn others_are_the_other_scheme_and_host() {
+        assert_eq!(
+            others("http://e.org/a"),
+            ["https://e.org/a", "http://www.e.org/a", "https://www.e.org/a"]
+        );
+        assert_eq!(others("https://www.e.org/")[1], "https://e.org/");
+        assert_eq!(others("ftp://e.org/"), [""; 0]);
+        assert_eq!(others("nonsense"), [""; 0]);
+    }
+}

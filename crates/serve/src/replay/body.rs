@@ -19,6 +19,8 @@ const LONGEST: u64 = 16 << 20;
 pub(super) enum Form {
     /// A page, with our script in it.
     Page,
+    /// A piece of a page, which a script asks for.
+    Piece,
     /// A picture in SVG.
     Picture,
     /// A style sheet.
@@ -52,6 +54,11 @@ impl Form {
             _ => {}
         }
         match essence(content_type).as_str() {
+            // What a script asks for may be called so and be something else.
+            "text/html" | "application/xhtml+xml" if destination == Some("empty") => match is_markup(start) {
+                true => Self::Piece,
+                false => Self::Raw,
+            },
             "text/html" | "application/xhtml+xml" => Self::Page,
             "text/css" => Self::Style,
             "image/svg+xml" => Self::Picture,
@@ -71,6 +78,7 @@ impl Form {
     pub(super) fn letter(self) -> char {
         match self {
             Self::Page => 'p',
+            Self::Piece => 'f',
             Self::Picture => 'i',
             Self::Style => 's',
             Self::Manifest => 'm',
@@ -82,6 +90,12 @@ impl Form {
 
 fn essence(content_type: Option<&str>) -> String {
     content_type.unwrap_or_default().split(';').next().unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+/// Whether a text begins as markup does.
+fn is_markup(start: &[u8]) -> bool {
+    let start = start.strip_prefix(b"\xef\xbb\xbf").unwrap_or(start).trim_ascii_start();
+    start.starts_with(b"<") || matches!(start.get(..2), Some(b"\xff\xfe" | b"\xfe\xff"))
 }
 
 fn is_svg(content_type: Option<&str>) -> bool {
@@ -125,11 +139,11 @@ impl Rewriting {
         let kind = match self.form {
             Form::Page if essence(original).is_empty() => "text/html".to_owned(),
             Form::Style => "text/css".to_owned(),
-            Form::Page | Form::Picture | Form::Playlist | Form::Manifest => essence(original),
+            Form::Page | Form::Piece | Form::Picture | Form::Playlist | Form::Manifest => essence(original),
             Form::Raw => return None,
         };
         let charset = match self.form {
-            Form::Page | Form::Picture if lol_html_writes(self.encoding) => self.encoding,
+            Form::Page | Form::Piece | Form::Picture if self.encoding.is_ascii_compatible() => self.encoding,
             _ => encoding_rs::UTF_8,
         };
         Some(format!("{kind}; charset={}", charset.name().to_ascii_lowercase()))
@@ -151,7 +165,7 @@ impl Rewriting {
                 let page = Page { links, encoding: self.encoding, first: Some(&first) };
                 html(&mut input, page, output).map(|_| ())
             }
-            Form::Picture => {
+            Form::Picture | Form::Piece => {
                 let page = Page { links, encoding: self.encoding, first: None };
                 html(&mut input, page, output).map(|_| ())
             }
@@ -182,11 +196,6 @@ impl Rewriting {
     }
 }
 
-/// Whether a page in this encoding is written in it; others are written in UTF-8.
-fn lol_html_writes(encoding: &'static Encoding) -> bool {
-    encoding.is_ascii_compatible()
-}
-
 /// The encoding of a body.
 pub(super) fn encoding(start: &[u8], content_type: Option<&str>) -> &'static Encoding {
     charset::of_start(start, content_type)
@@ -203,6 +212,9 @@ mod tests {
         assert_eq!(form(None, None), Form::Page);
         assert_eq!(form(Some("text/plain"), None), Form::Raw);
         assert_eq!(form(Some("text/html"), Some("script")), Form::Raw);
+        assert_eq!(form(Some("text/html"), Some("empty")), Form::Piece);
+        let json = Form::of(Some("text/html"), b" {\"a\":\"<b>\"}", Modifier::None, Some("empty"));
+        assert_eq!(json, Form::Raw);
         assert_eq!(form(Some("image/svg+xml"), Some("image")), Form::Picture);
         assert_eq!(form(Some("text/html"), Some("style")), Form::Style);
         assert_eq!(form(Some("application/json"), Some("manifest")), Form::Manifest);

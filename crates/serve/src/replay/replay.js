@@ -51,14 +51,12 @@
   };
 
   // Requests.
-  patch(self, "fetch", (native) => function (input, init) {
-    if (input instanceof Request) {
-      const place = to(input.url);
-      return native.call(this, place === input.url ? input : new Request(place, input), init);
-    }
-    return native.call(this, to(input), init);
-  });
   const NativeRequest = self.Request;
+  patch(self, "fetch", (native) => function (input, init) {
+    if (!(input instanceof NativeRequest)) return native.call(this, to(input), init);
+    const place = to(input.url);
+    return native.call(this, place === input.url ? input : new NativeRequest(place, input), init);
+  });
   self.Request = class extends NativeRequest {
     constructor(input, init) {
       super(input instanceof NativeRequest ? input : to(input), init);
@@ -79,6 +77,14 @@
     try { delete self[name]; } catch { /* it stays */ }
   }
   try { Object.defineProperty(Navigator.prototype, "serviceWorker", { get: () => undefined, configurable: true }); } catch { /* it stays */ }
+
+  const NativeAudio = self.Audio;
+  self.Audio = function (url) {
+    const sound = new NativeAudio();
+    if (url !== undefined) sound.src = url;
+    return sound;
+  };
+  self.Audio.prototype = NativeAudio.prototype;
 
   // Addresses that pages give themselves.
   for (const name of ["pushState", "replaceState"]) {

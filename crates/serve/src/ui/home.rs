@@ -81,7 +81,7 @@ fn capture_line(capture: &Capture) -> Markup {
     html! {
         li {
             a.url href=(frame::history_of(&capture.url)) { (visible(&capture.url)) }
-            div.about { (frame::time(capture.time)) " · " (frame::status(capture)) " · " (frame::kind(capture)) }
+            div.about { (frame::time(capture.time)) " · " (frame::status(capture)) " " (frame::kind(capture)) }
         }
     }
 }

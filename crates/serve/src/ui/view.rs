@@ -5,8 +5,8 @@
 
 use std::sync::Arc;
 
-use maud::{DOCTYPE, html};
-use varve_archive::verbs::replay::{Known, When, find};
+use maud::{DOCTYPE, Markup, html};
+use varve_archive::verbs::replay::{Found, Known, When, find};
 use varve_archive::{Capture, Moment};
 
 use super::{Paged, Trouble, frame};
@@ -37,14 +37,6 @@ pub(super) fn page(shelf: &Arc<Shelf>, request: &Request) -> Paged {
     };
     let capture = &found.capture;
     let source = format!("{}{}", shelf.replay_origin(request), Address::of(&found).path());
-    let step = |to: Option<&Capture>, word: &str, rel: &str| {
-        html! {
-            @match to {
-                Some(to) => a.step rel=(rel) href=(frame::view_of(&to.url, to.time)) title=(to.time.for_people()) { (word) },
-                None => span.step.off { (word) },
-            }
-        }
-    };
     Ok(Answer::page(
         200,
         html! {
@@ -52,18 +44,7 @@ pub(super) fn page(shelf: &Arc<Shelf>, request: &Request) -> Paged {
             html.view lang="en" {
                 (frame::head(&format!("{url} · {}", capture.time.for_people())))
                 body {
-                    header.bar {
-                        a.home href="/" title=(visible(&shelf.name)) { (frame::mark()) }
-                        (step(found.previous.as_ref(), "← older", "prev"))
-                        strong { (frame::time(capture.time)) }
-                        (step(found.next.as_ref(), "newer →", "next"))
-                        (frame::status(capture))
-                        a.url href=(frame::history_of(&capture.url)) title="history of this page" { (visible(&capture.url)) }
-                        @if let Some(previous) = &found.previous {
-                            @if previous.body != capture.body { a.step href=(frame::diff_of(previous, capture)) { "what changed" } }
-                        }
-                        a.step href=(source) { "without this line" }
-                    }
+                    (bar(shelf, &found, &source))
                     iframe name="replay" src=(source) sandbox=(SANDBOX) title=(format!("{url} as it was at {}", capture.time.for_people())) {}
                 }
             }
@@ -80,4 +61,33 @@ fn when(text: &str) -> Option<When> {
 fn elsewhere(url: &str, request: &Request) -> String {
     let time = request.parameter("time").map(|time| format!("time={}&", value(&time))).unwrap_or_default();
     format!("/view?{time}url={}", value(url))
+}
+
+/// The line above the page.
+fn bar(shelf: &Shelf, found: &Found, source: &str) -> Markup {
+    let capture = &found.capture;
+    html! {
+        header.bar {
+            a.home href="/" title=(visible(&shelf.name)) { (frame::mark()) }
+            (step(found.previous.as_ref(), "← older", "prev"))
+            strong { (frame::time(capture.time)) }
+            (step(found.next.as_ref(), "newer →", "next"))
+            (frame::status(capture))
+            a.url href=(frame::history_of(&capture.url)) title="history of this page" { (visible(&capture.url)) }
+            @if let Some(previous) = found.previous.as_ref().filter(|previous| previous.body != capture.body) {
+                a.step href=(frame::diff_of(previous, capture)) { "what changed" }
+            }
+            a.step href=(source) { "without this line" }
+        }
+    }
+}
+
+/// A link to a neighbour, or the place where it would be.
+fn step(to: Option<&Capture>, word: &str, relation: &str) -> Markup {
+    html! {
+        @match to {
+            Some(to) => a.step rel=(relation) href=(frame::view_of(&to.url, to.time)) title=(to.time.for_people()) { (word) },
+            None => span.step.off { (word) },
+        }
+    }
 }
