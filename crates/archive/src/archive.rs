@@ -9,8 +9,9 @@ use std::sync::Arc;
 use varve_core::RecordId;
 use varve_core::id::IdPrefix;
 use varve_store::disk::LocalDisk;
+use varve_store::index::IndexWriter;
 use varve_store::silo::SiloFiles;
-use varve_store::{Object, Store};
+use varve_store::{Object, Store, StoreError};
 
 use crate::error::ArchiveError;
 use crate::layout::Layout;
@@ -21,6 +22,15 @@ pub struct Archive {
     layout: Layout,
     settings: ArchiveSettings,
     store: Store,
+    lost_index: Option<LostIndex>,
+}
+
+/// In place of an index that cannot be read.
+struct LostIndex {
+    /// Why not.
+    why: String,
+    /// Holds an empty one.
+    _folder: tempfile::TempDir,
 }
 
 impl Archive {
@@ -33,7 +43,28 @@ impl Archive {
             return Err(ArchiveError::NoIndex { path: index });
         }
         let store = Store::open(silo_files(&layout), &index)?;
-        Ok(Self { layout, settings, store })
+        Ok(Self { layout, settings, store, lost_index: None })
+    }
+
+    /// Opens the archive at `root` to be audited: also one whose index is lost or damaged, which then knows of nothing.
+    pub fn open_to_audit(root: &Path) -> Result<Self, ArchiveError> {
+        let why = match Self::open(root) {
+            Err(error @ (ArchiveError::NoIndex { .. } | ArchiveError::Store(StoreError::Index(_)))) => {
+                error.to_string()
+            }
+            opened => return opened,
+        };
+        let layout = Layout::new(root);
+        let settings = read_settings(&layout)?;
+        let folder = tempfile::tempdir().map_err(ArchiveError::write(&std::env::temp_dir()))?;
+        IndexWriter::create(&LocalDisk, folder.path()).map_err(StoreError::from)?;
+        let store = Store::open(silo_files(&layout), folder.path())?;
+        Ok(Self { layout, settings, store, lost_index: Some(LostIndex { why, _folder: folder }) })
+    }
+
+    /// Why its index cannot be read, if it was opened without.
+    pub fn lost_index(&self) -> Option<&str> {
+        self.lost_index.as_ref().map(|lost| lost.why.as_str())
     }
 
     /// Where its parts lie.

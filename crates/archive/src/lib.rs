@@ -43,6 +43,7 @@ pub use varve_core::history::{Capture, Tag, Version};
 pub use varve_core::id::IdError;
 pub use varve_core::plan::{EditError, PlanError, Problem};
 pub use varve_core::{BodyId, Moment, RecordId, VersionId};
+pub use varve_store::index::IndexError;
 pub use varve_store::lock::LockError;
 pub use varve_store::{Recovered, StoreError};
 pub use varve_warc::date::Date;

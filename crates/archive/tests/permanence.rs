@@ -206,3 +206,26 @@ fn a_report_can_be_printed_and_signed() {
         assert!(text.contains(wanted), "{wanted} in {text}");
     }
 }
+
+#[test]
+fn an_archive_without_a_usable_index_can_be_audited() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("museum");
+    init(&root, &ArchiveSettings::new("test"), opening()).expect("made");
+    store_some(&root, 50);
+    ArchiveWriter::open(&root, opening()).expect("opened").store().housekeeping().expect("merged");
+    let shard =
+        index_files(&root).into_iter().find(|(path, _)| !path.ends_with("appendix")).expect("a shard").0;
+    fs::write(&shard, b"nothing like an index").expect("written");
+    for lose in [|_: &Path| {}, |index: &Path| fs::remove_dir_all(index).expect("removed")] {
+        lose(&root.join("index"));
+        let archive = Archive::open_to_audit(&root).expect("opened");
+        let mut findings = Vec::new();
+        let request = AuditRequest::default();
+        let done =
+            audit(&archive, &request, &|_| {}, &mut |finding| findings.push(finding)).expect("audited");
+        assert_eq!(done.records, 51, "every record was read all the same");
+        assert_eq!(findings.len(), 1, "{findings:?}");
+        assert!(findings[0].message.contains("`varve rebuild` makes it again"), "{findings:?}");
+    }
+}

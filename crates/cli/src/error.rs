@@ -11,7 +11,9 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use varve_archive::expectations::UrlsError;
 use varve_archive::verbs::doctor::DoctorError;
-use varve_archive::{ArchiveError, CatalogError, EditError, LockError, SettingsError, StoreError};
+use varve_archive::{
+    ArchiveError, CatalogError, EditError, IndexError, LockError, SettingsError, StoreError,
+};
 use varve_serve::ServeError;
 
 use crate::commands::filter::NotAnId;
@@ -220,7 +222,10 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ),
         ArchiveError::BodyLost { .. } => Some("`varve crystal verify` finds all that is lost"),
         ArchiveError::Crystal(failure) => crate::commands::crystal::hint(failure),
-        ArchiveError::NoIndex { .. } => Some("`varve rebuild` makes it again: the silos hold everything"),
+        ArchiveError::NoIndex { .. }
+        | ArchiveError::Store(StoreError::Index(
+            IndexError::Damaged { .. } | IndexError::Incomplete { .. },
+        )) => Some("`varve rebuild` makes it again: the silos hold everything"),
         ArchiveError::NotImportable { .. } => Some(
             "import takes a Crystal project, or the folder of an AardWARC store, in which `0` holds the first silos",
         ),

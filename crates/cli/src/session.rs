@@ -49,11 +49,12 @@ impl Session {
     /// Opens the archive for writing, and says what had to be put in order.
     pub(crate) fn open_to_write(&mut self) -> Result<ArchiveWriter, Error> {
         let writer = ArchiveWriter::open(&self.root()?, self.opening())?;
-        let Recovered { cut, sealed_damaged, .. } = writer.recovered();
+        let Recovered { cut, set_aside, sealed_damaged, .. } = writer.recovered();
         if cut > 0 {
             let size = Size(cut);
+            let kept = if set_aside { ", and kept beside the silo, since the index was lost" } else { "" };
             self.printer.say(format_args!(
-                "an earlier write was interrupted: {size} of an unfinished record cut off"
+                "an earlier write was interrupted: {size} of an unfinished record cut off{kept}"
             ));
         }
         if sealed_damaged {

@@ -6,6 +6,7 @@
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// The right to write to an archive.
 #[derive(Debug)]
@@ -47,10 +48,18 @@ impl WriteLock {
             .truncate(false)
             .open(path)
             .map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(LockError::Held { holder: read_holder(&mut file) }),
-            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        let mut tries = 3;
+        loop {
+            match file.try_lock() {
+                Ok(()) => break,
+                // Somebody may only be asking whether it is held.
+                Err(TryLockError::WouldBlock) if tries > 0 => std::thread::sleep(Duration::from_millis(10)),
+                Err(TryLockError::WouldBlock) => {
+                    return Err(LockError::Held { holder: read_holder(&mut file) });
+                }
+                Err(TryLockError::Error(source)) => return Err(failed(source)),
+            }
+            tries -= 1;
         }
         file.set_len(0)
             .and_then(|()| file.rewind())
@@ -58,6 +67,11 @@ impl WriteLock {
             .map_err(failed)?;
         Ok(Self { _file: file })
     }
+}
+
+/// Whether somebody is writing. Where that cannot be found out, nobody is.
+pub fn is_held(path: &Path) -> bool {
+    File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 fn read_holder(file: &mut File) -> String {
@@ -81,7 +95,9 @@ mod tests {
             Err(LockError::Held { holder }) => assert_eq!(holder, "varve store, process 12"),
             other => panic!("{other:?}"),
         }
+        assert!(is_held(&path));
         drop(first);
+        assert!(!is_held(&path));
         WriteLock::take(&path, "another").expect("free again");
     }
 }

@@ -6,16 +6,14 @@
 
 use std::path::{Path, PathBuf};
 
-use varve_warc::Error;
 use varve_warc::rule::Finding;
-use varve_warc::source::ReadAt;
 
 use crate::error::StoreError;
 use crate::exchange::{Scanned, look_at};
 use crate::index::{Entry, Index, IndexError, IndexOptions, Rebuild};
-use crate::recover::{Settled, settle};
+use crate::recover::{Settled, set_aside, settle};
 use crate::segments;
-use crate::silo::{SiloFile, SiloFiles, Stretch, walk};
+use crate::silo::{SiloFiles, Stretch, walk};
 
 /// What a rebuild came to.
 #[derive(Debug, Default)]
@@ -93,38 +91,6 @@ pub fn rebuild(
     }
     done.entries = index.finish()?.entries;
     Ok(done)
-}
-
-/// Copies what follows the last whole record of a silo to a file beside it; none when nothing follows.
-fn set_aside(
-    files: &SiloFiles,
-    silo: &SiloFile,
-    source: &dyn ReadAt,
-    good: u64,
-) -> Result<Option<PathBuf>, StoreError> {
-    if silo.length <= good {
-        return Ok(None);
-    }
-    let silo_path = files.path(silo.number, silo.ending);
-    let mut path = silo_path.with_added_extension(format!("cut-{good}"));
-    while files.disk.stat(&path)?.is_some() {
-        path = path.with_added_extension("again");
-    }
-    let file = files.disk.create_new(&path)?;
-    let mut buffer = vec![0; 64 << 10];
-    let mut offset = good;
-    loop {
-        let failed = |source| StoreError::read(silo.number, Error::Io { offset, source });
-        let count = source.read_at(&mut buffer, offset).map_err(failed)?;
-        if count == 0 {
-            break;
-        }
-        file.write_at(offset - good, &buffer[..count])?;
-        offset += count as u64;
-    }
-    file.sync()?;
-    files.disk.sync_folder(silo_path.parent().unwrap_or(&files.folder))?;
-    Ok(Some(path))
 }
 
 /// What may be cut off.

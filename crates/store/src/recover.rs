@@ -5,6 +5,10 @@
 //! is not whole was never acknowledged. One thing is never cut: a record that the index knows was acknowledged. If that
 //! is damaged, the silo is sealed as it is, for audit to name, and writing goes on in the next.
 
+use std::path::PathBuf;
+
+use varve_warc::Error;
+use varve_warc::source::ReadAt;
 use varve_warc::write::DICTIONARY_MAGIC;
 
 use crate::error::StoreError;
@@ -19,6 +23,8 @@ pub struct Recovered {
     pub entries: u64,
     /// Bytes cut off the last silo.
     pub cut: u64,
+    /// What was cut off is kept beside the silo, since the index was lost and cannot tell whether it was promised.
+    pub set_aside: bool,
     /// The last silo was damaged and was sealed as it is.
     pub sealed_damaged: bool,
 }
@@ -47,7 +53,8 @@ pub(crate) fn catch_up(
     let Some(last) = silos.values().next_back() else {
         return Ok((Tail { open: None, next_number: behind_known }, recovered));
     };
-    let from = known.map_or(0, Place::silo);
+    // The last silos may be lost, and the index know of them.
+    let from = known.map_or(0, Place::silo).min(last.number);
     for silo in silos.range(from..last.number).map(|(_, silo)| silo) {
         index_silo(files, index, silo, known, &mut recovered)?;
     }
@@ -123,9 +130,18 @@ fn take_up_last(
     let from = known_offset.unwrap_or(0);
     let source = files.open(number)?;
     let mut batch = Batch::new(index, number, recovered);
-    let walked = walk_from(&source, from, |header, offset| batch.add(header, offset))
-        .map_err(|error| StoreError::read(number, error))?;
+    let walked = walk_from(&source, from, |header, offset| {
+        // What the index knows it has.
+        if Some(offset) != known_offset {
+            batch.add(header, offset);
+        }
+    })
+    .map_err(|error| StoreError::read(number, error))?;
     batch.finish()?;
+    if known.is_none() && !last.read_only && walked.records > 0 {
+        // Nobody can tell any more what was promised.
+        recovered.set_aside = set_aside(files, last, &*source, walked.good)?.is_some();
+    }
     drop(source);
     let settled = settle(files, last, known, &walked)?;
     recovered.sealed_damaged |= settled == Settled::SealedDamaged;
@@ -184,6 +200,38 @@ pub(crate) fn settle(
         file.sync()?;
     }
     Ok(Settled::Open)
+}
+
+/// Copies what follows the last whole record of a silo to a file beside it; none when nothing follows.
+pub(crate) fn set_aside(
+    files: &SiloFiles,
+    silo: &SiloFile,
+    source: &dyn ReadAt,
+    good: u64,
+) -> Result<Option<PathBuf>, StoreError> {
+    if silo.length <= good {
+        return Ok(None);
+    }
+    let silo_path = files.path(silo.number, silo.ending);
+    let mut path = silo_path.with_added_extension(format!("cut-{good}"));
+    while files.disk.stat(&path)?.is_some() {
+        path = path.with_added_extension("again");
+    }
+    let file = files.disk.create_new(&path)?;
+    let mut buffer = vec![0; 64 << 10];
+    let mut offset = good;
+    loop {
+        let failed = |source| StoreError::read(silo.number, Error::Io { offset, source });
+        let count = source.read_at(&mut buffer, offset).map_err(failed)?;
+        if count == 0 {
+            break;
+        }
+        file.write_at(offset - good, &buffer[..count])?;
+        offset += count as u64;
+    }
+    file.sync()?;
+    files.disk.sync_folder(silo_path.parent().unwrap_or(&files.folder))?;
+    Ok(Some(path))
 }
 
 /// Entries on their way into the index.

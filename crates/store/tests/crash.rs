@@ -81,7 +81,14 @@ fn is_whole(disk: &MemoryDisk, acknowledged: &[Vec<u8>], goes_on: bool, when: &s
         assert_eq!(read(&reader, &id, when), *content, "{when}");
     }
     let store = Store::open(silos, &small().index_folder).expect("opened for reading");
-    let options = AuditOptions { quick: false, chosen: &|_| true, threads: 1, index: small().index };
+    let options = AuditOptions {
+        quick: false,
+        chosen: &|_| true,
+        threads: 1,
+        index: small().index,
+        is_written: &|| false,
+        index_lost: None,
+    };
     let mut findings = Vec::new();
     audit(
         &store,

@@ -116,7 +116,14 @@ fn check(root: &Path, safe: &[u64]) {
     }
     drop(writer);
     let store = Store::open(silos, &small(root).index_folder).expect("opened");
-    let options = AuditOptions { quick: false, chosen: &|_| true, threads: 2, index: small(root).index };
+    let options = AuditOptions {
+        quick: false,
+        chosen: &|_| true,
+        threads: 2,
+        index: small(root).index,
+        is_written: &|| false,
+        index_lost: None,
+    };
     let mut findings = Vec::new();
     audit(
         &store,

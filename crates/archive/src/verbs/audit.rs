@@ -5,8 +5,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use varve_store::StoreError;
 use varve_store::audit::{AuditOptions, audit as audit_store};
 use varve_store::index::IndexOptions;
+use varve_store::lock::is_held;
 use varve_store::silo::SiloFile;
 
 use crate::archive::Archive;
@@ -48,13 +50,24 @@ pub fn audit(
     found: &mut dyn FnMut(AuditFinding),
 ) -> Result<AuditDone, ArchiveError> {
     let silos = archive.layout().silos();
+    let numbers: Vec<u32> = archive.store().files().list().map_err(StoreError::from)?.into_keys().collect();
+    // However small a sample, it is not nothing.
+    let at_least = request.sample.and_then(|sample| sample.first_of(&numbers));
     let chosen = |silo: &SiloFile| {
         let recent = request.since.is_none_or(|since| modified(&silos.join(silo.name())) >= since);
-        recent && request.sample.is_none_or(|sample| sample.takes(silo.number))
+        let sampled = request.sample.is_none_or(|sample| sample.takes(silo.number));
+        recent && (sampled || at_least == Some(silo.number))
     };
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let options =
-        AuditOptions { quick: request.quick, chosen: &chosen, threads, index: IndexOptions::default() };
+    let lock = archive.layout().lock();
+    let options = AuditOptions {
+        quick: request.quick,
+        chosen: &chosen,
+        threads,
+        index: IndexOptions::default(),
+        is_written: &|| is_held(&lock),
+        index_lost: archive.lost_index(),
+    };
     let everything = !request.quick && request.since.is_none() && request.sample.is_none();
     let mut history = everything.then(|| HistoryAudit::begin(archive)).transpose()?;
     let mut told = |said| {
@@ -83,11 +96,20 @@ fn modified(path: &std::path::Path) -> i64 {
 impl Sample {
     /// Whether a silo is in the sample.
     fn takes(self, silo: u32) -> bool {
+        self.lot_of(silo) < self.percent / 100.0
+    }
+
+    /// The silo that would be the first in a growing sample.
+    fn first_of(self, silos: &[u32]) -> Option<u32> {
+        silos.iter().copied().min_by(|one, other| self.lot_of(*one).total_cmp(&self.lot_of(*other)))
+    }
+
+    /// A number from 0 to 1 for each silo.
+    fn lot_of(self, silo: u32) -> f64 {
         // Spread evenly by a multiplication that mixes all bits, so that no neighbourhood is preferred.
         let mixed =
             (u64::from(silo) ^ self.seed.rotate_left(32)).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        let fraction = (mixed >> 11) as f64 / (1u64 << 53) as f64;
-        fraction < self.percent / 100.0
+        (mixed >> 11) as f64 / (1u64 << 53) as f64
     }
 }
 
@@ -233,5 +255,7 @@ mod tests {
         assert_ne!(taken(1), taken(2));
         assert!(Sample { percent: 100.0, seed: 5 }.takes(3));
         assert!(!Sample { percent: 0.0, seed: 5 }.takes(3));
+        assert_eq!(Sample { percent: 0.0, seed: 5 }.first_of(&[]), None);
+        assert!(Sample { percent: 0.0, seed: 5 }.first_of(&[3, 4]).is_some());
     }
 }

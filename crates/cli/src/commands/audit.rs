@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use varve_archive::ArchiveError;
 use varve_archive::history::{Kind, kind_of};
 use varve_archive::verbs::audit::{
     self, AuditDone, AuditFinding, AuditRequest, AuditSeverity, Paper, Sample,
 };
 use varve_archive::verbs::audit_site;
+use varve_archive::{Archive, ArchiveError};
 
 use super::{Outcome, Verb, crystal};
 use crate::clock;
@@ -99,7 +99,7 @@ impl Verb for Audit {
             Some(Kind::Moku) => return self.run_on_site(&root, session),
             _ => {}
         }
-        let archive = session.open()?;
+        let archive = Archive::open_to_audit(&root)?;
         let began = clock::now();
         let sample = self.sample.map(|percent| Sample { percent, seed: clock::day() });
         let request = AuditRequest { quick: self.quick, since: self.since, sample };
@@ -187,8 +187,13 @@ pub(super) fn conclude(done: &AuditDone, printer: &mut Printer) -> Result<(), Er
         counted(done.records, "record"),
         counted_entries(done.entries),
     );
-    if done.findings == 0 {
-        return printer.line(format_args!("{GOOD}sound{GOOD:#}: {seen}"));
+    match (done.findings, done.silos, done.silos_left_out) {
+        (0, 0, 1..) => return printer.line(format_args!("{WARN}nothing was looked at{WARN:#}: {seen}")),
+        (0, _, 1..) => {
+            return printer.line(format_args!("{GOOD}sound, as far as was looked{GOOD:#}: {seen}"));
+        }
+        (0, ..) => return printer.line(format_args!("{GOOD}sound{GOOD:#}: {seen}")),
+        _ => {}
     }
     printer.line(format_args!("{} in {seen}", counted(done.findings, "finding")))
 }

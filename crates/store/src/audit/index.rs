@@ -21,14 +21,11 @@ pub(super) fn check_files(store: &Store, folder: &Path, run: &mut Run<'_>) -> Re
     let verified = verify(&*store.files().disk, folder)?;
     run.done.entries = verified.entries;
     for finding in verified.findings {
-        // An append that is under way, or was never acknowledged.
-        if finding.kind == FindingKind::TornTail {
-            continue;
-        }
         let message = format!("index file `{}`: {}", finding.file.display(), finding.message);
         let mut found = AuditFinding::new(AuditKind::IndexDamaged, message);
         found.offset = Some(finding.offset);
-        run.report(found);
+        // An append may be under way.
+        if finding.kind == FindingKind::TornTail { run.hold_back(found) } else { run.report(found) }
     }
     Ok(())
 }
@@ -124,6 +121,10 @@ fn missing(run: &mut Run<'_>, entry: Option<Entry>) -> Result<(), StoreError> {
 /// An entry that leads to no record.
 fn stray(run: &mut Run<'_>, entry: Option<Entry>) {
     let Some(entry) = entry else { return };
+    if !run.numbers.contains(&entry.place.silo()) {
+        *run.lost.entry(entry.place.silo()).or_default() += 1;
+        return;
+    }
     let message = format!(
         "the index leads here for ids that begin with {:016x}, and no such record is here",
         entry.prefix.0

@@ -6,12 +6,16 @@
 //! changes anything and works on media that nobody may write to.
 //!
 //! A store that is being written to can be audited: what lies behind the last record that the index knew when the audit
-//! began was not promised to anyone yet and is left alone.
+//! began may not be promised to anyone yet. What is found there is held back until the end, and told if nobody has been
+//! writing: then it should be in the index, or was left by a crash. An index that cannot be read is a finding like any
+//! other, and the silos are audited without it.
 
 mod index;
 mod quick;
 mod segments;
 mod silo;
+
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
@@ -135,7 +139,14 @@ pub struct AuditOptions<'a> {
     pub threads: usize,
     /// How the index is made.
     pub index: IndexOptions,
+    /// Whether somebody is writing to the store at this moment.
+    pub is_written: &'a dyn Fn() -> bool,
+    /// Why the index cannot be read, if it cannot; the store then has an empty one.
+    pub index_lost: Option<&'a str>,
 }
+
+/// What is held back is held in memory: so many findings, and a number for the others.
+const MOST_HELD_BACK: usize = 10_000;
 
 /// What was audited.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -165,13 +176,30 @@ pub fn audit(
     told: &mut dyn FnMut(Scanned),
 ) -> Result<AuditDone, StoreError> {
     let known = store.index().greatest_place();
-    let mut run = Run { store, options, known, done: AuditDone::default(), found, told };
+    let was_written = (options.is_written)();
+    let mut run = Run {
+        store,
+        options,
+        known,
+        done: AuditDone::default(),
+        numbers: BTreeSet::new(),
+        lost: BTreeMap::new(),
+        held_back: Vec::new(),
+        more_held_back: 0,
+        found,
+        told,
+    };
     let silos = run.numbering()?;
-    index::check_files(store, index_folder, &mut run)?;
+    let usable = match options.index_lost {
+        Some(why) => run.index_damaged(why),
+        None => index::check_files(store, index_folder, &mut run)
+            .or_else(|error| run.index_failed(error))
+            .map(|()| true)?,
+    };
     let mut segments = Segments::default();
     let all_chosen = silos.iter().all(|silo| (options.chosen)(silo));
     let scratch = index::Scratch::new()?;
-    let compares = !options.quick && all_chosen;
+    let compares = usable && !options.quick && all_chosen;
     let mut comparison = compares.then(|| index::Comparison::begin(&scratch, options.index)).transpose()?;
     for silo in &silos {
         if !(options.chosen)(silo) {
@@ -188,14 +216,19 @@ pub fn audit(
         }
     }
     if options.quick {
-        quick::entries(&mut run, &silos)?;
+        quick::entries(&mut run, &silos).or_else(|error| run.index_failed(error))?;
     } else {
         if all_chosen {
             segments.check(&mut run)?;
         }
         if let Some(comparison) = comparison {
-            comparison.compare(&mut run)?;
+            comparison.compare(&mut run).or_else(|error| run.index_failed(error))?;
         }
+    }
+    run.tell_lost();
+    let grew = store.files().list()?.values().ne(silos.iter());
+    if !was_written && !grew && !(options.is_written)() {
+        run.tell_held_back();
     }
     Ok(run.done)
 }
@@ -207,37 +240,103 @@ pub(crate) struct Run<'a> {
     /// The last record that was promised when the audit began.
     pub(crate) known: Option<Place>,
     pub(crate) done: AuditDone,
+    /// The silos that are here.
+    numbers: BTreeSet<u32>,
+    /// How many entries lead into silos that are not.
+    lost: BTreeMap<u32, u64>,
+    held_back: Vec<AuditFinding>,
+    more_held_back: u64,
     found: &'a mut dyn FnMut(AuditFinding),
     told: &'a mut dyn FnMut(Scanned),
 }
 
 impl Run<'_> {
+    /// Tells a finding, or holds it back if it lies where nothing may have been promised.
     pub(crate) fn report(&mut self, finding: AuditFinding) {
+        match (finding.silo, finding.offset) {
+            (Some(silo), Some(offset)) if self.is_unpromised(silo, offset) => self.hold_back(finding),
+            _ => self.tell(finding),
+        }
+    }
+
+    fn tell(&mut self, finding: AuditFinding) {
         self.done.findings += 1;
         (self.found)(finding);
     }
 
-    /// Whether a place is behind the last record that was promised.
-    pub(crate) fn is_unpromised(&self, silo: u32, offset: u64) -> bool {
-        match (self.known, Place::new(silo, offset)) {
-            (Some(known), Ok(place)) => place > known,
-            (None, _) => false,
-            (_, Err(_)) => false,
+    /// Keeps a finding until it is known whether somebody has been writing.
+    pub(crate) fn hold_back(&mut self, mut finding: AuditFinding) {
+        if self.held_back.len() >= MOST_HELD_BACK {
+            self.more_held_back += 1;
+            return;
         }
+        if finding.kind == AuditKind::Damaged {
+            finding.severity = AuditSeverity::Warning;
+            finding
+                .message
+                .push_str("; the index knows nothing of it, as after a crash, or the index is not whole");
+        }
+        self.held_back.push(finding);
+    }
+
+    fn tell_held_back(&mut self) {
+        for finding in std::mem::take(&mut self.held_back) {
+            self.tell(finding);
+        }
+        if self.more_held_back > 0 {
+            let message =
+                format!("{} more records or places that the index does not know", self.more_held_back);
+            self.tell(AuditFinding::new(AuditKind::IndexMissing, message));
+        }
+    }
+
+    /// One finding for each silo that is not here, however much was in it.
+    fn tell_lost(&mut self) {
+        for (silo, count) in std::mem::take(&mut self.lost) {
+            let message = match count {
+                0 => format!("silo {silo} is missing"),
+                _ => format!("silo {silo} is missing, and {count} entries of the index lead into it"),
+            };
+            let mut finding = AuditFinding::new(AuditKind::SiloMissing, message);
+            finding.silo = Some(silo);
+            self.tell(finding);
+        }
+    }
+
+    /// The index cannot be read: that is a finding. Says that it is of no use.
+    fn index_damaged(&mut self, why: &str) -> bool {
+        let message = format!("the index cannot be read; `varve rebuild` makes it again: {why}");
+        self.tell(AuditFinding::new(AuditKind::IndexDamaged, message));
+        false
+    }
+
+    /// A failure of the index is a finding, any other ends the audit.
+    fn index_failed(&mut self, error: StoreError) -> Result<(), StoreError> {
+        match error {
+            StoreError::Index(error) => {
+                self.index_damaged(&error.to_string());
+                Ok(())
+            }
+            error => Err(error),
+        }
+    }
+
+    /// Whether a place is behind the last record that is known to be promised.
+    pub(crate) fn is_unpromised(&self, silo: u32, offset: u64) -> bool {
+        let place = Place::new(silo, offset);
+        self.options.index_lost.is_none()
+            && place.is_ok_and(|place| self.known.is_none_or(|known| place > known))
     }
 
     /// The silos there are; a number that is missing is a finding.
     fn numbering(&mut self) -> Result<Vec<SiloFile>, StoreError> {
         let silos = self.store.files().list()?;
+        self.numbers = silos.keys().copied().collect();
         let last_named =
             self.known.map(Place::silo).into_iter().chain(silos.keys().next_back().copied()).max();
         if let Some(last) = last_named {
-            for number in (0..=last).filter(|number| !silos.contains_key(number)) {
-                let mut finding =
-                    AuditFinding::new(AuditKind::SiloMissing, format!("silo {number} is missing"));
-                finding.silo = Some(number);
-                self.report(finding);
-            }
+            self.lost =
+                (0..=last).filter(|number| !silos.contains_key(number)).map(|lost| (lost, 0)).collect();
         }
         Ok(silos.into_values().collect())
     }

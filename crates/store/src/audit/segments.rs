@@ -50,9 +50,6 @@ impl Segments {
     /// Every first segment must lead to a whole object, every later one must belong to one.
     pub(super) fn check(self, run: &mut Run<'_>) -> Result<(), StoreError> {
         for segment in &self.seen {
-            if run.is_unpromised(segment.place.silo(), segment.place.offset()) {
-                continue;
-            }
             let Some(origin) = segment.origin else {
                 run.report(finding(segment, "a segment that names no object", None));
                 continue;

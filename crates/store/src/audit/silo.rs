@@ -46,11 +46,7 @@ impl Run<'_> {
         // Each part is dealt with as it comes, so that none piles up.
         let result = read_parts(&*source, parts, &work, &mut |part: Part| {
             self.done.records += part.records;
-            for finding in part.findings {
-                if !self.is_unpromised(silo.number, finding.offset.unwrap_or(0)) {
-                    self.report(finding);
-                }
-            }
+            part.findings.into_iter().for_each(|finding| self.report(finding));
             segments.extend(part.segments);
             part.said.into_iter().for_each(&mut *self.told);
             self.note_entries(part.entries, comparison.as_deref_mut(), &mut failure);
@@ -74,21 +70,18 @@ impl Run<'_> {
         comparison: Option<&mut Comparison<'_>>,
         failure: &mut Result<(), StoreError>,
     ) {
-        let promised = found.into_iter().filter(|entry| self.known.is_some_and(|known| entry.place <= known));
         match comparison {
             Some(comparison) => {
-                for entry in promised {
+                for entry in found {
                     if failure.is_ok() {
                         *failure = comparison.add(entry);
                     }
                 }
             }
-            None => {
-                let promised: Vec<Entry> = promised.collect();
-                if failure.is_ok() {
-                    *failure = super::index::look_up(self, &promised);
-                }
+            None if self.options.index_lost.is_none() && failure.is_ok() => {
+                *failure = super::index::look_up(self, &found).or_else(|error| self.index_failed(error));
             }
+            None => {}
         }
     }
 

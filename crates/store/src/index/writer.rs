@@ -70,10 +70,17 @@ pub struct IndexWriter {
 }
 
 impl IndexWriter {
-    /// Makes an empty index in a folder, or finishes one whose making was interrupted; leaves a finished one as it is.
+    /// Makes an empty index in a folder, or finishes one whose making was interrupted; leaves a finished one as it is. One
+    /// that has lost all its sorted files is made anew: what was appended since would pass for all there is.
     pub fn create(disk: &dyn Disk, folder: &Path) -> Result<(), IndexError> {
         disk.make_folders(folder)?;
         if shards::list(disk, folder)?.is_empty() {
+            let rotated = appendices::list_rotated(disk, folder)?.into_iter().map(names::rotated);
+            for path in rotated.chain([names::APPENDIX.to_owned()]).map(|name| folder.join(name)) {
+                if disk.stat(&path)?.is_some() {
+                    disk.remove(&path)?;
+                }
+            }
             write_shard(disk, folder, (ShardName::ROOT, 0), &mut std::iter::empty())?;
             install(disk, folder, ShardName::ROOT)?;
         }
