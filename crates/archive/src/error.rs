@@ -104,6 +104,9 @@ pub enum ArchiveError {
     /// Versions are asked of a layout that keeps none.
     #[error("a Crystal project keeps no versions")]
     KeepsNoVersions,
+    /// A project keeps answers alone.
+    #[error("a Crystal project has no place for what a browser makes of a page")]
+    NoPlaceForRenderings,
     /// Versions cannot be added to this layout.
     #[error("`{}` is a Crystal project, to which versions cannot be added", path.display())]
     NotForVersions {

@@ -202,6 +202,19 @@ fn the_projects_own_roots_and_groups_are_followed() {
 }
 
 #[test]
+fn robots_are_obeyed_and_their_files_are_no_part_of_the_project() {
+    let scene = Scene::new(Site::new().with_pages());
+    let settings = Settings { robots: true, ..scene.settings(&["/about.html", "/private/secret.html"]) };
+    let captured = scene.run_as(Some(settings), Reach::default(), usize::MAX).unwrap();
+    assert_eq!(captured.tally.skipped, 1);
+    let downloads = scene.downloads();
+    assert!(downloads.contains_key("/about.html"), "{downloads:?}");
+    assert!(!downloads.contains_key("/robots.txt") && !downloads.contains_key("/private/secret.html"));
+    assert_eq!((scene.web.count("/robots.txt"), scene.web.count("/private/secret.html")), (1, 0));
+    scene.assert_at_rest();
+}
+
+#[test]
 fn what_has_not_changed_is_a_revision_of_its_own() {
     let scene = Scene::new(Site::new().with_moods());
     scene.run(&["/cached"]);
@@ -326,6 +339,20 @@ fn a_run_may_be_left_at_what_it_has_got() {
     let stopped = scene.run_as(Some(settings), Reach::default(), 5).unwrap();
     let left = finish(&scene.project).unwrap();
     assert_eq!((left.finished, left.revisions), (true, stopped.revisions));
+    scene.assert_at_rest();
+}
+
+#[test]
+fn what_cannot_begin_leaves_nothing() {
+    let scene = Scene::new(site());
+    let empty = scene.run_as(Some(scene.settings(&[])), Reach::default(), usize::MAX);
+    assert!(matches!(empty, Err(ArchiveError::NoRoots)));
+    let settings = Settings { seeds: vec!["ftp://e.org/".to_owned()], ..scene.settings(&[]) };
+    let elsewhere = scene.run_as(Some(settings), Reach::default(), usize::MAX);
+    assert!(matches!(elsewhere, Err(ArchiveError::NotOnTheWeb { .. })));
+    let settings = Settings { browser: true, ..scene.settings(&["/"]) };
+    let rendered = scene.run_as(Some(settings), Reach::default(), usize::MAX);
+    assert!(matches!(rendered, Err(ArchiveError::NoPlaceForRenderings)));
     scene.assert_at_rest();
 }
 

@@ -1,6 +1,8 @@
 //! `varve capture`: fetches pages with all that belongs to them, and makes one version of them, or revisions of a Crystal
 //! project.
 
+mod project;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +13,6 @@ use varve_archive::history::ArchiveHistory;
 use varve_archive::verbs::capture::{
     self as verb, Captured, Ended, Event, Manner, Progress, Reach, ScopeKind, Settings, user_agent,
 };
-use varve_archive::verbs::crystal::capture::{self as into_project, ProjectCaptured};
 use varve_archive::verbs::plan::{Plan, is_project, load};
 use varve_archive::{ArchiveError, Layout, Size};
 
@@ -196,7 +197,7 @@ impl Verb for Capture {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
         let reach = self.reach()?;
         if is_project(&Layout::new(&session.root()?)) {
-            return self.into_project(session, reach);
+            return self.fill_project(session, reach);
         }
         let settings = self.settings(session)?;
         let history = session.open_archive_history()?;
@@ -236,74 +237,6 @@ impl Capture {
             return verb::resume(history, manner, report);
         }
         verb::capture(history, settings, manner, report)
-    }
-
-    /// Captures into a Crystal project.
-    fn into_project(&self, session: &mut Session, reach: Reach) -> Result<Outcome, Error> {
-        let root = session.root()?;
-        let plan = self.follows_plan()?.then(Plan::default);
-        let settings = Settings { plan: None, ..self.settings_with(plan) };
-        let stop = interrupt::flag();
-        let (threads, clock) = (Session::threads(), session.opening().clock);
-        let manner = into_project::Manner { reach, threads, stop: &stop, clock };
-        let mut watcher = Watcher::new(&mut session.printer, self.json);
-        let mut report = |event: Event<'_>| watcher.see(&event);
-        let captured = match (self.finish, self.resume) {
-            (true, _) => into_project::finish(&root),
-            (_, true) => into_project::resume(&root, &manner, &mut report),
-            _ => into_project::capture(&root, settings, &manner, &mut report),
-        };
-        let Watcher { skipped, failure, .. } = watcher;
-        failure?;
-        let captured = captured?;
-        super::crystal::say_opened(&captured.opened, &mut session.printer);
-        self.print_project(session, &captured, &skipped)?;
-        Ok(match (captured.finished, captured.tally.failed) {
-            (false, _) => Outcome::Incomplete,
-            (true, 0) => Outcome::Done,
-            (true, _) => Outcome::Findings,
-        })
-    }
-
-    fn print_project(
-        &self,
-        session: &mut Session,
-        captured: &ProjectCaptured,
-        skipped: &BTreeMap<String, u64>,
-    ) -> Result<(), Error> {
-        let ProjectCaptured { tally, revisions, queued, finished, .. } = captured;
-        if self.json {
-            return session.printer.json(&json!({
-                "version": null,
-                "run": captured.run.to_string(),
-                "finished": finished,
-                "captured": tally.captured,
-                "revisions": revisions,
-                "pages": tally.pages,
-                "unchanged": tally.unchanged,
-                "failed": tally.failed,
-                "skipped": tally.skipped,
-                "bytes": tally.bytes,
-                "queued": queued,
-            }));
-        }
-        for (rule, count) in skipped {
-            session.printer.say(format_args!("{} skipped by {}", counted(*count, "URL"), visible(rule)));
-        }
-        session.printer.line(format_args!(
-            "{}: {} captured ({} unchanged), {} failed, {} received",
-            counted(*revisions, "revision"),
-            tally.captured,
-            tally.unchanged,
-            tally.failed,
-            people_size(tally.bytes)
-        ))?;
-        if !finished {
-            session.printer.say(format_args!(
-                "stopped, {queued} waiting\n`varve capture --resume` goes on; `varve capture --finish` leaves it at that"
-            ));
-        }
-        Ok(())
     }
 
     /// Whether the plan is followed.

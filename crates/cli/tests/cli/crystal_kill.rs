@@ -121,7 +121,7 @@ impl Round {
     fn words(&self, is_again: bool) -> Vec<String> {
         let text = |path: PathBuf| path.to_str().unwrap().to_owned();
         let (project, museum) = (text(self.project()), text(self.folder.path().join("museum")));
-        let words = match self.verb {
+        match self.verb {
             Verb::Capture => {
                 let mut words = vec!["-C", &project, "capture", "--allow-private", "--delay", "0s"];
                 words.extend(["--ignore-robots", "--json"]);
@@ -131,8 +131,7 @@ impl Round {
             Verb::Migrate => vec!["crystal".to_owned(), "migrate".to_owned(), project],
             Verb::SaveAs => vec!["crystal".to_owned(), "save-as".to_owned(), project, text(self.copy())],
             Verb::Import => vec!["-C".to_owned(), museum, "import".to_owned(), project],
-        };
-        words
+        }
     }
 
     /// Runs the verb and kills it after `patience`; whether it came to its end.

@@ -9,7 +9,6 @@ use sha2::{Digest, Sha256};
 use varve_core::exchange::{Exchange, LONGEST_HEAD, Wire};
 use varve_core::headers::Headers;
 use varve_crystal::{BodyDraft, BodyLookup, Metadata, Outcome as Got, Project, Revision, RevisionId};
-use varve_fetch::Rendering;
 use varve_store::StoreError;
 use varve_warc::http::{BodyLimits, Head, open_body};
 
@@ -43,7 +42,7 @@ struct Found {
 impl Keepers for ProjectKeepers<'_> {
     fn worker(&self) -> Worker<'_> {
         Box::new(move |task, material| match material {
-            Material::Fresh(exchange, renderings) => self.keep(task, &exchange, &renderings),
+            Material::Fresh(exchange, _) => self.keep(task, &exchange),
             Material::Stored(Stored::Revision(id)) => self.look_again(task, id),
             Material::Stored(Stored::Capture(_)) => Err(ArchiveError::Absent { id: task.url.clone() }),
         })
@@ -51,18 +50,15 @@ impl Keepers for ProjectKeepers<'_> {
 }
 
 impl ProjectKeepers<'_> {
-    fn keep(
-        &self,
-        task: &Task,
-        exchange: &Exchange,
-        renderings: &[Rendering],
-    ) -> Result<Outcome, ArchiveError> {
+    fn keep(&self, task: &Task, exchange: &Exchange) -> Result<Outcome, ArchiveError> {
         let cookie = self.into.credentials.cookie_for(&task.url);
         let bytes = exchange.response.len();
         let start = exchange.response.start(LONGEST_HEAD).map_err(unreadable)?;
         let tag = only_tag(&exchange.request);
         let Some(metadata) = metadata(&start, exchange.at, tag.as_deref()) else {
-            self.into.pending().add(&task.url, cookie, Got::Failed(failure::no_http(&start)));
+            if task.errand != Errand::Robots {
+                self.into.pending().add(&task.url, cookie, Got::Failed(failure::no_http(&start)));
+            }
             return Ok(nothing(bytes));
         };
         let status = u16::try_from(metadata.status_code).unwrap_or(0);
@@ -82,7 +78,6 @@ impl ProjectKeepers<'_> {
             Some(former) => self.read_stored(task, &former)?,
             None => self.read(task, status, &metadata.wire_headers(), &mut body_of(&exchange.response)?),
         };
-        self.read_renderings(task, status, renderings, &mut found);
         let mut pending = self.into.pending();
         pending.link(std::mem::take(&mut found.links));
         pending.add(&task.url, cookie, Got::Fetched { metadata: Some(metadata), body });
@@ -193,21 +188,6 @@ impl ProjectKeepers<'_> {
             }
             _ => self.read(task, status, &headers, &mut io::empty()),
         })
-    }
-
-    /// A project has no place for what a browser made of a page, but its links are followed.
-    fn read_renderings(&self, task: &Task, status: u16, renderings: &[Rendering], found: &mut Found) {
-        for rendering in renderings.iter().filter(|made| made.kind == varve_fetch::RenderingKind::Document) {
-            let mut headers = Headers::new();
-            headers.push("Content-Type", rendering.media_type.as_str());
-            let more = self.read(task, status, &headers, &mut rendering.content.as_slice());
-            for lead in more.leads {
-                if !found.leads.contains(&lead) {
-                    found.leads.push(lead);
-                }
-            }
-            found.links.extend(more.links);
-        }
     }
 }
 

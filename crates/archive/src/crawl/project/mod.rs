@@ -75,6 +75,14 @@ impl OpenProject {
         self.lock().as_deref().map(ask).transpose()
     }
 
+    /// Changes the project; nothing happens once it is closed.
+    pub(crate) fn change(
+        &self,
+        change: impl FnOnce(&mut ProjectWriter) -> varve_crystal::Result<()>,
+    ) -> varve_crystal::Result<()> {
+        self.lock().as_mut().map_or(Ok(()), change)
+    }
+
     /// The resource that is kept under a URL.
     fn resource(&self, url: &str) -> varve_crystal::Result<Option<Resource>> {
         Ok(self.ask(|project| project.resource_at(url))?.flatten())

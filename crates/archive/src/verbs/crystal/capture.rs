@@ -68,15 +68,16 @@ pub fn capture(
     manner: &Manner<'_>,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<ProjectCaptured, ArchiveError> {
-    let mut writer = ProjectWriter::open(path)?;
+    if settings.browser {
+        return Err(ArchiveError::NoPlaceForRenderings);
+    }
+    let writer = ProjectWriter::open(path)?;
     writer.room()?;
-    let catalog = frontier_of(&writer)?;
-    if !Frontier::runs(&catalog)?.is_empty() {
+    if is_unfinished(writer.path())? {
         return Err(ArchiveError::UnfinishedRun);
     }
     let after = writer.newest_revision()?.unwrap_or(RevisionId(0));
-    writer.set_property(AFTER, Some(&after.to_string()))?;
-    let rows = Rows::read(&writer)?;
+    let (rows, folder) = (Rows::read(&writer)?, writer.path().to_owned());
     let open = OpenProject::new(writer, after)?;
     if settings.seeds.is_empty() {
         settings.seeds = rows.plan.roots.iter().filter_map(|root| open.address(&root.url)).collect();
@@ -89,9 +90,10 @@ pub fn capture(
     }
     settings.plan = Some(followed(&rows.plan, settings.scope));
     let json = serde_json::to_string(&settings).expect("settings can be written as JSON");
+    open.change(|writer| writer.set_property(AFTER, Some(&after.to_string())))?;
     let run = RunId::new(Uuid::now_v7());
     let now = varve_core::Moment::from((manner.clock)().instant);
-    let frontier = Frontier::begin(catalog, run, now, &json)?;
+    let frontier = Frontier::begin(frontier_of(&folder)?, run, now, &json)?;
     report(Event::Began { run, resumed: false });
     crawl(&open, frontier, (settings, rows, false), manner, report)
 }
@@ -126,18 +128,24 @@ pub fn finish(path: &Path) -> Result<ProjectCaptured, ArchiveError> {
 }
 
 /// The database of what is still to do, made where there is none.
-fn frontier_of(writer: &ProjectWriter) -> Result<Arc<SqliteCatalog>, ArchiveError> {
-    let folder = writer.path().join(CAPTURE_FOLDER);
+fn frontier_of(project: &Path) -> Result<Arc<SqliteCatalog>, ArchiveError> {
+    let folder = project.join(CAPTURE_FOLDER);
     fs::create_dir_all(&folder).map_err(ArchiveError::write(&folder))?;
     Ok(Arc::new(SqliteCatalog::open_to_write(&folder.join(FRONTIER))?))
 }
 
+fn is_unfinished(project: &Path) -> Result<bool, ArchiveError> {
+    if !project.join(CAPTURE_FOLDER).join(FRONTIER).is_file() {
+        return Ok(false);
+    }
+    Ok(!Frontier::runs(&*frontier_of(project)?)?.is_empty())
+}
+
 fn unfinished(writer: &ProjectWriter) -> Result<(Frontier, RevisionId), ArchiveError> {
-    let folder = writer.path().join(CAPTURE_FOLDER);
-    if !folder.join(FRONTIER).is_file() {
+    if !is_unfinished(writer.path())? {
         return Err(ArchiveError::NoRun);
     }
-    let catalog = frontier_of(writer)?;
+    let catalog = frontier_of(writer.path())?;
     let run = Frontier::runs(&catalog)?.first().map(|open| open.run).ok_or(ArchiveError::NoRun)?;
     let frontier = Frontier::resume(catalog, run)?.ok_or(ArchiveError::NoRun)?;
     let after = writer.property(AFTER)?.and_then(|text| text.parse().ok()).map(RevisionId);

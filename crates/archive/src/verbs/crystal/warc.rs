@@ -130,14 +130,12 @@ impl Exporting<'_> {
     }
 
     fn answer(&mut self, url: &str, revision: &Revision, body: Body) -> Result<Packed, ArchiveError> {
-        let Some(original) = self.original(url, revision)? else { return self.response(url, revision, body) };
-        let (record, date) = match original {
-            Ok(original) => original,
-            Err(error) => return Ok(Err(error)),
+        let Some((id, date)) = self.original(url, revision)? else {
+            return self.response(url, revision, body);
         };
         let draft = Draft::new(RecordType::Revisit, &self.date(revision)?).target_uri(url).http().revisit_of(
             Profile::ServerNotModified,
-            &record.id,
+            &id,
             url,
             &date,
         );
@@ -147,19 +145,19 @@ impl Exporting<'_> {
         Ok(self.packer.pack(&draft, PayloadKind::Revisit, &block))
     }
 
-    /// The record of the answer that a 304 stands for. Packing it again gives its id, which is made from what it holds.
-    fn original(
-        &mut self,
-        url: &str,
-        revision: &Revision,
-    ) -> Result<Option<Result<(PackedRecord, String), PackError>>, ArchiveError> {
+    /// Id and date of the answer that a 304 stands for. Packing it again gives its id, which is made from what it holds.
+    fn original(&mut self, url: &str, revision: &Revision) -> Result<Option<(String, String)>, ArchiveError> {
         let meant = self.project.resolve(revision.clone())?.revision;
         if meant.id == revision.id {
             return Ok(None);
         }
         let BodyLookup::Found(body) = self.project.body_of(&meant)? else { return Ok(None) };
         let date = self.date(&meant)?.to_string();
-        Ok(Some(self.response(url, &meant, body)?.map(|record| (record, date))))
+        match self.response(url, &meant, body)? {
+            Ok(record) => Ok(Some((record.id, date))),
+            Err(PackError::Draft(_)) => Ok(None),
+            Err(PackError::Io(source)) => Err(ArchiveError::write(&self.exported.path)(source)),
+        }
     }
 
     fn response(&mut self, url: &str, revision: &Revision, mut body: Body) -> Result<Packed, ArchiveError> {

@@ -1,0 +1,84 @@
+//! `varve capture` into a Crystal project: the same arguments and events, and revisions instead of a version.
+
+use std::collections::BTreeMap;
+
+use serde_json::json;
+use varve_archive::verbs::capture::{Event, Reach, Settings};
+use varve_archive::verbs::crystal::capture::{self as into_project, ProjectCaptured};
+use varve_archive::verbs::plan::Plan;
+
+use super::{Capture, Outcome, Watcher, people_size};
+use crate::error::Error;
+use crate::interrupt;
+use crate::printer::{counted, visible};
+use crate::session::Session;
+
+impl Capture {
+    /// Captures into a Crystal project.
+    pub(super) fn fill_project(&self, session: &mut Session, reach: Reach) -> Result<Outcome, Error> {
+        let root = session.root()?;
+        let plan = self.follows_plan()?.then(Plan::default);
+        let settings = Settings { plan: None, ..self.settings_with(plan) };
+        let stop = interrupt::flag();
+        let (threads, clock) = (Session::threads(), session.opening().clock);
+        let manner = into_project::Manner { reach, threads, stop: &stop, clock };
+        let mut watcher = Watcher::new(&mut session.printer, self.json);
+        let mut report = |event: Event<'_>| watcher.see(&event);
+        let captured = match (self.finish, self.resume) {
+            (true, _) => into_project::finish(&root),
+            (_, true) => into_project::resume(&root, &manner, &mut report),
+            _ => into_project::capture(&root, settings, &manner, &mut report),
+        };
+        let Watcher { skipped, failure, .. } = watcher;
+        failure?;
+        let captured = captured?;
+        super::super::crystal::say_opened(&captured.opened, &mut session.printer);
+        self.print_project(session, &captured, &skipped)?;
+        Ok(match (captured.finished, captured.tally.failed) {
+            (false, _) => Outcome::Incomplete,
+            (true, 0) => Outcome::Done,
+            (true, _) => Outcome::Findings,
+        })
+    }
+
+    fn print_project(
+        &self,
+        session: &mut Session,
+        captured: &ProjectCaptured,
+        skipped: &BTreeMap<String, u64>,
+    ) -> Result<(), Error> {
+        let ProjectCaptured { tally, revisions, queued, finished, .. } = captured;
+        if self.json {
+            return session.printer.json(&json!({
+                "version": null,
+                "run": captured.run.to_string(),
+                "finished": finished,
+                "captured": tally.captured,
+                "revisions": revisions,
+                "pages": tally.pages,
+                "unchanged": tally.unchanged,
+                "failed": tally.failed,
+                "skipped": tally.skipped,
+                "bytes": tally.bytes,
+                "queued": queued,
+            }));
+        }
+        for (rule, count) in skipped {
+            session.printer.say(format_args!("{} skipped by {}", counted(*count, "URL"), visible(rule)));
+        }
+        session.printer.line(format_args!(
+            "{}: {} captured ({} unchanged), {} failed, {} received",
+            counted(*revisions, "revision"),
+            tally.captured,
+            tally.unchanged,
+            tally.failed,
+            people_size(tally.bytes)
+        ))?;
+        if !finished {
+            session.printer.say(format_args!(
+                "stopped, {queued} waiting\n`varve capture --resume` goes on; `varve capture --finish` leaves it at that"
+            ));
+        }
+        Ok(())
+    }
+}
