@@ -1,10 +1,6 @@
 //! Links of whole bodies: the measured vectors, the sitemaps, pages with everything in them, and hostile ones.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a test says by panicking that a fixture is not as expected"
-)]
+#![expect(clippy::unwrap_used, reason = "a test says by panicking that a fixture is not as expected")]
 
 mod crystal;
 mod hostile;
