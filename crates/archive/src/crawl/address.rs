@@ -28,12 +28,11 @@ fn plain(text: &str) -> Option<&str> {
     let is_name =
         |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || matches!(byte, b'.' | b'-');
     let is_path = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'/' | b'.' | b'-' | b'_' | b'~');
-    let is_port = !port.starts_with('0') && !matches!(port, "80" | "443") && port.len() < 5;
+    let is_port =
+        !port.starts_with(['0', '+']) && !matches!(port, "80" | "443") && port.parse::<u16>().is_ok();
     let is_plain = !host.is_empty()
         && host.bytes().all(is_name)
         && is_port
-        && !port.is_empty()
-        && port.bytes().all(|byte| byte.is_ascii_digit())
         && path.bytes().all(is_path)
         && !path.split('/').any(|segment| matches!(segment, "." | ".."));
     is_plain.then_some(text)
@@ -121,7 +120,7 @@ mod tests {
 
     #[test]
     fn plain_addresses_are_taken_as_they_are() {
-        for url in ["http://h/", "https://h:8080/a//b.html", "http://127.0.0.1:18/~x/_-"] {
+        for url in ["http://h/", "https://h:8080/a//b.html", "http://127.0.0.1:18081/~x/_-"] {
             assert_eq!(plain(&format!("{url}#top")), Some(url));
         }
         for url in [

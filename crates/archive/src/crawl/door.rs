@@ -68,7 +68,7 @@ impl Door {
         {
             let judge = self.judge.lock().unwrap_or_else(PoisonError::into_inner);
             let question = Message::Asked(Inquiry { url, reply });
-            if !judge.as_ref().is_some_and(|judge| judge.send(question).is_ok()) {
+            if judge.as_ref().is_none_or(|judge| judge.send(question).is_err()) {
                 return Err("the run has ended".to_owned());
             }
         }

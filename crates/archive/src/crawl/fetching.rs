@@ -23,7 +23,7 @@ const MOST_THREADS: usize = 4;
 /// What comes back to the thread that runs the crawl.
 pub(crate) enum Message {
     /// A request ended.
-    Fetched(Fetched),
+    Fetched(Box<Fetched>),
     /// A keeper has done a job.
     Kept(Box<Kept>),
     /// A page in a browser asks for something.
@@ -108,8 +108,8 @@ impl Fetching {
             };
             let outcome = outcome(&result);
             // Nobody listens any more once the run has ended.
-            let _ =
-                sender.send(Message::Fetched(Fetched { task, tries, outcome, result, others, renderings }));
+            let fetched = Fetched { task, tries, outcome, result, others, renderings };
+            let _ = sender.send(Message::Fetched(Box::new(fetched)));
         });
     }
 }

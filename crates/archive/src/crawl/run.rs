@@ -292,7 +292,7 @@ impl<'a> Crawl<'a> {
 
     fn take(&mut self, message: Message) -> Result<(), ArchiveError> {
         match message {
-            Message::Fetched(fetched) => self.fetched(fetched),
+            Message::Fetched(fetched) => self.fetched(*fetched),
             Message::Kept(kept) => self.kept(*kept),
             Message::Asked(inquiry) => self.asked(inquiry),
         }
