@@ -62,7 +62,7 @@ mod tests {
             ("a{b:url(data:x)}", "a{b:url(data:x)}"),
             ("a{b:url(#c)}", "a{b:url(#c)}"),
             ("@namespace url(http://n/);", "@namespace url(http://n/);"),
-            ("a{b:url(c\\\").d)}", "a{b:url(\"/W/http://h/d/c%22).d\")}"),
+            ("a{b:url(c\\\"\\).d)}", "a{b:url(\"/W/http://h/d/c%22).d\")}"),
             ("a{b:url(c", "a{b:url(\"/W/http://h/d/c\")"),
             ("a{*zoom:1;content:'url(c)'}", "a{*zoom:1;content:'url(c)'}"),
         ] {
