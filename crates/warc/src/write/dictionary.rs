@@ -18,23 +18,23 @@ mod tests {
     use std::io::Read;
 
     fn page(number: usize) -> Vec<u8> {
-        let words = ["lake", "varve", "layer", "silt", "summer", "winter", "year"];
-        let text: String = (0..60).map(|at| format!("{} ", words[(at * number + at / 7) % 7])).collect();
-        format!("<html><head><title>{number}</title></head><body class=museum><p>{text}</body></html>")
+        let text: String = (0..40).map(|at| format!("<li class=entry>{}</li>", at * number)).collect();
+        format!("<html><head><title>{number}</title></head><body class=museum><ul>{text}</ul></body></html>")
             .into_bytes()
     }
 
     #[test]
     fn records_packed_with_a_dictionary_are_smaller_and_are_read_back() {
         let samples: Vec<_> = (0..400).map(page).collect();
-        let dictionary = train_dictionary(&samples, 4096).unwrap();
-        assert!(dictionary.len() <= 4096);
+        let dictionary = train_dictionary(&samples, 16 << 10).unwrap();
+        assert!(dictionary.len() <= 16 << 10);
         let pack = |dictionary: Option<Vec<u8>>| {
             let packing = Packing::Zstd { level: 3, dictionary: dictionary.map(Into::into) };
             let mut file = packing.preamble();
             let beginning = file.len();
             let mut packer = Packer::new(packing, None).unwrap();
             let draft = Draft::new(RecordType::Resource, &Date::at_second(std::time::UNIX_EPOCH))
+                .target_uri("https://e.org/")
                 .content_type("text/html");
             packer.pack(&draft, PayloadKind::Block, &page(1234)).unwrap().write_to(&mut file).unwrap();
             (file.len() - beginning, file)
