@@ -24,6 +24,7 @@ mod rooms;
 mod segments;
 mod settings;
 pub mod silo;
+mod sound;
 pub mod steps;
 mod store;
 mod writer;

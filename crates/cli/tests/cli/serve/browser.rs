@@ -103,8 +103,9 @@ fn a_captured_page_lives_and_nothing_leaves() {
             .page("/data.json", Answer::of("application/json", r#"{"depth":42}"#)),
     );
     let place = Place::new(true);
-    let urls = ["/", "/second", "/style.css", "/script.js", "/dot.svg", "/dot.svg?made", "/data.json", "/away"]
-        .map(|path| web.url(path));
+    let urls =
+        ["/", "/second", "/style.css", "/script.js", "/dot.svg", "/dot.svg?made", "/data.json", "/away"]
+            .map(|path| web.url(path));
     let mut words = vec!["capture", "--allow-private", "--delay", "0s", "--scope", "page", "-m", "x"];
     words.extend(urls.iter().map(String::as_str));
     place.run(&words);
