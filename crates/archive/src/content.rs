@@ -121,12 +121,15 @@ pub struct Kept {
     pub id: RecordId,
     /// Whether it was new.
     pub new: bool,
+    /// It was here already, but could not be read any more: it was written anew.
+    pub mended: bool,
     /// How long it is.
     pub length: u64,
 }
 
 impl From<&Stored> for Kept {
     fn from(stored: &Stored) -> Self {
-        Self { id: RecordId::new(stored.id), new: stored.new, length: stored.length }
+        let Stored { id, new, mended, length, .. } = *stored;
+        Self { id: RecordId::new(id), new, mended, length }
     }
 }

@@ -48,6 +48,8 @@ pub struct Stored {
     pub id: [u8; 32],
     /// Whether it was new.
     pub new: bool,
+    /// It was here already, but could not be read any more: it was written anew.
+    pub mended: bool,
     /// Its length, 0 when it was not read.
     pub length: u64,
     /// To be waited for before anything is promised.
@@ -172,13 +174,13 @@ impl StoreWriter {
         if !self.has(&id)? {
             return Ok(None);
         }
-        Ok(Some(Stored { id, new: false, length, ticket: self.last_ticket() }))
+        Ok(Some(Stored { id, new: false, mended: false, length, ticket: self.last_ticket() }))
     }
 
     fn keep_one(&self, record: PackedRecord, length: u64) -> Result<Stored, StoreError> {
         let id = parse_id(record.id.as_bytes()).ok_or(StoreError::Stopped)?;
         let kept = self.keep(record)?;
-        Ok(Stored { id, new: kept.new, length, ticket: kept.ticket })
+        Ok(Stored { id, new: kept.new, mended: kept.mended, length, ticket: kept.ticket })
     }
 
     /// Packed bytes of one segment.
@@ -212,7 +214,7 @@ impl StoreWriter {
         let records = seal_segments(packer, blocks, &draft, whole, &object.id(&whole), length)?;
         let id = parse_id(object.id(&whole).as_bytes()).ok_or(StoreError::Stopped)?;
         let kept = self.keep_segments(records)?;
-        Ok(Stored { id, new: kept.new, length, ticket: kept.ticket })
+        Ok(Stored { id, new: kept.new, mended: kept.mended, length, ticket: kept.ticket })
     }
 
     /// Packs as much as fits one silo.

@@ -25,6 +25,7 @@ pub mod samples;
 mod segments;
 mod settings;
 pub mod silo;
+mod sound;
 pub mod steps;
 mod store;
 mod writer;

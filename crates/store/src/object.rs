@@ -1,7 +1,7 @@
 //! An object: what was stored under one id, whole again, however many segments it lies in.
 //!
 //! Reading all of it checks it: the bytes are hashed on the way, and a block that ends early or has another digest is
-//! an error, never a short answer.
+//! an error, never a short answer. A part of it is given only when the records that it lies in were read and are right.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -62,16 +62,45 @@ impl Object {
         self.segments.len()
     }
 
+    /// Where its segments are.
+    pub(crate) fn places(&self) -> impl Iterator<Item = crate::index::Place> + '_ {
+        self.segments.iter().map(|segment| segment.place)
+    }
+
     /// Reads all of it, checking its digest at the end.
     pub fn read(&self) -> Result<ObjectReader, StoreError> {
         self.reader(0, self.length(), true)
     }
 
-    /// Reads the bytes from `start` up to, not including, `end`.
+    /// Reads the bytes from `start` up to, not including, `end`. A part has no digest of its own, so the segments that it
+    /// touches are read and checked first: bytes that are not what was stored are never given.
     pub fn read_range(&self, start: u64, end: u64) -> Result<ObjectReader, StoreError> {
         let end = end.min(self.length());
         let checked = start == 0 && end == self.length();
-        self.reader(start.min(end), end, checked)
+        let start = start.min(end);
+        if !checked {
+            self.check_touched(start, end)?;
+        }
+        self.reader(start, end, checked)
+    }
+
+    /// Reads the segments that hold a range to their ends, each once as long as it is remembered.
+    fn check_touched(&self, start: u64, end: u64) -> Result<(), StoreError> {
+        let mut from = 0;
+        for segment in &self.segments {
+            let until = from + segment.length;
+            if from < end
+                && start < until
+                && start < end
+                && let Some(message) = self.silos.fault(segment.place)?
+            {
+                let (silo, offset) = (segment.place.silo(), segment.place.offset());
+                let id = data_encoding::HEXLOWER.encode(&self.located.id);
+                return Err(StoreError::Damaged { id, silo, offset, message });
+            }
+            from = until;
+        }
+        Ok(())
     }
 
     fn reader(&self, start: u64, end: u64, checked: bool) -> Result<ObjectReader, StoreError> {

@@ -16,6 +16,7 @@ use crate::error::StoreError;
 use crate::index::{Index, Place, Prefix, PrefixRange};
 use crate::object::Object;
 use crate::silo::{SiloError, SiloFiles, ids};
+use crate::sound::{Candidate, Candidates, SoundPlaces, damaged};
 
 /// So many silos are kept open.
 const OPEN_SILOS: usize = 64;
@@ -23,6 +24,9 @@ const OPEN_SILOS: usize = 64;
 const LONGEST_DESCRIPTION: u64 = 1 << 20;
 /// So many ids are looked at to say how many share a beginning.
 const MOST_CANDIDATES: usize = 1000;
+
+/// More records than this whose ids begin alike are not read to find the one that is damaged.
+const MOST_IN_DOUBT: usize = 8;
 
 /// A record as it lies in a silo, its block unread.
 pub(crate) type SiloRecord = OwnedRecord<Arc<dyn ReadAt>>;
@@ -52,7 +56,7 @@ impl Store {
     }
 
     pub(crate) fn with_index(files: SiloFiles, index: Index) -> Self {
-        Self { silos: Arc::new(OpenSilos { files, open: Mutex::new(VecDeque::new()) }), index }
+        Self { silos: Arc::new(OpenSilos::new(files)), index }
     }
 
     /// The index.
@@ -65,80 +69,110 @@ impl Store {
         &self.silos.files
     }
 
-    /// Finds the record of an id: its own, or that of the body it holds.
+    /// Finds the record of an id: its own, or that of the body it holds. Of several, one that can be read. An id that was
+    /// stored and whose record cannot be made out any more is an error.
     pub fn find(&self, id: &[u8; 32]) -> Result<Option<Located>, StoreError> {
-        for place in self.index.find(Prefix::of(id))?.iter() {
-            let Some(record) = self.record_at(place)? else { continue };
-            let (own, body) = ids(record.header());
-            if let Some(own) = own
-                && (own == *id || body == Some(*id))
-            {
-                return Ok(Some(Located { place, id: own, header: record.header().clone() }));
-            }
+        let places = self.index.find(Prefix::of(id))?;
+        let Candidates { mut matching, lost } = self.silos.candidates(id, places.iter())?;
+        match (matching.len(), lost) {
+            (0, Some(lost)) => Err(lost),
+            (0 | 1, _) => Ok(matching.pop()),
+            _ => self.first_sound(matching).map(Some),
         }
-        Ok(None)
     }
 
-    /// Which of many ids are here, in their order.
+    /// The first of several records of one id that is what was written, or the first of all.
+    fn first_sound(&self, matching: Vec<Located>) -> Result<Located, StoreError> {
+        for located in &matching {
+            if self.silos.is_sound(located)? {
+                return Ok(located.clone());
+            }
+        }
+        Ok(matching.into_iter().next().expect("there are several"))
+    }
+
+    /// Which of many ids are here, in their order. One whose record cannot be made out any more is not.
     pub fn have(&self, wanted: &[[u8; 32]]) -> Result<Vec<bool>, StoreError> {
         let prefixes: Vec<Prefix> = wanted.iter().map(Prefix::of).collect();
-        let mut candidates: Vec<bool> = vec![false; wanted.len()];
-        self.index.find_many(&prefixes, |number, _| candidates[number] = true)?;
-        let mut have = candidates;
-        for (number, id) in wanted.iter().enumerate() {
-            if have[number] {
-                have[number] = self.find(id)?.is_some();
+        let mut candidates: Vec<(Place, usize)> = Vec::new();
+        self.index.find_many(&prefixes, |number, place| candidates.push((place, number)))?;
+        // In the order in which they lie, each silo is opened once and read in one direction.
+        candidates.sort_unstable();
+        let mut have = vec![false; wanted.len()];
+        for (place, number) in candidates {
+            if !have[number] {
+                have[number] = matches!(self.silos.candidate(&wanted[number], place)?, Candidate::Match(_));
             }
         }
         Ok(have)
     }
 
-    /// The one id that begins with these hex digits; none when there is none.
+    /// The one id that begins with these hex digits; none when there is none. A record that cannot be made out any more
+    /// might be the one that is meant: it is an error, unless the same id is found elsewhere.
     pub fn resolve(&self, digits: &str) -> Result<Option<[u8; 32]>, StoreError> {
         let leading: String = digits.chars().take(16).collect();
         let value = u64::from_str_radix(&format!("{leading:0<16}"), 16).unwrap_or(0);
         let range = PrefixRange::leading(value, leading.len() as u32 * 4);
-        let mut found: Vec<[u8; 32]> = Vec::new();
-        let mut lost = None;
+        let mut found: Vec<([u8; 32], Place)> = Vec::new();
+        let mut lost: Vec<(Prefix, StoreError)> = Vec::new();
         for entry in self.index.entries(range)?.take(MOST_CANDIDATES) {
             let entry = entry?;
-            let Some(record) = self.record_at(entry.place)? else {
-                lost = lost.or(self.missing(entry.place));
-                continue;
+            let record = match self.silos.identified(entry.prefix, entry.place)? {
+                Ok(record) => record,
+                Err(error) => {
+                    lost.push((entry.prefix, error));
+                    continue;
+                }
             };
             let (own, body) = ids(record.header());
-            for id in own.into_iter().chain(body) {
-                let matches = data_encoding::HEXLOWER.encode(&id).starts_with(digits);
-                if matches && Prefix::of(&id) == entry.prefix && !found.contains(&id) {
-                    found.push(id);
-                }
+            let named = own.into_iter().chain(body).filter(|id| Prefix::of(id) == entry.prefix);
+            found.extend(named.map(|id| (id, entry.place)));
+        }
+        self.leave_damaged(digits, &mut found, &mut lost)?;
+        found.retain(|(id, _)| data_encoding::HEXLOWER.encode(id).starts_with(digits));
+        found.sort_unstable();
+        found.dedup_by_key(|(id, _)| *id);
+        lost.retain(|(prefix, _)| !found.iter().any(|(id, _)| Prefix::of(id) == *prefix));
+        match (found.as_slice(), lost.into_iter().next()) {
+            ([_, _, ..], _) => Err(StoreError::Ambiguous { prefix: digits.to_owned(), count: found.len() }),
+            // What was promised and is gone is another thing than what never was.
+            (_, Some((_, lost))) => Err(lost),
+            (found, None) => Ok(found.first().map(|(id, _)| *id)),
+        }
+    }
+
+    /// Leaves out what is no answer because its record is damaged. Damage can change an id and all that it follows from in
+    /// the same way, and only reading all of the record tells; that is done where it decides, and not for an id that
+    /// was given in full and is there.
+    fn leave_damaged(
+        &self,
+        digits: &str,
+        found: &mut Vec<([u8; 32], Place)>,
+        lost: &mut Vec<(Prefix, StoreError)>,
+    ) -> Result<(), StoreError> {
+        let fits = |id: &[u8; 32]| data_encoding::HEXLOWER.encode(id).starts_with(digits);
+        let is_given_in_full = digits.len() == 64 && found.iter().any(|(id, _)| fits(id));
+        if is_given_in_full || found.len() > MOST_IN_DOUBT {
+            return Ok(());
+        }
+        for (id, place) in std::mem::take(found) {
+            match self.silos.fault(place)? {
+                Some(fault) => lost.push((Prefix::of(&id), damaged(Prefix::of(&id), place, &fault))),
+                None => found.push((id, place)),
             }
         }
-        match found.as_slice() {
-            // What was promised and is gone is another thing than what never was.
-            [] => lost.map_or(Ok(None), |lost| Err(lost.into())),
-            [one] => Ok(Some(*one)),
-            several => Err(StoreError::Ambiguous { prefix: digits.to_owned(), count: several.len() }),
-        }
+        Ok(())
     }
 
     /// Opens an object: a record by its id, with all its segments.
     pub fn object(&self, id: &[u8; 32]) -> Result<Option<Object>, StoreError> {
-        let Some(located) = self.find(id)? else {
-            let lost = self.index.find(Prefix::of(id))?.iter().find_map(|place| self.missing(place));
-            return lost.map_or(Ok(None), |lost| Err(lost.into()));
-        };
+        let Some(located) = self.find(id)? else { return Ok(None) };
         Object::open(Arc::clone(&self.silos), located).map(Some)
     }
 
     /// The record at a place; none when no record begins there, or the silo is gone.
     pub(crate) fn record_at(&self, place: Place) -> Result<Option<SiloRecord>, StoreError> {
         self.silos.record_at(place)
-    }
-
-    /// That the silo of a place is gone, if it is.
-    fn missing(&self, place: Place) -> Option<SiloError> {
-        self.silo(place.silo()).err().filter(|error| matches!(error, SiloError::Missing { .. }))
     }
 
     pub(crate) fn silo(&self, number: u32) -> Result<Arc<dyn ReadAt>, SiloError> {
@@ -161,9 +195,14 @@ impl Store {
 pub(crate) struct OpenSilos {
     files: SiloFiles,
     open: Mutex<VecDeque<(u32, Arc<dyn ReadAt>)>>,
+    pub(crate) sound: SoundPlaces,
 }
 
 impl OpenSilos {
+    pub(crate) fn new(files: SiloFiles) -> Self {
+        Self { files, open: Mutex::new(VecDeque::new()), sound: SoundPlaces::default() }
+    }
+
     /// The record at a place; none when no record begins there, or the silo is gone.
     pub(crate) fn record_at(&self, place: Place) -> Result<Option<SiloRecord>, StoreError> {
         let source = match self.silo(place.silo()) {

@@ -5,11 +5,14 @@
 //! forward from the last place that the index knows. So at every instant the silos are ahead of the index, and what a
 //! crash can lose was never promised.
 //!
+//! What is here already is not written again, but only after what is stored was read: whoever is told that something is
+//! kept can have it back. A record that is damaged is written anew, behind all others; the old one stays where it is.
+//!
 //! Many threads may write. Each packs its own records, appending takes a lock for a moment, and one sync serves all who
 //! wait for one: the first to ask does it, the others wait for its result or for the next.
 
 use std::collections::HashMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use varve_warc::digest::Digest;
 use varve_warc::payload::PayloadKind;
@@ -17,13 +20,14 @@ use varve_warc::record::RecordType;
 use varve_warc::write::{Draft, PackedRecord, Packer, Packing, warc_fields};
 
 use crate::error::StoreError;
-use crate::index::{Entry, Index, IndexWriter, Place};
+use crate::index::{Entry, Index, IndexWriter, Place, Places, Prefix};
 use crate::recover::{self, Recovered};
 use crate::rooms::Rooms;
 use crate::segments;
 use crate::settings::Settings;
 use crate::silo::{OpenSilo, SiloError, SiloFiles, chain, create, ids, name};
-use crate::store::Store;
+use crate::sound::Standing;
+use crate::store::{Located, OpenSilos, Store};
 
 /// Promises that a record will be safe once a sync has reached it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,6 +38,8 @@ pub struct Ticket(u64);
 pub struct Kept {
     /// Whether it was new; otherwise it was there already.
     pub new: bool,
+    /// It was there already, but what is stored cannot be read any more: it was written anew.
+    pub mended: bool,
     /// To be waited for before anything is promised.
     pub ticket: Ticket,
 }
@@ -41,6 +47,8 @@ pub struct Kept {
 /// Writes to a store. Whoever makes one must hold the archive's lock.
 pub struct StoreWriter {
     files: SiloFiles,
+    /// What is stored, for those who ask whether something is.
+    silos: Arc<OpenSilos>,
     settings: Settings,
     index: IndexWriter,
     state: Mutex<State>,
@@ -86,7 +94,8 @@ impl StoreWriter {
         // zstd packs the same way however much it sees.
         let rooms = Rooms::new(!matches!(settings.packing, Packing::Zstd { .. }));
         let (state, synced) = (Mutex::new(state), Condvar::new());
-        let writer = Self { files, settings, index, state, synced, rooms };
+        let silos = Arc::new(OpenSilos::new(files.clone()));
+        let writer = Self { files, silos, settings, index, state, synced, rooms };
         if writer.index.housekeeping_due() {
             writer.index.housekeeping()?;
         }
@@ -118,50 +127,45 @@ impl StoreWriter {
         self.index.snapshot()
     }
 
-    /// Whether a record of that id is here, synced or not.
+    /// Whether a record of that id is here, synced or not. What is synced is read: a damaged record is not here.
     pub fn has(&self, id: &[u8; 32]) -> Result<bool, StoreError> {
-        self.is_here(&self.lock(), id)
+        Ok(self.lock().has_unindexed(id) || self.find_synced(id)?.is_some())
     }
 
-    /// The record of an id among what is synced: its own, or that of the body it holds.
-    pub(crate) fn find_synced(&self, id: &[u8; 32]) -> Result<Option<crate::store::Located>, StoreError> {
-        if self.index.find(crate::index::Prefix::of(id))?.is_empty() {
-            return Ok(None);
+    /// The record of an id among what is synced: its own, or that of the body it holds. It was read and is right.
+    pub(crate) fn find_synced(&self, id: &[u8; 32]) -> Result<Option<Located>, StoreError> {
+        let places = self.index.find(Prefix::of(id))?;
+        match self.silos.standing(id, places.iter())? {
+            Standing::Sound(located) => Ok(Some(located)),
+            Standing::Damaged | Standing::Absent => Ok(None),
         }
-        self.reader().find(id)
     }
 
     /// Appends a record unless one of its id is here. It is safe once its ticket was waited for.
     pub fn keep(&self, record: PackedRecord) -> Result<Kept, StoreError> {
         let header = record.header();
         let (own, _) = ids(&header);
-        let mut state = self.lock();
-        state.check()?;
-        if let Some(id) = own
-            && self.is_here(&state, &id)?
-        {
-            return Ok(Kept { new: false, ticket: Ticket(state.appended) });
-        }
+        let (mut state, mended) = match self.claim(own)? {
+            Claim::Here(ticket) => return Ok(Kept { new: false, mended: false, ticket }),
+            Claim::Free(state, mended) => (state, mended),
+        };
         state = self.make_room(state, record.length())?;
         let result = append(&mut state, record, &header, own);
-        state.stop_on_error(result).map(|ticket| Kept { new: true, ticket })
+        state.stop_on_error(result).map(|ticket| Kept { new: true, mended, ticket })
     }
 
     /// Appends the segments of one object, each at the beginning of a silo of its own: all of them or none.
     pub fn keep_segments(&self, records: Vec<PackedRecord>) -> Result<Kept, StoreError> {
         let own = records.first().and_then(|record| ids(&record.header()).0);
-        let mut state = self.lock();
-        state.check()?;
-        if let Some(id) = own
-            && self.is_here(&state, &id)?
-        {
-            return Ok(Kept { new: false, ticket: Ticket(state.appended) });
-        }
+        let (mut state, mended) = match self.claim(own)? {
+            Claim::Here(ticket) => return Ok(Kept { new: false, mended: false, ticket }),
+            Claim::Free(state, mended) => (state, mended),
+        };
         state = self.seal(state)?;
         let first = state.next_number;
         let result = self.publish_segments(&mut state, records, first);
         state.stop_on_error(result)?;
-        Ok(Kept { new: true, ticket: Ticket(state.appended) })
+        Ok(Kept { new: true, mended, ticket: Ticket(state.appended) })
     }
 
     /// A ticket for everything appended so far.
@@ -221,14 +225,28 @@ impl StoreWriter {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn is_here(&self, state: &State, id: &[u8; 32]) -> Result<bool, StoreError> {
-        if state.has_unindexed(id) {
-            return Ok(true);
+    /// Finds out whether a record of that id is to be written. What is stored is read while nothing is locked; if the
+    /// index has other places for the id by then, they are looked at too.
+    fn claim(&self, own: Option<[u8; 32]>) -> Result<Claim<'_>, StoreError> {
+        let mut judged = (Places::default(), false);
+        loop {
+            let state = self.lock();
+            state.check()?;
+            let Some(id) = own else { return Ok(Claim::Free(state, false)) };
+            if state.has_unindexed(&id) {
+                return Ok(Claim::Here(Ticket(state.appended)));
+            }
+            let places = self.index.find(Prefix::of(&id))?;
+            if places == judged.0 {
+                return Ok(Claim::Free(state, judged.1));
+            }
+            drop(state);
+            let standing = self.silos.standing(&id, places.iter())?;
+            if let Standing::Sound(_) = standing {
+                return Ok(Claim::Here(self.last_ticket()));
+            }
+            judged = (places, matches!(standing, Standing::Damaged));
         }
-        if self.index.find(crate::index::Prefix::of(id))?.is_empty() {
-            return Ok(false);
-        }
-        Ok(self.reader().find(id)?.is_some())
     }
 
     /// Syncs and publishes all that was appended, letting others append meanwhile.
@@ -374,6 +392,14 @@ impl StoreWriter {
         self.synced.notify_all();
         Ok(())
     }
+}
+
+/// Whether a record is to be written.
+enum Claim<'a> {
+    /// It is here.
+    Here(Ticket),
+    /// It is not; nobody else writes it as long as the state is held. True when it was here and is damaged.
+    Free(MutexGuard<'a, State>, bool),
 }
 
 /// The description of silo `number`.

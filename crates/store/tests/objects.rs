@@ -154,3 +154,106 @@ fn readers_see_what_is_synced_and_do_not_wait() {
         Store::open(files(Arc::new(LocalDisk), root.path()), &root.path().join("index")).expect("opened");
     assert_eq!(read(&other, &stored.id), b"seen");
 }
+
+/// Flips a bit of the only silo, at a distance from its end.
+fn flip(root: &std::path::Path, from_end: usize) {
+    let path = root.join("warc/0/00000000.warc.gz");
+    let mut bytes = std::fs::read(&path).expect("a silo");
+    let at = bytes.len() - from_end;
+    bytes[at] ^= 0x10;
+    std::fs::write(&path, bytes).expect("written");
+}
+
+#[test]
+fn what_is_damaged_is_not_taken_for_here_and_storing_it_again_mends_it() {
+    let content = noise(5000, 3);
+    // In the block, in the checksum, and in the header of the record.
+    for from_end in [2000, 8, 5100] {
+        let root = tempfile::tempdir().expect("a folder");
+        let writer = open(root.path(), 1 << 30, Packing::Gzip);
+        let stored = store(&writer, &content);
+        flip(root.path(), from_end);
+        let mended = store(&writer, &content);
+        assert_eq!((mended.id, mended.new, mended.mended), (stored.id, true, true), "{from_end}");
+        assert_eq!(read(&writer.reader(), &stored.id), content, "{from_end}");
+        let hex = data_encoding::HEXLOWER.encode(&stored.id);
+        assert_eq!(writer.reader().resolve(&hex[..6]).expect("resolved"), Some(stored.id));
+        drop(writer);
+        let writer = open(root.path(), 1 << 30, Packing::Gzip);
+        let again = store(&writer, &content);
+        assert_eq!((again.new, again.mended), (false, false), "{from_end}");
+        assert_eq!(read(&writer.reader(), &stored.id), content, "{from_end}");
+    }
+}
+
+#[test]
+fn a_segmented_object_with_a_damaged_segment_is_mended() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 20, Packing::Gzip);
+    let large = noise(3_000_000, 9);
+    let stored = store(&writer, &large);
+    let path = root.path().join("warc/0/00000001.warc.gz");
+    let mut bytes = std::fs::read(&path).expect("a segment");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::remove_file(&path).expect("removed");
+    std::fs::write(&path, bytes).expect("written");
+    let reader = writer.reader();
+    let object = reader.object(&stored.id).expect("read").expect("there");
+    assert!(matches!(object.read_range(1_500_000, 1_500_001), Err(StoreError::Damaged { silo: 1, .. })));
+    assert!(object.read_range(10, 20).is_ok(), "the first segment is whole");
+    assert!(store(&writer, &large).mended);
+    assert_eq!(read(&writer.reader(), &stored.id), large);
+    assert!(!store(&writer, &large).new);
+}
+
+#[test]
+fn no_range_of_a_damaged_record_is_given() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 30, Packing::Gzip);
+    let stored = store(&writer, &noise(100_000, 3));
+    flip(root.path(), 50_000);
+    let reader = writer.reader();
+    let object = reader.object(&stored.id).expect("read").expect("there");
+    for (start, end) in [(0, 10), (99_990, 100_000), (49_000, 51_000)] {
+        assert!(matches!(object.read_range(start, end), Err(StoreError::Damaged { .. })), "{start}");
+    }
+}
+
+#[test]
+fn a_damaged_header_is_an_error_with_its_place_and_no_other_object() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 30, Packing::Gzip);
+    let first = store(&writer, b"first");
+    let offset = std::fs::metadata(root.path().join("warc/0/00000000.warc.gz")).expect("a silo").len();
+    let contents: Vec<Vec<u8>> = (0..400).map(|seed| noise(20, seed)).collect();
+    for content in &contents {
+        store(&writer, content);
+    }
+    drop(writer);
+    let path = root.path().join("warc/0/00000000.warc.gz");
+    let whole = std::fs::read(&path).expect("a silo");
+    let damaged = Algorithm::Sha256.digest(&contents[0]);
+    let damaged: [u8; 32] = damaged.bytes().try_into().expect("32 bytes");
+    let hex = data_encoding::HEXLOWER.encode(&damaged);
+    for at in 0..200 {
+        let mut bytes = whole.clone();
+        bytes[offset as usize + at] ^= 4;
+        std::fs::write(&path, bytes).expect("written");
+        let disk: Arc<dyn varve_store::disk::Disk> = Arc::new(LocalDisk);
+        let reader = Store::open(files(disk, root.path()), &root.path().join("index")).expect("opened");
+        let is_named = |error: &StoreError| matches!(error, StoreError::Damaged { silo: 0, offset: place, .. } if *place == offset);
+        match reader.object(&damaged) {
+            Ok(object) => assert!(object.is_some(), "byte {at}: the damage reads as absence"),
+            Err(error) => assert!(is_named(&error), "byte {at}: {error}"),
+        }
+        for length in 2..10 {
+            match reader.resolve(&hex[..length]) {
+                Ok(found) => assert_eq!(found, Some(damaged), "byte {at}, {length} digits"),
+                Err(StoreError::Ambiguous { .. }) => {}
+                Err(error) => assert!(is_named(&error), "byte {at}: {error}"),
+            }
+        }
+        assert_eq!(read(&reader, &first.id), b"first");
+    }
+}

@@ -58,6 +58,8 @@ pub struct Stowed {
     pub new_objects: u64,
     /// The bytes in them.
     pub new_bytes: u64,
+    /// Those of them that were here, but damaged: they were written anew.
+    pub mended: u64,
     /// How many were left out because of what they are.
     pub skipped: u64,
     /// How many could not be read.
@@ -83,7 +85,8 @@ pub fn stow(
     let temporary = writer.layout().temporary();
     let unwritten = |source| ArchiveError::Write { path: temporary.clone(), source };
     let spool = BufWriter::new(tempfile::tempfile_in(&temporary).map_err(unwritten)?);
-    let mut gathering = Gathering { spool, note, survey: Survey::default(), new: (0, 0), left: (0, 0) };
+    let mut gathering =
+        Gathering { spool, note, survey: Survey::default(), new: (0, 0), mended: 0, left: (0, 0) };
     writeln!(gathering.spool, "{}", tree::FIRST_LINE).map_err(unwritten)?;
     let mut unsynced = 0;
     in_order(
@@ -99,7 +102,7 @@ pub fn stow(
             gathering.take(outcome, &temporary)
         },
     )?;
-    let Gathering { spool, survey, new, left, .. } = gathering;
+    let Gathering { spool, survey, new, mended, left, .. } = gathering;
     let mut spool = spool.into_inner().map_err(|error| unwritten(error.into_error()))?;
     spool.rewind().map_err(unwritten)?;
     let about = About { date: writer.now(), media_type: tree::MEDIA_TYPE.to_owned(), refers_to: None };
@@ -108,7 +111,7 @@ pub fn stow(
     writer.store().sync()?;
     let survey = Survey { folders: survey.folders - 1, ..survey };
     let ((new_objects, new_bytes), (skipped, failed)) = (new, left);
-    Ok(Stowed { manifest: Kept::from(&stored), survey, new_objects, new_bytes, skipped, failed })
+    Ok(Stowed { manifest: Kept::from(&stored), survey, new_objects, new_bytes, mended, skipped, failed })
 }
 
 /// The manifest as it grows, and what is counted.
@@ -118,6 +121,7 @@ struct Gathering<F> {
     survey: Survey,
     /// Objects and bytes.
     new: (u64, u64),
+    mended: u64,
     /// Skipped and failed.
     left: (u64, u64),
 }
@@ -147,6 +151,7 @@ impl<F: FnMut(Note)> Gathering<F> {
         if let Some(kept) = kept.filter(|kept| kept.new) {
             self.new.0 += 1;
             self.new.1 += kept.length;
+            self.mended += u64::from(kept.mended);
         }
         self.spool.write_all(&entry.line()).map_err(ArchiveError::write(temporary))
     }

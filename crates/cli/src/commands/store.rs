@@ -8,7 +8,7 @@ use varve_archive::{ArchiveError, RecordId};
 
 use super::{Outcome, Verb};
 use crate::error::{self, Error};
-use crate::printer::Printer;
+use crate::printer::{Printer, WARN};
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -28,7 +28,9 @@ const STDIN: &str = "-";
 ///
 /// With `--refers-to` the content is metadata about another object, and its id is made from both.
 ///
-/// With `--json` there is one object a file: `id`, whether it was `new`, its `length`, and the `file`.
+/// What is here already is read before it is called so. If it is damaged, it is written anew, and a warning says so.
+///
+/// With `--json` there is one object a file: `id`, whether it was `new` or `mended`, its `length`, and the `file`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Store {
@@ -104,11 +106,19 @@ impl Store {
         printer: &mut Printer,
     ) -> Result<Outcome, Error> {
         match result {
-            Ok(Kept { id, new, length }) if self.json => {
+            Ok(Kept { id, new, mended, length }) if self.json => {
                 let file = file.to_string_lossy();
-                printer.json(&Line { id: digits(id), new, length, file: &file })?;
+                printer.json(&Line { id: digits(id), new, mended, length, file: &file })?;
             }
-            Ok(kept) => printer.line(digits(kept.id))?,
+            Ok(kept) => {
+                if kept.mended {
+                    printer.say(format_args!(
+                        "{WARN}warning{WARN:#} {} was here already, but damaged: it was written anew",
+                        digits(kept.id)
+                    ));
+                }
+                printer.line(digits(kept.id))?;
+            }
             Err(failure) => {
                 printer.report(&error::report(&failure.into()));
                 return Ok(Outcome::Incomplete);
@@ -138,6 +148,7 @@ pub(super) fn digits(id: RecordId) -> String {
 struct Line<'a> {
     id: String,
     new: bool,
+    mended: bool,
     length: u64,
     file: &'a str,
 }

@@ -26,7 +26,7 @@ Examples:
 /// access lists, extended attributes and the sharing of hard links are not kept.
 ///
 /// With `--json` there is one object: `id`, `new`, `files`, `folders`, `links`, `bytes`, `new_objects`, `new_bytes`,
-/// `skipped` and `failed`.
+/// `mended`, `skipped` and `failed`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Stow {
@@ -74,7 +74,7 @@ fn reason(why: Skipped) -> &'static str {
 }
 
 fn print(stowed: &Stowed, json: bool, printer: &mut Printer) -> Result<(), Error> {
-    let Stowed { manifest, survey, new_objects, new_bytes, skipped, failed } = *stowed;
+    let Stowed { manifest, survey, new_objects, new_bytes, mended, skipped, failed } = *stowed;
     if json {
         return printer.json(&Line {
             id: digits(manifest.id),
@@ -85,6 +85,7 @@ fn print(stowed: &Stowed, json: bool, printer: &mut Printer) -> Result<(), Error
             bytes: survey.bytes,
             new_objects,
             new_bytes,
+            mended,
             skipped,
             failed,
         });
@@ -99,6 +100,9 @@ fn print(stowed: &Stowed, json: bool, printer: &mut Printer) -> Result<(), Error
         counted(new_objects, "object"),
         readable(new_bytes),
     ));
+    if mended > 0 {
+        printer.say(format_args!("here already, but damaged, and so written anew: {mended}"));
+    }
     if failed > 0 {
         printer.say(format_args!("not in the manifest because they could not be read: {failed}"));
     }
@@ -115,6 +119,7 @@ struct Line {
     bytes: u64,
     new_objects: u64,
     new_bytes: u64,
+    mended: u64,
     skipped: u64,
     failed: u64,
 }

@@ -5,9 +5,13 @@ use std::io::{self, BufRead, Read};
 use super::ahead::Tail;
 use super::{Format, Reader};
 use crate::digest::{Digest, Hasher};
+use crate::member::Encoding;
 use crate::record::Header;
 use crate::rule::Finding;
 use crate::source::ReadAt;
+
+/// What stands behind every block.
+const END: &[u8] = b"\r\n\r\n";
 
 /// One record: its header is read, its block is waiting. Reading from the record reads its block.
 pub struct Record<'a, S> {
@@ -109,6 +113,22 @@ impl<S: ReadAt> OwnedRecord<S> {
     /// Its header.
     pub fn header(&self) -> &Header {
         &self.reader.header
+    }
+
+    /// Whether the record is whole: what is left of its block is there, and the member that it ends in holds the end of a
+    /// record, then nothing, and has the checksum that it should. Reads to the end of that member and no further.
+    pub fn is_whole(&mut self) -> io::Result<bool> {
+        loop {
+            let count = self.fill_buf()?.len();
+            if count == 0 {
+                break;
+            }
+            self.consume(count);
+        }
+        let is_plain = self.reader.encoding() == Encoding::Plain;
+        let rest = self.reader.unpacker.require(END.len() + 1)?;
+        let ends = rest.starts_with(END) && (is_plain || rest.len() == END.len());
+        Ok(ends && !self.reader.block.cut && !self.reader.unpacker.has_failed())
     }
 
     /// What was found so far: damage ends a block early and is said here.

@@ -1,0 +1,222 @@
+//! Whether what lies at a place is what was written there.
+//!
+//! The index says where a record should be; here the record itself is asked. A header that cannot be read, or says
+//! another id than the one that led to it, is damage and never an absence: what was promised and is broken is another
+//! thing than what never was. Nothing here writes: who finds damage decides what to do about it.
+
+use std::collections::HashSet;
+use std::io::BufRead;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use varve_warc::digest::Algorithm;
+use varve_warc::record::{Header, RecordType};
+use varve_warc::write::id;
+
+use crate::error::StoreError;
+use crate::index::{Place, Prefix};
+use crate::object::Object;
+use crate::silo::{SiloError, ids};
+use crate::store::{Located, OpenSilos, SiloRecord};
+
+/// So many places are remembered as read and right.
+const MOST_REMEMBERED: usize = 1 << 16;
+
+/// Places whose records were read and are right. Bounded: when it is full it is forgotten, and they are read again.
+#[derive(Default)]
+pub(crate) struct SoundPlaces(Mutex<HashSet<Place>>);
+
+impl SoundPlaces {
+    fn holds(&self, place: Place) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&place)
+    }
+
+    fn remember(&self, place: Place) {
+        let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if places.len() >= MOST_REMEMBERED {
+            places.clear();
+        }
+        places.insert(place);
+    }
+}
+
+/// What is at a place that the index gave for an id.
+pub(crate) enum Candidate {
+    /// The record of that id: its own, or that of the body it holds.
+    Match(Located),
+    /// The record of another id that begins with the same eight bytes.
+    Other,
+    /// Nothing that can be made out, and why.
+    Lost(StoreError),
+}
+
+/// What the places of an id hold.
+#[derive(Default)]
+pub(crate) struct Candidates {
+    /// Records of that id, in order of their places.
+    pub(crate) matching: Vec<Located>,
+    /// Why a place holds nothing, if one does.
+    pub(crate) lost: Option<StoreError>,
+}
+
+/// How an id stands.
+pub(crate) enum Standing {
+    /// Its record is there, was read and is right.
+    Sound(Located),
+    /// It was stored, and cannot be read any more.
+    Damaged,
+    /// It was never stored.
+    Absent,
+}
+
+impl OpenSilos {
+    /// Looks at the places that the index gives for an id; headers are read and no more.
+    pub(crate) fn candidates(
+        &self,
+        id: &[u8; 32],
+        places: impl Iterator<Item = Place>,
+    ) -> Result<Candidates, StoreError> {
+        let mut found = Candidates::default();
+        for place in places {
+            match self.candidate(id, place)? {
+                Candidate::Match(located) => found.matching.push(located),
+                Candidate::Other => {}
+                Candidate::Lost(lost) => found.lost = found.lost.or(Some(lost)),
+            }
+        }
+        Ok(found)
+    }
+
+    /// Looks at one place that the index gives for an id.
+    pub(crate) fn candidate(&self, id: &[u8; 32], place: Place) -> Result<Candidate, StoreError> {
+        let record = match self.identified(Prefix::of(id), place)? {
+            Ok(record) => record,
+            Err(lost) => return Ok(Candidate::Lost(lost)),
+        };
+        let header = record.header();
+        match ids(header) {
+            (Some(own), body) if own == *id || body == Some(*id) => {
+                Ok(Candidate::Match(Located { place, id: own, header: header.clone() }))
+            }
+            // Two ids that share eight bytes are rarer than a damaged one.
+            _ => Ok(match self.fault(place)? {
+                Some(fault) => Candidate::Lost(damaged(Prefix::of(id), place, &fault)),
+                None => Candidate::Other,
+            }),
+        }
+    }
+
+    /// The record at a place that the index gives for ids with that beginning, if its header bears that out; else why
+    /// it does not.
+    pub(crate) fn identified(
+        &self,
+        prefix: Prefix,
+        place: Place,
+    ) -> Result<Result<SiloRecord, StoreError>, StoreError> {
+        if let Err(error) = self.silo(place.silo()) {
+            let is_missing = matches!(error, SiloError::Missing { .. });
+            return if is_missing { Ok(Err(error.into())) } else { Err(error.into()) };
+        }
+        let Some(record) = self.record_at(place)? else {
+            return Ok(Err(damaged(prefix, place, "no record begins here")));
+        };
+        let (own, body) = ids(record.header());
+        let is_named = own.into_iter().chain(body).any(|id| Prefix::of(&id) == prefix);
+        if !is_named {
+            return Ok(Err(damaged(prefix, place, "its header gives another id")));
+        }
+        // Reading all of it is dear, and done only where the header looks odd.
+        let fault = if follows(record.header()) { None } else { self.fault(place)? };
+        Ok(fault.map_or(Ok(record), |fault| Err(damaged(prefix, place, &fault))))
+    }
+
+    /// How an id stands that the index has these places for. Records are read to their ends, each once.
+    pub(crate) fn standing(
+        self: &Arc<Self>,
+        id: &[u8; 32],
+        places: impl Iterator<Item = Place>,
+    ) -> Result<Standing, StoreError> {
+        let Candidates { matching, lost } = self.candidates(id, places)?;
+        let was_stored = lost.is_some() || !matching.is_empty();
+        for located in matching {
+            if self.is_sound(&located)? {
+                return Ok(Standing::Sound(located));
+            }
+        }
+        Ok(if was_stored { Standing::Damaged } else { Standing::Absent })
+    }
+
+    /// Whether all that an object lies in is there and right.
+    pub(crate) fn is_sound(self: &Arc<Self>, located: &Located) -> Result<bool, StoreError> {
+        let object = match Object::open(Arc::clone(self), located.clone()) {
+            Err(StoreError::SegmentMissing { .. }) => return Ok(false),
+            object => object?,
+        };
+        for place in object.places() {
+            if self.fault(place)?.is_some() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Why the record at a place is not what was written there; none when it is.
+    pub(crate) fn fault(&self, place: Place) -> Result<Option<String>, StoreError> {
+        if self.sound.holds(place) {
+            return Ok(None);
+        }
+        let Some(mut record) = self.record_at(place)? else {
+            return Ok(Some("no record begins here".to_owned()));
+        };
+        let failed =
+            |source| StoreError::read(place.silo(), varve_warc::Error::Io { offset: place.offset(), source });
+        let mut hasher = Algorithm::Sha256.hasher();
+        loop {
+            let bytes = record.fill_buf().map_err(failed)?;
+            if bytes.is_empty() {
+                break;
+            }
+            hasher.update(bytes);
+            let length = bytes.len();
+            record.consume(length);
+        }
+        let found = hasher.finish();
+        if !record.is_whole().map_err(failed)? {
+            return Ok(Some("its packed bytes are not what was written".to_owned()));
+        }
+        if let Some(Ok(expected)) = record.header().block_digest()
+            && expected != found
+        {
+            return Ok(Some(format!("its digest is {found}, not {expected}")));
+        }
+        self.sound.remember(place);
+        Ok(None)
+    }
+}
+
+/// Damage at a place of which all that is known is how an id there begins.
+pub(crate) fn damaged(prefix: Prefix, place: Place, message: &str) -> StoreError {
+    StoreError::Damaged {
+        id: format!("{:016x}…", prefix.0),
+        silo: place.silo(),
+        offset: place.offset(),
+        message: message.to_owned(),
+    }
+}
+
+/// Whether the id of a record follows from the rest of its header, as that of every record does.
+fn follows(header: &Header) -> bool {
+    let (Some(stated), Some(Ok(block))) = (header.record_id(), header.block_digest()) else { return false };
+    let text = |value: Option<&[u8]>| value.map(String::from_utf8_lossy).unwrap_or_default().into_owned();
+    let whole = if header.is_segment() { header.payload_digest().and_then(Result::ok) } else { None };
+    let content = whole.unwrap_or(block);
+    let expected = match header.record_type() {
+        RecordType::Resource | RecordType::Warcinfo => id::of_content(&content),
+        RecordType::Continuation => id::of_content(&block),
+        RecordType::Metadata => id::of_metadata(&text(header.reference("WARC-Refers-To")), &content),
+        other => {
+            let (target, date) = (text(header.target_uri()), text(header.fields.get("WARC-Date")));
+            id::of_event(other.name(), &target, &date, &block)
+        }
+    };
+    expected.as_bytes() == stated
+}
