@@ -102,9 +102,14 @@ pub(crate) fn digits(id: RecordId) -> String {
     data_encoding::HEXLOWER.encode(id.as_bytes())
 }
 
+/// An id as records write it, `<urn:sha256:…>`, without its brackets.
+pub(crate) fn without_brackets(text: &str) -> &str {
+    text.strip_prefix('<').and_then(|text| text.strip_suffix('>')).unwrap_or(text)
+}
+
 pub(crate) fn resolve(store: &Store, text: &str) -> Result<RecordId, ArchiveError> {
     let not_an_id = |source| ArchiveError::NotAnId { text: text.to_owned(), source };
-    let prefix: IdPrefix = text.trim().to_ascii_lowercase().parse().map_err(not_an_id)?;
+    let prefix: IdPrefix = without_brackets(text.trim()).to_ascii_lowercase().parse().map_err(not_an_id)?;
     match store.resolve(&prefix.to_string())? {
         Some(id) => Ok(RecordId::new(id)),
         None => Err(ArchiveError::Absent { id: prefix.to_string() }),

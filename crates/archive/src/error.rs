@@ -353,6 +353,12 @@ pub enum ArchiveError {
         /// What was given.
         path: PathBuf,
     },
+    /// A URI that no record can refer to.
+    #[error("`{}` holds `<`, `>` or a control character, and no record can refer to it", text.escape_debug())]
+    Reference {
+        /// What was given.
+        text: String,
+    },
     /// A media type that is none.
     #[error("`{}` is not a media type", text.escape_debug())]
     MediaType {

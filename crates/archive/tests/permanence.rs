@@ -68,6 +68,51 @@ fn an_aardwarc_store_comes_in_with_its_numbers() {
     }
 }
 
+fn copy_tree(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("made");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let target = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy_tree(&entry.path(), &target);
+        } else {
+            fs::write(&target, fs::read(entry.path()).expect("read")).expect("written");
+        }
+    }
+}
+
+#[test]
+fn a_damaged_aardwarc_store_gives_findings_and_no_wrong_objects() {
+    let Some(fixtures) = varve_testkit::fixtures("an AardWARC store", "aardwarc") else { return };
+    let ids = fs::read_to_string(fixtures.join("a128/ids.tsv")).expect("ids");
+    let contents: Vec<&str> = ids.lines().filter_map(|line| line.split('\t').nth(1)).collect();
+    let folder = tempfile::tempdir().expect("a folder");
+    for case in 0..4 {
+        let copy = folder.path().join(format!("copy-{case}"));
+        copy_tree(&fixtures.join("a128"), &copy);
+        let silo = copy.join("store/0/00000002.warc.gz");
+        let mut bytes = fs::read(&silo).expect("a silo");
+        let middle = bytes.len() / 2;
+        match case {
+            0 => {}
+            1 => bytes[middle] ^= 0x40,
+            2 => bytes.truncate(middle),
+            _ => bytes.clear(),
+        }
+        fs::write(&silo, bytes).expect("written");
+        let root = folder.path().join(format!("museum-{case}"));
+        init(&root, &ArchiveSettings::new("test"), opening()).expect("made");
+        let writer = ArchiveWriter::open(&root, opening()).expect("opened");
+        // The folder with the settings, not that with the silos.
+        let came = import(&writer, &copy, &|_| {}).expect("imported");
+        assert_eq!(came.findings.is_empty(), case == 0, "{case}: {:?}", came.findings);
+        assert_eq!(came.renumbered.len(), 1, "{case}: nothing but the forced number: {:?}", came.renumbered);
+        assert!(came.objects > 20 && came.objects <= contents.len() as u64, "{case}: {}", came.objects);
+        drop(writer);
+        assert_eq!(audited(&root, &AuditRequest::default()), []);
+    }
+}
+
 #[test]
 fn what_cannot_be_imported_is_said() {
     let folder = tempfile::tempdir().expect("a folder");

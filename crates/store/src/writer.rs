@@ -77,6 +77,7 @@ impl StoreWriter {
         let disk = std::sync::Arc::clone(&files.disk);
         disk.make_folders(&settings.temporary)?;
         segments::complete(&files)?;
+        files.move_all_sealed()?;
         IndexWriter::create(&*disk, &settings.index_folder)?;
         let (index, recovery) = IndexWriter::open(disk, &settings.index_folder, settings.index)?;
         let (tail, recovered) = recover::catch_up(&files, &index, &recovery, &settings)?;

@@ -257,3 +257,31 @@ fn a_damaged_header_is_an_error_with_its_place_and_no_other_object() {
         assert_eq!(read(&reader, &first.id), b"first");
     }
 }
+
+#[test]
+fn a_silo_moves_to_the_medium_and_never_over_another() {
+    use varve_store::medium::{Medium, MemoryMedium};
+    use varve_store::silo::SiloFiles;
+    let root = tempfile::tempdir().expect("a folder");
+    let local = root.path().join("warc/0/00000000.warc.gz");
+    let open_on = |medium: &Arc<MemoryMedium>| {
+        let medium: Arc<dyn Medium> = Arc::clone(medium) as Arc<dyn Medium>;
+        let files = SiloFiles::new(Arc::new(LocalDisk), root.path().join("warc"), Some(medium));
+        varve_store::StoreWriter::open(files, scene::settings(root.path(), 1 << 30, Packing::Gzip))
+    };
+    // Sealed and not moved, as after a crash in between.
+    let writer = open(root.path(), 1 << 30, Packing::Gzip);
+    let stored = store(&writer, b"sealed");
+    writer.seal_now().expect("sealed");
+    drop(writer);
+    let taken = Arc::new(MemoryMedium::new());
+    taken.put("0/00000000.warc.gz", &mut b"another".as_slice()).expect("put");
+    let error = open_on(&taken).err().expect("refused");
+    assert!(error.to_string().contains("silo 0"), "{error}");
+    assert!(local.exists(), "what is only here stays here");
+    let medium = Arc::new(MemoryMedium::new());
+    let (writer, _) = open_on(&medium).expect("opened");
+    assert!(!local.exists());
+    assert_eq!(medium.list("").expect("listed").len(), 1);
+    assert_eq!(read(&writer.reader(), &stored.id), b"sealed");
+}

@@ -1,11 +1,12 @@
 //! `import`: brings what another store holds into the archive.
 //!
 //! So far from AardWARC. Contents, types, dates and references come along; an object keeps its number, because both
-//! count by SHA-256. Importing again adds nothing.
+//! count by SHA-256. A number that was forced on metadata follows from nothing and is not kept: the object gets the
+//! number that it would have had, and the answer says so. What is damaged is left out. Importing again adds nothing.
 
 use std::path::{Path, PathBuf};
 
-use varve_store::aardwarc::{Aardwarc, AardwarcError, AardwarcObject};
+use varve_store::aardwarc::{Aardwarc, AardwarcError, AardwarcFinding, AardwarcObject};
 use varve_store::{NewObject, StoreError};
 use varve_warc::record::RecordType;
 
@@ -26,6 +27,8 @@ pub struct Imported {
     pub bytes: u64,
     /// Objects whose number here does not begin with the one they had: forced numbers, or damage.
     pub renumbered: Vec<Renumbered>,
+    /// What is damaged there, and what was therefore left out.
+    pub findings: Vec<AardwarcFinding>,
 }
 
 /// An object that has another number here.
@@ -50,7 +53,7 @@ pub fn import(
     let read = |error| ArchiveError::Aardwarc { path: folder.to_owned(), source: error };
     let source = Aardwarc::open(folder).map_err(read)?;
     let source = source.ok_or_else(|| ArchiveError::NotImportable { path: folder.to_owned() })?;
-    let mut imported = Imported::default();
+    let mut imported = Imported { findings: source.findings().to_vec(), ..Imported::default() };
     let mut packer = writer.store().packer()?;
     let result = source.objects::<Failure>(|mut object| {
         let new_object = translated(&object, writer);
@@ -67,10 +70,11 @@ pub fn import(
         progress(1);
         Ok(())
     });
-    result.map_err(|failure| match failure {
+    let left_out = result.map_err(|failure| match failure {
         Failure::Read(error) => read(error),
         Failure::Store(error) => error.into(),
     })?;
+    imported.findings.extend(left_out);
     writer.store().sync()?;
     Ok(imported)
 }

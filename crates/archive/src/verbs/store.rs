@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use varve_store::Stored;
 use varve_warc::write::Packer;
 
+use crate::archive::without_brackets;
 use crate::content::{About, store_file, store_reader};
 use crate::error::ArchiveError;
 use crate::in_order::{Crew, in_order};
@@ -160,7 +161,13 @@ impl<'a> Job<'a> {
 /// What metadata is about, as its record names it. An id must be that of something here: a typing error would be kept
 /// for ever.
 fn referent(writer: &ArchiveWriter, text: &str) -> Result<String, ArchiveError> {
+    let text = without_brackets(text);
     let is_other_uri = text.contains(':') && !text.to_ascii_lowercase().starts_with("urn:sha256:");
+    // They would end the field, or the brackets around its value.
+    let is_unfit = |character: char| matches!(character, '<' | '>') || character.is_control();
+    if is_other_uri && text.contains(is_unfit) {
+        return Err(ArchiveError::Reference { text: text.to_owned() });
+    }
     if is_other_uri { Ok(text.to_owned()) } else { writer.resolve(text).map(|id| id.to_string()) }
 }
 

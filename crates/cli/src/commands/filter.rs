@@ -18,14 +18,14 @@ const EXAMPLES: &str = "\
 Examples:
   varve filter < ids.txt
   varve filter --missing < ids.txt
-  sha256sum *.pdf | cut -d ' ' -f 1 | varve filter --missing";
+  sha256sum *.pdf | varve filter --missing";
 
 /// So many ids are looked up together.
 const BATCH: usize = 4096;
 
 /// Print those of the ids on standard input that are here
 ///
-/// One id a line, in full. With `--missing`, those that are not here. The order is kept.
+/// One id a line, in full; what stands behind it is passed over. With `--missing`, those that are not here. The order is kept.
 ///
 /// With `--json` there is one object a line: `id`, and whether it is `here`.
 #[derive(clap::Args)]

@@ -19,8 +19,9 @@ Examples:
 
 /// Bring what another store or project holds into the archive
 ///
-/// Reads AardWARC stores: the folder that holds its silos. Contents, types, dates and references come along, and each
-/// object keeps its number.
+/// Reads AardWARC stores: the folder that holds its silos, or `aardwarc.conf`. Contents, types, dates and references come
+/// along, and each object keeps its number, except for metadata whose number was forced: it gets the number that follows
+/// from it, and a warning says which. What is damaged is named and left out; the others come, and the exit code is 1.
 ///
 /// Reads Crystal projects: each becomes one version, its revisions the captures of it, with their times. Roots, groups,
 /// aliases, properties, errors and cookies are written down with it, cookies sealed with a key that lies in `secret.key`
@@ -46,12 +47,14 @@ struct Line<'a> {
     new: u64,
     bytes: u64,
     renumbered: u64,
+    findings: u64,
 }
 
 impl Verb for Import {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
         let history = ArchiveHistory::of(session.open_to_write()?)?;
         let printer = &mut session.printer;
+        let mut outcome = Outcome::Done;
         for path in &self.paths {
             if kind_of(path) == Some(Kind::Crystal) {
                 crystal::import::import(&history, path, self.json, printer)?;
@@ -60,6 +63,16 @@ impl Verb for Import {
             let bar = printer.progress(None, "objects");
             let writer = history.writer();
             let imported = import(writer, path, &|count| bar.inc(count))?;
+            for finding in &imported.findings {
+                let (silo, offset) = (finding.silo.display(), finding.offset);
+                printer.say(format_args!(
+                    "{WARN}damage{WARN:#} at byte {offset} of {silo}: {}",
+                    finding.message
+                ));
+            }
+            if !imported.findings.is_empty() {
+                outcome = outcome.worse(Outcome::Findings);
+            }
             if self.json {
                 printer.json(&Line {
                     path: &path.to_string_lossy(),
@@ -67,12 +80,13 @@ impl Verb for Import {
                     new: imported.new,
                     bytes: imported.bytes,
                     renumbered: imported.renumbered.len() as u64,
+                    findings: imported.findings.len() as u64,
                 })?;
             } else {
                 print(path, &imported, printer)?;
             }
         }
-        Ok(Outcome::Done)
+        Ok(outcome)
     }
 }
 

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use varve_warc::source::ReadAt;
 
-use super::name;
+use super::{chain, name};
 use crate::disk::{Disk, DiskError, DiskFile};
 use crate::medium::{Medium, MediumError};
 
@@ -80,6 +80,20 @@ pub enum SiloError {
     Missing {
         /// Its number.
         number: u32,
+    },
+    /// Here and on the medium, and not the same.
+    #[error("silo {number} is on the medium already, with other content; neither is removed")]
+    Differs {
+        /// The number.
+        number: u32,
+    },
+    /// Here and on the medium, and cannot be compared.
+    #[error("cannot compare silo {number} with the one on the medium")]
+    Compare {
+        /// The number.
+        number: u32,
+        /// The cause.
+        source: io::Error,
     },
     /// One number, two files.
     #[error("silo {number} is there twice, as `{one}` and `{other}`")]
@@ -178,15 +192,39 @@ impl SiloFiles {
         let path = self.path(number, ending);
         let mut content = SequentialRead { source: FileSource::new(self.disk.open(&path)?), offset: 0 };
         match medium.put(&name::name(number, ending), &mut content) {
-            // An earlier attempt got so far and was interrupted before the local file was removed.
-            Ok(()) | Err(MediumError::Taken { .. }) => Ok(self.disk.remove(&path)?),
-            Err(error) => Err(error.into()),
+            Ok(()) => {}
+            // An earlier attempt got so far and was interrupted before the local file was removed; or it is another's.
+            Err(MediumError::Taken { name }) => {
+                if !is_same(&content.source, &*medium.open(&name)?)
+                    .map_err(|source| SiloError::Compare { number, source })?
+                {
+                    return Err(SiloError::Differs { number });
+                }
+            }
+            Err(error) => return Err(error.into()),
         }
+        Ok(self.disk.remove(&path)?)
+    }
+
+    /// Moves to the medium what was sealed and did not get there, because something ended the process in between.
+    pub(crate) fn move_all_sealed(&self) -> Result<(), SiloError> {
+        if self.sealed.is_none() {
+            return Ok(());
+        }
+        for silo in self.list()?.into_values().filter(|silo| silo.read_only && !silo.moved) {
+            self.move_to_medium(silo.number, silo.ending)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn path(&self, number: u32, ending: &str) -> PathBuf {
         self.folder.join(name::path(number, ending))
     }
+}
+
+/// Whether two files have the same length and the same SHA-256.
+fn is_same(one: &dyn ReadAt, other: &dyn ReadAt) -> io::Result<bool> {
+    Ok(one.size()? == other.size()? && chain::digest_of(one)? == chain::digest_of(other)?)
 }
 
 fn add(found: &mut BTreeMap<u32, SiloFile>, silo: SiloFile) -> Result<(), SiloError> {

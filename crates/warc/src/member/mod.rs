@@ -69,6 +69,8 @@ const FIRST_VIEW: usize = 256 << 10;
 const LARGEST_WHOLE: usize = 33 << 20;
 /// Streaming gives so much at a time.
 const CHUNK: usize = 64 << 10;
+/// And so much at first to who reads one record: more than a header mostly is.
+const FIRST_CHUNK: usize = 1 << 10;
 /// Of a packed member so much can be looked at before it is consumed.
 pub(crate) const FARTHEST_LOOK: usize = 1 << 20;
 /// What looking at bytes again may cost beyond the size of the file.
@@ -127,6 +129,8 @@ pub(crate) struct Unpacker<S> {
     careful: bool,
     given_before: u64,
     rewind_budget: u64,
+    /// How much room is made next.
+    chunk: usize,
     findings: Pending,
     strays: Strays,
 }
@@ -199,6 +203,7 @@ impl<S: ReadAt> Unpacker<S> {
             careful: false,
             given_before: 0,
             rewind_budget,
+            chunk: if access == Access::Sequential { CHUNK } else { FIRST_CHUNK },
             findings: Pending::default(),
             strays: Strays::default(),
         };
@@ -208,6 +213,7 @@ impl<S: ReadAt> Unpacker<S> {
 
     fn prepare(&mut self) -> io::Result<()> {
         if self.encoding == Encoding::Zstd {
+            self.chunk = CHUNK;
             let dictionary = self.read_dictionary()?;
             self.has_dictionary = dictionary.is_some();
             let unframing = Unframing::new(dictionary.as_deref()).or_else(|_| Unframing::new(None))?;
@@ -419,15 +425,17 @@ impl<S: ReadAt> Unpacker<S> {
         Ok(!self.window.fill(1)?.is_empty())
     }
 
-    /// Makes room for one more chunk behind the bytes at hand.
+    /// Makes room for one more chunk behind the bytes at hand: for who may want a header alone, a small one first.
     fn make_room(&mut self) {
         if self.start > 0 {
             self.output.copy_within(self.start..self.end, 0);
             self.end -= self.start;
             self.start = 0;
         }
-        if self.output.len() < self.end + CHUNK {
-            let room = (self.end + CHUNK).max(self.output.len() + self.output.len() / 2);
+        let chunk = self.chunk;
+        self.chunk = (chunk * 4).min(CHUNK);
+        if self.output.len() < self.end + chunk {
+            let room = (self.end + chunk).max(self.output.len() + self.output.len() / 2);
             let held = std::mem::replace(&mut self.output, vec![0; room]);
             self.output[..self.end].copy_from_slice(&held[..self.end]);
         }

@@ -28,7 +28,7 @@ fn duplicates_are_known() {
     scene.file("a", b"hello\n");
     scene.file("b", b"hello\n");
     assert_eq!(scene.line(&["store", "a"]), HELLO);
-    insta::assert_snapshot!(scene.line(&["store", "--json", "b"]), @r#"{"id":"5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03","new":false,"length":6,"file":"b"}"#);
+    insta::assert_snapshot!(scene.line(&["store", "--json", "b"]), @r#"{"id":"5891b5b522d5df086d0ff0b110fbd9d21bb4fc7163af34d08286a2e846f6be03","new":false,"mended":false,"length":6,"file":"b"}"#);
 }
 
 #[test]
@@ -100,6 +100,45 @@ fn filter_says_which_are_here() {
         (output.status.code(), stdout(&output)),
         (Some(0), format!("{{\"id\":\"{absent}\",\"here\":false}}\n"))
     );
+}
+
+#[test]
+fn ids_are_taken_as_records_and_as_sha256sum_write_them() {
+    let scene = Scene::new(&[]);
+    scene.file("hello.txt", b"hello\n");
+    scene.data(&["store", "hello.txt"]);
+    let bracketed = format!("<urn:sha256:{HELLO}>");
+    let input = format!("{bracketed}\n{HELLO}  hello.txt\n");
+    let output = scene.run_with_input(&["filter"], input.as_bytes());
+    assert_eq!((output.status.code(), stdout(&output)), (Some(0), format!("{HELLO}\n{HELLO}\n")));
+    assert_eq!(scene.data(&["get", &bracketed]), b"hello\n");
+    assert_eq!(scene.line(&["store", "--refers-to", &bracketed, "hello.txt"]).trim_end().len(), 64);
+    for reference in ["urn:a>b", "urn:a<b", "urn:a\u{7}b"] {
+        let output = scene.run(&["store", "--refers-to", reference, "hello.txt"]);
+        assert_eq!(output.status.code(), Some(2), "{reference:?}: {}", stdout(&output));
+        assert!(stderr(&output).contains("control character"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_damaged_object_is_written_anew_and_said() {
+    let scene = Scene::new(&[]);
+    let content: Vec<u8> =
+        (0..5000_u32).flat_map(|number| number.wrapping_mul(2_654_435_761).to_le_bytes()).collect();
+    scene.file("noise", &content);
+    let id = scene.line(&["store", "noise"]);
+    let silo = scene.silos().remove(0);
+    let mut bytes = std::fs::read(&silo).unwrap();
+    let at = bytes.len() - 3000;
+    bytes[at] ^= 1;
+    std::fs::write(&silo, bytes).unwrap();
+    let range = scene.run(&["get", id.trim_end(), "--range", "0-9"]);
+    assert_ne!((range.status.code(), range.stdout.len()), (Some(0), 10));
+    let output = scene.run(&["store", "noise"]);
+    assert_eq!((output.status.code(), stdout(&output).trim_end()), (Some(0), id.trim_end()));
+    assert!(stderr(&output).contains("written anew"), "{}", stderr(&output));
+    assert_eq!(scene.data(&["get", id.trim_end()]), content);
+    assert_eq!(scene.data(&["get", id.trim_end(), "--range", "0-9"]), content[..10]);
 }
 
 #[test]
