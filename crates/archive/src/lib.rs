@@ -34,7 +34,7 @@ pub use layout::{Layout, find_root};
 pub use page_path::page_path;
 pub use rows::OddFact;
 pub use settings::{ArchiveSettings, FORMAT, PackingMethod, SettingsError};
-pub use size::{Size, SizeError};
+pub use size::{Size, SizeError, readable};
 pub use varve_catalog::CatalogError;
 pub use varve_core::body::BodyError;
 pub use varve_core::fact::Tombstone;

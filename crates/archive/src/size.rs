@@ -84,6 +84,23 @@ impl<'de> Deserialize<'de> for Size {
     }
 }
 
+/// A number of bytes for people: `999 B`, `68.0 MB`.
+pub fn readable(bytes: u64) -> String {
+    const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
+    if bytes < 1000 {
+        return format!("{bytes} B");
+    }
+    let mut value = bytes as f64 / 1000.0;
+    let mut unit = 0;
+    // What would be shown as 1000 of one unit is 1 of the next.
+    while value >= 999.5 {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
+    format!("{value:.digits$} {}", UNITS[unit])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

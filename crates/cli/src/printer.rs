@@ -14,6 +14,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde::Serialize;
+pub(crate) use varve_archive::readable;
 
 use crate::error::{Error, Report};
 
@@ -212,23 +213,6 @@ pub(crate) fn counted(count: u64, noun: &str) -> String {
         (_, false) => "s",
     };
     format!("{count} {noun}{ending}")
-}
-
-/// A number of bytes for people: `999 B`, `68.0 MB`.
-pub(crate) fn readable(bytes: u64) -> String {
-    const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
-    if bytes < 1000 {
-        return format!("{bytes} B");
-    }
-    let mut value = bytes as f64 / 1000.0;
-    let mut unit = 0;
-    // What would be shown as 1000 of one unit is 1 of the next.
-    while value >= 999.5 {
-        value /= 1000.0;
-        unit += 1;
-    }
-    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
-    format!("{value:.digits$} {}", UNITS[unit])
 }
 
 /// `1 index entry`, `2 index entries`.

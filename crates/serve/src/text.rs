@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use varve_archive::Moment;
+pub(crate) use varve_archive::readable;
 
 /// What cannot stand in an address inside a header, whatever the address meant by it.
 const UNSAFE: &AsciiSet = &CONTROLS
@@ -61,22 +62,6 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// A number of bytes for people.
-pub(crate) fn bytes(count: u64) -> String {
-    const UNITS: [&str; 6] = ["kB", "MB", "GB", "TB", "PB", "EB"];
-    if count < 1000 {
-        return format!("{count} B");
-    }
-    let mut value = count as f64 / 1000.0;
-    let mut unit = 0;
-    while value >= 999.5 {
-        value /= 1000.0;
-        unit += 1;
-    }
-    let digits = if value < 9.995 { 2 } else { usize::from(value < 99.95) };
-    format!("{value:.digits$} {}", UNITS[unit])
-}
-
 /// A number and its noun.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
@@ -119,6 +104,6 @@ mod tests {
     #[test]
     fn numbers_are_for_people() {
         assert_eq!([grouped(1), grouped(1000), grouped(1_234_567)], ["1", "1,000", "1,234,567"]);
-        assert_eq!([bytes(999), bytes(68_031_581)], ["999 B", "68.0 MB"]);
+        assert_eq!([readable(999), readable(68_031_581)], ["999 B", "68.0 MB"]);
     }
 }

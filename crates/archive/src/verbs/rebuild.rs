@@ -94,7 +94,8 @@ fn unfinished(layout: &Layout) -> PathBuf {
     layout.temporary().join("catalog.db")
 }
 
-fn remove(path: &Path) -> Result<(), ArchiveError> {
+/// Removes a file, if it is there.
+pub(crate) fn remove(path: &Path) -> Result<(), ArchiveError> {
     step("remove", path);
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {

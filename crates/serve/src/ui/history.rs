@@ -11,7 +11,7 @@ use varve_archive::{Capture, Moment};
 use super::{Paged, Trouble, calendar, frame};
 use crate::request::Request;
 use crate::shelf::Shelf;
-use crate::text::{bytes, grouped, value, visible};
+use crate::text::{grouped, readable, value, visible};
 
 /// So many captures are listed on one page.
 const LISTED: usize = 200;
@@ -87,7 +87,7 @@ fn row(capture: &Capture, before: Option<&Capture>, place: usize, count: usize) 
             td { a href=(frame::view_of(&capture.url, capture.time)) { (frame::time(capture.time)) } }
             td { (frame::status(capture)) }
             td { (frame::kind(capture)) }
-            td.number { @if let Some(length) = capture.length { (bytes(length)) } }
+            td.number { @if let Some(length) = capture.length { (readable(length)) } }
             td {
                 @match before {
                     None => span.quiet { "first" },

@@ -8,7 +8,7 @@ use varve_archive::{ArchiveError, Capture};
 
 use super::{Paged, frame};
 use crate::shelf::{Shelf, Totals};
-use crate::text::{bytes, grouped, visible};
+use crate::text::{grouped, readable, visible};
 
 /// So many versions or captures are shown.
 const NEWEST: usize = 15;
@@ -71,7 +71,7 @@ fn tiles(shelf: &Shelf, totals: &Totals, newest: &[VersionInfo], captures: &[Cap
         dl.tiles {
             @if has_versions { div { dt { "Versions" } dd { (grouped(totals.versions)) @if totals.is_cut { "+" } } } }
             div { dt { @if has_versions { "Captures" } @else { "Pages" } } dd { (grouped(totals.captures)) @if totals.is_cut { "+" } } }
-            @if let Some(size) = (shelf.size)() { div { dt { "Size" } dd { (bytes(size)) } } }
+            @if let Some(size) = (shelf.size)() { div { dt { "Size" } dd { (readable(size)) } } }
             @if let Some(last) = last { div { dt { "Newest" } dd.when { (frame::time(last)) } } }
         }
     }

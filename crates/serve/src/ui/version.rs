@@ -11,7 +11,7 @@ use varve_archive::verbs::show::{self, Change, VersionInfo};
 use super::{Paged, Trouble, frame};
 use crate::request::Request;
 use crate::shelf::Shelf;
-use crate::text::{bytes, counted, grouped, visible};
+use crate::text::{counted, grouped, readable, visible};
 
 /// So many versions are on one page.
 const PIECE: usize = 100;
@@ -167,7 +167,7 @@ fn row(pair: &Pair) -> Markup {
             td { a.url href=(frame::view_of(&any.url, any.time)) { (visible(&any.url)) } " " a.quiet href=(frame::history_of(&any.url)) { "history" } }
             td { (frame::status(any)) }
             td { (frame::kind(any)) }
-            td.number { @if let Some(length) = any.length { (bytes(length)) } }
+            td.number { @if let Some(length) = any.length { (readable(length)) } }
         }
     }
 }

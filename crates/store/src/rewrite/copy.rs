@@ -5,25 +5,13 @@ use std::io::BufRead;
 use varve_core::RecordId;
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::Header;
-use varve_warc::write::{Draft, pack_reader};
+use varve_warc::write::{Draft, OWN_FIELDS, pack_reader};
 
 use super::Rewriting;
 use crate::error::StoreError;
 use crate::keep::NewObject;
 use crate::silo::parse_id;
 
-/// Fields that a draft writes by itself.
-const OWN: [&str; 9] = [
-    "WARC-Type",
-    "WARC-Record-ID",
-    "WARC-Date",
-    "WARC-Target-URI",
-    "WARC-Refers-To",
-    "WARC-Block-Digest",
-    "WARC-Payload-Digest",
-    "Content-Type",
-    "Content-Length",
-];
 const CONCURRENT: &str = "WARC-Concurrent-To";
 
 impl Rewriting<'_> {
@@ -97,7 +85,7 @@ pub(super) fn draft_of(header: &Header, wanted: &dyn Fn(&str) -> bool) -> Result
 
 /// Whether a draft writes a field by itself.
 pub(super) fn is_own(name: &str) -> bool {
-    OWN.iter().any(|own| own.eq_ignore_ascii_case(name))
+    OWN_FIELDS.iter().any(|own| own.eq_ignore_ascii_case(name))
 }
 
 pub(super) fn text(bytes: &[u8]) -> String {

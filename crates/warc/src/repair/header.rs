@@ -5,7 +5,7 @@ use crate::date::Date;
 use crate::http::is_token;
 use crate::record::{Header, RecordType, decimal, unbracketed};
 use crate::validate;
-use crate::write::{Draft, escaped};
+use crate::write::{Draft, OWN_FIELDS, escaped};
 
 /// The date of a record that has none and follows none.
 pub(super) const NO_DATE: &str = "1970-01-01T00:00:00Z";
@@ -80,19 +80,6 @@ fn stays_segment(header: &Header) -> bool {
     header.record_type() == RecordType::Continuation || number.is_none_or(|number| decimal(number).is_some())
 }
 
-/// Fields that the draft has its own place for, or that are made anew.
-const OWN_PLACE: [&str; 9] = [
-    "WARC-Type",
-    "WARC-Record-ID",
-    "WARC-Date",
-    "WARC-Target-URI",
-    "WARC-Refers-To",
-    "WARC-Block-Digest",
-    "WARC-Payload-Digest",
-    "Content-Type",
-    "Content-Length",
-];
-
 /// All other fields that may stand where they stand, once each unless they may be repeated.
 fn other_fields(mut draft: Draft, header: &Header) -> Draft {
     let record_type = header.record_type();
@@ -100,7 +87,7 @@ fn other_fields(mut draft: Draft, header: &Header) -> Draft {
     for (name, value) in header.fields.iter() {
         let Ok(text) = std::str::from_utf8(name) else { continue };
         let repeated = seen.has_or_adds(name) && !validate::may_repeat(name);
-        let has_place = OWN_PLACE.iter().any(|own| own.eq_ignore_ascii_case(text));
+        let has_place = OWN_FIELDS.iter().any(|own| own.eq_ignore_ascii_case(text));
         let is_blank = printable(&lossless(value)).trim().is_empty();
         if has_place || repeated || is_blank || !name.iter().all(|byte| is_token(*byte)) {
             continue;

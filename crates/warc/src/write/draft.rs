@@ -37,6 +37,19 @@ pub enum DraftError {
     },
 }
 
+/// Fields that a draft has its own place for, or makes anew.
+pub const OWN_FIELDS: [&str; 9] = [
+    "WARC-Type",
+    "WARC-Record-ID",
+    "WARC-Date",
+    "WARC-Target-URI",
+    "WARC-Refers-To",
+    "WARC-Block-Digest",
+    "WARC-Payload-Digest",
+    "Content-Type",
+    "Content-Length",
+];
+
 /// The revisit profiles that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {

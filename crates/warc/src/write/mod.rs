@@ -15,7 +15,7 @@ use std::io::{self, Write};
 pub use crate::member::zstd::DICTIONARY_MAGIC;
 pub use dictionary::train_dictionary;
 pub(crate) use draft::escaped;
-pub use draft::{BlockFacts, Draft, DraftError, Profile};
+pub use draft::{BlockFacts, Draft, DraftError, OWN_FIELDS, Profile};
 pub use ordered::pack_in_order;
 pub use pack::{
     BlockStream, FinishedBlock, GZIP_HEADER, HEADER_ROOM, PackError, PackedRecord, Packer, Packing,

@@ -11,7 +11,7 @@ use varve_store::{Settings, StoreWriter};
 use crate::archive::silo_files;
 use crate::error::ArchiveError;
 use crate::layout::Layout;
-use crate::verbs::rebuild::rebuild_catalog;
+use crate::verbs::rebuild::{rebuild_catalog, remove};
 use crate::writer::ArchiveWriter;
 
 /// Bytes of all silos.
@@ -123,16 +123,6 @@ fn exchange(one: &Path, other: &Path) -> Result<(), ArchiveError> {
     step("exchange", other);
     renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE)
         .map_err(|error| ArchiveError::Exchange { path: other.to_owned(), source: error.into() })
-}
-
-fn remove(path: &Path) -> Result<(), ArchiveError> {
-    step("remove", path);
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(ArchiveError::Write { path: path.to_owned(), source: error })
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Waits until everything below a folder is safe.
