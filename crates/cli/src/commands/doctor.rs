@@ -40,8 +40,8 @@ const LISTED: u64 = 8;
 /// where they were and, when they are few, what they are.
 ///
 /// With `--json` there is one object a file, with `file`, `format`, `packing`, `records`, `by_type`, `findings`,
-/// `digests` and `last_good_offset`, and after a repair `repaired`. A file that could not be dealt with has `file` and
-/// `error` instead. `last_good_offset` is the end of the last whole record before the first bytes that are lost, because
+/// `digests` and `last_good_offset`, and after a repair `repaired`. A file that could not be dealt with has an `error` as
+/// well, no `format`, and nothing in the others. `last_good_offset` is the end of the last whole record before the first bytes that are lost, because
 /// they belong to no record or to one that is not whole; the size of the file when none are.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -87,6 +87,12 @@ impl Verb for Doctor {
                     if self.json {
                         printer.json(&Unreadable {
                             file: &path.to_string_lossy(),
+                            format: None,
+                            records: 0,
+                            by_type: BTreeMap::new(),
+                            findings: [],
+                            digests: Digests::default(),
+                            last_good_offset: 0,
                             error: error::report(&failure).one_line(),
                         })?;
                     }
@@ -286,6 +292,12 @@ struct ExaminedFinding<'a> {
 #[derive(Serialize)]
 struct Unreadable<'a> {
     file: &'a str,
+    format: Option<&'static str>,
+    records: u64,
+    by_type: BTreeMap<String, u64>,
+    findings: [ExaminedFinding<'a>; 0],
+    digests: Digests,
+    last_good_offset: u64,
     error: String,
 }
 

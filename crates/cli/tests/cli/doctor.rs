@@ -32,6 +32,9 @@ fn an_object_a_file_with_the_promised_fields() {
     assert_eq!(finding["severity"], "error");
     assert!(finding["message"].is_string());
     assert_eq!(objects[1]["last_good_offset"], 0);
+    for key in ["file", "format", "records", "by_type", "findings", "digests", "last_good_offset"] {
+        assert!(objects.iter().all(|object| object.get(key).is_some()), "an object without {key}");
+    }
     assert!(objects[2]["error"].as_str().unwrap().starts_with("could not open `absent.warc`"));
 }
 
