@@ -14,6 +14,7 @@ use varve_store::silo::SiloFiles;
 use varve_store::{Object, Store, StoreError};
 
 use crate::error::ArchiveError;
+use crate::history::{Kind, kind_of};
 use crate::layout::Layout;
 use crate::settings::ArchiveSettings;
 
@@ -118,7 +119,13 @@ pub(crate) fn resolve(store: &Store, text: &str) -> Result<RecordId, ArchiveErro
 
 pub(crate) fn read_settings(layout: &Layout) -> Result<ArchiveSettings, ArchiveError> {
     if !layout.is_archive() {
-        return Err(ArchiveError::NotAnArchive { path: layout.root().to_owned() });
+        let path = layout.root().to_owned();
+        let is_aardwarc = kind_of(&path) == Some(Kind::Aardwarc);
+        return Err(if is_aardwarc {
+            ArchiveError::OnlyObjects { path }
+        } else {
+            ArchiveError::NotAnArchive { path }
+        });
     }
     let path = layout.settings();
     let text = std::fs::read_to_string(&path).map_err(ArchiveError::read(&path))?;

@@ -381,8 +381,8 @@ pub enum ArchiveError {
         /// Why.
         source: ManifestError,
     },
-    /// Another store cannot be read.
-    #[error("could not import `{}`", path.display())]
+    /// An AardWARC store cannot be read.
+    #[error("could not read the AardWARC store `{}`", path.display())]
     Aardwarc {
         /// Its folder.
         path: PathBuf,
@@ -403,6 +403,24 @@ pub enum ArchiveError {
     BadProjectFact {
         /// The record.
         id: String,
+    },
+    /// An AardWARC store is asked for more than objects.
+    #[error("`{}` is an AardWARC store: its objects can be read, and nothing can be added", path.display())]
+    OnlyObjects {
+        /// The store.
+        path: PathBuf,
+    },
+    /// The settings of an AardWARC store, without its silos.
+    #[error("`{}` has the settings of an AardWARC store, and no silo of one is where they say", path.display())]
+    NoAardwarcSilos {
+        /// The store.
+        path: PathBuf,
+    },
+    /// A part of an audit, or a report of it, is asked of a layout that is audited as a whole.
+    #[error("`{}` is audited as a whole: `--since`, `--sample` and `--report` are for archives", path.display())]
+    AuditedWhole {
+        /// The layout.
+        path: PathBuf,
     },
     /// A folder that holds nothing that can be imported.
     #[error("`{}` holds nothing that can be imported", path.display())]

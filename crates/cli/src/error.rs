@@ -12,7 +12,7 @@ use clap::error::ErrorKind;
 use varve_archive::expectations::UrlsError;
 use varve_archive::verbs::doctor::DoctorError;
 use varve_archive::{
-    ArchiveError, CatalogError, EditError, IndexError, LockError, SettingsError, StoreError,
+    AardwarcError, ArchiveError, CatalogError, EditError, IndexError, LockError, SettingsError, StoreError,
 };
 use varve_serve::ServeError;
 
@@ -226,6 +226,17 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         | ArchiveError::Store(StoreError::Index(
             IndexError::Damaged { .. } | IndexError::Incomplete { .. },
         )) => Some("`varve rebuild` makes it again: the silos hold everything"),
+        ArchiveError::OnlyObjects { .. } => Some(
+            "`varve get`, `varve filter` and `varve audit` read it where it is; `varve import` brings it into an archive, which has all the rest",
+        ),
+        ArchiveError::NoAardwarcSilos { .. } => {
+            Some("name the folder in which `0` holds the first silos, or put `silo.directory` right")
+        }
+        ArchiveError::AuditedWhole { .. } => Some("leave them out; `--quick` is understood"),
+        ArchiveError::Aardwarc { source: AardwarcError::Ambiguous { .. }, .. } => Some("give more digits"),
+        ArchiveError::Aardwarc { source: AardwarcError::NotWhole { .. }, .. } => {
+            Some("`varve audit` names all that is not whole; the missing silo may be in a copy of the store")
+        }
         ArchiveError::NotImportable { .. } => Some(
             "import takes a Crystal project, or the folder of an AardWARC store, in which `0` holds the first silos",
         ),

@@ -10,13 +10,13 @@ use clap::ArgMatches;
 use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, open_history, open_holdings};
 use varve_archive::verbs::commit::Intent;
 use varve_archive::verbs::intent;
-use varve_archive::{Archive, ArchiveError, ArchiveWriter, Layout, Opening, Recovered, Size, find_root};
+use varve_archive::{ArchiveError, ArchiveWriter, Layout, Objects, Opening, Recovered, Size, find_root};
 
 use crate::arguments;
 use crate::clock;
 use crate::commands::{self, Outcome};
 use crate::error::{self, Error};
-use crate::printer::Printer;
+use crate::printer::{Printer, WARN, counted};
 
 /// What a verb is given besides its own arguments.
 pub(crate) struct Session {
@@ -41,9 +41,21 @@ impl Session {
         }
     }
 
-    /// Opens the archive for reading.
-    pub(crate) fn open(&self) -> Result<Archive, Error> {
-        Ok(Archive::open(&self.root()?)?)
+    /// Opens what holds objects for reading: an archive, or an AardWARC store, whose headers are read for it.
+    pub(crate) fn open_objects(&mut self) -> Result<Objects, Error> {
+        let root = self.root()?;
+        let bar = self.printer.progress_bytes(Objects::bytes_to_read(&root)?);
+        let objects = Objects::open(&root, &|bytes| bar.inc(bytes))?;
+        if let Objects::Aardwarc(store) = &objects
+            && !store.findings().is_empty()
+        {
+            let count = counted(store.findings().len() as u64, "place");
+            self.printer.say(format_args!(
+                "{WARN}warning:{WARN:#} {count} in that store cannot be read, and what was there is not found; \
+                 `varve audit` names them"
+            ));
+        }
+        Ok(objects)
     }
 
     /// Opens the archive for writing, and says what had to be put in order.

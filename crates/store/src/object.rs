@@ -25,12 +25,14 @@ pub struct Object {
 struct Segment {
     place: crate::index::Place,
     length: u64,
+    /// The length of the object, on its last segment.
+    total: Option<u64>,
 }
 
 impl Object {
     pub(crate) fn open(silos: Arc<OpenSilos>, located: Located) -> Result<Self, StoreError> {
         let length = located.header.content_length().unwrap_or(0);
-        let mut segments = vec![Segment { place: located.place, length }];
+        let mut segments = vec![Segment { place: located.place, length, total: None }];
         if is_first_segment(&located.header) {
             find_segments(&silos, &located, &mut segments)?;
         }
@@ -54,7 +56,14 @@ impl Object {
 
     /// Its length.
     pub fn length(&self) -> u64 {
-        self.segments.iter().map(|segment| segment.length).sum()
+        self.segments.iter().fold(0, |sum, segment| sum.saturating_add(segment.length))
+    }
+
+    /// What is wrong with the lengths of its segments, if something is.
+    pub(crate) fn length_problem(&self) -> Option<String> {
+        let total = self.segments.last()?.total?;
+        let sum = self.length();
+        (sum != total).then(|| format!("its segments have {sum} bytes, and its last one says {total}"))
     }
 
     /// In how many segments it lies.
@@ -158,15 +167,21 @@ fn find_segments(
         if origin != Some(located.id) || stated.as_deref() != Some(number.to_string().as_str()) {
             return Err(missing());
         }
-        segments.push(Segment { place, length: header.content_length().unwrap_or(0) });
-        if header.fields.get("WARC-Segment-Total-Length").is_some() {
+        let total = header.fields.get("WARC-Segment-Total-Length").map(|text| {
+            std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(u64::MAX)
+        });
+        segments.push(Segment { place, length: header.content_length().unwrap_or(0), total });
+        if total.is_some() {
             return Ok(());
         }
     }
 }
 
 /// The record behind a silo's description.
-fn first_record(silos: &OpenSilos, silo: u32) -> Result<Option<(crate::index::Place, Header)>, StoreError> {
+pub(crate) fn first_record(
+    silos: &OpenSilos,
+    silo: u32,
+) -> Result<Option<(crate::index::Place, Header)>, StoreError> {
     let source = match silos.silo(silo) {
         Ok(source) => source,
         Err(crate::silo::SiloError::Missing { .. }) => return Ok(None),

@@ -13,7 +13,7 @@ use crate::exchange::{Scanned, look_at};
 use crate::index::{Entry, Index, IndexError, IndexOptions, Rebuild};
 use crate::recover::{Settled, set_aside, settle};
 use crate::segments;
-use crate::silo::{SiloFiles, Stretch, walk};
+use crate::silo::{SiloFiles, Stretch, numbers, walk};
 
 /// What a rebuild came to.
 #[derive(Debug, Default)]
@@ -55,6 +55,8 @@ pub fn rebuild(
     let known = Index::open(&*files.disk, folder).ok().and_then(|index| index.greatest_place());
     let mut index = Rebuild::begin(&*files.disk, folder, options)?;
     let silos = files.list()?;
+    // The new index will not know of silos that are lost: their numbers are remembered elsewhere.
+    numbers::remember(files, known.map_or(0, |known| known.silo() + 1))?;
     let last = silos.keys().next_back().copied();
     for (number, silo) in &silos {
         let source = files.open(*number)?;

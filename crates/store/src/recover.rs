@@ -14,7 +14,7 @@ use varve_warc::write::DICTIONARY_MAGIC;
 use crate::error::StoreError;
 use crate::index::{Entry, IndexWriter, Place, Recovery};
 use crate::settings::Settings;
-use crate::silo::{OpenSilo, SiloFile, SiloFiles, Walked, entries, walk, walk_from};
+use crate::silo::{OpenSilo, SiloFile, SiloFiles, Walked, entries, numbers, walk, walk_from};
 
 /// What catching up came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub(crate) fn catch_up(
     let mut recovered = Recovered::default();
     let known = recovery.known;
     // The number of a silo that is lost is not given away: it may come back from a copy.
-    let behind_known = known.map_or(0, |known| known.silo() + 1);
+    let behind_known = known.map_or(0, |known| known.silo() + 1).max(numbers::next_unused(files)?);
     let Some(last) = silos.values().next_back() else {
         return Ok((Tail { open: None, next_number: behind_known }, recovered));
     };

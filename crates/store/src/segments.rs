@@ -8,14 +8,14 @@
 
 use std::path::{Path, PathBuf};
 
-use varve_warc::digest::Digest;
+use varve_warc::digest::{Algorithm, Digest, Hasher};
 use varve_warc::write::PackedRecord;
 
 use crate::disk::{Disk, DiskError, DiskFile, Operation};
 use crate::error::StoreError;
 use crate::index::{Entry, Place};
 use crate::settings::Settings;
-use crate::silo::{FileSource, OpenSilo, SiloFiles, chain, entries, name};
+use crate::silo::{OpenSilo, SiloFiles, entries, name};
 
 /// The note that says which silos are to appear.
 const NOTE: &str = "unfinished-segments";
@@ -28,6 +28,8 @@ pub(crate) struct Published {
     pub(crate) next_number: u32,
     /// The silo of the last segment, which may grow on.
     pub(crate) last: OpenSilo,
+    /// The digest of what is in it so far.
+    pub(crate) hasher: Hasher,
 }
 
 /// Writes segments to silos `first` and following. `describe` makes each silo's description; it is told the digest of
@@ -52,7 +54,7 @@ pub(crate) fn publish(
         if disk.stat(&path)?.is_some() {
             disk.remove(&path)?;
         }
-        let mut silo = OpenSilo::resume(number, disk.create_new(&path)?, 0, false);
+        let mut silo = OpenSilo::hashed(number, disk.create_new(&path)?);
         silo.append_raw(&settings.packing.preamble())?;
         for record in [describe(number, previous)?, record] {
             let header = record.header();
@@ -62,18 +64,18 @@ pub(crate) fn publish(
         silo.has_records = true;
         silo.flush()?;
         silo.file().sync()?;
-        let failed = |source| DiskError::new(Operation::Read, &path, source);
-        previous = Some(chain::digest_of(&FileSource::new(disk.open(&path)?)).map_err(failed)?);
-        written = Some(silo);
+        let hasher = silo.take_hasher().unwrap_or_else(|| Algorithm::Sha256.hasher());
+        previous = Some(hasher.clone().finish());
+        written = Some((silo, hasher));
         number += 1;
     }
-    let Some(last) = written else { return Err(StoreError::Stopped) };
+    let Some((last, hasher)) = written else { return Err(StoreError::Stopped) };
     write_note(disk, &files.folder, &format!("{first} {number} {ending}"))?;
     put_in_place(files, first, number, ending)?;
     for sealed in first..number - 1 {
         files.move_to_medium(sealed, ending)?;
     }
-    Ok(Published { entries: found, next_number: number, last })
+    Ok(Published { entries: found, next_number: number, last, hasher })
 }
 
 fn unfinished(files: &SiloFiles, number: u32, ending: &str) -> PathBuf {

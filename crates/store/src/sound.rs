@@ -15,7 +15,7 @@ use varve_warc::write::id;
 use crate::error::StoreError;
 use crate::index::{Place, Prefix};
 use crate::object::Object;
-use crate::silo::{SiloError, ids};
+use crate::silo::{SiloError, ids, prefixes};
 use crate::store::{Located, OpenSilos, SiloRecord};
 
 /// So many places are remembered as read and right.
@@ -119,9 +119,7 @@ impl OpenSilos {
         let Some(record) = self.record_at(place)? else {
             return Ok(Err(damaged(prefix, place, "no record begins here")));
         };
-        let (own, body) = ids(record.header());
-        let is_named = own.into_iter().chain(body).any(|id| Prefix::of(&id) == prefix);
-        if !is_named {
+        if !prefixes(record.header()).any(|named| named == prefix) {
             return Ok(Err(damaged(prefix, place, "its header gives another id")));
         }
         // Reading all of it is dear, and done only where the header looks odd.

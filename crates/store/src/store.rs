@@ -14,8 +14,8 @@ use varve_warc::{OwnedRecord, Reader};
 
 use crate::error::StoreError;
 use crate::index::{Index, Place, Prefix, PrefixRange};
-use crate::object::Object;
-use crate::silo::{SiloError, SiloFiles, ids};
+use crate::object::{Object, first_record};
+use crate::silo::{SiloError, SiloFiles, ids, other_id};
 use crate::sound::{Candidate, Candidates, SoundPlaces, damaged};
 
 /// So many silos are kept open.
@@ -114,6 +114,7 @@ impl Store {
         let value = u64::from_str_radix(&format!("{leading:0<16}"), 16).unwrap_or(0);
         let range = PrefixRange::leading(value, leading.len() as u32 * 4);
         let mut found: Vec<([u8; 32], Place)> = Vec::new();
+        let mut others: Vec<[u8; 32]> = Vec::new();
         let mut lost: Vec<(Prefix, StoreError)> = Vec::new();
         for entry in self.index.entries(range)?.take(MOST_CANDIDATES) {
             let entry = entry?;
@@ -127,9 +128,14 @@ impl Store {
             let (own, body) = ids(record.header());
             let named = own.into_iter().chain(body).filter(|id| Prefix::of(id) == entry.prefix);
             found.extend(named.map(|id| (id, entry.place)));
+            let other = other_id(record.header()).filter(|other| other.digits.starts_with(digits));
+            others.extend(other.map(|other| other.target));
         }
         self.leave_damaged(digits, &mut found, &mut lost)?;
         found.retain(|(id, _)| data_encoding::HEXLOWER.encode(id).starts_with(digits));
+        for target in others {
+            found.extend(self.find(&target)?.map(|located| (target, located.place)));
+        }
         found.sort_unstable();
         found.dedup_by_key(|(id, _)| *id);
         lost.retain(|(prefix, _)| !found.iter().any(|(id, _)| Prefix::of(id) == *prefix));
@@ -177,6 +183,11 @@ impl Store {
 
     pub(crate) fn silo(&self, number: u32) -> Result<Arc<dyn ReadAt>, SiloError> {
         self.silos.silo(number)
+    }
+
+    /// The record behind a silo's description, where a segment is.
+    pub(crate) fn first_record(&self, silo: u32) -> Result<Option<(Place, Header)>, StoreError> {
+        first_record(&self.silos, silo)
     }
 
     /// The description that a silo begins with, header and block; none when it does not begin with a record.

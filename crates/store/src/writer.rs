@@ -9,24 +9,30 @@
 //! kept can have it back. A record that is damaged is written anew, behind all others; the old one stays where it is.
 //!
 //! Many threads may write. Each packs its own records, appending takes a lock for a moment, and one sync serves all who
-//! wait for one: the first to ask does it, the others wait for its result or for the next.
+//! wait for one: the first to ask does it, the others wait for its result or for the next. A large record only takes its
+//! place under the lock, and its bytes follow while others go on (see `copying`); while the segments of one object are put
+//! in their places, who wants to append waits, and everybody else goes on.
 
-use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use varve_warc::digest::Digest;
-use varve_warc::payload::PayloadKind;
-use varve_warc::record::RecordType;
-use varve_warc::write::{Draft, PackedRecord, Packer, Packing, warc_fields};
+use varve_warc::record::Header;
+use varve_warc::write::{PackedRecord, Packer, Packing};
 
+use crate::copying::Copying;
+use crate::describe::describe;
+use crate::disk::DiskFile;
 use crate::error::StoreError;
+use crate::follow::Follower;
 use crate::index::{Entry, Index, IndexWriter, Place, Places, Prefix};
 use crate::recover::{self, Recovered};
 use crate::rooms::Rooms;
-use crate::segments;
+use crate::segments::{self, Published};
 use crate::settings::Settings;
-use crate::silo::{OpenSilo, SiloError, SiloFiles, chain, create, ids, name};
+use crate::silo::{OpenSilo, SiloFiles, create, entries, ids, is_large, numbers};
 use crate::sound::Standing;
+use crate::state::State;
 use crate::store::{Located, OpenSilos, Store};
 
 /// Promises that a record will be safe once a sync has reached it.
@@ -54,21 +60,9 @@ pub struct StoreWriter {
     state: Mutex<State>,
     synced: Condvar,
     rooms: Rooms,
-}
-
-struct State {
-    silo: Option<OpenSilo>,
-    next_number: u32,
-    /// Entries of records that are in the silo but not in the index.
-    pending: Vec<Entry>,
-    /// The ids of those records.
-    recent: HashMap<[u8; 32], Place>,
-    /// The ids of records whose entries are on their way into the index.
-    in_flight: HashMap<[u8; 32], Place>,
-    appended: u64,
-    durable: u64,
-    syncing: bool,
-    stopped: bool,
+    follower: Follower,
+    /// The first number that is not written down as used.
+    remembered: AtomicU32,
 }
 
 impl StoreWriter {
@@ -81,22 +75,13 @@ impl StoreWriter {
         IndexWriter::create(&*disk, &settings.index_folder)?;
         let (index, recovery) = IndexWriter::open(disk, &settings.index_folder, settings.index)?;
         let (tail, recovered) = recover::catch_up(&files, &index, &recovery, &settings)?;
-        let state = State {
-            silo: tail.open,
-            next_number: tail.next_number,
-            pending: Vec::new(),
-            recent: HashMap::new(),
-            in_flight: HashMap::new(),
-            appended: 0,
-            durable: 0,
-            syncing: false,
-            stopped: false,
-        };
+        let state = State::new(tail.open, tail.next_number);
         // zstd packs the same way however much it sees.
         let rooms = Rooms::new(!matches!(settings.packing, Packing::Zstd { .. }));
         let (state, synced) = (Mutex::new(state), Condvar::new());
         let silos = Arc::new(OpenSilos::new(files.clone()));
-        let writer = Self { files, silos, settings, index, state, synced, rooms };
+        let (follower, remembered) = (Follower::default(), AtomicU32::new(numbers::next_unused(&files)?));
+        let writer = Self { files, silos, settings, index, state, synced, rooms, follower, remembered };
         if writer.index.housekeeping_due() {
             writer.index.housekeeping()?;
         }
@@ -146,27 +131,91 @@ impl StoreWriter {
     pub fn keep(&self, record: PackedRecord) -> Result<Kept, StoreError> {
         let header = record.header();
         let (own, _) = ids(&header);
-        let (mut state, mended) = match self.claim(own)? {
-            Claim::Here(ticket) => return Ok(Kept { new: false, mended: false, ticket }),
-            Claim::Free(state, mended) => (state, mended),
+        let (mut state, mended) = loop {
+            let (state, mended) = match self.claim(own)? {
+                Claim::Here(ticket) => return Ok(Kept { new: false, mended: false, ticket }),
+                Claim::Free(state, mended) => (state, mended),
+            };
+            // Whoever had to wait for room asks again whether the record is to be written.
+            if let Some(state) = self.make_room(state, record.length())? {
+                break (state, mended);
+            }
         };
-        state = self.make_room(state, record.length())?;
-        let result = append(&mut state, record, &header, own);
-        state.stop_on_error(result).map(|ticket| Kept { new: true, mended, ticket })
+        let length = record.length();
+        let ticket = if is_large(&record) {
+            let (ticket, released) = self.append_large(state, record, &header, own)?;
+            state = released;
+            ticket
+        } else {
+            let result = state.append(record, &header, own);
+            Ticket(state.stop_on_error(result)?)
+        };
+        self.follow(state, length);
+        Ok(Kept { new: true, mended, ticket })
+    }
+
+    /// Appends a record of which only the place is taken under the lock. Gives the lock back when it is written.
+    fn append_large<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, State>,
+        record: PackedRecord,
+        header: &Header,
+        own: Option<[u8; 32]>,
+    ) -> Result<(Ticket, MutexGuard<'a, State>), StoreError> {
+        let result = state.reserve(record.length(), own);
+        let (ticket, place, reserved) = state.stop_on_error(result)?;
+        let ticket = Ticket(ticket);
+        drop(state);
+        let copy = Copy(self);
+        let written = reserved.write(record).map_err(StoreError::from);
+        let mut state = copy.end(written)?.1;
+        state.pending.extend(entries(header, place));
+        if let Some(id) = own {
+            state.recent.insert(id, place);
+        }
+        Ok((ticket, state))
+    }
+
+    /// Lets the digest of the silo catch up a little, when it will be wanted before long.
+    fn follow(&self, state: MutexGuard<'_, State>, length: u64) {
+        let Some(silo) = state.silo.as_ref().filter(|silo| silo.length() > self.settings.silo_size / 2)
+        else {
+            return;
+        };
+        let (number, until) = (silo.number, state.readable(silo));
+        drop(state);
+        if let Some(most) = self.follower.due(length) {
+            self.follower.follow(&self.files, number, until, most);
+        }
     }
 
     /// Appends the segments of one object, each at the beginning of a silo of its own: all of them or none.
     pub fn keep_segments(&self, records: Vec<PackedRecord>) -> Result<Kept, StoreError> {
         let own = records.first().and_then(|record| ids(&record.header()).0);
-        let (mut state, mended) = match self.claim(own)? {
-            Claim::Here(ticket) => return Ok(Kept { new: false, mended: false, ticket }),
-            Claim::Free(state, mended) => (state, mended),
+        let (mut state, mended) = loop {
+            let (state, mended) = match self.claim(own)? {
+                Claim::Here(ticket) => return Ok(Kept { new: false, mended: false, ticket }),
+                Claim::Free(state, mended) => (state, mended),
+            };
+            if let Some(state) = self.seal_quickly(state, Seal::Always)? {
+                break (state, mended);
+            }
         };
-        state = self.seal(state)?;
         let first = state.next_number;
-        let result = self.publish_segments(&mut state, records, first);
-        state.stop_on_error(result)?;
-        Ok(Kept { new: true, mended, ticket: Ticket(state.appended) })
+        let place = Place::new(first, 0)?;
+        state.appended += 1;
+        let ticket = Ticket(state.appended);
+        state.placing = true;
+        state.copying = Some(Copying { ticket: ticket.0, place, id: own });
+        drop(state);
+        let copy = Copy(self);
+        let (published, mut state) = copy.end(self.place_segments(records, first))?;
+        state.next_number = published.next_number;
+        self.follower.take_up(published.last.number, published.hasher, published.last.length());
+        // The last segment's silo goes on as the open one.
+        state.silo = Some(published.last);
+        state.durable = state.appended;
+        Ok(Kept { new: true, mended, ticket })
     }
 
     /// A ticket for everything appended so far.
@@ -182,7 +231,7 @@ impl StoreWriter {
                 return Ok(());
             }
             state.check()?;
-            if state.syncing {
+            if state.syncing || state.is_held_up(ticket.0) {
                 state = self.synced.wait(state).unwrap_or_else(PoisonError::into_inner);
             } else {
                 state = self.sync_now(state)?;
@@ -209,10 +258,13 @@ impl StoreWriter {
 
     /// Seals the silo that grows, as if it were full.
     pub fn seal_now(&self) -> Result<(), StoreError> {
-        let state = self.lock();
-        state.check()?;
-        drop(self.seal(state)?);
-        Ok(())
+        loop {
+            let state = self.lock();
+            state.check()?;
+            if self.seal_quickly(state, Seal::Filled)?.is_some() {
+                return Ok(());
+            }
+        }
     }
 
     /// Merges recent index entries into the sorted ones.
@@ -254,13 +306,12 @@ impl StoreWriter {
     fn sync_now<'a>(&'a self, mut state: MutexGuard<'a, State>) -> Result<MutexGuard<'a, State>, StoreError> {
         let flushed = state.silo.as_mut().map_or(Ok(()), OpenSilo::flush);
         state.stop_on_error(flushed.map_err(StoreError::from))?;
-        let reached = state.appended;
-        let entries = std::mem::take(&mut state.pending);
-        let Some(file) = state.silo.as_ref().map(OpenSilo::file) else { return Ok(state) };
+        let Some(silo) = &state.silo else { return Ok(state) };
+        let (file, number) = (silo.file(), silo.number);
         state.syncing = true;
-        state.in_flight = std::mem::take(&mut state.recent);
+        let (reached, entries) = state.take_whole();
         drop(state);
-        let result = file.sync().map_err(StoreError::from).and_then(|()| self.publish(&entries));
+        let result = self.make_safe(&*file, number).and_then(|()| self.publish(&entries));
         let mut state = self.lock();
         state.syncing = false;
         self.synced.notify_all();
@@ -282,23 +333,62 @@ impl StoreWriter {
         Ok(self.index.append(entries)?.housekeeping_due)
     }
 
-    /// Sees to it that there is an open silo with room for a record.
+    /// Sees to it that there is an open silo with room for a record. None when that took others' time: who asks should
+    /// look again whether all is as it was.
     fn make_room<'a>(
         &'a self,
         mut state: MutexGuard<'a, State>,
         length: u64,
-    ) -> Result<MutexGuard<'a, State>, StoreError> {
+    ) -> Result<Option<MutexGuard<'a, State>>, StoreError> {
+        let is_held = state.silo.as_ref().is_some_and(|silo| !silo.has_room_to_gather(length));
+        // Segments are put in their places, or a large record is written: this one goes behind it.
+        if state.placing || is_held {
+            drop(self.synced.wait(state).unwrap_or_else(PoisonError::into_inner));
+            return Ok(None);
+        }
         let is_full = state.silo.as_ref().is_some_and(|silo| {
             silo.has_records && silo.length().saturating_add(length) > self.settings.silo_size
         });
         if is_full {
-            state = self.seal(state)?;
+            let Some(sealed) = self.seal_quickly(state, Seal::Filled)? else { return Ok(None) };
+            state = sealed;
         }
         if state.silo.is_none() {
             let result = self.begin_silo(&mut state);
             state.stop_on_error(result)?;
         }
-        Ok(state)
+        Ok(Some(state))
+    }
+
+    /// Seals the open silo, if nobody is at work on it and its digest is nearly known; else waits for that while nothing
+    /// is locked, and gives nothing.
+    fn seal_quickly<'a>(
+        &'a self,
+        state: MutexGuard<'a, State>,
+        which: Seal,
+    ) -> Result<Option<MutexGuard<'a, State>>, StoreError> {
+        if state.syncing || state.copying.is_some() {
+            drop(self.synced.wait(state).unwrap_or_else(PoisonError::into_inner));
+            return Ok(None);
+        }
+        let is_wanted = |silo: &&OpenSilo| silo.has_records || which == Seal::Always;
+        let Some(silo) = state.silo.as_ref().filter(is_wanted) else { return Ok(Some(state)) };
+        let (number, until) = (silo.number, state.readable(silo));
+        if !self.follower.is_far_behind(number, until) {
+            return self.seal(state).map(Some);
+        }
+        drop(state);
+        self.follower.follow(&self.files, number, until, u64::MAX);
+        let state = self.lock();
+        state.check()?;
+        if self.follower.is_far_behind(number, until) {
+            // It cannot be read now, or another reads it: who seals it will say why, or wait for the other.
+            let is_same = state.silo.as_ref().is_some_and(|silo| silo.number == number);
+            if is_same && !state.syncing && state.copying.is_none() {
+                return self.seal(state).map(Some);
+            }
+        }
+        Ok(None)
     }
 
     fn begin_silo(&self, state: &mut State) -> Result<(), StoreError> {
@@ -316,7 +406,7 @@ impl StoreWriter {
         state.silo = Some(silo);
         let header = description.header();
         let own = ids(&header).0;
-        append(state, description, &header, own)?;
+        state.append(description, &header, own)?;
         if let Some(silo) = &mut state.silo {
             silo.has_records = false;
         }
@@ -332,38 +422,33 @@ impl StoreWriter {
     /// The digest of the sealed silo before `number`; none when there is none.
     fn digest_before(&self, number: u32) -> Result<Option<Digest>, StoreError> {
         let Some(before) = number.checked_sub(1) else { return Ok(None) };
-        let source = match self.files.open(before) {
-            Ok(source) => source,
-            Err(SiloError::Missing { .. }) => return Ok(None),
-            Err(error) => return Err(error.into()),
-        };
-        let failed = |source| StoreError::read(before, varve_warc::Error::Io { offset: 0, source });
-        chain::digest_of(&*source).map(Some).map_err(failed)
+        self.follower.finish(&self.files, before)
     }
 
-    /// Syncs and closes the open silo for good.
+    /// Syncs and closes the open silo for good. Nobody else is at work on it.
     fn seal<'a>(&'a self, mut state: MutexGuard<'a, State>) -> Result<MutexGuard<'a, State>, StoreError> {
-        while state.syncing {
-            state = self.synced.wait(state).unwrap_or_else(PoisonError::into_inner);
-        }
-        state.check()?;
         let Some(mut silo) = state.silo.take() else { return Ok(state) };
-        if !silo.has_records {
-            state.silo = Some(silo);
-            return Ok(state);
-        }
-        let entries = std::mem::take(&mut state.pending);
+        let (_, entries) = state.take_whole();
         let result = self.seal_file(&mut silo).and_then(|()| self.publish(&entries));
         state.stop_on_error(result)?;
-        state.recent.clear();
+        state.in_flight.clear();
         state.durable = state.appended;
         self.synced.notify_all();
         Ok(state)
     }
 
+    /// Makes what is written to a silo safe, and that there is a silo of that number.
+    fn make_safe(&self, file: &dyn DiskFile, number: u32) -> Result<(), StoreError> {
+        file.sync()?;
+        if self.remembered.fetch_max(number + 1, Ordering::Relaxed) <= number {
+            numbers::remember(&self.files, number + 1)?;
+        }
+        Ok(())
+    }
+
     fn seal_file(&self, silo: &mut OpenSilo) -> Result<(), StoreError> {
         silo.flush()?;
-        silo.file().sync()?;
+        self.make_safe(&*silo.file(), silo.number)?;
         let path = self.files.path(silo.number, self.settings.ending());
         self.files.disk.set_read_only(&path)?;
         // The permission is a name's property on some systems and a file's on others: sync both.
@@ -372,26 +457,50 @@ impl StoreWriter {
         Ok(())
     }
 
-    fn publish_segments(
-        &self,
-        state: &mut State,
-        records: Vec<PackedRecord>,
-        first: u32,
-    ) -> Result<(), StoreError> {
+    /// Puts segments in silos from `first` on, which nobody else uses.
+    fn place_segments(&self, records: Vec<PackedRecord>, first: u32) -> Result<Published, StoreError> {
         let mut packer = self.packer()?;
         let before = self.digest_before(first)?;
         let mut describe_one = |number, previous: Option<Digest>| {
             describe(&mut packer, &self.settings, number, previous.or(before))
         };
         let published = segments::publish(&self.files, &self.settings, first, records, &mut describe_one)?;
+        numbers::remember(&self.files, published.next_number)?;
         self.publish(&published.entries)?;
-        state.next_number = published.next_number;
-        // The last segment's silo goes on as the open one.
-        state.silo = Some(published.last);
-        state.appended += 1;
-        state.durable = state.appended;
-        self.synced.notify_all();
-        Ok(())
+        Ok(published)
+    }
+}
+
+/// Which silo is sealed.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seal {
+    /// One that holds more than its description.
+    Filled,
+    /// Any: the next one has its number for a reason.
+    Always,
+}
+
+/// A record on its way to its place. If it does not come to its end, nothing more is written.
+struct Copy<'a>(&'a StoreWriter);
+
+impl<'a> Copy<'a> {
+    /// It is written, or could not be.
+    fn end<T>(self, result: Result<T, StoreError>) -> Result<(T, MutexGuard<'a, State>), StoreError> {
+        let mut state = self.0.lock();
+        state.end_copy();
+        let result = state.stop_on_error(result);
+        self.0.synced.notify_all();
+        std::mem::forget(self);
+        Ok((result?, state))
+    }
+}
+
+impl Drop for Copy<'_> {
+    fn drop(&mut self) {
+        let mut state = self.0.lock();
+        state.end_copy();
+        state.stopped = true;
+        self.0.synced.notify_all();
     }
 }
 
@@ -401,62 +510,4 @@ enum Claim<'a> {
     Here(Ticket),
     /// It is not; nobody else writes it as long as the state is held. True when it was here and is damaged.
     Free(MutexGuard<'a, State>, bool),
-}
-
-/// The description of silo `number`.
-fn describe(
-    packer: &mut Packer,
-    settings: &Settings,
-    number: u32,
-    previous: Option<Digest>,
-) -> Result<PackedRecord, StoreError> {
-    let fields = settings.description.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let block = warc_fields(fields);
-    let draft = Draft::new(RecordType::Warcinfo, &(settings.clock)())
-        .field("WARC-Filename", &name::file_name(number, settings.ending()))
-        .content_type("application/warc-fields");
-    // Two silos may say the same of themselves: the number makes each description, and so its id, its own.
-    let mut own = block;
-    own.extend_from_slice(&warc_fields([("varve-silo", number.to_string().as_str())]));
-    if let Some(previous) = previous {
-        own.extend_from_slice(&warc_fields([(chain::PREVIOUS, previous.to_string().as_str())]));
-    }
-    Ok(packer.pack(&draft, PayloadKind::None, &own)?)
-}
-
-fn append(
-    state: &mut State,
-    record: PackedRecord,
-    header: &varve_warc::record::Header,
-    own: Option<[u8; 32]>,
-) -> Result<Ticket, StoreError> {
-    let Some(silo) = &mut state.silo else { return Err(StoreError::Stopped) };
-    let place = Place::new(silo.number, silo.length())?;
-    silo.append(record)?;
-    silo.has_records = true;
-    state.pending.extend(crate::silo::entries(header, place));
-    if let Some(id) = own {
-        state.recent.insert(id, place);
-    }
-    state.appended += 1;
-    Ok(Ticket(state.appended))
-}
-
-impl State {
-    /// Whether a record of that id was appended that the index does not know yet.
-    fn has_unindexed(&self, id: &[u8; 32]) -> bool {
-        self.recent.contains_key(id) || self.in_flight.contains_key(id)
-    }
-
-    fn check(&self) -> Result<(), StoreError> {
-        if self.stopped { Err(StoreError::Stopped) } else { Ok(()) }
-    }
-
-    /// After a failed write nobody knows what is on the disk: nothing more is written until the archive is reopened.
-    fn stop_on_error<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
-        if result.is_err() {
-            self.stopped = true;
-        }
-        result
-    }
 }

@@ -25,7 +25,9 @@ use varve_warc::write::Packing;
 
 const ROOT: &str = "VARVE_KILL_ROOT";
 const SEED: &str = "VARVE_KILL_SEED";
-const EVERY_DAY: u32 = 40;
+const EVERY_DAY: u64 = 200;
+/// So many archives are tormented side by side.
+const LANES: u64 = 4;
 
 fn small(root: &Path) -> Settings {
     let index = IndexOptions { shard_limit: 64, appendix_limit: 16, ..IndexOptions::default() };
@@ -140,11 +142,21 @@ fn check(root: &Path, safe: &[u64]) {
 #[test]
 fn nothing_that_was_acknowledged_is_lost() {
     let kills = std::env::var("VARVE_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(EVERY_DAY);
+    // While one is checked, another can run.
+    let total: usize = std::thread::scope(|scope| {
+        let lanes: Vec<_> = (0..LANES).map(|lane| scope.spawn(move || torment(lane, kills))).collect();
+        lanes.into_iter().map(|lane| lane.join().expect("nothing lost")).sum()
+    });
+    assert!(total > 0, "no worker lived long enough to acknowledge anything");
+}
+
+/// Kills every so many-th time, and says how much was acknowledged.
+fn torment(lane: u64, kills: u64) -> usize {
     let mut root = tempfile::tempdir().expect("a folder");
     let mut total = 0;
-    for seed in 0..u64::from(kills) {
+    for (round, seed) in (lane..kills).step_by(LANES as usize).enumerate() {
         // A new archive now and then keeps checking quick.
-        if seed % 10 == 9 {
+        if round % 6 == 5 {
             root = tempfile::tempdir().expect("a folder");
         }
         let patience = Duration::from_millis(5 + (seed * 7919) % 120);
@@ -152,5 +164,5 @@ fn nothing_that_was_acknowledged_is_lost() {
         total += safe.len();
         check(root.path(), &safe);
     }
-    assert!(total > 0, "no worker lived long enough to acknowledge anything");
+    total
 }

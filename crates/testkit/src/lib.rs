@@ -1,8 +1,10 @@
 //! What tests need to break things on purpose.
 //!
 //! It knows the seams of the other crates and none of their implementations: a disk here wraps or plays any
-//! [`varve_store::disk::Disk`], and [`web`] plays the live web on loopback. Nothing in it is part of the program.
+//! [`varve_store::disk::Disk`], [`web`] plays the live web on loopback, and
+//! [`aardwarc`] lays out a store as another program does. Nothing in it is part of the program.
 
+pub mod aardwarc;
 mod broken_disk;
 pub mod contract;
 mod fixtures;

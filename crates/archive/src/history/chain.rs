@@ -25,24 +25,37 @@ const BATCH: usize = 4096;
 pub(crate) struct HistoryAudit<'a> {
     archive: &'a Archive,
     chain: Chain,
-    again: Filling,
+    /// The catalog that is made again, if there is room for one.
+    again: Result<Again, ArchiveError>,
     failure: Result<(), ArchiveError>,
-    /// Holds the catalog that is made again, for as long as it is needed.
+}
+
+/// A catalog in the making, among temporary files.
+struct Again {
+    filling: Filling,
+    /// Holds it for as long as it is needed.
     _folder: tempfile::TempDir,
+}
+
+impl Again {
+    fn begin(archive: &Archive) -> Result<Self, ArchiveError> {
+        let folder = tempfile::tempdir().map_err(ArchiveError::write(&std::env::temp_dir()))?;
+        let catalog = SqliteCatalog::open_to_write(&folder.path().join("catalog.db"))?;
+        Ok(Self { filling: Filling::new(catalog, archive.settings().redaction()), _folder: folder })
+    }
 }
 
 impl<'a> HistoryAudit<'a> {
     /// Begins, before the first record was read.
-    pub(crate) fn begin(archive: &'a Archive) -> Result<Self, ArchiveError> {
-        let folder = tempfile::tempdir().map_err(ArchiveError::write(&std::env::temp_dir()))?;
-        let catalog = SqliteCatalog::open_to_write(&folder.path().join("catalog.db"))?;
-        let again = Filling::new(catalog, archive.settings().redaction());
-        Ok(Self { archive, chain: Chain::default(), again, failure: Ok(()), _folder: folder })
+    pub(crate) fn begin(archive: &'a Archive) -> Self {
+        Self { archive, chain: Chain::default(), again: Again::begin(archive), failure: Ok(()) }
     }
 
     /// Takes in what the next record says.
     pub(crate) fn hear(&mut self, scanned: Scanned) {
-        self.again.add(&scanned);
+        if let Ok(again) = &mut self.again {
+            again.filling.add(&scanned);
+        }
         if self.failure.is_ok() {
             self.failure = self.chain.add(self.archive, scanned);
         }
@@ -53,9 +66,19 @@ impl<'a> HistoryAudit<'a> {
         self.failure?;
         self.chain.look_for_bodies(self.archive)?;
         self.chain.finish(found);
-        let again = self.again.finish()?;
         let path = self.archive.layout().catalog();
-        if path.is_file() { compare_catalogs(&path, &again, found) } else { Ok(()) }
+        if !path.is_file() {
+            return Ok(());
+        }
+        let again = self.again.and_then(|Again { filling, _folder }| Ok((filling.finish()?, _folder)));
+        match again {
+            Ok((again, _folder)) => compare_catalogs(&path, &again, found),
+            // The silos are what matters, and they were read.
+            Err(error) => {
+                found(not_compared(&error));
+                Ok(())
+            }
+        }
     }
 }
 
@@ -165,6 +188,17 @@ impl Chain {
             records.push(*record);
         }
     }
+}
+
+/// The catalog was not compared, since another could not be made.
+fn not_compared(error: &ArchiveError) -> AuditFinding {
+    let causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
+    let why: Vec<String> = causes.map(ToString::to_string).collect();
+    let why = why.join(": ");
+    let message = format!(
+        "the catalog was not compared with the silos: {why}; TMPDIR may name a folder with more room"
+    );
+    AuditFinding::new(AuditKind::NotCompared, message)
 }
 
 fn finding(record: RecordId, message: String) -> AuditFinding {

@@ -19,6 +19,8 @@ pub enum Kind {
     Moku,
     /// A Crystal project: its name ends with `.crystalproj`, and it holds a database and bodies.
     Crystal,
+    /// An AardWARC store: it holds `aardwarc.conf`, or `0/` with silos of its kind. It has objects and no history.
+    Aardwarc,
 }
 
 /// What a folder is, if it is anything that varve knows. A Crystal project may also be named by the opener in it.
@@ -29,7 +31,10 @@ pub fn kind_of(root: &Path) -> Option<Kind> {
     if root.join(".moku").is_dir() {
         return Some(Kind::Moku);
     }
-    varve_crystal::is_project(root).then_some(Kind::Crystal)
+    if varve_crystal::is_project(root) {
+        return Some(Kind::Crystal);
+    }
+    varve_store::aardwarc::is_store(root).then_some(Kind::Aardwarc)
 }
 
 /// Opens what is at `root` for reading.
@@ -38,6 +43,7 @@ pub fn open_holdings(root: &Path) -> Result<Box<dyn Holdings>, ArchiveError> {
         Some(Kind::Archive) => Ok(Box::new(ArchiveHoldings::open(root)?)),
         Some(Kind::Moku) => Ok(Box::new(MokuHoldings::open(root)?)),
         Some(Kind::Crystal) => Ok(Box::new(CrystalHoldings::open(root)?)),
+        Some(Kind::Aardwarc) => Err(ArchiveError::OnlyObjects { path: root.to_owned() }),
         None if is_meant_as_project(root) => Ok(Box::new(CrystalHoldings::open(root)?)),
         None => Err(ArchiveError::NotAnArchive { path: root.to_owned() }),
     }
@@ -49,6 +55,7 @@ pub fn open_history(root: &Path, opening: Opening) -> Result<Box<dyn HistoryWrit
         Some(Kind::Archive) => Ok(Box::new(ArchiveHistory::open(root, opening)?)),
         Some(Kind::Moku) => Ok(Box::new(MokuHistory::open(root, &MokuOpening::default(), opening)?)),
         Some(Kind::Crystal) => Err(ArchiveError::NotForVersions { path: root.to_owned() }),
+        Some(Kind::Aardwarc) => Err(ArchiveError::OnlyObjects { path: root.to_owned() }),
         None => Err(ArchiveError::NotAnArchive { path: root.to_owned() }),
     }
 }

@@ -4,8 +4,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
+use std::path::Path;
 
 use varve_store::StoreError;
+use varve_store::aardwarc;
 use varve_store::audit::{AuditOptions, audit as audit_store};
 use varve_store::index::IndexOptions;
 use varve_store::lock::is_held;
@@ -69,7 +71,7 @@ pub fn audit(
         index_lost: archive.lost_index(),
     };
     let everything = !request.quick && request.since.is_none() && request.sample.is_none();
-    let mut history = everything.then(|| HistoryAudit::begin(archive)).transpose()?;
+    let mut history = everything.then(|| HistoryAudit::begin(archive));
     let mut told = |said| {
         if let Some(history) = &mut history {
             history.hear(said);
@@ -86,8 +88,20 @@ pub fn audit(
     Ok(done)
 }
 
+/// Audits the AardWARC store at `root`, as a whole: its silos, and not its index. `quick` reads headers and no blocks.
+pub fn audit_aardwarc(
+    root: &Path,
+    quick: bool,
+    progress: &dyn Fn(u64),
+    found: &mut dyn FnMut(AuditFinding),
+) -> Result<AuditDone, ArchiveError> {
+    let failed = |source| ArchiveError::Aardwarc { path: root.to_owned(), source };
+    let done = aardwarc::audit(root, quick, progress, found).map_err(failed)?;
+    done.ok_or_else(|| ArchiveError::NoAardwarcSilos { path: root.to_owned() })
+}
+
 /// When a file was last written; one of which that is not known counts as new, so that it is looked at.
-fn modified(path: &std::path::Path) -> i64 {
+fn modified(path: &Path) -> i64 {
     let time = std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok();
     let since = time.and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
     since.and_then(|since| i64::try_from(since.as_secs()).ok()).unwrap_or(i64::MAX)

@@ -3,8 +3,11 @@
 use varve_core::RecordId;
 use varve_core::id::IdError;
 
+use varve_store::aardwarc::AardwarcStore;
+
 use crate::archive::{Archive, without_brackets};
 use crate::error::ArchiveError;
+use crate::objects::aardwarc_digits;
 
 /// Reads one whole id, in either form and any case, with or without brackets: the first word of a line.
 pub fn parse(text: &str) -> Result<RecordId, IdError> {
@@ -16,4 +19,15 @@ pub fn parse(text: &str) -> Result<RecordId, IdError> {
 pub fn here(archive: &Archive, ids: &[RecordId]) -> Result<Vec<bool>, ArchiveError> {
     let wanted: Vec<[u8; 32]> = ids.iter().map(|id| *id.as_bytes()).collect();
     Ok(archive.store().have(&wanted)?)
+}
+
+/// Reads one id as AardWARC writes it, with its prefix or without: its digits.
+pub fn parse_aardwarc(text: &str) -> Result<String, IdError> {
+    aardwarc_digits(text.split_whitespace().next().unwrap_or_default())
+}
+
+/// Whether each of the ids is in an AardWARC store. A digest in full means what is kept under its first digits.
+pub fn here_in_aardwarc(store: &AardwarcStore, ids: &[String]) -> Result<Vec<bool>, ArchiveError> {
+    let path = store.silos().first().cloned().unwrap_or_default();
+    store.have(ids).map_err(|source| ArchiveError::Aardwarc { path, source })
 }

@@ -3,6 +3,8 @@
 //! The id of a record gives its block, as it lies in the silo. The id of a body that a response holds gives the body:
 //! behind the head of the message, its transfer and content codings undone.
 //!
+//! An AardWARC store gives its objects in the same way, where it is.
+//!
 //! Into a file it goes under another name until it is known to be right; a stream has seen the bytes by then, and is
 //! told at the end.
 
@@ -13,10 +15,12 @@ use std::path::Path;
 use varve_core::body::BodySource;
 use varve_core::{BodyId, RecordId};
 use varve_store::Object;
+use varve_store::aardwarc::AardwarcObject;
 
 use crate::archive::{Archive, digits};
 use crate::error::ArchiveError;
 use crate::new_file::NewFile;
+use crate::objects::{Objects, aardwarc_object};
 
 /// Which bytes of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,38 +32,60 @@ pub enum Range {
 }
 
 /// An object that was asked for.
-pub struct Found<'a> {
-    archive: &'a Archive,
-    object: Object,
-    id: RecordId,
+pub struct Found<'a>(Source<'a>);
+
+enum Source<'a> {
+    Archive { archive: &'a Archive, object: Object, id: RecordId },
+    Aardwarc(AardwarcObject),
 }
 
-/// Finds the object that a person's text means.
+/// Finds the object of an archive that a person's text means.
 pub fn find<'a>(archive: &'a Archive, id: &str) -> Result<Found<'a>, ArchiveError> {
     let id = archive.resolve(id)?;
-    Ok(Found { archive, object: archive.object(id)?, id })
+    Ok(Found(Source::Archive { archive, object: archive.object(id)?, id }))
+}
+
+/// Finds the object that a person's text means, in an archive or an AardWARC store.
+pub fn find_in<'a>(objects: &'a Objects, id: &str) -> Result<Found<'a>, ArchiveError> {
+    match objects {
+        Objects::Archive(archive) => find(archive, id),
+        Objects::Aardwarc(store) => Ok(Found(Source::Aardwarc(aardwarc_object(store, id)?))),
+    }
 }
 
 impl Found<'_> {
-    /// Its id.
-    pub fn id(&self) -> RecordId {
-        self.id
+    /// The digits of its id.
+    pub fn digits(&self) -> String {
+        match &self.0 {
+            Source::Archive { id, .. } => digits(*id),
+            Source::Aardwarc(object) => {
+                String::from_utf8_lossy(object.header().record_id().unwrap_or_default()).into_owned()
+            }
+        }
     }
 
     /// Whether it is the body in a response, and not a record.
     pub fn is_body(&self) -> bool {
-        self.object.id() != *self.id.as_bytes()
+        matches!(&self.0, Source::Archive { object, id, .. } if object.id() != *id.as_bytes())
     }
 
     /// How long it is; of a body, that is known only to who has read it.
     pub fn length(&self) -> Option<u64> {
-        (!self.is_body()).then(|| self.object.length())
+        match &self.0 {
+            _ if self.is_body() => None,
+            Source::Archive { object, .. } => Some(object.length()),
+            Source::Aardwarc(object) => Some(object.length()),
+        }
     }
 
     /// The fields of its record's header, names and values as they are written.
     pub fn header(&self) -> impl Iterator<Item = (String, String)> {
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        self.object.header().fields.iter().map(move |(name, value)| (text(name), text(value)))
+        let header = match &self.0 {
+            Source::Archive { object, .. } => object.header(),
+            Source::Aardwarc(object) => object.header(),
+        };
+        header.fields.iter().map(move |(name, value)| (text(name), text(value)))
     }
 
     /// Writes all of it, or a part, to `output`, and says how many bytes that were. Whole objects are checked.
@@ -119,9 +145,14 @@ impl Found<'_> {
 
     /// The bytes that are meant.
     fn content(&self, range: Option<Range>) -> Result<Box<dyn Read>, ArchiveError> {
-        if !self.is_body() {
-            let (start, end) = self.bounds(range, self.object.length())?;
-            return Ok(Box::new(self.object.read_range(start, end)?));
+        if let Some(length) = self.length() {
+            let (start, end) = self.bounds(range, length)?;
+            return Ok(match &self.0 {
+                Source::Archive { object, .. } => Box::new(object.read_range(start, end)?),
+                Source::Aardwarc(object) => {
+                    Box::new(object.read_range(start, end).map_err(|source| self.unreadable(source))?)
+                }
+            });
         }
         let Some(range) = range else { return self.body() };
         let counted = |source| self.unreadable(source);
@@ -133,9 +164,13 @@ impl Found<'_> {
     }
 
     fn body(&self) -> Result<Box<dyn Read>, ArchiveError> {
-        let body = self.archive.store().open_body(&BodyId::new(*self.id.as_bytes()));
+        let body = match &self.0 {
+            Source::Archive { archive, id, .. } => archive.store().open_body(&BodyId::new(*id.as_bytes())),
+            // An object of an AardWARC store is never a body in something else.
+            Source::Aardwarc(_) => Ok(None),
+        };
         let body = body.map_err(|error| self.unreadable(io::Error::other(error)))?;
-        Ok(body.ok_or_else(|| ArchiveError::Absent { id: digits(self.id) })?)
+        Ok(body.ok_or_else(|| ArchiveError::Absent { id: self.digits() })?)
     }
 
     /// The bytes that are meant: from the first up to, not including, the last.
@@ -144,7 +179,7 @@ impl Found<'_> {
             None => Ok((0, length)),
             Some(Range::Last(count)) => Ok((length.saturating_sub(count), length)),
             Some(Range::From(start, _)) if start >= length && start > 0 => {
-                Err(ArchiveError::Range { id: digits(self.id), length, start })
+                Err(ArchiveError::Range { id: self.digits(), length, start })
             }
             Some(Range::From(start, last)) => {
                 let end = last.map_or(length, |last| last.saturating_add(1)).min(length);
@@ -154,7 +189,7 @@ impl Found<'_> {
     }
 
     fn unreadable(&self, source: io::Error) -> ArchiveError {
-        ArchiveError::Object { id: digits(self.id), source }
+        ArchiveError::Object { id: self.digits(), source }
     }
 }
 

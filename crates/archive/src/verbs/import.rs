@@ -1,14 +1,20 @@
 //! `import`: brings what another store holds into the archive.
 //!
 //! So far from AardWARC. Contents, types, dates and references come along; an object keeps its number, because both
-//! count by SHA-256. A number that was forced on metadata follows from nothing and is not kept: the object gets the
-//! number that it would have had, and the answer says so. What is damaged is left out. Importing again adds nothing.
+//! count by SHA-256. A number that was forced on metadata follows from nothing: the object gets the number that it would
+//! have had, and a small record beside it says what it was called, so that it is found by both. What is damaged is left
+//! out. Importing again adds nothing.
 
 use std::path::{Path, PathBuf};
 
 use varve_store::aardwarc::{Aardwarc, AardwarcError, AardwarcFinding, AardwarcObject};
+use varve_store::audit::AuditKind;
+use varve_store::silo::{OTHER_ID, other_digits};
 use varve_store::{NewObject, StoreError};
+use varve_warc::date::Date;
+use varve_warc::payload::PayloadKind;
 use varve_warc::record::RecordType;
+use varve_warc::write::{Draft, Packer};
 
 use crate::error::ArchiveError;
 use crate::writer::ArchiveWriter;
@@ -38,6 +44,8 @@ pub struct Renumbered {
     pub was: String,
     /// The id it has.
     pub is: String,
+    /// Whether it is found by the id it had, too.
+    pub found_by_both: bool,
     /// Where it was found.
     pub silo: PathBuf,
     /// At which byte.
@@ -51,17 +59,20 @@ pub fn import(
     progress: &dyn Fn(u64),
 ) -> Result<Imported, ArchiveError> {
     let read = |error| ArchiveError::Aardwarc { path: folder.to_owned(), source: error };
-    let source = Aardwarc::open(folder).map_err(read)?;
+    let source = Aardwarc::open(folder, &|_| {}).map_err(read)?;
     let source = source.ok_or_else(|| ArchiveError::NotImportable { path: folder.to_owned() })?;
-    let mut imported = Imported { findings: source.findings().to_vec(), ..Imported::default() };
+    // An id that follows from nothing was forced, and is told as what becomes of it.
+    let damage = source.findings().iter().filter(|finding| finding.kind != AuditKind::Id);
+    let mut imported = Imported { findings: damage.cloned().collect(), ..Imported::default() };
     let mut packer = writer.store().packer()?;
-    let result = source.objects::<Failure>(|mut object| {
+    let result = source.objects::<Failure>(|object| {
         let new_object = translated(&object, writer);
-        let stored = writer.store().store_reader(&mut packer, &new_object, &mut object.content)?;
+        let stored = writer.store().store_reader(&mut packer, &new_object, &mut object.read())?;
         imported.objects += 1;
         imported.new += u64::from(stored.new);
         imported.bytes += stored.length;
-        if let Some(renumbered) = renumbered(&object, &stored.id) {
+        if let Some(mut renumbered) = renumbered(&object, &stored.id) {
+            renumbered.found_by_both = keep_other_id(writer, &mut packer, &renumbered, new_object.date)?;
             imported.renumbered.push(renumbered);
         }
         if imported.objects.is_multiple_of(GROUP) {
@@ -96,9 +107,28 @@ impl From<StoreError> for Failure {
     }
 }
 
+/// Writes down by which id an object was known; false for one that cannot be looked up.
+fn keep_other_id(
+    writer: &ArchiveWriter,
+    packer: &mut Packer,
+    renumbered: &Renumbered,
+    date: Date,
+) -> Result<bool, StoreError> {
+    if other_digits(renumbered.was.as_bytes()).is_none() {
+        return Ok(false);
+    }
+    let draft = Draft::new(RecordType::Metadata, &date)
+        .refers_to(&format!("urn:sha256:{}", renumbered.is))
+        .content_type("text/plain")
+        .field(OTHER_ID, &format!("<{}>", renumbered.was));
+    let record = packer.pack(&draft, PayloadKind::None, renumbered.was.as_bytes())?;
+    writer.store().keep(record)?;
+    Ok(true)
+}
+
 /// The object as it is stored here. A reference stays as it was written, since the id of metadata depends on it.
 fn translated(object: &AardwarcObject, writer: &ArchiveWriter) -> NewObject {
-    let header = &object.header;
+    let header = object.header();
     let text = |value: &[u8]| String::from_utf8_lossy(value).into_owned();
     let is_metadata = header.record_type() == RecordType::Metadata;
     NewObject {
@@ -113,9 +143,16 @@ fn translated(object: &AardwarcObject, writer: &ArchiveWriter) -> NewObject {
 }
 
 fn renumbered(object: &AardwarcObject, id: &[u8; 32]) -> Option<Renumbered> {
-    let was = String::from_utf8_lossy(object.header.record_id()?).into_owned();
+    let was = String::from_utf8_lossy(object.header().record_id()?).into_owned();
     let is = data_encoding::HEXLOWER.encode(id);
     let digits = was.rsplit('/').next().unwrap_or_default().to_ascii_lowercase();
-    let (silo, offset) = object.place.clone();
-    (digits.is_empty() || !is.starts_with(&digits)).then_some(Renumbered { was, is, silo, offset })
+    let (silo, offset) = object.place();
+    let silo = silo.to_owned();
+    (digits.is_empty() || !is.starts_with(&digits)).then_some(Renumbered {
+        was,
+        is,
+        found_by_both: false,
+        silo,
+        offset,
+    })
 }

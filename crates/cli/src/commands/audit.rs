@@ -8,7 +8,7 @@ use varve_archive::verbs::audit::{
     self, AuditDone, AuditFinding, AuditRequest, AuditSeverity, Paper, Sample,
 };
 use varve_archive::verbs::audit_site;
-use varve_archive::{Archive, ArchiveError};
+use varve_archive::{Archive, ArchiveError, Objects};
 
 use super::{Outcome, Verb, crystal};
 use crate::clock;
@@ -38,13 +38,18 @@ const ON_PAPER: usize = 10_000;
 /// and an archive that is being written to can be audited.
 ///
 /// `--quick` looks at structure and index only. `--since` and `--sample` look at some silos, for archives that take
-/// days; a different sample each day comes to all of them in time.
+/// days; a different sample each day comes to all of them in time. Of an object in segments that begins or lies in those
+/// silos, they look whether the segments that belong with it are there; that all of it has the digest it should is checked by a full audit.
+/// Versions, and the catalog, are checked by a full audit too.
 ///
 /// Of a Crystal project, rows and bodies are held against each other, as `varve crystal verify --bodies` does it; no
 /// row knows a digest, so that a body which can be read is taken for what it was.
 ///
 /// Of a Moku site, every body is held against its name, and rows, bodies, HEAD and working tree against each other. A HEAD
 /// or a tree that was left behind is told, and put right by the next verb that writes.
+///
+/// Of an AardWARC store, every record is held against its digests and its id, and segments against each other; its own
+/// index is not looked at.
 ///
 /// With `--json` there is one object for each finding, and a last one with `summary`.
 #[derive(clap::Args)]
@@ -97,6 +102,7 @@ impl Verb for Audit {
         match kind_of(&root) {
             Some(Kind::Crystal) => return self.run_on_project(&root, session),
             Some(Kind::Moku) => return self.run_on_site(&root, session),
+            Some(Kind::Aardwarc) => return self.run_on_aardwarc(&root, session),
             _ => {}
         }
         let archive = Archive::open_to_audit(&root)?;
@@ -134,9 +140,7 @@ impl Verb for Audit {
 
 impl Audit {
     fn run_on_site(&self, root: &Path, session: &mut Session) -> Result<Outcome, Error> {
-        if self.report.is_some() || self.since.is_some() || self.sample.is_some() {
-            return Err(ArchiveError::NotAnArchive { path: root.to_owned() }.into());
-        }
+        self.refuse_parts(root)?;
         let printer = &mut session.printer;
         let bar = printer.progress_bytes(Some(audit_site::bytes_to_read(root)?));
         let mut printed = Ok(());
@@ -160,10 +164,34 @@ impl Audit {
         Ok(if done.findings > 0 { Outcome::Findings } else { Outcome::Done })
     }
 
-    fn run_on_project(&self, root: &Path, session: &mut Session) -> Result<Outcome, Error> {
-        if self.report.is_some() || self.since.is_some() || self.sample.is_some() {
-            return Err(ArchiveError::NotAnArchive { path: root.to_owned() }.into());
+    fn run_on_aardwarc(&self, root: &Path, session: &mut Session) -> Result<Outcome, Error> {
+        self.refuse_parts(root)?;
+        let printer = &mut session.printer;
+        let bar = printer.progress_bytes(Objects::bytes_to_read(root)?);
+        let mut printed = Ok(());
+        let done = audit::audit_aardwarc(root, self.quick, &|bytes| bar.inc(bytes), &mut |finding| {
+            if printed.is_ok() {
+                printed = if self.json { printer.json(&finding) } else { print(&finding, printer) };
+            }
+        })?;
+        printed?;
+        match self.json {
+            true => printer.json(&Summary { summary: done })?,
+            false => conclude(&done, printer)?,
         }
+        Ok(if done.findings > 0 { Outcome::Findings } else { Outcome::Done })
+    }
+
+    /// What only archives have.
+    fn refuse_parts(&self, root: &Path) -> Result<(), Error> {
+        if self.report.is_some() || self.since.is_some() || self.sample.is_some() {
+            return Err(ArchiveError::AuditedWhole { path: root.to_owned() }.into());
+        }
+        Ok(())
+    }
+
+    fn run_on_project(&self, root: &Path, session: &mut Session) -> Result<Outcome, Error> {
+        self.refuse_parts(root)?;
         crystal::audit::audit(root, self.quick, self.json, &mut session.printer)
     }
 }

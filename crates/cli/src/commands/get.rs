@@ -6,7 +6,7 @@ use std::str::FromStr;
 use serde::Serialize;
 use varve_archive::Archive;
 use varve_archive::tree::{Restored, restore, survey};
-use varve_archive::verbs::get::{Found, GetError, Range, find};
+use varve_archive::verbs::get::{Found, GetError, Range, find_in};
 
 use super::{Outcome, Verb};
 use crate::error::{self, Error};
@@ -19,7 +19,8 @@ Examples:
   varve get 2d711642 -o report.pdf
   varve get 2d711642 --headers
   varve get 2d711642 --range 0-1023
-  varve get --tree 9f86d081 --to photos";
+  varve get --tree 9f86d081 --to photos
+  varve -C /srv/aardwarc get 2d711642 -o report.pdf";
 
 /// Bring back an object, or a tree of files
 ///
@@ -28,6 +29,10 @@ Examples:
 ///
 /// The id of a record brings back its block; of an HTTP response that is the message as it came, head and all. The id of
 /// the body in a response, the SHA-256 of what a browser would show, brings back the body with its codings undone.
+///
+/// An AardWARC store gives its objects where it is: `-C` names its folder, an id is its digits, with the prefix of the store
+/// or without. Nothing of it is changed and its own index is not used: the headers of all its silos are read first, each
+/// time, and an index of them is kept in the folder for temporary files as long as it is needed, 16 bytes a record.
 ///
 /// With `--tree` the id is that of a manifest, as `varve stow` prints it. The folder must be new or empty. Names, modes,
 /// times and links come back; the bits that lend a file's owner to whoever runs it do not. A file that cannot be brought
@@ -69,11 +74,11 @@ pub(super) struct Get {
 
 impl Verb for Get {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
-        let archive = session.open()?;
         if let Some(folder) = self.to.as_deref().filter(|_| self.tree) {
-            return self.bring_back(&archive, folder, session);
+            return self.bring_back(&Archive::open(&session.root()?)?, folder, session);
         }
-        let found = find(&archive, &self.id)?;
+        let objects = session.open_objects()?;
+        let found = find_in(&objects, &self.id)?;
         if self.headers {
             self.print_headers(&found, session)?;
         }

@@ -21,7 +21,8 @@ Examples:
 ///
 /// Reads AardWARC stores: the folder that holds its silos, or `aardwarc.conf`. Contents, types, dates and references come
 /// along, and each object keeps its number, except for metadata whose number was forced: it gets the number that follows
-/// from it, and a warning says which. What is damaged is named and left out; the others come, and the exit code is 1.
+/// from it, is found by both, and a warning says which. What is damaged is named and left out; the others come, and the
+/// exit code is 1.
 ///
 /// Reads Crystal projects: each becomes one version, its revisions the captures of it, with their times. Roots, groups,
 /// aliases, properties, errors and cookies are written down with it, cookies sealed with a key that lies in `secret.key`
@@ -93,9 +94,10 @@ impl Verb for Import {
 fn print(path: &std::path::Path, imported: &Imported, printer: &mut Printer) -> Result<(), Error> {
     for object in &imported.renumbered {
         printer.say(format_args!(
-            "{WARN}warning{WARN:#} `{}` has the number {} here (byte {} of {})",
+            "{WARN}warning{WARN:#} `{}` has the number {} here{} (byte {} of {})",
             object.was,
             object.is,
+            if object.found_by_both { ", and is found by both" } else { "" },
             object.offset,
             object.silo.display()
         ));

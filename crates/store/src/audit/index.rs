@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::index::{
     Entry, FindingKind, Index, IndexError, IndexOptions, Prefix, PrefixRange, Rebuild, verify,
 };
-use crate::silo::ids;
+use crate::silo::prefixes;
 use crate::store::Store;
 
 /// Checks what can be checked in the files of the index alone.
@@ -44,43 +44,74 @@ impl Scratch {
     }
 }
 
-/// An index made from the silos, for comparison.
+/// An index made from the silos, for comparison. Where it cannot be made, that is told at the end.
 pub(super) struct Comparison<'a> {
+    making: Result<Making<'a>, String>,
+}
+
+struct Making<'a> {
     scratch: &'a Scratch,
     rebuild: Rebuild<'a>,
 }
 
 impl<'a> Comparison<'a> {
-    pub(super) fn begin(scratch: &'a Scratch, options: IndexOptions) -> Result<Self, StoreError> {
-        Ok(Self { scratch, rebuild: Rebuild::begin(&scratch.disk, scratch.folder.path(), options)? })
+    pub(super) fn begin(scratch: Result<&'a Scratch, &StoreError>, options: IndexOptions) -> Self {
+        let making = scratch.map_err(|error| explained(error)).and_then(|scratch| {
+            let rebuild = Rebuild::begin(&scratch.disk, scratch.folder.path(), options);
+            rebuild.map(|rebuild| Making { scratch, rebuild }).map_err(|error| explained(&error))
+        });
+        Self { making }
     }
 
-    pub(super) fn add(&mut self, entry: Entry) -> Result<(), StoreError> {
-        Ok(self.rebuild.push(entry)?)
+    /// Adds an entry; false when there is no comparison any more.
+    pub(super) fn add(&mut self, entry: Entry) -> bool {
+        let Ok(making) = &mut self.making else { return false };
+        if let Err(error) = making.rebuild.push(entry) {
+            self.making = Err(explained(&error));
+        }
+        self.making.is_ok()
     }
 
     /// Reports what is only in the silos, and what is only in the index.
     pub(super) fn compare(self, run: &mut Run<'_>) -> Result<(), StoreError> {
-        self.rebuild.finish()?;
-        let made = Index::open(&self.scratch.disk, self.scratch.folder.path())?;
-        let mut in_silos = Peekable::new(made.entries(PrefixRange::ALL)?)?;
-        let store = run.store;
-        let mut in_index = Peekable::new(store.index().entries(PrefixRange::ALL)?)?;
-        loop {
-            let order = match (in_silos.next, in_index.next) {
-                (None, None) => return Ok(()),
-                (Some(_), None) => Ordering::Less,
-                (None, Some(_)) => Ordering::Greater,
-                (Some(one), Some(other)) => key(one).cmp(&key(other)),
-            };
-            match order {
-                Ordering::Equal => {
-                    in_silos.advance()?;
-                    in_index.advance()?;
-                }
-                Ordering::Less => missing(run, in_silos.advance()?)?,
-                Ordering::Greater => stray(run, in_index.advance()?),
+        let made = self.making.and_then(|Making { scratch, rebuild }| {
+            let made = rebuild.finish().and_then(|_| Index::open(&scratch.disk, scratch.folder.path()));
+            made.map_err(|error| explained(&error))
+        });
+        match made {
+            Ok(made) => compare(run, &made).or_else(|error| run.index_failed(error)),
+            Err(why) => {
+                run.not_compared(&why);
+                Ok(())
             }
+        }
+    }
+}
+
+/// An error with all its causes, in one line.
+fn explained(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+fn compare(run: &mut Run<'_>, made: &Index) -> Result<(), StoreError> {
+    let mut in_silos = Peekable::new(made.entries(PrefixRange::ALL)?)?;
+    let store = run.store;
+    let mut in_index = Peekable::new(store.index().entries(PrefixRange::ALL)?)?;
+    loop {
+        let order = match (in_silos.next, in_index.next) {
+            (None, None) => return Ok(()),
+            (Some(_), None) => Ordering::Less,
+            (None, Some(_)) => Ordering::Greater,
+            (Some(one), Some(other)) => key(one).cmp(&key(other)),
+        };
+        match order {
+            Ordering::Equal => {
+                in_silos.advance()?;
+                in_index.advance()?;
+            }
+            Ordering::Less => missing(run, in_silos.advance()?)?,
+            Ordering::Greater => stray(run, in_index.advance()?),
         }
     }
 }
@@ -149,10 +180,10 @@ pub(super) fn look_up(run: &mut Run<'_>, entries: &[Entry]) -> Result<(), StoreE
 
 /// Holds one entry against the header of the record that it leads to.
 pub(super) fn check_entry(run: &mut Run<'_>, entry: Entry) -> Result<(), StoreError> {
-    let found = run.store.record_at(entry.place)?.is_some_and(|record| {
-        let (own, body) = ids(record.header());
-        own.into_iter().chain(body).any(|id| Prefix::of(&id) == entry.prefix)
-    });
+    let found = run
+        .store
+        .record_at(entry.place)?
+        .is_some_and(|record| prefixes(record.header()).any(|prefix| prefix == entry.prefix));
     if !found {
         stray(run, Some(entry));
     }

@@ -22,7 +22,7 @@ use serde::Serialize;
 use crate::error::StoreError;
 use crate::exchange::Scanned;
 use crate::index::{IndexOptions, Place};
-use crate::silo::SiloFile;
+use crate::silo::{SiloFile, numbers};
 use crate::store::Store;
 
 pub(crate) use segments::Segments;
@@ -53,6 +53,8 @@ pub enum AuditKind {
     IndexStray,
     /// A file of the index is damaged.
     IndexDamaged,
+    /// Something could not be held against the silos, for want of room for temporary files.
+    NotCompared,
     /// A version, or what belongs to it, is not what its manifest says.
     History,
     /// The catalog does not say what the silos say.
@@ -86,6 +88,7 @@ impl AuditKind {
             | Self::IndexMissing
             | Self::IndexStray
             | Self::IndexDamaged
+            | Self::NotCompared
             | Self::Catalog
             | Self::Head
             | Self::WorkingTree => AuditSeverity::Warning,
@@ -198,9 +201,9 @@ pub fn audit(
     };
     let mut segments = Segments::default();
     let all_chosen = silos.iter().all(|silo| (options.chosen)(silo));
-    let scratch = index::Scratch::new()?;
+    let scratch = index::Scratch::new();
     let compares = usable && !options.quick && all_chosen;
-    let mut comparison = compares.then(|| index::Comparison::begin(&scratch, options.index)).transpose()?;
+    let mut comparison = compares.then(|| index::Comparison::begin(scratch.as_ref(), options.index));
     for silo in &silos {
         if !(options.chosen)(silo) {
             run.done.silos_left_out += 1;
@@ -218,11 +221,9 @@ pub fn audit(
     if options.quick {
         quick::entries(&mut run, &silos).or_else(|error| run.index_failed(error))?;
     } else {
-        if all_chosen {
-            segments.check(&mut run)?;
-        }
+        segments.check(&mut run, all_chosen)?;
         if let Some(comparison) = comparison {
-            comparison.compare(&mut run).or_else(|error| run.index_failed(error))?;
+            comparison.compare(&mut run)?;
         }
     }
     run.tell_lost();
@@ -310,6 +311,14 @@ impl Run<'_> {
         false
     }
 
+    /// The index could not be compared, since there is no room for the other one.
+    fn not_compared(&mut self, why: &str) {
+        let message = format!(
+            "the index was not compared with the silos in both directions: {why}; TMPDIR may name a folder with more room"
+        );
+        self.tell(AuditFinding::new(AuditKind::NotCompared, message));
+    }
+
     /// A failure of the index is a finding, any other ends the audit.
     fn index_failed(&mut self, error: StoreError) -> Result<(), StoreError> {
         match error {
@@ -332,9 +341,9 @@ impl Run<'_> {
     fn numbering(&mut self) -> Result<Vec<SiloFile>, StoreError> {
         let silos = self.store.files().list()?;
         self.numbers = silos.keys().copied().collect();
-        let last_named =
-            self.known.map(Place::silo).into_iter().chain(silos.keys().next_back().copied()).max();
-        if let Some(last) = last_named {
+        let used = numbers::next_unused(self.store.files())?.checked_sub(1);
+        let named = self.known.map(Place::silo).into_iter().chain(silos.keys().next_back().copied());
+        if let Some(last) = named.chain(used).max() {
             self.lost =
                 (0..=last).filter(|number| !silos.contains_key(number)).map(|lost| (lost, 0)).collect();
         }

@@ -63,25 +63,20 @@ impl Run<'_> {
         }
     }
 
-    /// Puts entries aside for the comparison, or looks each up when only some silos are audited.
+    /// Puts entries aside for the comparison, or looks each up when there is none.
     fn note_entries(
         &mut self,
         found: Vec<Entry>,
         comparison: Option<&mut Comparison<'_>>,
         failure: &mut Result<(), StoreError>,
     ) {
-        match comparison {
-            Some(comparison) => {
-                for entry in found {
-                    if failure.is_ok() {
-                        *failure = comparison.add(entry);
-                    }
-                }
-            }
-            None if self.options.index_lost.is_none() && failure.is_ok() => {
+        let all_added = comparison.is_some_and(|comparison| found.iter().all(|entry| comparison.add(*entry)));
+        match all_added {
+            true => {}
+            false if self.options.index_lost.is_none() && failure.is_ok() => {
                 *failure = super::index::look_up(self, &found).or_else(|error| self.index_failed(error));
             }
-            None => {}
+            false => {}
         }
     }
 

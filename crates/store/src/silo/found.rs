@@ -44,8 +44,50 @@ fn body_id(header: &Header) -> Option<[u8; 32]> {
     digest.bytes().try_into().ok()
 }
 
+/// The field of a metadata record that gives what it refers to another id.
+pub const OTHER_ID: &str = "Varve-Other-ID";
+
+/// An id that follows from nothing, and whose it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherId {
+    /// The hex digits that it ends with, at least sixteen.
+    pub digits: String,
+    /// The record that is found by them.
+    pub target: [u8; 32],
+}
+
+/// The other id that a metadata record gives to what it refers to.
+pub fn other_id(header: &Header) -> Option<OtherId> {
+    if header.record_type() != RecordType::Metadata {
+        return None;
+    }
+    let digits = other_digits(header.reference(OTHER_ID)?)?;
+    let target = header.reference("WARC-Refers-To").and_then(parse_id)?;
+    Some(OtherId { digits, target })
+}
+
+/// The hex digits at the end of an id of another store, behind its prefix; none when they are too few to be looked up.
+pub fn other_digits(id: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(id).ok()?.to_ascii_lowercase();
+    let digits = text.rsplit(['/', ':']).next()?;
+    let is_id = (16..=64).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_id.then(|| digits.to_owned())
+}
+
+impl OtherId {
+    fn prefix(&self) -> Option<Prefix> {
+        u64::from_str_radix(self.digits.get(..16)?, 16).ok().map(Prefix)
+    }
+}
+
+/// What the ids begin with under which a record is found.
+pub fn prefixes(header: &Header) -> impl Iterator<Item = Prefix> {
+    let (own, body) = ids(header);
+    let other = other_id(header).and_then(|other| other.prefix());
+    own.into_iter().chain(body).map(|id| Prefix::of(&id)).chain(other)
+}
+
 /// The index entries of a record at `place`.
 pub fn entries(header: &Header, place: Place) -> impl Iterator<Item = Entry> {
-    let (own, body) = ids(header);
-    own.into_iter().chain(body).map(move |id| Entry { prefix: Prefix::of(&id), place })
+    prefixes(header).map(move |prefix| Entry { prefix, place })
 }

@@ -7,10 +7,11 @@ pub(crate) mod chain;
 mod files;
 mod found;
 pub mod name;
+pub mod numbers;
 mod open;
 mod walk;
 
 pub use files::{FileSource, SiloError, SiloFile, SiloFiles};
-pub use found::{entries, ids, parse_id};
-pub(crate) use open::{OpenSilo, create};
+pub use found::{OTHER_ID, OtherId, entries, ids, other_digits, other_id, parse_id, prefixes};
+pub(crate) use open::{OpenSilo, Reserved, create, is_large};
 pub use walk::{Stretch, WalkError, Walked, walk, walk_from};

@@ -1,5 +1,6 @@
 //! Archives as people meet them: whole scenarios, in processes of their own.
 
+mod aardwarc;
 mod capture;
 mod errors;
 mod format;

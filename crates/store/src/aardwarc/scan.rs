@@ -1,0 +1,116 @@
+//! The headers of a silo, without the blocks.
+//!
+//! AardWARC notes in each gzip member how long it is, so that a reader can go from one header to the next. Where what is
+//! there is not as AardWARC writes it, the rest of the silo is read as any WARC file is, by unpacking it.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use varve_warc::record::Header;
+use varve_warc::source::ReadAt;
+use varve_warc::{Error, Format, Reader};
+
+use super::{AardwarcError, AardwarcFinding, is_damage};
+use crate::audit::AuditKind;
+
+/// The beginning of a member, up to its length.
+const BEGINNING: usize = 24;
+/// The member that ends every record: four bytes, always packed alike.
+const END: [u8; 24] = [
+    0x1f, 0x8b, 0x08, 0x00, 0x20, 0x01, 0x19, 0x66, 0x02, 0x03, 0xe3, 0xe5, 0xe2, 0xe5, 0x02, 0x00, 0x44,
+    0x15, 0xc2, 0x8b, 0x04, 0x00, 0x00, 0x00,
+];
+
+/// Tells `seen` each header of a silo and where its record begins; gives what is not as it was written, as far as can be
+/// told without reading blocks.
+pub(super) fn scan(
+    path: &Path,
+    seen: &mut dyn FnMut(&Header, u64),
+) -> Result<Vec<AardwarcFinding>, AardwarcError> {
+    let unread = |source| AardwarcError::Io { path: path.to_owned(), source };
+    let file = File::open(path).map_err(unread)?;
+    let size = file.size().map_err(unread)?;
+    let mut offset = 0;
+    while offset < size {
+        let Some((header, next)) = step(&file, offset, size).map_err(unread)? else {
+            return scan_slowly(&file, path, offset, seen);
+        };
+        seen(&header, offset);
+        offset = next;
+    }
+    Ok(Vec::new())
+}
+
+/// The header of a record and where the next one begins; none when they are not as AardWARC writes them.
+fn step(file: &File, offset: u64, size: u64) -> io::Result<Option<(Header, u64)>> {
+    let Some(block) = end_of_member(file, offset, size)? else { return Ok(None) };
+    let Some(end) = end_of_member(file, block, size)? else { return Ok(None) };
+    let mut ending = [0; END.len()];
+    if read_all(file, end, &mut ending)? < END.len() || ending != END {
+        return Ok(None);
+    }
+    let record = match Reader::at(file, offset).and_then(Reader::into_record) {
+        Ok(record) => record,
+        Err(Error::Io { source, .. }) => return Err(source),
+        Err(_) => None,
+    };
+    let Some(mut record) = record else { return Ok(None) };
+    if record.take_findings().iter().any(is_damage) {
+        return Ok(None);
+    }
+    Ok(Some((record.header().clone(), end + END.len() as u64)))
+}
+
+/// Where the member at `offset` ends, by its own account.
+fn end_of_member(file: &File, offset: u64, size: u64) -> io::Result<Option<u64>> {
+    let mut bytes = [0; BEGINNING];
+    if read_all(file, offset, &mut bytes)? < BEGINNING {
+        return Ok(None);
+    }
+    let (fixed, length) = bytes.split_at(16);
+    let is_aardwarc = fixed.starts_with(&[0x1f, 0x8b, 8, 4]) && fixed.ends_with(&[12, 0, b'A', b'a', 8, 0]);
+    let length = u64::from_le_bytes(length.try_into().unwrap_or_default());
+    let end = offset.checked_add(length).filter(|end| *end <= size && length > BEGINNING as u64);
+    Ok(end.filter(|_| is_aardwarc))
+}
+
+fn read_all(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read_at(&mut buffer[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// Reads a silo from `offset` on as any WARC file.
+fn scan_slowly(
+    file: &File,
+    path: &Path,
+    offset: u64,
+    seen: &mut dyn FnMut(&Header, u64),
+) -> Result<Vec<AardwarcFinding>, AardwarcError> {
+    let failed = |source| AardwarcError::Silo { path: path.to_owned(), source };
+    let reader = if offset == 0 { Reader::new(file) } else { Reader::resume(file, offset, Format::Warc) };
+    let mut reader = match reader {
+        Ok(reader) => reader,
+        Err(source @ Error::Io { .. }) => return Err(failed(source)),
+        Err(error) => {
+            return Ok(vec![AardwarcFinding::new(AuditKind::Damaged, path, offset, error.to_string())]);
+        }
+    };
+    let mut findings = Vec::new();
+    while let Some(record) = reader.next_record().map_err(failed)? {
+        seen(record.header(), record.offset());
+        reader.finish_record().map_err(failed)?;
+        findings.extend(reader.take_findings());
+    }
+    findings.extend(reader.take_findings());
+    findings.retain(is_damage);
+    Ok(findings.iter().map(|finding| AardwarcFinding::of(finding, path)).collect())
+}
