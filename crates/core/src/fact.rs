@@ -265,11 +265,25 @@ impl RunSummary {
     /// The seal over the records of a run, in any order.
     pub fn seal_of(mut records: Vec<RecordId>) -> BodyId {
         records.sort_unstable();
-        let mut hasher = Sha256::new();
-        for record in &records {
-            hasher.update(record.as_bytes());
-        }
-        BodyId::new(hasher.finalize().into())
+        let mut sealing = Sealing::default();
+        records.iter().for_each(|record| sealing.add(record));
+        sealing.finish()
+    }
+}
+
+/// A seal in the making, of records that come in their order.
+#[derive(Clone, Debug, Default)]
+pub struct Sealing(Sha256);
+
+impl Sealing {
+    /// Adds the next record: the greatest so far.
+    pub fn add(&mut self, record: &RecordId) {
+        self.0.update(record.as_bytes());
+    }
+
+    /// The seal over all of them.
+    pub fn finish(self) -> BodyId {
+        BodyId::new(self.0.finalize().into())
     }
 }
 

@@ -20,7 +20,7 @@ use varve_warc::digest::Digest;
 use varve_warc::record::Header;
 use varve_warc::write::{PackedRecord, Packer, Packing};
 
-use crate::copying::Copying;
+use crate::copying::{Copy, Copying};
 use crate::describe::describe;
 use crate::disk::DiskFile;
 use crate::error::StoreError;
@@ -58,7 +58,7 @@ pub struct StoreWriter {
     settings: Settings,
     index: IndexWriter,
     state: Mutex<State>,
-    synced: Condvar,
+    pub(crate) synced: Condvar,
     rooms: Rooms,
     follower: Follower,
     /// The first number that is not written down as used.
@@ -166,7 +166,7 @@ impl StoreWriter {
         let (ticket, place, reserved) = state.stop_on_error(result)?;
         let ticket = Ticket(ticket);
         drop(state);
-        let copy = Copy(self);
+        let copy = Copy::begin(self);
         let written = reserved.write(record).map_err(StoreError::from);
         let mut state = copy.end(written)?.1;
         state.pending.extend(entries(header, place));
@@ -208,7 +208,7 @@ impl StoreWriter {
         state.placing = true;
         state.copying = Some(Copying { ticket: ticket.0, place, id: own });
         drop(state);
-        let copy = Copy(self);
+        let copy = Copy::begin(self);
         let (published, mut state) = copy.end(self.place_segments(records, first))?;
         state.next_number = published.next_number;
         self.follower.take_up(published.last.number, published.hasher, published.last.length());
@@ -273,7 +273,7 @@ impl StoreWriter {
         Ok(self.index.housekeeping()?)
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
         // A thread that panicked while it held the state left it marked as stopped, or unchanged.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -478,30 +478,6 @@ enum Seal {
     Filled,
     /// Any: the next one has its number for a reason.
     Always,
-}
-
-/// A record on its way to its place. If it does not come to its end, nothing more is written.
-struct Copy<'a>(&'a StoreWriter);
-
-impl<'a> Copy<'a> {
-    /// It is written, or could not be.
-    fn end<T>(self, result: Result<T, StoreError>) -> Result<(T, MutexGuard<'a, State>), StoreError> {
-        let mut state = self.0.lock();
-        state.end_copy();
-        let result = state.stop_on_error(result);
-        self.0.synced.notify_all();
-        std::mem::forget(self);
-        Ok((result?, state))
-    }
-}
-
-impl Drop for Copy<'_> {
-    fn drop(&mut self) {
-        let mut state = self.0.lock();
-        state.end_copy();
-        state.stopped = true;
-        self.0.synced.notify_all();
-    }
 }
 
 /// Whether a record is to be written.

@@ -430,6 +430,51 @@ fn a_lost_last_silo_does_not_stop_writing_and_its_number_is_not_used_again() {
 }
 
 #[test]
+fn the_number_of_a_lost_silo_is_not_used_again_even_when_the_index_is_made_anew() {
+    for loses_index_too in [false, true] {
+        let root = tempfile::tempdir().expect("a folder");
+        filled(root.path());
+        let last = (0..).take_while(|number| silo_path(root.path(), *number).exists()).last().expect("silos");
+        fs::remove_file(silo_path(root.path(), last)).expect("removed");
+        if loses_index_too {
+            fs::remove_dir_all(root.path().join("index")).expect("removed");
+        }
+        let silos = files(Arc::new(LocalDisk), root.path());
+        rebuild(&silos, &root.path().join("index"), IndexOptions::default(), 2, &|_| {}, &mut |_| {})
+            .expect("rebuilt");
+        let is_named = |findings: Vec<AuditFinding>| {
+            findings.iter().any(|one| one.kind == AuditKind::SiloMissing && one.silo == Some(last))
+        };
+        assert!(is_named(full(root.path())), "an audit goes on naming what is lost");
+        let writer = open(root.path(), 40_000, Packing::Gzip);
+        store(&writer, &noise(3_000, 500));
+        drop(writer);
+        assert!(!silo_path(root.path(), last).exists() && silo_path(root.path(), last + 1).exists());
+        assert!(is_named(full(root.path())) && is_named(quick(root.path())));
+    }
+}
+
+#[test]
+fn an_audit_of_some_silos_looks_at_the_neighbours_of_segments() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 40_000, Packing::Gzip);
+    store(&writer, b"small");
+    store(&writer, &noise(150_000, 99));
+    drop(writer);
+    let of_one = |number: u32| audited(root.path(), false, &|silo: &SiloFile| silo.number == number).1;
+    let last = (0..).take_while(|number| silo_path(root.path(), *number).exists()).last().expect("silos");
+    assert!(last >= 4, "{last}");
+    for number in 1..=last {
+        assert_eq!(of_one(number), [], "{number}");
+    }
+    fs::remove_file(silo_path(root.path(), 3)).expect("removed");
+    for (number, is_affected) in [(0, false), (1, true), (2, true), (4, true)] {
+        let has_segment = of_one(number).iter().any(|one| one.kind == AuditKind::Segment);
+        assert_eq!(has_segment, is_affected, "{number}: {:?}", of_one(number));
+    }
+}
+
+#[test]
 fn without_an_index_what_is_cut_off_is_kept() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 20, Packing::Gzip);

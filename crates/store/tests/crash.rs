@@ -34,18 +34,38 @@ fn contents() -> &'static [Vec<u8>] {
     })
 }
 
+/// What is stored, and how.
+#[derive(Clone, Copy)]
+struct Case {
+    settings: fn() -> Settings,
+    contents: fn() -> &'static [Vec<u8>],
+}
+
+const MANY_SILOS: Case = Case { settings: small, contents };
+/// Records that are too large to be gathered with others before they are written.
+const LARGE_RECORDS: Case = Case { settings: roomy, contents: large_contents };
+
+fn roomy() -> Settings {
+    Settings { silo_size: 4 << 20, ..small() }
+}
+
+fn large_contents() -> &'static [Vec<u8>] {
+    static CONTENTS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    CONTENTS.get_or_init(|| [900, 1_100_000, 700, 1_200_000].map(|length| noise(length, 5)).into())
+}
+
 /// Stores everything; returns the contents that were acknowledged, also when it fails in the middle.
-fn scenario(disk: Arc<dyn Disk>) -> (Vec<Vec<u8>>, Result<(), StoreError>) {
+fn scenario(disk: Arc<dyn Disk>, case: Case) -> (Vec<Vec<u8>>, Result<(), StoreError>) {
     let mut acknowledged = Vec::new();
-    let result = run(disk, &mut acknowledged);
+    let result = run(disk, case, &mut acknowledged);
     (acknowledged, result)
 }
 
-fn run(disk: Arc<dyn Disk>, acknowledged: &mut Vec<Vec<u8>>) -> Result<(), StoreError> {
-    let (writer, _) = StoreWriter::open(files(disk, Path::new(ROOT)), small())?;
+fn run(disk: Arc<dyn Disk>, case: Case, acknowledged: &mut Vec<Vec<u8>>) -> Result<(), StoreError> {
+    let (writer, _) = StoreWriter::open(files(disk, Path::new(ROOT)), (case.settings)())?;
     let mut packer = writer.packer()?;
     let mut waiting = Vec::new();
-    for (number, content) in contents().iter().enumerate() {
+    for (number, content) in (case.contents)().iter().enumerate() {
         let stored = writer.store_reader(&mut packer, &resource(), &mut content.as_slice())?;
         waiting.push(content.clone());
         if number % 2 == 1 {
@@ -69,11 +89,11 @@ fn read(store: &Store, id: &[u8; 32], when: &str) -> Vec<u8> {
 }
 
 /// Opens the archive again on a sound disk: everything acknowledged is there, audit is clean, and writing can go on.
-fn is_whole(disk: &MemoryDisk, acknowledged: &[Vec<u8>], goes_on: bool, when: &str) {
+fn is_whole(disk: &MemoryDisk, case: Case, acknowledged: &[Vec<u8>], goes_on: bool, when: &str) {
     let disk: Arc<dyn Disk> = Arc::new(disk.clone());
     let silos = files(Arc::clone(&disk), Path::new(ROOT));
-    let (writer, _) =
-        StoreWriter::open(silos.clone(), small()).unwrap_or_else(|error| panic!("{when}: {error:?}"));
+    let (writer, _) = StoreWriter::open(silos.clone(), (case.settings)())
+        .unwrap_or_else(|error| panic!("{when}: {error:?}"));
     let reader = writer.reader();
     for content in acknowledged {
         let id = varve_warc::digest::Algorithm::Sha256.digest(content);
@@ -104,42 +124,54 @@ fn is_whole(disk: &MemoryDisk, acknowledged: &[Vec<u8>], goes_on: bool, when: &s
     if !goes_on {
         return;
     }
-    let (all, result) = scenario(disk);
+    let (all, result) = scenario(disk, case);
     result.unwrap_or_else(|error| panic!("{when}, going on: {error:?}"));
-    assert_eq!(all.len(), contents().len(), "{when}");
+    assert_eq!(all.len(), (case.contents)().len(), "{when}");
 }
 
 #[test]
 fn the_scenario_does_what_it_should() {
     let disk = MemoryDisk::new();
-    let (all, result) = scenario(Arc::new(disk.clone()));
+    let (all, result) = scenario(Arc::new(disk.clone()), MANY_SILOS);
     result.expect("a sound disk");
     assert_eq!(all.len(), contents().len());
     let silos = files(Arc::new(disk.clone()), Path::new(ROOT)).list().expect("listed");
     assert!(silos.len() >= 5, "{silos:?}");
-    is_whole(&disk, &all, true, "after a run without trouble");
+    is_whole(&disk, MANY_SILOS, &all, true, "after a run without trouble");
 }
 
-#[test]
-fn a_disk_that_fails_at_any_call() {
+/// Runs a case on a disk that breaks in every way at every call; how often it broke.
+fn fail_at_every_call(case: Case) -> u64 {
+    let mut broken = u64::MAX;
     for failure in Failure::ALL {
-        let broken = at_every_call(failure, |plan: Plan| {
+        let calls = at_every_call(failure, |plan: Plan| {
             let sound = MemoryDisk::new();
             let disk = BrokenDisk::new(Arc::new(sound.clone()), plan);
-            let (acknowledged, result) = scenario(Arc::clone(&disk) as Arc<dyn Disk>);
+            let (acknowledged, result) = scenario(Arc::clone(&disk) as Arc<dyn Disk>, case);
             let when = format!("{failure:?} at call {}", plan.after);
             if disk.is_broken() && matches!(failure, Failure::Crash | Failure::CrashInside) {
                 assert!(result.is_err(), "{when} went unnoticed");
             }
-            is_whole(&sound, &acknowledged, plan.after.is_multiple_of(5), &when);
+            is_whole(&sound, case, &acknowledged, plan.after.is_multiple_of(5), &when);
             disk
         });
-        assert!(broken > 60, "{failure:?} broke only {broken} calls");
+        broken = broken.min(calls as u64);
     }
+    broken
 }
 
 #[test]
-fn a_power_cut_at_any_call() {
+fn a_disk_that_fails_at_any_call() {
+    assert!(fail_at_every_call(MANY_SILOS) > 60);
+}
+
+#[test]
+fn a_disk_that_fails_at_any_call_with_large_records() {
+    assert!(fail_at_every_call(LARGE_RECORDS) > 20);
+}
+
+/// Runs a case on a disk whose power is cut at every call.
+fn cut_power_at_every_call(case: Case) {
     let cuts = [
         PowerCut { bytes: Bytes::Lost, names: 0 },
         PowerCut { bytes: Bytes::Lost, names: u64::MAX },
@@ -148,15 +180,21 @@ fn a_power_cut_at_any_call() {
     at_every_call(Failure::CrashInside, |plan: Plan| {
         let sound = MemoryDisk::new();
         let disk = BrokenDisk::new(Arc::new(sound.clone()), plan);
-        let (acknowledged, _) = scenario(Arc::clone(&disk) as Arc<dyn Disk>);
+        let (acknowledged, _) = scenario(Arc::clone(&disk) as Arc<dyn Disk>, case);
         for cut in cuts {
-            is_whole(
-                &sound.after(cut),
-                &acknowledged,
-                plan.after.is_multiple_of(8),
-                &format!("{cut:?} at call {}", plan.after),
-            );
+            let when = format!("{cut:?} at call {}", plan.after);
+            is_whole(&sound.after(cut), case, &acknowledged, plan.after.is_multiple_of(8), &when);
         }
         disk
     });
+}
+
+#[test]
+fn a_power_cut_at_any_call() {
+    cut_power_at_every_call(MANY_SILOS);
+}
+
+#[test]
+fn a_power_cut_at_any_call_with_large_records() {
+    cut_power_at_every_call(LARGE_RECORDS);
 }

@@ -25,7 +25,7 @@ use varve_warc::write::Packing;
 
 const ROOT: &str = "VARVE_KILL_ROOT";
 const SEED: &str = "VARVE_KILL_SEED";
-const EVERY_DAY: u64 = 200;
+const EVERY_DAY: u64 = 300;
 /// So many archives are tormented side by side.
 const LANES: u64 = 4;
 

@@ -4,17 +4,20 @@
 //! after it. A version of a run carries a seal over its captures. And the catalog, being made from all this, must be
 //! what would be made again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::io;
 use std::path::Path;
 
 use varve_catalog::{CatalogRead, SqliteCatalog};
 use varve_core::body::BodySource;
-use varve_core::fact::{Fact, Manifest, RunSummary, Tombstone};
-use varve_core::{BodyId, RecordId, RunId, VersionId};
+use varve_core::fact::{Fact, Manifest, Tombstone};
+use varve_core::{BodyId, RecordId, VersionId};
 use varve_store::audit::{AuditFinding, AuditKind};
 use varve_store::exchange::Scanned;
 
 use super::filling::Filling;
+use super::run_records::RunRecords;
+use super::seals::{Sealed, broken_seals};
 use crate::archive::Archive;
 use crate::error::ArchiveError;
 
@@ -75,7 +78,7 @@ impl<'a> HistoryAudit<'a> {
             Ok((again, _folder)) => compare_catalogs(&path, &again, found),
             // The silos are what matters, and they were read.
             Err(error) => {
-                found(not_compared(&error));
+                found(not_compared("the catalog was not compared with the silos", &error));
                 Ok(())
             }
         }
@@ -87,8 +90,10 @@ impl<'a> HistoryAudit<'a> {
 struct Chain {
     versions: HashSet<VersionId>,
     parents: Vec<(VersionId, VersionId, RecordId)>,
-    runs: HashMap<RunId, Vec<RecordId>>,
-    sealed: Vec<(VersionId, RunSummary, RecordId)>,
+    runs: RunRecords,
+    sealed: Vec<Sealed>,
+    /// Why the records of runs could not be kept, if they could not.
+    no_room: Option<io::Error>,
     bodies: Vec<(BodyId, VersionId)>,
     /// Bodies that are not here; whether they should be is known when all tombstones are.
     missing: Vec<(BodyId, VersionId)>,
@@ -100,8 +105,8 @@ impl Chain {
     fn add(&mut self, archive: &Archive, scanned: Scanned) -> Result<(), ArchiveError> {
         match scanned {
             Scanned::Capture(receipt) => {
-                if let Some(run) = receipt.run {
-                    self.runs.entry(run).or_default().push(receipt.record);
+                if let Some(run) = receipt.run.filter(|_| self.no_room.is_none()) {
+                    self.no_room = self.runs.add(run, receipt.record).err();
                 }
             }
             Scanned::Fact { record, about, media_type, json } => {
@@ -131,7 +136,7 @@ impl Chain {
         self.versions.insert(id);
         self.parents.extend(manifest.parent.map(|parent| (id, parent, record)));
         self.bodies.extend(manifest.pages.iter().map(|page| (page.body, id)));
-        self.sealed.extend(manifest.run.map(|run| (id, run, record)));
+        self.sealed.extend(manifest.run.map(|run| Sealed { version: id, run, record }));
     }
 
     fn look_for_bodies(&mut self, archive: &Archive) -> Result<(), ArchiveError> {
@@ -157,7 +162,6 @@ impl Chain {
                 found(AuditFinding::new(AuditKind::History, message));
             }
         }
-        self.put_back();
         for (version, parent, record) in &self.parents {
             if !self.versions.contains(parent) && !gone_versions.contains(parent) {
                 let message =
@@ -165,39 +169,26 @@ impl Chain {
                 found(finding(*record, message));
             }
         }
-        for (version, run, record) in &self.sealed {
-            let captures = self.runs.remove(&run.id).unwrap_or_default();
-            let count = captures.len() as u64;
-            if count != run.captures || RunSummary::seal_of(captures) != run.seal {
-                let message = format!(
-                    "version {version} was sealed over {} captures, and the {count} that are here are not those",
-                    run.captures
-                );
-                found(finding(*record, message));
-            }
+        if self.sealed.is_empty() {
+            return;
         }
-    }
-
-    /// Lets each run have the records that it was sealed over.
-    fn put_back(&mut self) {
-        for Tombstone { record, run, replaced_by, .. } in &self.tombstones {
-            let Some(run) = run else { continue };
-            let records = self.runs.entry(*run).or_default();
-            records.retain(|other| Some(*other) != *replaced_by);
-            // Only answers were sealed over, and only they have a run and a tombstone of their own.
-            records.push(*record);
+        let broken = match self.no_room {
+            Some(error) => Err(error),
+            None => broken_seals(self.sealed, self.runs, &self.tombstones),
+        };
+        match broken {
+            Ok(broken) => broken.into_iter().for_each(|(record, message)| found(finding(record, message))),
+            Err(error) => found(not_compared("the seals of runs were not checked", &error)),
         }
     }
 }
 
-/// The catalog was not compared, since another could not be made.
-fn not_compared(error: &ArchiveError) -> AuditFinding {
-    let causes = std::iter::successors(Some(error as &dyn std::error::Error), |error| error.source());
+/// Something was not compared, for want of room.
+fn not_compared(what: &str, error: &dyn std::error::Error) -> AuditFinding {
+    let causes = std::iter::successors(Some(error), |error| error.source());
     let why: Vec<String> = causes.map(ToString::to_string).collect();
     let why = why.join(": ");
-    let message = format!(
-        "the catalog was not compared with the silos: {why}; TMPDIR may name a folder with more room"
-    );
+    let message = format!("{what}: {why}; TMPDIR may name a folder with more room");
     AuditFinding::new(AuditKind::NotCompared, message)
 }
 

@@ -18,6 +18,8 @@ mod pages;
 mod pair;
 mod replace;
 mod revision;
+mod run_records;
+mod seals;
 mod stored_diff;
 mod working_tree;
 

@@ -191,10 +191,9 @@ impl Read for AardwarcContent {
                 hasher.update(&buffer[..count]);
             }
             let is_done = current.left == 0;
-            if is_done && let Some(Current { part, .. }) = self.current.take() {
-                if self.remaining == 0 {
-                    self.conclude(&part)?;
-                }
+            let done = if is_done { self.current.take() } else { None };
+            if let Some(Current { part, .. }) = done.filter(|_| self.remaining == 0) {
+                self.conclude(&part)?;
             }
             if count > 0 {
                 return Ok(count);

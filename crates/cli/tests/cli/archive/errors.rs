@@ -1,6 +1,6 @@
 //! What people read when it does not work.
 
-use super::{Scene, stderr};
+use super::{Scene, noise, stderr, stdout};
 use crate::varve;
 
 fn refused(scene: &Scene, words: &[&str]) -> String {
@@ -77,4 +77,60 @@ fn an_archive_of_a_later_varve_is_refused() {
       cause: its format is number 2, and this varve knows number 1
     hint: use the varve that made it, or a later one
     ");
+}
+
+/// A file system of a few pages, if this process may make one; it goes with the value.
+struct TinyDisk(std::path::PathBuf);
+
+impl TinyDisk {
+    fn mount(folder: std::path::PathBuf) -> Option<Self> {
+        std::fs::create_dir_all(&folder).unwrap();
+        let words = ["-t", "tmpfs", "-o", "size=16k", "tmpfs"];
+        let mounted = std::process::Command::new("mount").args(words).arg(&folder).output();
+        if mounted.is_ok_and(|output| output.status.success()) {
+            return Some(Self(folder));
+        }
+        let mut stderr = std::io::stderr();
+        let _ = std::io::Write::write_all(&mut stderr, b"skipped: only root can mount a tiny disk\n");
+        None
+    }
+}
+
+impl Drop for TinyDisk {
+    fn drop(&mut self) {
+        let _ = std::process::Command::new("umount").arg(&self.0).status();
+    }
+}
+
+#[test]
+fn an_audit_without_room_for_temporary_files_goes_on_and_says_what_it_left_out() {
+    let scene = Scene::new(&[]);
+    let Some(disk) = TinyDisk::mount(scene.path("full")) else { return };
+    scene.file("page", b"<p>a page</p>");
+    scene.data(&["commit", "page", "--url", "http://a.example/"]);
+    let names: Vec<String> = (0..40).map(|number| format!("file-{number}")).collect();
+    for (number, name) in names.iter().enumerate() {
+        scene.file(name, &noise(1000, number as u64));
+    }
+    let words: Vec<&str> = std::iter::once("store").chain(names.iter().map(String::as_str)).collect();
+    scene.data(&words);
+    let audit = |words: &[&str]| scene.command().args(words).env("TMPDIR", &disk.0).output().unwrap();
+    let output = audit(&["audit", "--json"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let said = stdout(&output);
+    let findings: Vec<&str> = said.lines().filter(|line| !line.contains("summary")).collect();
+    assert!(!findings.is_empty(), "{said}");
+    for finding in findings {
+        assert!(finding.contains(r#""kind":"not-compared","severity":"warning""#), "{finding}");
+        assert!(finding.contains("TMPDIR"), "{finding}");
+    }
+    assert!(said.contains("the catalog was not compared"), "{said}");
+    // Damage is found all the same.
+    let silo = &scene.silos()[0];
+    let mut bytes = std::fs::read(silo).unwrap();
+    let place = bytes.len() - 700;
+    bytes[place] ^= 1;
+    std::fs::write(silo, bytes).unwrap();
+    let said = stdout(&audit(&["audit", "--json"]));
+    assert!(said.contains(r#""kind":"damaged""#), "{said}");
 }

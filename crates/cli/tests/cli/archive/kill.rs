@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::{Scene, noise, stderr, stdout};
 
-const EVERY_DAY: u64 = 16;
+const EVERY_DAY: u64 = 36;
 /// So many rounds share an archive.
 const ROUNDS: u64 = 12;
 

@@ -74,7 +74,7 @@ impl Scene {
         while let Some(path) = waiting.pop() {
             if path.is_dir() {
                 waiting.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
-            } else {
+            } else if !path.ends_with("next-number") {
                 found.push(path);
             }
         }

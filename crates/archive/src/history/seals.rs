@@ -1,0 +1,83 @@
+//! Are the captures of each run those that its version was sealed over?
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::io;
+
+use varve_core::fact::{RunSummary, Sealing, Tombstone};
+use varve_core::{RecordId, RunId, VersionId};
+
+use super::run_records::RunRecords;
+
+/// A version of a run, and the record that says so.
+pub(super) struct Sealed {
+    pub(super) version: VersionId,
+    pub(super) run: RunSummary,
+    pub(super) record: RecordId,
+}
+
+/// What was taken out of a run on purpose, and what was put in its place: the run was sealed over the former.
+#[derive(Default)]
+struct Rewritten {
+    gone: BTreeSet<RecordId>,
+    instead: HashSet<RecordId>,
+}
+
+/// The captures of one run as they were sealed, so far.
+#[derive(Default)]
+struct Counted {
+    sealing: Sealing,
+    count: u64,
+}
+
+impl Counted {
+    fn add(&mut self, record: &RecordId) {
+        self.sealing.add(record);
+        self.count += 1;
+    }
+}
+
+/// The seals that do not fit: the record of each, and what is wrong.
+pub(super) fn broken_seals(
+    sealed: Vec<Sealed>,
+    records: RunRecords,
+    tombstones: &[Tombstone],
+) -> io::Result<Vec<(RecordId, String)>> {
+    let mut rewritten: HashMap<RunId, Rewritten> = HashMap::new();
+    for Tombstone { record, run, replaced_by, .. } in tombstones {
+        // Only answers were sealed over, and only they have a run and a tombstone of their own.
+        let Some(run) = run else { continue };
+        let run = rewritten.entry(*run).or_default();
+        run.gone.insert(*record);
+        run.instead.extend(*replaced_by);
+    }
+    let mut runs: HashMap<RunId, Counted> =
+        sealed.iter().map(|sealed| (sealed.run.id, Counted::default())).collect();
+    records.each(&mut |run, record| {
+        let Some(counted) = runs.get_mut(&run) else { return };
+        if let Some(rewritten) = rewritten.get_mut(&run) {
+            if rewritten.instead.contains(&record) {
+                return;
+            }
+            // What is gone has its place among the others.
+            while let Some(gone) = rewritten.gone.first().copied().filter(|gone| *gone < record) {
+                counted.add(&gone);
+                rewritten.gone.pop_first();
+            }
+        }
+        counted.add(&record);
+    })?;
+    for (run, rewritten) in rewritten {
+        if let Some(counted) = runs.get_mut(&run) {
+            rewritten.gone.iter().for_each(|gone| counted.add(gone));
+        }
+    }
+    let broken = sealed.into_iter().filter_map(|Sealed { version, run, record }| {
+        let Counted { sealing, count } = runs.remove(&run.id).unwrap_or_default();
+        let message = format!(
+            "version {version} was sealed over {} captures, and the {count} that are here are not those",
+            run.captures
+        );
+        (count != run.captures || sealing.finish() != run.seal).then_some((record, message))
+    });
+    Ok(broken.collect())
+}
