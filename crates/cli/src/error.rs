@@ -243,6 +243,14 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::Lock(LockError::Held { .. }) => {
             Some("wait until it has finished; reading needs no waiting")
         }
+        ArchiveError::Lock(LockError::Io { source, .. })
+            if matches!(
+                source.kind(),
+                io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied
+            ) =>
+        {
+            Some("reading verbs work; to write, copy the archive to a place that you may write to")
+        }
         ArchiveError::NotAnId { .. } => {
             Some("an id is 64 hex digits, as `varve store` prints it, or at least the first 4 of them")
         }

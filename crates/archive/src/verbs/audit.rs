@@ -176,6 +176,7 @@ impl Paper<'_> {
             ("Silos", silos(done)),
         ]);
         rows.extend(self.newest().map(|newest| ("Newest silo", newest)));
+        rows.extend(self.not_looked_at().map(|what| ("Not looked at", what.to_owned())));
         rows.extend([
             ("Records", grouped(done.records)),
             ("Bytes read", grouped(done.bytes)),
@@ -200,6 +201,16 @@ impl Paper<'_> {
             kind.push_str(", of silos written since a given day");
         }
         kind
+    }
+
+    /// What this audit leaves to a full one.
+    fn not_looked_at(&self) -> Option<&'static str> {
+        let is_part = self.request.sample.is_some() || self.request.since.is_some();
+        match (self.request.quick, is_part) {
+            (true, _) => Some("the bytes of records, versions, and the catalog"),
+            (false, true) => Some("other silos, objects in segments as a whole, versions, and the catalog"),
+            (false, false) => None,
+        }
     }
 
     /// How far the archive reached: each silo is vouched for by the one behind it, and nobody yet vouches for this.

@@ -175,9 +175,11 @@ impl Audit {
             }
         })?;
         printed?;
-        match self.json {
-            true => printer.json(&Summary { summary: done })?,
-            false => conclude(&done, printer)?,
+        let seen = format!("{}, {}", counted(done.silos, "silo"), counted(done.records, "record"));
+        match (self.json, done.findings) {
+            (true, _) => printer.json(&Summary { summary: done })?,
+            (false, 0) => printer.line(format_args!("{GOOD}sound{GOOD:#}: {seen}"))?,
+            (false, count) => printer.line(format_args!("{} in {seen}", counted(count, "finding")))?,
         }
         Ok(if done.findings > 0 { Outcome::Findings } else { Outcome::Done })
     }
