@@ -51,10 +51,14 @@ impl History {
             record: None,
         });
         let captures = (0..self.urls).map(move |number| self.capture(id, version, number));
-        std::iter::once(row).chain(captures)
+        let rows: Box<dyn Iterator<Item = Row> + '_> = match self.kind {
+            Kind::Crawl => Box::new(captures.map(|capture| Row::Capture(Box::new(capture)))),
+            Kind::Commit => Box::new(std::iter::once(Row::Pages { version: id, captures: captures.collect() })),
+        };
+        std::iter::once(row).chain(rows)
     }
 
-    fn capture(&self, id: VersionId, version: u32, number: u32) -> Row {
+    fn capture(&self, id: VersionId, version: u32, number: u32) -> Capture {
         let belongs = Belongs::Version(id);
         let url = self.url(number);
         let micros = self.time(version).micros() + i64::from(number) * 31_337;
@@ -68,7 +72,7 @@ impl History {
             ),
             Kind::Commit => (RecordId::new(body), self.time(version), committed()),
         };
-        Row::Capture(Box::new(Capture {
+        Capture {
             id: Capture::derive_id(belongs, &url, time, &record),
             belongs,
             path: self.path(number),
@@ -80,7 +84,7 @@ impl History {
             length: Some(10_000 + u64::from(number)),
             record: Some(record),
             truncated: false,
-        }))
+        }
     }
 }
 
@@ -109,13 +113,11 @@ const RUN: RunId = RunId::new(Uuid::from_u128(77));
 pub fn run(captures: u32) -> impl Iterator<Item = Row> {
     let history = History { urls: captures, versions: 1, kind: Kind::Crawl };
     (0..captures).map(move |number| {
-        let Row::Capture(mut capture) = history.capture(history.version_id(99), 99, number) else {
-            unreachable!("it makes captures")
-        };
+        let mut capture = history.capture(history.version_id(99), 99, number);
         capture.belongs = Belongs::Run(RUN);
         capture.id =
             Capture::derive_id(capture.belongs, &capture.url, capture.time, &capture.record.expect("one"));
-        Row::Capture(capture)
+        Row::Capture(Box::new(capture))
     })
 }
 

@@ -75,6 +75,11 @@ impl Layout {
         self.root.join("dictionary.zstd")
     }
 
+    /// What is known of files that were committed, so that those which stay as they are need not be read again.
+    pub fn seen_files(&self) -> PathBuf {
+        self.root.join("files.seen")
+    }
+
     /// The key to secrets that came with imports. It is in no silo, so that whoever has the silos alone does not have them.
     pub fn secret_key(&self) -> PathBuf {
         self.root.join("secret.key")

@@ -23,6 +23,7 @@ mod page_path;
 mod probe;
 mod reach;
 mod rows;
+mod seen_files;
 mod settings;
 mod size;
 pub mod tree;

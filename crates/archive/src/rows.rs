@@ -12,6 +12,7 @@ use varve_core::receipt::Receipt;
 use varve_core::{RecordId, VersionId};
 use varve_store::exchange::Scanned;
 
+use crate::history::{FindList, Lists};
 use crate::page_path::page_path;
 
 /// A record that should be a fact and cannot be read as one.
@@ -24,17 +25,48 @@ pub struct OddFact {
     pub source: FactError,
 }
 
-/// The rows of whatever a silo says.
-pub(crate) fn rows_of(scanned: &Scanned, redaction: Redaction) -> Result<Vec<Row>, OddFact> {
-    match scanned {
-        Scanned::Capture(receipt) => Ok(row_of_receipt(receipt, redaction).into_iter().collect()),
-        Scanned::Fact { record, media_type, json, .. } => match Fact::parse(media_type, json) {
-            Some(fact) => {
-                let rows = fact.and_then(|fact| rows_of_fact(*record, json, &fact));
-                rows.map_err(|source| OddFact { record: *record, source })
+/// Makes rows of what silos say, told in their order.
+pub(crate) struct RowMaker<'a> {
+    redaction: Redaction,
+    lists: Lists<'a>,
+}
+
+impl<'a> RowMaker<'a> {
+    /// One that is told everything from the beginning.
+    pub(crate) fn new(redaction: Redaction) -> Self {
+        Self { redaction, lists: Lists::default() }
+    }
+
+    /// One that is told what comes behind a place: what was listed before it is looked for elsewhere.
+    pub(crate) fn behind(redaction: Redaction, spent: u64, find: FindList<'a>) -> Self {
+        Self { redaction, lists: Lists { held: None, spent, find: Some(find) } }
+    }
+
+    /// The rows of whatever a silo says next.
+    pub(crate) fn rows_of(&mut self, scanned: &Scanned) -> Result<Vec<Row>, OddFact> {
+        match scanned {
+            Scanned::Capture(receipt) => Ok(row_of_receipt(receipt, self.redaction).into_iter().collect()),
+            Scanned::Fact { record, media_type, json, .. } => match Fact::parse(media_type, json) {
+                Some(fact) => {
+                    let rows = fact.and_then(|fact| self.rows_of_fact(*record, json, fact));
+                    rows.map_err(|source| OddFact { record: *record, source })
+                }
+                None => Ok(Vec::new()),
+            },
+        }
+    }
+
+    fn rows_of_fact(&mut self, record: RecordId, json: &[u8], fact: Fact) -> Result<Vec<Row>, FactError> {
+        match fact {
+            Fact::Pages(list) => Ok(vec![self.lists.hear(record, list)]),
+            Fact::Version(manifest) if manifest.list.is_some() => {
+                let pages = self.lists.pages_of(&manifest)?;
+                let mut rows = rows_of_version(Manifest::version_id(json), Some(record), &manifest, &pages);
+                rows.extend(self.lists.spend(&manifest));
+                Ok(rows)
             }
-            None => Ok(Vec::new()),
-        },
+            other => rows_of_fact(record, json, &other),
+        }
     }
 }
 
@@ -60,15 +92,17 @@ pub(crate) fn row_of_receipt(receipt: &Receipt, redaction: Redaction) -> Option<
 /// The rows of a fact whose record has these bytes.
 pub(crate) fn rows_of_fact(record: RecordId, json: &[u8], fact: &Fact) -> Result<Vec<Row>, FactError> {
     Ok(match fact {
-        Fact::Version(manifest) => rows_of_version(Manifest::version_id(json), Some(record), manifest),
+        Fact::Version(manifest) => {
+            rows_of_version(Manifest::version_id(json), Some(record), manifest, &manifest.pages)
+        }
         Fact::Tag(TagSet { name, version, time }) => {
             vec![Row::Tag { name: name.clone(), version: *version, time: *time }]
         }
         Fact::Head(HeadMoved { version, .. }) => vec![Row::Head(*version)],
         Fact::Verdicts(verdicts) => verdicts.verdicts.iter().map(row_of_verdict).collect(),
         Fact::Score(score) => vec![Row::Score(Box::new(row_of_score(score)?))],
-        // What is gone has no rows.
-        Fact::Tombstone(_) => Vec::new(),
+        // What is gone has no rows, and what is listed has those of the versions that name the list.
+        Fact::Tombstone(_) | Fact::Pages(_) => Vec::new(),
     })
 }
 
@@ -89,14 +123,24 @@ fn row_of_verdict(verdict: &UrlVerdict) -> Row {
     })
 }
 
-/// The rows of a version and of the pages that its manifest lists.
-pub(crate) fn rows_of_version(id: VersionId, record: Option<RecordId>, manifest: &Manifest) -> Vec<Row> {
-    let version = Row::Version(manifest.version(id, record));
-    let pages = manifest.pages.iter().map(|page| Row::Capture(Box::new(capture_of(id, page))));
-    std::iter::once(version).chain(pages).collect()
+/// The rows of a version and of all its pages.
+pub(crate) fn rows_of_version(
+    id: VersionId,
+    record: Option<RecordId>,
+    manifest: &Manifest,
+    pages: &[Page],
+) -> Vec<Row> {
+    let mut rows = vec![Row::Version(manifest.version(id, record))];
+    if !pages.is_empty() {
+        rows.push(Row::Pages {
+            version: id,
+            captures: pages.iter().map(|page| capture_of(id, page)).collect(),
+        });
+    }
+    rows
 }
 
-fn capture_of(version: VersionId, page: &Page) -> Capture {
+pub(crate) fn capture_of(version: VersionId, page: &Page) -> Capture {
     let belongs = Belongs::Version(version);
     // A body that was committed by hand is an object of its own, of the same id.
     let record = RecordId::new(page.body.into_inner());

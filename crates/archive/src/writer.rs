@@ -18,9 +18,7 @@ use crate::archive::{read_settings, resolve, silo_files};
 use crate::error::ArchiveError;
 use crate::layout::{LOCK, Layout};
 use crate::settings::ArchiveSettings;
-
-/// Readers are asked to hold so much of a dictionary, and no more.
-const LARGEST_DICTIONARY: usize = 8 << 20;
+use crate::verbs::train::LARGEST_SIZE;
 
 /// The present, as the caller knows it.
 pub type Clock = Arc<dyn Fn() -> Date + Send + Sync>;
@@ -118,7 +116,7 @@ fn with_dictionary(packing: Packing, layout: &Layout) -> Result<Packing, Archive
     let Packing::Zstd { level, .. } = packing else { return Ok(packing) };
     let path = layout.dictionary();
     let dictionary = match fs::read(&path) {
-        Ok(bytes) if bytes.len() <= LARGEST_DICTIONARY => Some(bytes.into()),
+        Ok(bytes) if bytes.len() <= LARGEST_SIZE => Some(bytes.into()),
         Ok(_) => return Err(ArchiveError::Dictionary { path }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(source) => return Err(ArchiveError::Read { path, source }),

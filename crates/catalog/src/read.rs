@@ -4,7 +4,7 @@ use varve_core::history::{Capture, Tag, Version};
 use varve_core::{BodyId, Moment, RunId, VersionId};
 
 use crate::error::CatalogError;
-use crate::row::{Diff, Score, VerdictRow};
+use crate::row::{Diff, LastList, Score, VerdictRow};
 
 /// A version, and what lists of versions say about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,6 +146,11 @@ pub trait CatalogRead: Send + Sync {
 
     /// How far the silos have been read, as [`Row::Reached`](crate::Row::Reached) said last.
     fn reached(&self) -> Result<Option<u64>, CatalogError>;
+
+    /// The list of pages that was written last; none where there are none, or the layout has no place for them.
+    fn last_list(&self) -> Result<Option<LastList>, CatalogError> {
+        Ok(None)
+    }
 
     /// Every body that a capture refers to, in no order, some perhaps twice, without holding them in memory.
     fn each_body(&self, each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>)

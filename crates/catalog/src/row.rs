@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use varve_core::history::{Capture, Version};
-use varve_core::{Moment, RunId, VersionId};
+use varve_core::{Moment, RecordId, RunId, VersionId};
 
 use crate::error::CatalogError;
 use crate::read::CatalogRead;
@@ -16,6 +16,14 @@ pub enum Row {
     Version(Version),
     /// A capture, of a version that is there or comes in the same batch, or of a run.
     Capture(Box<Capture>),
+    /// All captures of a version that is there and has no others, each page once. Many of them are nearly always those
+    /// of its parent: kept together, what did not change costs next to nothing.
+    Pages {
+        /// The version.
+        version: VersionId,
+        /// Its captures.
+        captures: Vec<Capture>,
+    },
     /// A tag; without a version it is taken away.
     Tag {
         /// Its name.
@@ -40,8 +48,19 @@ pub enum Row {
     ForgetDiffs(Moment),
     /// The silos have been read up to this place, which is a number to the catalog: what came before it has its rows.
     Reached(u64),
+    /// The list of pages that was written last, which manifests to come may name.
+    List(LastList),
     /// Forget a run that has not become a version, with its captures.
     ForgetRun(RunId),
+}
+
+/// The list of pages that was written last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LastList {
+    /// Its record.
+    pub record: RecordId,
+    /// How many pages the manifests that name it list besides, and leave out, all of them together.
+    pub spent: u64,
 }
 
 /// A diff that was computed: a row of the seed's `diffs`.

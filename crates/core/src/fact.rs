@@ -4,7 +4,7 @@
 //! receipts alone, on the day and in a rebuild, so what is not a fact is not remembered. The bytes of a fact are what
 //! was written: they are never made again from the values, because the id of a version is their digest.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -28,7 +28,13 @@ pub struct Manifest {
     /// What a run captured, if a run made it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunSummary>,
-    /// Pages that were committed by hand, by path and URL.
+    /// A list whose pages are in it, at its time, but for those named in `without` and those of the same URL in `pages`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub list: Option<RecordId>,
+    /// The URLs of pages of the list that are not in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
+    /// Pages that were committed by hand, by path and URL; with a list, those that are not in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pages: Vec<Page>,
     /// The plan in force, kept as an object.
@@ -62,6 +68,31 @@ pub struct Page {
     pub path: String,
     /// When it was captured.
     pub time: Moment,
+    /// The status that it was answered with.
+    pub status: u16,
+    /// The headers that it was answered with.
+    #[serde(default, skip_serializing_if = "HeaderView::is_empty")]
+    pub headers: HeaderView,
+    /// The body, which is an object of the same id.
+    pub body: BodyId,
+    /// How long the body is.
+    pub length: u64,
+}
+
+/// Pages that several versions have in common: each names the list, and says what differs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PageList {
+    /// The pages, by path and URL.
+    pub pages: Vec<ListedPage>,
+}
+
+/// A page in a list. When it was captured, the version says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListedPage {
+    /// Its URL.
+    pub url: String,
+    /// Where it lies in a working tree.
+    pub path: String,
     /// The status that it was answered with.
     pub status: u16,
     /// The headers that it was answered with.
@@ -175,6 +206,8 @@ pub struct Tombstone {
 pub enum Fact {
     /// A version was made.
     Version(Box<Manifest>),
+    /// Pages were listed, for versions to come.
+    Pages(PageList),
     /// A tag was given, moved or taken away.
     Tag(TagSet),
     /// HEAD moved.
@@ -191,6 +224,8 @@ pub enum Fact {
 pub mod media_type {
     /// A manifest.
     pub const VERSION: &str = "application/vnd.varve.version+json";
+    /// A list of pages.
+    pub const PAGES: &str = "application/vnd.varve.pages+json";
     /// A tag.
     pub const TAG: &str = "application/vnd.varve.tag+json";
     /// A move of HEAD.
@@ -218,6 +253,7 @@ impl Fact {
     pub fn parse(media_type: &str, json: &[u8]) -> Option<Result<Self, FactError>> {
         let fact = match media_type {
             media_type::VERSION => serde_json::from_slice(json).map(Self::Version),
+            media_type::PAGES => serde_json::from_slice(json).map(Self::Pages),
             media_type::TAG => serde_json::from_slice(json).map(Self::Tag),
             media_type::HEAD => serde_json::from_slice(json).map(Self::Head),
             media_type::TOMBSTONE => serde_json::from_slice(json).map(Self::Tombstone),
@@ -232,6 +268,7 @@ impl Fact {
     pub fn media_type(&self) -> &'static str {
         match self {
             Self::Version(_) => media_type::VERSION,
+            Self::Pages(_) => media_type::PAGES,
             Self::Tag(_) => media_type::TAG,
             Self::Head(_) => media_type::HEAD,
             Self::Tombstone(_) => media_type::TOMBSTONE,
@@ -259,6 +296,67 @@ impl Manifest {
             record,
         }
     }
+}
+
+impl ListedPage {
+    /// Whether a page is this one, whenever it was captured.
+    pub fn is(&self, page: &Page) -> bool {
+        let Self { url, path, status, headers, body, length } = self;
+        (url, path, status, headers, body, length)
+            == (&page.url, &page.path, &page.status, &page.headers, &page.body, &page.length)
+    }
+
+    /// The page, captured at an instant.
+    pub fn at(&self, time: Moment) -> Page {
+        let Self { url, path, status, headers, body, length } = self.clone();
+        Page { url, path, time, status, headers, body, length }
+    }
+}
+
+impl From<&Page> for ListedPage {
+    fn from(page: &Page) -> Self {
+        let Page { url, path, time: _, status, headers, body, length } = page.clone();
+        Self { url, path, status, headers, body, length }
+    }
+}
+
+impl Manifest {
+    /// All its pages, by path and URL, given the list that it names.
+    pub fn all_pages(&self, list: &PageList) -> Vec<Page> {
+        let other: HashSet<&str> = self
+            .pages
+            .iter()
+            .map(|page| page.url.as_str())
+            .chain(self.without.iter().map(String::as_str))
+            .collect();
+        let listed = list.pages.iter().filter(|page| !other.contains(page.url.as_str()));
+        let mut pages: Vec<Page> =
+            listed.map(|page| page.at(self.time)).chain(self.pages.iter().cloned()).collect();
+        sort_pages(&mut pages);
+        pages
+    }
+
+    /// The same version, said by what differs from a list whose record has that id. `pages` must be all of its pages.
+    pub fn against(&self, list: &PageList, record: RecordId) -> Self {
+        let listed: HashMap<&str, &ListedPage> =
+            list.pages.iter().map(|page| (page.url.as_str(), page)).collect();
+        let here: HashSet<&str> = self.pages.iter().map(|page| page.url.as_str()).collect();
+        let is_listed = |page: &Page| {
+            page.time == self.time && listed.get(page.url.as_str()).is_some_and(|listed| listed.is(page))
+        };
+        let without = list.pages.iter().filter(|page| !here.contains(page.url.as_str()));
+        Self {
+            list: Some(record),
+            without: without.map(|page| page.url.clone()).collect(),
+            pages: self.pages.iter().filter(|page| !is_listed(page)).cloned().collect(),
+            ..self.clone()
+        }
+    }
+}
+
+/// The order in which manifests and lists have their pages.
+pub fn sort_pages(pages: &mut [Page]) {
+    pages.sort_by(|one, other| (&one.path, &one.url).cmp(&(&other.path, &other.url)));
 }
 
 impl RunSummary {
@@ -298,6 +396,8 @@ mod tests {
             author: None,
             time: Moment::from_seconds(1_700_000_000),
             run: None,
+            list: None,
+            without: Vec::new(),
             pages: vec![Page {
                 url: "https://example.com/".to_owned(),
                 path: String::new(),
@@ -320,6 +420,30 @@ mod tests {
         assert_eq!(Fact::parse(fact.media_type(), &json).unwrap().unwrap(), fact);
         assert!(Fact::parse("text/html", &json).is_none());
         assert!(Fact::parse(media_type::TAG, b"{}").unwrap().is_err());
+    }
+
+    #[test]
+    fn what_is_said_against_a_list_is_said_in_full() {
+        let page = |number: u8, time: i64| Page {
+            url: format!("https://example.com/{number}"),
+            path: format!("/{}", number % 3),
+            body: BodyId::new([number; 32]),
+            time: Moment::from_seconds(time),
+            ..manifest().pages[0].clone()
+        };
+        let now = manifest().time.seconds();
+        let list = PageList { pages: (0..6).map(|number| ListedPage::from(&page(number, 5))).collect() };
+        let mut pages: Vec<_> = (1..9).map(|number| page(number, now)).collect();
+        // One differs, one is as it was and has a time of its own.
+        pages[1].body = BodyId::new([99; 32]);
+        pages[2].time = Moment::from_seconds(7);
+        sort_pages(&mut pages);
+        let whole = Manifest { pages, ..manifest() };
+        let short = whole.against(&list, RecordId::new([1; 32]));
+        assert_eq!((short.pages.len(), short.without.len()), (5, 1));
+        assert_eq!(short.all_pages(&list), whole.pages);
+        let none = Manifest { pages: Vec::new(), ..manifest() }.against(&list, RecordId::new([1; 32]));
+        assert_eq!((none.all_pages(&list), none.without.len()), (Vec::new(), 6));
     }
 
     #[test]

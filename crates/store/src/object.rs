@@ -218,6 +218,15 @@ struct Current {
 }
 
 impl ObjectReader {
+    /// Begins with a record that is open and of whose block nothing was read, which must be that of the first segment.
+    pub(crate) fn beginning_with(mut self, record: SiloRecord) -> Self {
+        if let Some((segment, 0)) = self.waiting.last().copied() {
+            self.waiting.pop();
+            self.current = Some(Current { record, segment, left: segment.length });
+        }
+        self
+    }
+
     /// Opens the next segment. False when there is none.
     fn advance(&mut self) -> io::Result<bool> {
         let Some((segment, skip)) = self.waiting.pop() else { return Ok(false) };

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use varve_warc::record::Header;
-use varve_warc::source::ReadAt;
+use varve_warc::source::{Decoders, DecodersOf, ReadAt};
 use varve_warc::{OwnedRecord, Reader};
 
 use crate::error::StoreError;
@@ -79,6 +79,24 @@ impl Store {
             (0 | 1, _) => Ok(matching.pop()),
             _ => self.first_sound(matching).map(Some),
         }
+    }
+
+    /// As [`find`](Self::find), with the record itself where looking for it left it open: its block can be read on.
+    pub(crate) fn find_open(
+        &self,
+        id: &[u8; 32],
+    ) -> Result<Option<(Located, Option<SiloRecord>)>, StoreError> {
+        let places = self.index.find(Prefix::of(id))?;
+        let mut alone = places.iter();
+        if let (Some(place), None) = (alone.next(), alone.next())
+            && let Ok(record) = self.silos.identified(Prefix::of(id), place)?
+            && let (Some(own), body) = ids(record.header())
+            && (own == *id || body == Some(*id))
+        {
+            let header = record.header().clone();
+            return Ok(Some((Located { place, id: own, header }, Some(record))));
+        }
+        Ok(self.find(id)?.map(|located| (located, None)))
     }
 
     /// The first of several records of one id that is what was written, or the first of all.
@@ -176,6 +194,20 @@ impl Store {
         Object::open(Arc::clone(&self.silos), located).map(Some)
     }
 
+    /// Reads all of an object whose record was found, and may be open already.
+    pub(crate) fn read_found(
+        &self,
+        located: Located,
+        record: Option<SiloRecord>,
+    ) -> Result<crate::object::ObjectReader, StoreError> {
+        let object = Object::open(Arc::clone(&self.silos), located)?;
+        let reader = object.read()?;
+        Ok(match record {
+            Some(record) => reader.beginning_with(record),
+            None => reader,
+        })
+    }
+
     /// The record at a place; none when no record begins there, or the silo is gone.
     pub(crate) fn record_at(&self, place: Place) -> Result<Option<SiloRecord>, StoreError> {
         self.silos.record_at(place)
@@ -206,12 +238,18 @@ impl Store {
 pub(crate) struct OpenSilos {
     files: SiloFiles,
     open: Mutex<VecDeque<(u32, Arc<dyn ReadAt>)>>,
+    decoders: Arc<Decoders>,
     pub(crate) sound: SoundPlaces,
 }
 
 impl OpenSilos {
     pub(crate) fn new(files: SiloFiles) -> Self {
-        Self { files, open: Mutex::new(VecDeque::new()), sound: SoundPlaces::default() }
+        Self {
+            files,
+            open: Mutex::new(VecDeque::new()),
+            decoders: Arc::default(),
+            sound: SoundPlaces::default(),
+        }
     }
 
     /// The record at a place; none when no record begins there, or the silo is gone.
@@ -234,11 +272,32 @@ impl OpenSilos {
         if let Some((_, source)) = open.iter().find(|(held, _)| *held == number) {
             return Ok(Arc::clone(source));
         }
-        let source = self.files.open(number)?;
+        let decoders = DecodersOf::new(&self.decoders, u64::from(number));
+        let source: Arc<dyn ReadAt> = Arc::new(OpenedSilo { source: self.files.open(number)?, decoders });
         if open.len() == OPEN_SILOS {
             open.pop_front();
         }
         open.push_back((number, Arc::clone(&source)));
         Ok(source)
+    }
+}
+
+/// A silo that single records are read from: what unpacks them is used again.
+struct OpenedSilo {
+    source: Arc<dyn ReadAt>,
+    decoders: DecodersOf,
+}
+
+impl ReadAt for OpenedSilo {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
+        self.source.read_at(buffer, offset)
+    }
+
+    fn size(&self) -> std::io::Result<u64> {
+        self.source.size()
+    }
+
+    fn decoders(&self) -> Option<DecodersOf> {
+        Some(self.decoders.clone())
     }
 }

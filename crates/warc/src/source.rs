@@ -9,6 +9,8 @@ use std::fs::File;
 use std::io;
 use std::sync::Arc;
 
+pub use crate::member::{Decoders, DecodersOf};
+
 /// Bytes that can be read at any offset, by many threads at once.
 pub trait ReadAt: Send + Sync {
     /// Reads into `buffer` from `offset`; 0 means that there is nothing at or after that offset.
@@ -16,6 +18,11 @@ pub trait ReadAt: Send + Sync {
 
     /// How many bytes there are now.
     fn size(&self) -> io::Result<u64>;
+
+    /// Where decoders wait that are ready for this source, if readers are made for it again and again.
+    fn decoders(&self) -> Option<DecodersOf> {
+        None
+    }
 }
 
 #[cfg(unix)]
@@ -77,6 +84,10 @@ impl<T: ReadAt + ?Sized> ReadAt for &T {
     fn size(&self) -> io::Result<u64> {
         (**self).size()
     }
+
+    fn decoders(&self) -> Option<DecodersOf> {
+        (**self).decoders()
+    }
 }
 
 impl<T: ReadAt + ?Sized> ReadAt for Arc<T> {
@@ -87,6 +98,10 @@ impl<T: ReadAt + ?Sized> ReadAt for Arc<T> {
     fn size(&self) -> io::Result<u64> {
         (**self).size()
     }
+
+    fn decoders(&self) -> Option<DecodersOf> {
+        (**self).decoders()
+    }
 }
 
 impl<T: ReadAt + ?Sized> ReadAt for Box<T> {
@@ -96,5 +111,9 @@ impl<T: ReadAt + ?Sized> ReadAt for Box<T> {
 
     fn size(&self) -> io::Result<u64> {
         (**self).size()
+    }
+
+    fn decoders(&self) -> Option<DecodersOf> {
+        (**self).decoders()
     }
 }

@@ -244,6 +244,8 @@ pub(crate) fn version_of_run(history: &ArchiveHistory, new: NewVersion) -> Resul
         author: new.author,
         time: history.now(),
         run: Some(summary),
+        list: None,
+        without: Vec::new(),
         pages: Vec::new(),
         plan: new.intent.plan,
         expectations: new.intent.expectations,

@@ -5,28 +5,31 @@
 
 use std::ffi::OsString;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use varve_catalog::{Catalog, CatalogRead, Row, SqliteCatalog};
+use varve_catalog::{Catalog, CatalogRead, LastList, Row, SqliteCatalog};
 use varve_core::body::{BodySource, KeptBody};
+use varve_core::fact::PageList;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::receipt::Renderings;
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 use varve_store::exchange::scan_from;
-use varve_store::index::Place;
+use varve_store::index::{Place, Prefix};
 use varve_store::steps::step;
 use varve_store::{NewObject, Store, StoreError};
 use varve_warc::date::Date;
+use varve_warc::write::Packer;
 
+use super::filling::weight;
 use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, Loose, head};
 use crate::archive::{Archive, silo_files};
 use crate::content::{About, store_file};
 use crate::error::ArchiveError;
 use crate::layout::Layout;
-use crate::rows::rows_of;
+use crate::rows::RowMaker;
 use crate::writer::{ArchiveWriter, Opening};
 
 /// So many rows are applied at a time while the catalog catches up.
@@ -163,6 +166,8 @@ fn renderings(store: &varve_store::Store, capture: &Capture) -> Result<Rendering
 pub struct ArchiveHistory {
     catalog: Arc<SqliteCatalog>,
     writer: ArchiveWriter,
+    /// Packers that nobody uses just now: one with a large dictionary takes long to make ready.
+    packers: Mutex<Vec<Packer>>,
 }
 
 impl ArchiveHistory {
@@ -177,12 +182,27 @@ impl ArchiveHistory {
         let catalog = SqliteCatalog::open_to_write(&writer.layout().catalog())?;
         let redaction = writer.settings().redaction();
         catch_up(writer.layout(), &catalog, redaction)?;
-        Ok(Self { catalog: Arc::new(catalog), writer })
+        Ok(Self { catalog: Arc::new(catalog), writer, packers: Mutex::default() })
     }
 
     /// The archive.
     pub fn writer(&self) -> &ArchiveWriter {
         &self.writer
+    }
+
+    /// Lets somebody pack.
+    fn with_packer<T>(
+        &self,
+        pack: impl FnOnce(&mut Packer) -> Result<T, ArchiveError>,
+    ) -> Result<T, ArchiveError> {
+        let idle = self.packers.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut packer = match idle {
+            Some(packer) => packer,
+            None => self.writer.store().packer()?,
+        };
+        let done = pack(&mut packer);
+        self.packers.lock().unwrap_or_else(PoisonError::into_inner).push(packer);
+        done
     }
 
     /// The catalog.
@@ -198,13 +218,23 @@ pub(crate) fn catch_up(
     redaction: Redaction,
 ) -> Result<(), ArchiveError> {
     let from = catalog.reached()?.map(Place::from_number);
+    let spent = catalog.last_list()?.map_or(0, |last| last.spent);
+    let find = |record| {
+        // Only who was stopped between a manifest and its rows left something that asks for this.
+        let store = Store::open(silo_files(layout), &layout.index()).ok()?;
+        read_list(&store, record)
+    };
+    let mut maker = match from {
+        Some(_) => RowMaker::behind(redaction, spent, Box::new(find)),
+        None => RowMaker::new(redaction),
+    };
     let mut pending: Vec<Row> = Vec::new();
     let mut failure: Result<(), ArchiveError> = Ok(());
     let end = scan_from(&silo_files(layout), from, &mut |scanned| {
         if failure.is_ok() {
             failure = (|| {
-                pending.extend(rows_of(&scanned, redaction)?);
-                if pending.len() >= BATCH {
+                pending.extend(maker.rows_of(&scanned)?);
+                if weight(&pending) >= BATCH {
                     catalog.apply(&mut pending.drain(..))?;
                 }
                 Ok(())
@@ -219,6 +249,12 @@ pub(crate) fn catch_up(
         catalog.apply(&mut pending.into_iter())?;
     }
     follow_head(layout, catalog)
+}
+
+/// A list of pages by its record; none when it is not here or cannot be read.
+fn read_list(store: &Store, record: RecordId) -> Option<PageList> {
+    let object = store.object(record.as_bytes()).ok()??;
+    serde_json::from_reader(std::io::BufReader::new(object.read().ok()?)).ok()
 }
 
 /// Brings the file HEAD to where the catalog knows it should point.
@@ -266,23 +302,18 @@ impl HistoryWriter for ArchiveHistory {
     }
 
     fn body_worker(&self) -> BodyWorker<'_> {
-        let mut packer = None;
         Box::new(move |input, media_type| {
-            let packer = match &mut packer {
-                Some(packer) => packer,
-                none => none.insert(self.writer.store().packer()?),
-            };
             let date = self.writer.now();
-            let stored = match input {
+            let stored = self.with_packer(|packer| match input {
                 BodyInput::File(file, path) => {
                     let about = About { date, media_type: media_type.to_owned(), refers_to: None };
-                    store_file(&self.writer, packer, &about, (file, path), &|_| {})?
+                    store_file(&self.writer, packer, &about, (file, path), &|_| {})
                 }
                 BodyInput::Bytes(bytes) => {
                     let object = new_object(date, media_type, None);
-                    self.writer.store().store_bytes(packer, &object, bytes)?
+                    Ok(self.writer.store().store_bytes(packer, &object, bytes)?)
                 }
-            };
+            })?;
             Ok(KeptBody { id: BodyId::new(stored.id), length: stored.length, new: stored.new })
         })
     }
@@ -291,7 +322,7 @@ impl HistoryWriter for ArchiveHistory {
         Ok(self.writer.store().sync()?)
     }
 
-    fn keep_fact(
+    fn write_fact(
         &self,
         about: &str,
         media_type: &str,
@@ -299,9 +330,28 @@ impl HistoryWriter for ArchiveHistory {
     ) -> Result<Option<RecordId>, ArchiveError> {
         let store = self.writer.store();
         let object = new_object(self.writer.now(), media_type, Some(about.to_owned()));
-        let stored = store.store_reader(&mut store.packer()?, &object, &mut &*json)?;
-        store.sync()?;
+        let stored = self.with_packer(|packer| Ok(store.store_reader(packer, &object, &mut &*json)?))?;
         Ok(Some(RecordId::new(stored.id)))
+    }
+
+    fn last_list(&self) -> Result<Option<(LastList, PageList)>, ArchiveError> {
+        let Some(last) = self.catalog.last_list()? else { return Ok(None) };
+        // One that cannot be read is as good as none: another is written.
+        Ok(read_list(&self.writer.reader(), last.record).map(|list| (last, list)))
+    }
+
+    fn are_indexed(&self, bodies: &[BodyId]) -> Result<Vec<bool>, ArchiveError> {
+        let prefixes: Vec<Prefix> = bodies.iter().map(|body| Prefix::of(body.as_bytes())).collect();
+        let mut known = vec![false; bodies.len()];
+        let found = self.writer.store().index().find_many(&prefixes, |number, _| known[number] = true);
+        found.map_err(StoreError::from)?;
+        Ok(known)
+    }
+
+    fn seen_files(&self) -> Option<(PathBuf, SystemTime)> {
+        let layout = self.writer.layout();
+        let opened = std::fs::metadata(layout.lock()).and_then(|lock| lock.modified()).ok()?;
+        Some((layout.seen_files(), opened))
     }
 
     fn apply(&self, mut rows: Vec<Row>) -> Result<(), ArchiveError> {

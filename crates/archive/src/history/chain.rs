@@ -16,6 +16,7 @@ use varve_store::audit::{AuditFinding, AuditKind};
 use varve_store::exchange::Scanned;
 
 use super::filling::Filling;
+use super::lists::Lists;
 use super::run_records::RunRecords;
 use super::seals::{Sealed, broken_seals};
 use crate::archive::Archive;
@@ -95,6 +96,10 @@ struct Chain {
     /// Why the records of runs could not be kept, if they could not.
     no_room: Option<io::Error>,
     bodies: Vec<(BodyId, VersionId)>,
+    /// The list of pages that was read last.
+    lists: Lists<'static>,
+    /// The last list whose bodies were looked for.
+    looked_at: Option<RecordId>,
     /// Bodies that are not here; whether they should be is known when all tombstones are.
     missing: Vec<(BodyId, VersionId)>,
     tombstones: Vec<Tombstone>,
@@ -114,6 +119,7 @@ impl Chain {
                     Some(Ok(Fact::Version(manifest))) => {
                         self.add_version(record, &about, &json, *manifest);
                     }
+                    Some(Ok(Fact::Pages(list))) => _ = self.lists.hear(record, list),
                     Some(Ok(Fact::Tombstone(tombstone))) => self.tombstones.push(*tombstone),
                     Some(Err(error)) => self.findings.push(finding(record, error.to_string())),
                     _ => {}
@@ -135,8 +141,21 @@ impl Chain {
         }
         self.versions.insert(id);
         self.parents.extend(manifest.parent.map(|parent| (id, parent, record)));
-        self.bodies.extend(manifest.pages.iter().map(|page| (page.body, id)));
+        self.add_pages(record, id, &manifest);
         self.sealed.extend(manifest.run.map(|run| Sealed { version: id, run, record }));
+    }
+
+    /// The bodies of a list are looked for once, for the first version that names it.
+    fn add_pages(&mut self, record: RecordId, id: VersionId, manifest: &Manifest) {
+        self.bodies.extend(manifest.pages.iter().map(|page| (page.body, id)));
+        match self.lists.pages_of(manifest) {
+            Ok(pages) if manifest.list != self.looked_at => {
+                self.looked_at = manifest.list;
+                self.bodies.extend(pages.iter().map(|page| (page.body, id)));
+            }
+            Ok(_) => {}
+            Err(error) => self.findings.push(finding(record, format!("{error}: {}", error.source))),
+        }
     }
 
     fn look_for_bodies(&mut self, archive: &Archive) -> Result<(), ArchiveError> {

@@ -7,7 +7,7 @@ use varve_core::headers::Redaction;
 use varve_store::exchange::Scanned;
 
 use crate::error::ArchiveError;
-use crate::rows::rows_of;
+use crate::rows::RowMaker;
 
 /// Rows are applied so many at a time.
 const BATCH: usize = 4096;
@@ -15,7 +15,7 @@ const BATCH: usize = 4096;
 /// A catalog that is being filled. The first failure is kept until the end, and nothing is done after it.
 pub(crate) struct Filling {
     catalog: SqliteCatalog,
-    redaction: Redaction,
+    maker: RowMaker<'static>,
     rows: Vec<Row>,
     failure: Result<(), ArchiveError>,
 }
@@ -23,7 +23,7 @@ pub(crate) struct Filling {
 impl Filling {
     /// Begins with an empty catalog.
     pub(crate) fn new(catalog: SqliteCatalog, redaction: Redaction) -> Self {
-        Self { catalog, redaction, rows: Vec::new(), failure: Ok(()) }
+        Self { catalog, maker: RowMaker::new(redaction), rows: Vec::new(), failure: Ok(()) }
     }
 
     /// Adds the rows of what a record says.
@@ -32,8 +32,8 @@ impl Filling {
             return;
         }
         // A fact that cannot be understood has no rows; audit names it.
-        self.rows.extend(rows_of(scanned, self.redaction).unwrap_or_default());
-        if self.rows.len() >= BATCH {
+        self.rows.extend(self.maker.rows_of(scanned).unwrap_or_default());
+        if weight(&self.rows) >= BATCH {
             self.failure = self.catalog.apply(&mut self.rows.drain(..)).map_err(ArchiveError::from);
         }
     }
@@ -44,4 +44,10 @@ impl Filling {
         self.catalog.apply(&mut self.rows.into_iter())?;
         Ok(self.catalog)
     }
+}
+
+/// How many rows these are, each capture counted.
+pub(super) fn weight(rows: &[Row]) -> usize {
+    let held = |row: &Row| if let Row::Pages { captures, .. } = row { captures.len() } else { 0 };
+    rows.len() + rows.iter().map(held).sum::<usize>()
 }

@@ -9,6 +9,7 @@ mod chain;
 mod crystal;
 mod filling;
 mod head;
+mod lists;
 mod loaded;
 mod moku;
 mod moku_head;
@@ -25,11 +26,12 @@ mod working_tree;
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use varve_catalog::{CaptureFilter, Catalog, CatalogRead, Page};
+use varve_catalog::{CaptureFilter, Catalog, CatalogRead, LastList, Page};
 use varve_core::body::KeptBody;
+use varve_core::fact::PageList;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::receipt::Renderings;
@@ -44,6 +46,7 @@ pub(crate) use chain::HistoryAudit;
 pub use crystal::CrystalHoldings;
 pub(crate) use crystal::time_of_revision;
 pub(crate) use filling::Filling;
+pub(crate) use lists::{FindList, Lists, shortened};
 pub(crate) use loaded::{Loaded, NOT_MODIFIED, headers_of};
 pub use moku::{MokuHistory, MokuHoldings, MokuOpening};
 pub use moku_head::HeadState;
@@ -54,7 +57,7 @@ pub(crate) use replace::replace;
 pub use revision::resolve_version;
 pub(crate) use stored_diff::stored_diff;
 pub use working_tree::WorkingTree;
-pub(crate) use working_tree::{BODY, HEADERS, headers_json, tree_folder};
+pub(crate) use working_tree::{BODY, HEADERS, PagePlace, headers_json, tree_folder};
 
 /// What can be read of a layout.
 pub trait Holdings: Send + Sync {
@@ -131,9 +134,42 @@ pub trait HistoryWriter: Holdings {
     /// Waits until every body kept so far is safe.
     fn sync_bodies(&self) -> Result<(), ArchiveError>;
 
-    /// Writes down a fact, safely; none where the layout has no place for facts but the rows themselves.
-    fn keep_fact(&self, about: &str, media_type: &str, json: &[u8])
-    -> Result<Option<RecordId>, ArchiveError>;
+    /// Writes down a fact, which is safe when the next sync is done; none where the layout has no place for facts but
+    /// the rows themselves.
+    fn write_fact(
+        &self,
+        about: &str,
+        media_type: &str,
+        json: &[u8],
+    ) -> Result<Option<RecordId>, ArchiveError>;
+
+    /// Writes down a fact, safely, and with it every body that was kept before.
+    fn keep_fact(
+        &self,
+        about: &str,
+        media_type: &str,
+        json: &[u8],
+    ) -> Result<Option<RecordId>, ArchiveError> {
+        let record = self.write_fact(about, media_type, json)?;
+        self.sync_bodies()?;
+        Ok(record)
+    }
+
+    /// The list of pages that was written last, and how much was said against it.
+    fn last_list(&self) -> Result<Option<(LastList, PageList)>, ArchiveError> {
+        Ok(None)
+    }
+
+    /// Which of many bodies the index knows, without reading any of them.
+    fn are_indexed(&self, bodies: &[BodyId]) -> Result<Vec<bool>, ArchiveError> {
+        Ok(vec![false; bodies.len()])
+    }
+
+    /// Where it is written down which files were committed last, and when this was opened, by the clock of the disk; none
+    /// where nothing is.
+    fn seen_files(&self) -> Option<(PathBuf, SystemTime)> {
+        None
+    }
 
     /// Keeps rows, after all that they are made from is safe.
     fn apply(&self, rows: Vec<varve_catalog::Row>) -> Result<(), ArchiveError>;

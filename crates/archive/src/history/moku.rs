@@ -269,7 +269,7 @@ impl HistoryWriter for MokuHistory {
         Ok(self.bodies.sync_bodies()?)
     }
 
-    fn keep_fact(&self, _: &str, _: &str, _: &[u8]) -> Result<Option<RecordId>, ArchiveError> {
+    fn write_fact(&self, _: &str, _: &str, _: &[u8]) -> Result<Option<RecordId>, ArchiveError> {
         Ok(None)
     }
 

@@ -49,7 +49,7 @@ fn write(path: &Path, content: &mut dyn Read, durable: bool) -> io::Result<()> {
 }
 
 /// A new file, never one that is there: a link under that name could lead anywhere.
-fn create(path: &Path) -> io::Result<File> {
+pub(super) fn create(path: &Path) -> io::Result<File> {
     let mut how = OpenOptions::new();
     how.write(true).create_new(true);
     #[cfg(unix)]

@@ -6,14 +6,14 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use varve_core::history::Capture;
 use varve_store::steps::step;
 
 use super::Holdings;
-use super::replace::{replace, unfinished};
+use super::replace::{create, replace, unfinished};
 use crate::error::ArchiveError;
 use crate::page_path::folder_of;
 
@@ -29,27 +29,89 @@ pub(crate) fn tree_folder(root: &Path, path: &str) -> PathBuf {
     root.join(folder_of(path))
 }
 
+/// Bodies up to this size are written in one go.
+const IN_ONE_GO: u64 = 4 << 20;
+
 /// A folder that pages are written to.
 pub struct WorkingTree {
     root: PathBuf,
     /// Folders that are known to be folders.
     folders: HashSet<PathBuf>,
+    /// Nothing was in it when this began, so that no file is in the place of another.
+    is_new: bool,
+}
+
+/// Where pages of one path go.
+pub(crate) struct PagePlace {
+    folder: PathBuf,
+    /// Nothing is there yet, and nobody else will write there.
+    is_new: bool,
+}
+
+impl PagePlace {
+    /// The folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Removes what is there of a page.
+    pub(crate) fn clear(&mut self) -> Result<(), ArchiveError> {
+        self.is_new = false;
+        remove_page(&self.folder)
+    }
+
+    /// Writes a page, in the place of any that is there.
+    pub(crate) fn write(&mut self, holdings: &dyn Holdings, capture: &Capture) -> Result<(), ArchiveError> {
+        let mut body = holdings.open_body(capture)?;
+        let path = self.folder.join(BODY);
+        if capture.length.is_some_and(|length| length <= IN_ONE_GO) {
+            let mut bytes = Vec::new();
+            (&mut body).take(IN_ONE_GO).read_to_end(&mut bytes).map_err(ArchiveError::write(&path))?;
+            // More than it should be, if anything: read to its end, which checks it.
+            self.put(&path, &mut bytes.as_slice().chain(body))?;
+        } else {
+            self.put(&path, &mut body)?;
+        }
+        self.put(&self.folder.join(HEADERS), &mut headers_json(capture).as_bytes())?;
+        self.is_new = false;
+        Ok(())
+    }
+
+    fn put(&self, path: &Path, content: &mut dyn Read) -> Result<(), ArchiveError> {
+        let written = if self.is_new { write_new(path, content) } else { replace(path, content, false) };
+        written.map_err(ArchiveError::write(path))
+    }
+}
+
+/// Writes a file where none is.
+fn write_new(path: &Path, content: &mut dyn Read) -> io::Result<()> {
+    step("create", path);
+    let mut file = create(path)?;
+    step("write", path);
+    io::copy(content, &mut file).map(|_| ())
 }
 
 impl WorkingTree {
     /// The tree at `root`, which is made when the first page is written.
     pub fn new(root: &Path) -> Self {
-        Self { root: root.to_owned(), folders: HashSet::new() }
+        Self { root: root.to_owned(), folders: HashSet::new(), is_new: false }
+    }
+
+    /// The tree at `root`, in which nothing is yet. A file gets its name before it is whole: whoever uses this says so
+    /// elsewhere, until all is done.
+    pub(crate) fn new_at(root: &Path) -> Self {
+        Self { is_new: true, ..Self::new(root) }
     }
 
     /// Writes a page.
     pub fn write(&mut self, holdings: &dyn Holdings, capture: &Capture) -> Result<(), ArchiveError> {
-        let folder = self.enter(&folder_of(&capture.path))?;
-        let path = folder.join(BODY);
-        let mut body = holdings.open_body(capture)?;
-        replace(&path, &mut body, false).map_err(ArchiveError::write(&path))?;
-        let path = folder.join(HEADERS);
-        replace(&path, &mut headers_json(capture).as_bytes(), false).map_err(ArchiveError::write(&path))
+        self.place(capture)?.write(holdings, capture)
+    }
+
+    /// Makes room for a page, which may then be written on any thread.
+    pub(crate) fn place(&mut self, capture: &Capture) -> Result<PagePlace, ArchiveError> {
+        let (folder, was_made) = self.enter(&folder_of(&capture.path))?;
+        Ok(PagePlace { folder, is_new: self.is_new && was_made })
     }
 
     /// Removes a page, and the folders that are empty without it.
@@ -59,19 +121,7 @@ impl WorkingTree {
         if self.has_link(&relative)? {
             return Ok(());
         }
-        for path in [BODY, HEADERS]
-            .map(|name| folder.join(name))
-            .into_iter()
-            .flat_map(|path| [unfinished(&path), path])
-        {
-            step("remove", &path);
-            match fs::remove_file(&path) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(ArchiveError::Write { path, source: error });
-                }
-                _ => {}
-            }
-        }
+        remove_page(&folder)?;
         for empty in folder.ancestors().take_while(|folder| **folder != *self.root) {
             step("remove a folder", empty);
             match fs::remove_dir(empty) {
@@ -84,29 +134,33 @@ impl WorkingTree {
         Ok(())
     }
 
-    /// Makes a folder below the root.
-    fn enter(&mut self, relative: &Path) -> Result<PathBuf, ArchiveError> {
+    /// Makes a folder below the root; whether it was not there.
+    fn enter(&mut self, relative: &Path) -> Result<(PathBuf, bool), ArchiveError> {
         let mut folder = self.root.clone();
+        let mut was_made = false;
         if self.folders.is_empty() {
             fs::create_dir_all(&folder).map_err(ArchiveError::write(&folder))?;
             self.folders.insert(folder.clone());
         }
         for name in relative {
             folder.push(name);
+            was_made = false;
             if self.folders.contains(&folder) {
                 continue;
             }
-            match fs::symlink_metadata(&folder) {
-                Ok(found) if found.is_dir() => {}
-                Ok(_) => return Err(ArchiveError::InTheWay { path: folder }),
-                Err(_) => {
+            // In a new tree nothing is in the way: made without looking first.
+            match if self.is_new { None } else { fs::symlink_metadata(&folder).ok() } {
+                Some(found) if found.is_dir() => {}
+                Some(_) => return Err(ArchiveError::InTheWay { path: folder }),
+                None => {
                     step("make a folder", &folder);
                     fs::create_dir(&folder).map_err(ArchiveError::write(&folder))?;
+                    was_made = true;
                 }
             }
             self.folders.insert(folder.clone());
         }
-        Ok(folder)
+        Ok((folder, was_made))
     }
 
     fn has_link(&self, relative: &Path) -> Result<bool, ArchiveError> {
@@ -123,6 +177,21 @@ impl WorkingTree {
         }
         Ok(false)
     }
+}
+
+/// Removes the files of a page.
+fn remove_page(folder: &Path) -> Result<(), ArchiveError> {
+    let files = [BODY, HEADERS].map(|name| folder.join(name));
+    for path in files.into_iter().flat_map(|path| [unfinished(&path), path]) {
+        step("remove", &path);
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(ArchiveError::Write { path, source: error });
+            }
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// The headers with the status among them, as Moku writes them: sorted, indented, without a line end, and with the

@@ -1,14 +1,17 @@
 //! `checkout`: the pages of a version as files; HEAD moves to it where the layout has a working tree of its own.
 
+use std::collections::HashSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use varve_catalog::Row;
 use varve_core::VersionId;
 use varve_core::fact::{HeadMoved, media_type};
+use varve_core::history::Capture;
 
 use crate::error::ArchiveError;
-use crate::history::{HistoryWriter, Holdings, Pairs, WorkingTree, replace};
+use crate::history::{HistoryWriter, Holdings, PagePlace, Pair, Pairs, WorkingTree, replace};
+use crate::in_order::{Crew, in_order};
 
 /// The file in a folder of ours that says which version it holds.
 const MARK: &str = ".varve-checkout";
@@ -59,19 +62,18 @@ pub fn export(
     progress: &mut dyn FnMut(u64),
 ) -> Result<CheckedOut, ArchiveError> {
     let mark = folder.join(MARK);
-    let before = match fs::read_to_string(&mark) {
-        Ok(text) => text.trim().parse().ok(),
-        Err(_) if is_free(folder) => None,
+    let (before, is_new) = match fs::read_to_string(&mark) {
+        Ok(text) => (text.split_whitespace().next().and_then(|id| id.parse().ok()), false),
+        Err(_) if is_free(folder) => (None, true),
         Err(_) => return Err(ArchiveError::NotEmpty { path: folder.to_owned() }),
     };
     fs::create_dir_all(folder).map_err(ArchiveError::write(folder))?;
     let write_mark =
         |text: &str| replace(&mark, &mut text.as_bytes(), false).map_err(ArchiveError::write(&mark));
-    let done = {
-        // Until it is done the folder holds pages of both.
-        write_mark(&before.unwrap_or(version).to_string())?;
-        write_tree(holdings, folder, before, version, progress)?
-    };
+    // Until it is done the folder holds pages of both, and of a new tree some that may not be whole.
+    write_mark(&format!("{} unfinished", before.unwrap_or(version)))?;
+    let tree = if is_new { WorkingTree::new_at(folder) } else { WorkingTree::new(folder) };
+    let done = fill_tree(holdings, tree, before, version, progress)?;
     write_mark(&version.to_string())?;
     Ok(done)
 }
@@ -91,29 +93,130 @@ pub(crate) fn write_tree(
     version: VersionId,
     progress: &mut dyn FnMut(u64),
 ) -> Result<CheckedOut, ArchiveError> {
-    let mut tree = WorkingTree::new(root);
-    let mut done = CheckedOut::default();
+    fill_tree(holdings, WorkingTree::new(root), before, version, progress)
+}
+
+/// Folders are made and pages removed on this thread, in order; pages are written on all, some hundreds at a time.
+fn fill_tree(
+    holdings: &dyn Holdings,
+    tree: WorkingTree,
+    before: Option<VersionId>,
+    version: VersionId,
+    progress: &mut dyn FnMut(u64),
+) -> Result<CheckedOut, ArchiveError> {
+    let mut filling =
+        Filling { holdings, tree, waiting: Vec::new(), folders: HashSet::new(), done: CheckedOut::default() };
     for pair in Pairs::new(holdings.catalog(), before, Some(version)) {
-        let pair = pair?;
-        match (&pair.base, &pair.head) {
-            (base, Some(page)) => match tree.write(holdings, page) {
+        match pair? {
+            Pair { base, head: Some(page) } => filling.add(page, base, progress)?,
+            Pair { base: Some(page), head: None } => {
+                // What is to go may lie where something is to come.
+                filling.write(progress)?;
+                filling.tree.remove(&page)?;
+                filling.done.removed += 1;
+                progress(1);
+            }
+            Pair { base: None, head: None } => {}
+        }
+    }
+    filling.write(progress)?;
+    Ok(filling.done)
+}
+
+/// So many folders wait to be written to at most.
+const WAITING: usize = 512;
+/// A thread takes so many at a time.
+const TOGETHER: usize = 16;
+
+/// A tree on its way.
+struct Filling<'a> {
+    holdings: &'a dyn Holdings,
+    tree: WorkingTree,
+    waiting: Vec<Job>,
+    /// The folders of those that wait.
+    folders: HashSet<PathBuf>,
+    done: CheckedOut,
+}
+
+/// The pages of one folder, of which the last will be found there; each with what was there before.
+struct Job {
+    place: PagePlace,
+    pages: Vec<(Capture, Option<Capture>)>,
+}
+
+impl Filling<'_> {
+    fn add(
+        &mut self,
+        page: Capture,
+        base: Option<Capture>,
+        progress: &mut dyn FnMut(u64),
+    ) -> Result<(), ArchiveError> {
+        let place = self.tree.place(&page)?;
+        if let Some(last) = self.waiting.last_mut().filter(|last| last.place.folder() == place.folder()) {
+            last.pages.push((page, base));
+            return Ok(());
+        }
+        if self.waiting.len() >= WAITING || self.folders.contains(place.folder()) {
+            self.write(progress)?;
+        }
+        self.folders.insert(place.folder().to_owned());
+        self.waiting.push(Job { place, pages: vec![(page, base)] });
+        Ok(())
+    }
+
+    /// Writes all that waits.
+    fn write(&mut self, progress: &mut dyn FnMut(u64)) -> Result<(), ArchiveError> {
+        let jobs = std::mem::take(&mut self.waiting);
+        if jobs.is_empty() {
+            return Ok(());
+        }
+        self.folders.clear();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
+        let (holdings, done) = (self.holdings, &mut self.done);
+        let mut empty = Vec::new();
+        let worker = || |job: Job| job.write(holdings);
+        in_order(Crew { threads, together: TOGETHER }, jobs.into_iter(), worker, |written| {
+            let written: Written = written?;
+            done.written += written.written;
+            done.absent += written.absent;
+            empty.extend(written.left_empty);
+            progress(written.written + written.absent);
+            Ok::<(), ArchiveError>(())
+        })?;
+        // Nobody writes now, so that a folder that is empty stays so.
+        empty.iter().try_for_each(|page| self.tree.remove(page))
+    }
+}
+
+/// What became of the pages of one folder.
+#[derive(Default)]
+struct Written {
+    written: u64,
+    absent: u64,
+    /// What was there before, if nothing came in its place.
+    left_empty: Option<Capture>,
+}
+
+impl Job {
+    fn write(mut self, holdings: &dyn Holdings) -> Result<Written, ArchiveError> {
+        let mut done = Written::default();
+        for (page, base) in self.pages {
+            match self.place.write(holdings, &page) {
                 Err(ArchiveError::Absent { .. }) => {
                     // Nor may the page of another version pass for it.
-                    base.iter().try_for_each(|page| tree.remove(page))?;
+                    if base.is_some() {
+                        self.place.clear()?;
+                    }
                     done.absent += 1;
+                    done.left_empty = base;
                 }
                 other => {
                     other?;
                     done.written += 1;
+                    done.left_empty = None;
                 }
-            },
-            (Some(page), None) => {
-                tree.remove(page)?;
-                done.removed += 1;
             }
-            (None, None) => {}
         }
-        progress(1);
+        Ok(done)
     }
-    Ok(done)
 }

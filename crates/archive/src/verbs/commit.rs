@@ -6,23 +6,25 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use varve_catalog::{Diff, Row};
-use varve_core::fact::{Manifest, Page, media_type};
+use varve_core::fact::{Manifest, Page, media_type, sort_pages};
 use varve_core::headers::{HeaderView, Headers};
-use varve_core::history::Capture;
 use varve_core::url::Reference;
 use varve_core::{Moment, RecordId, VersionId};
 
 use crate::error::ArchiveError;
-use crate::history::{BodyInput, Change, HistoryWriter, Pages, Pair, Pairs, WorkingTree, stored_diff};
+use crate::history::{
+    BodyInput, Change, HistoryWriter, Pages, Pair, Pairs, WorkingTree, shortened, stored_diff,
+};
 use crate::in_order::{Crew, in_order};
 use crate::media_type::{BYTES, of_name};
 use crate::page_path::page_path;
-use crate::rows::rows_of_version;
+use crate::rows::{capture_of, rows_of_version};
+use crate::seen_files::SeenFiles;
 
 /// A thread takes so many pages at a time.
 const TOGETHER: usize = 16;
@@ -52,6 +54,16 @@ pub struct NewPage {
     pub body: NewBody,
 }
 
+impl NewPage {
+    /// The file that its body is in.
+    fn file(&self) -> Option<&Path> {
+        match &self.body {
+            NewBody::File(path) => Some(path),
+            NewBody::Bytes(_) => None,
+        }
+    }
+}
+
 /// What to commit.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
@@ -65,6 +77,10 @@ pub struct Request {
     pub intent: Intent,
     /// How many threads store bodies.
     pub threads: usize,
+    /// The folder that all files are below, if they are: those that have not changed since its last version are not read.
+    pub folder: Option<PathBuf>,
+    /// Read them all the same.
+    pub read_all: bool,
 }
 
 /// What people want, kept with a version so that it can be brought back.
@@ -148,8 +164,12 @@ pub fn commit(
     }
     check(&pages)?;
     let now = history.now();
-    let mut kept = keep_bodies(history, request.threads, pages, now, progress)?;
-    kept.sort_by(|one, other| (&one.path, &one.url).cmp(&(&other.path, &other.url)));
+    let mut seen = SeenFiles::of(history, request.folder.as_deref());
+    if !request.read_all {
+        seen.look_up(history, pages.iter().filter_map(NewPage::file))?;
+    }
+    let mut kept = keep_bodies(history, (request.threads, &seen), pages, now, progress)?;
+    sort_pages(&mut kept);
     let parent = match request.parent {
         Some(parent) => Some(parent),
         None => history.head()?,
@@ -160,11 +180,14 @@ pub fn commit(
         author: request.author.clone(),
         time: now,
         run: None,
+        list: None,
+        without: Vec::new(),
         pages: kept,
         plan: request.intent.plan,
         expectations: request.intent.expectations.clone(),
         verdicts: None,
     };
+    let changed = changed(history, &manifest)?;
     let version = write_version(history, &manifest)?;
     if let Some(root) = history.working_tree() {
         let mut tree = WorkingTree::new(root);
@@ -174,20 +197,24 @@ pub fn commit(
     }
     history.set_head(&version)?;
     let captures = manifest.pages.len() as u64;
-    Ok(Committed { version, parent, captures, changed: changed(history, parent, version)? })
+    seen.write_down();
+    Ok(Committed { version, parent, captures, changed })
 }
 
-/// Writes a version down, and makes its rows. HEAD stays where it is, for the caller to move.
+/// Writes a version down, which has all its pages in `manifest`, and makes its rows. HEAD stays where it is, for the caller
+/// to move.
 pub(crate) fn write_version(
     history: &dyn HistoryWriter,
     manifest: &Manifest,
 ) -> Result<VersionId, ArchiveError> {
-    history.sync_bodies()?;
-    let json = serde_json::to_vec(manifest).expect("a manifest can be written as JSON");
+    let (written, list) = shortened(history, manifest)?;
+    let json = serde_json::to_vec(&written).expect("a manifest can be written as JSON");
     let version = Manifest::version_id(&json);
+    // In a silo a record is only ever found behind whole ones: one sync is enough for the bodies and what names them.
     let record = history.keep_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json)?;
-    let mut rows = rows_of_version(version, record, manifest);
-    rows.extend(diff_row(history, manifest, version, &rows)?);
+    let mut rows = rows_of_version(version, record, manifest, &manifest.pages);
+    rows.extend(list);
+    rows.extend(diff_row(history, manifest, version)?);
     history.intend_head(&version)?;
     history.apply(rows)?;
     Ok(version)
@@ -198,18 +225,22 @@ fn diff_row(
     history: &dyn HistoryWriter,
     manifest: &Manifest,
     version: VersionId,
-    rows: &[Row],
 ) -> Result<Option<Row>, ArchiveError> {
     let Some(parent) = manifest.parent.filter(|_| history.keeps_diffs()) else { return Ok(None) };
-    let capture = |row: &Row| match row {
-        Row::Capture(capture) => Some(Capture::clone(capture)),
-        _ => None,
-    };
-    let catalog = history.catalog();
-    let head = Pages::listed(catalog, rows.iter().filter_map(capture).collect());
-    let pairs = Pairs::between(Pages::new(catalog, Some(parent)), head);
+    let pairs = pairs_with_parent(history, manifest, version);
     let json = stored_diff(history.as_holdings(), (Some(parent), version), pairs)?.to_json();
     Ok(Some(Row::Diff(Diff { base: Some(parent), head: version, json, time: manifest.time })))
+}
+
+/// The pages of the parent, and those of a version that no row tells of yet.
+fn pairs_with_parent<'a>(
+    history: &'a dyn HistoryWriter,
+    manifest: &Manifest,
+    version: VersionId,
+) -> Pairs<'a> {
+    let catalog = history.catalog();
+    let head = manifest.pages.iter().map(|page| capture_of(version, page)).collect();
+    Pairs::between(Pages::new(catalog, manifest.parent), Pages::listed(catalog, head))
 }
 
 fn check(pages: &[NewPage]) -> Result<(), ArchiveError> {
@@ -229,7 +260,7 @@ fn check(pages: &[NewPage]) -> Result<(), ArchiveError> {
 
 fn keep_bodies(
     history: &dyn HistoryWriter,
-    threads: usize,
+    (threads, seen): (usize, &SeenFiles),
     pages: Vec<NewPage>,
     now: Moment,
     progress: &(dyn Fn(u64) + Sync),
@@ -246,10 +277,10 @@ fn keep_bodies(
             }
             let body = match &page.body {
                 NewBody::Bytes(bytes) => keep(BodyInput::Bytes(bytes), &media_type)?,
-                NewBody::File(path) => {
-                    let file = File::open(path).map_err(ArchiveError::read(path))?;
-                    keep(BodyInput::File(file, path), &media_type)?
-                }
+                NewBody::File(path) => match seen.body_of(path) {
+                    Some(body) => body,
+                    None => seen.watch(path, |file| keep(BodyInput::File(file, path), &media_type))?,
+                },
             };
             Ok(Page {
                 path: page_path(&page.url),
@@ -281,15 +312,12 @@ fn media_type_of(page: &NewPage) -> String {
 }
 
 /// How many pages are new, or differ from those of the parent.
-fn changed(
-    history: &dyn HistoryWriter,
-    parent: Option<VersionId>,
-    version: VersionId,
-) -> Result<u64, ArchiveError> {
+fn changed(history: &dyn HistoryWriter, manifest: &Manifest) -> Result<u64, ArchiveError> {
     let differs = |pair: &Result<Pair, ArchiveError>| match pair {
         Ok(pair) => matches!(pair.change(), Change::Added | Change::Changed),
         Err(_) => true,
     };
-    let pairs = Pairs::new(history.catalog(), parent, Some(version));
+    // Which version it is makes no difference to what its pages say.
+    let pairs = pairs_with_parent(history, manifest, VersionId::new(uuid::Uuid::nil()));
     pairs.filter(differs).try_fold(0, |count, pair| pair.map(|_| count + 1))
 }

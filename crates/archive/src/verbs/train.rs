@@ -1,22 +1,36 @@
 //! `train`: makes a dictionary from what an archive holds, for the silos to come.
 //!
 //! Pages of a site say much the same. A dictionary says it once, at the beginning of each silo that is packed by zstd, and every
-//! record is smaller for it. Silos that exist stay as they are. The one that grows is closed by the next who writes,
-//! because what stands behind a beginning must be packed by it; so a silo is always read by itself alone.
+//! record is smaller for it. It is what many records have in common, and behind that whole pages of the newest version: the next
+//! capture of such a page packs to little more than what differs. Silos that exist stay as they are. The one that grows
+//! is closed by the next who writes, because what stands behind a beginning must be packed by it; so a silo is always
+//! read by itself alone.
 
+use std::collections::HashSet;
+use std::io::Read;
+
+use varve_catalog::{CaptureFilter, CatalogRead, Order, Page};
+use varve_core::history::Capture;
 use varve_store::samples::samples;
-use varve_warc::write::train_dictionary;
+use varve_warc::write::{extend_dictionary, train_dictionary};
 
 use crate::archive::silo_files;
 use crate::error::ArchiveError;
-use crate::history::replace;
+use crate::history::{ArchiveHistory, Holdings, Pages, replace};
 use crate::settings::PackingMethod;
-use crate::writer::ArchiveWriter;
 
-/// The size that zstd's own tools choose.
-pub const USUAL_SIZE: usize = 112 << 10;
+/// What a dictionary may hold unless somebody says otherwise: the pages of a small site.
+pub const USUAL_SIZE: usize = 4 << 20;
+/// Readers are asked to hold so much, and no more.
+pub const LARGEST_SIZE: usize = 8 << 20;
+/// What records have in common gets so much of it: the size that zstd's own tools choose.
+const IN_COMMON: usize = 112 << 10;
 /// So many bytes of records are looked at.
 const LOOKED_AT: u64 = 16 << 20;
+/// So many pages of the newest version are looked at.
+const MOST_PAGES: usize = 20_000;
+/// How often a page changed is known from so many captures.
+const LAST_CAPTURES: usize = 16;
 
 /// What was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,20 +39,77 @@ pub struct Trained {
     pub samples: u64,
     /// Their bytes.
     pub bytes: u64,
+    /// Pages that stand in the dictionary as they are.
+    pub pages: u64,
     /// The size of the dictionary.
     pub size: u64,
+    /// Its size in each silo, where it is packed.
+    pub packed: u64,
 }
 
 /// Makes a dictionary of at most `size` bytes, and leaves it for the silos to come.
-pub fn train(writer: &ArchiveWriter, size: usize) -> Result<Trained, ArchiveError> {
+pub fn train(history: &ArchiveHistory, size: usize) -> Result<Trained, ArchiveError> {
+    let writer = history.writer();
     if writer.settings().packing != PackingMethod::Zstd {
         return Err(ArchiveError::NotZstd);
     }
     let samples = samples(&silo_files(writer.layout()), LOOKED_AT)?;
     let (count, bytes) = (samples.len() as u64, samples.iter().map(|one| one.len() as u64).sum());
-    let dictionary = train_dictionary(&samples, size)
-        .map_err(|source| ArchiveError::NoDictionary { samples: count, source })?;
+    let no_dictionary = |source| ArchiveError::NoDictionary { samples: count, source };
+    let size = size.min(LARGEST_SIZE);
+    let trained = train_dictionary(&samples, size.min(IN_COMMON)).map_err(no_dictionary)?;
+    let pages = pages(history, size - trained.len().min(size))?;
+    let size = trained.len() + pages.iter().map(Vec::len).sum::<usize>();
+    let dictionary = extend_dictionary(trained, &pages).map_err(no_dictionary)?;
     let path = writer.layout().dictionary();
     replace(&path, &mut dictionary.as_slice(), true).map_err(ArchiveError::write(&path))?;
-    Ok(Trained { samples: count, bytes, size: dictionary.len() as u64 })
+    Ok(Trained {
+        samples: count,
+        bytes,
+        pages: pages.len() as u64,
+        size: size as u64,
+        packed: dictionary.len() as u64,
+    })
+}
+
+/// Pages of the version at HEAD, so many bytes of them at most; those that change the most come last, where they are
+/// found most cheaply.
+fn pages(history: &ArchiveHistory, mut room: usize) -> Result<Vec<Vec<u8>>, ArchiveError> {
+    let mut ranked: Vec<(usize, u64, Capture)> = Vec::new();
+    for page in Pages::new(Holdings::catalog(history), history.head()?).take(MOST_PAGES) {
+        let page = page?;
+        if let Some(length) = page.length.filter(|length| (1..=room as u64).contains(length)) {
+            ranked.push((changes(history, &page.url)?, length, page));
+        }
+    }
+    ranked.sort_by(|one, other| (other.0, one.1, &one.2.url).cmp(&(one.0, other.1, &other.2.url)));
+    let (mut taken, mut seen) = (Vec::new(), HashSet::new());
+    for (_, length, page) in ranked {
+        let Some(left) = usize::try_from(length).ok().and_then(|length| room.checked_sub(length)) else {
+            continue;
+        };
+        if !seen.insert(page.body) {
+            continue;
+        }
+        let mut bytes = Vec::new();
+        match history.open_body(&page) {
+            Ok(mut body) => body
+                .read_to_end(&mut bytes)
+                .map_err(|source| ArchiveError::Object { id: page.body.to_string(), source })?,
+            // Taken out by a rewrite.
+            Err(ArchiveError::Absent { .. }) => continue,
+            Err(error) => return Err(error),
+        };
+        room = left;
+        taken.push(bytes);
+    }
+    taken.reverse();
+    Ok(taken)
+}
+
+/// How many different bodies a page had lately.
+fn changes(history: &ArchiveHistory, url: &str) -> Result<usize, ArchiveError> {
+    let page = Page::first(LAST_CAPTURES);
+    let last = history.sqlite().captures_of(url, &CaptureFilter::default(), Order::NewestFirst, page)?;
+    Ok(last.iter().map(|capture| capture.body).collect::<HashSet<_>>().len())
 }

@@ -1,6 +1,7 @@
 //! History over both layouts: commits, branches, tags, working trees, and a catalog that is only a cache.
 
 mod layouts;
+mod lists;
 mod packing;
 mod rebuilding;
 mod retention;
@@ -8,5 +9,6 @@ mod rewriting;
 mod rewriting_holders;
 mod scene;
 mod scoring;
+mod seen_files;
 mod sites;
 mod trees;

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::rewriting::{assert_sound, request, rewrite};
 use crate::scene::*;
-use varve_archive::history::open_holdings;
+use varve_archive::history::{ArchiveHistory, open_holdings};
 use varve_archive::verbs::{init::init, rebuild, train};
-use varve_archive::{ArchiveError, ArchiveSettings, ArchiveWriter, Layout};
+use varve_archive::{ArchiveError, ArchiveSettings, Layout};
 
 fn make_zstd(root: &Path) {
     let mut settings = ArchiveSettings::new("test");
@@ -65,7 +65,7 @@ fn silos_to_come_begin_with_the_dictionary_and_are_smaller() {
     let first = commit_all(root, "1", &pages(0, 300));
     let before = silo(root, 0, "zst").len();
     let done =
-        train::train(&ArchiveWriter::open(root, opening()).expect("opened"), 16 << 10).expect("trained");
+        train::train(&ArchiveHistory::open(root, opening()).expect("opened"), 16 << 10).expect("trained");
     assert!(done.samples > 300 && done.size <= 16 << 10, "{done:?}");
     let second = commit_all(root, "2", &pages(1000, 300));
     let with = silo(root, 1, "zst");
@@ -96,15 +96,55 @@ fn silos_to_come_begin_with_the_dictionary_and_are_smaller() {
     assert_sound(root);
 }
 
+/// Text that no other page has.
+fn unlike(number: usize) -> String {
+    let mut state = number as u64 * 2 + 1;
+    let mut word = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        format!("<p>{:x}</p>", state >> 20)
+    };
+    (0..1_500).map(|_| word()).collect()
+}
+
+#[test]
+fn a_later_capture_of_a_page_is_packed_to_its_difference() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make_zstd(root);
+    let site = |version: usize| -> Vec<(String, String)> {
+        let page = |number| {
+            let note = if number < version { "<b>noted</b>" } else { "" };
+            (
+                format!("https://e.org/{number:03}"),
+                format!("{}{note}{}", unlike(number), unlike(number + 500)),
+            )
+        };
+        (0..40).map(page).collect()
+    };
+    commit_all(root, "1", &site(0));
+    let before = silo(root, 0, "zst").len();
+    let done =
+        train::train(&ArchiveHistory::open(root, opening()).expect("opened"), 4 << 20).expect("trained");
+    assert!(done.pages == 40 && done.packed < done.size, "{done:?}");
+    let second = commit_all(root, "2", &site(40));
+    let after = silo(root, 1, "zst").len() - done.packed as usize;
+    assert!(after * 10 < before, "{after} for forty pages that changed, {before} for forty new ones");
+    assert_sound(root);
+    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
+    let holdings = open_holdings(root).expect("opened");
+    assert_eq!(contents(&*holdings, second), site(40));
+    assert_sound(root);
+}
+
 #[test]
 fn where_nothing_is_in_common_no_dictionary_is_made() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make_zstd(root);
-    let made = train::train(&ArchiveWriter::open(root, opening()).expect("opened"), 16 << 10);
+    let made = train::train(&ArchiveHistory::open(root, opening()).expect("opened"), 16 << 10);
     assert!(matches!(made, Err(ArchiveError::NoDictionary { .. })));
     let gzip = tempfile::tempdir().expect("a folder");
     make(Kind::Archive, gzip.path());
-    let made = train::train(&ArchiveWriter::open(gzip.path(), opening()).expect("opened"), 16 << 10);
+    let made = train::train(&ArchiveHistory::open(gzip.path(), opening()).expect("opened"), 16 << 10);
     assert!(matches!(made, Err(ArchiveError::NotZstd)));
 }

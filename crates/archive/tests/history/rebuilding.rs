@@ -18,6 +18,8 @@ use varve_core::exchange::{Exchange, Timing, Wire};
 enum Step {
     Commit(Vec<(u8, u8)>),
     CommitFrom(usize, Vec<(u8, u8)>),
+    /// So many pages that they are listed, with some that differ and some that are missing.
+    CommitSite(Vec<(u8, u8)>),
     Tag(u8, usize),
     Untag(u8),
     Checkout(usize),
@@ -32,6 +34,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         4 => pages().prop_map(Step::Commit),
         1 => (0usize..9, pages()).prop_map(|(parent, pages)| Step::CommitFrom(parent, pages)),
+        4 => prop::collection::btree_map(0u8..30, 0u8..4, 0..8)
+            .prop_map(|map| Step::CommitSite(map.into_iter().collect())),
         1 => (0u8..3, 0usize..9).prop_map(|(name, version)| Step::Tag(name, version)),
         1 => (0u8..3).prop_map(Step::Untag),
         1 => (0usize..9).prop_map(Step::Checkout),
@@ -51,6 +55,13 @@ fn perform(root: &Path, steps: &[Step]) {
         let open = writer.get_or_insert_with(|| history(root));
         match step {
             Step::Commit(pages) => made.push(commit_numbers(&**open, None, pages)),
+            Step::CommitSite(changes) => {
+                let body =
+                    |page| changes.iter().find(|(other, _)| *other == page).map_or(9, |(_, body)| *body);
+                let pages: Vec<_> =
+                    (0..30).map(|page| (page, body(page))).filter(|(_, body)| *body > 0).collect();
+                made.push(commit_numbers(&**open, None, &pages));
+            }
             Step::CommitFrom(parent, pages) => {
                 let parent = pick(*parent);
                 made.push(commit_numbers(&**open, parent, pages));

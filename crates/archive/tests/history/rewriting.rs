@@ -164,6 +164,8 @@ fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> VersionId {
         author: None,
         time: Moment::from_seconds(number as i64),
         run: Some(summary),
+        list: None,
+        without: Vec::new(),
         pages: Vec::new(),
         plan: None,
         verdicts: None,

@@ -130,6 +130,8 @@ fn capture(root: &Path, number: u128, answer: &[u8], unchanged: Option<&Receipt>
         author: None,
         time: Moment::from_seconds(number as i64),
         run: Some(RunSummary { id: run, captures: 1, seal: RunSummary::seal_of(vec![receipt.record]) }),
+        list: None,
+        without: Vec::new(),
         pages: Vec::new(),
         plan: None,
         verdicts: None,

@@ -43,6 +43,51 @@ fn what_another_version_left_is_removed() {
 }
 
 #[test]
+fn a_tree_that_was_not_finished_is_finished_by_the_next() {
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Archive, root.path());
+    let writer = history(root.path());
+    let first = commit_pages(&*writer, "1", &[("https://e.org/a", "one"), ("https://e.org/b", "x")]);
+    let second = commit_pages(&*writer, "2", &[("https://e.org/a", "two")]);
+    let to = root.path().join("out");
+    export(writer.as_holdings(), first.version, &to, &mut |_| {}).expect("written");
+    for version in [first.version, second.version] {
+        // As a kill half-way through a new tree leaves it.
+        fs::write(to.join("a/.page_body"), "o").expect("written");
+        fs::write(to.join(".varve-checkout"), format!("{} unfinished", first.version)).expect("written");
+        export(writer.as_holdings(), version, &to, &mut |_| {}).expect("written");
+        let text = if version == first.version { "one" } else { "two" };
+        assert_eq!(fs::read_to_string(to.join("a/.page_body")).expect("there"), text);
+        assert_eq!(fs::read_to_string(to.join(".varve-checkout")).expect("there"), version.to_string());
+    }
+    assert!(!to.join("b").exists());
+}
+
+#[test]
+fn pages_that_share_a_path_follow_one_another() {
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Archive, root.path());
+    let writer = history(root.path());
+    let pages: Vec<(String, String)> = (0..300)
+        .flat_map(|number| {
+            ["https://a.org", "https://b.org/", "http://c.org//"]
+                .map(|host| (format!("{host}/x/{number}"), format!("{host} {number}")))
+        })
+        .collect();
+    let borrowed: Vec<_> = pages.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
+    let version = commit_pages(&*writer, "1", &borrowed).version;
+    for name in ["new", "new", "again"] {
+        let to = root.path().join(name);
+        let done = export(writer.as_holdings(), version, &to, &mut |_| {}).expect("written");
+        assert_eq!((done.written, done.absent), (900, 0));
+        for number in 0..300 {
+            let text = fs::read_to_string(to.join(format!("x/{number}/.page_body"))).expect("there");
+            assert!(pages.iter().any(|(_, body)| *body == text), "{text}");
+        }
+    }
+}
+
+#[test]
 fn no_url_leads_out_of_the_tree() {
     for kind in KINDS {
         let outer = tempfile::tempdir().expect("a folder");

@@ -22,7 +22,9 @@ CREATE TABLE owners (
     time     INTEGER,
     record   BLOB,
     written  INTEGER,                        -- counts versions as they were written
-    captures INTEGER NOT NULL DEFAULT 0
+    captures INTEGER NOT NULL DEFAULT 0,
+    line     INTEGER,                        -- the owner that began the line it is part of, if it is part of one
+    step     INTEGER                         -- its place in the line, from 0
 );
 CREATE UNIQUE INDEX owners_by_id ON owners (id) WHERE id IS NOT NULL;
 CREATE UNIQUE INDEX owners_by_time ON owners (time, written) WHERE id IS NOT NULL;
@@ -30,6 +32,7 @@ CREATE UNIQUE INDEX owners_by_written ON owners (written) WHERE written IS NOT N
 CREATE INDEX owners_by_parent ON owners (parent) WHERE parent IS NOT NULL;
 CREATE UNIQUE INDEX owners_by_run ON owners (run) WHERE run IS NOT NULL;
 CREATE INDEX owners_open ON owners (no) WHERE id IS NULL;
+CREATE UNIQUE INDEX owners_by_line ON owners (line, step) WHERE line IS NOT NULL;
 
 -- A URL and where its pages lie in a working tree. A URL that was kept under two paths has two rows.
 CREATE TABLE urls (
@@ -67,6 +70,21 @@ CREATE TABLE captures (
 CREATE INDEX captures_by_url ON captures (url_no, time);
 CREATE INDEX captures_by_owner ON captures (owner_no, url_no);
 CREATE UNIQUE INDEX captures_by_id ON captures (id) WHERE id IS NOT NULL;
+
+-- A line is a row of versions, each the child of the one before, that list all their pages. A page that stays as it
+-- is has one row in `captures`, of the version that it came with, and one here, whatever number of versions hold it.
+-- Only the newest line goes on, and each of its versions is newer than all others: so the spans of a URL follow
+-- one another in time, and never overlap.
+CREATE TABLE spans (
+    line       INTEGER NOT NULL,
+    url_no     INTEGER NOT NULL,
+    first      INTEGER NOT NULL,             -- the step that it came with
+    until      INTEGER NOT NULL,             -- the last step that it is in; a very large one as long as it stays
+    time       INTEGER NOT NULL,             -- of the first version
+    capture_no INTEGER NOT NULL REFERENCES captures (no),
+    PRIMARY KEY (line, url_no, first)
+) WITHOUT ROWID;
+CREATE INDEX spans_by_url ON spans (url_no, time) WHERE until > first;
 
 CREATE TABLE tags (
     name    TEXT PRIMARY KEY,

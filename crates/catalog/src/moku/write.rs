@@ -33,6 +33,9 @@ fn keep(connection: &Connection, row: Row, waiting: &mut BTreeSet<VersionId>) ->
             version(connection, &row)
         }
         Row::Capture(row) => capture(connection, &row, waiting),
+        Row::Pages { captures, .. } => captures.iter().try_for_each(|row| capture(connection, row, waiting)),
+        // Nothing is listed here but in rows.
+        Row::List(_) => Ok(()),
         Row::Tag { name, version: Some(version), time } => execute(
             connection,
             "INSERT OR REPLACE INTO varve_tags (name, version_id, time) VALUES (?1, ?2, ?3)",

@@ -54,20 +54,33 @@ impl Batch<'_> {
     pub(super) fn capture(&mut self, capture: &Capture) -> Result<(), Problem> {
         let owner = self.owner(capture.belongs)?;
         let id = own_id(capture, owner);
-        let (url_no, newest, alone) = self.place(capture)?;
+        let (_, newest, alone) = self.place(capture)?;
         let is_newest = newest.is_none_or(|newest| newest.time < capture.time.micros());
         let surely_new = id.is_none() && alone && is_newest;
         if !surely_new && self.is_there(capture, owner, id)? {
             return Ok(());
         }
+        self.add(capture, owner, id)?;
+        *self.more.entry(owner.no).or_default() += 1;
+        Ok(())
+    }
+
+    /// Writes a capture down that is not there; gives its number and that of its URL.
+    pub(super) fn add(
+        &mut self,
+        capture: &Capture,
+        owner: Owner,
+        id: Option<CaptureId>,
+    ) -> Result<(i64, i64), Problem> {
+        let (url_no, newest, _) = self.place(capture)?;
+        let is_newest = newest.is_none_or(|newest| newest.time < capture.time.micros());
         let same = newest.filter(|newest| newest.body == capture.body);
         let no = self.insert(capture, owner, url_no, same.map(|same| same.body_at), id)?;
-        *self.more.entry(owner.no).or_default() += 1;
         if is_newest && let Some(place) = self.memory.place(&capture.url, &capture.path) {
             let body_at = same.map_or(no, |same| same.body_at);
             place.newest = Some(Newest { time: capture.time.micros(), body: capture.body, body_at });
         }
-        Ok(())
+        Ok((no, url_no))
     }
 
     fn insert(
@@ -190,7 +203,7 @@ impl Batch<'_> {
 }
 
 /// The id of a capture, unless it is the one that follows from the rest.
-fn own_id(capture: &Capture, owner: Owner) -> Option<CaptureId> {
+pub(super) fn own_id(capture: &Capture, owner: Owner) -> Option<CaptureId> {
     let derived =
         capture.record.map(|record| Capture::derive_id(owner.origin, &capture.url, capture.time, &record));
     (derived != Some(capture.id)).then_some(capture.id)

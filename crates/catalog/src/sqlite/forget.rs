@@ -54,6 +54,7 @@ impl Batch<'_> {
 
     /// Forgets an owner and its captures. Captures that named a body by one of these get its id themselves.
     fn forget_owner_row(&mut self, no: i64) -> Result<(), Problem> {
+        self.undo_line_of(no)?;
         self.write_counts()?;
         for sql in [
             "UPDATE captures SET body = (SELECT b.body FROM captures AS b WHERE b.no = captures.body)

@@ -6,9 +6,11 @@
 mod capture;
 mod forget;
 mod headers;
+mod line;
 mod memory;
 mod read_captures;
 mod read_rest;
+mod read_spans;
 mod read_versions;
 mod schema;
 mod write;
@@ -24,7 +26,7 @@ use crate::connect::{self, Readers};
 use crate::error::CatalogError;
 use crate::problem::Problem;
 use crate::read::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, VersionInfo};
-use crate::row::{Catalog, Diff, Row, Score, VerdictRow};
+use crate::row::{Catalog, Diff, LastList, Row, Score, VerdictRow};
 
 use memory::Memory;
 
@@ -229,6 +231,10 @@ impl CatalogRead for SqliteCatalog {
 
     fn reached(&self) -> Result<Option<u64>, CatalogError> {
         self.readers.ask(read_rest::reached)
+    }
+
+    fn last_list(&self) -> Result<Option<LastList>, CatalogError> {
+        self.readers.ask(read_rest::last_list)
     }
 
     fn each_body(

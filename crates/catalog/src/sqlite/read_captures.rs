@@ -7,6 +7,7 @@ use varve_core::history::{Belongs, Capture};
 use varve_core::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
 
 use super::headers;
+use super::read_spans::{self, InLine, Key, Wanted};
 use crate::error::CatalogError;
 use crate::problem::Problem;
 use crate::read::{CaptureFilter, Order, Page};
@@ -16,7 +17,7 @@ use crate::sql_limit;
 pub(super) const RESOLVED_BODY: &str =
     "iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body)";
 
-/// The columns that [`capture_of`] reads; in [`CAPTURE`] as well.
+/// The columns that [`capture_of`] reads; in [`CAPTURE`] as well, which has the number of the owner besides.
 const COLUMNS: &str = "c.no, c.time, c.status, h.json, c.own_headers,
     iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body),
     c.length, c.record, c.truncated, c.id, u.url, u.path, o.id, o.run, o.by_run";
@@ -24,7 +25,7 @@ const COLUMNS: &str = "c.no, c.time, c.status, h.json, c.own_headers,
 /// Captures with all that belongs to them.
 pub(super) const CAPTURE: &str = "SELECT c.no, c.time, c.status, h.json, c.own_headers,
     iif(typeof(c.body) = 'integer', (SELECT b.body FROM captures AS b WHERE b.no = c.body), c.body),
-    c.length, c.record, c.truncated, c.id, u.url, u.path, o.id, o.run, o.by_run
+    c.length, c.record, c.truncated, c.id, u.url, u.path, o.id, o.run, o.by_run, c.owner_no
     FROM captures AS c CROSS JOIN owners AS o ON o.no = c.owner_no CROSS JOIN urls AS u ON u.no = c.url_no
     LEFT JOIN headers AS h ON h.no = c.headers_no";
 
@@ -55,7 +56,10 @@ pub(super) fn in_version(
     version: &VersionId,
     page: Page<(&str, &str)>,
 ) -> Result<Vec<Capture>, Problem> {
-    let Some((owner, held)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
+    let Some((owner, held, line)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
+    if let Some(line) = line {
+        return read_spans::in_version(connection, line, held, page);
+    }
     let limit = sql_limit(page.limit);
     let from = if walking_is_cheaper(connection, held, limit)? {
         "urls AS u CROSS JOIN captures AS c INDEXED BY captures_by_owner ON c.owner_no = ?1 AND c.url_no = u.no"
@@ -82,7 +86,7 @@ pub(super) fn in_version(
 
 /// Whether it is cheaper to walk through the URLs in order and look for each in the version, than to sort what the
 /// version holds. The one costs what the answer costs if the version holds most URLs, the other if it holds few.
-fn walking_is_cheaper(connection: &Connection, held: i64, limit: i64) -> Result<bool, Problem> {
+pub(super) fn walking_is_cheaper(connection: &Connection, held: i64, limit: i64) -> Result<bool, Problem> {
     let sql = "SELECT coalesce(max(no), 0) FROM urls";
     let urls: i64 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
     let steps = i128::from(limit.min(held)) * i128::from(urls) / i128::from(held.max(1));
@@ -107,7 +111,10 @@ pub(super) fn at_path(
     version: &VersionId,
     path: &str,
 ) -> Result<Vec<Capture>, Problem> {
-    let Some((owner, _)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
+    let Some((owner, _, line)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
+    if let Some(line) = line {
+        return read_spans::at_path(connection, line, path);
+    }
     let sql = format!(
         "SELECT {COLUMNS} FROM urls AS u
          CROSS JOIN captures AS c INDEXED BY captures_by_owner ON c.owner_no = ?1 AND c.url_no = u.no
@@ -125,59 +132,75 @@ pub(super) fn of_url(
     order: Order,
     page: Page<&Capture>,
 ) -> Result<Vec<Capture>, Problem> {
-    let since = filter.since.map_or(i64::MIN, Moment::micros);
-    let until = filter.until.map_or(i64::MAX, Moment::micros);
     let url_nos = url_nos(connection, url)?;
-    let (time, no) = begin_behind(connection, &url_nos, order, page.after)?;
-    let (compare, direction) = match order {
-        Order::OldestFirst => (">", "ASC"),
-        Order::NewestFirst => ("<", "DESC"),
-    };
-    let committed = if filter.committed_only { "AND o.id IS NOT NULL" } else { "" };
-    let sql = format!(
-        "{CAPTURE} WHERE c.url_no = ?1 AND c.time BETWEEN ?2 AND ?3 AND (c.time, c.no) {compare} (?4, ?5)
-         {committed} ORDER BY c.time {direction}, c.no {direction} LIMIT ?6"
-    );
+    let behind = begin_behind(connection, &url_nos, order, page.after)?;
+    let wanted = Wanted { order, filter, behind, limit: page.limit };
     let mut found = Vec::new();
     for url_no in &url_nos {
-        let params = params![url_no, since, until, time, no, sql_limit(page.limit)];
-        found.extend(collect(connection, &sql, params, |row| {
-            Ok(((row.get::<_, i64>(1)?, row.get::<_, i64>(0)?), capture_of(row)?))
-        })?);
+        found.extend(rows_of_url(connection, *url_no, &wanted)?);
+        found.extend(read_spans::of_url(connection, *url_no, &wanted)?);
     }
-    // Only a URL that was kept under several paths needs this.
-    if url_nos.len() > 1 {
-        found.sort_by_key(|(place, _)| *place);
-        if order == Order::NewestFirst {
-            found.reverse();
-        }
-        found.truncate(page.limit);
+    found.sort_by_key(|(key, _)| *key);
+    if order == Order::NewestFirst {
+        found.reverse();
     }
+    found.truncate(page.limit);
     Ok(found.into_iter().map(|(_, capture)| capture).collect())
 }
 
-/// The time and the number behind which a page begins.
+/// The captures of a URL that have rows of their own.
+fn rows_of_url(
+    connection: &Connection,
+    url_no: i64,
+    wanted: &Wanted<'_>,
+) -> Result<Vec<(Key, Capture)>, Problem> {
+    let since = wanted.filter.since.map_or(i64::MIN, Moment::micros);
+    let until = wanted.filter.until.map_or(i64::MAX, Moment::micros);
+    let (compare, bound, direction) = match wanted.order {
+        Order::OldestFirst => (">", ">=", "ASC"),
+        Order::NewestFirst => ("<", "<=", "DESC"),
+    };
+    let committed = if wanted.filter.committed_only { "AND o.id IS NOT NULL" } else { "" };
+    let sql = format!(
+        "{CAPTURE} WHERE c.url_no = ?1 AND c.time BETWEEN ?2 AND ?3
+           AND c.time {bound} ?4 AND (c.time, c.owner_no, c.no) {compare} (?4, ?5, ?6) {committed}
+         ORDER BY c.time {direction}, c.owner_no {direction}, c.no {direction} LIMIT ?7"
+    );
+    let (time, owner, row) = wanted.behind;
+    let params = params![url_no, since, until, time, owner, row, sql_limit(wanted.limit)];
+    collect(connection, &sql, params, |row| Ok((key_of(row)?, capture_of(row)?)))
+}
+
+/// The place of a row of [`CAPTURE`] among those of its URL.
+fn key_of(row: &Row<'_>) -> Result<Key, Problem> {
+    Ok((row.get(1)?, row.get(15)?, row.get(0)?))
+}
+
+/// Behind what a page begins that goes on behind a capture.
 fn begin_behind(
     connection: &Connection,
     url_nos: &[i64],
     order: Order,
     after: Option<&Capture>,
-) -> Result<(i64, i64), Problem> {
+) -> Result<Key, Problem> {
     let (before_all, behind_equals) = match order {
         Order::OldestFirst => (i64::MIN, i64::MAX),
         Order::NewestFirst => (i64::MAX, i64::MIN),
     };
-    let Some(after) = after else { return Ok((before_all, before_all)) };
+    let Some(after) = after else { return Ok((before_all, before_all, before_all)) };
+    let time = after.time.micros();
     let sql = format!("{CAPTURE} WHERE c.url_no = ?1 AND c.time = ?2");
     for url_no in url_nos {
-        let same_time = collect(connection, &sql, params![url_no, after.time.micros()], |row| {
-            Ok((row.get::<_, i64>(0)?, capture_of(row)?))
-        })?;
-        if let Some((no, _)) = same_time.iter().find(|(_, capture)| capture.id == after.id) {
-            return Ok((after.time.micros(), *no));
+        if let Some(key) = read_spans::key_of(connection, *url_no, after)? {
+            return Ok(key);
+        }
+        let same_time =
+            collect(connection, &sql, params![url_no, time], |row| Ok((key_of(row)?, capture_of(row)?)))?;
+        if let Some((key, _)) = same_time.iter().find(|(_, capture)| capture.id == after.id) {
+            return Ok(*key);
         }
     }
-    Ok((after.time.micros(), behind_equals))
+    Ok((time, behind_equals, behind_equals))
 }
 
 /// The rows of a URL: one, unless it was kept under several paths.
@@ -212,14 +235,26 @@ pub(super) fn each_body(
     Ok(())
 }
 
-/// The number of a version's owner, and how many captures it has.
-fn owner_of(connection: &Connection, version: &VersionId) -> Result<Option<(i64, i64)>, Problem> {
-    let sql = "SELECT no, captures FROM owners WHERE id = ?1";
+/// The number of a version's owner, how many captures it has, and where it stands if it is in a line.
+fn owner_of(
+    connection: &Connection,
+    version: &VersionId,
+) -> Result<Option<(i64, i64, Option<InLine>)>, Problem> {
+    let sql = "SELECT no, captures, line, step FROM owners WHERE id = ?1";
     let mut statement = connection.prepare_cached(sql)?;
-    Ok(statement.query_row([version.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+    let found = statement.query_row([version.as_bytes()], |row| {
+        let owner = row.get(0)?;
+        let place: Option<i64> = row.get(2)?;
+        let line = match place {
+            Some(line) => Some(InLine { owner, line, step: row.get(3)? }),
+            None => None,
+        };
+        Ok((owner, row.get(1)?, line))
+    });
+    Ok(found.optional()?)
 }
 
-fn collect<T>(
+pub(super) fn collect<T>(
     connection: &Connection,
     sql: &str,
     params: impl Params,

@@ -7,7 +7,7 @@ use varve_core::history::Tag;
 use varve_core::{Moment, RunId, VersionId};
 
 use crate::problem::Problem;
-use crate::row::{Diff, Score};
+use crate::row::{Diff, LastList, Score};
 
 /// All tags, by name.
 pub(super) fn tags(connection: &Connection) -> Result<Vec<Tag>, Problem> {
@@ -42,6 +42,19 @@ pub(super) fn reached(connection: &Connection) -> Result<Option<u64>, Problem> {
     let read =
         |text: String| text.parse().map_err(|error| Problem::Damaged("meta", format!("reached: {error}")));
     reached.map(read).transpose()
+}
+
+/// The list of pages that was written last.
+pub(super) fn last_list(connection: &Connection) -> Result<Option<LastList>, Problem> {
+    let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = 'list'")?;
+    let list: Option<String> = statement.query_row([], |row| row.get(0)).optional()?;
+    let read = |text: String| {
+        let parts = text.split_once(' ').and_then(|(record, spent)| {
+            Some(LastList { record: record.parse().ok()?, spent: spent.parse().ok()? })
+        });
+        parts.ok_or_else(|| Problem::Damaged("meta", format!("list: {text}")))
+    };
+    list.map(read).transpose()
 }
 
 /// The runs that have captures and have not become versions.

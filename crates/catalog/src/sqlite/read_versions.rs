@@ -80,8 +80,13 @@ fn source(
 ) -> Result<(String, Option<rusqlite::types::Value>), Problem> {
     if let Some(url) = &filter.url {
         let numbers: Vec<String> = url_nos(connection, url)?.iter().map(i64::to_string).collect();
-        let holding =
-            format!("SELECT DISTINCT owner_no FROM captures WHERE url_no IN ({})", numbers.join(", "));
+        let numbers = numbers.join(", ");
+        let holding = format!(
+            "SELECT owner_no FROM captures WHERE url_no IN ({numbers})
+             UNION SELECT v.no FROM spans AS s CROSS JOIN owners AS v
+                 ON v.line = s.line AND v.step > s.first AND v.step <= s.until
+             WHERE s.url_no IN ({numbers}) AND s.until > s.first"
+        );
         return Ok((format!("({holding}) AS c CROSS JOIN owners AS o ON o.no = c.owner_no"), None));
     }
     match &filter.tag {

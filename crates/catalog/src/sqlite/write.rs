@@ -11,7 +11,7 @@ use varve_core::{RunId, VersionId};
 
 use super::memory::Memory;
 use crate::problem::Problem;
-use crate::row::{Diff, Row, Score, VerdictRow};
+use crate::row::{Diff, LastList, Row, Score, VerdictRow};
 
 /// Keeps rows, in a transaction that is open.
 pub(super) fn apply(
@@ -55,6 +55,7 @@ impl Batch<'_> {
         match row {
             Row::Version(version) => self.version(&version),
             Row::Capture(capture) => self.capture(&capture),
+            Row::Pages { version, captures } => self.pages(version, &captures),
             Row::Tag { name, version: Some(version), time } => self.execute(
                 "INSERT OR REPLACE INTO tags (name, version, time) VALUES (?1, ?2, ?3)",
                 params![name, version.as_bytes(), time.micros()],
@@ -69,6 +70,10 @@ impl Batch<'_> {
             Row::Reached(place) => self.execute(
                 "INSERT OR REPLACE INTO meta (key, value) VALUES ('reached', ?1)",
                 params![place.to_string()],
+            ),
+            Row::List(LastList { record, spent }) => self.execute(
+                "INSERT OR REPLACE INTO meta (key, value) VALUES ('list', ?1)",
+                params![format!("{record} {spent}")],
             ),
             Row::Diff(diff) => self.diff(&diff),
             Row::Score(score) => self.score(&score),
@@ -188,6 +193,8 @@ impl Batch<'_> {
 
     fn owner_of_version(&mut self, id: VersionId) -> Result<Owner, Problem> {
         if let Some(owner) = self.owner_with_id(&id)? {
+            // A capture on its own is no part of a line.
+            self.undo_line_of(owner.no)?;
             return Ok(owner);
         }
         self.execute("INSERT INTO owners (id) VALUES (?1)", [id.as_bytes()])?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
-use varve_catalog::{Attribution, Diff, Evidence, Row, Score, VerdictRow};
+use varve_catalog::{Attribution, CatalogRead, Diff, Evidence, Page, Row, Score, VerdictRow};
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{Belongs, Capture, Version};
 use varve_core::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
@@ -37,13 +37,44 @@ pub(crate) fn moment(which: u8) -> Moment {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
-    Version { which: u8, parent: u8, time: u8, run: Option<u8> },
+    Version {
+        which: u8,
+        parent: u8,
+        time: u8,
+        run: Option<u8>,
+    },
     Capture(Taken),
-    Tag { name: u8, version: Option<u8>, time: u8 },
+    /// A version that lists its pages: a change of what its parent listed, or of another's list.
+    Listed {
+        which: u8,
+        parent: u8,
+        time: Option<u8>,
+        changes: Vec<(u8, Option<(u8, bool)>)>,
+    },
+    Tag {
+        name: u8,
+        version: Option<u8>,
+        time: u8,
+    },
     Head(u8),
-    Diff { base: Option<u8>, head: u8, json: u8, time: u8 },
-    Score { version: u8, rules: u8, score: u8, time: u8, base: Option<u8> },
-    Verdict { url: u8, time: u8, verdict: u8 },
+    Diff {
+        base: Option<u8>,
+        head: u8,
+        json: u8,
+        time: u8,
+    },
+    Score {
+        version: u8,
+        rules: u8,
+        score: u8,
+        time: u8,
+        base: Option<u8>,
+    },
+    Verdict {
+        url: u8,
+        time: u8,
+        verdict: u8,
+    },
     ForgetVersion(u8),
     ForgetDiffs(u8),
     ForgetRun(u8),
@@ -70,8 +101,11 @@ pub(crate) fn histories(forgetting: bool) -> impl Strategy<Value = Vec<Vec<Step>
 fn step(forgetting: bool) -> impl Strategy<Value = Step> {
     let forgets = u32::from(forgetting);
     prop_oneof![
-        4 => (0..6u8, 0..8u8, 0..3u8, prop::option::weighted(0.5, 0..3u8))
-            .prop_map(|(which, parent, time, run)| Step::Version { which, parent, time, run }),
+        12 => prop_oneof![
+            4 => (0..6u8, 0..8u8, 0..3u8, prop::option::weighted(0.5, 0..3u8))
+                .prop_map(|(which, parent, time, run)| Step::Version { which, parent, time, run }),
+            8 => listed(),
+        ],
         10 => taken().prop_map(Step::Capture),
         1 => (0..3u8, prop::option::of(0..6u8), 0..3u8)
             .prop_map(|(name, version, time)| Step::Tag { name, version, time }),
@@ -86,6 +120,14 @@ fn step(forgetting: bool) -> impl Strategy<Value = Step> {
         forgets => (0..4u8).prop_map(Step::ForgetDiffs),
         forgets => (0..3u8).prop_map(Step::ForgetRun),
     ]
+}
+
+fn listed() -> impl Strategy<Value = Step> {
+    let change = (0..6u8, prop::option::weighted(0.8, (0..3u8, prop::bool::weighted(0.2))));
+    let changes = prop::collection::vec(change, 0..4);
+    // Nearly always the newest of all, as versions are on the day they are made.
+    (0..6u8, 0..8u8, prop::option::weighted(0.2, 0..3u8), changes)
+        .prop_map(|(which, parent, time, changes)| Step::Listed { which, parent, time, changes })
 }
 
 fn taken() -> impl Strategy<Value = Taken> {
@@ -110,6 +152,9 @@ fn taken() -> impl Strategy<Value = Taken> {
 pub(crate) struct Teller {
     pub(crate) model: Model,
     told: BTreeMap<VersionId, Version>,
+    lists: BTreeMap<VersionId, Vec<Row>>,
+    last: Option<VersionId>,
+    clock: u8,
 }
 
 impl Teller {
@@ -118,7 +163,10 @@ impl Teller {
         let mut rows = Vec::new();
         let mut early = Vec::new();
         for step in steps {
-            let told = self.row(step, &mut early);
+            let told = match step {
+                Step::Listed { which, parent, time, changes } => self.listed(*which, *parent, *time, changes),
+                _ => self.row(step, &mut early).into_iter().collect(),
+            };
             self.model.apply(told.as_slice());
             rows.extend(told);
         }
@@ -135,6 +183,7 @@ impl Teller {
         match step {
             Step::Version { which, parent, time, run } => Some(self.version(*which, *parent, *time, *run)),
             Step::Capture(taken) => self.capture(taken, early),
+            Step::Listed { .. } => None,
             Step::Tag { name, version, time } => Some(Row::Tag {
                 name: TAGS[usize::from(*name)].to_owned(),
                 version: version.map(version_id),
@@ -183,6 +232,64 @@ impl Teller {
         Row::Version(self.told[&id].clone())
     }
 
+    /// A version and its pages; told again, it is the same.
+    fn listed(
+        &mut self,
+        which: u8,
+        parent: u8,
+        time: Option<u8>,
+        changes: &[(u8, Option<(u8, bool)>)],
+    ) -> Vec<Row> {
+        let id = version_id(which);
+        if let Some(rows) = self.lists.get(&id).filter(|_| self.model.has(&id)) {
+            return rows.clone();
+        }
+        if self.model.has(&id) {
+            return Vec::new();
+        }
+        self.clock += 1;
+        let time = time.unwrap_or(100 + self.clock);
+        let parent = if parent > 5 { self.last } else { Some(version_id(parent)) };
+        let parent = parent.filter(|parent| self.model.has(parent));
+        let version = Version {
+            id,
+            parent,
+            message: format!("Version {which}"),
+            author: None,
+            time: moment(time),
+            run: None,
+            record: Some(RecordId::new([which; 32])),
+        };
+        let before = parent.map(|parent| self.model.captures_in(&parent, Page::first(usize::MAX)).unwrap());
+        let mut pages: BTreeMap<String, Capture> =
+            before.unwrap_or_default().into_iter().map(|capture| (capture.url.clone(), capture)).collect();
+        for (url, change) in changes {
+            let taken = |(body, truncated)| Taken {
+                owner: Ok(which),
+                early: false,
+                url: *url,
+                elsewhere: truncated,
+                time: if truncated { 1 } else { time },
+                record: Some(body),
+                body,
+                headers: body,
+                truncated,
+            };
+            match change {
+                Some(change) => {
+                    _ = pages.insert(URLS[usize::from(*url)].to_owned(), a_capture(&taken(*change)))
+                }
+                None => _ = pages.remove(URLS[usize::from(*url)]),
+            }
+        }
+        let captures = pages.into_values().map(|page| again(page, id, moment(time))).collect();
+        self.told.insert(id, version.clone());
+        self.last = Some(id);
+        let rows = vec![Row::Version(version), Row::Pages { version: id, captures }];
+        self.lists.insert(id, rows.clone());
+        rows
+    }
+
     fn capture(&mut self, taken: &Taken, early: &mut Vec<u8>) -> Option<Row> {
         if let Ok(which) = taken.owner
             && !self.model.has(&version_id(which))
@@ -195,6 +302,15 @@ impl Teller {
         let capture = a_capture(taken);
         Some(Row::Capture(Box::new(capture)))
     }
+}
+
+/// A page in another version, at its time.
+fn again(page: Capture, version: VersionId, time: Moment) -> Capture {
+    let belongs = Belongs::Version(version);
+    let record = page.record.unwrap_or(RecordId::new([9; 32]));
+    let time = if page.truncated { page.time } else { time };
+    let id = Capture::derive_id(belongs, &page.url, time, &record);
+    Capture { id, belongs, time, record: Some(record), ..page }
 }
 
 fn a_capture(taken: &Taken) -> Capture {

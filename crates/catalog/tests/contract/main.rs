@@ -5,6 +5,7 @@
 mod compare;
 mod histories;
 mod kill;
+mod lines;
 mod model;
 mod trouble;
 

@@ -43,6 +43,7 @@ impl Model {
         match row {
             Row::Version(version) => self.version(version),
             Row::Capture(capture) => self.capture(*capture),
+            Row::Pages { captures, .. } => captures.into_iter().for_each(|capture| self.capture(capture)),
             Row::Tag { name, version: Some(version), time } => {
                 self.tags.insert(name.clone(), Tag { name, version, time });
             }
@@ -59,6 +60,7 @@ impl Model {
             }
             Row::ForgetVersion(id) => self.forget_version(id),
             Row::ForgetDiffs(before) => self.diffs.retain(|_, diff| diff.time >= before),
+            Row::List(_) => {}
             Row::Reached(place) => self.reached = Some(place),
             Row::ForgetRun(run) => {
                 self.captures.retain(|capture| capture.belongs != Belongs::Run(run));

@@ -29,6 +29,9 @@ const STDIN: &str = "-";
 /// Each page is a file with the URL it stands for. All pages of a call become one version, or none does. Bodies that
 /// are here already are not stored again.
 ///
+/// Of a folder that was committed before, only files are read whose length, times or inode are others now, as git does it;
+/// `--read-all` reads every one, and looks whether what is stored is still whole.
+///
 /// A version holds the pages that are committed in it, and descends from HEAD, or from `--parent`.
 ///
 /// With `--lines` each line is a JSON object: `url`, and `body` (text), `body_base64` or `file`; `status`, `headers`
@@ -61,6 +64,10 @@ pub(super) struct Commit {
     /// The URL of that folder
     #[arg(long, value_name = "URL", requires = "from")]
     base_url: Option<String>,
+
+    /// Read every file of the folder, also those that have not changed since it was committed last
+    #[arg(long, requires = "from")]
+    read_all: bool,
 
     /// Pages as JSON lines; `-` is standard input
     #[arg(long, value_name = "FILE")]
@@ -96,6 +103,8 @@ impl Verb for Commit {
             author: self.author.clone(),
             parent,
             threads: Session::threads(),
+            folder: self.from.clone(),
+            read_all: self.read_all,
         };
         let progress = session.printer.progress(Some(pages.len() as u64), "pages");
         let done = commit(&*history, &request, pages, &|more| progress.inc(more))?;

@@ -23,13 +23,17 @@ const LONGEST_HEAD: u64 = 1 << 20;
 impl BodySource for Store {
     fn open_body(&self, id: &BodyId) -> Result<Option<Box<dyn Read + Send>>, BodyError> {
         let bytes = *id.as_bytes();
-        let Some(located) = self.find(&bytes).map_err(BodyError::new)? else { return Ok(None) };
+        let Some((located, record)) = self.find_open(&bytes).map_err(BodyError::new)? else {
+            return Ok(None);
+        };
         if located.header.record_type() != RecordType::Response || located.id == bytes {
-            let object = self.object(&bytes).map_err(BodyError::new)?;
-            let Some(object) = object else { return Ok(None) };
-            return Ok(Some(Box::new(object.read().map_err(BodyError::new)?)));
+            return Ok(Some(Box::new(self.read_found(located, record).map_err(BodyError::new)?)));
         }
-        let Some(record) = self.record_at(located.place).map_err(BodyError::new)? else { return Ok(None) };
+        let record = match record {
+            Some(record) => Some(record),
+            None => self.record_at(located.place).map_err(BodyError::new)?,
+        };
+        let Some(record) = record else { return Ok(None) };
         let body = response_body(record).map_err(BodyError::new)?;
         Ok(Some(Box::new(Checked { body, hasher: Some(Algorithm::Sha256.hasher()), id: *id })))
     }

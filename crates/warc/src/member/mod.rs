@@ -11,6 +11,7 @@
 
 mod damage;
 pub(crate) mod gzip;
+mod idle;
 mod inflate;
 mod search;
 mod unframe;
@@ -26,6 +27,7 @@ use gzip::{Inflater, Inflating};
 use window::Window;
 use zstd::Unframing;
 
+pub use idle::{Decoders, DecodersOf};
 pub(crate) use search::looks_like_record;
 pub(crate) use window::{Gate, GivenUp};
 
@@ -110,6 +112,8 @@ pub(crate) struct Unpacker<S> {
     /// The member before was large: this one may be.
     expects_large: bool,
     unframing: Option<Unframing>,
+    /// Where it goes when this is done with it.
+    home: Option<DecodersOf>,
     output: Vec<u8>,
     start: usize,
     end: usize,
@@ -133,6 +137,14 @@ pub(crate) struct Unpacker<S> {
     chunk: usize,
     findings: Pending,
     strays: Strays,
+}
+
+impl<S> Drop for Unpacker<S> {
+    fn drop(&mut self) {
+        if let (Some(home), Some(unframing)) = (self.home.take(), self.unframing.take()) {
+            home.give_back(unframing);
+        }
+    }
 }
 
 impl<S: ReadAt> Unpacker<S> {
@@ -187,6 +199,7 @@ impl<S: ReadAt> Unpacker<S> {
             beginning: Vec::new(),
             expects_large: false,
             unframing: None,
+            home: None,
             output: Vec::new(),
             start: 0,
             end: 0,
@@ -214,8 +227,15 @@ impl<S: ReadAt> Unpacker<S> {
     fn prepare(&mut self) -> io::Result<()> {
         if self.encoding == Encoding::Zstd {
             self.chunk = CHUNK;
+            let home = self.window.source().decoders();
+            if let Some(ready) = home.as_ref().and_then(DecodersOf::take) {
+                self.has_dictionary = true;
+                (self.unframing, self.home) = (Some(ready), home);
+                return Ok(());
+            }
             let dictionary = self.read_dictionary()?;
             self.has_dictionary = dictionary.is_some();
+            self.home = home.filter(|_| self.has_dictionary);
             let unframing = Unframing::new(dictionary.as_deref()).or_else(|_| Unframing::new(None))?;
             self.unframing = Some(unframing);
         }

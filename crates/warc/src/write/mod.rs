@@ -13,7 +13,7 @@ mod pack;
 use std::io::{self, Write};
 
 pub use crate::member::zstd::DICTIONARY_MAGIC;
-pub use dictionary::train_dictionary;
+pub use dictionary::{extend_dictionary, train_dictionary};
 pub(crate) use draft::escaped;
 pub use draft::{BlockFacts, Draft, DraftError, OWN_FIELDS, Profile};
 pub use ordered::pack_in_order;

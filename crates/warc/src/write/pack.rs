@@ -34,7 +34,7 @@ pub enum Packing {
     Zstd {
         /// 1 to 19.
         level: i32,
-        /// A dictionary.
+        /// A dictionary as it stands in the file, where it may itself be packed.
         dictionary: Option<Arc<[u8]>>,
     },
 }
@@ -46,6 +46,8 @@ const GZIP_LEVEL: u8 = 1;
 const LOWEST_STREAM_LEVEL: u32 = 3;
 /// zstd frames hold so much of a streamed block.
 const FRAME: usize = 1 << 20;
+/// The tables of a compressor are enlarged for a dictionary beyond this.
+const LARGE_DICTIONARY: usize = 256 << 10;
 /// A streamed block stays in memory up to this size when packed.
 const IN_MEMORY: usize = 1 << 20;
 /// Room that [`Packer::pack_in_place`] wants before a block. A longer header costs a copy of the block.
@@ -90,6 +92,20 @@ impl Packing {
             _ => Vec::new(),
         }
     }
+}
+
+/// A compressor whose tables reach all of its dictionary: those that a level has by itself are made for some hundred
+/// kilobytes, and what lies before would not be found.
+fn with_dictionary(level: i32, dictionary: &[u8]) -> io::Result<zstd::bulk::Compressor<'static>> {
+    use zstd::zstd_safe::CParameter::HashLog;
+    let plain = crate::member::zstd::dictionary(dictionary)?;
+    let mut compressor = zstd::bulk::Compressor::new(level)?;
+    if plain.len() > LARGE_DICTIONARY {
+        // zstd takes so much of a dictionary into account: eight bytes for each entry of the table.
+        compressor.set_parameter(HashLog((plain.len() / 8).next_power_of_two().ilog2().max(17)))?;
+    }
+    compressor.set_dictionary(level, &plain)?;
+    Ok(compressor)
 }
 
 /// Packs records. One for each thread.
@@ -157,7 +173,7 @@ impl Packer {
             }
             Packing::Zstd { level, dictionary } => {
                 let mut zstd = match dictionary {
-                    Some(dictionary) => zstd::bulk::Compressor::with_dictionary(*level, dictionary)?,
+                    Some(dictionary) => with_dictionary(*level, dictionary)?,
                     None => zstd::bulk::Compressor::new(*level)?,
                 };
                 zstd.include_checksum(true)?;

@@ -13,6 +13,7 @@ use super::Request;
 use super::holders::Holders;
 use crate::archive::silo_files;
 use crate::error::ArchiveError;
+use crate::history::Lists;
 use crate::verbs::log::spellings;
 use crate::writer::ArchiveWriter;
 
@@ -120,6 +121,10 @@ struct History<'a> {
     /// Bodies that only pages hold which go.
     going: HashSet<RecordId>,
     staying: HashSet<RecordId>,
+    /// The list of pages that was read last.
+    lists: Lists<'static>,
+    /// Lists that manifests name, and whether one of those stays.
+    named: HashMap<RecordId, bool>,
     /// Versions that lose something, whose scores tell of it.
     touched: HashSet<VersionId>,
     touched_runs: HashSet<RunId>,
@@ -139,6 +144,8 @@ impl<'a> History<'a> {
             runs: HashSet::new(),
             going: request.objects.iter().copied().collect(),
             staying: HashSet::new(),
+            lists: Lists::default(),
+            named: HashMap::new(),
             touched: HashSet::new(),
             touched_runs: HashSet::new(),
             version_of_run: HashMap::new(),
@@ -159,6 +166,7 @@ impl<'a> History<'a> {
             }
             Scanned::Fact { record, about, media_type, json } => match Fact::parse(&media_type, &json) {
                 Some(Ok(Fact::Version(manifest))) => self.add_version(record, &json, &manifest),
+                Some(Ok(Fact::Pages(list))) => _ = self.lists.hear(record, list),
                 Some(Ok(Fact::Score(_))) => self.scores.push((record, about)),
                 _ => {}
             },
@@ -183,7 +191,12 @@ impl<'a> History<'a> {
         } else {
             self.staying.extend(kept_with_it)
         }
-        for page in &manifest.pages {
+        if let Some(list) = manifest.list {
+            *self.named.entry(list).or_default() |= !is_gone;
+        }
+        // Of a manifest whose list is lost, what it says itself; `audit` names it.
+        let pages = self.lists.pages_of(manifest).unwrap_or_else(|_| manifest.pages.clone());
+        for page in &pages {
             let body = RecordId::new(page.body.into_inner());
             if is_gone || self.matches(&page.url) {
                 self.going.insert(body);
@@ -243,7 +256,10 @@ impl Gone<'_> {
             }
             RecordType::Resource => self.bodies.contains(&id),
             RecordType::Metadata => {
-                self.manifests.contains_key(&id) || self.scores.contains(&id) || self.is_about_version(header)
+                self.manifests.contains_key(&id)
+                    || self.scores.contains(&id)
+                    || self.history.named.get(&id) == Some(&false)
+                    || self.is_about_version(header)
             }
             _ => false,
         }

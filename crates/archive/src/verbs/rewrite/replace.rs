@@ -71,6 +71,8 @@ impl Prepared {
         for name in ["catalog.db", "catalog.db-wal", "catalog.db-shm", "HEAD"] {
             remove(&to.root().join(name))?;
         }
+        // What it says is here may be here no more.
+        remove(&to.seen_files())?;
         let old_index = to.temporary().join("old-index");
         step("take the index away", &old_index);
         fs::rename(to.index(), &old_index).map_err(ArchiveError::write(&to.index()))?;

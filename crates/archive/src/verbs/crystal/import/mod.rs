@@ -237,6 +237,8 @@ impl Importing<'_> {
             author: None,
             time: self.history.now(),
             run: Some(run),
+            list: None,
+            without: Vec::new(),
             pages: Vec::new(),
             plan: Some(plan),
             verdicts: None,

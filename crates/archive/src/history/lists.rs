@@ -1,0 +1,95 @@
+//! Lists of pages: what the manifests of several versions have in common.
+//!
+//! A manifest of many pages would say each time what hardly changes, and digests do not pack. So the pages are written
+//! down once, as a list, and manifests name it and say what differs. A manifest only ever names the list that was
+//! written last before it: whoever reads the silos from their beginning needs to hold no other. A list is written anew
+//! when all that was said against the old one, taken together, is as much as the list itself.
+
+use serde::de::Error as _;
+use varve_catalog::{LastList, Row};
+use varve_core::RecordId;
+use varve_core::fact::{FactError, ListedPage, Manifest, Page, PageList, media_type};
+
+use super::HistoryWriter;
+use crate::error::ArchiveError;
+
+/// A version of fewer pages lists them itself.
+const FEWEST: usize = 24;
+
+/// Finds a list by its record; none when it is not here.
+pub(crate) type FindList<'a> = Box<dyn Fn(RecordId) -> Option<PageList> + 'a>;
+
+/// What is known of lists while silos are read.
+#[derive(Default)]
+pub(crate) struct Lists<'a> {
+    /// The last one.
+    pub(crate) held: Option<(RecordId, PageList)>,
+    /// How much was said against it.
+    pub(crate) spent: u64,
+    /// Where others are found, for who does not read from the beginning.
+    pub(crate) find: Option<FindList<'a>>,
+}
+
+impl Lists<'_> {
+    /// Takes in a list that comes next.
+    pub(crate) fn hear(&mut self, record: RecordId, list: PageList) -> Row {
+        self.held = Some((record, list));
+        self.spent = 0;
+        Row::List(LastList { record, spent: 0 })
+    }
+
+    /// All pages of a manifest.
+    pub(crate) fn pages_of(&mut self, manifest: &Manifest) -> Result<Vec<Page>, FactError> {
+        let Some(record) = manifest.list else { return Ok(manifest.pages.clone()) };
+        if self.held.as_ref().is_none_or(|(held, _)| *held != record) {
+            let found = self.find.as_ref().and_then(|find| find(record));
+            self.held = Some((record, found.ok_or_else(|| missing(record))?));
+        }
+        Ok(self.held.as_ref().map(|(_, list)| manifest.all_pages(list)).unwrap_or_default())
+    }
+
+    /// Counts what a manifest says against its list.
+    pub(crate) fn spend(&mut self, manifest: &Manifest) -> Option<Row> {
+        let record = manifest.list?;
+        self.spent += said(manifest);
+        Some(Row::List(LastList { record, spent: self.spent }))
+    }
+}
+
+fn missing(record: RecordId) -> FactError {
+    let message = format!("the list of pages that it names, {record}, does not stand before it");
+    FactError { media_type: media_type::VERSION.to_owned(), source: serde_json::Error::custom(message) }
+}
+
+/// How much a manifest says against its list.
+fn said(manifest: &Manifest) -> u64 {
+    (manifest.pages.len() + manifest.without.len()) as u64
+}
+
+/// The manifest as it is written down, and the row that goes with it: where there are many pages, it names a list, which
+/// is written first if need be. `manifest` has all pages.
+pub(crate) fn shortened(
+    history: &dyn HistoryWriter,
+    manifest: &Manifest,
+) -> Result<(Manifest, Option<Row>), ArchiveError> {
+    if manifest.pages.len() < FEWEST {
+        return Ok((manifest.clone(), None));
+    }
+    if let Some((last, list)) = history.last_list()? {
+        let short = manifest.against(&list, last.record);
+        let spent = last.spent + said(&short);
+        if spent <= manifest.pages.len() as u64 {
+            return Ok((short, Some(Row::List(LastList { spent, ..last }))));
+        }
+    }
+    let list = PageList { pages: manifest.pages.iter().map(ListedPage::from).collect() };
+    let json = serde_json::to_vec(&list).expect("a list of pages can be written as JSON");
+    // It is about nothing but itself.
+    let about = format!("urn:uuid:{}", Manifest::version_id(&json));
+    let Some(record) = history.write_fact(&about, media_type::PAGES, &json)? else {
+        return Ok((manifest.clone(), None));
+    };
+    let short = manifest.against(&list, record);
+    let row = Row::List(LastList { record, spent: said(&short) });
+    Ok((short, Some(row)))
+}

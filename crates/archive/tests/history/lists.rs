@@ -1,0 +1,162 @@
+//! Versions of many pages: what they have in common is written once, and each is whole all the same.
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::rewriting::{all_bytes, assert_sound, holds, rewrite};
+use crate::scene::*;
+use varve_archive::history::open_holdings;
+use varve_archive::verbs::{rebuild, rewrite::Request};
+use varve_archive::{Archive, Layout, VersionId};
+use varve_core::fact::{Manifest, PageList, media_type};
+
+const PAGES: usize = 40;
+
+/// A site with one page that says something else, and without some others.
+fn commit_site(root: &Path, message: &str, other: usize, without: usize) -> VersionId {
+    let pages: Vec<(String, String)> = (without..PAGES)
+        .map(|number| {
+            let text = if number == other { message } else { "as ever" };
+            (format!("https://e.org/{number:02}"), format!("{text} {number}"))
+        })
+        .collect();
+    let borrowed: Vec<_> = pages.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
+    commit_pages(&*history(root), message, &borrowed).version
+}
+
+/// The manifests and the lists in the silos, in their order.
+fn facts(root: &Path) -> (Vec<Manifest>, Vec<PageList>) {
+    let archive = Archive::open(root).expect("opened");
+    let (mut manifests, mut lists) = (Vec::new(), Vec::new());
+    for number in archive.store().files().list().expect("listed").into_keys() {
+        let source = archive.store().files().open(number).expect("opened");
+        let mut reader = varve_warc::Reader::new(&*source).expect("a silo");
+        while let Some(mut record) = reader.next_record().expect("read") {
+            let kind = record.header().fields.get("Content-Type").unwrap_or_default().to_vec();
+            let mut json = Vec::new();
+            record.read_to_end(&mut json).expect("read");
+            if kind == media_type::VERSION.as_bytes() {
+                manifests.push(serde_json::from_slice(&json).expect("a manifest"));
+            } else if kind == media_type::PAGES.as_bytes() {
+                lists.push(serde_json::from_slice(&json).expect("a list"));
+            }
+        }
+    }
+    (manifests, lists)
+}
+
+fn texts(root: &Path, version: VersionId) -> Vec<String> {
+    let holdings = open_holdings(root).expect("opened");
+    contents(&*holdings, version).into_iter().map(|(_, body)| body).collect()
+}
+
+#[test]
+fn a_version_says_what_differs_and_is_whole() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let versions: Vec<_> =
+        (0..6).map(|number| commit_site(root, &format!("text {number}"), number, number % 3)).collect();
+    let (manifests, lists) = facts(root);
+    assert_eq!(lists.len(), 1);
+    assert_eq!(lists[0].pages.len(), PAGES);
+    assert!(manifests.iter().all(|manifest| manifest.list.is_some() && manifest.pages.len() <= 2));
+    assert_eq!(
+        manifests.iter().map(|manifest| manifest.without.len()).collect::<Vec<_>>(),
+        [0, 1, 2, 0, 1, 2]
+    );
+    let check = || {
+        for (number, version) in versions.iter().enumerate() {
+            let texts = texts(root, *version);
+            assert_eq!(texts.len(), PAGES - number % 3);
+            let other = if number < number % 3 { 0 } else { 1 };
+            assert_eq!(texts.iter().filter(|text| text.starts_with("text")).count(), other, "{number}");
+        }
+    };
+    check();
+    assert_sound(root);
+    std::fs::remove_file(root.join("catalog.db")).expect("removed");
+    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
+    check();
+    // All that is said against a list is as much as the list, after a while: another is written.
+    for number in 6..30 {
+        commit_site(root, &format!("text {number}"), number, 0);
+    }
+    assert_eq!(facts(root).1.len(), 2);
+    assert_sound(root);
+    check();
+}
+
+#[test]
+fn rows_that_were_never_written_are_caught_up_with_a_list_from_before() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    commit_site(root, "first", 1, 0);
+    let (catalog, saved) = (root.join("catalog.db"), root.join("saved.db"));
+    std::fs::copy(&catalog, &saved).expect("copied");
+    commit_site(root, "second", 2, 1);
+    let kept = rows(&*open_holdings(root).expect("opened"));
+    // As if the power had gone between the silo and the catalog.
+    std::fs::rename(&saved, &catalog).expect("put back");
+    assert_ne!(rows(&*open_holdings(root).expect("opened")), kept);
+    drop(history(root));
+    assert_eq!(rows(&*open_holdings(root).expect("opened")), kept);
+    commit_site(root, "third", 3, 0);
+    assert_eq!(facts(root).1.len(), 1, "and the list goes on being used");
+    assert_sound(root);
+}
+
+#[test]
+fn a_small_version_lists_its_pages_itself() {
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Archive, root.path());
+    commit_pages(&*history(root.path()), "small", &[("https://e.org/", "1")]);
+    let (manifests, lists) = facts(root.path());
+    assert!(lists.is_empty() && manifests[0].list.is_none() && manifests[0].pages.len() == 1);
+}
+
+#[test]
+fn a_version_goes_and_those_that_share_its_list_stay() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let first = commit_site(root, "secret", 3, 0);
+    let second = commit_site(root, "text", 3, 0);
+    let gone =
+        Request { versions: vec![first], who: "Ada".into(), why: "asked for".into(), ..Request::default() };
+    rewrite(root, &gone);
+    assert_sound(root);
+    assert!(!holds(&all_bytes(root), "secret 3"));
+    assert_eq!(texts(root, second).len(), PAGES);
+    assert_eq!(facts(root).1.len(), 1, "the list is still named");
+    let third = commit_site(root, "more", 5, 0);
+    assert_eq!((facts(root).1.len(), texts(root, third).len()), (1, PAGES));
+    let gone = Request { versions: vec![second, third], ..gone };
+    rewrite(root, &gone);
+    assert_sound(root);
+    assert_eq!(facts(root).1.len(), 0, "nobody names it any more");
+}
+
+#[test]
+fn a_lost_list_is_named_by_the_audit() {
+    use varve_archive::verbs::audit::{AuditKind, AuditRequest, audit};
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    commit_site(root, "text", 3, 0);
+    // A manifest that names a list which never was.
+    let lost = Manifest { list: Some(varve_archive::RecordId::new([7; 32])), ..facts(root).0[0].clone() };
+    let json = serde_json::to_vec(&lost).expect("JSON");
+    let about = format!("urn:uuid:{}", Manifest::version_id(&json));
+    history(root).keep_fact(&about, media_type::VERSION, &json).expect("kept");
+    let archive = Archive::open(root).expect("opened");
+    let mut found = Vec::new();
+    audit(&archive, &AuditRequest::default(), &|_| {}, &mut |finding| found.push(finding)).expect("audited");
+    assert!(
+        found
+            .iter()
+            .any(|finding| finding.kind == AuditKind::History && finding.message.contains("list of pages")),
+        "{found:?}"
+    );
+}
