@@ -2,6 +2,8 @@
 //!
 //! Each of the small things runs in a process of its own, again and again, beside its floor: the same answer from
 //! SQLite and the file system with nothing around it. Prints a table of medians. Nothing is asserted about time.
+//!
+//! `varve-bench-crystal [REVISIONS]` measures all of it; `varve-bench-crystal REVISIONS ROUNDS` migrations alone, so often.
 
 mod floor;
 mod generate;
@@ -34,6 +36,9 @@ fn main() -> Outcome<()> {
     }
     let count = arguments.get(1).map_or(Ok(1_000_000), |text| text.parse())?;
     let work = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../work/crystal"));
+    if let Some(rounds) = arguments.get(2) {
+        return compare_migrations(&work, count, rounds.parse()?);
+    }
     let tree = work.join("tree.crystalproj");
     generate::generate(&tree, MajorVersion::Tree, count)?;
     println!("{count} revisions\n");
@@ -42,9 +47,7 @@ fn main() -> Outcome<()> {
     for task in ["open", "cat", "members", "info"] {
         compare(task, &tree, count)?;
     }
-    let flat = work.join("flat.crystalproj");
-    generate::generate(&flat, MajorVersion::Flat, count)?;
-    compare_migrations(&flat, count)
+    compare_migrations(&work, count, MIGRATION_ROUNDS)
 }
 
 /// Does one thing and prints what it cost: microseconds, and kilobytes at the most.
@@ -117,9 +120,11 @@ fn run_alone(task: &str, path: &Path, count: u64) -> Outcome<Vec<f64>> {
     Ok(text.split_whitespace().map(str::parse).collect::<Result<_, _>>()?)
 }
 
-fn compare_migrations(path: &Path, count: u64) -> Outcome<()> {
+fn compare_migrations(work: &Path, count: u64, rounds: usize) -> Outcome<()> {
+    let path = &work.join("flat.crystalproj");
+    generate::generate(path, MajorVersion::Flat, count)?;
     let (mut bare, mut durable, mut varve) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..MIGRATION_ROUNDS {
+    for _ in 0..rounds {
         bare.push(migration::bare(path, count, false)?);
         migration::undo(path, count)?;
         durable.push(migration::bare(path, count, true)?);
@@ -127,12 +132,18 @@ fn compare_migrations(path: &Path, count: u64) -> Outcome<()> {
         varve.push(migration::varve(path)?);
         migration::undo(path, count)?;
     }
-    println!("\n| migration 1 to 2 | wall s | CPU s | wall, against renames |");
-    println!("| --- | ---: | ---: | ---: |");
+    println!("\n| migration 1 to 2 | wall s | CPU s | wall, against renames | CPU, against renames |");
+    println!("| --- | ---: | ---: | ---: | ---: |");
     let wall = |costs: &[Cost]| median(costs.iter().map(|cost| cost.wall).collect());
     let cpu = |costs: &[Cost]| median(costs.iter().map(|cost| cost.cpu).collect());
     for (name, costs) in [("renames alone", &bare), ("renames and a sync", &durable), ("varve", &varve)] {
-        println!("| {name} | {:.1} | {:.1} | {:.2} |", wall(costs), cpu(costs), wall(costs) / wall(&bare));
+        println!(
+            "| {name} | {:.1} | {:.1} | {:.2} | {:.2} |",
+            wall(costs),
+            cpu(costs),
+            wall(costs) / wall(&bare),
+            cpu(costs) / cpu(&bare)
+        );
     }
     println!("\npeak memory of all migrations: {:.1} MB", peak_kilobytes()? / 1024.0);
     Ok(())

@@ -104,9 +104,20 @@ pub enum ArchiveError {
     /// Versions are asked of a layout that keeps none.
     #[error("a Crystal project keeps no versions")]
     KeepsNoVersions,
+    /// A choice among captures is asked of a layout where each version has made it.
+    #[error("a version says itself which capture of a page it holds")]
+    NothingToChoose,
     /// A project keeps answers alone.
     #[error("a Crystal project has no place for what a browser makes of a page")]
     NoPlaceForRenderings,
+    /// An answer was recorded as a failure, because it is none, or not whole.
+    #[error("{kind}: {}", message.escape_debug())]
+    RecordedAsFailure {
+        /// The kind of failure, as the project names it.
+        kind: String,
+        /// What is said about it.
+        message: String,
+    },
     /// Versions cannot be added to this layout.
     #[error("`{}` is a Crystal project, to which versions cannot be added", path.display())]
     NotForVersions {

@@ -42,7 +42,7 @@ pub use varve_catalog::CatalogError;
 pub use varve_core::body::BodyError;
 pub use varve_core::fact::Tombstone;
 pub use varve_core::headers::Headers;
-pub use varve_core::history::{Capture, Tag, Version};
+pub use varve_core::history::{Capture, Choice, Tag, Version};
 pub use varve_core::id::IdError;
 pub use varve_core::plan::{EditError, PlanError, Problem};
 pub use varve_core::{BodyId, Moment, RecordId, VersionId};

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use varve_core::VersionId;
+use varve_core::secret::ShownUrl;
 
 /// Why rows could not be had or kept.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +55,14 @@ pub enum CatalogError {
         wanted: String,
         /// The project that it belongs to.
         found: String,
+    },
+    /// An alias says that what stands there is not kept here.
+    #[error("an alias leads `{}` out of the project, to {}", ShownUrl(url), ShownUrl(target))]
+    Outside {
+        /// The URL that was asked for.
+        url: String,
+        /// Where it is instead, on the live web.
+        target: String,
     },
     /// There is no such version.
     #[error("there is no version {0}")]

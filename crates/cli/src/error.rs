@@ -214,6 +214,12 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::KeepsNoVersions => Some(
             "name two times instead, as in `varve diff 2026-01-01 2026-06-01`; `varve log URL` shows captures",
         ),
+        ArchiveError::NothingToChoose => {
+            Some("`--newest-good` is for Crystal projects, and for `cat` and `serve` of any archive")
+        }
+        ArchiveError::NoPlaceForRenderings => Some(
+            "without `--browser` the answers become revisions; `varve init DIR` makes an archive, which keeps renderings too",
+        ),
         ArchiveError::NotForVersions { .. } => {
             Some("`varve import` brings it into an archive, which keeps versions")
         }
@@ -297,6 +303,9 @@ fn for_catalog(failure: &CatalogError) -> Option<&'static str> {
         CatalogError::Database { .. } | CatalogError::Damaged { .. } => Some(
             "nothing was changed; an archive makes its catalog again with `varve rebuild`, a Moku site needs a copy of its `moku.db`",
         ),
+        CatalogError::Outside { .. } => {
+            Some("look there; `varve plan alias remove SOURCE` lets the project keep such pages itself")
+        }
         CatalogError::OtherProject { .. } => Some("name the project that it belongs to"),
         CatalogError::NoVersion(_) => Some("`varve log` lists versions"),
     }

@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ArgMatches;
-use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, open_history, open_holdings};
+use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, open_history, open_holdings_by};
 use varve_archive::verbs::commit::Intent;
 use varve_archive::verbs::intent;
-use varve_archive::{ArchiveError, ArchiveWriter, Layout, Objects, Opening, Recovered, Size, find_root};
+use varve_archive::{
+    ArchiveError, ArchiveWriter, Choice, Layout, Objects, Opening, Recovered, Size, find_root,
+};
 
 use crate::arguments;
 use crate::clock;
@@ -78,7 +80,12 @@ impl Session {
 
     /// Opens whatever layout it is, for reading its history.
     pub(crate) fn holdings(&self) -> Result<Box<dyn Holdings>, Error> {
-        Ok(open_holdings(&self.root()?)?)
+        self.holdings_by(Choice::Newest)
+    }
+
+    /// Opens whatever layout it is; in a Crystal project, `choice` says which revision stands for a page.
+    pub(crate) fn holdings_by(&self, choice: Choice) -> Result<Box<dyn Holdings>, Error> {
+        Ok(open_holdings_by(&self.root()?, choice)?)
     }
 
     /// Opens whatever layout it is, for adding to its history.

@@ -66,6 +66,11 @@ pub struct Capture {
 }
 
 impl Capture {
+    /// Whether the answer is whole, and what was asked for.
+    pub fn is_good(&self) -> bool {
+        Choice::is_good(self.status.into(), !self.truncated)
+    }
+
     /// The id of a capture of an archive: the same whenever its row is made again.
     pub fn derive_id(belongs: Belongs, url: &str, time: Moment, record: &RecordId) -> CaptureId {
         let owner = match belongs {
@@ -79,6 +84,40 @@ impl Capture {
         hasher.update(time.micros().to_be_bytes());
         hasher.update(url.as_bytes());
         CaptureId::new(uuid_of(&hasher.finalize().into()))
+    }
+}
+
+/// Which of the captures of one URL stands for it, where the newest may record a failure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Choice {
+    /// The newest, whatever it records: the rule of Crystal.
+    #[default]
+    Newest,
+    /// The newest that is good; the newest at all where none is.
+    NewestGood,
+}
+
+impl Choice {
+    /// Chooses among captures that come newest first.
+    pub fn choose<T, E>(
+        self,
+        newest_first: impl IntoIterator<Item = Result<T, E>>,
+        is_good: impl Fn(&T) -> Result<bool, E>,
+    ) -> Result<Option<T>, E> {
+        let mut newest = None;
+        for one in newest_first {
+            let one = one?;
+            if self == Self::Newest || is_good(&one)? {
+                return Ok(Some(one));
+            }
+            newest = newest.or(Some(one));
+        }
+        Ok(newest)
+    }
+
+    /// Whether an answer with this status got what was asked for, given whether all of it came.
+    pub const fn is_good(status: i64, is_whole: bool) -> bool {
+        is_whole && 200 <= status && status < 400
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -118,6 +118,19 @@ impl Disk {
         rename_new(from, to)
     }
 
+    /// Renames from one open folder into another, unless something has the new name already.
+    pub(crate) fn rename_between(
+        &self,
+        (from, name): (&OpenFolder, &str),
+        (to, new_name): (&OpenFolder, &str),
+    ) -> io::Result<()> {
+        if self.watcher.is_some() {
+            let (from, to) = (from.path.join(name), to.path.join(new_name));
+            self.announce(Step::Rename { from: &from, to: &to })?;
+        }
+        from.rename_new(name, to, new_name)
+    }
+
     /// Creates the folder and those above it. Whoever calls makes them durable.
     pub(crate) fn ensure_all_folders(&self, path: &Path) -> io::Result<()> {
         self.announce(Step::CreateFolder(path))?;
@@ -170,6 +183,52 @@ impl Disk {
             if path.is_dir() && !path.is_symlink() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
         };
         remove().map_err(io_at("remove", path))
+    }
+}
+
+/// A folder held open, so that the system need not walk the way to it again for each of a million names in it. No link
+/// stands in its place.
+pub(crate) struct OpenFolder {
+    path: PathBuf,
+    #[cfg(target_os = "linux")]
+    folder: std::os::fd::OwnedFd,
+}
+
+impl OpenFolder {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    #[cfg(target_os = "linux")]
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        use rustix::fs::{Mode, OFlags};
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Self { path: path.to_owned(), folder: rustix::fs::open(path, flags, Mode::empty())? })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        match path.symlink_metadata()?.is_dir() {
+            true => Ok(Self { path: path.to_owned() }),
+            false => Err(io::ErrorKind::NotADirectory.into()),
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    fn rename_new(&self, name: &str, to: &Self, new_name: &str) -> io::Result<()> {
+        use rustix::fs::{RenameFlags, renameat_with};
+        use rustix::io::Errno;
+        match renameat_with(&self.folder, name, &to.folder, new_name, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                rename_unless_taken(&self.path.join(name), &to.path.join(new_name))
+            }
+            done => done.map_err(io::Error::from),
+        }
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    fn rename_new(&self, name: &str, to: &Self, new_name: &str) -> io::Result<()> {
+        rename_unless_taken(&self.path.join(name), &to.path.join(new_name))
     }
 }
 

@@ -33,7 +33,7 @@ use varve_catalog::{CaptureFilter, Catalog, CatalogRead, LastList, Page};
 use varve_core::body::KeptBody;
 use varve_core::fact::PageList;
 use varve_core::headers::Redaction;
-use varve_core::history::Capture;
+use varve_core::history::{Capture, Choice};
 use varve_core::receipt::Renderings;
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 use varve_store::body::LooseBodies;
@@ -50,7 +50,7 @@ pub(crate) use lists::{FindList, Lists, shortened};
 pub(crate) use loaded::{Loaded, NOT_MODIFIED, headers_of};
 pub use moku::{MokuHistory, MokuHoldings, MokuOpening};
 pub use moku_head::HeadState;
-pub use open::{Kind, kind_of, open_history, open_holdings};
+pub use open::{Kind, kind_of, open_history, open_holdings, open_holdings_by};
 pub use pages::Pages;
 pub use pair::{Change, Pair, Pairs};
 pub(crate) use replace::replace;
@@ -86,6 +86,11 @@ pub trait Holdings: Send + Sync {
     /// Whether versions are kept here. Where none are, a version stands for how everything was at one moment.
     fn has_versions(&self) -> bool {
         true
+    }
+
+    /// Which capture stands for a URL where none is asked for by its time: in a Crystal project, what it was opened with.
+    fn choice(&self) -> Choice {
+        Choice::NewestGood
     }
 
     /// The captures of a layout without versions, whatever their URL, the newest first.

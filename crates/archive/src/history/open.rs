@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use varve_core::history::Choice;
+
 use super::{
     ArchiveHistory, ArchiveHoldings, CrystalHoldings, HistoryWriter, Holdings, MokuHistory, MokuHoldings,
     MokuOpening,
@@ -39,12 +41,18 @@ pub fn kind_of(root: &Path) -> Option<Kind> {
 
 /// Opens what is at `root` for reading.
 pub fn open_holdings(root: &Path) -> Result<Box<dyn Holdings>, ArchiveError> {
+    open_holdings_by(root, Choice::Newest)
+}
+
+/// Opens what is at `root` for reading. `choice` is for a Crystal project, where the newest revision of a page may record a
+/// failure.
+pub fn open_holdings_by(root: &Path, choice: Choice) -> Result<Box<dyn Holdings>, ArchiveError> {
     match kind_of(root) {
         Some(Kind::Archive) => Ok(Box::new(ArchiveHoldings::open(root)?)),
         Some(Kind::Moku) => Ok(Box::new(MokuHoldings::open(root)?)),
-        Some(Kind::Crystal) => Ok(Box::new(CrystalHoldings::open(root)?)),
+        Some(Kind::Crystal) => Ok(Box::new(CrystalHoldings::open(root)?.choosing(choice))),
         Some(Kind::Aardwarc) => Err(ArchiveError::OnlyObjects { path: root.to_owned() }),
-        None if is_meant_as_project(root) => Ok(Box::new(CrystalHoldings::open(root)?)),
+        None if is_meant_as_project(root) => Ok(Box::new(CrystalHoldings::open(root)?.choosing(choice))),
         None => Err(ArchiveError::NotAnArchive { path: root.to_owned() }),
     }
 }

@@ -3,15 +3,15 @@
 use std::io::Read;
 
 use varve_catalog::{CaptureFilter, CatalogRead, Order, Page};
-use varve_core::history::{Belongs, Capture};
+use varve_core::history::{Belongs, Capture, Choice};
 use varve_core::{Moment, VersionId};
 
 use super::log::spellings;
 use crate::error::ArchiveError;
 use crate::history::{Holdings, resolve_version};
 
-/// So many captures are looked at together.
-const PIECE: usize = 50;
+/// So many captures are looked at together, after the first.
+const PIECE: usize = 20;
 
 /// When.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,25 +73,28 @@ fn find_exactly(holdings: &dyn Holdings, url: &str, at: &At) -> Result<Option<Ca
     Ok(found.into_iter().next())
 }
 
-/// The newest capture that got what was asked for; where there is none, the newest.
+/// The newest capture that got what was asked for; where there is none, the newest. It is mostly the first, so that the
+/// others are only asked for when it is not.
 fn newest_good(catalog: &dyn CatalogRead, url: &str) -> Result<Option<Capture>, ArchiveError> {
-    let mut newest = None;
     let mut last: Option<Capture> = None;
-    loop {
-        let page = Page { after: last.as_ref(), limit: PIECE };
-        let found = catalog.captures_of(url, &CaptureFilter::default(), Order::NewestFirst, page)?;
-        let was_full = found.len() == PIECE;
-        for capture in found {
-            if (200..400).contains(&capture.status) && !capture.truncated {
-                return Ok(Some(capture));
+    let mut limit = 1;
+    let mut ready = Vec::new().into_iter();
+    let captures = std::iter::from_fn(|| {
+        if let Some(capture) = ready.next() {
+            return Some(Ok(capture));
+        }
+        let page = Page { after: last.as_ref(), limit };
+        match catalog.captures_of(url, &CaptureFilter::default(), Order::NewestFirst, page) {
+            Ok(found) => {
+                limit = PIECE;
+                last = found.last().cloned();
+                ready = found.into_iter();
+                ready.next().map(Ok)
             }
-            newest = newest.or_else(|| Some(capture.clone()));
-            last = Some(capture);
+            Err(error) => Some(Err(error)),
         }
-        if !was_full {
-            return Ok(newest);
-        }
-    }
+    });
+    Ok(Choice::NewestGood.choose(captures, |capture| Ok(capture.is_good()))?)
 }
 
 /// Opens the body of a capture.

@@ -74,9 +74,14 @@ pub fn diff<E: From<ArchiveError>>(
     mut each: impl FnMut(&PageDiff<'_>) -> Result<(), E>,
 ) -> Result<Totals, E> {
     let mut totals = Totals::default();
-    for pair in Pairs::new(holdings.catalog(), request.base, request.head) {
+    let only = request.url.as_deref().filter(|_| !holdings.has_versions());
+    let pairs: Box<dyn Iterator<Item = Result<Pair, ArchiveError>>> = match only {
+        Some(url) => Box::new(one_page(holdings, request, url).transpose().into_iter()),
+        None => Box::new(Pairs::new(holdings.catalog(), request.base, request.head)),
+    };
+    for pair in pairs {
         let pair = pair?;
-        let wanted = request.url.as_deref().is_none_or(|url| is_page(&pair, url));
+        let wanted = only.is_some() || request.url.as_deref().is_none_or(|url| is_page(&pair, url));
         if !wanted {
             continue;
         }
@@ -87,6 +92,17 @@ pub fn diff<E: From<ArchiveError>>(
         compare_pair(holdings, request, &pair, &mut totals, &mut each)?;
     }
     Ok(totals)
+}
+
+/// One page of a layout that itself decides which URLs mean the same, and finds it without a look at the others.
+fn one_page(holdings: &dyn Holdings, request: &Request, url: &str) -> Result<Option<Pair>, ArchiveError> {
+    let page = |version: Option<VersionId>| {
+        let Some(version) = version else { return Ok(None) };
+        let found = holdings.catalog().captures_at_path(&version, url)?;
+        Ok::<_, ArchiveError>(found.into_iter().next())
+    };
+    let pair = Pair { base: page(request.base)?, head: page(request.head)? };
+    Ok((pair.base.is_some() || pair.head.is_some()).then_some(pair))
 }
 
 fn is_page(pair: &Pair, url: &str) -> bool {

@@ -8,7 +8,7 @@
 use varve_catalog::{CaptureFilter, Order, Page};
 use varve_core::Moment;
 use varve_core::headers::HeaderView;
-use varve_core::history::Capture;
+use varve_core::history::{Capture, Choice};
 
 use super::cat::{self, At};
 use super::log::spellings;
@@ -98,7 +98,7 @@ pub enum Known {
     No,
 }
 
-/// The capture that shows a URL nearest to a time; without a time, the newest good one.
+/// The capture that shows a URL nearest to a time; without a time, the one that the layout chooses.
 pub fn find(holdings: &dyn Holdings, url: &str, time: Option<When>) -> Result<Known, ArchiveError> {
     for spelling in spellings(url) {
         let found = found_as(holdings, &spelling, time)?;
@@ -121,11 +121,25 @@ fn found_as(holdings: &dyn Holdings, url: &str, time: Option<When>) -> Result<Op
     if let Some(time) = time {
         return nearest(holdings, url, time);
     }
-    match cat::find(holdings, url, &At::NewestGood) {
-        Ok(capture) => nearest(holdings, &capture.url, When::exactly(capture.time)),
+    let at = match holdings.choice() {
+        Choice::Newest => At::Newest,
+        Choice::NewestGood => At::NewestGood,
+    };
+    match cat::find(holdings, url, &at) {
+        Ok(capture) => among_others(holdings, capture).map(Some),
         Err(ArchiveError::NoCapture { .. }) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// A capture that was chosen, with its neighbours. One that shares its time with it may be nearer than it is to itself.
+fn among_others(holdings: &dyn Holdings, chosen: Capture) -> Result<Found, ArchiveError> {
+    let found = nearest(holdings, &chosen.url, When::exactly(chosen.time))?;
+    Ok(match found {
+        Some(found) if found.capture.id == chosen.id => found,
+        Some(found) => Found { previous: Some(found.capture), capture: chosen, next: None, exact: true },
+        None => Found { previous: None, capture: chosen, next: None, exact: true },
+    })
 }
 
 /// The capture of exactly this URL that is nearest to a time.

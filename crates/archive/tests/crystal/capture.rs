@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use varve_archive::history::CrystalHoldings;
 use varve_archive::verbs::capture::{Event, Reach, ScopeKind, Settings};
+use varve_archive::verbs::cat::{At, find};
 use varve_archive::verbs::crystal::capture::{Manner, ProjectCaptured, capture, finish, resume};
 use varve_archive::{ArchiveError, Date};
 use varve_crystal::{
-    BodyLookup, CreateOptions, Lookup, MajorVersion, NewGroup, Project, ProjectWriter, Revision, Source,
-    VerifyOptions,
+    BodyLookup, CreateOptions, DownloadError, Lookup, MajorVersion, NewGroup, Project, ProjectWriter,
+    Revision, Source, VerifyOptions,
 };
 use varve_testkit::web::{Answer, Site, Web};
 
@@ -268,7 +270,7 @@ fn failures_are_recorded_by_the_names_that_crystal_has_for_them() {
     assert_eq!(error(&scene.web.url("/silence")), "TimeoutError");
     assert_eq!(error("http://nobody.invalid/"), "gaierror");
     assert_eq!(error("http://127.0.0.1:1/"), "ConnectionRefusedError");
-    assert_eq!(captured.revisions, 5);
+    assert_eq!((captured.revisions, captured.tally.failed, captured.tally.captured), (5, 5, 0));
     scene.assert_at_rest();
 }
 
@@ -286,6 +288,23 @@ fn bodies_are_what_came_after_the_transfer_coding() {
     assert!(folded.headers.iter().any(|(_, value)| value.contains("\r\n")), "{:?}", folded.headers);
     assert_eq!(scene.body(&scene.revisions("/length/short")[0]).len(), 10);
     assert!(scene.project.join("revisions/1").is_file());
+    scene.assert_at_rest();
+}
+
+#[test]
+fn an_answer_that_was_cut_short_is_kept_only_where_its_row_says_so() {
+    let scene = Scene::new(Site::new().with_faults());
+    let captured = scene.run(&["/length/short", "/chunks/cut"]);
+    assert_eq!((captured.revisions, captured.tally.captured, captured.tally.failed), (2, 1, 1));
+    // Crystal takes the end of the connection for the end of the body, and keeps the length that was promised.
+    let short = &scene.revisions("/length/short")[0];
+    assert!(short.has_body() && scene.open().is_cut_short(short).unwrap());
+    let holdings = CrystalHoldings::open(&scene.project).unwrap();
+    assert!(find(&holdings, &scene.web.url("/length/short"), &At::Newest).unwrap().truncated);
+    // Nothing in a row could say that the last chunk is missing: it is a failure, as in Crystal.
+    let cut = &scene.revisions("/chunks/cut")[0];
+    assert_eq!(cut.download_error().unwrap(), Some(DownloadError::incomplete(7)));
+    assert!(matches!(scene.open().body_of(cut).unwrap(), BodyLookup::NeverHad));
     scene.assert_at_rest();
 }
 

@@ -1,14 +1,19 @@
 //! A project that is read where it lies.
 
-use std::io::Read;
+use std::io::{Read, Write};
 
 use varve_archive::history::{
-    CrystalHoldings, Holdings, Kind, Pages, kind_of, open_history, open_holdings, resolve_version,
+    ArchiveHistory, CrystalHoldings, Holdings, Kind, Pages, kind_of, open_history, open_holdings,
+    open_holdings_by, resolve_version,
 };
 use varve_archive::verbs::cat::{At, find};
+use varve_archive::verbs::crystal::import::import;
+use varve_archive::verbs::crystal::warc::{Description, export};
 use varve_archive::verbs::diff::{Request, diff};
+use varve_archive::verbs::init::init;
 use varve_archive::verbs::log::{CaptureFilter, Page, captures};
-use varve_archive::{ArchiveError, Capture, find_root};
+use varve_archive::verbs::replay::{Known, find as replay};
+use varve_archive::{ArchiveError, ArchiveSettings, Capture, Choice, find_root};
 use varve_crystal::{DownloadError, MajorVersion, Metadata, NewRevision, Outcome, ProjectWriter};
 
 use crate::doors::opening;
@@ -61,6 +66,65 @@ fn the_newest_is_shown_even_if_it_failed_unless_a_good_one_is_wanted() {
     assert_eq!(text(&*holdings, &good), "<p>two</p>");
     let then = find(&*holdings, HOME, &At::Time("2022-07-29T12:00:01Z".parse().unwrap())).unwrap();
     assert_eq!(text(&*holdings, &then), "<p>one</p>");
+}
+
+#[test]
+fn one_rule_chooses_the_revision_wherever_one_must_be_chosen() {
+    let home = tempfile::tempdir().unwrap();
+    let path = make(&home.path().join("a"), MajorVersion::Tree);
+    for (choice, status, shown) in [(Choice::Newest, 0, None), (Choice::NewestGood, 200, Some("<p>two</p>"))]
+    {
+        let holdings = open_holdings_by(&path, choice).unwrap();
+        let head = holdings.head().unwrap();
+        let page = Pages::new(holdings.catalog(), head).map(Result::unwrap).find(|page| page.url == HOME);
+        assert_eq!(page.unwrap().status, status);
+        let Known::Here(replayed) = replay(&*holdings, HOME, None).unwrap() else { panic!("not found") };
+        assert_eq!(replayed.capture.status, status);
+        assert_eq!(shown.map(|_| text(&*holdings, &replayed.capture)).as_deref(), shown);
+        // By way of an alias, and without a look at the other pages.
+        let url = Some("https://www.site.example/".to_owned());
+        let base = Some(resolve_version(&*holdings, "r2").unwrap());
+        let request = Request { base, head, url, ..Request::default() };
+        let totals = diff::<ArchiveError>(&*holdings, &request, |_| Ok(())).unwrap();
+        let unchanged = u64::from(choice == Choice::NewestGood);
+        assert_eq!((totals.changed, totals.unchanged), (1 - unchanged, unchanged), "{choice:?}");
+    }
+}
+
+#[test]
+fn an_answer_that_was_cut_short_is_said_to_be_wherever_it_goes() {
+    let home = tempfile::tempdir().unwrap();
+    let path = home.path().join("a.crystalproj");
+    let mut writer = ProjectWriter::create(&path, Default::default()).unwrap();
+    let resource = writer.add_root("Home", HOME).unwrap().resource;
+    for promised in ["3", "9"] {
+        let mut body = writer.begin_body().unwrap();
+        body.write_all(b"cut").unwrap();
+        let headers = vec![
+            ("Content-Length".to_owned(), promised.to_owned()),
+            ("Date".to_owned(), format!("Fri, 29 Jul 2022 12:00:0{promised} GMT")),
+        ];
+        let (http_version, status_code, reason_phrase) = (11, 200, String::new());
+        let metadata = Some(Metadata { http_version, status_code, reason_phrase, headers });
+        let outcome = Outcome::Fetched { metadata, body };
+        writer.add_revision(NewRevision { id: None, resource, request_cookie: None, outcome }).unwrap();
+    }
+    writer.close().unwrap();
+    let holdings = open_holdings(&path).unwrap();
+    assert!(newest(&*holdings, HOME).truncated);
+    assert!(!find(&*holdings, HOME, &At::NewestGood).unwrap().truncated);
+    let museum = home.path().join("museum");
+    init(&museum, &ArchiveSettings::new("test"), opening()).unwrap();
+    import(&ArchiveHistory::open(&museum, opening()).unwrap(), &path, &|_| {}).unwrap();
+    let archived = open_holdings(&museum).unwrap();
+    let cut = newest(&*archived, HOME);
+    assert!(cut.truncated);
+    assert_eq!(text(&*archived, &cut), "cut");
+    let warc = home.path().join("a.warc");
+    let about = Description { software: "test", clock: opening().clock };
+    export(&path, &warc, &about, &|_| {}).unwrap();
+    let said = String::from_utf8_lossy(&std::fs::read(&warc).unwrap()).matches("WARC-Truncated").count();
+    assert_eq!(said, 1);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use varve_archive::verbs::plan::{Alias, Group, Plan, Root, edit, load};
+use varve_archive::verbs::plan::{Alias, Group, Notice, Plan, Root, edit, load};
 use varve_archive::{ArchiveError, EditError, Layout};
 use varve_crystal::{NewGroup, Project, ProjectWriter, Source};
 
@@ -13,7 +13,11 @@ fn empty(folder: &Path) -> PathBuf {
 }
 
 fn change<T>(path: &Path, change: impl FnOnce(&mut Plan) -> Result<T, EditError>) -> Result<T, ArchiveError> {
-    edit(&Layout::new(path), &mut |_| panic!("a table has no comments"), change)
+    edit(
+        &Layout::new(path),
+        &mut |notice| assert!(matches!(notice, Notice::PutInOrder(_)), "a table has no comments"),
+        change,
+    )
 }
 
 fn root(name: &str, url: &str) -> Root {

@@ -48,7 +48,9 @@ Examples:
 /// next to no room.
 ///
 /// In a Crystal project every answer becomes a revision, and a failure is recorded as one; without URLs its roots are
-/// captured, and the members of its groups. Cookies that were sent are recorded with the revision, as Crystal does.
+/// captured, and the members of its groups. Cookies that were sent are recorded with the revision, as Crystal does. An answer
+/// that was cut short is kept if its `Content-Length` shows it, and else recorded as a failure. `--browser` is refused: a
+/// project has no place for the document and the picture that a browser makes.
 ///
 /// A run that is interrupted, by whatever, goes on with `--resume` where it was; `--finish` makes a version of what it
 /// has got. What sites ask of robots is obeyed, and hosts are asked slowly: one request at a time, with a pause.

@@ -2,8 +2,10 @@
 
 use std::io::{self, Write};
 
+use varve_archive::Choice;
 use varve_archive::verbs::cat::{At, at, body, find, head};
 
+use super::choosing::Choosing;
 use super::{Outcome, Verb};
 use crate::error::Error;
 use crate::session::Session;
@@ -28,12 +30,11 @@ pub(super) struct Cat {
     url: String,
 
     /// When: a time, or a version
-    #[arg(long, value_name = "TIME|VERSION")]
+    #[arg(long, value_name = "TIME|VERSION", conflicts_with = "newest_good")]
     at: Option<String>,
 
-    /// The newest capture whose answer was good, instead of the newest
-    #[arg(long, conflicts_with = "at")]
-    newest_good: bool,
+    #[command(flatten)]
+    choosing: Choosing,
 
     /// Print the head of the answer instead of its body
     #[arg(long)]
@@ -49,8 +50,10 @@ impl Verb for Cat {
         let holdings = session.holdings()?;
         let when = match &self.at {
             Some(text) => at(&*holdings, text)?,
-            None if self.newest_good => At::NewestGood,
-            None => At::Newest,
+            None => match self.choosing.choice() {
+                Choice::Newest => At::Newest,
+                Choice::NewestGood => At::NewestGood,
+            },
         };
         let capture = find(&*holdings, &self.url, &when)?;
         if capture.truncated {

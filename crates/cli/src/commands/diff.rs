@@ -7,6 +7,7 @@ use varve_archive::verbs::diff::{
 };
 use varve_archive::{ArchiveError, VersionId};
 
+use super::choosing::Choosing;
 use super::show::word;
 use super::{Outcome, Verb};
 use crate::error::Error;
@@ -31,6 +32,9 @@ Examples:
 /// With `--json` there is one object: `base`, `head`, and `files`, each with `url`, `path`, `change` (added, removed,
 /// changed), `status`, `body_diff` and `headers_diff`.
 ///
+/// In a Crystal project two moments are compared, as in `varve diff r5 HEAD` or between two times; `--newest-good` looks past
+/// revisions that record failures.
+///
 /// Diffs can be computed at any time. With `--keep` this one is kept too, until `gc` prunes it; a Moku site keeps that of
 /// every version with its parent by itself.
 ///
@@ -47,6 +51,9 @@ pub(super) struct Diff {
     /// Only this page
     #[arg(long, value_name = "URL")]
     url: Option<String>,
+
+    #[command(flatten)]
+    choosing: Choosing,
 
     /// How to compare: by lines, by words, by nodes of the page, or headers alone
     #[arg(long, value_name = "MODE", default_value = "lines", value_parser = ["lines", "words", "dom", "headers"])]
@@ -87,7 +94,7 @@ pub(super) struct Diff {
 
 impl Verb for Diff {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
-        let holdings = session.holdings()?;
+        let holdings = self.choosing.holdings(session)?;
         let (base, head) = self.versions(&*holdings)?;
         let mode = match self.mode.as_str() {
             "words" => Mode::Words,
@@ -137,6 +144,7 @@ pub(super) fn draw(page: &PageDiff<'_>, printer: &mut Printer) -> Result<(), Err
         base: None,
         head: None,
         url: None,
+        choosing: Choosing::default(),
         mode: "lines".to_owned(),
         format: "text".to_owned(),
         json: false,

@@ -3,8 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use varve_archive::history::{ArchiveHoldings, resolve_version};
+use varve_archive::ArchiveError;
+use varve_archive::history::{ArchiveHoldings, Kind, kind_of, resolve_version};
 use varve_archive::verbs::crystal::export::{ProjectExported, export};
+use varve_archive::verbs::crystal::info::info;
+use varve_archive::verbs::crystal::save_as::save_as;
 use varve_archive::verbs::crystal::verify::revisions_at_most;
 use varve_archive::verbs::crystal::warc::{self, Description, WarcExported};
 
@@ -12,6 +15,9 @@ use super::{Outcome, Verb};
 use crate::error::Error;
 use crate::printer::{Printer, WARN, counted, readable, visible};
 use crate::session::{SOFTWARE, Session};
+
+/// The version that is meant where none is named.
+const HEAD: &str = "HEAD";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -23,7 +29,7 @@ Examples:
 ///
 /// `--format crystal` makes a Crystal project. A version that is the import of one becomes that project again, every row
 /// with its id and every body to its byte; any other becomes a project of its captures. What the format cannot hold is
-/// named. The project is there as a whole, or not at all.
+/// named. The project is there as a whole, or not at all. Of a Crystal project it makes a copy, as `crystal save-as` does.
 ///
 /// `--format warc` writes all revisions of a Crystal project into one WARC file, packed if its name ends with `.gz`. Cookies
 /// that were sent stay in the project. With `--json` there is one object: `path`, `records`, `revisits`, `failures`,
@@ -44,7 +50,7 @@ pub(super) struct Export {
     output: Option<PathBuf>,
 
     /// Which version
-    #[arg(long, value_name = "VERSION", default_value = "HEAD")]
+    #[arg(long, value_name = "VERSION", default_value = HEAD)]
     version: String,
 
     /// Print one JSON object: `path`, `version`, `restored`, `resources`, `revisions`, `left_behind`
@@ -55,7 +61,7 @@ pub(super) struct Export {
 #[derive(Serialize)]
 struct Line<'a> {
     path: String,
-    version: String,
+    version: Option<String>,
     restored: bool,
     resources: u64,
     revisions: u64,
@@ -74,7 +80,11 @@ impl Verb for Export {
         if self.format == "warc" {
             return self.warc(target, session);
         }
-        let holdings = ArchiveHoldings::open(&session.root()?)?;
+        let root = session.root()?;
+        if kind_of(&root) == Some(Kind::Crystal) {
+            return self.copy(&root, target, session);
+        }
+        let holdings = ArchiveHoldings::open(&root)?;
         let version = resolve_version(&holdings, &self.version)?;
         let printer = &mut session.printer;
         let bar = printer.progress(None, "revisions");
@@ -86,7 +96,7 @@ impl Verb for Export {
         let left = exported.left_behind.iter();
         printer.json(&Line {
             path: exported.path.to_string_lossy().into_owned(),
-            version: version.to_string(),
+            version: Some(version.to_string()),
             restored: exported.restored,
             resources: exported.resources,
             revisions: exported.revisions,
@@ -108,6 +118,27 @@ struct WarcLine {
 }
 
 impl Export {
+    /// A project as a project: all of it, as it is.
+    fn copy(&self, root: &Path, target: &Path, session: &mut Session) -> Result<Outcome, Error> {
+        if self.version != HEAD {
+            return Err(ArchiveError::KeepsNoVersions.into());
+        }
+        let printer = &mut session.printer;
+        let bar = printer.progress_bytes(None);
+        let path = save_as(root, target, &|bytes| bar.inc(bytes))?.path;
+        let about = info(&path)?.info;
+        let (resources, revisions) = (about.resources, about.revisions);
+        let path = path.to_string_lossy().into_owned();
+        if self.json {
+            let left_behind = Vec::new();
+            printer.json(&Line { path, version: None, restored: true, resources, revisions, left_behind })?;
+        } else {
+            let what = format!("{}, {}", counted(resources, "resource"), counted(revisions, "revision"));
+            printer.line(format_args!("{}: the project as it is, {what}", visible(&path)))?;
+        }
+        Ok(Outcome::Done)
+    }
+
     /// A project as one WARC file.
     fn warc(&self, target: &Path, session: &mut Session) -> Result<Outcome, Error> {
         let root = session.root()?;

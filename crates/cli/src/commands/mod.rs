@@ -8,6 +8,7 @@ mod capture;
 mod cat;
 mod check;
 mod checkout;
+mod choosing;
 mod commit;
 mod completions;
 pub(crate) mod crystal;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use varve_archive::Layout;
 use varve_serve::{Server, Settings};
 
+use super::choosing::Choosing;
 use super::{Outcome, Verb};
 use crate::error::Error;
 use crate::interrupt;
@@ -22,6 +23,9 @@ Examples:
 /// Pages for people (home, pages, history, changes) and the CDX API are at one address, archived pages as they were at another, so that what
 /// archived scripts do concerns nobody else. Nothing that a replayed page asks for ever leaves for the live web. An archive, a Moku
 /// site or a Crystal project is only read, beside whoever writes to it. Ends with Ctrl-C.
+///
+/// A page that is asked for without a time is shown by its newest good capture; in a Crystal project by its newest revision, even
+/// if that records a failure, as Crystal does, unless `--newest-good` is given.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Serve {
@@ -36,6 +40,9 @@ pub(super) struct Serve {
     /// A name by which this server is called, besides its addresses; may be given several times
     #[arg(long, value_name = "NAME")]
     host: Vec<String>,
+
+    #[command(flatten)]
+    choosing: Choosing,
 
     /// Let other machines read the archive
     #[arg(long)]
@@ -54,7 +61,7 @@ impl Verb for Serve {
             }
         }
         let root = session.root()?;
-        let holdings = session.holdings()?;
+        let holdings = session.holdings_by(self.choosing.choice())?;
         let settings = Settings {
             name: name_of(&root),
             size: size_of(&root),

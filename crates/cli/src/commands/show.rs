@@ -4,6 +4,7 @@ use serde::Serialize;
 use varve_archive::history::{Holdings, Pair, resolve_version};
 use varve_archive::verbs::show::{Change, pages, version};
 
+use super::choosing::Choosing;
 use super::log::{VersionLine, describe};
 use super::{Outcome, Verb};
 use crate::error::Error;
@@ -22,6 +23,10 @@ Examples:
 /// A version is named by HEAD, a tag, its id or the beginning of it, or a time; `~1` behind any of them is its parent.
 /// Pages that are as they were in the parent are only counted, unless `--all` is given.
 ///
+/// In a Crystal project a version is how the project was when one revision was its newest, named by a time or by `r` and the
+/// revision's number. A page is shown by its newest revision then, even if that records a failure; `--newest-good` looks past
+/// those.
+///
 /// With `--json` the first object is the version, as `log` has it; then there is one for each page: `url`, `path`,
 /// `change` (added, removed, changed, unchanged), `status`, `body`, `length`.
 #[derive(clap::Args)]
@@ -30,6 +35,9 @@ pub(super) struct Show {
     /// The version
     #[arg(default_value = "HEAD")]
     version: String,
+
+    #[command(flatten)]
+    choosing: Choosing,
 
     /// Name unchanged pages too
     #[arg(long)]
@@ -42,7 +50,7 @@ pub(super) struct Show {
 
 impl Verb for Show {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
-        let holdings = session.holdings()?;
+        let holdings = self.choosing.holdings(session)?;
         let id = resolve_version(&*holdings, &self.version)?;
         let info = version(&*holdings, &id)?;
         if self.json {

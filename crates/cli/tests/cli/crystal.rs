@@ -1,28 +1,23 @@
 //! Crystal projects as people meet them: the verbs, their streams and their codes.
 
-use std::io::Write;
 use std::path::Path;
 
-use varve_crystal::{NewRevision, Outcome, ProjectWriter, RevisionId};
+use varve_crystal::{DownloadError, MajorVersion, RevisionId};
 use varve_testkit::web::{Answer, Site, Web};
 
+use crate::project::{self, Download};
 use crate::{run, stderr, stdout};
 
 const HOME: &str = "https://site.example/";
 
+/// A project of these downloads.
+fn made(folder: &Path, downloads: impl IntoIterator<Item = Download>) -> String {
+    project::make(&folder.join("lab"), MajorVersion::Tree, downloads).to_str().unwrap().to_owned()
+}
+
 /// A project of two revisions of one page.
 fn make(folder: &Path) -> String {
-    let mut writer = ProjectWriter::create(folder.join("lab"), Default::default()).unwrap();
-    let resource = writer.add_root("Home", HOME).unwrap().resource;
-    for text in ["one\n", "two\n"] {
-        let mut body = writer.begin_body().unwrap();
-        body.write_all(text.as_bytes()).unwrap();
-        let outcome = Outcome::Fetched { metadata: None, body };
-        writer.add_revision(NewRevision { id: None, resource, request_cookie: None, outcome }).unwrap();
-    }
-    let path = writer.path().to_str().unwrap().to_owned();
-    writer.close().unwrap();
-    path
+    made(folder, ["one\n", "two\n"].map(|text| Download::plain(HOME, text)))
 }
 
 /// What it prints when it ends with that code.
@@ -224,4 +219,96 @@ fn a_project_becomes_a_warc_file() {
     assert_eq!((&done["records"], &done["missing"]), (&2.into(), &0.into()));
     said(0, &["doctor", target, "--strict"]);
     assert_eq!(run(&["-C", &path, "export", "--format", "warc", "-o", target]).status.code(), Some(2));
+}
+
+#[test]
+fn the_newest_good_revision_is_shown_where_it_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = Download::answer(HOME, 200, &[("Content-Type", "text/plain")], b"good\n");
+    let failed = Download::failed(HOME, DownloadError::timed_out());
+    let path = made(folder.path(), [good, failed]);
+    let refused = run(&["-C", &path, "cat", HOME]);
+    assert!(stderr(&refused).contains("TimeoutError: timed out"), "{}", stderr(&refused));
+    assert_eq!(said(0, &["-C", &path, "cat", HOME, "--newest-good"]), "good\n");
+    assert!(said(0, &["-C", &path, "show"]).contains(&format!("A   0             {HOME}\n")));
+    assert!(
+        said(0, &["-C", &path, "show", "--newest-good"]).contains(&format!("A 200          5  {HOME}\n"))
+    );
+    assert!(said(0, &["-C", &path, "diff", "r1", "HEAD", "--name-only"]).contains(HOME));
+    assert_eq!(said(0, &["-C", &path, "diff", "r1", "HEAD", "--name-only", "--newest-good"]), "");
+    let museum = folder.path().join("museum");
+    let museum = museum.to_str().unwrap();
+    said(0, &["init", museum]);
+    said(0, &["-C", museum, "import", &path]);
+    let chosen = run(&["-C", museum, "show", "--newest-good"]);
+    assert_eq!(chosen.status.code(), Some(2));
+    assert!(stderr(&chosen).contains("a version says itself which capture"), "{}", stderr(&chosen));
+}
+
+#[test]
+fn what_an_alias_leads_out_of_the_project_is_said_to_be_outside() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    said(
+        0,
+        &["-C", &path, "plan", "alias", "add", "https://a.example/", "https://live.example/", "--external"],
+    );
+    let outside = run(&["-C", &path, "cat", "https://a.example/x"]);
+    assert_eq!(outside.status.code(), Some(2));
+    let text = stderr(&outside);
+    assert!(
+        text.contains("an alias leads `https://a.example/x` out of the project, to https://live.example/x")
+    );
+    assert!(text.contains("plan alias remove") && !text.contains("newer program"), "{text}");
+}
+
+#[test]
+fn a_project_is_exported_as_a_project() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let copy = folder.path().join("copy.crystalproj");
+    let copy = copy.to_str().unwrap();
+    let line = said(0, &["-C", &path, "export", "--format", "crystal", copy, "--json"]);
+    let done: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&done["revisions"], &done["version"]), (&2.into(), &serde_json::Value::Null));
+    assert_eq!(said(0, &["-C", copy, "cat", HOME]), "two\n");
+    let then = ["-C", &path, "export", "--format", "crystal", "--version", "r1", "other.crystalproj"];
+    assert_eq!(run(&then).status.code(), Some(2));
+}
+
+#[test]
+fn a_revision_that_is_deleted_on_opening_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = made(folder.path(), (0..4).map(|page| Download::plain(format!("{HOME}{page}"), "page")));
+    std::fs::remove_file(Path::new(&path).join("revisions/000/000/000/000/004")).unwrap();
+    let added = run(&["-C", &path, "plan", "root", "add", HOME]);
+    assert_eq!(added.status.code(), Some(0), "{}", stderr(&added));
+    assert!(stderr(&added).contains("revision 4 was deleted"), "{}", stderr(&added));
+    let set = run(&["-C", &path, "crystal", "property", "entity_title_format", "name_url"]);
+    assert_eq!(stderr(&set), "", "nothing had to be put in order");
+}
+
+#[test]
+fn a_browser_is_refused_with_a_way_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let refused = run(&["-C", &path, "capture", HOME, "--browser"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("hint: without `--browser`"), "{}", stderr(&refused));
+}
+
+#[test]
+fn an_older_schema_is_nothing_that_an_audit_minds() {
+    let Some(packed) = varve_testkit::fixtures(
+        "an_older_schema_is_nothing_that_an_audit_minds",
+        "crystal/lab/lab-v1-oldschema.crystalproj.zip",
+    ) else {
+        return;
+    };
+    let folder = tempfile::tempdir().unwrap();
+    zip::ZipArchive::new(std::fs::File::open(packed).unwrap()).unwrap().extract(folder.path()).unwrap();
+    let path = folder.path().join("lab.crystalproj");
+    let path = path.to_str().unwrap();
+    assert_eq!(said(0, &["-C", path, "audit"]), "sound: 53 revisions, 41 with bodies\n");
+    assert!(said(1, &["crystal", "verify", path]).contains("the database has no `alias`"));
 }

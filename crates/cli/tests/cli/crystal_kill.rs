@@ -13,11 +13,10 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use varve_crystal::{
-    BodyLookup, CreateOptions, MajorVersion, NewGroup, NewRevision, Outcome, Project, ProjectWriter, Source,
-};
+use varve_crystal::{BodyLookup, CreateOptions, MajorVersion, NewGroup, Project, ProjectWriter, Source};
 use varve_testkit::web::{Site, Web};
 
+use crate::project::{self, Download};
 use crate::{run, stderr, stdout, varve};
 
 const EVERY_DAY: u64 = 24;
@@ -61,18 +60,10 @@ fn bodies(path: &Path) -> Bodies {
 
 /// A project of pages that say their number.
 fn make(path: &Path, version: MajorVersion) {
-    let mut writer = ProjectWriter::create(path, CreateOptions { version, watcher: None }).unwrap();
-    let new: Vec<NewRevision> = (1..=REVISIONS)
-        .map(|number| {
-            let resource = writer.add_resource(&format!("https://e.org/{}", number % 40)).unwrap().id;
-            let mut body = writer.begin_body().unwrap();
-            body.write_all(format!("page {number} ").repeat(50).as_bytes()).unwrap();
-            let outcome = Outcome::Fetched { metadata: None, body };
-            NewRevision { id: None, resource, request_cookie: None, outcome }
-        })
-        .collect();
-    writer.add_revisions(new).unwrap();
-    writer.close().unwrap();
+    let downloads = (1..=REVISIONS).map(|number| {
+        Download::plain(format!("https://e.org/{}", number % 40), format!("page {number} ").repeat(50))
+    });
+    project::make(path, version, downloads);
 }
 
 /// What a round works in: a folder of its own, for one verb.

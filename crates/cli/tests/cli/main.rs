@@ -15,6 +15,7 @@ mod history_kill;
 mod key;
 mod paperwork;
 mod plan;
+mod project;
 mod readme;
 mod serve;
 mod streams;

@@ -10,7 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::body::{flat_name, id_of_flat_name, tree_digits, tree_path};
-use crate::disk::Disk;
+use crate::disk::{Disk, OpenFolder};
 use crate::error::{Result, io_at};
 use crate::ids::RevisionId;
 use crate::location::Layout;
@@ -54,7 +54,8 @@ pub(crate) fn drain(
     to: &Target,
     each: &mut dyn FnMut(u64) -> Result<()>,
 ) -> Result<u64> {
-    let mut work = Drain { disk, layout, from, to, moved: 0, each };
+    let source = OpenFolder::open(from).map_err(io_at("open", from))?;
+    let mut work = Drain { disk, layout, from, source, to, into: None, moved: 0, each };
     (work.each)(0)?;
     while work.pass()? {}
     (work.each)(work.moved)?;
@@ -65,7 +66,10 @@ struct Drain<'a> {
     disk: &'a Disk,
     layout: &'a Layout,
     from: &'a Path,
+    source: OpenFolder,
     to: &'a Target,
+    /// The folder that the last body went into. The next one mostly goes there too.
+    into: Option<OpenFolder>,
     moved: u64,
     each: &'a mut dyn FnMut(u64) -> Result<()>,
 }
@@ -101,11 +105,14 @@ impl Drain<'_> {
     }
 
     fn body(&mut self, id: RevisionId) -> Result<()> {
-        let from = self.from.join(id.to_string());
-        let name = format!("revision-{id}");
-        match self.to.place(id) {
-            Some(to) => self.move_or_salvage(&from, &to, &name)?,
-            None => salvage(self.disk, &self.layout.salvage(), &from, &name)?,
+        let name = id.to_string();
+        let moved = match self.to.place(id) {
+            Some(to) => self.move_body(&name, &to)?,
+            None => false,
+        };
+        if !moved {
+            let from = self.from.join(&name);
+            salvage(self.disk, &self.layout.salvage(), &from, &format!("revision-{name}"))?;
         }
         self.moved += 1;
         if self.moved.is_multiple_of(BETWEEN_TELLINGS) {
@@ -142,20 +149,35 @@ impl Drain<'_> {
         self.disk.remove_empty_folder(from)
     }
 
-    fn move_or_salvage(&self, from: &Path, to: &Path, name: &str) -> Result<()> {
-        let moved = self.disk.rename_new(from, to).or_else(|error| {
+    /// Moves a body to its place. False if something is there already.
+    fn move_body(&mut self, name: &str, to: &Path) -> Result<bool> {
+        let (Some(parent), Some(new_name)) = (to.parent(), to.file_name().and_then(|name| name.to_str()))
+        else {
+            return Ok(false);
+        };
+        let into = match self.into.take().filter(|into| into.path() == parent) {
+            Some(into) => into,
+            None => self.open_target(parent)?,
+        };
+        let moved = self.disk.rename_between((&self.source, name), (&into, new_name));
+        self.into = Some(into);
+        match moved {
+            Ok(()) => Ok(true),
+            Err(error) if is_taken(&error) => Ok(false),
+            Err(error) => Err(io_at("move", &self.from.join(name))(error)),
+        }
+    }
+
+    /// Opens a folder of the target, made if it is not there.
+    fn open_target(&self, path: &Path) -> Result<OpenFolder> {
+        let opened = OpenFolder::open(path).or_else(|error| {
             if error.kind() != io::ErrorKind::NotFound {
                 return Err(error);
             }
-            let parent = to.parent().unwrap_or(to);
-            self.disk.ensure_all_folders(parent)?;
-            self.disk.rename_new(from, to)
+            self.disk.ensure_all_folders(path)?;
+            OpenFolder::open(path)
         });
-        match moved {
-            Ok(()) => Ok(()),
-            Err(error) if is_taken(&error) => salvage(self.disk, &self.layout.salvage(), from, name),
-            Err(error) => Err(io_at("move", from)(error)),
-        }
+        opened.map_err(io_at("open", path))
     }
 }
 

@@ -1,25 +1,16 @@
 //! Which of a resource's revisions to show, and which are stale.
 //!
 //! Crystal shows the one with the highest id even if it records an error, which hides every older good one.
-//! [`Choice::NewestGood`] looks past those. Staleness depends on a session, which no project remembers.
+//! [`Choice::NewestGood`] looks past those, and past answers that were cut short. Staleness depends on a session, which no project remembers.
 
 use chrono::{DateTime, Utc};
+use varve_core::history::Choice;
 use varve_core::secret::Secret;
 
 use crate::error::Result;
-use crate::ids::ResourceId;
+use crate::ids::{ResourceId, RevisionId};
 use crate::project::Project;
 use crate::rows::{Resource, Revision};
-
-/// Which revision stands for a resource.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Choice {
-    /// The newest, whatever it records: Crystal's rule.
-    #[default]
-    Newest,
-    /// The newest that has no error, a status below 400 and its body; the newest at all where none is so.
-    NewestGood,
-}
 
 /// What a session asks of revisions. It is never written into a project.
 #[derive(Debug, Clone, Default)]
@@ -42,15 +33,20 @@ impl Session {
 impl Project {
     /// The revision that stands for a resource, if it has any.
     pub fn default_revision(&self, resource: ResourceId, choice: Choice) -> Result<Option<Revision>> {
-        let mut newest = None;
-        for revision in self.revisions_of(resource) {
-            let revision = revision?;
-            if choice == Choice::Newest || self.is_good(&revision)? {
-                return Ok(Some(revision));
-            }
-            newest = newest.or(Some(revision));
+        self.default_revision_at(resource, RevisionId(i64::MAX), choice)
+    }
+
+    /// The revision that stood for a resource when `newest` was the newest of all.
+    pub fn default_revision_at(
+        &self,
+        resource: ResourceId,
+        newest: RevisionId,
+        choice: Choice,
+    ) -> Result<Option<Revision>> {
+        if choice == Choice::Newest {
+            return self.revision_of_at(resource, newest);
         }
-        Ok(newest)
+        choice.choose(self.revisions_of_down_from(resource, newest), |revision| self.is_good(revision))
     }
 
     /// The newest revision that the session does not find stale.
@@ -72,11 +68,22 @@ impl Project {
         Ok(!prefix.ends_with('/') && rest.is_some_and(|rest| rest.starts_with('/')))
     }
 
+    /// Whether a revision's body is shorter than its `Content-Length` says: the server hung up before the end. Crystal
+    /// records that as it records any answer.
+    pub fn is_cut_short(&self, revision: &Revision) -> Result<bool> {
+        let promised = revision.metadata().ok().flatten().and_then(|metadata| metadata.promised_length());
+        let Some(promised) = promised.filter(|_| revision.has_body()) else { return Ok(false) };
+        Ok(self.body_length(revision.id)?.is_some_and(|length| length < promised))
+    }
+
     fn is_good(&self, revision: &Revision) -> Result<bool> {
         let status = match revision.metadata() {
             Ok(metadata) => metadata.map_or(200, |metadata| metadata.status_code),
             Err(_) => return Ok(false),
         };
-        Ok(revision.has_body() && status < 400 && self.body_length(revision.id)?.is_some())
+        let is_whole = revision.has_body()
+            && self.body_length(revision.id)?.is_some()
+            && !self.is_cut_short(revision)?;
+        Ok(Choice::is_good(status, is_whole))
     }
 }

@@ -49,6 +49,11 @@ impl DownloadError {
         Self::new("BadStatusLine", line)
     }
 
+    /// The answer came in pieces, and the last of them never came. This many bytes of it did.
+    pub fn incomplete(bytes: u64) -> Self {
+        Self::new("IncompleteRead", format!("IncompleteRead({bytes} bytes read)"))
+    }
+
     /// URLs of this scheme are not downloaded.
     pub fn unknown_scheme(scheme: &str) -> Self {
         Self::new("URLError", format!("<urlopen error URL scheme \"{scheme}\" is not supported.>"))

@@ -69,6 +69,14 @@ impl Metadata {
         self.headers.iter().map(|(name, value)| (wire_bytes(name), wire_bytes(value))).collect()
     }
 
+    /// How long the body should be, where the answer had a body and its length was told before it came. What was sent in
+    /// chunks has no such length, whatever else it says.
+    pub fn promised_length(&self) -> Option<u64> {
+        let has_body = !matches!(self.status_code, 100..=199 | 204 | 304);
+        let is_framed = self.header("Transfer-Encoding").is_none();
+        self.header("Content-Length").filter(|_| has_body && is_framed)?.trim().parse().ok()
+    }
+
     /// When the answer was made: its `Date`, later by its `Age`. Only exact dates count.
     pub fn fetched_at(&self) -> Option<DateTime<Utc>> {
         let date = parse_http_date(self.header("Date")?)?;
@@ -148,6 +156,22 @@ mod tests {
         for wrong in ["Sat, 29 Jul 2022 12:00:00 GMT", "Fri, 29 Jul 2022 12:00:00 +0000", "29 Jul 2022", ""] {
             assert_eq!(at(&[("Date", wrong)]), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_length_is_promised_where_a_body_was_to_come_in_one_piece() {
+        let promised = |status_code, headers: &[(&str, &str)]| {
+            let headers = headers.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
+            Metadata { http_version: 11, status_code, reason_phrase: String::new(), headers }
+                .promised_length()
+        };
+        let length = ("content-length", " 9 ");
+        assert_eq!(promised(200, &[length]), Some(9));
+        assert_eq!(promised(304, &[length]), None);
+        assert_eq!(promised(204, &[length]), None);
+        assert_eq!(promised(200, &[("Transfer-Encoding", "chunked"), length]), None);
+        assert_eq!(promised(200, &[("Content-Length", "9, 9")]), None);
+        assert_eq!(promised(200, &[]), None);
     }
 
     #[test]

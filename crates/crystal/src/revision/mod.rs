@@ -8,10 +8,11 @@ mod failure;
 mod metadata;
 pub(crate) mod python_json;
 
-pub use choose::{Choice, Session};
+pub use choose::Session;
 pub use conditional::Resolved as ResolvedRevision;
 pub use failure::DownloadError;
 pub use metadata::Metadata;
+pub use varve_core::history::Choice;
 
 /// Why a JSON text in a row cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -203,6 +203,21 @@ fn revisions_come_newest_first_and_the_default_is_the_originals_or_the_newest_go
 }
 
 #[test]
+fn an_answer_that_was_cut_short_is_known_by_its_length_and_is_not_good() {
+    let test = "an_answer_that_was_cut_short_is_known_by_its_length_and_is_not_good";
+    let Some(scratch) = lab(test, "lab-v2") else { return };
+    let project = Project::open(&scratch.path).unwrap();
+    let cut: Vec<i64> = project
+        .revisions()
+        .map(Result::unwrap)
+        .filter(|revision| project.is_cut_short(revision).unwrap())
+        .map(|revision| revision.id.get())
+        .collect();
+    // The server promised 100 bytes and hung up after 10; a 304 and chunks promise nothing.
+    assert_eq!(cut, [36]);
+}
+
+#[test]
 fn a_304_stands_for_the_revision_with_its_tag() {
     let test = "a_304_stands_for_the_revision_with_its_tag";
     let Some(scratch) = lab(test, "lab-v2") else { return };

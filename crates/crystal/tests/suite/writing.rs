@@ -365,6 +365,11 @@ fn the_newest_good_revision_has_its_body() {
     fs::remove_file(scratch.at("revisions/000/000/000/000/002")).unwrap();
     let default = |choice| writer.default_revision(page, choice).unwrap().unwrap().id.get();
     assert_eq!((default(Choice::Newest), default(Choice::NewestGood)), (4, 1));
+    let default_at = |id, choice| {
+        writer.default_revision_at(page, RevisionId(id), choice).unwrap().map(|row| row.id.get())
+    };
+    assert_eq!((default_at(3, Choice::Newest), default_at(3, Choice::NewestGood)), (Some(3), Some(1)));
+    assert_eq!(default_at(0, Choice::NewestGood), None);
 }
 
 #[test]

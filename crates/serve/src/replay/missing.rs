@@ -2,7 +2,8 @@
 
 use maud::html;
 use varve_archive::history::Holdings;
-use varve_archive::{ArchiveError, Capture};
+use varve_archive::{ArchiveError, Capture, CatalogError};
+use varve_core::secret::ShownUrl;
 
 use super::address::{Address, BadAddress};
 use crate::answer::Answer;
@@ -95,20 +96,41 @@ pub(super) fn body_failed(capture: &Capture, error: &dyn std::error::Error, is_f
         if is_failure { 404 } else { 500 },
         title,
         html! {
-            p { code { (capture.url) } ", captured " time { (capture.time.for_people()) " UTC" } ", is known, but its body cannot be had." }
+            p { code { (capture.url) } ", captured " time { (capture.time.for_people()) " UTC" } ", is known, but " (if is_failure { "nothing was received." } else { "its body cannot be had." }) }
             @for reason in &reasons { p { strong { (reason) } } }
-            dl {
+            @if !is_failure {
+              dl {
                 @if let Some(record) = &capture.record { dt { "Record" } dd { code { (record) } } }
                 dt { "Body" } dd { code { "sha256:" (capture.body) } }
                 dt { "Capture" } dd { code { (capture.id) } }
+              }
+              p { "`varve audit` finds out what else is damaged." }
             }
-            p { "`varve audit` finds out what else is damaged." }
+        },
+    )
+}
+
+/// An alias says that this page is on the live web. Nothing here goes there by itself.
+fn outside(url: &str, target: &str) -> Answer {
+    let is_web = target.starts_with("http://") || target.starts_with("https://");
+    pages::error(
+        404,
+        "Not kept here",
+        html! {
+            p { "An alias of this project says that " code { (ShownUrl(url)) } " is on the live web:" }
+            p {
+                @if is_web { a href=(target) rel="noreferrer" { (ShownUrl(target)) } }
+                @else { code { (ShownUrl(target)) } }
+            }
         },
     )
 }
 
 /// The archive could not be asked.
 pub(super) fn failed(error: &ArchiveError) -> Answer {
+    if let ArchiveError::Catalog(CatalogError::Outside { url, target }) = error {
+        return outside(url, target);
+    }
     let status = match error {
         ArchiveError::NoCapture { .. } | ArchiveError::NoVersion { .. } => 404,
         _ => 500,

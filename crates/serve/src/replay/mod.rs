@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `/web/TIME/URL` | the capture nearest to that time, with its links leading here |
 //! | `/web/TIMEid_/URL` | its bytes as they are |
-//! | `/web/URL` | leads to the newest good capture |
+//! | `/web/URL` | leads to the newest good capture; in a Crystal project to the newest, unless a good one is preferred |
 //! | `/web/*/URL` | leads to the history of the page |
 //! | `/timegate/URL`, `/timemap/link/URL` | Memento, RFC 7089 |
 //! | `/_varve/replay.js` | the script that sends what scripts ask for here |

@@ -34,7 +34,8 @@ pub(super) fn show(shelf: &Arc<Shelf>, request: &Request, rest: &str) -> Answer 
         Err(why) => return missing::bad_address(why),
     };
     match find(&*shelf.holdings, &address.url, address.time()) {
-        Ok(Known::Here(found)) if address.digits.is_empty() => {
+        // A download that failed shares its time with others, and cannot be named by it.
+        Ok(Known::Here(found)) if address.digits.is_empty() && found.capture.status != 0 => {
             Answer::redirect(302, &Address { modifier: address.modifier, ..Address::of(&found) }.path())
         }
         Ok(Known::Here(found)) => one(shelf, request, address, *found),

@@ -77,6 +77,13 @@ fn table(captures: &[Capture], older: Option<&Capture>) -> Markup {
     }
 }
 
+/// Whether two captures are of the same answer. A server that says that nothing changed means the one before.
+fn is_same(before: &Capture, capture: &Capture) -> bool {
+    const NOT_MODIFIED: u16 = 304;
+    let says_so = [before, capture].iter().any(|capture| capture.status == NOT_MODIFIED);
+    before.body == capture.body && (says_so || before.status == capture.status)
+}
+
 fn row(capture: &Capture, before: Option<&Capture>, place: usize, count: usize) -> Markup {
     let time = capture.time.to_string();
     let version = version_of(capture);
@@ -91,7 +98,7 @@ fn row(capture: &Capture, before: Option<&Capture>, place: usize, count: usize) 
             td {
                 @match before {
                     None => span.quiet { "first" },
-                    Some(before) if before.body == capture.body && before.status == capture.status => span.quiet { "unchanged" },
+                    Some(before) if is_same(before, capture) => span.quiet { "unchanged" },
                     Some(before) => a href=(frame::diff_of(before, capture)) { "changed" },
                 }
             }

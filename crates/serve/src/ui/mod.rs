@@ -26,6 +26,7 @@ mod view;
 use std::sync::Arc;
 
 use http::header::{self, HeaderName, HeaderValue};
+use varve_archive::{ArchiveError, CatalogError};
 
 use crate::answer::Answer;
 use crate::request::Request;
@@ -89,10 +90,10 @@ pub(crate) enum Trouble {
     /// What was asked makes no sense.
     Unclear(String),
     /// The archive could not be asked.
-    Archive(varve_archive::ArchiveError),
+    Archive(ArchiveError),
 }
 
-impl<E: Into<varve_archive::ArchiveError>> From<E> for Trouble {
+impl<E: Into<ArchiveError>> From<E> for Trouble {
     fn from(error: E) -> Self {
         Self::Archive(error.into())
     }
@@ -103,6 +104,9 @@ impl Trouble {
         match self {
             Self::NotFound(what) => pages::plain(404, &what, ""),
             Self::Unclear(what) => pages::plain(400, &what, ""),
+            Self::Archive(ArchiveError::Catalog(error @ CatalogError::Outside { .. })) => {
+                pages::plain(404, "This page is not kept here.", &error.to_string())
+            }
             Self::Archive(error) => pages::plain(500, "The archive could not answer.", &error.to_string()),
         }
     }

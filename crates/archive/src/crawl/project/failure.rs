@@ -3,7 +3,8 @@
 //! Only what a server or the network did is recorded. What was never asked for, by a rule or because this machine could
 //! not, says nothing about the page.
 
-use varve_crystal::DownloadError;
+use varve_core::exchange::Truncated;
+use varve_crystal::{DownloadError, Metadata};
 
 /// The failure that a word of `FetchErrorKind` stands for, as a row has it; none for what is not recorded.
 pub(super) fn download_error(kind: &str, url: &str, message: &str) -> Option<DownloadError> {
@@ -18,6 +19,18 @@ pub(super) fn download_error(kind: &str, url: &str, message: &str) -> Option<Dow
         "url" => DownloadError::unknown_scheme(url.split(':').next().unwrap_or_default()),
         _ => return None,
     })
+}
+
+/// The failure that an answer is of which this many bytes came before it was cut short. None where it is kept as it is: Crystal
+/// takes the end of the connection for the end of the body, wherever it knew no other end or was promised more.
+pub(super) fn cut_short(why: Truncated, metadata: &Metadata, length: u64) -> Option<DownloadError> {
+    let says_so = metadata.promised_length().is_some_and(|promised| promised > length);
+    match why {
+        Truncated::Time => Some(DownloadError::timed_out()),
+        Truncated::Unspecified => None,
+        Truncated::Disconnect | Truncated::Length if says_so => None,
+        Truncated::Disconnect | Truncated::Length => Some(DownloadError::incomplete(length)),
+    }
 }
 
 /// The failure of an answer that does not begin as HTTP does: its first line, with its end.
@@ -46,6 +59,24 @@ mod tests {
         for kind in ["guard", "robots", "spool", "host", "request", "content", "browser"] {
             assert_eq!(name(kind), None, "{kind}");
         }
+    }
+
+    #[test]
+    fn an_answer_that_was_cut_short_is_kept_only_where_its_row_says_so() {
+        let said = |name: &str, value: &str| Metadata {
+            http_version: 11,
+            status_code: 200,
+            reason_phrase: String::new(),
+            headers: vec![(name.to_owned(), value.to_owned())],
+        };
+        let (length, chunks) = (said("content-length", "9"), said("Transfer-Encoding", "chunked"));
+        for why in [Truncated::Disconnect, Truncated::Length] {
+            assert_eq!(cut_short(why, &length, 5), None);
+            assert_eq!(cut_short(why, &chunks, 5), Some(DownloadError::incomplete(5)));
+        }
+        assert_eq!(cut_short(Truncated::Time, &length, 5), Some(DownloadError::timed_out()));
+        assert_eq!(cut_short(Truncated::Unspecified, &chunks, 5), None);
+        assert_eq!(DownloadError::incomplete(5).message, "IncompleteRead(5 bytes read)");
     }
 
     #[test]

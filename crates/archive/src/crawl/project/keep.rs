@@ -1,14 +1,18 @@
 //! Keeping an answer for a project, and reading what is in it.
 //!
 //! The body is what came after the transfer coding was undone and before any content coding was. It is written to `tmp`
-//! and made durable by the thread that got the answer. What is no HTTP is kept as the failure that it is.
+//! and made durable by the thread that got the answer. What is no HTTP is kept as the failure that it is, and so is an answer
+//! that was cut short, unless its row itself says so by the length that it promises: that is what Crystal does.
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 
 use sha2::{Digest, Sha256};
 use varve_core::exchange::{Exchange, LONGEST_HEAD, Wire};
 use varve_core::headers::Headers;
-use varve_crystal::{BodyDraft, BodyLookup, Metadata, Outcome as Got, Project, Revision, RevisionId};
+use varve_core::secret::Secret;
+use varve_crystal::{
+    BodyDraft, BodyLookup, DownloadError, Metadata, Outcome as Got, Project, Revision, RevisionId,
+};
 use varve_store::StoreError;
 use varve_warc::http::{BodyLimits, Head, open_body};
 
@@ -56,10 +60,10 @@ impl ProjectKeepers<'_> {
         let start = exchange.response.start(LONGEST_HEAD).map_err(unreadable)?;
         let tag = only_tag(&exchange.request);
         let Some(metadata) = metadata(&start, exchange.at, tag.as_deref()) else {
-            if task.errand != Errand::Robots {
-                self.into.pending().add(&task.url, cookie, Got::Failed(failure::no_http(&start)));
+            if task.errand == Errand::Robots {
+                return Ok(nothing(bytes));
             }
-            return Ok(nothing(bytes));
+            return Err(self.keep_failure(&task.url, cookie, failure::no_http(&start)));
         };
         let status = u16::try_from(metadata.status_code).unwrap_or(0);
         if task.errand == Errand::Robots {
@@ -70,6 +74,9 @@ impl ProjectKeepers<'_> {
         }
         let (body, digest) = self.write_body(&exchange.response)?;
         let length = body.length();
+        if let Some(error) = exchange.truncated.and_then(|why| failure::cut_short(why, &metadata, length)) {
+            return Err(self.keep_failure(&task.url, cookie, error));
+        }
         let former = self.former(&task.url, &metadata)?;
         let unchanged = former.as_ref().is_some_and(|former| {
             status == NOT_MODIFIED || self.has_same_body(former, length, &digest).unwrap_or(false)
@@ -85,6 +92,13 @@ impl ProjectKeepers<'_> {
         let revision = KeptRevision { time: exchange.at, length, unchanged, truncated };
         let Found { leads, robots, .. } = found;
         Ok(Outcome { receipt: None, revision: Some(revision), status, bytes, leads, robots })
+    }
+
+    /// Records an answer as the failure that it is, and gives the words for it.
+    fn keep_failure(&self, url: &str, cookie: Option<Secret<String>>, error: DownloadError) -> ArchiveError {
+        let DownloadError { kind, message } = error.clone();
+        self.into.pending().add(url, cookie, Got::Failed(error));
+        ArchiveError::RecordedAsFailure { kind, message }
     }
 
     /// Looks again at what this run has got, for another reason.

@@ -90,6 +90,7 @@ impl Inner {
         };
         let headers = metadata.map(|metadata| metadata.wire_headers()).unwrap_or_default();
         let (id, time) = (revision.id, time_of(&self.project, &revision)?);
+        let is_lost = facts.is_none() && status != 0;
         Ok(Capture {
             id: CaptureId::new(uuid_of(&digest(id))),
             belongs: Belongs::Version(version_at(id)),
@@ -101,7 +102,7 @@ impl Inner {
             body: facts.map_or(BodyId::new(EMPTY), |(id, _)| id),
             length: facts.map(|(_, length)| length),
             record: None,
-            truncated: facts.is_none() && status != 0,
+            truncated: is_lost || self.project.is_cut_short(&revision)?,
         })
     }
 }

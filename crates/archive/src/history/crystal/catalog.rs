@@ -9,7 +9,6 @@ use varve_catalog::{
     VersionInfo,
 };
 use varve_core::history::{Capture, Tag, Version};
-use varve_core::secret::ShownUrl;
 use varve_core::{BodyId, Moment, RunId, VersionId};
 use varve_crystal::{Error, Lookup, Resource, Revision, RevisionId};
 
@@ -81,17 +80,14 @@ impl Inner {
         match self.project.find(url).map_err(|error| self.failed(error))? {
             Lookup::Resource(resource) => Ok(Some(resource)),
             Lookup::Unknown(_) => Ok(None),
-            Lookup::External(target) => Err(CatalogError::Unknown {
-                path: self.project.path().to_owned(),
-                what: format!("an alias leads this URL out of the project, to {}", ShownUrl(&target)),
-            }),
+            Lookup::External(target) => Err(CatalogError::Outside { url: url.to_owned(), target }),
         }
     }
 
     /// How a resource was when `newest` was the newest revision.
     fn capture_at(&mut self, resource: &Resource, newest: RevisionId) -> Answer<Option<Capture>> {
-        let revision =
-            self.project.revision_of_at(resource.id, newest).map_err(|error| self.failed(error))?;
+        let chosen = self.project.default_revision_at(resource.id, newest, self.choice);
+        let revision = chosen.map_err(|error| self.failed(error))?;
         let Some(revision) = revision else { return Ok(None) };
         self.unread_capture(&resource.url, revision).map(Some).map_err(|error| self.failed(error))
     }

@@ -17,7 +17,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use varve_catalog::{CaptureFilter, CatalogRead, Page};
-use varve_core::history::Capture;
+use varve_core::history::{Capture, Choice};
 use varve_core::{BodyId, VersionId};
 use varve_crystal::{Project, Revision, RevisionId};
 
@@ -39,13 +39,23 @@ pub(super) struct CrystalCatalog {
 struct Inner {
     project: Project,
     known: KnownBodies,
+    /// Which revision stands for a URL where one must be chosen.
+    choice: Choice,
 }
 
 impl CrystalHoldings {
-    /// Opens the project that `path` means. Nothing in it is changed.
+    /// Opens the project that `path` means. Nothing in it is changed. The newest revision stands for a URL, as in Crystal.
     pub fn open(path: &Path) -> Result<Self, ArchiveError> {
-        let inner = Inner { project: Project::open(path)?, known: KnownBodies::default() };
+        let (project, choice) = (Project::open(path)?, Choice::Newest);
+        let inner = Inner { project, known: KnownBodies::default(), choice };
         Ok(Self { catalog: CrystalCatalog { inner: Mutex::new(inner) } })
+    }
+
+    /// The same, with another rule for which revision stands for a URL.
+    #[must_use]
+    pub fn choosing(self, choice: Choice) -> Self {
+        self.catalog.lock().choice = choice;
+        self
     }
 }
 
@@ -91,6 +101,10 @@ impl Holdings for CrystalHoldings {
 
     fn has_versions(&self) -> bool {
         false
+    }
+
+    fn choice(&self) -> Choice {
+        self.catalog.lock().choice
     }
 
     fn name_body(&self, capture: &Capture) -> Result<BodyId, ArchiveError> {

@@ -10,7 +10,7 @@ use std::path::Path;
 use varve_core::alias::Alias;
 use varve_core::plan::{EditError, Group, Plan, Root};
 use varve_crystal::{AliasId, GroupId, NewGroup, Project, ProjectWriter, RootId, Source, domain_prefix};
-use varve_crystal::{Error, property_name};
+use varve_crystal::{Error, OpenReport, property_name};
 
 use crate::error::ArchiveError;
 
@@ -108,12 +108,14 @@ pub(crate) fn load(path: &Path) -> Result<Plan, ArchiveError> {
     Ok(Rows::read(&Project::open(path)?)?.plan)
 }
 
-/// Changes the plan of the project at `path`.
+/// Changes the plan of the project at `path`. `tell` hears what had to be put in order first.
 pub(crate) fn edit<T>(
     path: &Path,
+    tell: &mut dyn FnMut(&OpenReport),
     change: impl FnOnce(&mut Plan) -> Result<T, EditError>,
 ) -> Result<T, ArchiveError> {
     let mut writer = ProjectWriter::open(path)?;
+    tell(writer.report());
     let before = Rows::read(&writer)?;
     let mut after = before.plan.clone();
     let changed = change(&mut after)?;

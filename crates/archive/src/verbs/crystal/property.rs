@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use varve_crystal::{Project, ProjectWriter};
+use varve_crystal::{OpenReport, Project, ProjectWriter};
 
 use crate::error::ArchiveError;
 
@@ -16,9 +16,11 @@ pub fn get(path: &Path, name: &str) -> Result<Option<String>, ArchiveError> {
     Ok(Project::open(path)?.property(name)?)
 }
 
-/// Sets a property, or removes it.
-pub fn set(path: &Path, name: &str, value: Option<&str>) -> Result<(), ArchiveError> {
+/// Sets a property, or removes it. Says what had to be put in order when the project was opened.
+pub fn set(path: &Path, name: &str, value: Option<&str>) -> Result<OpenReport, ArchiveError> {
     let mut writer = ProjectWriter::open(path)?;
     writer.set_property(name, value)?;
-    Ok(writer.close()?)
+    let report = writer.report().clone();
+    writer.close()?;
+    Ok(report)
 }

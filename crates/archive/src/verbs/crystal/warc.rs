@@ -15,7 +15,7 @@ use varve_warc::write::{
     Draft, PackError, PackedRecord, Packer, Packing, Profile, Writer, pack_reader, warc_fields,
 };
 
-use super::import::exchange::head;
+use super::import::exchange::{CUT_SHORT, head};
 use crate::error::ArchiveError;
 use crate::history::time_of_revision;
 use crate::new_file::NewFile;
@@ -170,7 +170,10 @@ impl Exporting<'_> {
         };
         let length = self.project.body_length(revision.id)?.unwrap_or(0);
         let head = head(&metadata, length);
-        let draft = Draft::new(RecordType::Response, &date).target_uri(url).http();
+        let mut draft = Draft::new(RecordType::Response, &date).target_uri(url).http();
+        if self.project.is_cut_short(revision)? {
+            draft = draft.truncated(CUT_SHORT);
+        }
         let mut block = head.as_slice().chain(body);
         Ok(pack_reader(&mut self.packer, &draft, PayloadKind::Response, &mut block))
     }

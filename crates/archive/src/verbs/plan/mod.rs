@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use varve_core::yaml::comments;
 
+use super::crystal::OpenReport;
 use super::crystal::plan as project_plan;
 use crate::error::ArchiveError;
 use crate::history::{Kind, kind_of};
@@ -31,6 +32,14 @@ pub struct PlanFile {
     pub comments: Vec<u64>,
     /// Whether there is a file.
     pub exists: bool,
+}
+
+/// What whoever changes a plan should hear of.
+pub enum Notice<'a> {
+    /// Comments of this file are lost when it is written.
+    CommentsLost(&'a PlanFile),
+    /// This had to be put in order when the project was opened.
+    PutInOrder(&'a OpenReport),
 }
 
 /// Reads the plan of an archive.
@@ -56,20 +65,20 @@ pub fn load(layout: &Layout) -> Result<PlanFile, ArchiveError> {
     }
 }
 
-/// Changes the plan of an archive. `on_loss` is told of the lines whose comments are lost, before they are.
+/// Changes the plan of an archive. `tell` hears of lost comments before they are lost.
 pub fn edit<T>(
     layout: &Layout,
-    on_loss: &mut dyn FnMut(&PlanFile),
+    tell: &mut dyn FnMut(Notice<'_>),
     change: impl FnOnce(&mut Plan) -> Result<T, EditError>,
 ) -> Result<T, ArchiveError> {
     if is_project(layout) {
-        return project_plan::edit(layout.root(), change);
+        return project_plan::edit(layout.root(), &mut |report| tell(Notice::PutInOrder(report)), change);
     }
     let _lock = lock(layout)?;
     let mut file = load(layout)?;
     let changed = change(&mut file.plan)?;
     if !file.comments.is_empty() {
-        on_loss(&file);
+        tell(Notice::CommentsLost(&file));
     }
     let text = file.plan.text();
     crate::expectations::replace(&file.path, text.as_bytes()).map_err(ArchiveError::write(&file.path))?;

@@ -77,13 +77,16 @@ impl Which {
 }
 
 /// Says what had to be put in order when a project was opened.
-pub(super) fn say_opened(report: &OpenReport, printer: &mut Printer) {
+pub(in crate::commands) fn say_opened(report: &OpenReport, printer: &mut Printer) {
     if !report.upgraded.added.is_empty() {
         printer.say(format_args!("added what newer projects have: {}", report.upgraded.added.join(", ")));
     }
     if let Some(moved) = report.resumed_migration {
         let bodies = counted(moved, "body").replace("bodys", "bodies");
         printer.say(format_args!("finished a migration that had been interrupted: {bodies} moved"));
+    }
+    if let Some(revision) = report.undone_revision {
+        printer.say(format_args!("revision {revision} was deleted, as Crystal does: its body never came"));
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::json;
 use varve_archive::verbs::crystal::property::{get, list, set};
 
 use super::super::Outcome;
+use super::say_opened;
 use crate::error::Error;
 use crate::printer::visible;
 use crate::session::Session;
@@ -57,7 +58,8 @@ impl Property {
             return Ok(Outcome::Done);
         };
         if self.unset || self.value.is_some() {
-            set(&path, name, self.value.as_deref())?;
+            let opened = set(&path, name, self.value.as_deref())?;
+            say_opened(&opened, &mut session.printer);
             return Ok(Outcome::Done);
         }
         let Some(value) = get(&path, name)? else { return Ok(Outcome::Findings) };

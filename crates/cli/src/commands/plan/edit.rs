@@ -1,9 +1,10 @@
 //! `varve plan root|group|alias add|list|remove`.
 
 use varve_archive::EditError;
-use varve_archive::verbs::plan::{Alias, Group, Plan, Root, edit, is_project, load};
+use varve_archive::verbs::plan::{Alias, Group, Notice, Plan, Root, edit, is_project, load};
 
 use super::super::Outcome;
+use super::super::crystal::say_opened;
 use super::{layout, warn_of_loss};
 use crate::error::Error;
 use crate::printer::visible;
@@ -221,7 +222,11 @@ fn change<T>(
 ) -> Result<T, Error> {
     let layout = layout(session)?;
     let printer = &mut session.printer;
-    Ok(edit(&layout, &mut |file| warn_of_loss(printer, file), change)?)
+    let mut tell = |notice: Notice<'_>| match notice {
+        Notice::CommentsLost(file) => warn_of_loss(printer, file),
+        Notice::PutInOrder(opened) => say_opened(opened, printer),
+    };
+    Ok(edit(&layout, &mut tell, change)?)
 }
 
 fn say_cleared(session: &mut Session, names: &[String]) {

@@ -28,9 +28,15 @@ pub(super) struct Reply {
 
 impl Served {
     pub(super) fn start(root: &Path) -> Self {
+        Self::start_with(root, &[])
+    }
+
+    /// The same, with more words.
+    pub(super) fn start_with(root: &Path, words: &[&str]) -> Self {
         let mut child = varve()
             .args(["-C", root.to_str().unwrap(), "-q", "serve", "--listen", "127.0.0.1:0"])
             .args(["--replay-listen", "127.0.0.1:0", "--json"])
+            .args(words)
             .stdout(Stdio::piped())
             .stdin(Stdio::null())
             .spawn()

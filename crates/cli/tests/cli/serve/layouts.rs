@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use varve_crystal::{DownloadError, Metadata, NewRevision, Outcome, ProjectWriter};
+use varve_crystal::{DownloadError, MajorVersion, ProjectWriter};
 
 use super::{Served, page, serving};
+use crate::project::{Download, make};
 
 #[test]
 fn a_moku_site_is_served() {
@@ -24,44 +25,20 @@ fn a_moku_site_is_served() {
     assert_eq!(served.page("/cdx?url=http://e.org/*").text().lines().count(), 2);
 }
 
-fn metadata(status: i64, headers: &[(&str, &str)]) -> Option<Metadata> {
-    let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    Some(Metadata { http_version: 11, status_code: status, reason_phrase: "OK".to_owned(), headers })
-}
-
-/// URL, status, headers and body.
-type Page<'a> = (&'a str, i64, &'a [(&'a str, &'a str)], &'a [u8]);
-
 /// A project of a page with a picture, a redirect, a body that is lost and a download that failed.
 fn project(folder: &Path) -> PathBuf {
-    let mut writer = ProjectWriter::create(folder.join("lab"), Default::default()).unwrap();
     let date = ("Date", "Thu, 01 Jan 2026 00:00:00 GMT");
     let packed = packed("<title>Home</title><img src=/i.png><a href=/old>old</a>");
-    let pages: [Page<'_>; 4] = [
-        (
-            "https://site.example/",
-            200,
-            &[("Content-Type", "text/html"), ("Content-Encoding", "gzip"), date],
-            &packed,
-        ),
-        ("https://site.example/i.png", 200, &[("Content-Type", "image/png"), date], b"PNG"),
-        ("https://site.example/old", 302, &[("Location", "/"), date], b""),
-        ("https://site.example/lost", 200, &[("Content-Type", "text/html"), date], b"lost"),
+    let html = ("Content-Type", "text/html");
+    let failure = DownloadError { kind: "gaierror".to_owned(), message: "no such host".to_owned() };
+    let downloads = [
+        Download::answer("https://site.example/", 200, &[html, ("Content-Encoding", "gzip"), date], &packed),
+        Download::answer("https://site.example/i.png", 200, &[("Content-Type", "image/png"), date], b"PNG"),
+        Download::answer("https://site.example/old", 302, &[("Location", "/"), date], b""),
+        Download::answer("https://site.example/lost", 200, &[html, date], b"lost"),
+        Download::failed("https://site.example/failed", failure),
     ];
-    for (url, status, headers, bytes) in pages {
-        let resource = writer.add_root(url, url).unwrap().resource;
-        let mut body = writer.begin_body().unwrap();
-        body.write_all(bytes).unwrap();
-        let outcome = Outcome::Fetched { metadata: metadata(status, headers), body };
-        writer.add_revision(NewRevision { id: None, resource, request_cookie: None, outcome }).unwrap();
-    }
-    let resource = writer.add_root("f", "https://site.example/failed").unwrap().resource;
-    let outcome =
-        Outcome::Failed(DownloadError { kind: "gaierror".to_owned(), message: "no such host".to_owned() });
-    writer.add_revision(NewRevision { id: None, resource, request_cookie: None, outcome }).unwrap();
-    let path = writer.path().to_owned();
-    writer.close().unwrap();
-    path
+    make(&folder.join("lab"), MajorVersion::Tree, downloads)
 }
 
 /// Bytes as gzip, by the program of that name.
@@ -119,6 +96,49 @@ fn remove_fourth(path: &Path) -> std::io::Result<()> {
         }
     }
     Err(std::io::ErrorKind::NotFound.into())
+}
+
+#[test]
+fn the_newest_revision_is_served_even_if_it_failed_unless_a_good_one_is_wanted() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = "https://site.example/";
+    let date = ("Date", "Thu, 01 Jan 2026 00:00:00 GMT");
+    let good = Download::answer(url, 200, &[("Content-Type", "text/html"), date], b"good");
+    let failed = Download::failed(url, DownloadError::timed_out());
+    let path = make(&folder.path().join("lab"), MajorVersion::Tree, [good, failed]);
+    let mut writer = ProjectWriter::open(&path).unwrap();
+    writer.add_alias("https://live.example/", "https://live.example/", true).unwrap();
+    writer.close().unwrap();
+    let served = Served::start(&path);
+    let reply = served.get(&format!("/web/{url}"));
+    assert_eq!(reply.status, 404, "{reply:?}");
+    assert!(reply.text().contains("TimeoutError: timed out"), "{reply:?}");
+    // By its time, the answer of that time is shown.
+    assert!(served.get(&format!("/web/20260101000000/{url}")).text().contains("good"));
+    let outside = served.get("/web/https://live.example/x");
+    assert_eq!(outside.status, 404);
+    assert!(outside.text().contains("href=\"https://live.example/x\""), "{outside:?}");
+    assert_eq!(served.page("/page?url=https://live.example/x").status, 404);
+    drop(served);
+    let served = Served::start_with(&path, &["--newest-good"]);
+    let reply = served.get(&format!("/web/{url}"));
+    assert_eq!(reply.status, 302, "{reply:?}");
+    assert!(served.get(reply.header("location").unwrap()).text().contains("good"));
+}
+
+#[test]
+fn a_page_that_has_not_changed_is_said_not_to_have() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = "https://site.example/";
+    let answer = |status, second, body: &[u8]| {
+        let date = format!("Thu, 01 Jan 2026 00:00:0{second} GMT");
+        Download::answer(url, status, &[("ETag", "\"a\""), ("Date", &date)], body)
+    };
+    let downloads = [answer(200, 1, b"page"), answer(304, 2, b""), answer(200, 3, b"other")];
+    let served = Served::start(&make(&folder.path().join("lab"), MajorVersion::Tree, downloads));
+    let history = served.page(&format!("/page?url={url}")).text();
+    assert_eq!(history.matches(">unchanged<").count(), 1, "{history}");
+    assert_eq!(history.matches(">changed<").count(), 1, "{history}");
 }
 
 #[test]

@@ -17,6 +17,8 @@ use crate::history::time_of_revision;
 
 /// Answers up to this size are held in memory.
 const IN_MEMORY: u64 = 1 << 20;
+/// Why a body is shorter than its answer said, as records say it.
+pub(in crate::verbs::crystal) const CUT_SHORT: &str = "disconnect";
 /// What stands before the name of a field that is not true of the stored body.
 const ORIGINAL: &[u8] = b"X-Archive-Orig-";
 
@@ -57,6 +59,7 @@ impl Importing<'_> {
     ) -> Result<KeptExchange, ArchiveError> {
         let url = self.url_of(revision)?;
         let response = self.response(revision, length)?;
+        let truncated = self.project.is_cut_short(revision)?.then_some(CUT_SHORT);
         let exchange = NewExchange {
             url: &url,
             date: self.date(revision)?,
@@ -66,7 +69,7 @@ impl Importing<'_> {
             protocols: &[],
             cipher: None,
             timing: None,
-            truncated: None,
+            truncated,
             run: Some(self.run),
             unchanged,
         };

@@ -1,0 +1,63 @@
+//! Crystal projects for these tests, made by the crate that writes them.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use varve_crystal::{
+    CreateOptions, DownloadError, MajorVersion, Metadata, NewRevision, Outcome, ProjectWriter,
+};
+
+/// One download of a page: what a server said and the body, or why there is none.
+pub(crate) struct Download {
+    pub(crate) url: String,
+    pub(crate) got: Result<(Option<Metadata>, Vec<u8>), DownloadError>,
+}
+
+impl Download {
+    /// An answer of which nothing is known but its body.
+    pub(crate) fn plain(url: impl Into<String>, body: impl Into<Vec<u8>>) -> Self {
+        Self { url: url.into(), got: Ok((None, body.into())) }
+    }
+
+    /// An answer of HTTP.
+    pub(crate) fn answer(url: &str, status: i64, headers: &[(&str, &str)], body: &[u8]) -> Self {
+        let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let metadata =
+            Metadata { http_version: 11, status_code: status, reason_phrase: "OK".to_owned(), headers };
+        Self { url: url.to_owned(), got: Ok((Some(metadata), body.to_vec())) }
+    }
+
+    /// None.
+    pub(crate) fn failed(url: &str, error: DownloadError) -> Self {
+        Self { url: url.to_owned(), got: Err(error) }
+    }
+}
+
+/// Makes a project of these downloads, in their order. The first page is a root.
+pub(crate) fn make(
+    path: &Path,
+    version: MajorVersion,
+    downloads: impl IntoIterator<Item = Download>,
+) -> PathBuf {
+    let mut writer = ProjectWriter::create(path, CreateOptions { version, watcher: None }).unwrap();
+    let mut new = Vec::new();
+    for Download { url, got } in downloads {
+        let resource = match new.is_empty() {
+            true => writer.add_root("Home", &url).unwrap().resource,
+            false => writer.add_resource(&url).unwrap().id,
+        };
+        let outcome = match got {
+            Ok((metadata, bytes)) => {
+                let mut body = writer.begin_body().unwrap();
+                body.write_all(&bytes).unwrap();
+                Outcome::Fetched { metadata, body }
+            }
+            Err(error) => Outcome::Failed(error),
+        };
+        new.push(NewRevision { id: None, resource, request_cookie: None, outcome });
+    }
+    writer.add_revisions(new).unwrap();
+    let path = writer.path().to_owned();
+    writer.close().unwrap();
+    path
+}
