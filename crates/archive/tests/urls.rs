@@ -80,7 +80,7 @@ impl Scene {
 
     fn add(&self, url: &str, request: &add::Request, web: Option<&Web>) -> Result<add::Added, UrlsError> {
         let web = web.map(|web| web as &dyn Prober);
-        add::add(&self.database(), url, request, web, &mut |_, _| {})
+        add::add(&self.database(), &[url], request, web, &mut |_, _| {})?.remove(0)
     }
 
     fn check(&self, request: &check::Request, web: &Web) -> Vec<Checked> {
@@ -186,10 +186,81 @@ fn comments_are_told_of_before_they_are_lost() {
         assert!(fs::read_to_string(file).unwrap().contains("# why"), "still there");
         told.push((file.to_owned(), lines.to_vec()));
     };
-    add::add(&scene.database(), "http://example.com/b", &add::Request::default(), None, &mut on_loss)
+    add::add(&scene.database(), &["http://example.com/b"], &add::Request::default(), None, &mut on_loss)
         .unwrap();
     assert_eq!(told, [(path, vec![1, 4])]);
     assert_eq!(scene.text("example.com.yaml"), "--- {}\n---\n_path: /a\n---\n_path: /b\n");
+}
+
+/// Many at once: asked in one go, written once, each with an outcome of its own.
+#[test]
+fn many_urls_are_added_at_once() {
+    let scene = Scene::new(&[("a.example.yaml", "# lost once\n---\n---\n_path: /old\n")]);
+    let web = Web::with(&[
+        ("http://a.example/1", &[page(200, "text/html")]),
+        ("http://a.example/2", &[page(404, "text/html")]),
+        ("https://b.example/3", &[page(200, "text/css")]),
+        ("https://b.example/4", &[page(200, "text/css")]),
+    ]);
+    let urls = ["a.example/1", "http://a.example/2", "https://b.example/3", "http://a.example/1#x"];
+    let urls = [&urls[..], &["http://a.example/old", "ftp://x/", "https://b.example/4"]].concat();
+    let request = add::Request { new_domain: true, ..Default::default() };
+    let mut losses = 0;
+    let found = add::add(&scene.database(), &urls, &request, Some(&web), &mut |_, _| losses += 1).unwrap();
+    let told = |found: &Result<add::Added, UrlsError>| match found {
+        Ok(added) => format!("{} {} {}", added.url, added.new, added.new_domain),
+        Err(error) => error.to_string(),
+    };
+    assert_eq!(
+        found.iter().map(told).collect::<Vec<_>>(),
+        [
+            "http://a.example/1 true false",
+            "`http://a.example/2` gives nothing to promise: HTTP 404",
+            "https://b.example/3 true true",
+            "http://a.example/1 false false",
+            "http://a.example/old false false",
+            "the URL cannot be used",
+            "https://b.example/4 true false",
+        ]
+    );
+    assert_eq!(losses, 1, "a file is written once");
+    assert_eq!(web.urls_asked().len(), 4, "what is known, and what was asked, is not asked");
+    assert_eq!(
+        scene.text("a.example.yaml"),
+        "--- {}\n---\n_path: /1\ncontent-type: text/html\n---\n_path: /old\n"
+    );
+    assert!(scene.text("b.example.yaml").starts_with("---\nhttps: true\n---\n_path: /3\n"));
+}
+
+/// What is no file, or has no end, or is no text, is told and never waited for.
+#[test]
+fn what_is_no_file_is_told() {
+    let scene = Scene::new(&[]);
+    let refused = || scene.database().load_all().unwrap_err().to_string();
+    let place = scene.path("x.example.yaml");
+    let shown = place.display();
+    fs::create_dir(&place).unwrap();
+    assert_eq!(refused(), format!("`{shown}` is not a file"));
+    fs::remove_dir(&place).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", &place).unwrap();
+    assert_eq!(refused(), format!("`{shown}` is not a file"));
+    fs::remove_file(&place).unwrap();
+    fs::write(&place, b"---\n---\n_path: /caf\xe9\n").unwrap();
+    assert_eq!(refused(), format!("`{shown}` is not text in UTF-8: see line 3"));
+    fs::File::create(&place).unwrap().set_len((256 << 20) + 1).unwrap();
+    assert_eq!(refused(), format!("`{shown}` is longer than {} bytes", 256 << 20));
+}
+
+/// A path that does not begin with `/` would, behind a host, name another host.
+#[test]
+fn a_path_never_makes_another_host() {
+    let records = "---\n---\n_path: .evil.example/x\n---\n_path: '@evil.example'\n---\n_path: ''\n";
+    let scene = Scene::new(&[("a.example.yaml", records)]);
+    let web = Web::with(&[("http://a.example", &[page(200, "text/html")])]);
+    let found = scene.check(&check::Request::default(), &web);
+    let words: Vec<_> = found.iter().map(|checked| checked.verdict.word()).collect();
+    assert_eq!(words, ["unreachable", "unreachable", "met"]);
+    assert_eq!(web.urls_asked(), ["http://a.example"]);
 }
 
 #[test]
@@ -295,6 +366,10 @@ fn a_check_can_be_narrowed_and_sent_elsewhere() {
     let found = scene.check(&check::Request { filter, map, ..Default::default() }, &web);
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].url.as_str(), &found[0].verdict), ("http://localhost:1/x/1", &Verdict::Met));
+    let filter = Filter { domain: Some("b.example".into()), ..Filter::default() };
+    let map = vec![("a.example".to_owned(), "localhost:1".to_owned())];
+    let found = scene.check(&check::Request { filter, map, ..Default::default() }, &web);
+    assert!(!found.is_empty(), "a domain that is mapped may be left out");
     let map = vec![("unknown.example".to_owned(), "localhost".to_owned())];
     let request = check::Request { map, ..Default::default() };
     let refused = check::check(&scene.database(), &request, &web, &mut |_| {}, |_| Ok::<(), UrlsError>(()));

@@ -58,6 +58,11 @@ impl Printer {
         }
     }
 
+    /// Whether someone is watching what is printed.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watched
+    }
+
     /// From now on only data and errors are printed.
     pub(crate) fn set_quiet(&mut self, quiet: bool) {
         self.quiet = quiet;

@@ -15,24 +15,22 @@ use varve_core::url::resolve;
 use varve_core::{RecordId, VersionId};
 use varve_page::compare::{Options, Side, compare};
 
-use super::past::status_of;
 use super::{Case, Judged, Promise};
 use crate::error::ArchiveError;
 use crate::expectations::report::{Checked, Comparison};
 use crate::expectations::{Answer, Question, Verdict};
 use crate::history::{Holdings, Pages};
-use crate::history::{Loaded, headers_of};
+use crate::history::{Loaded, said_in_full};
 use crate::on_wire;
 use crate::verbs::diff::{LONGEST, side};
 
 /// Reads an object that is a fact.
 pub(crate) type ReadFact<'a> = &'a dyn Fn(RecordId) -> Result<Vec<u8>, ArchiveError>;
 
-/// A capture that the web should still be like.
+/// A capture that the web should still be like, with all that was said of it.
 struct Archived<'a> {
     holdings: &'a dyn Holdings,
     capture: Capture,
-    headers: HeaderView,
 }
 
 /// Every URL of the last version, except of those that a check made: what a check found is no promise.
@@ -48,9 +46,9 @@ pub(crate) fn archived_cases<'a>(
         if !takes(&capture) {
             continue;
         }
-        let headers = headers_of(holdings, &capture)?;
+        let capture = said_in_full(holdings, capture)?;
         let checked = Checked::new(&capture.url);
-        let promise = Box::new(Archived { holdings, capture, headers });
+        let promise = Box::new(Archived { holdings, capture });
         cases.push(Case { promise, checked });
     }
     Ok(cases)
@@ -75,13 +73,13 @@ fn made_by_check(record: Option<RecordId>, read: ReadFact<'_>) -> Result<bool, A
 }
 
 impl Promise for Archived<'_> {
-    fn question(&self) -> Result<Question, String> {
+    fn question(&self) -> Result<Question, Verdict> {
         let url = &self.capture.url;
         if !url.starts_with("http://") && !url.starts_with("https://") {
-            return Err("not an address of the web".to_owned());
+            return Err(Verdict::Skipped("not an address of the web".to_owned()));
         }
-        if class(status_of(&self.capture)).is_none() {
-            return Err("the archive holds no answer of it".to_owned());
+        if class(self.capture.status).is_none() {
+            return Err(Verdict::Skipped("the archive holds no answer of it".to_owned()));
         }
         Ok(Question { url: url.clone(), follow: Follow::First, content: true })
     }
@@ -95,7 +93,7 @@ impl Promise for Archived<'_> {
             let reason = "there was no answer".to_owned();
             return Judged { verdict: Verdict::Unreachable(reason), comparison: None };
         };
-        let expected = class(status_of(&self.capture));
+        let expected = class(self.capture.status);
         if let Some(expected) = expected.filter(|expected| class(got) != Some(expected)) {
             let gone = matches!(got, 404 | 410);
             let comparison = Some(if gone { Comparison::Gone } else { Comparison::Changed });
@@ -120,7 +118,7 @@ impl Promise for Archived<'_> {
 
 impl Archived<'_> {
     fn media_type(&self) -> Option<&str> {
-        self.headers.get("content-type")?.first().map(|text| essence(text))
+        self.capture.headers.get("content-type")?.first().map(|text| essence(text))
     }
 
     fn judge_content(&self, observed: &Observed, exchange: Option<&Exchange>) -> Judged {
@@ -150,18 +148,19 @@ impl Archived<'_> {
 
     /// Another place that a redirect leads to. Spellings of one place are one place.
     fn other_location(&self, observed: &Observed) -> Option<Departure> {
-        if class(status_of(&self.capture)) != Some(REDIRECT) {
+        if class(self.capture.status) != Some(REDIRECT) {
             return None;
         }
         let meant = |location: &str| resolve(&self.capture.url, location).unwrap_or(location.to_owned());
-        let expected = self.headers.get("location").and_then(|values| values.first()).map(|text| meant(text));
+        let expected =
+            self.capture.headers.get("location").and_then(|values| values.first()).map(|text| meant(text));
         let got = observed.location.as_deref().map(meant);
         (expected != got).then_some(Departure::Location { expected, got })
     }
 
     /// How the bodies compare; none where there is nothing to compare: errors, redirects, what was cut short.
     fn compare(&self, observed: &Observed, exchange: Option<&Exchange>) -> Option<Comparison> {
-        let is_page = class(status_of(&self.capture)) == Some(SUCCESS) && !self.capture.truncated;
+        let is_page = class(self.capture.status) == Some(SUCCESS) && !self.capture.truncated;
         let got = observed.sha256.filter(|_| is_page)?;
         if got == self.capture.body {
             return Some(Comparison::Unchanged);

@@ -19,12 +19,17 @@ struct Expected {
 }
 
 impl Promise for Expected {
-    fn question(&self) -> Result<Question, String> {
+    fn question(&self) -> Result<Question, Verdict> {
         // What is not asked needs no answer to be judged.
-        match judge(&self.expectation, &Observed::default()) {
-            Verdict::Skipped(why) => Err(why),
-            _ => Ok(Question::about(&self.expectation, self.url.clone())),
+        let without_answer = judge(&self.expectation, &Observed::default());
+        if matches!(without_answer, Verdict::Skipped(_)) {
+            return Err(without_answer);
         }
+        // Behind a host, it would make another host.
+        if !self.expectation.is_below_host() {
+            return Err(Verdict::Unreachable("the `_path` of its record does not begin with `/`".to_owned()));
+        }
+        Ok(Question::about(&self.expectation, self.url.clone()))
     }
 
     fn judge(&self, answer: &Answer) -> Judged {
@@ -59,18 +64,19 @@ pub(crate) fn expected_cases(
     database: &UrlDatabase,
     request: &Request,
 ) -> Result<Vec<Case<'static>>, UrlsError> {
+    known(&request.map, database)?;
     let loaded = files(database, &request.filter)?;
-    known(&request.map, &loaded)?;
     Ok(loaded.iter().flat_map(|loaded| cases(loaded, request)).collect())
 }
 
 /// A host that is mapped must be one: a slip of the pen would check the wrong machine and call it fine.
-fn known(map: &[(String, String)], files: &[Loaded]) -> Result<(), UrlsError> {
-    let is_known = |host: &str| files.iter().any(|loaded| loaded.file.name == host);
-    match map.iter().find(|(host, _)| !is_known(host)) {
-        Some((host, _)) => Err(UrlsError::UnknownDomain { host: host.clone() }),
-        None => Ok(()),
+fn known(map: &[(String, String)], database: &UrlDatabase) -> Result<(), UrlsError> {
+    for (host, _) in map {
+        if !database.names(host)? {
+            return Err(UrlsError::UnknownDomain { host: host.clone() });
+        }
     }
+    Ok(())
 }
 
 fn cases(loaded: &Loaded, request: &Request) -> Vec<Case<'static>> {

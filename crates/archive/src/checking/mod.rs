@@ -36,8 +36,8 @@ pub struct Progress {
 
 /// What is promised of a URL.
 pub(crate) trait Promise {
-    /// What must be asked to judge it; why it is not asked, if it is not.
-    fn question(&self) -> Result<Question, String>;
+    /// What must be asked to judge it; or what is to be thought of it without an answer.
+    fn question(&self) -> Result<Question, Verdict>;
 
     /// Judges an answer.
     fn judge(&self, answer: &Answer) -> Judged;

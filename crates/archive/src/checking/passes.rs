@@ -76,7 +76,7 @@ pub(crate) fn ask_all<E>(
     for (number, case) in cases.iter().enumerate() {
         match case.promise.question() {
             Ok(question) => waiting.push((number, question)),
-            Err(why) => settle(number, Finding::without_answer(Verdict::Skipped(why)))?,
+            Err(verdict) => settle(number, Finding::without_answer(verdict))?,
         }
     }
     for pass in 0..=passes.retries {

@@ -4,14 +4,12 @@ use varve_catalog::{CaptureFilter, Order, Page, VerdictRow};
 use varve_core::Moment;
 use varve_core::expectation::{Observed, Outcome, Seen, Standing, standing};
 use varve_core::fact::VerdictDetail;
-use varve_core::history::{Belongs, Capture};
+use varve_core::history::Capture;
 
 use super::Promise;
 use crate::error::ArchiveError;
-use crate::history::Holdings;
+use crate::history::{Holdings, said_in_full};
 
-/// What a server answers when nothing changed.
-const NOT_MODIFIED: u16 = 304;
 /// So many checks tell whether a URL is flaky.
 const LATELY: usize = 10;
 /// So many captures are looked at for one that kept the promise.
@@ -49,7 +47,13 @@ impl Past<'_> {
         let filter = CaptureFilter { until: Some(before), ..CaptureFilter::default() };
         let page = Page::first(LOOK_BACK);
         let captures = self.holdings.catalog().captures_of(url, &filter, Order::NewestFirst, page)?;
-        Ok(captures.into_iter().find(|capture| capture.time < before && promise.kept_by(capture)))
+        for capture in captures.into_iter().filter(|capture| capture.time < before) {
+            let capture = said_in_full(self.holdings, capture)?;
+            if promise.kept_by(&capture) {
+                return Ok(Some(capture));
+            }
+        }
+        Ok(None)
     }
 
     /// The capture that a verdict names.
@@ -69,10 +73,10 @@ fn seen(row: &VerdictRow) -> Seen {
     Seen { time: row.time.seconds(), outcome: Outcome::recalled(&row.verdict, status) }
 }
 
-/// A capture, as an answer of the web.
+/// A capture that says all of its answer, as an answer of the web.
 pub(super) fn observed_of(capture: &Capture) -> Observed {
     let first = |name: &str| capture.headers.get(name).and_then(|values| values.first()).cloned();
-    let status = status_of(capture);
+    let status = capture.status;
     Observed {
         status: Some(status),
         location: first("location").filter(|_| (300..400).contains(&status)),
@@ -82,10 +86,4 @@ pub(super) fn observed_of(capture: &Capture) -> Observed {
         final_url: Some(capture.url.clone()),
         ..Observed::default()
     }
-}
-
-/// The status of a capture. That nothing changed was said of something that was there.
-pub(super) fn status_of(capture: &Capture) -> u16 {
-    let committed = matches!(capture.belongs, Belongs::Version(_));
-    if capture.status == NOT_MODIFIED && !committed { 200 } else { capture.status }
 }

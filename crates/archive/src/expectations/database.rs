@@ -4,7 +4,7 @@
 //! people edit them.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use varve_core::expectation::{DomainFile, Target};
@@ -15,6 +15,8 @@ use super::save::replace;
 const ENDING: &str = ".yaml";
 /// Some file systems allow no longer names.
 const LONGEST_NAME: usize = 240;
+/// No file is longer: more than a million records.
+const LONGEST: u64 = 256 << 20;
 
 /// A URL database.
 #[derive(Clone, Debug)]
@@ -69,7 +71,7 @@ impl UrlDatabase {
 
     /// Reads one file.
     pub fn load(&self, path: &Path) -> Result<Loaded, UrlsError> {
-        let text = fs::read_to_string(path).map_err(UrlsError::read(path))?;
+        let text = read(path)?;
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let name = name.strip_suffix(ENDING).unwrap_or(name);
         let file = DomainFile::parse(name, &text)
@@ -84,14 +86,17 @@ impl UrlDatabase {
 
     /// The file that speaks of a URL's host. One that is named by the host comes before one that has it as an alias.
     pub fn find(&self, target: &Target) -> Result<Loaded, UrlsError> {
-        let unknown = || UrlsError::UnknownDomain { host: target.host.clone() };
-        let mut fitting: Vec<Loaded> =
-            self.load_all()?.into_iter().filter(|loaded| target.is_of(&loaded.file)).collect();
-        let named = fitting.iter().position(|loaded| loaded.file.name.to_lowercase() == target.host);
-        match named.or((!fitting.is_empty()).then_some(0)) {
-            Some(at) => Ok(fitting.swap_remove(at)),
-            None => Err(unknown()),
+        let mut all = self.load_all()?;
+        match of_host(&all, target) {
+            Some(at) => Ok(all.swap_remove(at)),
+            None => Err(UrlsError::UnknownDomain { host: target.host.clone() }),
         }
+    }
+
+    /// Whether a file is named by that host.
+    pub fn names(&self, host: &str) -> Result<bool, UrlsError> {
+        let name = format!("{host}{ENDING}");
+        Ok(self.paths()?.iter().any(|path| path.file_name().is_some_and(|file| *file == *name)))
     }
 
     /// A file for a host that none speaks of yet. It is not written before it is saved.
@@ -129,4 +134,29 @@ impl UrlDatabase {
             Err(error) => Err(UrlsError::Read { path: self.folder.clone(), source: error }),
         }
     }
+}
+
+/// Which of these files speaks of a URL's host. One that is named by it comes before one that has it as an alias.
+pub(crate) fn of_host(files: &[Loaded], target: &Target) -> Option<usize> {
+    let named = files.iter().position(|loaded| loaded.file.name.to_lowercase() == target.host);
+    named.or_else(|| files.iter().position(|loaded| target.is_of(&loaded.file)))
+}
+
+/// The text of a file: of an ordinary one, and not without end.
+fn read(path: &Path) -> Result<String, UrlsError> {
+    let is_file = fs::metadata(path).map_err(UrlsError::read(path))?.is_file();
+    if !is_file {
+        return Err(UrlsError::NotAFile { path: path.to_owned() });
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(UrlsError::read(path))?;
+    file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(UrlsError::read(path))?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(UrlsError::TooLong { path: path.to_owned(), most: LONGEST });
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + good.iter().filter(|byte| **byte == b'\n').count() as u64;
+        UrlsError::NotText { path: path.to_owned(), line }
+    })
 }

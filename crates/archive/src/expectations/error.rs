@@ -22,6 +22,28 @@ pub enum UrlsError {
         /// What the system said.
         source: io::Error,
     },
+    /// Something else has the name of a domain file.
+    #[error("`{}` is not a file", path.display())]
+    NotAFile {
+        /// What.
+        path: PathBuf,
+    },
+    /// A file is longer than any domain needs.
+    #[error("`{}` is longer than {most} bytes", path.display())]
+    TooLong {
+        /// Which.
+        path: PathBuf,
+        /// What would do.
+        most: u64,
+    },
+    /// A file is not in UTF-8.
+    #[error("`{}` is not text in UTF-8: see line {line}", path.display())]
+    NotText {
+        /// Which.
+        path: PathBuf,
+        /// The first line that is not.
+        line: u64,
+    },
     /// A file cannot be written.
     #[error("could not write `{}`", path.display())]
     Write {

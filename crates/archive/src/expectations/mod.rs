@@ -10,6 +10,7 @@ pub mod report;
 mod save;
 
 pub use crate::probe::{Asking, WebProber};
+pub(crate) use database::of_host;
 pub use database::{Loaded, UrlDatabase};
 pub use error::UrlsError;
 pub use prober::{Answer, OnAnswer, Prober, Question};

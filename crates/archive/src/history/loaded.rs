@@ -13,6 +13,8 @@ use crate::error::ArchiveError;
 pub(crate) const NOT_MODIFIED: u16 = 304;
 /// So many captures are looked at for one that has all headers.
 const LOOK_BACK: usize = 100;
+/// What it answered before, where that is not known.
+const GOOD: u16 = 200;
 
 /// A page in memory; nothing at all where there is none.
 #[derive(Default)]
@@ -48,12 +50,31 @@ impl Loaded {
 /// The headers of a page. A server that says that nothing changed leaves most of them out: then they are those of the
 /// last answer that had them.
 pub(crate) fn headers_of(holdings: &dyn Holdings, capture: &Capture) -> Result<HeaderView, ArchiveError> {
+    let full = full_answer(holdings, capture)?;
+    Ok(full.map_or_else(|| capture.headers.clone(), |full| full.headers))
+}
+
+/// A capture as if its server had said all of it: where it said that nothing changed, with the status and the headers of
+/// what had not changed.
+pub(crate) fn said_in_full(holdings: &dyn Holdings, capture: Capture) -> Result<Capture, ArchiveError> {
     if capture.status != NOT_MODIFIED {
-        return Ok(capture.headers.clone());
+        return Ok(capture);
+    }
+    Ok(match full_answer(holdings, &capture)? {
+        Some(full) => Capture { status: full.status, headers: full.headers, ..capture },
+        // The answer before is out of sight. That there is a body shows that there was one.
+        None if capture.length != Some(0) => Capture { status: GOOD, ..capture },
+        None => capture,
+    })
+}
+
+/// The last answer that a capture repeats without saying it.
+fn full_answer(holdings: &dyn Holdings, capture: &Capture) -> Result<Option<Capture>, ArchiveError> {
+    if capture.status != NOT_MODIFIED {
+        return Ok(None);
     }
     let filter = CaptureFilter { until: Some(capture.time), ..CaptureFilter::default() };
     let page = Page::first(LOOK_BACK);
     let before = holdings.catalog().captures_of(&capture.url, &filter, Order::NewestFirst, page)?;
-    let full = before.into_iter().find(|one| one.status != NOT_MODIFIED && one.body == capture.body);
-    Ok(full.map_or_else(|| capture.headers.clone(), |full| full.headers))
+    Ok(before.into_iter().find(|one| one.status != NOT_MODIFIED && one.body == capture.body))
 }

@@ -47,7 +47,7 @@ pub use crystal::CrystalHoldings;
 pub(crate) use crystal::time_of_revision;
 pub(crate) use filling::Filling;
 pub(crate) use lists::{FindList, Lists, shortened};
-pub(crate) use loaded::{Loaded, NOT_MODIFIED, headers_of};
+pub(crate) use loaded::{Loaded, NOT_MODIFIED, headers_of, said_in_full};
 pub use moku::{MokuHistory, MokuHoldings, MokuOpening};
 pub use moku_head::HeadState;
 pub use open::{Kind, kind_of, open_history, open_holdings, open_holdings_by};

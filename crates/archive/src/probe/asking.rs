@@ -55,7 +55,7 @@ impl Asking {
             delay: Duration::from_millis(100),
             timeout: Duration::from_secs(30),
             retry_pause: Duration::from_millis(250),
-            failures_per_host: 10,
+            failures_per_host: 5,
             user_agent: varve_fetch::user_agent(None),
             reach: Reach::default(),
             threads: 2,

@@ -66,7 +66,7 @@ pub fn look<E: From<ArchiveError>>(
     each: impl FnMut(Checked) -> Result<(), E>,
 ) -> Result<(), E> {
     let read = |record| read_fact(archive.archive().store(), record);
-    let cases = archived_cases(archive, &read, &|capture| takes(&request.filter, capture))?;
+    let cases = chosen(archived_cases(archive, &read, &|capture| takes(&request.filter, capture))?, request)?;
     let mut verdicts: Vec<Option<Checked>> = cases.iter().map(|_| None).collect();
     ask_all(&cases, request.passes(), prober, progress, |number, finding| {
         fill(verdicts[number].insert(cases[number].checked.clone()), finding);
@@ -92,7 +92,7 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
         Promised::ByArchive => {
             let read = |record| read_fact(&history.writer().reader(), record);
             let takes = |capture: &Capture| takes(&request.filter, capture);
-            (archived_cases(history, &read, &takes)?, Intent::default())
+            (chosen(archived_cases(history, &read, &takes)?, request)?, Intent::default())
         }
     };
     let mut evidence = Evidence::begin(history)?;
@@ -111,6 +111,7 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
     let ended = conclude(history, &mut evidence, &noted, note, intent)?;
     let past = Past { holdings: history };
     for ((case, noted), mut checked) in cases.into_iter().zip(noted).zip(verdicts) {
+        checked.version = ended.version.filter(|_| noted.capture.is_some());
         look_back(&past, case, noted, &mut checked)?;
         each(checked)?;
     }
@@ -194,6 +195,17 @@ fn in_force(history: &ArchiveHistory, files: &[Loaded]) -> Result<Intent, Archiv
         expectations.insert(name.to_string_lossy().into_owned(), record);
     }
     Ok(Intent { plan: None, expectations })
+}
+
+/// A domain that was named must be there: nothing at all would be as it was.
+fn chosen<'a>(cases: Vec<Case<'a>>, request: &Request) -> Result<Vec<Case<'a>>, ArchiveError> {
+    let Filter { domain, path_prefix, .. } = &request.filter;
+    match domain {
+        Some(domain) if cases.is_empty() && path_prefix.is_none() => {
+            Err(ArchiveError::NoCapture { url: domain.clone(), at: None })
+        }
+        _ => Ok(cases),
+    }
 }
 
 /// Which captures a filter takes: categories are people's, and captures have none.

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use varve_archive::expectations::report::{Checked, Comparison};
 use varve_archive::verbs::capture::{Manner, Reach, ScopeKind, Settings, capture};
-use varve_archive::verbs::check::{Promised, Request};
+use varve_archive::verbs::check::{Note, Promised, Request, check};
 use varve_testkit::web::{Answer, Site};
 
-use crate::scene::{Scene, told};
+use crate::scene::{Scene, Wrong, told};
 
 fn site() -> (Site, Arc<AtomicUsize>) {
     let mood = Arc::new(AtomicUsize::new(0));
@@ -39,6 +39,11 @@ fn captured() -> (Scene, Arc<AtomicUsize>) {
 
 fn capture_of(site: Site) -> Scene {
     let scene = Scene::new(site);
+    capture_once(&scene);
+    scene
+}
+
+fn capture_once(scene: &Scene) {
     let settings = Settings {
         seeds: vec![scene.web.url("/")],
         scope: ScopeKind::Host,
@@ -53,7 +58,6 @@ fn capture_of(site: Site) -> Scene {
     let reach = Reach { allow_private: true, ..Reach::default() };
     let manner = Manner { reach, threads: 2, stop: &stop, intent: Default::default() };
     capture(&scene.history(), settings, manner, &mut |_| {}).unwrap();
-    scene
 }
 
 fn comparison(found: &[Checked], path: &str) -> Option<Comparison> {
@@ -75,6 +79,31 @@ fn what_changed_is_told_from_noise() {
     let failures = told(&after).into_iter().filter(|line| line.contains("drift")).collect::<Vec<_>>();
     assert_eq!(failures.len(), 2, "{failures:?}");
     assert_eq!(failures[1], "/short drift: expected HTTP 2xx; got HTTP 410");
+}
+
+/// A server that says that a page did not change promises the page, and not that it will say so again.
+#[test]
+fn a_page_that_was_not_sent_again_is_what_it_was() {
+    let mood = Arc::new(AtomicUsize::new(0));
+    let now = Arc::clone(&mood);
+    let site = Site::new().page("/", Answer::html("<a href=/kept>1</a>")).computed("/kept", move |request| {
+        let text = ["<p>As ever.</p>", "<p>Not any more.</p>"][now.load(Ordering::SeqCst)];
+        let tag = format!("\"{}\"", text.len());
+        let is_known = request.header("if-none-match") == Some(tag.as_str());
+        let answer = if is_known { Answer::status(304) } else { Answer::html(text) };
+        answer.header("ETag", &tag)
+    });
+    let scene = capture_of(site);
+    capture_once(&scene);
+    capture_once(&scene);
+    let same = scene.look();
+    assert!(same.iter().all(|checked| !checked.verdict.is_failure()), "{:?}", told(&same));
+    assert_eq!(comparison(&same, "/kept"), Some(Comparison::Unchanged));
+    mood.store(1, Ordering::SeqCst);
+    let (found, _) = scene.check_all(Promised::ByArchive, &Request::default());
+    let kept = found.iter().find(|checked| checked.url.ends_with("/kept")).unwrap();
+    assert_eq!(kept.comparison, Some(Comparison::Changed));
+    assert_eq!(kept.last_good.as_ref().map(|good| good.status), Some(200), "{:?}", told(&found));
 }
 
 #[test]
@@ -106,6 +135,13 @@ fn a_part_of_the_version_can_be_meant() {
     let mut paths = told(&found);
     paths.retain(|line| !line.starts_with("/sitemap.xml"));
     assert_eq!(paths, ["/short met", "/steady met"]);
+    let filter = varve_archive::verbs::check::Filter { domain: Some("nowhere".into()), ..Default::default() };
+    let request = Request { filter, ..Request::default() };
+    let note = Note { message: "check".to_owned(), author: None };
+    let (history, prober) = (scene.history(), scene.prober(true));
+    let ended =
+        check(&history, Promised::ByArchive, &request, note, &prober, &mut |_| {}, |_| Ok::<(), Wrong>(()));
+    assert!(ended.is_err(), "a domain that was named must be there");
 }
 
 #[test]

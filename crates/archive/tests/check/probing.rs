@@ -218,7 +218,9 @@ fn adding_records_what_the_web_answers() {
     let prober = scene.prober(false);
     let add = |path: &str, fixed: bool| {
         let request = urls::add::Request { fixed, ..Default::default() };
-        urls::add::add(&scene.database(), &scene.web.url(path), &request, Some(&prober), &mut |_, _| {})
+        urls::add::add(&scene.database(), &[scene.web.url(path)], &request, Some(&prober), &mut |_, _| {})
+            .unwrap()
+            .remove(0)
             .map(|added| added.new)
             .map_err(|failure| failure.to_string())
     };

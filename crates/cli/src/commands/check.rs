@@ -5,18 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use varve_archive::expectations::UrlDatabase;
 use varve_archive::expectations::report::{Checked, ReportFormat, Reporter};
+use varve_archive::expectations::{UrlDatabase, Verdict};
 use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Holdings};
 use varve_archive::verbs::check::{Ended, Filter, Note, Progress, Promised, Request, check, explain, look};
-use varve_archive::verbs::diff::Options;
+use varve_archive::verbs::diff::{Options, PageDiff};
 use varve_archive::verbs::urls::check::check as check_plainly;
 use varve_archive::{ArchiveError, Layout};
 
-use super::diff::{draw, told};
+use super::diff::{draw, lines_changed, told};
 use super::{Outcome, Verb};
 use crate::error::Error;
-use crate::printer::{self, Printer, counted};
+use crate::printer::{self, BAD, FAINT, GOOD, Printer, WARN, counted, visible};
 use crate::prober::Web;
 use crate::session::Session;
 use crate::{duration, interrupt};
@@ -34,8 +34,8 @@ Examples:
 /// is asked again, after a pause, before it counts. Ctrl-C ends a check with what it has found.
 ///
 /// In an archive every answer is captured, the verdicts are written down, and both become a version. A failure is shown
-/// with the capture that proves it, since when it fails, and the last capture that was as promised; with `--explain`, with
-/// the difference between the two. Outside of an archive, and with `--no-capture`, nothing is kept.
+/// with the version that proves it, since when it fails, the last time when all was as promised, and how much the two
+/// differ; with `--explain`, with the whole difference. Outside of an archive, and with `--no-capture`, nothing is kept.
 ///
 /// With `--against-archive` nothing need be promised: every URL of the last version must still answer as it did. A page in
 /// which only noise differs, such as nonces and clocks, counts as unchanged.
@@ -43,7 +43,7 @@ Examples:
 /// The exit code is 1 if anything is not as promised or cannot be reached.
 ///
 /// With `--json` there is one object a URL: `url`, `verdict` (met, drift, unreachable, skipped), `status`, `expected`,
-/// `got`, `since`, `capture`, `reason`; in an archive also `standing` (ok, flaky, failing, gone) and `last_good`, and against
+/// `got`, `since`, `capture`, `reason`; in an archive also `version`, `standing` (ok, flaky, failing, gone) and `last_good`, and against
 /// the archive `comparison` (unchanged, noise, changed, gone), and with `--explain` the `difference`, as `varve diff --json`
 /// has it; and a last one with the `summary`.
 #[derive(clap::Args)]
@@ -187,7 +187,15 @@ impl<'a> Teller<'a> {
     }
 
     pub(super) fn tell(&mut self, checked: &Checked) -> Result<(), Error> {
-        self.printer.text(&self.reporter.add(checked))
+        let text = self.reporter.add(checked);
+        let word = checked.verdict.word();
+        match text.strip_prefix(word).filter(|_| self.format == ReportFormat::Text) {
+            Some(rest) => {
+                let style = style(&checked.verdict);
+                self.printer.text(&format!("{style}{word}{style:#}{rest}"))
+            }
+            None => self.printer.text(&text),
+        }
     }
 
     /// Ends the report. One that was stopped before its end says so.
@@ -197,7 +205,18 @@ impl<'a> Teller<'a> {
             self.printer.say("stopped: only what had its verdict by then is told");
             return Ok(Outcome::Incomplete);
         }
+        if self.reporter.summary().total() == 0 {
+            self.printer.say(format_args!("{WARN}warning:{WARN:#} no URL was meant: nothing was checked"));
+        }
         Ok(if self.reporter.summary().failures() > 0 { Outcome::Findings } else { Outcome::Done })
+    }
+}
+
+fn style(verdict: &Verdict) -> anstyle::Style {
+    match verdict {
+        Verdict::Met => GOOD,
+        Verdict::Drift(_) | Verdict::Unreachable(_) => BAD,
+        Verdict::Skipped(_) => FAINT,
     }
 }
 
@@ -293,11 +312,32 @@ impl Check {
             checked.difference = difference;
         }
         teller.tell(&checked)?;
-        if self.explain && format == ReportFormat::Text {
-            explain(holdings, &checked, &options, |page| draw(page, teller.printer))?;
+        if format == ReportFormat::Text {
+            explain(holdings, &checked, &options, |page| match self.explain {
+                true => draw(page, teller.printer),
+                false => point_to(page, &checked, teller.printer),
+            })?;
         }
         Ok(())
     }
+}
+
+/// How much a failure differs from the last good capture, and how to see it.
+fn point_to(page: &PageDiff<'_>, checked: &Checked, printer: &mut Printer) -> Result<(), Error> {
+    let (Some(good), Some(version)) = (checked.good_version(), checked.version) else { return Ok(()) };
+    let is_one_page = matches!((&page.pair.base, &page.pair.head), (Some(a), Some(b)) if a.url == b.url);
+    if !is_one_page {
+        return Ok(());
+    }
+    let (added, removed) = lines_changed(page);
+    let url = page.pair.any().url.replace('\'', "'\\''");
+    printer.line(format_args!(
+        "{:<11}  {GOOD}+{added}{GOOD:#} {BAD}-{removed}{BAD:#} lines: varve diff {:.8} {:.8} --url '{}'",
+        "",
+        good.to_string(),
+        version.to_string(),
+        visible(&url)
+    ))
 }
 
 fn say(ended: &Ended, printer: &mut Printer) {

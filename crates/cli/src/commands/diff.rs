@@ -347,7 +347,7 @@ fn drawn(line: &varve_archive::verbs::diff::HunkLine<'_>) -> String {
 }
 
 /// Lines added and removed.
-fn lines_changed(page: &PageDiff<'_>) -> (usize, usize) {
+pub(super) fn lines_changed(page: &PageDiff<'_>) -> (usize, usize) {
     let Some(comparison) = page.comparison else { return (0, 0) };
     let hunks = comparison.hunks(&View { context: 0, words: false, longest: None }, true);
     let lines = || hunks.iter().flat_map(|hunk| &hunk.lines);

@@ -133,11 +133,6 @@ pub(crate) fn describe() -> impl Iterator<Item = Command> {
     VERBS.iter().map(|entry| (entry.describe)(Command::new(entry.name)))
 }
 
-/// Whether there is such a verb.
-fn knows(name: &str) -> bool {
-    VERBS.iter().any(|entry| entry.name == name)
-}
-
 /// Runs the verb called `name`.
 pub(crate) fn run(name: &str, matches: &ArgMatches, session: &mut Session) -> Result<Outcome, Error> {
     let entry = VERBS.iter().find(|entry| entry.name == name);

@@ -84,7 +84,7 @@ fn what_is_promised_is_held_against_the_web_and_the_evidence_is_kept() {
         text.starts_with("met          http://HOST/about.html\ndrift        http://HOST/m51.txt: "),
         "{text}"
     );
-    assert!(text.contains("last good 20") && text.contains("(since 20"), "{text}");
+    assert!(text.contains("last good 20") && text.contains("failing since 20"), "{text}");
     assert!(text.contains("-M51, as observed") && text.contains("+M51, edited"), "{text}");
     assert!(text.ends_with("2 URLs: 1 met, 1 drift, 0 unreachable, 0 skipped\n"), "{text}");
     let again = scene.checked(&[]);
@@ -94,6 +94,30 @@ fn what_is_promised_is_held_against_the_web_and_the_evidence_is_kept() {
     assert_eq!(log.lines().count(), 3);
     assert!(log.lines().all(|line| line.contains("\"message\":\"check\"")), "{log}");
     assert_eq!(scene.run(&["-C", "museum", "audit"]).status.code(), Some(0));
+}
+
+/// What is told of a failure can be used: the line that shows how to see the difference is a command, and shows it.
+#[test]
+fn a_failure_says_how_it_differs_and_how_to_see_it() {
+    let scene = Scene::new();
+    scene.add(&["--static"], "/m51.txt");
+    scene.check(&[]);
+    scene.changed.store(true, Ordering::SeqCst);
+    let text = stdout(&scene.check(&[]));
+    let line =
+        text.lines().find(|line| line.contains(" lines: varve diff ")).unwrap_or_else(|| panic!("{text}"));
+    let (count, command) = line.split_once(" lines: varve ").unwrap();
+    assert_eq!(count.trim(), "+1 -1");
+    let words: Vec<&str> = command.split(' ').map(|word| word.trim_matches('\'')).collect();
+    let shown = stdout(&scene.run(&[&["-C", "museum"], &words[..]].concat()));
+    assert!(shown.contains("-M51, as observed") && shown.contains("+M51, edited"), "{shown}");
+    let junit = stdout(&scene.check(&["--format", "junit"]));
+    assert!(junit.contains(">failing since 20") && junit.contains("</failure>"), "{junit}");
+    let github = stdout(&scene.check(&["--format", "github"]));
+    assert!(github.contains("%0Afailing since 20"), "{github}");
+    let output = scene.check(&["--category", "typo"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stderr(&output).contains("nothing was checked"), "{}", stderr(&output));
 }
 
 #[test]

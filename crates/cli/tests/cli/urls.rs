@@ -62,7 +62,10 @@ fn a_database_from_nothing() {
     assert_eq!(stdout(&output), "https://example.com/b\n");
     let output = scene.run(&["remove", "https://example.com/b"]);
     assert_eq!(output.status.code(), Some(2));
-    assert_eq!(stderr(&output), "error: nothing is expected of `https://example.com/b`\n");
+    insta::assert_snapshot!(stderr(&output), @r"
+    error: nothing is expected of `https://example.com/b`
+    hint: `varve urls list` shows of which URLs something is expected
+    ");
 }
 
 #[test]

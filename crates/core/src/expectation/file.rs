@@ -152,7 +152,7 @@ impl DomainFile {
             if record.path.contains('#') {
                 remark("a path has no fragment: nothing after `#` is ever asked for");
             }
-            if !record.path.starts_with(['/', '?']) && !record.path.is_empty() {
+            if !record.is_below_host() {
                 remark("a path begins with `/`");
             }
             if !record.categories.is_sorted() {

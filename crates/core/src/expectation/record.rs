@@ -52,6 +52,11 @@ impl Expectation {
         self.categories.iter().any(|category| category == name)
     }
 
+    /// Whether its path can follow a host: it begins with `/`, or has no path before its query.
+    pub fn is_below_host(&self) -> bool {
+        self.path.is_empty() || self.path.starts_with(['/', '?'])
+    }
+
     /// Puts the categories into their conventional order, each once.
     pub fn sort_categories(&mut self) {
         self.categories.sort();

@@ -13,7 +13,8 @@ pub(super) fn line(checked: &Checked) -> String {
     }
     places.push(format!("title={}", property(checked.verdict.word())));
     let reason = checked.verdict.reason().unwrap_or_default();
-    format!("::error {}::{}\n", places.join(","), message(&format!("{}: {reason}", checked.url)))
+    let history = checked.history().map(|history| format!("\n{history}")).unwrap_or_default();
+    format!("::error {}::{}\n", places.join(","), message(&format!("{}: {reason}{history}", checked.url)))
 }
 
 /// A line of its own may begin another command, so line ends are escaped, and the sign of escapes with them.

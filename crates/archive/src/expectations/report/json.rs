@@ -16,6 +16,8 @@ struct Line<'a> {
     capture: Option<&'a str>,
     reason: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     standing: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     comparison: Option<&'a str>,
@@ -38,6 +40,7 @@ struct Flaky {
 struct LastGood {
     capture: String,
     time: String,
+    version: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -56,12 +59,14 @@ pub(super) fn line(checked: &Checked) -> String {
         since: checked.since.as_deref(),
         capture: checked.capture.as_deref(),
         reason: checked.verdict.reason(),
+        version: checked.version.map(|version| version.to_string()),
         standing: checked.standing.as_ref().map(Standing::word),
         comparison: checked.comparison.map(Comparison::word),
-        last_good: checked
-            .last_good
-            .as_ref()
-            .map(|good| LastGood { capture: good.id.to_string(), time: good.time.to_string() }),
+        last_good: checked.last_good.as_ref().map(|good| LastGood {
+            capture: good.id.to_string(),
+            time: good.time.to_string(),
+            version: checked.good_version().map(|version| version.to_string()),
+        }),
         flaky: match checked.standing {
             Some(Standing::Flaky { failures, checks }) => Some(Flaky { failures, checks }),
             _ => None,

@@ -13,14 +13,17 @@ pub(super) fn case(checked: &Checked) -> String {
     let open = format!("  <testcase classname=\"{class}\" name=\"{name}\"");
     let reason = escaped(&checked.verdict.reason().unwrap_or_default());
     let word = checked.verdict.word();
+    let failed = |element: &str| {
+        let start = format!("{open}>\n    <{element} type=\"{word}\" message=\"{reason}\"");
+        match checked.history() {
+            Some(history) => format!("{start}>{}</{element}>\n  </testcase>\n", escaped(&history)),
+            None => format!("{start}/>\n  </testcase>\n"),
+        }
+    };
     match &checked.verdict {
         Verdict::Met => format!("{open}/>\n"),
-        Verdict::Drift(_) => {
-            format!("{open}>\n    <failure type=\"{word}\" message=\"{reason}\"/>\n  </testcase>\n")
-        }
-        Verdict::Unreachable(_) => {
-            format!("{open}>\n    <error type=\"{word}\" message=\"{reason}\"/>\n  </testcase>\n")
-        }
+        Verdict::Drift(_) => failed("failure"),
+        Verdict::Unreachable(_) => failed("error"),
         Verdict::Skipped(_) => format!("{open}>\n    <skipped message=\"{reason}\"/>\n  </testcase>\n"),
     }
 }

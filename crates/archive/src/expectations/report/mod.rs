@@ -10,8 +10,9 @@ mod text;
 
 use std::path::PathBuf;
 
+use varve_core::VersionId;
 use varve_core::expectation::{Standing, Verdict};
-use varve_core::history::Capture;
+use varve_core::history::{Belongs, Capture};
 
 /// What was found of one URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,8 @@ pub struct Checked {
     pub since: Option<String>,
     /// The id of the capture that is the evidence, where it was kept.
     pub capture: Option<String>,
+    /// The version that has the evidence.
+    pub version: Option<VersionId>,
     /// The file that has the expectation.
     pub file: Option<PathBuf>,
     /// The line of it where the record begins.
@@ -51,6 +54,7 @@ impl Checked {
             status: None,
             since: None,
             capture: None,
+            version: None,
             file: None,
             line: None,
             comparison: None,
@@ -60,6 +64,41 @@ impl Checked {
             difference: None,
         }
     }
+}
+
+impl Checked {
+    /// The version that has the last good capture, where one does.
+    pub fn good_version(&self) -> Option<VersionId> {
+        match self.last_good.as_ref()?.belongs {
+            Belongs::Version(version) => Some(version),
+            Belongs::Run(_) => None,
+        }
+    }
+
+    /// What the past says of a failure, in one line; nothing where no past is known.
+    fn history(&self) -> Option<String> {
+        let since = self.since.as_ref().filter(|_| self.verdict.is_failure())?;
+        let place = |version: Option<VersionId>| {
+            version.map_or_else(String::new, |version| format!(" in version {}", short(version)))
+        };
+        let kept = match self.capture {
+            Some(_) => format!(", this answer{}", place(self.version)),
+            None => String::new(),
+        };
+        Some(match &self.last_good {
+            Some(good) => {
+                format!("failing since {since}, last good {}{}{kept}", good.time, place(self.good_version()))
+            }
+            None => format!("failing since {since}, never seen good{kept}"),
+        })
+    }
+}
+
+/// The beginning of a version's id, long enough to name it.
+fn short(version: VersionId) -> String {
+    let mut text = version.to_string();
+    text.truncate(8);
+    text
 }
 
 /// How a page of the live web compares with the one in the archive.

@@ -1,12 +1,34 @@
 //! Each form of the report, whole.
 
 use super::*;
-use varve_core::BodyId;
 use varve_core::expectation::Departure;
+use varve_core::{BodyId, RecordId};
 
 fn checked(url: &str, verdict: Verdict, status: Option<u16>) -> Checked {
     let file = Some(PathBuf::from("urls/example.com.yaml"));
     Checked { verdict, status, file, line: Some(4), ..Checked::new(url) }
+}
+
+fn version(byte: u8) -> VersionId {
+    VersionId::new(uuid::Uuid::from_bytes([byte; 16]))
+}
+
+fn good(version: VersionId) -> Capture {
+    let (belongs, url) = (Belongs::Version(version), "http://example.com/a".to_owned());
+    let (time, record) = ("2025-12-31T00:00:00Z".parse().unwrap(), RecordId::new([0x55; 32]));
+    Capture {
+        id: Capture::derive_id(belongs, &url, time, &record),
+        belongs,
+        path: "/a".to_owned(),
+        url,
+        time,
+        status: 200,
+        headers: Default::default(),
+        body: BodyId::new([0x11; 32]),
+        length: Some(5),
+        record: Some(record),
+        truncated: false,
+    }
 }
 
 fn report(format: ReportFormat) -> String {
@@ -20,6 +42,8 @@ fn report(format: ReportFormat) -> String {
     ];
     all[1].since = Some("2026-01-02T03:04:05Z".into());
     all[1].capture = Some("c0ffee".into());
+    all[1].version = Some(version(0x44));
+    all[1].last_good = Some(Box::new(good(version(0x33))));
     let mut reporter = Reporter::new(format);
     let lines: String = all.iter().map(|checked| reporter.add(checked)).collect();
     lines + &reporter.close()
@@ -31,7 +55,8 @@ fn for_people() {
     let twos = "2".repeat(64);
     let wanted = format!(
         "met          http://example.com/
-drift        http://example.com/a?b=1&c=\"2\": content length changed from 5 bytes to 7 bytes; content changed from sha256 {ones} to sha256 {twos} (since 2026-01-02T03:04:05Z) [c0ffee]
+drift        http://example.com/a?b=1&c=\"2\": content length changed from 5 bytes to 7 bytes; content changed from sha256 {ones} to sha256 {twos}
+             failing since 2026-01-02T03:04:05Z, last good 2025-12-31T00:00:00Z in version 33333333, this answer in version 44444444
 unreachable  http://example.com/x%20y: timed out\\n::error::no
 skipped      http://example.com/old: deprecated
 4 URLs: 1 met, 1 drift, 1 unreachable, 1 skipped
@@ -53,6 +78,8 @@ fn for_programs() {
     assert_eq!(lines[1]["expected"], format!("5 bytes; sha256 {}", "1".repeat(64)));
     assert_eq!(lines[1]["got"], format!("7 bytes; sha256 {}", "2".repeat(64)));
     assert_eq!(lines[1]["since"], "2026-01-02T03:04:05Z");
+    assert_eq!(lines[1]["version"], "44444444-4444-4444-4444-444444444444");
+    assert_eq!(lines[1]["last_good"]["version"], "33333333-3333-3333-3333-333333333333");
     assert_eq!(lines[2]["got"], "timed out\n::error::no");
     assert_eq!(
         text.lines().last().unwrap(),
@@ -67,7 +94,7 @@ fn for_build_servers() {
 <testsuite name="varve check" tests="4" failures="1" errors="1" skipped="1">
   <testcase classname="urls/example.com.yaml" name="http://example.com/"/>
   <testcase classname="urls/example.com.yaml" name="http://example.com/a?b=1&amp;c=&quot;2&quot;">
-    <failure type="drift" message="content length changed from 5 bytes to 7 bytes; content changed from sha256 {} to sha256 {}"/>
+    <failure type="drift" message="content length changed from 5 bytes to 7 bytes; content changed from sha256 {} to sha256 {}">failing since 2026-01-02T03:04:05Z, last good 2025-12-31T00:00:00Z in version 33333333, this answer in version 44444444</failure>
   </testcase>
   <testcase classname="urls/example.com.yaml" name="http://example.com/x%20y">
     <error type="unreachable" message="timed out&#10;::error::no"/>
@@ -86,7 +113,7 @@ fn for_build_servers() {
 #[test]
 fn for_workflows() {
     let wanted = format!(
-        "::error file=urls/example.com.yaml,line=4,title=drift::http://example.com/a?b=1&c=\"2\": content length changed from 5 bytes to 7 bytes; content changed from sha256 {} to sha256 {}
+        "::error file=urls/example.com.yaml,line=4,title=drift::http://example.com/a?b=1&c=\"2\": content length changed from 5 bytes to 7 bytes; content changed from sha256 {} to sha256 {}%0Afailing since 2026-01-02T03:04:05Z, last good 2025-12-31T00:00:00Z in version 33333333, this answer in version 44444444
 ::error file=urls/example.com.yaml,line=4,title=unreachable::http://example.com/x%2520y: timed out%0A::error::no
 4 URLs: 1 met, 1 drift, 1 unreachable, 1 skipped
 ",

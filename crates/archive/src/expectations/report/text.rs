@@ -15,14 +15,8 @@ pub(super) fn line(checked: &Checked) -> String {
     if let Some(Standing::Flaky { failures, checks }) = checked.standing {
         line.push_str(&format!(" (flaky: {failures} of the last {checks} checks failed)"));
     }
-    if let Some(since) = &checked.since {
-        line.push_str(&format!(" (since {since})"));
-    }
-    if let Some(capture) = checked.capture.as_ref().filter(|_| checked.verdict.is_failure()) {
-        line.push_str(&format!(" [{capture}]"));
-    }
-    if let Some(good) = &checked.last_good {
-        line.push_str(&format!("\n{:<11}  last good {} [{}]", "", good.time, good.id));
+    if let Some(history) = checked.history() {
+        line.push_str(&format!("\n{:<11}  {history}", ""));
     }
     line + "\n"
 }

@@ -1,17 +1,21 @@
-//! `urls add`: promises that a URL answers as it answers now.
+//! `urls add`: promises that URLs answer as they answer now.
+//!
+//! All are asked before anything is written, and each file is written once, however many URLs it gets.
 
+use std::collections::{BTreeSet, HashSet};
+use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::expectations::{
-    Expectation, Follow, Loaded, Observed, Prober, Question, Target, UrlDatabase, UrlsError,
+    Expectation, Follow, Loaded, Observed, Prober, Question, Target, UrlDatabase, UrlsError, of_host,
 };
 
-/// How a URL is added.
+/// How URLs are added.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
-    /// Its content is never to change: length and digest are recorded.
+    /// Their content is never to change: length and digest are recorded.
     pub fixed: bool,
-    /// Its categories.
+    /// Their categories.
     pub categories: Vec<String>,
     /// A domain that no file speaks of gets one.
     pub new_domain: bool,
@@ -32,75 +36,147 @@ pub struct Added {
     pub assumed_http: bool,
 }
 
-/// Adds one URL. Without a prober only its path is recorded.
+/// What came of each URL, in the order in which they were given.
+pub type Outcomes = Vec<Result<Added, UrlsError>>;
+
+/// Adds URLs. Without a prober only their paths are recorded.
 pub fn add(
     database: &UrlDatabase,
-    url: &str,
+    urls: &[impl AsRef<str>],
     request: &Request,
     prober: Option<&dyn Prober>,
     on_loss: super::OnLoss<'_>,
-) -> Result<Added, UrlsError> {
-    let target = Target::parse(url)?;
-    let loaded = file_for(database, &target, url, request)?;
-    let path = target.path_in(&loaded.file);
-    let mut added = Added {
-        url: loaded.file.url(&Expectation::new(&path)),
-        new: loaded.file.find(&path).is_none(),
-        new_domain: loaded.text.is_none(),
-        path: loaded.path,
-        assumed_http: target.assumed_http,
-    };
-    if !added.new {
-        return Ok(added);
-    }
-    let mut expectation = Expectation { categories: request.categories.clone(), ..Expectation::new(path) };
+) -> Result<Outcomes, UrlsError> {
+    let mut wishes = wishes(database, urls, request)?;
     if let Some(prober) = prober {
-        learn(&mut expectation, &added.url, request.fixed, prober)?;
+        learn(&mut wishes, request.fixed, prober);
     }
-    // The web may be slow, and the file may be another by now.
+    if !wishes.iter().flatten().any(|wish| wish.added.new) {
+        return Ok(wishes.into_iter().map(|wish| wish.map(|wish| wish.added)).collect());
+    }
+    // The web may be slow, and the files may be others by now.
     let _editing = database.edit()?;
-    let mut loaded = file_for(database, &target, url, request)?;
-    added.new = loaded.file.find(&expectation.path).is_none();
-    if added.new {
-        loaded.file.insert(expectation);
-        super::save(database, &loaded, on_loss)?;
-    }
-    Ok(added)
+    let mut files = Files::load(database)?;
+    let outcomes = wishes.into_iter().map(|wish| files.insert(wish?, request)).collect();
+    files.save(on_loss)?;
+    Ok(outcomes)
 }
 
-fn file_for(
+/// A URL that is to be added.
+struct Wish {
+    target: Target,
+    /// Whether it is asked for by https.
+    secure: bool,
+    expectation: Expectation,
+    added: Added,
+}
+
+fn wishes(
     database: &UrlDatabase,
-    target: &Target,
-    url: &str,
+    urls: &[impl AsRef<str>],
     request: &Request,
-) -> Result<Loaded, UrlsError> {
-    match database.find(target) {
-        Err(UrlsError::UnknownDomain { host }) if request.new_domain => {
-            let mut loaded = database.new_file(&host)?;
-            let secure = url.trim_start().get(..6).is_some_and(|start| start.eq_ignore_ascii_case("https:"));
-            loaded.file.domain.https = secure.then_some(true);
-            Ok(loaded)
+) -> Result<Vec<Result<Wish, UrlsError>>, UrlsError> {
+    let mut files = Files::load(database)?;
+    let mut seen = HashSet::new();
+    let mut wish = |url: &str| {
+        let target = Target::parse(url)?;
+        let secure = url.trim_start().get(..6).is_some_and(|start| start.eq_ignore_ascii_case("https:"));
+        let at = files.of(&target, secure, request)?;
+        let loaded = &files.all[at];
+        let path = target.path_in(&loaded.file);
+        let added = Added {
+            url: loaded.file.url(&Expectation::new(&path)),
+            new: loaded.file.find(&path).is_none() && seen.insert((at, path.clone())),
+            new_domain: false,
+            path: loaded.path.clone(),
+            assumed_http: target.assumed_http,
+        };
+        let expectation = Expectation { categories: request.categories.clone(), ..Expectation::new(path) };
+        Ok(Wish { target, secure, expectation, added })
+    };
+    Ok(urls.iter().map(|url| wish(url.as_ref())).collect())
+}
+
+/// The files of a database, some of them not written yet.
+struct Files<'a> {
+    database: &'a UrlDatabase,
+    all: Vec<Loaded>,
+    changed: BTreeSet<usize>,
+}
+
+impl<'a> Files<'a> {
+    fn load(database: &'a UrlDatabase) -> Result<Self, UrlsError> {
+        Ok(Self { database, all: database.load_all()?, changed: BTreeSet::new() })
+    }
+
+    /// The number of the file that speaks of a URL's host; of a new one, if there may be new ones.
+    fn of(&mut self, target: &Target, secure: bool, request: &Request) -> Result<usize, UrlsError> {
+        match of_host(&self.all, target) {
+            Some(at) => Ok(at),
+            None if request.new_domain => {
+                let mut loaded = self.database.new_file(&target.host)?;
+                loaded.file.domain.https = secure.then_some(true);
+                self.all.push(loaded);
+                Ok(self.all.len() - 1)
+            }
+            None => Err(UrlsError::UnknownDomain { host: target.host.clone() }),
         }
-        result => result,
+    }
+
+    fn insert(&mut self, wish: Wish, request: &Request) -> Result<Added, UrlsError> {
+        let Wish { target, secure, expectation, mut added } = wish;
+        if !added.new {
+            return Ok(added);
+        }
+        let at = self.of(&target, secure, request)?;
+        let loaded = &mut self.all[at];
+        added.new = loaded.file.find(&expectation.path).is_none();
+        if added.new {
+            loaded.file.insert(expectation);
+            added.new_domain = self.changed.insert(at) && loaded.text.is_none();
+        }
+        Ok(added)
+    }
+
+    fn save(&self, on_loss: super::OnLoss<'_>) -> Result<(), UrlsError> {
+        self.changed.iter().try_for_each(|at| super::save(self.database, &self.all[*at], on_loss))
     }
 }
 
-/// Records what the URL answers now.
-fn learn(
-    expectation: &mut Expectation,
-    url: &str,
-    fixed: bool,
-    prober: &dyn Prober,
-) -> Result<(), UrlsError> {
+/// Asks for all that is new, and records what it answers now.
+fn learn(wishes: &mut [Result<Wish, UrlsError>], fixed: bool, prober: &dyn Prober) {
     let follow = if fixed { Follow::Redirects } else { Follow::First };
-    let observed = prober.probe_one(Question { url: url.to_owned(), follow, content: fixed }).observed;
-    let refuse = |reason: String| UrlsError::Answer { url: url.to_owned(), reason };
-    if let Some(reason) = observed.error {
-        return Err(refuse(reason));
+    let is_new = |wish: &Result<Wish, UrlsError>| wish.as_ref().is_ok_and(|wish| wish.added.new);
+    let asked: Vec<usize> = (0..wishes.len()).filter(|at| is_new(&wishes[*at])).collect();
+    let questions: Vec<Question> = asked
+        .iter()
+        .filter_map(|at| wishes[*at].as_ref().ok())
+        .map(|wish| Question { url: wish.added.url.clone(), follow, content: fixed })
+        .collect();
+    let mut answers: Vec<Observed> =
+        questions.iter().map(|_| Observed::failed("the question was not answered")).collect();
+    prober.probe(&questions, &mut |number, answer| {
+        if let Some(place) = answers.get_mut(number) {
+            *place = answer.observed;
+        }
+        ControlFlow::Continue(())
+    });
+    for (at, observed) in asked.into_iter().zip(answers) {
+        let Ok(wish) = &mut wishes[at] else { continue };
+        if let Err(reason) = promise(&mut wish.expectation, observed, fixed) {
+            wishes[at] = Err(UrlsError::Answer { url: wish.added.url.clone(), reason });
+        }
     }
-    let status = observed.status.ok_or_else(|| refuse("there was no answer".to_owned()))?;
+}
+
+/// Makes a promise of an answer; says why, if none can be made.
+fn promise(expectation: &mut Expectation, observed: Observed, fixed: bool) -> Result<(), String> {
+    if let Some(reason) = observed.error {
+        return Err(reason);
+    }
+    let status = observed.status.ok_or("there was no answer")?;
     if status >= 400 || (fixed && !(200..300).contains(&status)) {
-        return Err(refuse(format!("HTTP {status}")));
+        return Err(format!("HTTP {status}"));
     }
     expectation.media_type = match observed.first_redirect() {
         Some(status) if !fixed => Some(format!("X-{status}-Redirect")),
@@ -108,8 +184,7 @@ fn learn(
     };
     if fixed {
         let whole = observed.length.zip(observed.sha256);
-        let (length, sha256) =
-            whole.ok_or_else(|| refuse("the content was not read to its end".to_owned()))?;
+        let (length, sha256) = whole.ok_or("the content was not read to its end")?;
         (expectation.length, expectation.sha256) = (Some(length), Some(sha256));
     }
     Ok(())

@@ -6,16 +6,17 @@
 mod site;
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use varve_archive::verbs::demo::Stage;
 use varve_archive::verbs::doctor;
 
 use self::site::Site;
 use super::{Outcome, Verb};
-use crate::clock;
 use crate::error::Error;
 use crate::printer::{FAINT, Printer, STRONG};
 use crate::session::{SOFTWARE, Session};
+use crate::{clock, interrupt};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -24,8 +25,8 @@ Examples:
 
 /// Take the tour: see what varve does
 ///
-/// A small site is served on this machine, captured, changed and captured again. Nothing leaves the machine, and nothing
-/// stays behind unless `--keep` says where.
+/// A small site is served on this machine, captured, changed, captured again and checked. On a terminal the tour ends with
+/// the archive in a browser, until Ctrl-C. Nothing leaves the machine, and nothing stays behind unless `--keep` says where.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Demo {
@@ -33,22 +34,29 @@ pub(super) struct Demo {
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
 
-    /// End with the tour, instead of waiting for visitors
+    /// End by itself, on a terminal too, instead of showing the archive in a browser
     #[arg(long)]
     no_serve: bool,
 }
 
 impl Verb for Demo {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
-        // There is nothing to visit yet, so the tour always ends by itself.
-        let _ = self.no_serve;
+        let stop = interrupt::flag();
         let site = Site::start().map_err(|source| Error::Write { path: "127.0.0.1".into(), source })?;
         let stage = Stage::new(session.opening(), self.keep.as_deref())?;
         let tour = Tour { stage, site };
-        tour.two_captures(session)?;
-        tour.history(session)?;
-        tour.proof(session)?;
+        for part in [Tour::two_captures, Tour::history, Tour::check, Tour::proof] {
+            part(&tour, session)?;
+            // Whoever has seen enough leaves nothing behind either.
+            if stop.load(Ordering::Relaxed) {
+                return Ok(Outcome::Incomplete);
+            }
+        }
         tour.farewell(self.keep.as_deref(), &mut session.printer)?;
+        if session.printer.is_watched() && !self.no_serve {
+            let anywhere = ["serve", "--listen", "127.0.0.1:0", "--replay-listen", "127.0.0.1:0"];
+            tour.step(session, "And all of it in a browser, until Ctrl-C:", &anywhere)?;
+        }
         Ok(Outcome::Done)
     }
 }
@@ -67,7 +75,7 @@ impl Tour {
         };
         let say = "A small site is up on this machine. All of it becomes one version:";
         self.step(session, say, &capture("the site as we found it"))?;
-        self.site.change();
+        self.site.grow_older();
         let say = "Somebody changed the site. What did not change is not stored again:";
         self.step(session, say, &capture("a year later"))
     }
@@ -77,12 +85,14 @@ impl Tour {
         self.step(session, "What changed between them:", &["diff", "--stat"])?;
         let url = self.site.url("/");
         self.step(session, "And in one page, line by line:", &["diff", "--url", &url])?;
-        self.step(session, "The page as it was, and not as it is:", &["cat", &url, "--at", "HEAD~1"])?;
-        if super::knows("check") {
-            let check = ["check", "--against-archive", "--allow-private", "--delay", "0s"];
-            self.step(session, "Is the live web still what was captured?", &check)?;
-        }
-        Ok(())
+        self.step(session, "The page as it was, and not as it is:", &["cat", &url, "--at", "HEAD~1"])
+    }
+
+    fn check(&self, session: &mut Session) -> Result<(), Error> {
+        self.site.grow_older();
+        let say = "A page went missing. Is the live web still what was captured? What is found is kept as evidence:";
+        let words = ["check", "--against-archive", "--allow-private", "--delay", "0s", "--pause", "0s"];
+        self.step(session, say, &words)
     }
 
     fn proof(&self, session: &mut Session) -> Result<(), Error> {
@@ -110,6 +120,7 @@ impl Tour {
                 ))?;
                 printer
                     .line(format_args!("  varve -C {folder} show HEAD      what is in its last version"))?;
+                printer.line(format_args!("  varve -C {folder} serve          the archive in a browser"))?;
             }
             None => printer
                 .line("  varve demo --keep museum        the tour again, with an archive that stays")?,

@@ -1,12 +1,12 @@
 //! A small site on loopback, for the tour: a few pages with a style sheet, a picture and a script, as they are at first,
-//! and as they are after a change.
+//! and as they are when the site grows older.
 //!
 //! It answers `GET`, one request a connection, and knows what has not changed. It is no server for anything else.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -34,7 +34,7 @@ pub(super) struct Site {
 
 #[derive(Default)]
 struct State {
-    changed: AtomicBool,
+    age: AtomicUsize,
     closed: AtomicBool,
 }
 
@@ -55,9 +55,9 @@ impl Site {
         format!("http://{}{path}", self.address)
     }
 
-    /// From now on the site is another.
-    pub(super) fn change(&self) {
-        self.state.changed.store(true, Ordering::SeqCst);
+    /// From now on the site is another: first a page is new and one is gone, then another is gone.
+    pub(super) fn grow_older(&self) {
+        self.state.age.fetch_add(1, Ordering::SeqCst);
     }
 }
 
@@ -78,11 +78,11 @@ fn serve(listener: &TcpListener, state: &State) {
             return;
         }
         // A visitor that leaves early is no reason to close.
-        let _ = stream.and_then(|stream| converse(stream, state.changed.load(Ordering::SeqCst)));
+        let _ = stream.and_then(|stream| converse(stream, state.age.load(Ordering::SeqCst)));
     }
 }
 
-fn converse(mut stream: TcpStream, changed: bool) -> io::Result<()> {
+fn converse(mut stream: TcpStream, age: usize) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     let mut reader = BufReader::new(stream.try_clone()?.take(LONGEST_HEAD));
     let mut line = String::new();
@@ -100,11 +100,11 @@ fn converse(mut stream: TcpStream, changed: bool) -> io::Result<()> {
             known = Some(value.trim().to_owned());
         }
     }
-    stream.write_all(answer(&path, known.as_deref(), changed).as_bytes())
+    stream.write_all(answer(&path, known.as_deref(), age).as_bytes())
 }
 
-fn answer(path: &str, known: Option<&str>, changed: bool) -> String {
-    let Some((media_type, body)) = page(path, changed) else {
+fn answer(path: &str, known: Option<&str>, age: usize) -> String {
+    let Some((media_type, body)) = page(path, age) else {
         let body = "There is no such page.\n";
         let length = body.len();
         return format!(
@@ -127,18 +127,18 @@ fn tag(body: &str) -> String {
     format!("\"{:016x}\"", body.bytes().fold(0xcbf2_9ce4_8422_2325, mix))
 }
 
-fn page(path: &str, changed: bool) -> Option<(&'static str, &'static str)> {
+fn page(path: &str, age: usize) -> Option<(&'static str, &'static str)> {
     const HTML: &str = "text/html; charset=utf-8";
-    Some(match path {
-        "/" if changed => (HTML, FRONT_LATER),
-        "/" => (HTML, FRONT),
-        "/layers.html" if changed => (HTML, LAYERS_LATER),
-        "/layers.html" => (HTML, LAYERS),
-        "/visit.html" if !changed => (HTML, VISIT),
-        "/coring.html" if changed => (HTML, CORING),
-        "/style.css" => ("text/css", STYLE),
-        "/lake.js" => ("text/javascript", SCRIPT),
-        "/varve.svg" | "/favicon.ico" => ("image/svg+xml", PICTURE),
+    Some(match (path, age) {
+        ("/", 0) => (HTML, FRONT),
+        ("/", _) => (HTML, FRONT_LATER),
+        ("/layers.html", 0) => (HTML, LAYERS),
+        ("/layers.html", 1) => (HTML, LAYERS_LATER),
+        ("/visit.html", 0) => (HTML, VISIT),
+        ("/coring.html", 1..) => (HTML, CORING),
+        ("/style.css", _) => ("text/css", STYLE),
+        ("/lake.js", _) => ("text/javascript", SCRIPT),
+        ("/varve.svg" | "/favicon.ico", _) => ("image/svg+xml", PICTURE),
         _ => return None,
     })
 }

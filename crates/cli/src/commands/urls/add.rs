@@ -1,5 +1,7 @@
 //! `varve urls add`: promises that URLs answer as they answer now.
 
+use std::path::Path;
+
 use serde::Serialize;
 use varve_archive::expectations::Prober;
 use varve_archive::verbs::urls::add::{Added, Request, add};
@@ -15,6 +17,9 @@ const EXAMPLES: &str = "\
 Examples:
   varve urls add --static --category data https://example.com/m51.txt
   varve urls add --domain-file --offline https://example.com/";
+
+/// So many are asked before what was learnt is written: who interrupts loses no more.
+const AT_ONCE: usize = 500;
 
 /// Add URLs, with what they answer now
 ///
@@ -66,17 +71,18 @@ impl Add {
         let database = if self.domain_file { place.open_or_make(session)? } else { place.open(session)? };
         let request =
             Request { fixed: self.fixed, categories: self.category.clone(), new_domain: self.domain_file };
+        let web = prober.as_ref().map(|prober| prober as &dyn Prober);
         let mut outcome = Outcome::Done;
-        for url in &self.urls {
+        for urls in self.urls.chunks(AT_ONCE) {
             let printer = &mut session.printer;
-            let web = prober.as_ref().map(|prober| prober as &dyn Prober);
-            let result =
-                add(&database, url, &request, web, &mut |path, lines| warn_of_loss(printer, path, lines));
-            match result {
-                Ok(added) => self.print(&added, session)?,
-                Err(failure) => {
-                    session.printer.report(&error::report(&failure.into()));
-                    outcome = Outcome::Incomplete;
+            let mut on_loss = |path: &Path, lines: &[u64]| warn_of_loss(printer, path, lines);
+            for result in add(&database, urls, &request, web, &mut on_loss)? {
+                match result {
+                    Ok(added) => self.print(&added, session)?,
+                    Err(failure) => {
+                        session.printer.report(&error::report(&failure.into()));
+                        outcome = Outcome::Incomplete;
+                    }
                 }
             }
         }

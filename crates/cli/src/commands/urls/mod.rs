@@ -132,6 +132,11 @@ pub(crate) fn hint(failure: &UrlsError) -> Option<&'static str> {
         UrlsError::UnknownDomain { .. } => {
             Some("`varve urls add --domain-file URL` makes a file for its domain")
         }
+        UrlsError::Unexpected { .. } => Some("`varve urls list` shows of which URLs something is expected"),
+        UrlsError::Answer { .. } => {
+            Some("`--offline` records the path alone; private addresses are asked with `--allow-private`")
+        }
+        UrlsError::NotText { .. } => Some("`iconv -t UTF-8` makes it so, from whatever encoding it is in"),
         UrlsError::Target(_) => Some("a URL is like `https://example.com/path?query`"),
         _ => None,
     }
