@@ -1,4 +1,4 @@
-//! The one spelling of a URL that a crawl knows: cleaned, then normalised.
+//! The one spelling of a URL that a crawl knows: normalised, then tidied.
 //!
 //! It is both what is asked of the server and what tells whether something was asked already, so the order in which
 //! links are found cannot change what an archive holds. Names and passwords in URLs are dropped: they would end up in
@@ -6,9 +6,9 @@
 
 use std::borrow::Cow;
 
-use varve_core::url::{clean, normalise};
+use varve_core::url::{normalise, tidy};
 
-/// Cleaning and normalising settle within a few rounds.
+/// Tidying and normalising settle within a few rounds.
 const ROUNDS: usize = 4;
 
 /// The spelling of a web address; none for what is none.
@@ -45,7 +45,7 @@ fn settled(text: &str) -> Option<String> {
         return None;
     }
     for _ in 0..ROUNDS {
-        let next = normalise(&clean(&url).ok()?).ok()?;
+        let next = normalise(&tidy(&url)).ok()?;
         if next == url {
             break;
         }
@@ -107,6 +107,19 @@ mod tests {
         }
         for text in ["", "/a", "ftp://example.com/", "mailto:a@example.com", "http://", "javascript:0"] {
             assert_eq!(address(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn no_query_is_asked_for_but_the_one_that_was_found() {
+        for url in [
+            "http://h/gitweb?p=linux.git;a=summary",
+            "http://h/?C=N;O=D",
+            "http://h/service?wsdl",
+            "http://h/style.css?2022.1",
+            "http://h/search?q=a/b",
+        ] {
+            assert_eq!(address(url).as_deref(), Some(url));
         }
     }
 

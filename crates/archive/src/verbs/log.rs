@@ -1,8 +1,10 @@
 //! `log`: the versions, newest first, or the captures of one URL.
 
 use varve_core::history::Capture;
+use varve_core::url::query::Query;
 use varve_core::url::{clean, normalise};
 
+use crate::crawl::address;
 use crate::error::ArchiveError;
 use crate::history::Holdings;
 
@@ -36,11 +38,32 @@ pub fn captures(
 /// The texts under which a URL may have been kept, the likeliest first.
 pub(crate) fn spellings(url: &str) -> Vec<String> {
     let mut spellings = vec![url.to_owned()];
-    let others = [clean(url).ok(), normalise(url).ok(), clean(url).ok().and_then(|url| normalise(&url).ok())];
-    for other in others.into_iter().flatten() {
+    // Cleaning drops what it does not understand, and then means another page.
+    let cleaned = clean(url).ok().filter(|_| !loses_by_cleaning(url));
+    let normal = cleaned.as_deref().and_then(|url| normalise(url).ok());
+    for other in [address(url), cleaned, normalise(url).ok(), normal].into_iter().flatten() {
         if !spellings.contains(&other) {
             spellings.push(other);
         }
     }
     spellings
+}
+
+fn loses_by_cleaning(url: &str) -> bool {
+    let query = url.split('#').next().and_then(|url| url.split_once('?'));
+    query.is_some_and(|(_, query)| !Query::parse(query).dropped.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_spelling_is_another_page() {
+        assert_eq!(spellings("http://h/git?p=a;b=c"), ["http://h/git?p=a;b=c"]);
+        let spellings = spellings("HTTP://h/?b&a=1&utm_source=x#top");
+        for spelling in ["http://h/?a=1&b", "http://h/?a=1&b="] {
+            assert!(spellings.iter().any(|known| known == spelling), "{spellings:?}");
+        }
+    }
 }

@@ -174,6 +174,32 @@ fn every_spelling_is_one_page() {
     assert_each_once(&scene);
 }
 
+/// A server takes `?p=a;h=b`, `?wsdl` and `?wsdl=` for three different questions.
+#[test]
+fn queries_are_asked_as_they_were_found() {
+    let queries = ["/git?p=a.git;a=summary", "/git?p=b.git;a=log", "/git", "/service?wsdl", "/s.css?2022.1"];
+    let links: String = queries.iter().map(|url| format!("<a href='{url}'>a</a>")).collect();
+    let site = Site::new().page("/", Answer::html(links)).page("/service", Answer::html("s"));
+    let site = site
+        .at("/git", |request, connection| Answer::html(request.query().to_owned()).send(request, connection));
+    let scene = Scene::new(site);
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    for query in queries {
+        assert_eq!(scene.web.count(query), 1, "{query}: {:?}", scene.web.counts());
+        assert!(told.captured.contains_key(query), "{query}: {:?}", told.paths());
+    }
+    let captures = scene.captures(told.version());
+    let summary = captures.iter().find(|capture| capture.url.ends_with("a=summary")).unwrap();
+    assert_eq!(scene.body(summary), b"p=a.git;a=summary");
+    let spelled = format!("{}&utm_source=x#top", scene.web.url("/git?p=b.git;a=log"));
+    let history = scene.history();
+    let filter = varve_archive::verbs::log::CaptureFilter::default();
+    let page = varve_archive::verbs::log::Page::first(9);
+    let found = varve_archive::verbs::log::captures(&history, &spelled, &filter, page).unwrap();
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].url, scene.web.url("/git?p=b.git;a=log"));
+}
+
 #[test]
 fn redirects_are_captures_of_their_own_and_end() {
     let scene = Scene::new(Site::new().with_moods());

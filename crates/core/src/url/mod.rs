@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | what does this text say, byte for byte? | [`reference`](mod@reference) |
 //! | the same page without tracking parameters | [`clean`](mod@clean) |
+//! | what does a crawl ask for? | [`tidy`](mod@tidy) |
 //! | the number under which rows are found | [`key`](mod@key) |
 //! | one text for all spellings | [`normalise`](mod@normalise) |
 //! | where does a link on this page lead? | [`resolve`](mod@resolve) |
@@ -32,6 +33,7 @@ pub mod reference;
 pub mod resolve;
 pub(crate) mod split;
 pub mod surt;
+pub mod tidy;
 pub mod tree_path;
 
 pub use alternatives::{Alternatives, SiteRules, alternatives};
@@ -43,4 +45,5 @@ pub use key::{KeyReport, key};
 pub use normalise::normalise;
 pub use reference::Reference;
 pub use resolve::{Base, ResolveError, resolve};
+pub use tidy::tidy;
 pub use tree_path::tree_path;

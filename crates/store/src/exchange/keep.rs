@@ -206,13 +206,13 @@ fn pack_response(
     examined: &Examined,
     renderings: &Renderings,
 ) -> Result<PackedRecord, StoreError> {
-    let is_chunked = examined.head.as_ref().is_some_and(Head::is_chunked);
-    let differs = is_chunked || examined.facts.payload != Some(examined.body);
+    let is_disputed = examined.head.as_ref().is_none_or(Head::is_chunked);
+    let differs = is_disputed || examined.facts.payload != Some(examined.body);
     let body = differs.then_some(&examined.body);
     let mut draft = answer(exchange, RecordType::Response, (body, examined.body_length), renderings);
-    // Half of the tools hash the payload of a chunked answer with its framing, so no value of the standard's field would
-    // be right for all of them.
-    if let (true, Some(payload)) = (is_chunked, &examined.facts.payload) {
+    // Half of the tools hash the payload of a chunked answer with its framing, and those that look for a head find one of
+    // sorts in an answer without, so no value of the standard's field would be right for all of them.
+    if let (true, Some(payload)) = (is_disputed, &examined.facts.payload) {
         draft = draft.field(field::PAYLOAD_DIGEST, &payload.to_string());
     }
     if let Some(reason) = exchange.truncated {
@@ -220,7 +220,7 @@ fn pack_response(
     }
     let mut block = Cursor::new(exchange.response);
     if examined.facts.length > IN_MEMORY {
-        let kind = if is_chunked { PayloadKind::None } else { PayloadKind::Response };
+        let kind = if is_disputed { PayloadKind::None } else { PayloadKind::Response };
         return Ok(pack_reader(packer, &draft, kind, &mut block)?);
     }
     let mut bytes = Vec::with_capacity(examined.facts.length as usize);
@@ -228,7 +228,7 @@ fn pack_response(
     if bytes.len() as u64 != examined.facts.length {
         return Err(StoreError::Content(io::Error::other("the answer changed while it was read")));
     }
-    let payload = examined.facts.payload.filter(|_| !is_chunked);
+    let payload = examined.facts.payload.filter(|_| !is_disputed);
     Ok(packer.pack_known(&draft, BlockFacts { payload, ..examined.facts.clone() }, &bytes)?)
 }
 
