@@ -107,7 +107,7 @@ fn an_audit_without_room_for_temporary_files_goes_on_and_says_what_it_left_out()
     let scene = Scene::new(&[]);
     let Some(disk) = TinyDisk::mount(scene.path("full")) else { return };
     scene.file("page", b"<p>a page</p>");
-    scene.data(&["commit", "page", "--url", "http://a.example/"]);
+    scene.data(&["commit", "page", "--url", "http://a.example/", "-m", "a page"]);
     let names: Vec<String> = (0..40).map(|number| format!("file-{number}")).collect();
     for (number, name) in names.iter().enumerate() {
         scene.file(name, &noise(1000, number as u64));
