@@ -35,6 +35,9 @@ struct Listed {
     has_run: bool,
 }
 
+/// What a version holds, by URL and path, each with the number of its URL.
+type Held = HashMap<(String, String), (i64, Capture)>;
+
 /// Where a version stands in a line.
 #[derive(Clone, Copy)]
 struct Step {
@@ -106,7 +109,7 @@ impl Batch<'_> {
     /// Writes down what differs from the end of a line. False, and nothing is written, when that is too much.
     fn go_on(&mut self, listed: &Listed, end: Step, captures: &[Capture]) -> Result<bool, Problem> {
         let (mut held, spans) = self.held_at(end)?;
-        let stays = |capture: &&Capture, held: &mut HashMap<(String, String), (i64, Capture)>| {
+        let stays = |capture: &&Capture, held: &mut Held| {
             let key = (capture.url.clone(), capture.path.clone());
             let same = capture.time.micros() == listed.time
                 && held.get(&key).is_some_and(|(_, before)| says_the_same(before, capture));
@@ -133,10 +136,9 @@ impl Batch<'_> {
     }
 
     /// What the end of a line holds, each with the number of its URL; and how many spans the line has.
-    #[expect(clippy::type_complexity, reason = "a map and a number, used once")]
-    fn held_at(&self, end: Step) -> Result<(HashMap<(String, String), (i64, Capture)>, usize), Problem> {
+    fn held_at(&self, end: Step) -> Result<(Held, usize), Problem> {
         let mut statement =
-            self.connection.prepare_cached(&format!("{HELD} WHERE s.line = ?1 AND o.step = ?2"))?;
+            self.connection.prepare_cached(&format!("{HELD} WHERE o.line = ?1 AND o.step = ?2"))?;
         let mut rows = statement.query([end.line, end.step])?;
         let (mut held, mut spans) = (HashMap::new(), 0);
         while let Some(row) = rows.next()? {
