@@ -219,6 +219,12 @@ pub enum ArchiveError {
     /// A version needs a reason.
     #[error("a version needs a message")]
     NoMessage,
+    /// Something else where a Moku site is needed.
+    #[error("`{}` is not a Moku site", path.display())]
+    NotASite {
+        /// Where.
+        path: PathBuf,
+    },
     /// A tag that is no name.
     #[error("`{}` cannot be the name of a tag", name.escape_debug())]
     BadTag {

@@ -36,6 +36,14 @@ pub enum CatalogError {
         /// What is not known about it, as a sentence.
         what: String,
     },
+    /// It is of an early Moku, which can be read and not written.
+    #[error(
+        "{path}: it has the tables of an early Moku: it can be read as it is, and must be upgraded before it can be written"
+    )]
+    Early {
+        /// The database.
+        path: PathBuf,
+    },
     /// A row holds what no row may hold.
     #[error("{path}: {table}: {what}")]
     Damaged {

@@ -18,6 +18,8 @@ pub(crate) enum Problem {
     Damaged(&'static str, String),
     /// The database is none of ours, or newer.
     Unknown(String),
+    /// It is of an early Moku, and nobody asked for it to be upgraded.
+    Early,
     /// It belongs to another project.
     OtherProject { wanted: String, found: String },
     /// Nothing can be written there.
@@ -48,6 +50,7 @@ impl Problem {
             Self::Sql(error) => of_sqlite(error, path),
             Self::Damaged(table, what) => CatalogError::Damaged { path, table, what },
             Self::Unknown(what) => CatalogError::Unknown { path, what },
+            Self::Early => CatalogError::Early { path },
             Self::OtherProject { wanted, found } => CatalogError::OtherProject { path, wanted, found },
             Self::ReadOnly => CatalogError::ReadOnly { path },
             Self::NoVersion(id) => CatalogError::NoVersion(id),

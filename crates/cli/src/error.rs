@@ -249,14 +249,12 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::Lock(LockError::Held { .. }) => {
             Some("wait until it has finished; reading needs no waiting")
         }
-        ArchiveError::Lock(LockError::Io { source, .. })
-            if matches!(
-                source.kind(),
-                io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied
-            ) =>
-        {
-            Some("reading verbs work; to write, copy the archive to a place that you may write to")
-        }
+        ArchiveError::Lock(LockError::Io { source, .. }) => for_writing(source.kind()),
+        ArchiveError::NotASite { .. } => Some("`varve moku new DIR` makes one"),
+        ArchiveError::BadTag { .. } => Some(
+            "a tag has letters, digits and `._-/+`, begins with none of `.-/`, and is neither HEAD nor like an id",
+        ),
+        ArchiveError::NoCapture { at: Some(_), .. } => Some("`varve log URL` lists when it was captured"),
         ArchiveError::NotAnId { .. } => {
             Some("an id is 64 hex digits, as `varve store` prints it, or at least the first 4 of them")
         }
@@ -306,7 +304,10 @@ fn for_catalog(failure: &CatalogError) -> Option<&'static str> {
         CatalogError::Outside { .. } => {
             Some("look there; `varve plan alias remove SOURCE` lets the project keep such pages itself")
         }
-        CatalogError::OtherProject { .. } => Some("name the project that it belongs to"),
+        CatalogError::Early { .. } => Some("`varve moku upgrade` does that, all of it or nothing"),
+        CatalogError::OtherProject { .. } => {
+            Some("name the project that it belongs to, or take it with `varve moku set --project ID --force`")
+        }
         CatalogError::NoVersion(_) => Some("`varve log` lists versions"),
     }
 }
@@ -314,6 +315,9 @@ fn for_catalog(failure: &CatalogError) -> Option<&'static str> {
 pub(crate) fn for_writing(kind: io::ErrorKind) -> Option<&'static str> {
     match kind {
         io::ErrorKind::PermissionDenied => Some("choose a place that you may write to"),
+        io::ErrorKind::ReadOnlyFilesystem => Some(
+            "that disk can only be read: `log`, `show`, `cat`, `diff` and `audit` work on it; to write, copy the folder",
+        ),
         io::ErrorKind::StorageFull => Some("make room on that disk, or choose another"),
         _ => None,
     }

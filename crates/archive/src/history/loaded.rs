@@ -21,6 +21,8 @@ const GOOD: u16 = 200;
 pub(crate) struct Loaded {
     pub(crate) headers: HeaderView,
     pub(crate) body: Vec<u8>,
+    /// The page is known, but its body is not here: taken out by a rewrite, or lost, which audit tells apart.
+    pub(crate) absent: bool,
 }
 
 impl Loaded {
@@ -33,8 +35,9 @@ impl Loaded {
         let Some(capture) = capture else { return Ok(Self::default()) };
         let mut body = Vec::new();
         let reader: Box<dyn Read + Send> = match holdings.open_body(capture) {
-            // Taken out by a rewrite, or lost, which audit tells apart: the page is known, and says nothing.
-            Err(ArchiveError::Absent { .. }) => Box::new(std::io::empty()),
+            Err(ArchiveError::Absent { .. }) => {
+                return Ok(Self { headers: headers_of(holdings, capture)?, body, absent: true });
+            }
             // A download that failed is a page with nothing on it.
             Err(ArchiveError::DownloadFailed { .. }) => return Ok(Self::default()),
             other => other?,
@@ -43,7 +46,7 @@ impl Loaded {
             .take(most)
             .read_to_end(&mut body)
             .map_err(|error| ArchiveError::Body(varve_core::body::BodyError::new(error)))?;
-        Ok(Self { headers: headers_of(holdings, capture)?, body })
+        Ok(Self { headers: headers_of(holdings, capture)?, body, absent: false })
     }
 }
 

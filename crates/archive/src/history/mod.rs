@@ -133,6 +133,11 @@ pub trait HistoryWriter: Holdings {
     /// The present.
     fn now(&self) -> Moment;
 
+    /// A time as rows will have it, which in some layouts is coarser.
+    fn as_kept(&self, time: Moment) -> Moment {
+        time
+    }
+
     /// One that keeps bodies; the second argument of what it does is their media type.
     fn body_worker(&self) -> BodyWorker<'_>;
 

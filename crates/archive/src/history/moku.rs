@@ -66,8 +66,8 @@ impl Site {
 pub struct MokuOpening {
     /// The project it belongs to, and what becomes of an early one.
     pub options: MokuOptions,
-    /// Whether sensitive headers are hidden.
-    pub redaction: Redaction,
+    /// Whether sensitive headers are hidden from now on; without it, as the site says.
+    pub redaction: Option<Redaction>,
 }
 
 /// A Moku site, open for reading.
@@ -158,7 +158,10 @@ impl MokuHistory {
         step("open the database", &site.database());
         let catalog = MokuCatalog::open_to_write(&site.database(), &site_opening.options)?;
         let bodies = site.bodies();
-        let redaction = site_opening.redaction;
+        if let Some(redaction) = site_opening.redaction {
+            catalog.set_redaction(redaction)?;
+        }
+        let redaction = catalog.redaction()?;
         let clock = opening.clock;
         let mut history =
             Self { site, catalog, bodies, redaction, clock, mended: None, settled, _lock: lock };
@@ -249,8 +252,12 @@ impl HistoryWriter for MokuHistory {
     }
 
     fn now(&self) -> Moment {
+        self.as_kept(Moment::from((self.clock)().instant))
+    }
+
+    fn as_kept(&self, time: Moment) -> Moment {
         // Moku counts in seconds: what is said must be what is kept.
-        Moment::from_seconds(Moment::from((self.clock)().instant).seconds())
+        Moment::from_seconds(time.seconds())
     }
 
     fn body_worker(&self) -> BodyWorker<'_> {

@@ -41,7 +41,7 @@ impl Names {
         let base = Loaded::of(holdings, pair.base.as_ref(), LONGEST)?;
         let head = Loaded::of(holdings, pair.head.as_ref(), LONGEST)?;
         let is_long = sides.into_iter().flatten().any(|page| page.length.unwrap_or(0) > LONGEST);
-        let body_diff = match is_long {
+        let body_diff = match is_long || base.absent || head.absent {
             true => BodyDiff { truncated: true, ..nothing },
             false => moku::body_diff(&self.base, &self.head, &base.body, &head.body),
         };

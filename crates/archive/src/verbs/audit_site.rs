@@ -1,7 +1,7 @@
 //! `audit` of a Moku site: is everything in it still what it was, and does it fit together?
 //!
-//! Every body is held against its name, every row against the rows and bodies that it names, HEAD against the versions,
-//! and the working tree against HEAD. Nothing is changed; what is wrong with HEAD or the tree is put right by the next
+//! Every body is held against its name, every row against the rows and bodies that it names, every version that varve made
+//! against its id, HEAD against the versions, and the working tree against HEAD. Nothing is changed; what is wrong with HEAD or the tree is put right by the next
 //! who writes, and what is lost is named.
 
 use std::collections::{BTreeMap, HashSet};
@@ -10,10 +10,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
-use varve_catalog::{CatalogError, CatalogRead, Page, RowTrouble, VersionFilter};
-use varve_core::BodyId;
+use varve_catalog::{CatalogError, Page, RowTrouble, VersionFilter};
 use varve_core::body::BodySource;
-use varve_core::history::Capture;
+use varve_core::fact::{Manifest, Page as ManifestPage};
+use varve_core::history::{Capture, Version};
+use varve_core::{BodyId, VersionId};
 use varve_store::audit::{AuditFinding, AuditKind};
 use varve_store::body::LooseFile;
 use varve_warc::digest::Algorithm;
@@ -53,7 +54,7 @@ pub fn audit_site(
     site.moku().examine(quick, &mut |trouble| tell(of_rows(&trouble)))?;
     let here = bodies(&site, quick, &mut done, progress, &mut tell)?;
     snapshots(&site, &here, &mut done, &mut tell)?;
-    done.versions = versions(site.moku())?;
+    done.versions = versions(&site, quick, &mut tell)?;
     let head = head(&site, &mut tell)?;
     if head == HeadState::Right && !quick {
         match working_tree(&site, &mut tell) {
@@ -179,17 +180,77 @@ fn snapshots(
     Ok(())
 }
 
-fn versions(catalog: &dyn CatalogRead) -> Result<u64, ArchiveError> {
+/// Counts the versions, and holds each against its id.
+fn versions(
+    site: &MokuHoldings,
+    quick: bool,
+    tell: &mut dyn FnMut(AuditFinding),
+) -> Result<u64, ArchiveError> {
     const PIECE: usize = 500;
     let (mut count, mut after) = (0, None);
     loop {
-        let piece = catalog.versions(&VersionFilter::default(), Page { after, limit: PIECE })?;
+        let piece = site.catalog().versions(&VersionFilter::default(), Page { after, limit: PIECE })?;
         count += piece.len() as u64;
+        for version in piece.iter().map(|info| &info.version).filter(|_| !quick) {
+            if !is_what_it_was(site, version)? {
+                let id = version.id.to_string();
+                let message = format!(
+                    "version {id} is not what was committed: its parent, message, author, time or pages were changed"
+                );
+                tell(finding(AuditKind::History, Some(&id), message));
+            }
+        }
         match piece.last() {
             Some(last) if piece.len() == PIECE => after = Some(last.version.id),
             _ => return Ok(count),
         }
     }
+}
+
+/// Whether all that a version says still gives its id. Moku chooses ids by chance: of its versions nothing can be said.
+fn is_what_it_was(site: &MokuHoldings, version: &Version) -> Result<bool, ArchiveError> {
+    const FROM_A_DIGEST: usize = 8;
+    if version.id.into_inner().get_version_num() != FROM_A_DIGEST || version.run.is_some() {
+        return Ok(true);
+    }
+    let Some(pages) = pages_of_manifest(site, version.id)? else { return Ok(false) };
+    let manifest = Manifest {
+        parent: site.moku().first_parent(&version.id)?.or(version.parent),
+        message: version.message.clone(),
+        author: version.author.clone(),
+        time: version.time,
+        run: None,
+        pages,
+        plan: None,
+        expectations: BTreeMap::new(),
+        verdicts: None,
+    };
+    // A row does not tell an empty author from none.
+    let nameless = Manifest { author: Some(String::new()), ..manifest.clone() };
+    let gives_the_id = |manifest: &Manifest| {
+        let json = serde_json::to_vec(manifest).expect("a manifest can be written as JSON");
+        Manifest::version_id(&json) == version.id
+    };
+    Ok(gives_the_id(&manifest) || (manifest.author.is_none() && gives_the_id(&nameless)))
+}
+
+/// The pages of a version as its manifest had them; none where a row lacks what every row of ours has.
+fn pages_of_manifest(
+    site: &MokuHoldings,
+    version: VersionId,
+) -> Result<Option<Vec<ManifestPage>>, ArchiveError> {
+    let mut pages = Vec::new();
+    for page in Pages::new(site.catalog(), Some(version)) {
+        let page = match page {
+            // A row that makes no capture makes no page either, and is told elsewhere.
+            Err(ArchiveError::Catalog(CatalogError::Damaged { .. })) => return Ok(None),
+            other => other?,
+        };
+        let Some(length) = page.length else { return Ok(None) };
+        let Capture { url, path, time, status, headers, body, .. } = page;
+        pages.push(ManifestPage { url, path, time, status, headers, body, length });
+    }
+    Ok(Some(pages))
 }
 
 fn head(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Result<HeadState, ArchiveError> {

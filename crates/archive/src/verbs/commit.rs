@@ -285,7 +285,7 @@ fn keep_bodies(
             Ok(Page {
                 path: page_path(&page.url),
                 url: page.url,
-                time: page.time.unwrap_or(now),
+                time: page.time.map_or(now, |time| history.as_kept(time)),
                 status: page.status,
                 headers: HeaderView::of(&page.headers, redaction),
                 body: body.id,

@@ -12,7 +12,7 @@ use crate::error::ArchiveError;
 use crate::history::{HistoryWriter, Holdings, Loaded, NOT_MODIFIED, Pair, Pairs, stored_diff};
 
 pub use crate::history::Change;
-pub use varve_core::diff::{ChunkKind, Hunk, HunkLine, Segment, Style, View};
+pub use varve_core::diff::{ChunkKind, Hunk, HunkLine, Segment, Style, View, html};
 pub use varve_page::compare::{Body, Comparison, Mode, Options, Report};
 
 /// Bodies longer than this are not compared, only weighed.
@@ -33,6 +33,8 @@ pub struct Request {
     pub all: bool,
     /// Which pages changed is enough: no text is compared unless noise must be told from change.
     pub names_only: bool,
+    /// Pages whose status and headers are the same count as unchanged.
+    pub headers_only: bool,
 }
 
 /// One page that changed.
@@ -41,8 +43,10 @@ pub struct PageDiff<'a> {
     pub pair: &'a Pair,
     /// What became of it.
     pub change: Change,
-    /// How it changed; none when a body is too long to be compared.
+    /// How it changed; none when bodies cannot be compared.
     pub comparison: Option<&'a Comparison<'a>>,
+    /// Whether the body of the base and that of the head are known, and not here: taken out by a rewrite, or lost.
+    pub absent: [bool; 2],
 }
 
 /// How many pages became what.
@@ -125,10 +129,15 @@ fn compare_pair<E: From<ArchiveError>>(
         [&pair.base, &pair.head].into_iter().flatten().any(|page| page.length.unwrap_or(0) > LONGEST);
     if is_plain || is_long {
         totals.count(change);
-        return each(&PageDiff { pair, change, comparison: None });
+        return each(&PageDiff { pair, change, comparison: None, absent: [false; 2] });
     }
     let base = Loaded::of(holdings, pair.base.as_ref(), LONGEST)?;
     let head = Loaded::of(holdings, pair.head.as_ref(), LONGEST)?;
+    let absent = [base.absent, head.absent];
+    if absent.contains(&true) {
+        totals.count(change);
+        return each(&PageDiff { pair, change, comparison: None, absent });
+    }
     let (base_id, head_id) = (name(request.base), name(request.head));
     let comparison = compare(&side(&base, &base_id), &side(&head, &head_id), &request.options);
     let status_differs = match (&pair.base, &pair.head) {
@@ -137,15 +146,20 @@ fn compare_pair<E: From<ArchiveError>>(
         }
         _ => true,
     };
+    if request.headers_only && !status_differs && comparison.headers_changed(request.all) == 0 {
+        totals.unchanged += 1;
+        return Ok(());
+    }
     if !request.all && !status_differs && !comparison.is_changed() {
         totals.noise += 1;
         return Ok(());
     }
     totals.count(change);
-    each(&PageDiff { pair, change, comparison: Some(&comparison) })
+    each(&PageDiff { pair, change, comparison: Some(&comparison), absent })
 }
 
-/// Compares two captures, wherever they belong; `show` is given how they differ. Nothing where a body is longer than `most`.
+/// Compares two captures, wherever they belong; `show` is given how they differ. Nothing where a body is longer than `most`,
+/// or not here.
 pub fn captures<T>(
     holdings: &dyn Holdings,
     [base, head]: [&Capture; 2],
@@ -158,6 +172,9 @@ pub fn captures<T>(
     }
     let (base_id, head_id) = (base.id.to_string(), head.id.to_string());
     let (base, head) = (Loaded::of(holdings, Some(base), most)?, Loaded::of(holdings, Some(head), most)?);
+    if base.absent || head.absent {
+        return Ok(None);
+    }
     Ok(Some(show(&compare(&side(&base, &base_id), &side(&head, &head_id), options))))
 }
 

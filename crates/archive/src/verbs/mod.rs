@@ -24,6 +24,7 @@ pub mod init;
 pub mod intent;
 pub mod key;
 pub mod log;
+pub mod moku;
 pub mod plan;
 pub mod rebuild;
 pub mod replay;

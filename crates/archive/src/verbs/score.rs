@@ -31,6 +31,8 @@ pub struct Scored {
     pub pages: Vec<PageScore>,
     /// What moved the score since the parent, in sentences, the greatest movement first.
     pub changes: Vec<String>,
+    /// Pages that were not scored, because their bodies are not here: taken out by a rewrite, or lost.
+    pub absent: u64,
 }
 
 impl Scored {
@@ -69,8 +71,10 @@ pub fn compute(
     let mut pages = Vec::new();
     let mut before: Option<u8> = None;
     let mut moved = Vec::new();
+    let mut absent = 0;
     for pair in Pairs::new(holdings.catalog(), parent, Some(version)) {
         let moves = scorer.pair(&pair?)?;
+        absent += u64::from(moves.is_absent);
         let base = moves.base.as_ref().or(moves.head.as_ref().filter(|_| moves.is_same));
         before = before.max(base.map(|page| page.normalized));
         pages.extend(moves.head.clone());
@@ -88,7 +92,7 @@ pub fn compute(
     let changes = explain_change(&pairs, &shares);
     let mut pages = scored.pages().to_vec();
     pages.sort_by(|one, other| other.score.total_cmp(&one.score));
-    Ok(Scored { row, parent, before: before.filter(|_| parent.is_some()), pages, changes })
+    Ok(Scored { row, parent, before: before.filter(|_| parent.is_some()), pages, changes, absent })
 }
 
 /// A page before and after, scored.
@@ -98,6 +102,8 @@ struct Moves {
     chunks: Vec<Chunk>,
     /// Nothing differs, so the base was not scored again.
     is_same: bool,
+    /// The body of the head is not here, so nothing can be said of the page.
+    is_absent: bool,
 }
 
 impl Moves {
@@ -119,9 +125,18 @@ impl Scorer<'_> {
         // One byte more, so that it is noticed when there is more.
         let most = limits.body as u64 + 1;
         let head = Loaded::of(self.holdings, pair.head.as_ref(), most)?;
+        if head.absent {
+            return Ok(Moves { base: None, head: None, chunks: Vec::new(), is_same: true, is_absent: true });
+        }
         let head_score = pair.head.as_ref().map(|page| self.page(page, &head, self.head, &limits));
         if pair.change() == Change::Unchanged {
-            return Ok(Moves { base: None, head: head_score, chunks: Vec::new(), is_same: true });
+            return Ok(Moves {
+                base: None,
+                head: head_score,
+                chunks: Vec::new(),
+                is_same: true,
+                is_absent: false,
+            });
         }
         let base = Loaded::of(self.holdings, pair.base.as_ref(), most)?;
         let version = self.base.unwrap_or(self.head);
@@ -130,7 +145,7 @@ impl Scorer<'_> {
             Chunk::new(chunk.base_start, chunk.base_len, chunk.head_start, chunk.head_len)
         };
         let chunks = moku::body_diff("", "", &base.body, &head.body).chunks.iter().map(chunk).collect();
-        Ok(Moves { base: base_score, head: head_score, chunks, is_same: false })
+        Ok(Moves { base: base_score, head: head_score, chunks, is_same: false, is_absent: false })
     }
 
     fn page(&self, capture: &Capture, loaded: &Loaded, version: VersionId, limits: &Limits) -> PageScore {

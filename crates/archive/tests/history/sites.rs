@@ -11,7 +11,9 @@ use varve_archive::history::{HeadState, Holdings, MokuHoldings};
 use varve_archive::verbs::audit::{AuditFinding, AuditKind};
 use varve_archive::verbs::audit_site::{SiteAudited, audit_site};
 use varve_archive::verbs::checkout;
+use varve_archive::verbs::commit::{NewPage, Request, commit};
 use varve_archive::{BodyId, VersionId};
+use varve_catalog::Row;
 
 fn audit(root: &Path) -> (SiteAudited, Vec<AuditFinding>) {
     let mut found = Vec::new();
@@ -72,6 +74,54 @@ fn damaged_and_lost_bodies_are_named() {
     let mut quick = Vec::new();
     audit_site(root, true, &|_| {}, &mut |finding| quick.push(finding.kind)).expect("audited");
     assert_eq!(quick, [AuditKind::BodyMissing]);
+}
+
+#[test]
+fn a_changed_past_is_noticed() {
+    let changes = [
+        "UPDATE versions SET message = 'another' WHERE message = '1'",
+        "UPDATE versions SET author = 'another' WHERE message = '1'",
+        "UPDATE versions SET timestamp = timestamp - 1 WHERE message = '1'",
+        "UPDATE snapshots SET status_code = 404 WHERE url = 'https://e.org/a'",
+        "UPDATE snapshots SET headers = '{}' WHERE url = 'https://e.org/a'",
+        "DELETE FROM snapshots WHERE url = 'https://e.org/b'",
+        "UPDATE snapshots SET blob_id = (SELECT blob_id FROM snapshots WHERE url = 'https://e.org/a') WHERE url = 'https://e.org/'",
+    ];
+    for change in changes {
+        let root = tempfile::tempdir().expect("a folder");
+        let root = root.path();
+        site(root);
+        assert!(sql(root).execute(change, []).expect("changed") > 0, "{change}");
+        let (_, found) = audit(root);
+        let told = found.iter().any(|finding| finding.message.contains("is not what was committed"));
+        assert!(told, "{change}: {found:?}");
+    }
+}
+
+#[test]
+fn retention_and_times_with_fractions_are_no_changed_past() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    let writer = history(root);
+    for number in 0..4 {
+        let time = Some("2026-11-16T10:11:12.345678Z".parse().expect("a time"));
+        let pages = vec![NewPage { time, ..page("https://e.org/", &number.to_string()) }];
+        let request = Request { message: number.to_string(), threads: 1, ..Request::default() };
+        commit(&*writer, &request, pages, &|_| {}).expect("committed");
+    }
+    let newest = writer.head().expect("read").expect("a version");
+    let parent = |version: &VersionId| {
+        let info = writer.catalog().version(version).expect("read").expect("there");
+        info.version.parent.expect("a parent")
+    };
+    let middle = [parent(&newest), parent(&parent(&newest))];
+    for version in middle {
+        writer.apply(vec![Row::ForgetVersion(version)]).expect("forgotten");
+    }
+    drop(writer);
+    let (done, found) = audit(root);
+    assert!(found.is_empty() && done.versions == 2, "{found:?}");
 }
 
 #[test]

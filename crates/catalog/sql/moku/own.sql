@@ -18,6 +18,12 @@ CREATE TABLE IF NOT EXISTS varve_versions (
     record     BLOB
 );
 
+-- The parents that versions had when they were committed, where retention has given them others.
+CREATE TABLE IF NOT EXISTS varve_parents (
+    version_id TEXT PRIMARY KEY,
+    parent_id  TEXT NOT NULL
+);
+
 CREATE TABLE IF NOT EXISTS varve_snapshots (
     snapshot_id TEXT PRIMARY KEY,
     record      BLOB,

@@ -32,6 +32,10 @@ pub(super) fn version(connection: &Connection, id: &VersionId) -> Result<(), Pro
         .query_row([&text], |row| row.get(0))
         .optional()?;
     let Some(parent) = found else { return Ok(()) };
+    // The id of a version follows from the parent it had: audits must know that one.
+    let remember = "INSERT OR IGNORE INTO varve_parents (version_id, parent_id)
+        SELECT id, parent_id FROM versions WHERE parent_id = ?1";
+    execute(connection, remember, [&text])?;
     execute(connection, "UPDATE versions SET parent_id = ?2 WHERE parent_id = ?1", params![text, parent])?;
     let others = format!("{KEEP_ATTRIBUTIONS} WHERE d.base_version_id = ?1 AND d.head_version_id <> ?1");
     for sql in [
@@ -42,6 +46,7 @@ pub(super) fn version(connection: &Connection, id: &VersionId) -> Result<(), Pro
         "DELETE FROM varve_snapshots WHERE snapshot_id IN (SELECT id FROM snapshots WHERE version_id = ?1)",
         "DELETE FROM varve_versions WHERE version_id = ?1",
         "DELETE FROM varve_tags WHERE version_id = ?1",
+        "DELETE FROM varve_parents WHERE version_id = ?1",
         // Snapshots and scores go with it.
         "DELETE FROM versions WHERE id = ?1",
     ] {

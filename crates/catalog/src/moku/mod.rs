@@ -20,6 +20,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
+use varve_core::headers::Redaction;
 use varve_core::history::{Capture, Tag};
 use varve_core::{BodyId, Moment, RunId, VersionId};
 
@@ -71,6 +72,29 @@ impl MokuCatalog {
     /// The project that the site belongs to, if it says so.
     pub fn project_id(&self) -> Result<Option<String>, CatalogError> {
         self.readers.ask(schema::project)
+    }
+
+    /// Whether sensitive headers of new captures are hidden: they are, unless it was decided otherwise.
+    pub fn redaction(&self) -> Result<Redaction, CatalogError> {
+        self.readers.ask(schema::redaction)
+    }
+
+    /// Decides whether they are, for all who write from now on.
+    pub fn set_redaction(&self, redaction: Redaction) -> Result<(), CatalogError> {
+        self.write(|connection| schema::set_redaction(connection, redaction))
+    }
+
+    /// The parent that a version was committed with, where retention has given it another.
+    pub fn first_parent(&self, id: &VersionId) -> Result<Option<VersionId>, CatalogError> {
+        self.readers.ask(|connection| schema::first_parent(connection, id))
+    }
+
+    fn write(&self, change: impl FnOnce(&Connection) -> Result<(), Problem>) -> Result<(), CatalogError> {
+        let Some(writer) = &self.writer else {
+            return Err(CatalogError::ReadOnly { path: self.path().to_owned() });
+        };
+        let connection = writer.lock().unwrap_or_else(PoisonError::into_inner);
+        change(&connection).map_err(|problem| problem.at(self.path()))
     }
 
     /// Tells `found` what is wrong with the rows, for audits; `quick` leaves out what takes reading all of them.
@@ -204,11 +228,7 @@ impl CatalogRead for MokuCatalog {
 
 impl Catalog for MokuCatalog {
     fn apply(&self, rows: &mut dyn Iterator<Item = Row>) -> Result<(), CatalogError> {
-        let Some(writer) = &self.writer else {
-            return Err(CatalogError::ReadOnly { path: self.path().to_owned() });
-        };
-        let connection = writer.lock().unwrap_or_else(PoisonError::into_inner);
-        apply(&connection, rows).map_err(|problem| problem.at(self.path()))
+        self.write(|connection| apply(connection, rows))
     }
 
     fn as_read(&self) -> &dyn CatalogRead {

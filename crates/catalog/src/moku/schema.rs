@@ -1,6 +1,8 @@
 //! The tables of a `.moku` site, and the rules about the project that it belongs to.
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
+use varve_core::VersionId;
+use varve_core::headers::Redaction;
 
 use super::MokuOptions;
 use super::era::Era;
@@ -18,9 +20,7 @@ pub(super) fn settle(connection: &mut Connection, options: &MokuOptions) -> Resu
     check_project(connection, era, options)?;
     if era.is_old() {
         if !options.upgrade {
-            let what = "it has the tables of an early Moku: it can be read as it is, and must be upgraded before \
-                        it can be written";
-            return Err(Problem::Unknown(what.to_owned()));
+            return Err(Problem::Early);
         }
         upgrade::to_today(connection, era)?;
     }
@@ -60,6 +60,36 @@ fn check_project(connection: &Connection, era: Era, options: &MokuOptions) -> Re
         }
         _ => Ok(()),
     }
+}
+
+/// Whether sensitive headers of new captures are hidden: they are, unless it was decided otherwise.
+pub(super) fn redaction(connection: &Connection) -> Result<Redaction, Problem> {
+    if !connection.table_exists(Some("main"), "varve_state")? {
+        return Ok(Redaction::On);
+    }
+    let sql = "SELECT value FROM varve_state WHERE key = 'redaction'";
+    let said: Option<String> = connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+    Ok(if said.as_deref() == Some("off") { Redaction::Off } else { Redaction::On })
+}
+
+/// Decides whether they are.
+pub(super) fn set_redaction(connection: &Connection, redaction: Redaction) -> Result<(), Problem> {
+    let word = if redaction == Redaction::Off { "off" } else { "on" };
+    let sql = "INSERT OR REPLACE INTO varve_state (key, value) VALUES ('redaction', ?1)";
+    connection.execute(sql, [word])?;
+    Ok(())
+}
+
+/// The parent that a version was committed with, where retention has given it another.
+pub(super) fn first_parent(connection: &Connection, id: &VersionId) -> Result<Option<VersionId>, Problem> {
+    if !connection.table_exists(Some("main"), "varve_parents")? {
+        return Ok(None);
+    }
+    let sql = "SELECT parent_id FROM varve_parents WHERE version_id = ?1";
+    let found: Option<String> =
+        connection.prepare_cached(sql)?.query_row([id.to_string()], |row| row.get(0)).optional()?;
+    let damaged = |error| Problem::Damaged("varve_parents", format!("{id}: {error}"));
+    found.map(|text| text.parse().map_err(damaged)).transpose()
 }
 
 fn set_project(connection: &Connection, options: &MokuOptions) -> Result<(), Problem> {

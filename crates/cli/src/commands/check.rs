@@ -13,7 +13,7 @@ use varve_archive::verbs::diff::{Options, PageDiff};
 use varve_archive::verbs::urls::check::check as check_plainly;
 use varve_archive::{ArchiveError, Layout};
 
-use super::diff::{draw, lines_changed, told};
+use super::diff::{draw, told};
 use super::{Outcome, Verb};
 use crate::error::Error;
 use crate::printer::{self, BAD, FAINT, GOOD, Printer, WARN, counted, visible};
@@ -329,7 +329,8 @@ fn point_to(page: &PageDiff<'_>, checked: &Checked, printer: &mut Printer) -> Re
     if !is_one_page {
         return Ok(());
     }
-    let (added, removed) = lines_changed(page);
+    let (added, removed) =
+        page.comparison.and_then(|comparison| comparison.lines_changed(true)).unwrap_or_default();
     let url = page.pair.any().url.replace('\'', "'\\''");
     printer.line(format_args!(
         "{:<11}  {GOOD}+{added}{GOOD:#} {BAD}-{removed}{BAD:#} lines: varve diff {:.8} {:.8} --url '{}'",

@@ -23,6 +23,8 @@ Examples:
 /// With `--to`, the pages are written to a folder: a new one, an empty one, or one that an earlier checkout made, whose
 /// other pages then go. Each page is a folder of its own with `.page_body` and `.page_headers.json` in it.
 ///
+/// A page whose body is not here, taken out or lost, is left out and counted, and the exit code is 1 then.
+///
 /// Without it, HEAD moves to the version: the next one will descend from it. In a Moku site the working tree follows.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -64,12 +66,12 @@ impl Verb for Checkout {
             let absent = counted(done.absent, "page");
             session
                 .printer
-                .say(format_args!("{absent} left out: the bodies are not in this archive any more"));
+                .say(format_args!("{absent} left out: the bodies are not here; `varve audit` says why"));
         }
         if self.to.is_none() {
             session.printer.say(format_args!("HEAD is {}", short(&version)));
         }
-        Ok(Outcome::Done)
+        Ok(if done.absent > 0 { Outcome::Findings } else { Outcome::Done })
     }
 }
 

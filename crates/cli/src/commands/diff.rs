@@ -3,7 +3,8 @@
 use serde::Serialize;
 use varve_archive::history::{Holdings, resolve_version};
 use varve_archive::verbs::diff::{
-    Body, Change, ChunkKind, Mode, Options, PageDiff, Report, Request, Style, Totals, View, diff,
+    Body, Change, ChunkKind, HunkLine, Mode, Options, PageDiff, Report, Request, Style, Totals, View, diff,
+    html,
 };
 use varve_archive::{ArchiveError, VersionId};
 
@@ -30,7 +31,10 @@ Examples:
 /// `--all` is given, which shows it with the rule that knows it.
 ///
 /// With `--json` there is one object: `base`, `head`, and `files`, each with `url`, `path`, `change` (added, removed,
-/// changed), `status`, `body_diff` and `headers_diff`.
+/// changed), `status`, `body_diff` and `headers_diff`; or with `absent` in place of the last two, where a body is known and not here.
+///
+/// By words, what went stands in `[-` and `-]` and what came in `{+` and `+}`. With `--format html` there is one page that needs nothing
+/// else, with both sides of every change and a list of the pages at its end.
 ///
 /// In a Crystal project two moments are compared, as in `varve diff r5 HEAD` or between two times; `--newest-good` looks past
 /// revisions that record failures.
@@ -108,8 +112,9 @@ impl Verb for Diff {
             options: Options { mode, ..Options::default() },
             all: self.all,
             names_only: self.name_only,
+            headers_only: self.mode == "headers",
         };
-        let mut show = Show { verb: &self, printer: &mut session.printer, files: 0 };
+        let mut show = Show { verb: &self, printer: &mut session.printer, titles: Vec::new() };
         show.begin(base, head)?;
         let totals = diff(&*holdings, &request, |page| show.page(page))?;
         show.end(&totals)?;
@@ -131,6 +136,10 @@ impl Diff {
             None => varve_archive::verbs::show::version(holdings, &head)?.version.parent,
         };
         Ok((base, head))
+    }
+
+    fn is_html(&self) -> bool {
+        self.format == "html" && !self.json
     }
 
     fn is_json(&self) -> bool {
@@ -155,7 +164,7 @@ pub(super) fn draw(page: &PageDiff<'_>, printer: &mut Printer) -> Result<(), Err
         context: 3,
         exit_code: false,
     };
-    Show { verb: &verb, printer, files: 0 }.page(page)
+    Show { verb: &verb, printer, titles: Vec::new() }.page(page)
 }
 
 /// How one page changed, for programs.
@@ -167,11 +176,19 @@ pub(super) fn told(page: &PageDiff<'_>) -> serde_json::Value {
 struct Show<'a> {
     verb: &'a Diff,
     printer: &'a mut Printer,
-    files: u64,
+    /// What the pages so far are called.
+    titles: Vec<String>,
 }
 
 impl Show<'_> {
     fn begin(&mut self, base: Option<VersionId>, head: VersionId) -> Result<(), Error> {
+        if self.verb.is_html() {
+            let base = base.map_or("nothing".to_owned(), |base| base.to_string());
+            let title = format!("Changes from {base} to {head}");
+            return self
+                .printer
+                .text(&(html::open(&title) + &html::heading(&title, &[]) + html::TO_CONTENTS));
+        }
         if !self.verb.is_json() {
             return Ok(());
         }
@@ -180,21 +197,17 @@ impl Show<'_> {
     }
 
     fn page(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
-        self.files += 1;
         if self.verb.is_json() {
             return self.json(page);
         }
-        if self.verb.format == "html" {
+        if self.verb.is_html() {
             return self.html(page);
         }
         if self.verb.name_only {
             return self.printer.line(title(page));
         }
         if self.verb.stat {
-            let (added, removed) = lines_changed(page);
-            return self
-                .printer
-                .line(format_args!("{} {GOOD}+{added}{GOOD:#} {BAD}-{removed}{BAD:#}", title(page)));
+            return self.printer.line(format_args!("{} {}", title(page), amount(page, self.verb.all)));
         }
         self.printer.line(format_args!("{STRONG}{}{STRONG:#}", title(page)))?;
         self.headers(page)?;
@@ -205,22 +218,31 @@ impl Show<'_> {
     }
 
     fn json(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
-        if self.files > 1 {
+        if !self.titles.is_empty() {
             self.printer.text(",")?;
         }
+        self.titles.push(String::new());
         let text =
             serde_json::to_string(&FileLine::of(page, self.verb.all)).expect("a diff can be written as JSON");
         self.printer.text(&text)
     }
 
     fn html(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
-        match page.comparison {
-            Some(comparison) => {
-                let view = View { context: self.verb.context, ..View::default() };
-                self.printer.text(&comparison.html(&page.pair.any().url, &view, self.verb.all))
+        let title = format!("{} ({})", page.pair.any().url, word(page.change));
+        self.titles.push(title);
+        let (title, number) = (&self.titles[self.titles.len() - 1], self.titles.len());
+        let section = match page.comparison {
+            Some(comparison) => comparison.html_section(title, &self.view(), self.verb.all, number),
+            None => {
+                let about = html::Page { title, notes: vec![not_compared(page)], ..html::Page::default() };
+                html::section(&about, &[], number)
             }
-            None => self.printer.text("<p>This page is too long to be compared.</p>\n"),
-        }
+        };
+        self.printer.text(&section)
+    }
+
+    fn view(&self) -> View {
+        View { context: self.verb.context, ..View::default() }
     }
 
     fn headers(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
@@ -230,7 +252,7 @@ impl Show<'_> {
             self.printer.line(format_args!("{WARN}status {} → {}{WARN:#}", base.status, head.status))?;
         }
         let Some(comparison) = page.comparison else {
-            return self.printer.line("the page is too long to be compared");
+            return self.printer.line(not_compared(page));
         };
         if page.change != Change::Changed && self.verb.mode != "headers" {
             return Ok(());
@@ -251,6 +273,11 @@ impl Show<'_> {
         for (name, values) in &headers.added {
             self.printer.line(format_args!("{GOOD}+ {name}: {}{GOOD:#}{}", one(values), noise(name)))?;
         }
+        if !headers.redacted.is_empty() {
+            let names: Vec<&str> = headers.redacted.iter().map(String::as_str).collect();
+            let names = names.join(", ");
+            self.printer.line(format_args!("{FAINT}redacted, and so not compared: {names}{FAINT:#}"))?;
+        }
         Ok(())
     }
 
@@ -267,12 +294,17 @@ impl Show<'_> {
                 ))?;
             }
         }
-        let view = View { context: self.verb.context, ..View::default() };
-        for hunk in comparison.hunks(&view, self.verb.all) {
+        let hunks = comparison.hunks(&self.view(), self.verb.all);
+        for hunk in &hunks {
             self.printer.line(format_args!("{FAINT}{}{FAINT:#}", hunk.title()))?;
             for line in &hunk.lines {
-                self.printer.line(drawn(line))?;
+                self.printer.line(drawn(line, self.verb.mode == "words"))?;
             }
+        }
+        if hunks.last().is_some_and(|hunk| hunk.cut) {
+            self.printer.line(format_args!(
+                "{FAINT}There are more lines than are shown; `--stat` counts them.{FAINT:#}"
+            ))?;
         }
         for note in comparison.notes(self.verb.all) {
             self.printer.line(format_args!("{FAINT}{note}{FAINT:#}"))?;
@@ -284,7 +316,11 @@ impl Show<'_> {
         if self.verb.is_json() {
             return self.printer.line("]}");
         }
-        if self.verb.format == "html" || self.verb.name_only {
+        if self.verb.is_html() {
+            let titles = self.titles.iter().map(String::as_str);
+            self.printer.text(&(html::contents(titles) + html::CLOSE))?;
+        }
+        if self.verb.name_only {
             return Ok(());
         }
         let Totals { added, removed, changed, unchanged, noise } = totals;
@@ -324,13 +360,25 @@ fn kind(kind: ChunkKind) -> &'static str {
     }
 }
 
-/// A line of a hunk, with what differs in it marked.
-fn drawn(line: &varve_archive::verbs::diff::HunkLine<'_>) -> String {
-    let (sign, style) = match line.style {
-        Style::Context => (' ', FAINT),
-        Style::Removed => ('-', BAD),
-        Style::Added => ('+', GOOD),
+/// Why a page is named and not compared.
+fn not_compared(page: &PageDiff<'_>) -> String {
+    let side = match page.absent {
+        [true, true] => "The bodies of both versions are",
+        [true, false] => "The body of the older version is",
+        [false, true] => "The body of the newer version is",
+        [false, false] => return "The page is too long to be compared.".to_owned(),
     };
+    format!("{side} not here; `varve audit` says whether that is on purpose.")
+}
+
+/// A line of a hunk, with what differs in it marked: by colour, and with `words` by signs as well.
+fn drawn(line: &HunkLine<'_>, words: bool) -> String {
+    let (sign, style, [open, close]) = match line.style {
+        Style::Context => (' ', FAINT, [""; 2]),
+        Style::Removed => ('-', BAD, ["[-", "-]"]),
+        Style::Added => ('+', GOOD, ["{+", "+}"]),
+    };
+    let [open, close] = if words { [open, close] } else { [""; 2] };
     let mut text = format!("{style}{sign}{style:#}");
     for segment in &line.segments {
         let shown = visible(segment.text);
@@ -338,7 +386,7 @@ fn drawn(line: &varve_archive::verbs::diff::HunkLine<'_>) -> String {
             (_, true, _) | (Style::Context, ..) => text.push_str(&format!("{FAINT}{shown}{FAINT:#}")),
             (_, _, true) => {
                 let marked = style.invert();
-                text.push_str(&format!("{marked}{shown}{marked:#}"));
+                text.push_str(&format!("{marked}{open}{shown}{close}{marked:#}"));
             }
             _ => text.push_str(&format!("{style}{shown}{style:#}")),
         }
@@ -346,13 +394,28 @@ fn drawn(line: &varve_archive::verbs::diff::HunkLine<'_>) -> String {
     text
 }
 
-/// Lines added and removed.
-pub(super) fn lines_changed(page: &PageDiff<'_>) -> (usize, usize) {
-    let Some(comparison) = page.comparison else { return (0, 0) };
-    let hunks = comparison.hunks(&View { context: 0, words: false, longest: None }, true);
-    let lines = || hunks.iter().flat_map(|hunk| &hunk.lines);
-    let count = |style| lines().filter(|line| line.style == style).count();
-    (count(Style::Added), count(Style::Removed))
+/// How much of a page changed.
+fn amount(page: &PageDiff<'_>, all: bool) -> String {
+    let mut parts = Vec::new();
+    if let (Some(base), Some(head)) = (&page.pair.base, &page.pair.head)
+        && base.status != head.status
+    {
+        parts.push(format!("status {} → {}", base.status, head.status));
+    }
+    let Some(comparison) = page.comparison else { return not_compared(page) };
+    match (&comparison.body, comparison.lines_changed(all)) {
+        (Body::Binary(from, to), _) => parts.push(format!("{} → {} bytes", from.length, to.length)),
+        (_, Some((added, removed))) if added + removed > 0 => {
+            parts.push(format!("{GOOD}+{added}{GOOD:#} {BAD}-{removed}{BAD:#}"));
+        }
+        (Body::Dom(dom), _) => parts.push(counted(dom.shown(all).count() as u64, "node")),
+        _ => {}
+    }
+    let headers = comparison.headers_changed(all) as u64;
+    if page.change == Change::Changed && headers > 0 {
+        parts.push(counted(headers, "header"));
+    }
+    parts.join(", ")
 }
 
 #[derive(Serialize)]
@@ -361,6 +424,8 @@ struct FileLine<'a> {
     path: &'a str,
     change: &'static str,
     status: [Option<u16>; 2],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    absent: Option<[bool; 2]>,
     #[serde(flatten)]
     report: Option<Report>,
 }
@@ -373,6 +438,7 @@ impl<'a> FileLine<'a> {
             path: &any.path,
             change: word(page.change),
             status: [&page.pair.base, &page.pair.head].map(|side| side.as_ref().map(|page| page.status)),
+            absent: page.absent.contains(&true).then_some(page.absent),
             report: page.comparison.map(|comparison| comparison.report(all)),
         }
     }

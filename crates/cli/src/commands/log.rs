@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use varve_archive::history::{Holdings, resolve_version};
-use varve_archive::verbs::cat::version_of;
+use varve_archive::verbs::cat::{At, find, version_of};
 use varve_archive::verbs::log::{CaptureFilter, Page, VersionFilter, VersionInfo, captures, versions};
 use varve_archive::{ArchiveError, Capture, Moment, VersionId};
 
@@ -20,7 +20,8 @@ Examples:
   varve log --limit 5 --author ada
   varve log --graph
   varve log https://example.com/
-  varve log https://example.com/ --since 2026-01-01 --json";
+  varve log https://example.com/ --since 2026-01-01 --json
+  varve log https://example.com/ --limit 20 --after 0b8af3c1";
 
 /// So many are read at a time.
 const PIECE: usize = 200;
@@ -35,7 +36,8 @@ const LATEST: usize = 100;
 ///
 /// A Crystal project keeps no versions: its latest captures are shown, of all URLs, 100 unless `--limit` says otherwise.
 ///
-/// Long lists come in pieces: `--limit N`, then again with `--after` and the id of the last version seen.
+/// Long lists come in pieces: `--limit N`, then again with `--after` and the id of the last version seen. The captures of a URL go
+/// on behind the one in that version.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Log {
@@ -47,7 +49,7 @@ pub(super) struct Log {
     limit: Option<usize>,
 
     /// Go on behind this version
-    #[arg(long, value_name = "VERSION", conflicts_with = "url")]
+    #[arg(long, value_name = "VERSION")]
     after: Option<String>,
 
     /// Only those made then or later
@@ -105,8 +107,15 @@ impl Log {
             message: self.message.clone(),
             tag: self.tag.clone(),
         };
+        if let Some(tag) = &self.tag
+            && holdings.catalog().tag(tag).map_err(ArchiveError::from)?.is_none()
+        {
+            return Err(ArchiveError::NoTag { name: tag.clone() }.into());
+        }
         let mut after = self.after.as_deref().map(|text| resolve_version(holdings, text)).transpose()?;
-        let head = holdings.head()?;
+        let is_rest = after.is_some();
+        let head = readable_head(holdings, session)?;
+        let mut shown = 0;
         let mut graph = self.graph.then(Graph::default);
         let mut left = self.limit.unwrap_or(usize::MAX);
         while left > 0 {
@@ -114,11 +123,15 @@ impl Log {
             for info in &found {
                 self.print_version(info, head, graph.as_mut(), session)?;
             }
-            left -= found.len();
+            (left, shown) = (left - found.len(), shown + found.len());
             match found.last() {
                 Some(last) if found.len() == PIECE => after = Some(last.version.id),
                 _ => break,
             }
+        }
+        if shown == 0 && self.limit != Some(0) && !is_rest {
+            let is_all = filter == VersionFilter::default();
+            session.printer.say(if is_all { "there are no versions yet" } else { "no version is like that" });
         }
         Ok(())
     }
@@ -141,9 +154,10 @@ impl Log {
             return session.printer.line("");
         };
         let drawn = graph.step(info.version.id, info.version.parent);
+        let width = drawn.node.len().max(drawn.below.len());
         for (number, line) in lines.into_iter().chain([String::new()]).enumerate() {
             let margin = if number == 0 { &drawn.node } else { &drawn.below };
-            session.printer.line(format!("{margin} {line}").trim_end())?;
+            session.printer.line(format!("{margin:width$} {line}").trim_end())?;
         }
         for line in drawn.joins {
             session.printer.line(line)?;
@@ -179,7 +193,13 @@ impl Log {
     fn captures(&self, holdings: &dyn Holdings, url: &str, session: &mut Session) -> Result<(), Error> {
         let filter = CaptureFilter { since: self.since, until: self.until, ..CaptureFilter::default() };
         let mut left = self.limit.unwrap_or(usize::MAX);
-        let mut last: Option<Capture> = None;
+        let mut last: Option<Capture> = match &self.after {
+            Some(text) => {
+                let version = At::Version(resolve_version(holdings, text)?);
+                Some(find(holdings, url, &version)?)
+            }
+            None => None,
+        };
         while left > 0 {
             let page = Page { after: last.as_ref(), limit: left.min(PIECE) };
             let found = captures(holdings, url, &filter, page)?;
@@ -237,6 +257,17 @@ impl Log {
             session.printer.line(format_args!("    {name} {FAINT}{id}{FAINT:#}"))?;
         }
         Ok(())
+    }
+}
+
+/// HEAD, if it can be read: without it the list is as useful, and may be what helps to put it right.
+fn readable_head(holdings: &dyn Holdings, session: &mut Session) -> Result<Option<VersionId>, Error> {
+    match holdings.head() {
+        Err(failure @ ArchiveError::BadHead { .. }) => {
+            session.printer.say(format_args!("{failure}; `varve checkout VERSION` moves it to one of these"));
+            Ok(None)
+        }
+        other => Ok(other?),
     }
 }
 

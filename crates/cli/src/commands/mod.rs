@@ -26,6 +26,7 @@ mod init;
 mod key;
 mod log;
 mod man;
+mod moku;
 mod plan;
 mod rebuild;
 mod rewrite;
@@ -74,6 +75,7 @@ const VERBS: &[Entry] = &[
     verb::<doctor::Doctor>("doctor"),
     verb::<urls::Urls>("urls"),
     verb::<crystal::Crystal>("crystal"),
+    verb::<moku::Moku>("moku"),
     verb::<explain::Explain>("explain"),
     verb::<key::Key>("key"),
     verb::<completions::Completions>("completions"),

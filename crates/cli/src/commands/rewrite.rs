@@ -114,8 +114,10 @@ impl Rewrite {
         }
         let records = choice.records.len() as u64;
         if self.json {
-            let summary = Summary { records, dry_run: true, ..Summary::default() };
+            let summary = Summary { records, dry_run: self.dry_run, ..Summary::default() };
             printer.json(&Last { summary })?;
+        } else if records == 0 {
+            printer.say("nothing is to go: nothing here is like that, or other things hold it that stay");
         } else {
             printer.say(format_args!("{} would go", counted(records, "record")));
         }

@@ -8,7 +8,7 @@ use varve_archive::verbs::score::{PageScore, Scored, score};
 use super::log::short;
 use super::{Outcome, Verb};
 use crate::error::Error;
-use crate::printer::{FAINT, STRONG, visible};
+use crate::printer::{FAINT, STRONG, counted, visible};
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -64,6 +64,12 @@ impl Verb for Score {
         } else {
             summary(session, version, &scored)?;
         }
+        if scored.absent > 0 {
+            let pages = counted(scored.absent, "page");
+            session
+                .printer
+                .say(format_args!("{pages} not scored: the bodies are not here; `varve audit` says why"));
+        }
         Ok(Outcome::Done)
     }
 }
@@ -90,10 +96,16 @@ fn summary(session: &mut Session, version: VersionId, scored: &Scored) -> Result
 
 /// Why the most exposed pages have their scores, and what moved them.
 fn explanation(scored: &Scored) -> Vec<String> {
-    let mut sentences: Vec<String> = scored.pages.iter().take(EXPLAINED).flat_map(Scored::explain).collect();
-    let left = scored.pages.len().saturating_sub(EXPLAINED);
-    if left > 0 {
-        sentences.push(format!("{left} more pages score no higher."));
+    // What a page lacks is worth nothing where there is nothing to protect: such pages are counted, unless all are such.
+    let exposed = scored.pages.iter().filter(|page| page.normalized > 0).count();
+    let explained = exposed.clamp(1, EXPLAINED);
+    let mut sentences: Vec<String> = scored.pages.iter().take(explained).flat_map(Scored::explain).collect();
+    let left = scored.pages.len().saturating_sub(explained);
+    let bound = if exposed > explained { "no higher" } else { "0" };
+    match left {
+        0 => {}
+        1 => sentences.push(format!("1 more page scores {bound}.")),
+        _ => sentences.push(format!("{left} more pages score {bound}.")),
     }
     if let (Some(before), Some(parent)) = (scored.before, scored.parent) {
         let (parent, now) = (short(&parent), scored.row.normalized);

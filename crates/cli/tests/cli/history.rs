@@ -62,14 +62,14 @@ impl Place {
     }
 
     /// Message and hint of what cannot be done.
-    fn failure(&self, words: &[&str]) -> String {
+    pub(crate) fn failure(&self, words: &[&str]) -> String {
         let output = self.run(words);
         assert_eq!(output.status.code(), Some(2), "{words:?}: {}{}", stdout(&output), stderr(&output));
         stderr(&output)
     }
 }
 
-fn places() -> [Place; 2] {
+pub(crate) fn places() -> [Place; 2] {
     [Place::new(true), Place::new(false)]
 }
 

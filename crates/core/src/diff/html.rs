@@ -56,31 +56,70 @@ th,td{text-align:left;vertical-align:top;padding:.1rem .5rem;border:1px solid va
 .lines .number{width:4.5em;text-align:right;opacity:.6;user-select:none}\
 .removed{background:var(--removed)}.added{background:var(--added)}\
 del,ins{text-decoration:underline;border-radius:2px}del{background:var(--mark-removed)}ins{background:var(--mark-added)}\
-.noise{opacity:.6}h2:target,h2:focus-within{outline:2px solid}h2{font-size:1rem;margin:1rem 0 .3rem}";
+section h1{font-size:1.4rem;overflow-wrap:anywhere}.noise{opacity:.6}h2:target,h2:focus-within{outline:2px solid}h2{font-size:1rem;margin:1rem 0 .3rem}";
 
-/// Writes the page.
+/// Writes a page about one comparison.
 pub fn page(page: &Page<'_>, hunks: &[Hunk<'_>]) -> String {
+    open(page.title) + &section(page, hunks, 1) + CLOSE
+}
+
+/// The beginning of a page about many comparisons: [`section`]s follow, then perhaps [`contents`], and [`CLOSE`].
+pub fn open(title: &str) -> String {
     let mut html = String::new();
     html += "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n";
     html += "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n";
     html += "<meta name=\"viewport\" content=\"width=device-width\">\n<title>";
-    escape(&mut html, page.title);
+    escape(&mut html, title);
     html += "</title>\n<style>";
     html += STYLE;
-    html += "</style>\n<h1>";
-    escape(&mut html, page.title);
-    html += "</h1>\n";
-    for note in &page.notes {
+    html += "</style>\n";
+    html
+}
+
+/// The end of every page.
+pub const CLOSE: &str = "</html>\n";
+
+/// A heading and sentences, above sections or below them.
+pub fn heading(title: &str, notes: &[String]) -> String {
+    let mut html = String::new();
+    element(&mut html, "h1", title);
+    html.push('\n');
+    for note in notes {
         element(&mut html, "p", note);
         html.push('\n');
     }
+    html
+}
+
+/// One comparison among others; `number` is its own.
+pub fn section(page: &Page<'_>, hunks: &[Hunk<'_>], number: usize) -> String {
+    let mut html = format!("<section id=\"page-{number}\">\n");
+    html += &heading(page.title, &page.notes);
     for table in page.tables.iter().filter(|table| !table.rows.is_empty()) {
         write_table(&mut html, table);
     }
-    for (number, hunk) in hunks.iter().enumerate() {
-        write_hunk(&mut html, page, hunk, number + 1, hunks.len());
+    for (place, hunk) in hunks.iter().enumerate() {
+        write_hunk(&mut html, page, hunk, (number, place + 1, hunks.len()));
     }
-    html += "</html>\n";
+    if hunks.last().is_some_and(|hunk| hunk.cut) {
+        html += "<p>There are more lines than are shown.</p>\n";
+    }
+    html += "</section>\n";
+    html
+}
+
+/// A link to the [`contents`], for the beginning of the page.
+pub const TO_CONTENTS: &str = "<p><a href=\"#pages\">The pages that changed</a></p>\n";
+
+/// Links to the sections, which have these titles.
+pub fn contents<'t>(titles: impl IntoIterator<Item = &'t str>) -> String {
+    let mut html = "<nav id=\"pages\">\n<h2>Pages</h2>\n<ol>\n".to_owned();
+    for (place, title) in titles.into_iter().enumerate() {
+        let _ = write!(html, "<li><a href=\"#page-{}\">", place + 1);
+        escape(&mut html, title);
+        html += "</a></li>\n";
+    }
+    html += "</ol>\n</nav>\n";
     html
 }
 
@@ -111,11 +150,16 @@ fn write_table(html: &mut String, table: &Table) {
     *html += "</table>\n";
 }
 
-fn write_hunk(html: &mut String, page: &Page<'_>, hunk: &Hunk<'_>, number: usize, count: usize) {
-    let _ = write!(html, "<h2 id=\"change-{number}\">Change {number} of {count}");
+fn write_hunk(
+    html: &mut String,
+    page: &Page<'_>,
+    hunk: &Hunk<'_>,
+    (section, number, count): (usize, usize, usize),
+) {
+    let _ = write!(html, "<h2 id=\"page-{section}-change-{number}\">Change {number} of {count}");
     for (other, word) in [(number - 1, "previous"), (number + 1, "next")] {
         if (1..=count).contains(&other) {
-            let _ = write!(html, " <a href=\"#change-{other}\">{word}</a>");
+            let _ = write!(html, " <a href=\"#page-{section}-change-{other}\">{word}</a>");
         }
     }
     *html += "</h2>\n<table class=\"lines\">\n<tr>";
@@ -230,6 +274,7 @@ mod tests {
         <meta name="viewport" content="width=device-width">
         <title>a &amp; b</title>
         <style>…</style>
+        <section id="page-1">
         <h1>a &amp; b</h1>
         <p>2 &lt; 3</p>
         <h2>Headers</h2>
@@ -237,21 +282,35 @@ mod tests {
         <tr><th scope="col">change</th><th scope="col">where</th><th scope="col">before</th><th scope="col">after</th></tr>
         <tr><td>changed</td><td>csp</td><td class="removed">&lt;a&gt;</td><td></td></tr>
         </table>
-        <h2 id="change-1">Change 1 of 2 <a href="#change-2">next</a></h2>
+        <h2 id="page-1-change-1">Change 1 of 2 <a href="#page-1-change-2">next</a></h2>
         <table class="lines">
         <tr><th class="number" scope="col">line</th><th scope="col">one</th><th class="number" scope="col">line</th><th scope="col">two</th></tr>
         <tr><td class="number">1</td><td>a</td><td class="number">1</td><td>a</td></tr>
         <tr><td class="number">2</td><td class="removed">&lt;p&gt;one <del>two</del>&lt;/p&gt;</td><td class="number">2</td><td class="added">&lt;p&gt;one <ins>2</ins>&lt;/p&gt;</td></tr>
         <tr><td class="number">3</td><td>b</td><td class="number">3</td><td>b</td></tr>
         </table>
-        <h2 id="change-2">Change 2 of 2 <a href="#change-1">previous</a></h2>
+        <h2 id="page-1-change-2">Change 2 of 2 <a href="#page-1-change-1">previous</a></h2>
         <table class="lines">
         <tr><th class="number" scope="col">line</th><th scope="col">one</th><th class="number" scope="col">line</th><th scope="col">two</th></tr>
         <tr><td class="number">6</td><td>e</td><td class="number">6</td><td>e</td></tr>
         <tr><td class="number"></td><td></td><td class="number">7</td><td class="added">f</td></tr>
         </table>
+        </section>
         </html>
         "##);
+    }
+
+    #[test]
+    fn sections_of_one_page_have_names_of_their_own() {
+        let diff = TextDiff::between("a\n", "b\n", Options::default());
+        let hunks = unified(&diff, &View::default());
+        let about = |title| Page { title, ..Page::default() };
+        let both = section(&about("one"), &hunks, 1) + &section(&about("two"), &hunks, 2);
+        for name in ["page-1", "page-2", "page-1-change-1", "page-2-change-1"] {
+            assert_eq!(both.matches(&format!("id=\"{name}\"")).count(), 1, "{both}");
+        }
+        let list = contents(["one", "<two>"]);
+        assert!(list.contains("<a href=\"#page-2\">&lt;two&gt;</a>"), "{list}");
     }
 
     #[test]

@@ -16,12 +16,14 @@ pub struct View {
     pub words: bool,
     /// Equal text longer than this within a line is shortened in its middle. None keeps every line whole.
     pub longest: Option<usize>,
+    /// No more lines than this are shown, of all hunks together: nobody reads more, and each costs memory.
+    pub most: usize,
 }
 
 impl Default for View {
     /// Three lines of context, words marked, lines of minified pages shortened.
     fn default() -> Self {
-        Self { context: 3, words: true, longest: Some(400) }
+        Self { context: 3, words: true, longest: Some(400), most: 50_000 }
     }
 }
 
@@ -69,8 +71,10 @@ pub struct Hunk<'a> {
     pub base: Range<usize>,
     /// Lines of the head, numbered from 0.
     pub head: Range<usize>,
-    /// All lines, in order.
+    /// Its lines, in order.
     pub lines: Vec<HunkLine<'a>>,
+    /// Whether there are more lines, here or in later hunks, than are shown.
+    pub cut: bool,
 }
 
 impl Hunk<'_> {
@@ -92,16 +96,20 @@ pub fn unified<'d>(diff: &'d TextDiff<'_>, view: &View) -> Vec<Hunk<'d>> {
 
 /// The hunks of some of the changes of a diff, as [`TextDiff::changes_without`] gives them.
 pub fn unified_changes<'d>(diff: &'d TextDiff<'_>, changes: &[Change], view: &View) -> Vec<Hunk<'d>> {
-    let mut budget = Budget::default();
-    let mut hunks = Vec::new();
+    let mut writer = Writer { diff, view, budget: Budget::default(), left: view.most };
+    let mut hunks: Vec<Hunk<'d>> = Vec::new();
     let mut rest = changes;
     while !rest.is_empty() {
+        if let Some(last) = hunks.last_mut().filter(|_| writer.left == 0) {
+            last.cut = true;
+            break;
+        }
         let near = 1 + rest
             .windows(2)
             .take_while(|pair| pair[1].base_lines.start - pair[0].base_lines.end <= view.context * 2)
             .count();
         let (together, others) = rest.split_at(near);
-        hunks.push(Writer { diff, view, budget: &mut budget }.hunk(together));
+        hunks.push(writer.hunk(together));
         rest = others;
     }
     hunks
@@ -129,7 +137,9 @@ pub fn plain_text(hunks: &[Hunk<'_>]) -> String {
 struct Writer<'d, 'a, 'w> {
     diff: &'d TextDiff<'a>,
     view: &'w View,
-    budget: &'w mut Budget,
+    budget: Budget,
+    /// So many lines may still be shown.
+    left: usize,
 }
 
 impl<'d> Writer<'d, '_, '_> {
@@ -149,12 +159,23 @@ impl<'d> Writer<'d, '_, '_> {
             (at_base, at_head) = (change.base_lines.end, change.head_lines.end);
         }
         self.context(&mut lines, at_base..base.end, at_head);
-        Hunk { base, head, lines }
+        let changed = |change: &Change| change.base_lines.len() + change.head_lines.len();
+        let removed: usize = changes.iter().map(|change| change.base_lines.len()).sum();
+        let whole = changes.iter().map(changed).sum::<usize>() + base.len() - removed;
+        let cut = lines.len() < whole;
+        Hunk { base, head, lines, cut }
+    }
+
+    /// The first of these lines, as many as may still be shown.
+    fn affordable(&mut self, lines: Range<usize>) -> Range<usize> {
+        let shown = lines.len().min(self.left);
+        self.left -= shown;
+        lines.start..lines.start + shown
     }
 
     /// Equal lines, shown as the head has them.
-    fn context(&self, lines: &mut Vec<HunkLine<'d>>, base: Range<usize>, head: usize) {
-        for (step, number) in base.enumerate() {
+    fn context(&mut self, lines: &mut Vec<HunkLine<'d>>, base: Range<usize>, head: usize) {
+        for (step, number) in self.affordable(base).enumerate() {
             let range = self.diff.head().range(&(head + step..head + step + 1));
             let mut line = self.line(Style::Context, self.diff.head().text(), range, &[]);
             (line.base, line.head) = (Some(number + 1), Some(head + step + 1));
@@ -164,16 +185,16 @@ impl<'d> Writer<'d, '_, '_> {
 
     fn change(&mut self, lines: &mut Vec<HunkLine<'d>>, change: &Change) {
         let both = self.view.words && !change.base.is_empty() && !change.head.is_empty();
-        let edits = if both { self.diff.edits(change, self.budget).list } else { Vec::new() };
+        let edits = if both { self.diff.edits(change, &mut self.budget).list } else { Vec::new() };
         let (base, head) = (self.diff.base(), self.diff.head());
         let from: Vec<_> = edits.iter().map(|Edit { base, .. }| base.clone()).collect();
         let to: Vec<_> = edits.into_iter().map(|Edit { head, .. }| head).collect();
-        for number in change.base_lines.clone() {
+        for number in self.affordable(change.base_lines.clone()) {
             let mut line = self.line(Style::Removed, base.text(), base.range(&(number..number + 1)), &from);
             line.base = Some(number + 1);
             lines.push(line);
         }
-        for number in change.head_lines.clone() {
+        for number in self.affordable(change.head_lines.clone()) {
             let mut line = self.line(Style::Added, head.text(), head.range(&(number..number + 1)), &to);
             line.head = Some(number + 1);
             lines.push(line);
@@ -275,6 +296,21 @@ mod tests {
         assert!(short.len() < 2000 && short.contains(" … "), "{short}");
         let whole = text(&base, &head, View { longest: None, ..View::default() });
         assert!(whole.contains(&base));
+    }
+
+    #[test]
+    fn no_more_lines_are_shown_than_anyone_reads() {
+        let shown = |base: &str, head: &str, most| {
+            let diff = TextDiff::between(base, head, Options::default());
+            let hunks = unified(&diff, &View { context: 1, most, ..View::default() });
+            let lines: usize = hunks.iter().map(|hunk| hunk.lines.len()).sum();
+            (hunks.len(), lines, hunks.last().is_some_and(|hunk| hunk.cut))
+        };
+        let (base, head) = ("a\n1\n2\n3\n4\nb\n5\n", "A\n1\n2\n3\n4\nB\n5\n");
+        assert_eq!(shown(base, head, 7), (2, 7, false));
+        assert_eq!(shown(base, head, 6), (2, 6, true));
+        assert_eq!(shown(base, head, 3), (1, 3, true));
+        assert_eq!(shown("", &"x\n".repeat(100), 10), (1, 10, true));
     }
 
     #[test]

@@ -208,8 +208,13 @@ impl Body<'_> {
 impl Comparison<'_> {
     /// Whether anything changed that is not noise. Redacted headers are never known to have.
     pub fn is_changed(&self) -> bool {
+        self.body.is_changed() || self.headers_changed(false) > 0
+    }
+
+    /// How many headers changed, came or went; those that are noise only count with `all`.
+    pub fn headers_changed(&self, all: bool) -> usize {
         let headers = &self.headers;
-        let mut names = headers.changed.keys().chain(headers.added.keys()).chain(headers.removed.keys());
-        self.body.is_changed() || names.any(|name| !self.header_noise.contains_key(name))
+        let names = headers.changed.keys().chain(headers.added.keys()).chain(headers.removed.keys());
+        names.filter(|name| all || !self.header_noise.contains_key(*name)).count()
     }
 }

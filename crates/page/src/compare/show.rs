@@ -5,7 +5,7 @@ use crate::charset::Decided;
 use crate::dom_diff::{NodeChange, What};
 use crate::noise::NoiseRule;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use varve_core::diff::html::{self, Page, Row, Table};
 use varve_core::diff::{BodyDiff, Change, Chunk, ChunkKind, Hunk, View, unified_changes};
 use varve_core::headers::HeaderDiff;
@@ -93,11 +93,27 @@ impl Comparison<'_> {
         }
     }
 
+    /// How many lines came and how many went. None unless bodies were compared by lines or words.
+    pub fn lines_changed(&self, all: bool) -> Option<(usize, usize)> {
+        let Body::Text(text) = &self.body else { return None };
+        let shown = text.shown(all);
+        let count = |lines: fn(&Change) -> usize| shown.iter().map(lines).sum();
+        Some((count(|change| change.head_lines.len()), count(|change| change.base_lines.len())))
+    }
+
     /// The comparison as a page that needs nothing else.
     pub fn html(&self, title: &str, view: &View, all: bool) -> String {
+        html::page(&self.page(title, all), &self.hunks(view, all))
+    }
+
+    /// The comparison as one section of such a page; `number` is its own.
+    pub fn html_section(&self, title: &str, view: &View, all: bool, number: usize) -> String {
+        html::section(&self.page(title, all), &self.hunks(view, all), number)
+    }
+
+    fn page<'p>(&'p self, title: &'p str, all: bool) -> Page<'p> {
         let tables = vec![self.header_table(all), self.node_table(all)];
-        let page = Page { title, base: &self.base_id, head: &self.head_id, notes: self.notes(all), tables };
-        html::page(&page, &self.hunks(view, all))
+        Page { title, base: &self.base_id, head: &self.head_id, notes: self.notes(all), tables }
     }
 
     /// For each change of the body the rule by which it is noise.
@@ -117,6 +133,9 @@ impl Comparison<'_> {
             Body::Binary(from, to) => {
                 notes.push(format!("The body is not text: {} became {}.", weigh(from), weigh(to)))
             }
+            Body::Text(text) if text.diff.is_empty() => {
+                notes.push("The text is the same: only line endings or the encoding differ.".to_owned());
+            }
             Body::Text(text) => {
                 let spaces = text.diff.changes().iter().filter(|change| change.whitespace_only).count();
                 notes.extend(
@@ -135,12 +154,16 @@ impl Comparison<'_> {
                 notes.extend(dom.diff.cut.map(cut));
             }
         }
-        let hidden = self.body_noise().iter().flatten().count() + self.header_noise.len();
-        if hidden > 0 {
-            let done = if all { "marked" } else { "left out" };
-            notes.push(format!("{} {done} as noise.", count(hidden, "change")));
-        }
+        notes.extend(self.note_of_noise(all));
         notes
+    }
+
+    fn note_of_noise(&self, all: bool) -> Option<String> {
+        let rules = || self.body_noise().iter().flatten().chain(self.header_noise.values());
+        let names: Vec<&str> = rules().collect::<BTreeSet<_>>().into_iter().map(|rule| rule.name()).collect();
+        let done = if all { "marked" } else { "left out" };
+        let told = || format!("{} {done} as noise: {}.", count(rules().count(), "change"), names.join(", "));
+        (!names.is_empty()).then(told)
     }
 
     fn header_table(&self, all: bool) -> Table {

@@ -3,6 +3,7 @@
 use super::learn::Volatile;
 use super::mask::{MOST_MASKED, explain, mask};
 use super::rules::NoiseRule;
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::ops::Range;
 use varve_core::diff::{Budget, Change, Edit, Lines, TextDiff, sequence};
@@ -127,8 +128,8 @@ fn around<'t>(text: &'t str, range: &Range<usize>) -> &'t str {
     &text[start..end]
 }
 
-fn unix(text: &str) -> String {
-    text.replace("\r\n", "\n")
+fn unix(text: &str) -> Cow<'_, str> {
+    if text.contains('\r') { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) }
 }
 
 #[cfg(test)]

@@ -45,7 +45,71 @@ pub struct Rule {
     /// What it explains, in a sentence.
     pub about: &'static str,
     /// The forms of text that it knows. Rules without any look at places instead.
-    pub patterns: &'static [&'static str],
+    pub patterns: &'static [Pattern],
+}
+
+/// A form of text that a rule knows.
+#[derive(Debug, Clone, Copy)]
+pub struct Pattern {
+    /// What must stand in a text before it is worth searching.
+    pub sign: Sign,
+    /// What is searched for.
+    pub form: &'static str,
+}
+
+/// What every text has that a pattern can match. Looking for it costs next to nothing, making a pattern ready and searching with
+/// it does: most texts have no sign of most patterns.
+#[derive(Debug, Clone, Copy)]
+pub enum Sign {
+    /// One of these words, in small letters; how the text writes them does not matter.
+    Words(&'static [&'static str]),
+    /// A colon between digits.
+    Clock,
+    /// Nine decimal digits in a row.
+    LongNumber,
+    /// Sixteen hexadecimal digits in a row.
+    LongHex,
+}
+
+const TOKENS: Sign = Sign::Words(&[
+    "csrf",
+    "xsrf",
+    "authenticity_token",
+    "requestverificationtoken",
+    "form_build_id",
+    "form_token",
+    "__viewstate",
+    "__eventvalidation",
+]);
+const FILES: Sign = Sign::Words(&[
+    ".js", ".mjs", ".css", ".map", ".woff", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".ico",
+]);
+const REQUESTS: Sign = Sign::Words(&[
+    "requestid",
+    "request_id",
+    "request-id",
+    "traceid",
+    "trace_id",
+    "trace-id",
+    "correlationid",
+    "correlation_id",
+    "correlation-id",
+    "spanid",
+    "span_id",
+    "span-id",
+    "visitorid",
+    "visitor_id",
+    "visitor-id",
+    "renderid",
+    "render_id",
+    "render-id",
+    "pageviewid",
+    "pageview_id",
+    "pageview-id",
+]);
+
+const fn pattern(sign: Sign, form: &'static str) -> Pattern {
+    Pattern { sign, form }
 }
 
 /// All rules. Where two fit, the first explains.
@@ -55,9 +119,9 @@ pub const RULES: &[Rule] = &[
         name: "nonce",
         about: "a number used once, in an attribute or a policy",
         patterns: &[
-            r#"(?i)\bnonce\s*[=:]\s*["']?(?<v>[A-Za-z0-9+/_=-]{8,})"#,
-            r#"'nonce-(?<v>[A-Za-z0-9+/_=-]{8,})'"#,
-            r#"(?i)_wpnonce["']?\s*[=:]\s*["']?(?<v>[0-9a-f]{8,})"#,
+            pattern(Sign::Words(&["nonce"]), r#"(?i)\bnonce\s*[=:]\s*["']?(?<v>[A-Za-z0-9+/_=-]{8,})"#),
+            pattern(Sign::Words(&["nonce"]), r#"'nonce-(?<v>[A-Za-z0-9+/_=-]{8,})'"#),
+            pattern(Sign::Words(&["nonce"]), r#"(?i)_wpnonce["']?\s*[=:]\s*["']?(?<v>[0-9a-f]{8,})"#),
         ],
     },
     Rule {
@@ -65,9 +129,18 @@ pub const RULES: &[Rule] = &[
         name: "csrf-token",
         about: "a token against forged requests, in a form, a meta element or a script",
         patterns: &[
-            r#"(?i)(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate\w*|__eventvalidation)[^<>]{0,120}?(?:value|content)\s*=\s*["'](?<v>[^"'<>\s]{8,})["']"#,
-            r#"(?i)(?:value|content)\s*=\s*["'](?<v>[^"'<>\s]{8,})["'][^<>]{0,120}?(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate|__eventvalidation)"#,
-            r#"(?i)["']?[\w-]*(?:csrf|xsrf)[\w-]*["']?\s*[:=]\s*["'](?<v>[^"'<>\s]{8,})["']"#,
+            pattern(
+                TOKENS,
+                r#"(?i)(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate\w*|__eventvalidation)[^<>]{0,120}?(?:value|content)\s*=\s*["'](?<v>[^"'<>\s]{8,})["']"#,
+            ),
+            pattern(
+                TOKENS,
+                r#"(?i)(?:value|content)\s*=\s*["'](?<v>[^"'<>\s]{8,})["'][^<>]{0,120}?(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate|__eventvalidation)"#,
+            ),
+            pattern(
+                Sign::Words(&["csrf", "xsrf"]),
+                r#"(?i)["']?[\w-]*(?:csrf|xsrf)[\w-]*["']?\s*[:=]\s*["'](?<v>[^"'<>\s]{8,})["']"#,
+            ),
         ],
     },
     Rule {
@@ -75,12 +148,24 @@ pub const RULES: &[Rule] = &[
         name: "timestamp",
         about: "a date with the time of day, a clock, or seconds since 1970 under a name that says so",
         patterns: &[
-            r"\b(?<v>(?:19|20)\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d(?::[0-6]\d(?:\.\d+)?)?(?:Z|\s?[+-][0-2]\d:?[0-5]\d)?)",
-            r"\b(?<v>(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d(?: GMT| UTC| [+-]\d{4})?)",
-            r"(?i)>\s*(?<v>[0-2]?\d:[0-5]\d:[0-5]\d(?:\s?[ap]m)?)\s*<",
-            r#"(?i)["']?\b(?:[\w-]*time(?:stamp)?|ts|now|generated(?:_?at)?|rendered(?:_?at)?|expires|server_?date)["']?\s*[:=]\s*["']?(?<v>1\d{9}(?:\d{3}|\.\d+)?)\b"#,
-            r"[?&](?:_|t|ts|time|cb|rnd|rand|cachebuster)=(?<v>\d{9,13})\b",
-            r"(?i)(?:generated|rendered|served|cached|created|took)[\w ,:]{0,30}?\b(?:in|took)\b[ :]*(?<v>\d+(?:\.\d+)?)\s*(?:ms|s|sec|seconds|milliseconds)\b",
+            pattern(
+                Sign::Clock,
+                r"\b(?<v>(?:19|20)\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d(?::[0-6]\d(?:\.\d+)?)?(?:Z|\s?[+-][0-2]\d:?[0-5]\d)?)",
+            ),
+            pattern(
+                Sign::Clock,
+                r"\b(?<v>(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d(?: GMT| UTC| [+-]\d{4})?)",
+            ),
+            pattern(Sign::Clock, r"(?i)>\s*(?<v>[0-2]?\d:[0-5]\d:[0-5]\d(?:\s?[ap]m)?)\s*<"),
+            pattern(
+                Sign::LongNumber,
+                r#"(?i)["']?\b(?:[\w-]*time(?:stamp)?|ts|now|generated(?:_?at)?|rendered(?:_?at)?|expires|server_?date)["']?\s*[:=]\s*["']?(?<v>1\d{9}(?:\d{3}|\.\d+)?)\b"#,
+            ),
+            pattern(Sign::LongNumber, r"[?&](?:_|t|ts|time|cb|rnd|rand|cachebuster)=(?<v>\d{9,13})\b"),
+            pattern(
+                Sign::Words(&["generated", "rendered", "served", "cached", "created", "took"]),
+                r"(?i)(?:generated|rendered|served|cached|created|took)[\w ,:]{0,30}?\b(?:in|took)\b[ :]*(?<v>\d+(?:\.\d+)?)\s*(?:ms|s|sec|seconds|milliseconds)\b",
+            ),
         ],
     },
     Rule {
@@ -88,10 +173,19 @@ pub const RULES: &[Rule] = &[
         name: "build-hash",
         about: "a hash or version in the address of a script, style, font or image",
         patterns: &[
-            r"[./_-](?<v>[0-9a-f]{8,64})(?:\.min|\.chunk|\.bundle)?\.(?:js|mjs|css|map|woff2?|png|jpe?g|gif|svg|webp|ico)\b",
-            r"[./_-](?<v>[A-Za-z0-9_-]{8,32})\.(?:js|mjs|css)\b",
-            r"\.(?:js|mjs|css|map|woff2?|png|jpe?g|gif|svg|webp|ico)\?(?:(?:v|ver|version|hash|h|rev|cb|build|_)=)?(?<v>[\w.-]{1,64})",
-            r"/(?:static|assets|build|_next/static|dist)/(?<v>[0-9a-f]{8,64}|[A-Za-z0-9_-]{20,24})/",
+            pattern(
+                FILES,
+                r"[./_-](?<v>[0-9a-f]{8,64})(?:\.min|\.chunk|\.bundle)?\.(?:js|mjs|css|map|woff2?|png|jpe?g|gif|svg|webp|ico)\b",
+            ),
+            pattern(FILES, r"[./_-](?<v>[A-Za-z0-9_-]{8,32})\.(?:js|mjs|css)\b"),
+            pattern(
+                FILES,
+                r"\.(?:js|mjs|css|map|woff2?|png|jpe?g|gif|svg|webp|ico)\?(?:(?:v|ver|version|hash|h|rev|cb|build|_)=)?(?<v>[\w.-]{1,64})",
+            ),
+            pattern(
+                Sign::Words(&["/static/", "/assets/", "/build/", "/dist/"]),
+                r"/(?:static|assets|build|_next/static|dist)/(?<v>[0-9a-f]{8,64}|[A-Za-z0-9_-]{20,24})/",
+            ),
         ],
     },
     Rule {
@@ -99,9 +193,15 @@ pub const RULES: &[Rule] = &[
         name: "session-id",
         about: "a session in a link or a hidden field",
         patterns: &[
-            r"(?i)[?&;](?:phpsessid|jsessionid|aspsessionid\w*|sessionid|session_id|session|sid|cfid|cftoken)=(?<v>[A-Za-z0-9._!-]{8,})",
-            r"(?i)/\(S\((?<v>[a-z0-9]{16,})\)\)/",
-            r#"(?i)name=["'](?:phpsessid|jsessionid|sessionid|session_id|sid)["'][^<>]{0,60}?value=["'](?<v>[^"'<>\s]{8,})["']"#,
+            pattern(
+                Sign::Words(&["sess", "sid=", "cfid=", "cftoken="]),
+                r"(?i)[?&;](?:phpsessid|jsessionid|aspsessionid\w*|sessionid|session_id|session|sid|cfid|cftoken)=(?<v>[A-Za-z0-9._!-]{8,})",
+            ),
+            pattern(Sign::Words(&["/(s("]), r"(?i)/\(S\((?<v>[a-z0-9]{16,})\)\)/"),
+            pattern(
+                Sign::Words(&["sess", "sid"]),
+                r#"(?i)name=["'](?:phpsessid|jsessionid|sessionid|session_id|sid)["'][^<>]{0,60}?value=["'](?<v>[^"'<>\s]{8,})["']"#,
+            ),
         ],
     },
     Rule {
@@ -109,8 +209,14 @@ pub const RULES: &[Rule] = &[
         name: "request-id",
         about: "the name of one request, under a name that says so",
         patterns: &[
-            r#"(?i)(?:request|trace|correlation|span|visitor|render|pageview)[_-]?id["']?\s*[:=]\s*["']?(?<v>[A-Za-z0-9-]{8,})"#,
-            r#"(?i)\b(?:cf-ray|data-cf-beacon|__cf_chl_tk|r)["']?\s*[:=]\s*["'](?<v>[0-9a-f]{16,20})["']"#,
+            pattern(
+                REQUESTS,
+                r#"(?i)(?:request|trace|correlation|span|visitor|render|pageview)[_-]?id["']?\s*[:=]\s*["']?(?<v>[A-Za-z0-9-]{8,})"#,
+            ),
+            pattern(
+                Sign::LongHex,
+                r#"(?i)\b(?:cf-ray|data-cf-beacon|__cf_chl_tk|r)["']?\s*[:=]\s*["'](?<v>[0-9a-f]{16,20})["']"#,
+            ),
         ],
     },
     Rule {
@@ -118,8 +224,11 @@ pub const RULES: &[Rule] = &[
         name: "scrambled-address",
         about: "a mail address that a proxy scrambles anew each time",
         patterns: &[
-            r#"data-cfemail\s*=\s*["'](?<v>[0-9a-f]{8,})["']"#,
-            r"/cdn-cgi/l/email-protection#(?<v>[0-9a-f]{8,})",
+            pattern(Sign::Words(&["data-cfemail"]), r#"data-cfemail\s*=\s*["'](?<v>[0-9a-f]{8,})["']"#),
+            pattern(
+                Sign::Words(&["/cdn-cgi/l/email-protection#"]),
+                r"/cdn-cgi/l/email-protection#(?<v>[0-9a-f]{8,})",
+            ),
         ],
     },
     Rule {

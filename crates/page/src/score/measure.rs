@@ -29,7 +29,7 @@ pub(super) fn measure(pack: &Pack, surface: &Surface, headers: &HeaderView) -> M
     ledger.crowds(surface);
     ledger.elements(surface);
     ledger.weak_headers(headers);
-    let exposure = ledger.evidence.iter().map(|evidence| evidence.exposure).sum();
+    let exposure = ledger.evidence.iter().fold(0.0, |sum, evidence| sum + evidence.exposure);
     let hardening = policy::hardening(&credits);
     ledger.weigh_missing(exposure, hardening);
     Measured { evidence: ledger.evidence, exposure, hardening, credits }

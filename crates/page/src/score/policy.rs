@@ -55,7 +55,8 @@ pub(super) fn earned(pack: &Pack, headers: &HeaderView) -> Vec<Credit> {
 
 /// The sum of credits, 0 to 1.
 pub(super) fn hardening(credits: &[Credit]) -> f64 {
-    credits.iter().map(|credit| credit.points).sum::<f64>().clamp(0.0, 1.0)
+    // Adding to nought, not `sum`: the sum of nothing is a nought with a minus before it.
+    credits.iter().fold(0.0, |sum, credit| sum + credit.points).clamp(0.0, 1.0)
 }
 
 /// The most that a header could take off, with full credit.

@@ -41,7 +41,7 @@ pub(super) fn page(shelf: &Arc<Shelf>, request: &Request) -> Paged {
             (switches(&base, &head, mode, all))
             @match compared {
                 Some(markup) => (markup),
-                None => p { "These bodies are too long to be compared here; " code { "varve diff" } " does it." },
+                None => p { "These bodies cannot be compared here: one is too long, or not in the archive any more. " code { "varve diff" } " says which." },
             }
         },
     ))

@@ -1,0 +1,78 @@
+//! `moku`: what only Moku sites have. Making one, and what is set in it.
+
+use std::path::Path;
+
+use varve_core::headers::Redaction;
+
+use super::init::require_empty;
+use crate::error::ArchiveError;
+use crate::history::{Holdings, Kind, MokuHistory, MokuHoldings, MokuOpening, kind_of};
+use crate::writer::Opening;
+
+pub use varve_catalog::MokuOptions;
+
+/// What is set in a site.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SiteInfo {
+    /// The project that it belongs to, if it says so.
+    pub project: Option<String>,
+    /// Whether sensitive headers of new captures are hidden.
+    pub redacts: bool,
+    /// How many tags there are.
+    pub tags: u64,
+    /// Where HEAD points.
+    pub head: Option<varve_core::VersionId>,
+}
+
+/// What to set. What is not named stays.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The project that it belongs to.
+    pub project: Option<String>,
+    /// Whether it may be taken from another project.
+    pub force: bool,
+    /// Whether sensitive headers are hidden.
+    pub redacts: Option<bool>,
+    /// Whether the tables of an early Moku become those of today.
+    pub upgrade: bool,
+}
+
+impl Settings {
+    fn opening(self) -> MokuOpening {
+        let redaction = self.redacts.map(|hide| if hide { Redaction::On } else { Redaction::Off });
+        let options =
+            MokuOptions { project_id: self.project, force_project_id: self.force, upgrade: self.upgrade };
+        MokuOpening { options, redaction }
+    }
+}
+
+/// Makes a site in `folder`, which is made if need be and must hold nothing.
+pub fn create(folder: &Path, settings: Settings, opening: Opening) -> Result<(), ArchiveError> {
+    require_empty(folder)?;
+    MokuHistory::open(folder, &settings.opening(), opening).map(drop)
+}
+
+/// Sets what is to be set in the site at `root`. A project that is not the site's is refused, unless it is forced.
+pub fn set(root: &Path, settings: Settings, opening: Opening) -> Result<(), ArchiveError> {
+    require_site(root)?;
+    MokuHistory::open(root, &settings.opening(), opening).map(drop)
+}
+
+/// What is set in the site at `root`.
+pub fn info(root: &Path) -> Result<SiteInfo, ArchiveError> {
+    require_site(root)?;
+    let site = MokuHoldings::open(root)?;
+    Ok(SiteInfo {
+        project: site.moku().project_id()?,
+        redacts: site.moku().redaction()? == Redaction::On,
+        tags: site.catalog().tags()?.len() as u64,
+        head: site.head()?,
+    })
+}
+
+fn require_site(root: &Path) -> Result<(), ArchiveError> {
+    match kind_of(root) {
+        Some(Kind::Moku) => Ok(()),
+        _ => Err(ArchiveError::NotASite { path: root.to_owned() }),
+    }
+}

@@ -1,0 +1,163 @@
+//! `varve moku`: what only Moku sites have.
+
+use std::path::PathBuf;
+
+use serde::Serialize;
+use varve_archive::verbs::moku::{Settings, SiteInfo, create, info, set};
+
+use super::{Outcome, Verb};
+use crate::error::Error;
+use crate::session::Session;
+
+const EXAMPLES: &str = "\
+Examples:
+  varve moku new site --project 7f0c
+  varve moku info site --json
+  varve moku set site --redaction off
+  varve moku set site --project 9a41 --force
+  varve moku upgrade old-site";
+
+/// Work on Moku sites
+///
+/// Everything about history, such as `commit`, `log`, `diff`, `checkout`, `gc` and `score`, works on a site with `-C SITE`. These verbs
+/// are for what only such sites have.
+#[derive(clap::Args)]
+#[command(after_help = EXAMPLES, disable_help_subcommand = true)]
+pub(super) struct Moku {
+    #[command(subcommand)]
+    verb: MokuVerb,
+}
+
+#[derive(clap::Subcommand)]
+enum MokuVerb {
+    New(New),
+    Info(Info),
+    Set(Set),
+    Upgrade(Upgrade),
+}
+
+/// Make a site that holds nothing yet
+///
+/// The folder is made if need be; one that holds anything is refused.
+#[derive(clap::Args)]
+struct New {
+    /// The folder
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+
+    /// The project that the site belongs to; Moku's server asks for it
+    #[arg(long, value_name = "ID")]
+    project: Option<String>,
+
+    /// Whether sensitive headers, such as cookies, are hidden in what is committed
+    #[arg(long, value_name = "WHEN", default_value = "on", value_parser = ["on", "off"])]
+    redaction: String,
+}
+
+/// Show what is set in a site
+///
+/// With `--json` there is one object: `project`, `redaction` (`on` or `off`), `tags`, `head`.
+#[derive(clap::Args)]
+struct Info {
+    #[command(flatten)]
+    which: Which,
+
+    /// Print one JSON object
+    #[arg(long)]
+    json: bool,
+}
+
+/// Set what is set in a site
+#[derive(clap::Args)]
+#[command(group = clap::ArgGroup::new("what").args(["project", "redaction"]).required(true).multiple(true))]
+struct Set {
+    #[command(flatten)]
+    which: Which,
+
+    /// The project that the site belongs to; one that belongs to another is refused
+    #[arg(long, value_name = "ID")]
+    project: Option<String>,
+
+    /// Take the site from another project
+    #[arg(long, requires = "project")]
+    force: bool,
+
+    /// Whether sensitive headers, such as cookies, are hidden in what is committed from now on
+    #[arg(long, value_name = "WHEN", value_parser = ["on", "off"])]
+    redaction: Option<String>,
+}
+
+/// Give a site of an early Moku the tables of today
+///
+/// An early site can be read as it is; it must be upgraded before it can be written. All of it is upgraded, or nothing.
+#[derive(clap::Args)]
+struct Upgrade {
+    #[command(flatten)]
+    which: Which,
+}
+
+/// Which site is meant.
+#[derive(clap::Args)]
+struct Which {
+    /// The folder of the site; without it, the one named by `-C` or the nearest upwards
+    #[arg(value_name = "DIR")]
+    folder: Option<PathBuf>,
+}
+
+impl Which {
+    fn root(&self, session: &Session) -> Result<PathBuf, Error> {
+        match &self.folder {
+            Some(folder) => Ok(folder.clone()),
+            None => session.root(),
+        }
+    }
+}
+
+impl Verb for Moku {
+    fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        match self.verb {
+            MokuVerb::New(New { folder, project, redaction }) => {
+                let redacts = Some(redaction == "on");
+                create(&folder, Settings { project, redacts, ..Settings::default() }, session.opening())?;
+                session.printer.say(format_args!("made a Moku site in `{}`", folder.display()));
+            }
+            MokuVerb::Info(verb) => verb.run(session)?,
+            MokuVerb::Set(Set { which, project, force, redaction }) => {
+                let redacts = redaction.map(|word| word == "on");
+                let settings = Settings { project, force, redacts, upgrade: false };
+                set(&which.root(session)?, settings, session.opening())?;
+            }
+            MokuVerb::Upgrade(Upgrade { which }) => {
+                let settings = Settings { upgrade: true, ..Settings::default() };
+                set(&which.root(session)?, settings, session.opening())?;
+                session.printer.say("the site has the tables of today");
+            }
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+impl Info {
+    fn run(&self, session: &mut Session) -> Result<(), Error> {
+        let SiteInfo { project, redacts, tags, head } = info(&self.which.root(session)?)?;
+        let redaction = if redacts { "on" } else { "off" };
+        let head = head.map(|head| head.to_string());
+        if self.json {
+            return session.printer.json(&Line { project, redaction, tags, head });
+        }
+        let none = || "none".to_owned();
+        let project = project.map_or_else(none, |project| crate::printer::visible(&project).into_owned());
+        session.printer.line(format_args!("project    {project}"))?;
+        session.printer.line(format_args!("redaction  {redaction}"))?;
+        session.printer.line(format_args!("tags       {tags}"))?;
+        session.printer.line(format_args!("HEAD       {}", head.unwrap_or_else(none)))
+    }
+}
+
+#[derive(Serialize)]
+struct Line {
+    project: Option<String>,
+    redaction: &'static str,
+    tags: u64,
+    head: Option<String>,
+}

@@ -1,0 +1,195 @@
+//! How history is put into words: lists in pieces, diffs for eyes without colour, and what is said when something is not there.
+
+use crate::history::{Place, places};
+use crate::{stderr, stdout};
+
+const URL: &str = "https://example.com/";
+
+fn commit(place: &Place, body: &str, message: &str) -> String {
+    place.file("page.html", body);
+    let words = ["commit", "page.html", "--url", URL, "-m", message, "--json"];
+    place.object(&words)["version"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn captures_of_a_page_come_in_pieces() {
+    for place in places() {
+        let versions: Vec<String> = (0..5).map(|n| commit(&place, &format!("{n}\n"), "m")).collect();
+        let mut seen = Vec::new();
+        let mut words = vec!["log", URL, "--limit", "2", "--json"];
+        loop {
+            let piece = place.lines(&words);
+            seen.extend(piece.iter().map(|line| line["version"].as_str().unwrap().to_owned()));
+            let Some(last) = seen.last().filter(|_| piece.len() == 2) else { break };
+            let last = versions.iter().find(|version| *version == last).unwrap();
+            words = vec!["log", URL, "--limit", "2", "--json", "--after", last];
+        }
+        assert_eq!(seen, versions.iter().rev().cloned().collect::<Vec<_>>());
+        let elsewhere = place.failure(&["log", "https://example.com/other", "--after", "HEAD"]);
+        assert!(elsewhere.contains("nothing was captured of `https://example.com/other`"), "{elsewhere}");
+    }
+}
+
+#[test]
+fn a_list_without_anything_in_it_says_so() {
+    for place in places() {
+        if place.is_archive {
+            assert!(stderr(&place.run(&["log"])).contains("there are no versions yet"));
+        }
+        commit(&place, "x", "m");
+        assert!(stderr(&place.run(&["log", "--author", "nobody"])).contains("no version is like that"));
+        let unknown = place.failure(&["log", "--tag", "nope"]);
+        assert!(unknown.contains("there is no tag `nope`") && unknown.contains("hint: "), "{unknown}");
+    }
+}
+
+#[test]
+fn versions_are_listed_where_head_cannot_be_read() {
+    let place = Place::new(false);
+    let version = commit(&place, "x", "m");
+    std::fs::write(place.path("museum/.moku/HEAD"), "no id").unwrap();
+    let output = place.run(&["log"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(stdout(&output).contains(&version) && stderr(&output).contains("varve checkout"));
+}
+
+#[test]
+fn the_graph_leaves_room_beside_every_line() {
+    for place in places() {
+        let root = commit(&place, "1", "root");
+        commit(&place, "2", "left");
+        place.file("page.html", "3");
+        place.data(&["commit", "page.html", "--url", URL, "-m", "right", "--parent", &root]);
+        let drawn = place.data(&["log", "--graph"]);
+        let columns: Vec<usize> = drawn
+            .lines()
+            .filter(|line| line.contains("1 page"))
+            .map(|line| line.find("20").unwrap())
+            .collect();
+        let nodes: Vec<usize> =
+            drawn.lines().filter_map(|line| line.find('*')).map(|node| node + 2).collect();
+        assert_eq!(columns.len(), 3);
+        assert!(columns.iter().zip(&nodes).all(|(text, node)| text >= node), "{drawn}");
+    }
+}
+
+#[test]
+fn words_that_differ_are_marked_without_colour() {
+    for place in places() {
+        commit(&place, "<p>one two three</p>\n", "1");
+        commit(&place, "<p>one 2 three</p>\n", "2");
+        let words = place.data(&["diff", "--mode", "words"]);
+        assert!(
+            words.contains("-<p>one [-two-] three</p>") && words.contains("+<p>one {+2+} three</p>"),
+            "{words}"
+        );
+        let lines = place.data(&["diff"]);
+        assert!(lines.contains("-<p>one two three</p>"), "{lines}");
+    }
+}
+
+#[test]
+fn how_much_changed_is_said_of_every_kind_of_page() {
+    for place in places() {
+        let page = |url: &str, body: &str, header: &str| {
+            format!(
+                "{{\"url\":\"{URL}{url}\",\"body\":\"{body}\",\"headers\":{{\"X\":\"{header}\",\"Cookie\":\"c\"}}}}\n"
+            )
+        };
+        let first =
+            page("text", "a\\nb\\n", "1") + &page("binary", "\\u0000\\u0001", "1") + &page("head", "h", "1");
+        let second = page("text", "a\\nc\\nd\\n", "1")
+            + &page("binary", "\\u0000\\u0001\\u0002", "1")
+            + &page("head", "h", "2");
+        for lines in [first + &page("ends", "a\\r\\n", "1"), second + &page("ends", "a\\n", "1")] {
+            place.file("pages.jsonl", &lines);
+            place.data(&["commit", "--lines", "pages.jsonl", "-m", "m"]);
+        }
+        let stat = place.data(&["diff", "--stat"]);
+        for line in ["text +2 -1\n", "binary 2 → 3 bytes\n", "head 1 header\n"] {
+            assert!(stat.contains(line), "{stat}");
+        }
+        let headers = place.data(&["diff", "--mode", "headers", "--name-only"]);
+        assert_eq!(headers, format!("M {URL}head\n"));
+        let ends = place.data(&["diff", "--all", "--url", &format!("{URL}ends")]);
+        assert!(ends.contains("only line endings or the encoding differ"), "{ends}");
+        let hidden = place.data(&["diff", "--url", &format!("{URL}head")]);
+        assert!(hidden.contains("redacted, and so not compared: cookie"), "{hidden}");
+    }
+}
+
+#[test]
+fn noise_that_is_left_out_names_its_rules() {
+    for place in places() {
+        commit(&place, "<p nonce=\"aaaaaaaa1\">\nx\n<b>1</b>\n", "1");
+        commit(&place, "<p nonce=\"bbbbbbbb2\">\nx\n<b>2</b>\n", "2");
+        let told = place.data(&["diff"]);
+        assert!(told.contains("1 change left out as noise: nonce."), "{told}");
+    }
+}
+
+#[test]
+fn many_pages_are_one_document() {
+    for place in places() {
+        for content in ["one", "two"] {
+            place.file("site/a.html", &format!("{content}\n"));
+            place.file("site/b.html", &format!("{content}\n"));
+            place.data(&["commit", "--from", "site", "--base-url", URL, "-m", content]);
+        }
+        let html = place.data(&["diff", "--format", "html"]);
+        assert_eq!((html.matches("<!doctype").count(), html.matches("</html>").count()), (1, 1));
+        for id in ["page-1", "page-2", "page-1-change-1", "page-2-change-1", "pages"] {
+            assert_eq!(html.matches(&format!("id=\"{id}\"")).count(), 1, "{id}: {html}");
+        }
+        assert!(html.contains("<a href=\"#page-2\">https://example.com/b.html (changed)</a>"), "{html}");
+    }
+}
+
+#[test]
+fn a_body_that_is_not_here_is_never_taken_for_an_empty_one() {
+    for place in places() {
+        commit(&place, "first\n", "1");
+        commit(&place, "second\n", "2");
+        let absent = if place.is_archive {
+            place.data(&["rewrite", "--drop", URL, "--reason", "a test"]);
+            [true, true]
+        } else {
+            let id = place.lines(&["log", URL, "--json"])[1]["body"].as_str().unwrap().to_owned();
+            std::fs::remove_file(place.path(&format!("museum/.moku/blobs/{}/{id}", &id[..2]))).unwrap();
+            [true, false]
+        };
+        let told = place.data(&["diff"]);
+        assert!(told.contains("not here; `varve audit`"), "{told}");
+        let file = place.object(&["diff", "--json"])["files"][0].clone();
+        assert_eq!(file["absent"], serde_json::json!(absent));
+        assert!(file.get("body_diff").is_none(), "{file}");
+        let written = place.run(&["checkout", "HEAD~1", "--to", "tree"]);
+        assert_eq!(written.status.code(), Some(1), "{}", stderr(&written));
+        assert_eq!(place.run(&["score", "HEAD~1"]).status.code(), Some(2), "there is no page to be scored");
+    }
+}
+
+#[test]
+fn pages_with_nothing_to_protect_are_counted() {
+    for place in places() {
+        for (name, body) in
+            [("a.html", "<form action=/login><input type=password name=p></form>"), ("b.html", "b")]
+        {
+            place.file(&format!("site/{name}"), body);
+        }
+        place.file("site/c.html", "c");
+        place.data(&["commit", "--from", "site", "--base-url", URL, "-m", "m"]);
+        let told = place.data(&["score", "--explain"]);
+        assert!(told.contains("2 more pages score 0.") && !told.contains("b.html"), "{told}");
+        assert!(!place.data(&["score", "--json"]).contains("-0.0"));
+    }
+}
+
+#[test]
+fn a_rewrite_of_nothing_says_so() {
+    let place = Place::new(true);
+    commit(&place, "x", "1");
+    let output = place.run(&["rewrite", "--drop", "https://example.com/other", "--reason", "a test"]);
+    assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""));
+    assert!(stderr(&output).contains("nothing is to go"), "{}", stderr(&output));
+}
