@@ -297,6 +297,9 @@ pub enum ArchiveError {
     /// Credentials that cannot be read.
     #[error("the credentials cannot be used")]
     Credentials(#[source] varve_fetch::CredentialsError),
+    /// An entry of a list of private addresses that is none.
+    #[error(transparent)]
+    Allow(#[from] varve_fetch::guard::AllowError),
     /// A proxy that is none.
     #[error(transparent)]
     Proxy(#[from] varve_fetch::ProxyError),

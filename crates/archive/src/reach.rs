@@ -7,14 +7,18 @@ use std::path::{Path, PathBuf};
 
 use varve_fetch::{Client, Credentials, CredentialsError, Guard, Limits, Options, Proxy};
 
+use crate::archive::read_settings;
 use crate::crawl::origin_of;
 use crate::error::ArchiveError;
+use crate::layout::Layout;
 
 /// What belongs to the process that fetches, and is not kept.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
     /// Whether private addresses may be asked.
     pub allow_private: bool,
+    /// Private hosts, addresses and networks that may be asked.
+    pub allow: Vec<String>,
     /// Lines of credentials: `HOST NAME: VALUE`.
     pub credentials: String,
     /// Headers for the origins of the seeds alone: `NAME: VALUE`.
@@ -42,12 +46,21 @@ pub(crate) struct Asker<'a> {
 }
 
 impl Reach {
+    /// As far as the `varve.toml` in that folder allows as well, if there is one.
+    pub fn within(mut self, layout: &Layout) -> Result<Self, ArchiveError> {
+        if layout.is_archive() {
+            self.allow.extend(read_settings(layout)?.allow_private);
+        }
+        Ok(self)
+    }
+
     /// A client that reaches as far.
     pub(crate) fn client(&self, asker: &Asker<'_>) -> Result<Client, ArchiveError> {
         let mut options = Options::new(asker.temporary);
         asker.user_agent.clone_into(&mut options.user_agent);
         options.limits = asker.limits;
         options.guard = if self.allow_private { Guard::allow_private() } else { Guard::new() };
+        self.allow.iter().try_for_each(|entry| options.guard.allow(entry))?;
         options.credentials = self.credentials_for(asker.seeds).map_err(ArchiveError::Credentials)?;
         options.proxy = self.proxy.as_deref().map(Proxy::parse).transpose()?;
         options.additional_roots.clone_from(&self.certificates);

@@ -8,6 +8,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use varve_core::headers::Redaction;
+use varve_fetch::Guard;
 use varve_warc::write::Packing;
 
 use crate::size::Size;
@@ -45,6 +46,9 @@ pub struct ArchiveSettings {
     /// How hard the packer tries: for gzip 1 to 12, for zstd 1 to 19.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packing_level: Option<u8>,
+    /// Hosts, addresses and networks that may be fetched although they are private.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub allow_private: Vec<String>,
 }
 
 /// How records are packed.
@@ -92,6 +96,9 @@ pub enum SettingsError {
         /// The greatest for that method.
         most: u8,
     },
+    /// An entry of `allow_private` that is none.
+    #[error("`allow_private`: {0}")]
+    Allow(#[source] varve_fetch::guard::AllowError),
     /// A text that cannot stand in a silo's description.
     #[error("`{key}` must be one line of at most {LONGEST_LINE} bytes, and not empty")]
     Line {
@@ -123,6 +130,7 @@ impl ArchiveSettings {
             packing: PackingMethod::default(),
             redact_headers: true,
             packing_level: None,
+            allow_private: Vec::new(),
         }
     }
 
@@ -175,6 +183,8 @@ impl ArchiveSettings {
         if let Some(level) = self.packing_level.filter(|level| !(1..=most).contains(level)) {
             return Err(SettingsError::Level { level, most });
         }
+        let mut guard = Guard::new();
+        self.allow_private.iter().try_for_each(|entry| guard.allow(entry)).map_err(SettingsError::Allow)?;
         check_line("name", &self.name)?;
         self.operator.as_deref().map_or(Ok(()), |operator| check_line("operator", operator))
     }
@@ -226,6 +236,7 @@ mod tests {
         settings.silo_size = Size(5_000_000);
         settings.packing = PackingMethod::Zstd;
         settings.packing_level = Some(19);
+        settings.allow_private = vec!["10.0.0.0/8".into(), "wiki.example".into()];
         assert_eq!(ArchiveSettings::parse(&settings.text()), Ok(settings));
     }
 
@@ -255,6 +266,8 @@ mod tests {
         let level = said("format = 1\nname = \"x\"\npacking_level = 13");
         assert_eq!(level, "`packing_level` is 13, and may be from 1 to 12");
         assert!(said("format = 1\nname = \"a\\nb\"").starts_with("`name` must be one line"));
+        let allow = said("format = 1\nname = \"x\"\nallow_private = [\"10.0.0.0/99\"]");
+        assert!(allow.starts_with("`allow_private`: `10.0.0.0/99` is neither"), "{allow}");
     }
 
     #[test]

@@ -118,17 +118,30 @@ impl Client {
     /// Makes one exchange. An answer that is cut short is an exchange that says so; no answer at all is an error.
     pub async fn exchange(&self, mut request: FetchRequest) -> Result<Exchange, FetchError> {
         let started = Instant::now();
-        let limits = request.limits.take().unwrap_or(self.0.limits);
+        let mut limits = request.limits.take().unwrap_or(self.0.limits);
+        limits.total = request.time_left.map_or(limits.total, |left| limits.total.min(left));
         let target = Target::parse(&request.url)?;
+        let through_proxy = self.0.sends_whole_urls(&target);
         let composed = self.0.compose(request, &target)?;
         let host = target.origin.host_and_port();
         let patience =
             Patience { limits: &limits, deadline: http1::deadline(started, limits.total), host: &host };
-        self.0.run(target, composed, &patience, started).await
+        let exchange = self.0.run(target, composed, &patience, started).await?;
+        if through_proxy && is_refused_by_proxy(&exchange) {
+            let sentence = "the proxy wants a name and a password: it answered 407";
+            return Err(FetchError::new(FetchErrorKind::Proxy, sentence));
+        }
+        Ok(exchange)
     }
 }
 
 impl Client {
+    /// How long everything may take.
+    #[cfg(unix)]
+    pub(crate) fn total(&self) -> Duration {
+        self.0.limits.total
+    }
+
     /// The name under which it asks.
     #[cfg(unix)]
     pub(crate) fn user_agent(&self) -> &str {
@@ -146,9 +159,13 @@ impl Fetcher for Client {
 }
 
 impl Inner {
+    /// Whether the proxy itself answers requests for a target, as opposed to passing bytes on.
+    fn sends_whole_urls(&self, target: &Target) -> bool {
+        self.connector.proxy.as_ref().is_some_and(|proxy| proxy.takes_whole_urls(&target.origin))
+    }
+
     fn compose(&self, request: FetchRequest, target: &Target) -> Result<Composed, FetchError> {
-        let proxied =
-            self.connector.proxy.as_ref().is_some_and(|proxy| proxy.takes_whole_urls(&target.origin));
+        let proxied = self.sends_whole_urls(target);
         let proxy_authorization = self.proxy_authorization.as_ref().filter(|_| proxied);
         let manner = Manner {
             user_agent: &self.user_agent,
@@ -249,6 +266,11 @@ fn timing(opening: Option<Opening>, first_byte: Duration, total: Duration) -> Ti
         first_byte: micros(first_byte),
         total: micros(total),
     }
+}
+
+/// Only a proxy answers 407, and what it says then is not the page.
+fn is_refused_by_proxy(exchange: &Exchange) -> bool {
+    exchange.head().is_ok_and(|head| head.is_some_and(|head| head.status == 407))
 }
 
 fn now() -> Moment {

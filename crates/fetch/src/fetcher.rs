@@ -6,6 +6,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::time::Duration;
 
 use varve_core::exchange::Exchange;
 
@@ -36,6 +37,8 @@ pub struct FetchRequest {
     pub body: Vec<u8>,
     /// Limits other than the client's.
     pub limits: Option<Limits>,
+    /// No longer than this altogether, whatever the limits say.
+    pub time_left: Option<Duration>,
 }
 
 impl FetchRequest {
@@ -47,6 +50,7 @@ impl FetchRequest {
             headers: Vec::new(),
             body: Vec::new(),
             limits: None,
+            time_left: None,
         }
     }
 

@@ -68,6 +68,23 @@ impl Crawl<'_> {
         settings.limit_time.is_some_and(is_late).then_some(Rule::Limit("time"))
     }
 
+    /// How long a request may still take, if the time of the run is limited.
+    pub(super) fn time_left(&self) -> Option<Duration> {
+        let most = Duration::from_millis(self.around.plan.settings.limit_time?);
+        Some(most.saturating_sub(self.began.elapsed()))
+    }
+
+    /// Leaves out what waits for its host when a limit is reached: at the pace of a host that could take hours.
+    pub(super) fn keep_to_limits(&mut self) {
+        if self.agenda.waiting() == 0 {
+            return;
+        }
+        let Some(rule) = self.limit() else { return };
+        for task in self.agenda.withdraw(|task| task.errand != Errand::Robots) {
+            self.skip_busy(task, &rule);
+        }
+    }
+
     /// Takes a task that may be asked for, unless there is a capture of it already.
     pub(super) fn admit(&mut self, mut task: Task) -> Result<(), ArchiveError> {
         if let Some(rule) = self.limit().filter(|_| task.errand != Errand::Robots) {
@@ -126,6 +143,7 @@ impl Crawl<'_> {
             Word::No(Task { reply: Some(reply), url, .. }, rule) => self.turn_away(&url, rule, reply),
             Word::No(task, rule) => self.skip_busy(task, &rule),
             Word::Lost(task, why) => self.fail(task, "robots", &why),
+            Word::Wait(None) if urgent => self.hasten_robots(&origin),
             Word::Wait(None) => {}
             Word::Wait(Some(file)) => {
                 let task = Task { urgent, ..Task::robots(&origin, file, 0) };
@@ -136,10 +154,19 @@ impl Crawl<'_> {
         Ok(())
     }
 
+    /// Asks at once for a file for robots that waits for its host. The host may be busy with the very page that now waits
+    /// for the file: the one under `https` is that of another origin, and of the same host.
+    fn hasten_robots(&mut self, origin: &str) {
+        let is_file = |task: &Task| task.errand == Errand::Robots && task.origin.as_deref() == Some(origin);
+        for task in self.agenda.withdraw(is_file) {
+            self.enqueue(Task { urgent: true, ..task });
+        }
+    }
+
     fn enqueue(&mut self, task: Task) {
         if task.urgent {
             self.fetching_now += 1;
-            self.around.fetching.ask(task, 0);
+            self.around.fetching.ask(task, 0, self.time_left());
             return;
         }
         let host = task.host.clone();

@@ -8,8 +8,6 @@
 pub(crate) const LONGEST_CHAIN: u8 = 5;
 /// Sitemaps name sitemaps: no further than this.
 pub(crate) const DEEPEST_SITEMAP: u8 = 3;
-/// Redirects lead on: no further than this.
-pub(crate) const MOST_REDIRECTS: u8 = 10;
 
 /// A reason to fetch something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -25,6 +25,13 @@ pub enum Event<'a> {
         /// What happened, as a sentence.
         message: &'a str,
     },
+    /// Something was captured, but not all that was wanted of it could be done.
+    Noted {
+        /// The URL.
+        url: &'a str,
+        /// What was not done, as a sentence.
+        note: &'a str,
+    },
     /// Something was not asked for.
     Skipped {
         /// The URL.
@@ -82,6 +89,8 @@ pub struct Tally {
     pub pages: u64,
     /// Those whose body is the one that was captured last.
     pub unchanged: u64,
+    /// Those whose answer is not whole.
+    pub truncated: u64,
     /// URLs that could not be had.
     pub failed: u64,
     /// URLs that were not asked for.

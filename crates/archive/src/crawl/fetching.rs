@@ -50,6 +50,8 @@ pub(crate) struct Fetched {
     pub(crate) others: Vec<Exchange>,
     /// What a browser made of it.
     pub(crate) renderings: Vec<Rendering>,
+    /// What a browser could not do, in sentences.
+    pub(crate) notes: Vec<String>,
 }
 
 /// Who asks.
@@ -90,25 +92,25 @@ impl Fetching {
         }
     }
 
-    /// Begins a request.
-    pub(crate) fn ask(&self, task: Task, tries: u32) {
+    /// Begins a request, which may take no longer than `time_left`.
+    pub(crate) fn ask(&self, task: Task, tries: u32, time_left: Option<Duration>) {
         let Fetchers { usual, pages, .. } = &self.fetchers;
         let fetcher = Arc::clone(if task.errand.is_page() { pages } else { usual });
         let sender = self.sender.clone();
         let runtime = self.runtime.as_ref().expect("the runtime is there until this is dropped");
         runtime.spawn(async move {
-            let fetched = fetcher.fetch(request(&task)).await;
-            let (result, others, renderings) = match fetched {
-                Ok(fetched) => {
-                    let mut exchanges = fetched.exchanges.into_iter();
-                    let first = exchanges.next().map(Box::new).ok_or_else(|| FetchError::nothing(&task.url));
-                    (first, exchanges.collect(), fetched.renderings)
+            let fetched = fetcher.fetch(request(&task, time_left)).await;
+            let (first, fetched) = match fetched {
+                Ok(mut fetched) if !fetched.exchanges.is_empty() => {
+                    (Ok(Box::new(fetched.exchanges.remove(0))), fetched)
                 }
-                Err(error) => (Err(error), Vec::new(), Vec::new()),
+                Ok(fetched) => (Err(FetchError::nothing(&task.url)), fetched),
+                Err(error) => (Err(error), Default::default()),
             };
-            let outcome = outcome(&result);
+            let varve_fetch::Fetched { exchanges: others, renderings, notes } = fetched;
+            let outcome = outcome(&first);
             // Nobody listens any more once the run has ended.
-            let fetched = Fetched { task, tries, outcome, result, others, renderings };
+            let fetched = Fetched { task, tries, outcome, result: first, others, renderings, notes };
             let _ = sender.send(Message::Fetched(Box::new(fetched)));
         });
     }
@@ -126,9 +128,10 @@ impl Drop for Fetching {
     }
 }
 
-fn request(task: &Task) -> FetchRequest {
+fn request(task: &Task, time_left: Option<Duration>) -> FetchRequest {
     let condition = task.earlier.as_ref().and_then(|earlier| earlier.condition.as_ref());
     let mut request = FetchRequest::get(task.url.clone());
+    request.time_left = time_left;
     if let Some(condition) = condition {
         request.headers.clone_from(&condition.headers);
     }

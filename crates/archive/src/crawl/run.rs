@@ -249,11 +249,12 @@ impl<'a> Crawl<'a> {
 
     /// Begins as many requests as may be; says until when there is nothing to begin.
     fn dispatch(&mut self) -> Option<Instant> {
+        self.keep_to_limits();
         while self.fetching_now < self.around.plan.settings.concurrency.max(1) && self.keeping_now < BACKLOG {
             match self.agenda.next(Instant::now()) {
                 Next::Ask { item, tries, .. } => {
                     self.fetching_now += 1;
-                    self.around.fetching.ask(item, tries);
+                    self.around.fetching.ask(item, tries, self.time_left());
                 }
                 Next::Wait(until) => return Some(until),
                 Next::UnderWay | Next::Empty => return None,

@@ -37,6 +37,8 @@ pub struct Settings {
     pub limit_bytes: Option<u64>,
     /// Stop after so long, in milliseconds.
     pub limit_time: Option<u64>,
+    /// How many redirects in a row are followed.
+    pub redirects: u8,
     /// Requests under way at a time.
     pub concurrency: usize,
     /// Requests under way to one host at a time.
@@ -81,6 +83,7 @@ impl Default for Settings {
             limit_pages: None,
             limit_bytes: None,
             limit_time: None,
+            redirects: 10,
             concurrency: 16,
             per_host: policy.connections_per_host,
             delay: millis(policy.delay),

@@ -8,7 +8,7 @@ use varve_core::robots::Robots;
 use varve_fetch::politeness::Verdict;
 
 use super::address::origin_of;
-use super::errand::{Errand, MOST_REDIRECTS};
+use super::errand::Errand;
 use super::event::{Captured, Event};
 use super::fetching::Fetched;
 use super::keeper::{Kept, KeptRevision, Material, Outcome};
@@ -28,7 +28,7 @@ impl Crawl<'_> {
     /// A request ended. What will be tried again is not kept: the last answer counts.
     pub(super) fn fetched(&mut self, fetched: Fetched) -> Result<(), ArchiveError> {
         self.fetching_now -= 1;
-        let Fetched { task, tries, outcome, result, others, renderings } = fetched;
+        let Fetched { task, tries, outcome, result, others, renderings, notes } = fetched;
         let host = task.host.clone();
         let verdict = match task.urgent {
             // The agenda never heard of it.
@@ -47,6 +47,9 @@ impl Crawl<'_> {
         if let Ok(exchange) = result
             && let Some(task) = tasks.next()
         {
+            for note in &notes {
+                (self.around.report)(Event::Noted { url: &task.url, note });
+            }
             self.give(task, Material::Fresh(exchange, renderings));
             self.take_others(others)?;
         }
@@ -120,6 +123,7 @@ impl Crawl<'_> {
         self.tally.captured += 1;
         self.tally.pages += u64::from(is_page);
         self.tally.unchanged += u64::from(unchanged);
+        self.tally.truncated += u64::from(receipt.truncated.is_some());
         self.tally.bytes += outcome.bytes;
         (self.around.report)(Event::Captured(Captured {
             url: &receipt.url,
@@ -140,6 +144,7 @@ impl Crawl<'_> {
         self.tally.captured += 1;
         self.tally.pages += u64::from(is_page);
         self.tally.unchanged += u64::from(revision.unchanged);
+        self.tally.truncated += u64::from(revision.truncated.is_some());
         self.tally.bytes += outcome.bytes;
         (self.around.report)(Event::Captured(Captured {
             url: &task.url,
@@ -154,8 +159,8 @@ impl Crawl<'_> {
 
     /// Puts a lead on its way into the frontier, unless it is there.
     fn follow(&mut self, lead: Lead, from: &Task) {
-        let redirects = if lead.redirect { from.redirects + 1 } else { 0 };
-        if redirects > MOST_REDIRECTS {
+        let redirects = if lead.redirect { from.redirects.saturating_add(1) } else { 0 };
+        if redirects > self.around.plan.settings.redirects {
             self.tally.skipped += 1;
             (self.around.report)(Event::Skipped { url: &lead.url, rule: &Rule::Redirects });
             return;

@@ -117,7 +117,8 @@ fn roots(plan: &Plan) -> Result<Vec<String>, ArchiveError> {
 }
 
 fn fetchers(history: &ArchiveHistory, settings: &Settings, reach: &Reach) -> Result<Fetchers, ArchiveError> {
-    usual_and_pages(&history.writer().layout().temporary(), settings, reach)
+    let layout = history.writer().layout();
+    usual_and_pages(&layout.temporary(), settings, &reach.clone().within(layout)?)
 }
 
 /// Who asks; long answers are put down in `folder`.

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
 mod again;
+mod bounds;
 mod following;
 mod misbehaving;
 mod planned;

@@ -114,6 +114,43 @@ fn a_browser_is_no_way_around_the_rules() {
     scene.assert_sound();
 }
 
+/// The page is all that its host may be asked for at a time, and the file for robots of the same host under the other
+/// scheme waits behind it: the page must not wait for that in turn.
+#[test]
+fn a_page_does_not_wait_for_a_file_that_waits_for_the_page() {
+    let Some(browser) = chromium() else { return };
+    let site = |request: &varve_testkit::web::Request, path: &str| {
+        request.url(path).replacen("http://", "https://", 1)
+    };
+    let site = Site::new()
+        .page("/robots.txt", Answer::status(404))
+        .at("/first", move |request, connection| {
+            let other = site(request, "/y");
+            let links = format!("<a href=/second>2</a><a href='{other}'>y</a>");
+            Answer::html(links).send(request, connection)
+        })
+        .at("/second", move |request, connection| {
+            let other = site(request, "/z.js");
+            let page = format!("<script>fetch('{other}').catch(() => 0)</script>");
+            Answer::html(page).send(request, connection)
+        });
+    let scene = Scene::new(site);
+    let settings = Settings {
+        robots: true,
+        retries: 0,
+        per_host: 1,
+        depth: Some(1),
+        seeds: vec![scene.web.url("/first")],
+        ..settings(&scene)
+    };
+    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
+    assert_eq!(told.captured.get("/second").map(|one| one.0), Some(200), "{:?}", told.failed);
+    let waited = told.notes.iter().any(|note| note.contains("robots:unknown"));
+    assert!(!waited, "{:?}", told.notes);
+    assert!(told.notes.iter().any(|note| note.contains("/z.js")), "it was asked for: {:?}", told.notes);
+}
+
 /// A run that ends between a page and what only its scripts lead to goes on there.
 #[test]
 fn links_that_scripts_made_survive_the_end_of_a_process() {

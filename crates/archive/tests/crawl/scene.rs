@@ -32,6 +32,8 @@ pub(crate) struct Told {
     pub(crate) failed: BTreeMap<String, String>,
     /// The rule, by path.
     pub(crate) skipped: BTreeMap<String, String>,
+    /// What was not done.
+    pub(crate) notes: Vec<String>,
 }
 
 impl Told {
@@ -135,6 +137,7 @@ impl Scene {
             Event::Failed { url, kind, .. } => {
                 told.failed.insert(path(url), kind.to_owned());
             }
+            Event::Noted { note, .. } => told.notes.push(note.to_owned()),
             Event::Skipped { url, rule } => {
                 told.skipped.insert(path(url), rule.to_string());
             }

@@ -2,8 +2,8 @@
 //! project.
 
 mod project;
+mod watcher;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -11,14 +11,14 @@ use std::time::Duration;
 use serde_json::json;
 use varve_archive::history::ArchiveHistory;
 use varve_archive::verbs::capture::{
-    self as verb, Captured, Ended, Event, Manner, Progress, Reach, ScopeKind, Settings, user_agent,
+    self as verb, Ended, Event, Manner, Reach, ScopeKind, Settings, user_agent,
 };
 use varve_archive::verbs::plan::{Plan, is_project, load};
 use varve_archive::{ArchiveError, Layout, Size};
 
+use self::watcher::{Seen, Watcher};
 use super::{Outcome, Verb};
 use crate::error::Error;
-use crate::printer::{self, Printer, WARN, counted, visible};
 use crate::session::Session;
 use crate::{duration, interrupt};
 
@@ -28,6 +28,7 @@ Examples:
   varve capture https://example.com/docs/ --scope prefix -m 'the manual of version 3'
   varve capture https://example.com/ --depth 2 --exclude '**/print/**' --limit-pages 1000
   varve capture https://intranet.example/ --scope host --allow-private --credentials secrets.txt
+  VARVE_CREDENTIALS='intranet.example Cookie: session=1' varve capture https://intranet.example/
   varve capture https://example.com/ --browser
   varve capture
   varve capture --resume";
@@ -146,7 +147,8 @@ pub(super) struct Capture {
     #[arg(long = "header", value_name = "NAME: VALUE")]
     headers: Vec<String>,
 
-    /// A file of headers for hosts, a line each: `HOST NAME: VALUE`; they are not recorded
+    /// A file of headers for hosts, a line each: `HOST NAME: VALUE`; they are not recorded. The variable
+    /// VARVE_CREDENTIALS may hold such lines too
     #[arg(long, value_name = "FILE")]
     credentials: Option<PathBuf>,
 
@@ -173,6 +175,10 @@ pub(super) struct Capture {
     /// Bytes of one answer; what is longer is cut off there, and said to be
     #[arg(long, value_name = "SIZE", default_value = "16 GiB")]
     largest: Size,
+
+    /// Redirects in a row that are followed
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(0..101))]
+    redirects: u8,
 
     /// Why this version is made
     #[arg(short, long)]
@@ -208,10 +214,9 @@ impl Verb for Capture {
         let manner = Manner { reach, threads: Session::threads(), stop: &stop, intent };
         let mut watcher = Watcher::new(&mut session.printer, self.json);
         let ended = self.start(settings, &history, manner, &mut |event| watcher.see(&event));
-        let Watcher { skipped, failure, .. } = watcher;
-        failure?;
+        let seen = watcher.end()?;
         let ended = ended?;
-        self.print(session, &ended, &skipped)?;
+        self.print(session, &ended, &seen)?;
         Ok(outcome(&ended))
     }
 }
@@ -280,6 +285,7 @@ impl Capture {
             limit_pages: self.limit_pages,
             limit_bytes: self.limit_bytes.map(|size| size.0),
             limit_time: self.limit_time.map(millis),
+            redirects: self.redirects,
             concurrency: usize::from(self.concurrency),
             per_host: usize::from(self.per_host.unwrap_or(in_turns)),
             delay: millis(self.delay),
@@ -308,9 +314,12 @@ impl Capture {
     fn reach(&self) -> Result<Reach, Error> {
         let read =
             |path: &Path| fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source });
-        let credentials = self.credentials.as_deref().map(read).transpose()?.unwrap_or_default();
+        let mut credentials = self.credentials.as_deref().map(read).transpose()?.unwrap_or_default();
+        credentials.push(b'\n');
+        credentials.extend(std::env::var_os("VARVE_CREDENTIALS").unwrap_or_default().as_encoded_bytes());
         Ok(Reach {
             allow_private: self.allow_private,
+            allow: Vec::new(),
             credentials: String::from_utf8_lossy(&credentials).into_owned(),
             headers: self.headers.clone(),
             proxy: self.proxy.clone(),
@@ -319,12 +328,7 @@ impl Capture {
         })
     }
 
-    fn print(
-        &self,
-        session: &mut Session,
-        ended: &Ended,
-        skipped: &BTreeMap<String, u64>,
-    ) -> Result<(), Error> {
+    fn print(&self, session: &mut Session, ended: &Ended, seen: &Seen) -> Result<(), Error> {
         let tally = &ended.tally;
         if self.json {
             return session.printer.json(&json!({
@@ -332,8 +336,10 @@ impl Capture {
                 "parent": ended.parent.map(|parent| parent.to_string()),
                 "run": ended.run.to_string(),
                 "captured": ended.captures,
+                "captured_now": tally.captured,
                 "pages": tally.pages,
                 "unchanged": tally.unchanged,
+                "truncated": tally.truncated,
                 "failed": tally.failed,
                 "skipped": tally.skipped,
                 "bytes": tally.bytes,
@@ -343,9 +349,7 @@ impl Capture {
         if let Some(version) = ended.version {
             session.printer.line(version)?;
         }
-        for (rule, count) in skipped {
-            session.printer.say(format_args!("{} skipped by {}", counted(*count, "URL"), visible(rule)));
-        }
+        seen.tell(&mut session.printer);
         session.printer.say(summary(ended));
         Ok(())
     }
@@ -363,8 +367,12 @@ fn chromium() -> Option<PathBuf> {
 /// What came of it, for people.
 fn summary(ended: &Ended) -> String {
     let tally = &ended.tally;
+    // A run that was resumed has captures that other processes made, and only those are counted by kind that were made now.
+    let all_now = ended.captures == tally.captured;
+    let now = if all_now { String::new() } else { format!(", {} of them now", tally.captured) };
+    let cut = if tally.truncated == 0 { String::new() } else { format!(", {} cut short", tally.truncated) };
     let got = format!(
-        "{} captured ({} of them {}, {} unchanged), {} failed, {} received",
+        "{} captured{now} ({} of them {}, {} unchanged{cut}), {} failed, {} received",
         ended.captures,
         tally.pages,
         if tally.pages == 1 { "a page" } else { "pages" },
@@ -395,92 +403,4 @@ fn people_size(bytes: u64) -> String {
         unit += 1;
     }
     if unit == 0 { format!("{bytes} B") } else { format!("{size:.1} {}", UNITS[unit]) }
-}
-
-/// Prints what happens while it happens.
-struct Watcher<'a> {
-    printer: &'a mut Printer,
-    progress: Option<printer::Progress>,
-    json: bool,
-    skipped: BTreeMap<String, u64>,
-    /// Printing failed: nobody reads any more.
-    failure: Result<(), Error>,
-}
-
-impl<'a> Watcher<'a> {
-    fn new(printer: &'a mut Printer, json: bool) -> Self {
-        let progress = (!json).then(|| printer.progress_said());
-        Self { printer, progress, json, skipped: BTreeMap::new(), failure: Ok(()) }
-    }
-
-    fn see(&mut self, event: &Event<'_>) {
-        if self.json {
-            if let Some(line) = line(event)
-                && self.failure.is_ok()
-            {
-                self.failure = self.printer.json(&line).and_then(|()| self.show(event));
-            }
-            return;
-        }
-        match event {
-            Event::Failed { url, message, .. } => {
-                self.printer.say(format_args!(
-                    "{WARN}failed:{WARN:#} {}: {}",
-                    visible(url),
-                    visible(message)
-                ));
-            }
-            Event::Skipped { rule, .. } => {
-                *self.skipped.entry(group_of(&rule.to_string())).or_default() += 1;
-            }
-            Event::Progress(progress) => self.tell(progress),
-            _ => {}
-        }
-    }
-
-    /// Whoever watches must not wait for a buffer to fill.
-    fn show(&mut self, event: &Event<'_>) -> Result<(), Error> {
-        match event {
-            Event::Began { .. } | Event::Checkpoint { .. } => self.printer.flush(),
-            _ => Ok(()),
-        }
-    }
-
-    fn tell(&self, progress: &Progress) {
-        if let Some(bar) = &self.progress {
-            let tally = &progress.tally;
-            bar.say(format!(
-                "{} pages, {} captured, {}, {} queued, {} failed  {}",
-                tally.pages,
-                tally.captured,
-                people_size(tally.bytes),
-                progress.queued,
-                tally.failed,
-                visible(&progress.hosts.join(" "))
-            ));
-        }
-    }
-}
-
-/// The rule without what tells one case of it from another.
-fn group_of(rule: &str) -> String {
-    rule.strip_prefix("robots:").map_or_else(|| rule.to_owned(), |_| "robots".to_owned())
-}
-
-fn line(event: &Event<'_>) -> Option<serde_json::Value> {
-    Some(match event {
-        Event::Began { run, resumed } => {
-            json!({"event": "began", "run": run.to_string(), "resumed": resumed})
-        }
-        Event::Captured(Captured { url, time, status, length, is_page, unchanged, truncated }) => json!({
-            "event": "captured", "url": url, "time": time.to_string(), "status": status, "length": length,
-            "page": is_page, "unchanged": unchanged, "truncated": truncated,
-        }),
-        Event::Failed { url, kind, message } => {
-            json!({"event": "failed", "url": url, "kind": kind, "message": message})
-        }
-        Event::Skipped { url, rule } => json!({"event": "skipped", "url": url, "rule": rule.to_string()}),
-        Event::Checkpoint { captured } => json!({"event": "checkpoint", "captured": captured}),
-        Event::Progress(_) => return None,
-    })
 }

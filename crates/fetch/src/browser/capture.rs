@@ -28,11 +28,15 @@ const DOCUMENT: &str = "(document.doctype ? new XMLSerializer().serializeToStrin
                         + document.documentElement.outerHTML";
 
 /// Loads a page and closes the browser, whatever happens in between.
-pub(super) async fn capture(browser: &Browser, url: String) -> Result<Fetched, FetchError> {
+pub(super) async fn capture(
+    browser: &Browser,
+    url: String,
+    patience: Duration,
+) -> Result<Fetched, FetchError> {
     let target = Target::parse(&url)?;
     let (process, input, output) = launch(&browser.options, browser.client.user_agent())?;
     let (pipe, events) = Pipe::new(input, output);
-    let outcome = load(browser, target.url, &pipe, events).await;
+    let outcome = load(browser, (target.url, patience), &pipe, events).await;
     // A browser that is asked to close takes its children with it; one that has crashed cannot be asked.
     let _ = timeout(BRISK, pipe.call(None, "Browser.close", json!({}))).await;
     drop(pipe);
@@ -42,7 +46,7 @@ pub(super) async fn capture(browser: &Browser, url: String) -> Result<Fetched, F
 
 async fn load(
     browser: &Browser,
-    url: String,
+    (url, patience): (String, Duration),
     pipe: &Pipe,
     events: UnboundedReceiver<Event>,
 ) -> Result<Fetched, FetchError> {
@@ -53,6 +57,7 @@ async fn load(
         pipe,
         session,
         url,
+        patience,
         events,
         asking: JoinSet::new(),
         asked: 0,
@@ -101,6 +106,7 @@ struct Page<'a> {
     pipe: &'a Pipe,
     session: String,
     url: String,
+    patience: Duration,
     events: UnboundedReceiver<Event>,
     asking: JoinSet<Answered>,
     asked: usize,
@@ -121,7 +127,7 @@ impl Page<'_> {
 
     /// Answers requests until the page is quiet or patience ends.
     async fn run(&mut self) -> Result<(), FetchError> {
-        let deadline = deadline(Instant::now(), self.options.patience);
+        let deadline = deadline(Instant::now(), self.patience);
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
             let quiet = self.asking.is_empty() && self.loaded;
@@ -134,7 +140,7 @@ impl Page<'_> {
                 Some(answered) = self.asking.join_next() => self.take_answer(answered),
                 () = tokio::time::sleep(wait) => {
                     if !quiet {
-                        let seconds = self.options.patience.as_secs();
+                        let seconds = self.patience.as_secs();
                         self.note(format!("the page had not settled after {seconds} s and was taken as it was"));
                         self.asking.abort_all();
                     }
@@ -213,8 +219,8 @@ impl Page<'_> {
 
     /// Takes the document and a picture; what cannot be taken is noted.
     async fn render(&mut self) {
-        let document = brisk(self.document()).await;
-        let picture = brisk(self.picture()).await;
+        // A page whose scripts never rest answers neither.
+        let (document, picture) = tokio::join!(brisk(self.document()), brisk(self.picture()));
         for (rendering, what) in [(document, "document"), (picture, "picture")] {
             match rendering {
                 Ok(rendering) => self.fetched.renderings.push(rendering),

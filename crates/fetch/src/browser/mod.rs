@@ -33,7 +33,7 @@ pub struct BrowserOptions {
     pub window: (u32, u32),
     /// A page has settled when nothing was asked for during this time.
     pub settle: Duration,
-    /// A page that does not settle is taken as it is after this time.
+    /// A page that does not settle is taken as it is after this time, or after what its client gives any answer.
     pub patience: Duration,
     /// A page may make so many requests.
     pub most_requests: usize,
@@ -79,7 +79,9 @@ impl Browser {
 impl Fetcher for Browser {
     /// Loads a page. Headers and body of the request are not used: the browser makes its own.
     fn fetch(&self, request: FetchRequest) -> Pending<'_, Result<Fetched, FetchError>> {
-        Box::pin(capture::capture(self, request.url))
+        let patience = self.options.patience.min(self.client.total());
+        let patience = request.time_left.map_or(patience, |left| patience.min(left));
+        Box::pin(capture::capture(self, request.url, patience))
     }
 }
 

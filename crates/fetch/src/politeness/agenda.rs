@@ -195,6 +195,19 @@ impl<T> Agenda<T> {
         Verdict::HostGivenUp(all.collect())
     }
 
+    /// Takes out what waits and is not wanted any more.
+    pub fn withdraw(&mut self, mut unwanted: impl FnMut(&T) -> bool) -> Vec<T> {
+        let mut withdrawn = Vec::new();
+        for host in self.hosts.iter_mut().filter(|host| !host.waiting.is_empty()) {
+            let waiting = std::mem::take(&mut host.waiting).into_iter();
+            let (out, left): (Vec<_>, Vec<_>) = waiting.partition(|waiting| unwanted(&waiting.item));
+            host.waiting = left.into();
+            withdrawn.extend(out.into_iter().map(|waiting| waiting.item));
+        }
+        self.waiting -= withdrawn.len();
+        withdrawn
+    }
+
     /// How much waits, for all hosts together.
     pub fn waiting(&self) -> usize {
         self.waiting

@@ -61,6 +61,25 @@ impl World {
 }
 
 #[test]
+fn what_is_withdrawn_is_not_asked_and_the_rest_is() {
+    let now = Instant::now();
+    let mut agenda = Agenda::new(Policy { delay: Duration::ZERO, ..Policy::default() }, 1);
+    for number in 0..6 {
+        agenda.push(if number % 2 == 0 { "even" } else { "odd" }, number, now);
+    }
+    let mut withdrawn = agenda.withdraw(|number| *number < 4);
+    withdrawn.sort_unstable();
+    assert_eq!((withdrawn, agenda.waiting()), (vec![0, 1, 2, 3], 2));
+    let mut asked = Vec::new();
+    while let Next::Ask { host, item, tries } = agenda.next(now) {
+        asked.push(item);
+        agenda.done(&host, item, tries, OK, now);
+    }
+    assert_eq!((asked, agenda.waiting()), (vec![4, 5], 0));
+    assert!(agenda.withdraw(|_| true).is_empty());
+}
+
+#[test]
 fn a_host_is_asked_in_order_with_a_delay_after_each_end() {
     let mut world = World::new(policy());
     world.push("a", 1..=3);

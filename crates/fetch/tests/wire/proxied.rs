@@ -75,9 +75,12 @@ async fn encrypted_requests_go_through_connect() {
 async fn a_proxy_that_refuses_is_said_to() {
     let proxy = answering("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n");
     let client = Client::new(through(&format!("http://{proxy}"), Guard::new())).unwrap();
-    let error = client.exchange(FetchRequest::get("https://example.com/")).await.unwrap_err();
-    assert_eq!(error.kind, FetchErrorKind::Proxy);
-    assert!(error.to_string().contains("407"), "{error}");
+    // To a plain request it is the proxy that answers, and not the page.
+    for url in ["https://example.com/", "http://example.com/"] {
+        let error = client.exchange(FetchRequest::get(url)).await.unwrap_err();
+        assert_eq!(error.kind, FetchErrorKind::Proxy, "{url}");
+        assert!(error.to_string().contains("407"), "{error}");
+    }
 }
 
 /// SOCKS 5 with a login; gives what it was asked for to `seen` and connects to `server` whatever that was.

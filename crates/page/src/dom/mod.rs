@@ -8,7 +8,7 @@
 
 mod build;
 mod selector;
-mod sink;
+pub(crate) mod sink;
 
 pub(crate) use build::start_tag;
 pub use selector::Selectors;

@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 /// A node that may still move.
 #[derive(Debug)]
-pub(super) struct Loose {
+pub(crate) struct Loose {
     pub(super) data: Data,
     pub(super) parent: Option<usize>,
     pub(super) children: Vec<usize>,
@@ -20,14 +20,22 @@ pub(super) struct Loose {
 
 /// A node as the parser knows it.
 #[derive(Debug, Clone)]
-pub(super) struct Handle {
+pub(crate) struct Handle {
     place: usize,
     name: Option<Rc<QualName>>,
+    /// Whether it is the annotation of a formula that holds HTML.
+    holds_html: bool,
+}
+
+impl Handle {
+    fn unnamed(place: usize) -> Self {
+        Self { place, name: None, holds_html: false }
+    }
 }
 
 /// The nodes made so far.
 #[derive(Debug)]
-pub(super) struct Sink {
+pub(crate) struct Sink {
     nodes: RefCell<Vec<Loose>>,
     newest: Cell<usize>,
     events: Cell<usize>,
@@ -128,24 +136,29 @@ impl TreeSink for Sink {
     fn parse_error(&self, _message: Cow<'static, str>) {}
 
     fn get_document(&self) -> Handle {
-        Handle { place: 0, name: None }
+        Handle::unnamed(0)
     }
 
     fn elem_name<'a>(&'a self, target: &'a Handle) -> ExpandedName<'a> {
         target.name.as_ref().expect("the parser asks for the names of elements only").expanded()
     }
 
-    fn create_element(&self, name: QualName, attributes: Vec<Attribute>, _flags: ElementFlags) -> Handle {
+    fn create_element(&self, name: QualName, attributes: Vec<Attribute>, flags: ElementFlags) -> Handle {
         let place = self.add(Data::Element(name.local.to_string(), pairs(attributes)));
-        Handle { place, name: Some(Rc::new(name)) }
+        let holds_html = flags.mathml_annotation_xml_integration_point;
+        Handle { place, name: Some(Rc::new(name)), holds_html }
+    }
+
+    fn is_mathml_annotation_xml_integration_point(&self, handle: &Handle) -> bool {
+        handle.holds_html
     }
 
     fn create_comment(&self, text: StrTendril) -> Handle {
-        Handle { place: self.add(Data::Comment(text.to_string())), name: None }
+        Handle::unnamed(self.add(Data::Comment(text.to_string())))
     }
 
     fn create_pi(&self, target: StrTendril, data: StrTendril) -> Handle {
-        Handle { place: self.add(Data::Comment(format!("?{target} {data}"))), name: None }
+        Handle::unnamed(self.add(Data::Comment(format!("?{target} {data}"))))
     }
 
     fn append(&self, parent: &Handle, child: NodeOrText<Handle>) {
@@ -162,7 +175,7 @@ impl TreeSink for Sink {
 
     fn append_doctype_to_document(&self, name: StrTendril, _public: StrTendril, _system: StrTendril) {
         let place = self.add(Data::Doctype(name.to_string()));
-        self.insert(0, self.last(0), NodeOrText::AppendNode(Handle { place, name: None }));
+        self.insert(0, self.last(0), NodeOrText::AppendNode(Handle::unnamed(place)));
     }
 
     /// What is inside a template is kept as its children: here nothing is rendered.

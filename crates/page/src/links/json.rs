@@ -16,7 +16,7 @@ use std::io::{self, BufReader, Read};
 pub(super) enum Dialect {
     /// Whatever is wholly an absolute address, names of members too.
     Any,
-    /// `application/ld+json`: as any, without the names of vocabularies.
+    /// `application/ld+json`: as any, without the names of vocabularies; what is known to name pages and pictures is no guess.
     LinkedData,
     /// A web app manifest.
     Manifest,
@@ -72,7 +72,8 @@ impl Walker<'_, '_> {
             Dialect::Manifest => return manifest_role(parent, name).map(|role| (role, false)),
             Dialect::Feed => feed_role(parent, name),
             Dialect::LinkedData if matches!(name, "@context" | "@type" | "@vocab") => return None,
-            Dialect::LinkedData | Dialect::Any => None,
+            Dialect::LinkedData => linked_data_role(parent, name).filter(|_| is_web(text)),
+            Dialect::Any => None,
         };
         if let Some(role) = known {
             return Some((role, false));
@@ -93,6 +94,18 @@ fn manifest_role(parent: &str, name: &str) -> Option<Role> {
     match (parent, name) {
         (_, "start_url") | ("shortcuts", "url") => Some(Role::Navigate),
         (_, "src") => Some(Role::Embed),
+        _ => None,
+    }
+}
+
+/// The members by which the vocabulary of schema.org names pages and pictures.
+fn linked_data_role(parent: &str, name: &str) -> Option<Role> {
+    let is_picture = |name: &str| matches!(name, "image" | "logo" | "thumbnail" | "photo");
+    match name {
+        "contentUrl" | "thumbnailUrl" => Some(Role::Embed),
+        "url" if is_picture(parent) => Some(Role::Embed),
+        name if is_picture(name) => Some(Role::Embed),
+        "url" | "mainEntityOfPage" | "item" => Some(Role::Navigate),
         _ => None,
     }
 }

@@ -76,7 +76,7 @@ fn roles_and_places() {
         "Navigate http://h/b/sv a@href",
         "Navigate http://h/b/x a@href!",
         "Navigate http://h/b/y area@href",
-        "Navigate http://o/ld {url}?",
+        "Navigate http://o/ld {url}",
         "Navigate http://t/p a@ping",
         "Redirect http://h/b/later meta@content",
         "Sitemap http://h/b/map.xml link@href",

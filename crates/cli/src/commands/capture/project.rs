@@ -1,16 +1,14 @@
 //! `varve capture` into a Crystal project: the same arguments and events, and revisions instead of a version.
 
-use std::collections::BTreeMap;
-
 use serde_json::json;
 use varve_archive::verbs::capture::{Event, Reach, Settings};
 use varve_archive::verbs::crystal::capture::{self as into_project, ProjectCaptured};
 use varve_archive::verbs::plan::Plan;
 
-use super::{Capture, Outcome, Watcher, people_size};
+use super::{Capture, Outcome, Seen, Watcher, people_size};
 use crate::error::Error;
 use crate::interrupt;
-use crate::printer::{counted, visible};
+use crate::printer::counted;
 use crate::session::Session;
 
 impl Capture {
@@ -29,11 +27,10 @@ impl Capture {
             (_, true) => into_project::resume(&root, &manner, &mut report),
             _ => into_project::capture(&root, settings, &manner, &mut report),
         };
-        let Watcher { skipped, failure, .. } = watcher;
-        failure?;
+        let seen = watcher.end()?;
         let captured = captured?;
         super::super::crystal::say_opened(&captured.opened, &mut session.printer);
-        self.print_project(session, &captured, &skipped)?;
+        self.print_project(session, &captured, &seen)?;
         Ok(match (captured.finished, captured.tally.failed) {
             (false, _) => Outcome::Incomplete,
             (true, 0) => Outcome::Done,
@@ -45,7 +42,7 @@ impl Capture {
         &self,
         session: &mut Session,
         captured: &ProjectCaptured,
-        skipped: &BTreeMap<String, u64>,
+        seen: &Seen,
     ) -> Result<(), Error> {
         let ProjectCaptured { tally, revisions, queued, finished, .. } = captured;
         if self.json {
@@ -57,15 +54,14 @@ impl Capture {
                 "revisions": revisions,
                 "pages": tally.pages,
                 "unchanged": tally.unchanged,
+                "truncated": tally.truncated,
                 "failed": tally.failed,
                 "skipped": tally.skipped,
                 "bytes": tally.bytes,
                 "queued": queued,
             }));
         }
-        for (rule, count) in skipped {
-            session.printer.say(format_args!("{} skipped by {}", counted(*count, "URL"), visible(rule)));
-        }
+        seen.tell(&mut session.printer);
         session.printer.line(format_args!(
             "{}: {} captured ({} unchanged), {} failed, {} received",
             counted(*revisions, "revision"),

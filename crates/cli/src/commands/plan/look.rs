@@ -1,6 +1,7 @@
 //! `varve plan show|check|suggest|restore`.
 
 use serde_json::json;
+use varve_archive::Layout;
 use varve_archive::history::{ArchiveHoldings, resolve_version};
 use varve_archive::verbs::capture::{Reach, Settings};
 use varve_archive::verbs::intent;
@@ -108,6 +109,8 @@ impl Suggest {
             Some(suggestion) => suggestion,
             None => {
                 let reach = Reach { allow_private: self.allow_private, ..Reach::default() };
+                let reach =
+                    session.root().map_or(Ok(reach.clone()), |root| reach.within(&Layout::new(&root)))?;
                 of_live_page(&std::env::temp_dir(), &Settings::default(), &reach, &self.url)?
             }
         };

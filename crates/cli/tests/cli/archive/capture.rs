@@ -62,11 +62,38 @@ fn people_are_told_what_failed() {
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("http://127.0.0.1:9/"), "{}", stderr(&output));
     assert!(stderr(&output).contains("nothing could be captured"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("`--allow-private`"), "{}", stderr(&output));
     let output = scene.run(&["capture", "http://me:hunter2@example.com/"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(!stderr(&output).contains("hunter2") && stderr(&output).contains("--credentials"));
     let output = scene.run(&["capture", "--resume"]);
     assert!(stderr(&output).contains("no unfinished run"), "{}", stderr(&output));
+}
+
+#[test]
+fn people_are_told_what_is_not_whole() {
+    let (scene, web) = (Scene::new(&[]), Web::start());
+    let seed = web.url("/length/short");
+    let output = scene.run(&["capture", &seed, "--allow-private", "--delay", "0", "--retries", "0"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains(", 1 cut short)"), "{}", stderr(&output));
+}
+
+/// They are sent as those of a file are, and said nowhere.
+#[test]
+fn credentials_may_come_from_the_environment() {
+    let (scene, web) = (Scene::new(&[]), Web::start());
+    let line = format!("http://{} Cookie: session=sesame", web.address());
+    let mut command = capture(&scene, &[&web.url("/about.html")]);
+    let output = command.env("VARVE_CREDENTIALS", &line).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let sent =
+        web.seen().into_iter().flat_map(|seen| seen.headers).any(|(_, value)| value == "session=sesame");
+    assert!(sent, "{:?}", web.seen());
+    assert!(!stdout(&output).contains("sesame") && !stderr(&output).contains("sesame"));
+    let output = capture(&scene, &[&web.url("/")]).env("VARVE_CREDENTIALS", "nonsense").output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("HOST NAME: VALUE"), "{}", stderr(&output));
 }
 
 /// Ctrl-C: what there is is safe, and how to go on is said.

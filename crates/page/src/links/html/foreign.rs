@@ -17,9 +17,9 @@ enum Border {
     Html(&'static str),
 }
 
-/// Elements inside which HTML begins again.
-const POINTS: [&str; 9] =
-    ["foreignobject", "desc", "title", "mi", "mo", "mn", "ms", "mtext", "annotation-xml"];
+/// Elements of a drawing, and of a formula, inside which HTML begins again.
+const IN_SVG: [&str; 3] = ["foreignobject", "desc", "title"];
+const IN_MATH: [&str; 6] = ["mi", "mo", "mn", "ms", "mtext", "annotation-xml"];
 
 /// Elements that no drawing contains: where one stands, the drawing was not closed.
 const BREAKOUT: [&str; 44] = [
@@ -81,16 +81,18 @@ impl Foreign {
 
     /// Takes a start tag; says whether the element is one of SVG, and whether it is one of HTML.
     pub(super) fn open(&mut self, tag: &Tag<'_>) -> (bool, bool) {
-        if !self.is_html() && BREAKOUT.contains(&&*tag.name) {
-            while !self.is_html() {
-                self.0.pop();
-            }
+        if !self.is_html() && breaks_out(tag) {
+            self.break_out();
         }
         let border = match (self.0.last(), &*tag.name) {
             (_, "svg") => Some(Border::Svg),
             (_, "math") => Some(Border::Math),
-            (Some(Border::Svg | Border::Math), name) => {
-                POINTS.iter().find(|point| **point == name).map(|point| Border::Html(point))
+            (Some(Border::Svg), name) => {
+                IN_SVG.iter().find(|point| **point == name).map(|point| Border::Html(point))
+            }
+            (Some(Border::Math), "annotation-xml") if !holds_html(tag) => None,
+            (Some(Border::Math), name) => {
+                IN_MATH.iter().find(|point| **point == name).map(|point| Border::Html(point))
             }
             _ => None,
         };
@@ -105,8 +107,18 @@ impl Foreign {
         kind
     }
 
+    /// Leaves drawings and formulas that were not closed.
+    fn break_out(&mut self) {
+        while !self.is_html() {
+            self.0.pop();
+        }
+    }
+
     /// Takes the name of an end tag.
     pub(super) fn close(&mut self, name: &[u8]) {
+        if !self.is_html() && [&b"p"[..], b"br"].iter().any(|out| name.eq_ignore_ascii_case(out)) {
+            self.break_out();
+        }
         let closes = |border: &Border| {
             let own = match border {
                 Border::Svg => "svg",
@@ -123,6 +135,17 @@ impl Foreign {
     }
 }
 
+/// Whether a tag shows that the drawing around it was not closed.
+fn breaks_out(tag: &Tag<'_>) -> bool {
+    let is_old_font = || ["color", "face", "size"].iter().any(|name| tag.value(name).is_some());
+    BREAKOUT.contains(&&*tag.name) || (tag.name == "font" && is_old_font())
+}
+
+/// Whether what a formula is annotated with is HTML.
+fn holds_html(tag: &Tag<'_>) -> bool {
+    ["text/html", "application/xhtml+xml"].iter().any(|kind| tag.text("encoding").eq_ignore_ascii_case(kind))
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::tag::Manner;
@@ -135,7 +158,7 @@ mod tests {
             match tag.strip_prefix("</") {
                 Some(name) => foreign.close(name.trim_end_matches('>').as_bytes()),
                 None => {
-                    let manner = Manner { encoding: encoding_rs::UTF_8, most: 99, at: 0 };
+                    let manner = Manner { encoding: encoding_rs::UTF_8, is_guess: false, most: 99, at: 0 };
                     foreign.open(&Tag::read(tag.as_bytes(), manner).unwrap());
                 }
             }
@@ -154,6 +177,13 @@ mod tests {
             ("<svg><title></svg>", true),
             ("<svg><path><div>", true),
             ("<math><mi><svg>", false),
+            ("<math><title>", false),
+            ("<svg><mi>", false),
+            ("<math><annotation-xml>", false),
+            ("<math><annotation-xml encoding=TEXT/html>", true),
+            ("<svg><font>", false),
+            ("<svg><font color=red>", true),
+            ("<svg><g></p>", true),
             ("<svg><svg></svg>", false),
         ] {
             assert_eq!(after(html).is_html(), is_html, "{html}");

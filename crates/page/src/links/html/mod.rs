@@ -14,6 +14,8 @@
 //! | `tag` | what stands in a tag |
 //! | `page`, `rules` | what it means |
 
+#[cfg(test)]
+mod differential;
 mod foreign;
 mod page;
 mod raw;

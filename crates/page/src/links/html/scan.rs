@@ -170,7 +170,12 @@ impl Scanner {
     }
 
     fn start_tag(&mut self, piece: Piece<'_>, page: &mut Page<'_, '_>) -> Option<usize> {
-        let manner = Manner { encoding: self.encoding, most: page.emitter.limits.inline, at: piece.at };
+        let manner = Manner {
+            encoding: self.encoding,
+            is_guess: self.adjust,
+            most: page.emitter.limits.inline,
+            at: piece.at,
+        };
         let tag = Tag::read(piece.bytes, manner)?;
         let (is_svg, is_html) = self.foreign.open(&tag);
         page.tag(&tag, is_svg, self.encoding);

@@ -3,7 +3,7 @@
 //! Attributes are taken apart by the rules of browsers, which know no malformed tag, only tags that mean something odd.
 
 use crate::links::entity;
-use encoding_rs::{Encoding, UTF_8};
+use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 use std::borrow::Cow;
 
 /// Values longer than this are read only where length is normal: in styles, sets and documents inside attributes.
@@ -42,10 +42,22 @@ pub(super) struct Tag<'b> {
 #[derive(Clone, Copy)]
 pub(super) struct Manner {
     pub(super) encoding: &'static Encoding,
+    /// Whether nobody has named that encoding.
+    pub(super) is_guess: bool,
     /// Attributes longer than this are left out, wherever they stand.
     pub(super) most: usize,
     /// Where the tag stands.
     pub(super) at: u64,
+}
+
+impl Manner {
+    /// The text of a value. What nobody has named an encoding for, and is no UTF-8, is read as browsers read it.
+    fn text(self, bytes: &[u8]) -> Cow<'_, str> {
+        if self.is_guess && self.encoding == UTF_8 && std::str::from_utf8(bytes).is_err() {
+            return WINDOWS_1252.decode_without_bom_handling(bytes).0;
+        }
+        decode(bytes, self.encoding)
+    }
 }
 
 impl<'b> Tag<'b> {
@@ -79,7 +91,7 @@ impl<'b> Tag<'b> {
         if to - from > most || self.values.len() >= MOST {
             self.cut += 1;
         } else if self.value(&name).is_none() {
-            let text = decode(&bytes[from..to], manner.encoding);
+            let text = manner.text(&bytes[from..to]);
             let text = if text.contains('&') { entity::decode(&text).into_owned().into() } else { text };
             self.values.push(Value { name, text, offset: manner.at + from as u64 });
         }
@@ -186,7 +198,8 @@ mod tests {
     use super::*;
 
     fn read(html: &str) -> Option<(String, Vec<String>, bool)> {
-        let tag = Tag::read(html.as_bytes(), Manner { encoding: UTF_8, most: 1 << 20, at: 0 })?;
+        let tag =
+            Tag::read(html.as_bytes(), Manner { encoding: UTF_8, is_guess: false, most: 1 << 20, at: 0 })?;
         assert!(html[..tag.length].ends_with('>'));
         let values = tag.values.iter().map(|value| format!("{}={}", value.name, value.text));
         Some((tag.name.clone().into_owned(), values.collect(), tag.closed))
@@ -214,6 +227,16 @@ mod tests {
         assert!(read("<a b=c/>").is_some_and(|(_, _, closed)| closed), "the slash stands before the bracket");
         for html in ["<a", "<a href", "<a href=", "<a href='x>", "<a href=x "] {
             assert!(read(html).is_none(), "{html}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_utf_8_and_has_no_encoding_is_read_as_browsers_do() {
+        let html = b"<a href=/fu\xdf title=caf\xc3\xa9>";
+        for (is_guess, href) in [(true, "/fu\u{df}"), (false, "/fu\u{fffd}")] {
+            let manner = Manner { encoding: UTF_8, is_guess, most: 99, at: 0 };
+            let tag = Tag::read(html, manner).unwrap();
+            assert_eq!((tag.text("href"), tag.text("title")), (href, "caf\u{e9}"));
         }
     }
 

@@ -1,0 +1,93 @@
+//! How far a run goes before it ends: in time, bytes and redirects, and into which private networks.
+
+use std::time::{Duration, Instant};
+
+use varve_archive::verbs::capture::{Reach, ScopeKind, Settings};
+use varve_testkit::web::{Answer, Site};
+
+use crate::scene::Scene;
+
+/// A front page that links to so many others, each of ten kilobytes.
+fn many(count: usize) -> Site {
+    let links: String = (0..count).map(|number| format!("<a href='/page/{number}'>x</a>")).collect();
+    let page = Answer::html("x".repeat(10_000));
+    Site::new()
+        .page("/", Answer::html(links))
+        .at("/page/", move |request, connection| page.send(request, connection))
+}
+
+/// All pages wait for their host when the limit is reached. At its pace they would take half a minute.
+#[test]
+fn a_limit_of_time_does_not_wait_for_what_waits() {
+    let scene = Scene::new(many(100));
+    let began = Instant::now();
+    let told = scene.run(Settings {
+        per_host: 1,
+        delay: 300,
+        limit_time: Some(900),
+        ..scene.settings(&["/"], ScopeKind::Host)
+    });
+    assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
+    assert!(told.ended().tally.pages < 10, "{:?}", told.ended());
+    assert!(told.skipped.values().filter(|rule| *rule == "limit:time").count() > 90, "{:?}", told.skipped);
+    assert_eq!(told.ended().queued, 0);
+}
+
+#[test]
+fn a_limit_of_bytes_is_exceeded_by_no_more_than_what_is_under_way() {
+    let scene = Scene::new(many(100));
+    let told = scene.run(Settings {
+        per_host: 1,
+        delay: 20,
+        limit_bytes: Some(30_000),
+        ..scene.settings(&["/"], ScopeKind::Host)
+    });
+    let bytes = told.ended().tally.bytes;
+    assert!((30_000..60_000).contains(&bytes), "{bytes}");
+    assert!(told.skipped.values().filter(|rule| *rule == "limit:bytes").count() > 90);
+    scene.assert_sound();
+}
+
+#[test]
+fn a_limit_of_time_ends_an_answer_without_end() {
+    let site = Site::new().at("/drip", |_, connection| {
+        connection.send("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n")?;
+        while !connection.is_over() {
+            connection.send("x")?;
+            connection.wait(Duration::from_millis(50));
+        }
+        Ok(varve_testkit::web::Then::Close)
+    });
+    let scene = Scene::new(site);
+    let began = Instant::now();
+    let settings = Settings { limit_time: Some(1500), ..scene.settings(&["/drip"], ScopeKind::Page) };
+    let told = scene.run(settings);
+    assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
+    assert_eq!(told.captured["/drip"].2.as_deref(), Some("time"), "{:?}", told.captured);
+    assert_eq!(told.ended().tally.truncated, 1);
+}
+
+#[test]
+fn as_many_redirects_are_followed_as_may_be() {
+    for (redirects, reached) in [(2, false), (5, true)] {
+        let scene = Scene::new(Site::new().with_moods());
+        let settings = Settings { redirects, ..scene.settings(&["/redirect/chain/5"], ScopeKind::Page) };
+        let told = scene.run(settings);
+        let captured = told.captured.values().filter(|(status, ..)| *status == 200).count();
+        assert_eq!(captured == 1, reached, "{:?}", told.captured);
+        assert_eq!(told.skipped.values().any(|rule| rule == "redirects"), !reached, "{:?}", told.skipped);
+    }
+}
+
+#[test]
+fn private_addresses_may_be_allowed_one_by_one() {
+    let scene = Scene::new(Site::new().page("/", Answer::html("<img src=//127.0.0.2:9/x.png>")));
+    let path = scene.root().join("varve.toml");
+    let mut text = std::fs::read_to_string(&path).unwrap();
+    text.push_str("allow_private = [\"127.0.0.1/32\"]\n");
+    std::fs::write(&path, text).unwrap();
+    let settings = scene.settings(&["/"], ScopeKind::Page);
+    let told = scene.run_until(Some(settings), Reach::default(), usize::MAX).unwrap();
+    assert_eq!(told.captured["/"].0, 200, "{:?}", told.failed);
+    assert_eq!(told.failed.get("http://127.0.0.2:9/x.png").map(String::as_str), Some("guard"));
+}

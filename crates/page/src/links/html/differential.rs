@@ -1,0 +1,305 @@
+//! The scanner held against html5ever, which reads HTML as browsers do: the same tags with the same values, whatever the
+//! bytes. Its tree decides in which elements there are no tags, so a whole parser runs, and every start tag is noted on
+//! its way into the tree.
+//!
+//! Left out of the made-up pages is what both are known to read differently, and why: inside `select` and `frameset` a tree
+//! ignores elements, raw or not; what stands in `noscript` is a document of its own to the scanner, and text to a browser that
+//! runs scripts. End tags inside drawings that close nothing, or something further out, need a tree to be understood.
+
+use std::cell::RefCell;
+use std::fmt::Write;
+
+use html5ever::TokenizerResult;
+use html5ever::tendril::StrTendril;
+use html5ever::tokenizer::{BufferQueue, TagKind, Token, TokenSink, TokenSinkResult, Tokenizer};
+use html5ever::tree_builder::TreeBuilder;
+use proptest::prelude::*;
+use varve_core::headers::Headers;
+
+use crate::dom::sink::{Handle, Sink};
+use crate::links::{Kind, Limits, Place, extract};
+
+/// The elements and attributes that are compared: a scanner that finds these tags finds all.
+const COMPARED: [(&str, &str); 9] = [
+    ("a", "href"),
+    ("area", "href"),
+    ("img", "src"),
+    ("script", "src"),
+    ("iframe", "src"),
+    ("embed", "src"),
+    ("source", "src"),
+    ("video", "src"),
+    ("track", "src"),
+];
+
+/// Notes every start tag.
+struct Recorder {
+    tree: TreeBuilder<Handle, Sink>,
+    found: RefCell<Vec<String>>,
+}
+
+impl TokenSink for Recorder {
+    type Handle = Handle;
+
+    fn process_token(&self, token: Token, line: u64) -> TokenSinkResult<Handle> {
+        if let Token::TagToken(tag) = &token
+            && tag.kind == TagKind::StartTag
+        {
+            for attribute in &tag.attrs {
+                note(&tag.name, &attribute.name.local, &attribute.value, &mut self.found.borrow_mut());
+            }
+        }
+        self.tree.process_token(token, line)
+    }
+
+    fn end(&self) {
+        self.tree.end();
+    }
+
+    fn adjusted_current_node_present_but_not_in_html_namespace(&self) -> bool {
+        self.tree.adjusted_current_node_present_but_not_in_html_namespace()
+    }
+}
+
+/// Notes what is compared. What is empty or of another scheme leads nowhere on the web, and white space at the ends means
+/// nothing.
+fn note(element: &str, attribute: &str, value: &str, found: &mut Vec<String>) {
+    let value = value.trim_matches(|letter: char| letter <= ' ');
+    let scheme = value.split_once(':').map_or("http", |(scheme, _)| scheme).to_ascii_lowercase();
+    let is_elsewhere = scheme.bytes().all(|byte| byte.is_ascii_alphabetic()) && !scheme.starts_with("http");
+    if COMPARED.contains(&(element, attribute)) && !value.is_empty() && !is_elsewhere {
+        found.push(format!("{element}@{attribute} {value}"));
+    }
+}
+
+/// What a browser finds.
+fn by_tree(html: &str) -> Vec<String> {
+    let tree = TreeBuilder::new(Sink::default(), Default::default());
+    let tokenizer = Tokenizer::new(Recorder { tree, found: RefCell::default() }, Default::default());
+    let queue = BufferQueue::default();
+    queue.push_back(StrTendril::from_slice(html));
+    while !matches!(tokenizer.feed(&queue), TokenizerResult::Done) {}
+    tokenizer.end();
+    let mut found = tokenizer.sink.found.take();
+    found.sort();
+    found
+}
+
+/// What the scanner finds.
+fn by_scanner(html: &[u8]) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut take = |link: crate::links::Link<'_>| {
+        if let Place::Attribute { element, attribute } = &link.place {
+            note(element, attribute, &link.reference, &mut found);
+        }
+    };
+    let (headers, limits) = (Headers::new(), Limits::default());
+    extract(Kind::Html, "http://h/", &headers, html, limits, &mut take).unwrap();
+    found.sort();
+    found
+}
+
+/// How two lists differ, for people; empty if they do not.
+fn difference(html: &str) -> String {
+    let (tree, scanner) = (by_tree(html), by_scanner(html.as_bytes()));
+    let mut text = String::new();
+    for one in tree.iter().filter(|one| !scanner.contains(one)) {
+        writeln!(text, "only the tree has {one}").unwrap();
+    }
+    for one in scanner.iter().filter(|one| !tree.contains(one)) {
+        writeln!(text, "only the scanner has {one}").unwrap();
+    }
+    if text.is_empty() && tree.len() != scanner.len() {
+        writeln!(text, "{} in the tree, {} by the scanner", tree.len(), scanner.len()).unwrap();
+    }
+    text
+}
+
+/// Elements of HTML, with and without tags in them.
+const ELEMENTS: [&str; 25] = [
+    "a", "img", "script", "style", "title", "textarea", "iframe", "xmp", "noembed", "div", "p", "table",
+    "tr", "td", "ul", "li", "template", "video", "source", "b", "font", "body", "head", "br", "area",
+];
+
+/// A tag of one of these elements, well formed or nearly.
+fn tag(elements: &'static [&'static str]) -> impl Strategy<Value = String> {
+    let element = prop::sample::select(elements);
+    let attribute = prop::sample::select(
+        &[
+            " href=u1",
+            " src='u2'",
+            " src=\"u3\"",
+            " SRC = u4",
+            " href=u5/",
+            " class=c",
+            " x",
+            "/src=u6",
+            " href='a&amp;b'",
+            " href=a&ampb",
+            " src=u7 src=u8",
+            " =x href=u9",
+            " href=\"a>b\"",
+            " alt='<a href=no>'",
+            " href=u\u{fc}",
+        ][..],
+    );
+    let attributes = prop::collection::vec(attribute, 0..4);
+    let end = prop::sample::select(&[">", "/>", " >", "", "\n>"][..]);
+    (element, attributes, end)
+        .prop_map(|(element, attributes, end)| format!("<{element}{}{end}", attributes.concat()))
+}
+
+/// Anything, in any order.
+fn piece() -> impl Strategy<Value = String> {
+    let odd = prop::sample::select(
+        &[
+            "<!--",
+            "-->",
+            "--!>",
+            "<!-->",
+            "<!--->",
+            "<![CDATA[",
+            "]]>",
+            "<!DOCTYPE html>",
+            "<!",
+            "</",
+            "<?",
+            "</>",
+            "<",
+            ">",
+            "\"",
+            "'",
+            "=",
+            "<!-- <script> ",
+            "</script",
+            "&amp;",
+            " ",
+            "<plaintext>",
+            "</p>",
+            "</br>",
+            "--",
+            "-",
+        ][..],
+    );
+    prop_oneof![
+        4 => tag(&ELEMENTS),
+        3 => prop::sample::select(&ELEMENTS[..]).prop_map(|element| format!("</{element}>")),
+        2 => odd.prop_map(str::to_owned),
+        1 => "[a-z <>/='\"!-]{0,6}",
+    ]
+}
+
+/// What may stand in a drawing or a formula. Which of its elements are open decides what an end tag means, and that only a
+/// tree knows; so what is opened here is closed, but for what ends the drawing.
+fn inside() -> impl Strategy<Value = String> {
+    prop_oneof![
+        4 => prop::sample::select(
+            &[
+                "<path/>", "<a href=u1>x</a>", "<style><a href=u2></a></style>", "<script src=u3><img src=u4></script>",
+                "<![CDATA[<a href=no>]]>", "<title><a href=u5></a></title>", "<desc><img src=u6></desc>",
+                "<foreignObject><div><a href=u7></a></div></foreignObject>",
+                "<foreignObject><style><a href=no></style></foreignObject>", "<foreignObject/>",
+                "<mi><a href=u8></a></mi>", "<mtext><script>'<img src=no>'</script></mtext>",
+                "<annotation-xml encoding=text/html><textarea><img src=no></textarea></annotation-xml>",
+                "<annotation-xml><textarea><img src=u9></textarea></annotation-xml>", "<svg><style><img src=u10></style></svg>",
+                "<font><textarea><img src=u11></textarea></font>", "<!-- <a href=no> -->", "<textarea><a href=u12></a></textarea>",
+            ][..]
+        ),
+        1 => prop::sample::select(&["<div>", "<p>", "</p>", "</br>", "<font color=red>", "<table>", "<img src=u13>"][..]),
+    ]
+    .prop_map(str::to_owned)
+}
+
+fn drawing() -> impl Strategy<Value = String> {
+    let kind = prop::sample::select(&["svg", "math"][..]);
+    let after = prop::sample::select(
+        &[
+            "<style><a href=no></style>",
+            "<textarea><img src=no></textarea>",
+            "<![CDATA[<a href=u14>]]>",
+            "<a href=u15>",
+        ][..],
+    );
+    (kind, prop::collection::vec(inside(), 0..5), after)
+        .prop_map(|(kind, inside, after)| format!("<{kind}>{}</{kind}>{after}", inside.concat()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3000))]
+
+    #[test]
+    fn the_scanner_finds_the_tags_that_browsers_find(pieces in prop::collection::vec(piece(), 0..14)) {
+        let html = pieces.concat();
+        prop_assert_eq!(difference(&html), "", "{}", html);
+    }
+
+    #[test]
+    fn drawings_and_formulas_begin_and_end_where_they_do_for_browsers(drawings in prop::collection::vec(drawing(), 1..4)) {
+        let html = drawings.concat();
+        prop_assert_eq!(difference(&html), "", "{}", html);
+    }
+
+    #[test]
+    fn a_page_may_be_cut_anywhere(pieces in prop::collection::vec(tag(&ELEMENTS), 1..8), cut in any::<prop::sample::Index>()) {
+        let html: String = pieces.concat();
+        let html = &html[..html.floor_char_boundary(cut.index(html.len() + 1))];
+        prop_assert_eq!(difference(html), "", "{}", html);
+    }
+}
+
+/// Holds both against the pages of a folder, and says how fast each is:
+/// `HTML=/usr/share/doc cargo test --release -p varve-page differential -- --ignored --nocapture`.
+#[test]
+#[ignore = "needs a folder of pages"]
+#[expect(clippy::print_stdout, reason = "it is run to be read")]
+fn real_pages() {
+    let mut folders = vec![std::path::PathBuf::from(std::env::var_os("HTML").expect("HTML names a folder"))];
+    let (mut pages, mut differ) = (Vec::new(), 0);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap().flatten() {
+            let path = entry.path();
+            match path.metadata() {
+                Ok(metadata) if metadata.is_dir() && !path.is_symlink() => folders.push(path),
+                Ok(_) if path.extension().is_some_and(|end| end == "html" || end == "htm") => {
+                    pages.extend(
+                        std::fs::read(&path)
+                            .ok()
+                            .and_then(|bytes| String::from_utf8(bytes).ok())
+                            .map(|text| (path, text)),
+                    );
+                }
+                _ => {}
+            }
+        }
+    }
+    for (path, html) in
+        pages.iter().filter(|(_, html)| !html.contains("<noscript") && !html.contains("srcdoc"))
+    {
+        let difference = difference(html);
+        if !difference.is_empty() {
+            differ += 1;
+            println!("{}: {}", path.display(), &difference[..difference.floor_char_boundary(300)]);
+        }
+    }
+    let bytes: usize = pages.iter().map(|(_, html)| html.len()).sum();
+    let timed = |what: &str, read: &dyn Fn(&str)| {
+        let began = std::time::Instant::now();
+        pages.iter().for_each(|(_, html)| read(html));
+        let took = began.elapsed().as_secs_f64();
+        println!("{what}: {:.0} MB/s", bytes as f64 / took / 1e6);
+    };
+    println!("{} pages of {} bytes, {differ} differ", pages.len(), bytes);
+    for _ in 0..3 {
+        timed("scanner, all links", &|html| drop(by_scanner(html.as_bytes())));
+        timed("html5ever, tree", &|html| drop(by_tree(html)));
+        timed("lol_html, tags with links", &|html| {
+            let handler = lol_html::element!("*[href], *[src]", |_| Ok(()));
+            let settings =
+                lol_html::Settings::new().with_strict(false).append_element_content_handler(handler);
+            let mut rewriter = lol_html::HtmlRewriter::new(settings, |_: &[u8]| {});
+            rewriter.write(html.as_bytes()).unwrap();
+            rewriter.end().unwrap();
+        });
+    }
+    assert_eq!(differ, 0);
+}
