@@ -9,9 +9,11 @@
 pub mod aardwarc;
 pub mod audit;
 pub mod body;
+mod derived;
 pub mod disk;
 mod error;
 pub mod exchange;
+mod held;
 pub mod index;
 mod keep;
 pub mod lock;
@@ -28,9 +30,11 @@ pub mod silo;
 mod sound;
 pub mod steps;
 mod store;
+mod visit;
 mod writer;
 
 pub use error::StoreError;
+pub use held::{Held, LARGEST_HELD};
 pub use keep::{NewObject, Stored};
 pub use object::{Object, ObjectReader};
 pub use recover::Recovered;

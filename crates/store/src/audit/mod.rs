@@ -131,7 +131,7 @@ impl AuditFinding {
 
 /// How to audit.
 pub struct AuditOptions<'a> {
-    /// Only structure and index: no block is read.
+    /// Only structure and index: no block is read as long as nothing looks odd.
     pub quick: bool,
     /// Which silos; the others are only checked for being there.
     pub chosen: &'a dyn Fn(&SiloFile) -> bool,
@@ -215,15 +215,15 @@ pub fn audit(
             run.done.bytes += silo.length;
         }
     }
-    if options.quick {
-        quick::entries(&mut run, &silos).or_else(|error| run.index_failed(error))?;
-    } else {
-        if all_chosen {
-            segments.check(&mut run)?;
-        }
-        if let Some(comparison) = comparison {
-            comparison.compare(&mut run).or_else(|error| run.index_failed(error))?;
-        }
+    // Without an index nobody knows where to look.
+    if options.quick && usable {
+        quick::look(&mut run, &silos, &mut segments, progress).or_else(|error| run.index_failed(error))?;
+    }
+    if all_chosen {
+        segments.check(&mut run)?;
+    }
+    if let Some(comparison) = comparison {
+        comparison.compare(&mut run).or_else(|error| run.index_failed(error))?;
     }
     run.tell_lost();
     let grew = store.files().list()?.values().ne(silos.iter());

@@ -13,4 +13,5 @@ mod walk;
 pub use files::{FileSource, SiloError, SiloFile, SiloFiles};
 pub use found::{entries, ids, parse_id};
 pub(crate) use open::{OpenSilo, create};
+pub(crate) use walk::Way;
 pub use walk::{Stretch, WalkError, Walked, walk, walk_from};

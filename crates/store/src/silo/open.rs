@@ -12,8 +12,8 @@ use varve_warc::write::PackedRecord;
 use super::name;
 use crate::disk::{Disk, DiskError, DiskFile, Operation};
 
-/// So much is gathered before it is written.
-const GATHERED: usize = 1 << 20;
+/// So much is gathered before it is written: what fits the processor's cache is copied from there.
+const GATHERED: usize = 256 << 10;
 
 /// A silo that records are appended to.
 pub(crate) struct OpenSilo {
