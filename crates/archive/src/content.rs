@@ -4,12 +4,12 @@
 //! mixture of what it was and what it said it was. A file that grows is read up to the length it had when it was opened,
 //! so that one that grows for ever ends, and a silo stowed into itself does too.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek};
 use std::path::Path;
 
 use varve_core::RecordId;
-use varve_store::{NewObject, StoreError, Stored};
+use varve_store::{Held, LARGEST_HELD, NewObject, StoreError, Stored};
 use varve_warc::date::Date;
 use varve_warc::digest::{Algorithm, Digest};
 use varve_warc::write::Packer;
@@ -48,6 +48,25 @@ pub(crate) fn store_reader(
     content: &mut dyn Read,
 ) -> Result<Stored, ArchiveError> {
     Ok(writer.store().store_reader(packer, &about.new_object(None), content)?)
+}
+
+/// Reads a small file into memory, to be stored together with others, into a buffer that may have been used before. None
+/// when it is to be stored alone: it is large, or says nothing of its length, as files of the kernel's own do.
+pub(crate) fn hold_file(
+    about: &About,
+    (file, metadata): (&File, &Metadata),
+    path: &Path,
+    buffer: Vec<u8>,
+    progress: &(dyn Fn(u64) + Sync),
+) -> Result<Result<Held, Vec<u8>>, ArchiveError> {
+    let length = metadata.len();
+    if !metadata.is_file() || length == 0 || length > LARGEST_HELD as u64 {
+        return Ok(Err(buffer));
+    }
+    let held = Held::read(about.new_object(None), &mut file.take(length), buffer);
+    let held = held.map_err(ArchiveError::read(path))?;
+    progress(length);
+    Ok(Ok(held))
 }
 
 /// Stores what an open file holds. `path` is for messages; `progress` hears how many more bytes were dealt with.

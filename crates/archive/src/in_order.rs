@@ -25,6 +25,25 @@ pub(crate) struct Crew {
 /// The first error of `each` ends it; jobs behind it that are under way are finished and forgotten.
 pub(crate) fn in_order<J, R, E, W>(
     crew: Crew,
+    jobs: impl Iterator<Item = J>,
+    worker: impl Fn() -> W + Sync,
+    each: impl FnMut(R) -> Result<(), E>,
+) -> Result<(), E>
+where
+    J: Send,
+    R: Send,
+    W: FnMut(J) -> R,
+{
+    let one_by_one = || {
+        let mut work = worker();
+        move |jobs: Vec<J>| jobs.into_iter().map(&mut work).collect()
+    };
+    together_in_order(crew, jobs, one_by_one, each)
+}
+
+/// As [`in_order`], for workers that do better with several jobs at a time: each gives a result for each, in their order.
+pub(crate) fn together_in_order<J, R, E, W>(
+    crew: Crew,
     mut jobs: impl Iterator<Item = J>,
     worker: impl Fn() -> W + Sync,
     mut each: impl FnMut(R) -> Result<(), E>,
@@ -32,7 +51,7 @@ pub(crate) fn in_order<J, R, E, W>(
 where
     J: Send,
     R: Send,
-    W: FnMut(J) -> R,
+    W: FnMut(Vec<J>) -> Vec<R>,
 {
     let threads = crew.threads.max(1);
     let queue = Queue { state: Mutex::default(), filled: Condvar::new(), threads, together: crew.together };
@@ -45,8 +64,7 @@ where
                 let mut work = worker();
                 while let Some((number, jobs)) = queue.take() {
                     // A panic travels with the results: were it to end this thread alone, the others would wait for ever.
-                    let results =
-                        catch_unwind(AssertUnwindSafe(|| jobs.into_iter().map(&mut work).collect()));
+                    let results = catch_unwind(AssertUnwindSafe(|| work(jobs)));
                     if done_sender.send((number, results)).is_err() {
                         break;
                     }

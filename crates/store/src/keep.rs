@@ -65,12 +65,13 @@ impl NewObject {
         if self.refers_to.is_some() { PayloadKind::None } else { PayloadKind::Block }
     }
 
-    /// The id that it has with such content, without brackets.
-    fn id(&self, content: &Digest) -> String {
-        match &self.refers_to {
-            Some(refers_to) => id::of_metadata(refers_to, content),
-            None => id::of_content(content),
-        }
+    /// The id that it has with such content.
+    pub(crate) fn id(&self, content: &Digest) -> [u8; 32] {
+        let own = match &self.refers_to {
+            Some(refers_to) => parse_id(id::of_metadata(refers_to, content).as_bytes()),
+            None => content.bytes().try_into().ok(),
+        };
+        own.expect("an id is a SHA-256, and so is the digest of content")
     }
 
     fn facts(&self, digest: Digest, length: u64) -> BlockFacts {
@@ -154,9 +155,22 @@ impl StoreWriter {
     ) -> Result<Stored, StoreError> {
         let end = HEADER_ROOM + length;
         let digest = Algorithm::Sha256.digest(&buffer[HEADER_ROOM..end]);
-        if let Some(stored) = self.already(object, &digest, length as u64)? {
-            return Ok(stored);
+        match self.already(object, &digest, length as u64)? {
+            Some(stored) => Ok(stored),
+            None => self.store_hashed(packer, object, digest, buffer, length),
         }
+    }
+
+    /// Packs and keeps what stands in a buffer, is hashed and was not here.
+    pub(crate) fn store_hashed(
+        &self,
+        packer: &mut Packer,
+        object: &NewObject,
+        digest: Digest,
+        buffer: &mut Vec<u8>,
+        length: usize,
+    ) -> Result<Stored, StoreError> {
+        let end = HEADER_ROOM + length;
         let facts = object.facts(digest, length as u64);
         buffer.resize(buffer.len().max(end + TRAILER_ROOM), 0);
         let record =
@@ -170,7 +184,7 @@ impl StoreWriter {
         digest: &Digest,
         length: u64,
     ) -> Result<Option<Stored>, StoreError> {
-        let Some(id) = parse_id(object.id(digest).as_bytes()) else { return Ok(None) };
+        let id = object.id(digest);
         if !self.has(&id)? {
             return Ok(None);
         }
@@ -211,8 +225,9 @@ impl StoreWriter {
         {
             return self.keep_one(block.seal(packer, &draft)?, length);
         }
-        let records = seal_segments(packer, blocks, &draft, whole, &object.id(&whole), length)?;
-        let id = parse_id(object.id(&whole).as_bytes()).ok_or(StoreError::Stopped)?;
+        let id = object.id(&whole);
+        let origin = format!("urn:sha256:{}", data_encoding::HEXLOWER.encode(&id));
+        let records = seal_segments(packer, blocks, &draft, whole, &origin, length)?;
         let kept = self.keep_segments(records)?;
         Ok(Stored { id, new: kept.new, mended: kept.mended, length, ticket: kept.ticket })
     }
@@ -240,7 +255,7 @@ impl StoreWriter {
 }
 
 /// What came of filling a buffer.
-enum Filled {
+pub(crate) enum Filled {
     /// All content is in it: so many bytes.
     All(usize),
     /// So many bytes are in it, one more than there should be at most; maybe there are others.
@@ -248,7 +263,12 @@ enum Filled {
 }
 
 /// Reads on into a buffer that has room for a header and `read` bytes of content, until there are more than `most`.
-fn fill(content: &mut dyn Read, buffer: &mut Vec<u8>, mut read: usize, most: usize) -> io::Result<Filled> {
+pub(crate) fn fill(
+    content: &mut dyn Read,
+    buffer: &mut Vec<u8>,
+    mut read: usize,
+    most: usize,
+) -> io::Result<Filled> {
     while read <= most {
         if HEADER_ROOM + read == buffer.len() {
             buffer.resize(buffer.len() * 2, 0);

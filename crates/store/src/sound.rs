@@ -9,14 +9,17 @@ use std::io::BufRead;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use varve_warc::digest::Algorithm;
-use varve_warc::record::{Header, RecordType};
-use varve_warc::write::id;
+use varve_warc::record::Header;
+use varve_warc::source::ReadAt;
+use varve_warc::{Extent, Record};
 
+use crate::derived::id_it_should_have;
 use crate::error::StoreError;
 use crate::index::{Place, Prefix};
 use crate::object::Object;
 use crate::silo::{SiloError, ids, prefixes};
 use crate::store::{Located, OpenSilos, SiloRecord};
+use crate::visit::Visitor;
 
 /// So many places are remembered as read and right.
 const MOST_REMEMBERED: usize = 1 << 16;
@@ -69,15 +72,17 @@ pub(crate) enum Standing {
 }
 
 impl OpenSilos {
-    /// Looks at the places that the index gives for an id; headers are read and no more.
+    /// Looks at the places that the index gives for an id, as far into their records as `extent` says.
     pub(crate) fn candidates(
         &self,
         id: &[u8; 32],
         places: impl Iterator<Item = Place>,
+        extent: Extent,
     ) -> Result<Candidates, StoreError> {
+        let mut visitor = self.visitor();
         let mut found = Candidates::default();
         for place in places {
-            match self.candidate(id, place)? {
+            match visitor.candidate(id, place, extent)? {
                 Candidate::Match(located) => found.matching.push(located),
                 Candidate::Other => {}
                 Candidate::Lost(lost) => found.lost = found.lost.or(Some(lost)),
@@ -86,45 +91,26 @@ impl OpenSilos {
         Ok(found)
     }
 
-    /// Looks at one place that the index gives for an id.
-    pub(crate) fn candidate(&self, id: &[u8; 32], place: Place) -> Result<Candidate, StoreError> {
-        let record = match self.identified(Prefix::of(id), place)? {
-            Ok(record) => record,
-            Err(lost) => return Ok(Candidate::Lost(lost)),
-        };
-        let header = record.header();
-        match ids(header) {
-            (Some(own), body) if own == *id || body == Some(*id) => {
-                Ok(Candidate::Match(Located { place, id: own, header: header.clone() }))
-            }
-            // Two ids that share eight bytes are rarer than a damaged one.
-            _ => Ok(match self.fault(place)? {
-                Some(fault) => Candidate::Lost(damaged(Prefix::of(id), place, &fault)),
-                None => Candidate::Other,
-            }),
-        }
+    /// The record at a place that the index gives for ids with that beginning, if its header bears that out.
+    pub(crate) fn identified(&self, prefix: Prefix, place: Place) -> Result<Option<SiloRecord>, StoreError> {
+        let Some(record) = self.record_at(place)? else { return Ok(None) };
+        let objection = self.objection(record.header(), prefix, place)?;
+        Ok(objection.is_none().then_some(record))
     }
 
-    /// The record at a place that the index gives for ids with that beginning, if its header bears that out; else why
-    /// it does not.
-    pub(crate) fn identified(
+    /// What speaks against a record at a place that the index gives for ids with that beginning.
+    fn objection(
         &self,
+        header: &Header,
         prefix: Prefix,
         place: Place,
-    ) -> Result<Result<SiloRecord, StoreError>, StoreError> {
-        if let Err(error) = self.silo(place.silo()) {
-            let is_missing = matches!(error, SiloError::Missing { .. });
-            return if is_missing { Ok(Err(error.into())) } else { Err(error.into()) };
-        }
-        let Some(record) = self.record_at(place)? else {
-            return Ok(Err(damaged(prefix, place, "no record begins here")));
-        };
-        if !prefixes(record.header()).any(|named| named == prefix) {
-            return Ok(Err(damaged(prefix, place, "its header gives another id")));
+    ) -> Result<Option<StoreError>, StoreError> {
+        if !prefixes(header).any(|named| named == prefix) {
+            return Ok(Some(damaged(prefix, place, "its header gives another id")));
         }
         // Reading all of it is dear, and done only where the header looks odd.
-        let fault = if follows(record.header()) { None } else { self.fault(place)? };
-        Ok(fault.map_or(Ok(record), |fault| Err(damaged(prefix, place, &fault))))
+        let fault = if follows(header) { None } else { self.fault(place)? };
+        Ok(fault.map(|fault| damaged(prefix, place, &fault)))
     }
 
     /// How an id stands that the index has these places for. Records are read to their ends, each once.
@@ -133,7 +119,7 @@ impl OpenSilos {
         id: &[u8; 32],
         places: impl Iterator<Item = Place>,
     ) -> Result<Standing, StoreError> {
-        let Candidates { matching, lost } = self.candidates(id, places)?;
+        let Candidates { matching, lost } = self.candidates(id, places, Extent::Record)?;
         let was_stored = lost.is_some() || !matching.is_empty();
         for located in matching {
             if self.is_sound(&located)? {
@@ -159,36 +145,99 @@ impl OpenSilos {
 
     /// Why the record at a place is not what was written there; none when it is.
     pub(crate) fn fault(&self, place: Place) -> Result<Option<String>, StoreError> {
-        if self.sound.holds(place) {
+        self.visitor().fault(place)
+    }
+}
+
+impl Visitor<'_> {
+    /// Looks at one place that the index gives for an id.
+    pub(crate) fn candidate(
+        &mut self,
+        id: &[u8; 32],
+        place: Place,
+        extent: Extent,
+    ) -> Result<Candidate, StoreError> {
+        let header = match self.identified(Prefix::of(id), place, extent)? {
+            Ok(header) => header,
+            Err(lost) => return Ok(Candidate::Lost(lost)),
+        };
+        match ids(&header) {
+            (Some(own), body) if own == *id || body == Some(*id) => {
+                Ok(Candidate::Match(Located { place, id: own, header }))
+            }
+            // Two ids that share eight bytes are rarer than a damaged one.
+            _ => Ok(match self.fault(place)? {
+                Some(fault) => Candidate::Lost(damaged(Prefix::of(id), place, &fault)),
+                None => Candidate::Other,
+            }),
+        }
+    }
+
+    /// The header of the record at a place that the index gives for ids with that beginning, if it bears that out; else
+    /// why it does not. Where all of the record is read and is right, that is remembered.
+    pub(crate) fn identified(
+        &mut self,
+        prefix: Prefix,
+        place: Place,
+        extent: Extent,
+    ) -> Result<Result<Header, StoreError>, StoreError> {
+        let silos = self.silos;
+        if let Err(error) = silos.silo(place.silo()) {
+            let is_missing = matches!(error, SiloError::Missing { .. });
+            return if is_missing { Ok(Err(error.into())) } else { Err(error.into()) };
+        }
+        let extent = if silos.sound.holds(place) { Extent::Header } else { extent };
+        let Some(mut record) = self.record(place, extent)? else {
+            return Ok(Err(damaged(prefix, place, "no record begins here")));
+        };
+        let header = record.header().clone();
+        if extent == Extent::Record && fault_of(&mut record, place)?.is_none() {
+            silos.sound.remember(place);
+        }
+        Ok(silos.objection(&header, prefix, place)?.map_or(Ok(header), Err))
+    }
+
+    /// Why the record at a place is not what was written there; none when it is.
+    fn fault(&mut self, place: Place) -> Result<Option<String>, StoreError> {
+        let silos = self.silos;
+        if silos.sound.holds(place) {
             return Ok(None);
         }
-        let Some(mut record) = self.record_at(place)? else {
+        let Some(mut record) = self.record(place, Extent::Record)? else {
             return Ok(Some("no record begins here".to_owned()));
         };
-        let failed =
-            |source| StoreError::read(place.silo(), varve_warc::Error::Io { offset: place.offset(), source });
-        let mut hasher = Algorithm::Sha256.hasher();
-        loop {
-            let bytes = record.fill_buf().map_err(failed)?;
-            if bytes.is_empty() {
-                break;
-            }
-            hasher.update(bytes);
-            let length = bytes.len();
-            record.consume(length);
+        let fault = fault_of(&mut record, place)?;
+        if fault.is_none() {
+            silos.sound.remember(place);
         }
-        let found = hasher.finish();
-        if !record.is_whole().map_err(failed)? {
-            return Ok(Some("its packed bytes are not what was written".to_owned()));
-        }
-        if let Some(Ok(expected)) = record.header().block_digest()
-            && expected != found
-        {
-            return Ok(Some(format!("its digest is {found}, not {expected}")));
-        }
-        self.sound.remember(place);
-        Ok(None)
+        Ok(fault)
     }
+}
+
+/// Reads a record to its end: why it is not what was written, or none when it is.
+fn fault_of<S: ReadAt>(record: &mut Record<'_, S>, place: Place) -> Result<Option<String>, StoreError> {
+    let failed =
+        |source| StoreError::read(place.silo(), varve_warc::Error::Io { offset: place.offset(), source });
+    let mut hasher = Algorithm::Sha256.hasher();
+    loop {
+        let bytes = record.fill_buf().map_err(failed)?;
+        if bytes.is_empty() {
+            break;
+        }
+        hasher.update(bytes);
+        let length = bytes.len();
+        record.consume(length);
+    }
+    let found = hasher.finish();
+    if !record.is_whole().map_err(failed)? {
+        return Ok(Some("its packed bytes are not what was written".to_owned()));
+    }
+    if let Some(Ok(expected)) = record.header().block_digest()
+        && expected != found
+    {
+        return Ok(Some(format!("its digest is {found}, not {expected}")));
+    }
+    Ok(None)
 }
 
 /// Damage at a place of which all that is known is how an id there begins.
@@ -202,19 +251,7 @@ pub(crate) fn damaged(prefix: Prefix, place: Place, message: &str) -> StoreError
 }
 
 /// Whether the id of a record follows from the rest of its header, as that of every record does.
-fn follows(header: &Header) -> bool {
-    let (Some(stated), Some(Ok(block))) = (header.record_id(), header.block_digest()) else { return false };
-    let text = |value: Option<&[u8]>| value.map(String::from_utf8_lossy).unwrap_or_default().into_owned();
-    let whole = if header.is_segment() { header.payload_digest().and_then(Result::ok) } else { None };
-    let content = whole.unwrap_or(block);
-    let expected = match header.record_type() {
-        RecordType::Resource | RecordType::Warcinfo => id::of_content(&content),
-        RecordType::Continuation => id::of_content(&block),
-        RecordType::Metadata => id::of_metadata(&text(header.reference("WARC-Refers-To")), &content),
-        other => {
-            let (target, date) = (text(header.target_uri()), text(header.fields.get("WARC-Date")));
-            id::of_event(other.name(), &target, &date, &block)
-        }
-    };
-    expected.as_bytes() == stated
+pub(crate) fn follows(header: &Header) -> bool {
+    let Some(Ok(block)) = header.block_digest() else { return false };
+    header.record_id().is_some() && id_it_should_have(header, &block).is_none()
 }

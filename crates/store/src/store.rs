@@ -10,13 +10,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use varve_warc::record::Header;
 use varve_warc::source::{Decoders, DecodersOf, ReadAt};
-use varve_warc::{OwnedRecord, Reader};
+use varve_warc::{Extent, OwnedRecord, Reader};
 
 use crate::error::StoreError;
 use crate::index::{Index, Place, Prefix, PrefixRange};
 use crate::object::{Object, first_record};
 use crate::silo::{SiloError, SiloFiles, ids, other_id};
 use crate::sound::{Candidate, Candidates, SoundPlaces, damaged};
+use crate::visit::IdleReaders;
 
 /// So many silos are kept open.
 const OPEN_SILOS: usize = 64;
@@ -73,7 +74,7 @@ impl Store {
     /// stored and whose record cannot be made out any more is an error.
     pub fn find(&self, id: &[u8; 32]) -> Result<Option<Located>, StoreError> {
         let places = self.index.find(Prefix::of(id))?;
-        let Candidates { mut matching, lost } = self.silos.candidates(id, places.iter())?;
+        let Candidates { mut matching, lost } = self.silos.candidates(id, places.iter(), Extent::Header)?;
         match (matching.len(), lost) {
             (0, Some(lost)) => Err(lost),
             (0 | 1, _) => Ok(matching.pop()),
@@ -89,7 +90,7 @@ impl Store {
         let places = self.index.find(Prefix::of(id))?;
         let mut alone = places.iter();
         if let (Some(place), None) = (alone.next(), alone.next())
-            && let Ok(record) = self.silos.identified(Prefix::of(id), place)?
+            && let Some(record) = self.silos.identified(Prefix::of(id), place)?
             && let (Some(own), body) = ids(record.header())
             && (own == *id || body == Some(*id))
         {
@@ -117,9 +118,11 @@ impl Store {
         // In the order in which they lie, each silo is opened once and read in one direction.
         candidates.sort_unstable();
         let mut have = vec![false; wanted.len()];
+        let mut visitor = self.silos.visitor();
         for (place, number) in candidates {
             if !have[number] {
-                have[number] = matches!(self.silos.candidate(&wanted[number], place)?, Candidate::Match(_));
+                let candidate = visitor.candidate(&wanted[number], place, Extent::Header)?;
+                have[number] = matches!(candidate, Candidate::Match(_));
             }
         }
         Ok(have)
@@ -134,19 +137,20 @@ impl Store {
         let mut found: Vec<([u8; 32], Place)> = Vec::new();
         let mut others: Vec<[u8; 32]> = Vec::new();
         let mut lost: Vec<(Prefix, StoreError)> = Vec::new();
+        let mut visitor = self.silos.visitor();
         for entry in self.index.entries(range)?.take(MOST_CANDIDATES) {
             let entry = entry?;
-            let record = match self.silos.identified(entry.prefix, entry.place)? {
-                Ok(record) => record,
+            let header = match visitor.identified(entry.prefix, entry.place, Extent::Header)? {
+                Ok(header) => header,
                 Err(error) => {
                     lost.push((entry.prefix, error));
                     continue;
                 }
             };
-            let (own, body) = ids(record.header());
+            let (own, body) = ids(&header);
             let named = own.into_iter().chain(body).filter(|id| Prefix::of(id) == entry.prefix);
             found.extend(named.map(|id| (id, entry.place)));
-            let other = other_id(record.header()).filter(|other| other.digits.starts_with(digits));
+            let other = other_id(&header).filter(|other| other.digits.starts_with(digits));
             others.extend(other.map(|other| other.target));
         }
         self.leave_damaged(digits, &mut found, &mut lost)?;
@@ -240,6 +244,7 @@ pub(crate) struct OpenSilos {
     open: Mutex<VecDeque<(u32, Arc<dyn ReadAt>)>>,
     decoders: Arc<Decoders>,
     pub(crate) sound: SoundPlaces,
+    pub(crate) idle: IdleReaders,
 }
 
 impl OpenSilos {
@@ -249,6 +254,7 @@ impl OpenSilos {
             open: Mutex::new(VecDeque::new()),
             decoders: Arc::default(),
             sound: SoundPlaces::default(),
+            idle: IdleReaders::default(),
         }
     }
 

@@ -103,6 +103,20 @@ impl StoreWriter {
         &self.rooms
     }
 
+    pub(crate) fn silos(&self) -> &Arc<OpenSilos> {
+        &self.silos
+    }
+
+    pub(crate) fn index_writer(&self) -> &IndexWriter {
+        &self.index
+    }
+
+    /// Which of many ids are those of records that were appended and that the index does not know yet.
+    pub(crate) fn unindexed(&self, wanted: &[[u8; 32]]) -> Vec<bool> {
+        let state = self.lock();
+        wanted.iter().map(|id| state.has_unindexed(id)).collect()
+    }
+
     /// The reading face, of what is synced now.
     pub fn reader(&self) -> Store {
         Store::with_index(self.files.clone(), self.index.snapshot())

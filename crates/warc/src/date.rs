@@ -4,7 +4,7 @@
 //! nanoseconds and an archive must not invent digits. What real files hold beyond the profile (lower-case `t` and
 //! `z`, offsets other than UTC, no zone at all) is read and said to be so.
 
-use chrono::{DateTime, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Utc};
+use chrono::{DateTime, Datelike, NaiveDate, NaiveDateTime, NaiveTime, TimeDelta, Timelike, Utc};
 
 /// An instant with the precision it was written with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,6 +97,14 @@ impl Date {
 
 impl std::fmt::Display for Date {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (date, time) = (self.instant.date_naive(), self.instant.time());
+        let is_plain = (0..=9999).contains(&date.year()) && time.nanosecond() < 1_000_000_000;
+        if self.precision == Precision::Second && is_plain {
+            // Nearly all are so, and a pattern takes longer than the numbers.
+            let (year, month, day) = (date.year(), date.month(), date.day());
+            let (hour, minute, second) = (time.hour(), time.minute(), time.second());
+            return write!(formatter, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z");
+        }
         let pattern = match self.precision {
             Precision::Year => "%Y",
             Precision::Month => "%Y-%m",

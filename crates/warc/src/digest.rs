@@ -26,9 +26,13 @@ pub enum Algorithm {
 impl Algorithm {
     /// The algorithm of a label, whatever its case and hyphens.
     pub fn from_label(label: &[u8]) -> Option<Self> {
-        let folded: Vec<u8> =
-            label.iter().filter(|byte| **byte != b'-').map(u8::to_ascii_lowercase).take(16).collect();
-        Some(match folded.as_slice() {
+        let mut folded = [0; 16];
+        let mut length = 0;
+        for byte in label.iter().filter(|byte| **byte != b'-').take(folded.len()) {
+            folded[length] = byte.to_ascii_lowercase();
+            length += 1;
+        }
+        Some(match &folded[..length] {
             b"md5" => Self::Md5,
             b"sha1" => Self::Sha1,
             b"sha256" => Self::Sha256,

@@ -12,14 +12,15 @@ pub struct Fields {
     /// The lines as read, then unfolded values.
     text: Vec<u8>,
     spans: Vec<Span>,
-    /// A bit for the length of each name: most names that are asked for are not here, and this tells at once.
-    lengths: u64,
+    /// A bit for the mark of each name: most names that are asked for are not here, and this tells at once.
+    marks: u64,
 }
 
 #[derive(Clone, Debug)]
 struct Span {
     name: Range<usize>,
     value: Range<usize>,
+    mark: u8,
 }
 
 /// What was odd about a line.
@@ -34,9 +35,13 @@ pub enum Oddity {
 /// How many fields one header may have; a hostile one could otherwise make every look-up slow.
 const MOST_FIELDS: usize = 4096;
 
-/// The bit of a length; long names share one with short ones.
-fn length_bit(length: usize) -> u64 {
-    1 << (length % 64)
+/// A number below 64 that tells most names apart, whatever their case: of their length, their last letter and one that
+/// follows the usual `WARC-`.
+fn mark(name: &[u8]) -> u8 {
+    let letter = |byte: Option<&u8>| byte.map_or(0, |byte| *byte & 0x1f);
+    let mixed =
+        (name.len() as u8).wrapping_mul(5) ^ letter(name.last()) ^ letter(name.get(6)).wrapping_mul(3);
+    mixed & 63
 }
 
 impl Fields {
@@ -88,7 +93,8 @@ impl Fields {
             return false;
         }
         let value = trim(block, line.start + colon + 1..line.end);
-        self.add(Span { name, value });
+        let mark = mark(&block[name.clone()]);
+        self.add(Span { name, value, mark });
         true
     }
 
@@ -116,18 +122,19 @@ impl Fields {
     pub fn clear(&mut self) {
         self.text.clear();
         self.spans.clear();
-        self.lengths = 0;
+        self.marks = 0;
     }
 
     /// Adds a field at the end.
     pub fn push(&mut self, name: impl AsRef<[u8]>, value: impl AsRef<[u8]>) {
+        let mark = mark(name.as_ref());
         let name = self.append(name.as_ref());
         let value = self.append(value.as_ref());
-        self.add(Span { name, value });
+        self.add(Span { name, value, mark });
     }
 
     fn add(&mut self, span: Span) {
-        self.lengths |= length_bit(span.name.len());
+        self.marks |= 1 << span.mark;
         self.spans.push(span);
     }
 
@@ -144,9 +151,11 @@ impl Fields {
 
     /// All values of that name, in order.
     pub fn get_all<'a>(&'a self, name: &str) -> impl Iterator<Item = &'a [u8]> {
-        let spans = if self.lengths & length_bit(name.len()) == 0 { &[][..] } else { &self.spans[..] };
+        let mark = mark(name.as_bytes());
+        let spans = if self.marks & 1 << mark == 0 { &[][..] } else { &self.spans[..] };
         let is_name = move |span: &&Span| {
-            span.name.len() == name.len()
+            span.mark == mark
+                && span.name.len() == name.len()
                 && self.text[span.name.clone()].eq_ignore_ascii_case(name.as_bytes())
         };
         spans.iter().filter(is_name).map(|span| &self.text[span.value.clone()])
@@ -249,6 +258,12 @@ mod tests {
         assert_eq!(fields.get("Warc-TYPE"), Some(b"a".as_slice()));
         assert_eq!(fields.get_all("warc-type").count(), 2);
         assert_eq!(fields.get("x"), None);
+        let mut fields = Fields::new();
+        for name in ["", "a", "WARC-Concurrent-To", "x@y", "X`Y"] {
+            fields.push(name, name);
+            assert_eq!(fields.get(&name.to_ascii_uppercase()), Some(name.as_bytes()));
+            assert_eq!(fields.get(&name.to_ascii_lowercase()), Some(name.as_bytes()));
+        }
     }
 
     proptest! {

@@ -56,4 +56,4 @@ pub mod validate;
 pub mod write;
 
 pub use member::Encoding;
-pub use reader::{Error, Format, Limits, OwnedRecord, Reader, Record};
+pub use reader::{Error, Extent, Format, Limits, OwnedRecord, Reader, Record};

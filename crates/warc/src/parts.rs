@@ -125,11 +125,15 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
                 let queue = &queue;
                 scope.spawn(move || {
                     let _closing = CloseInPanic(queue);
+                    let mut spare = None;
                     while let Some((index, expected)) = queue.take() {
                         let part = part(index);
                         let is_passed = expected >= part.until;
-                        let looked =
-                            if is_passed { Ok(None) } else { self.look_and_read(part, index, queue) };
+                        let looked = if is_passed {
+                            Ok(None)
+                        } else {
+                            self.look_and_read(part, index, queue, &mut spare)
+                        };
                         if sender.send((index, looked)).is_err() {
                             break;
                         }
@@ -177,8 +181,15 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
         Ok(())
     }
 
-    /// Reads a part whose first record must be looked for. None when none begins in it.
-    fn look_and_read<T>(&self, part: Part, index: usize, queue: &Arc<Queue>) -> Looked<T>
+    /// Reads a part whose first record must be looked for. None when none begins in it. `spare` is the reader of the part
+    /// before, for its buffers: memory that is asked of the system again and again costs more than the headers do.
+    fn look_and_read<T>(
+        &self,
+        part: Part,
+        index: usize,
+        queue: &Arc<Queue>,
+        spare: &mut Option<Reader<&'a S>>,
+    ) -> Looked<T>
     where
         R: Fn(&mut Reader<&'a S>, u64) -> Result<T, Error>,
     {
@@ -187,8 +198,12 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
         }
         // In a plain file a record is known by the newline before it.
         let from = if self.encoding == Encoding::Plain { part.from - 1 } else { part.from };
-        let found = Reader::find(self.source, self.encoding, self.format, from, part.until)?;
-        let Some(mut reader) = found else { return Ok(None) };
+        let reader = match spare.take() {
+            Some(mut reader) => reader.find_again(from, part.until)?.then_some(reader),
+            None => Reader::find(self.source, self.encoding, self.format, from, part.until)?,
+        };
+        let Some(reader) = reader else { return Ok(None) };
+        let reader = spare.insert(reader);
         let Some(began) = reader.next_offset() else { return Ok(None) };
         let gate = Confirmation { queue: Arc::clone(queue), index, began };
         reader.set_gate(part.until.saturating_add(BEYOND), Box::new(gate));
@@ -204,22 +219,22 @@ impl<'a, S: ReadAt + ?Sized, R: Sync> Joint<'a, '_, S, R> {
     where
         R: Fn(&mut Reader<&'a S>, u64) -> Result<T, Error>,
     {
-        let reader = if offset == 0 {
+        let mut reader = if offset == 0 {
             Reader::new(self.source)?
         } else {
             Reader::resume(self.source, offset, self.format)?
         };
-        self.read_with(reader, offset, until)
+        self.read_with(&mut reader, offset, until)
     }
 
-    fn read_with<T>(&self, mut reader: Reader<&'a S>, began: u64, until: u64) -> Result<Outcome<T>, Error>
+    fn read_with<T>(&self, reader: &mut Reader<&'a S>, began: u64, until: u64) -> Result<Outcome<T>, Error>
     where
         R: Fn(&mut Reader<&'a S>, u64) -> Result<T, Error>,
     {
         if began > 0 {
             reader.forget_the_way();
         }
-        let value = (self.read)(&mut reader, until)?;
+        let value = (self.read)(reader, until)?;
         let ended = reader.next_offset().unwrap_or_else(|| reader.position());
         Ok(Outcome { began, ended, value })
     }

@@ -74,18 +74,20 @@ const FEW_NAMES: usize = 24;
 /// The names of a header that were seen so far, whatever their case. Many are hashed, since a header may hold thousands.
 #[derive(Default)]
 pub(crate) struct SeenNames<'a> {
-    few: Vec<&'a [u8]>,
+    few: [&'a [u8]; FEW_NAMES],
+    count: usize,
     others: HashSet<Vec<u8>>,
 }
 
 impl<'a> SeenNames<'a> {
     /// Whether the name was seen before; now it was.
     pub(crate) fn has_or_adds(&mut self, name: &'a [u8]) -> bool {
-        if self.few.iter().any(|seen| seen.eq_ignore_ascii_case(name)) {
+        if self.few[..self.count].iter().any(|seen| seen.eq_ignore_ascii_case(name)) {
             return true;
         }
-        if self.few.len() < FEW_NAMES {
-            self.few.push(name);
+        if self.count < FEW_NAMES {
+            self.few[self.count] = name;
+            self.count += 1;
             return false;
         }
         !self.others.insert(name.to_ascii_lowercase())
@@ -230,7 +232,9 @@ impl Check<'_> {
                 let message = format!("field name `{}` is no token", shown(name));
                 self.findings.push(Finding::new(Rule::FieldName, self.offset, message));
             }
-            let has_control = value.iter().any(|byte| byte.is_ascii_control() && *byte != b'\t');
+            // Without a branch for each byte, many are compared at once.
+            let is_control = |byte: &u8| byte.is_ascii_control() && *byte != b'\t';
+            let has_control = value.iter().fold(false, |found, byte| found | is_control(byte));
             if has_control || std::str::from_utf8(value).is_err() {
                 let message = format!("{}: `{}` is no UTF-8 text", shown(name), shown(value));
                 self.findings.push(Finding::new(Rule::FieldValue, self.offset, message));

@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 use std::fs::{self, Metadata};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -74,8 +74,8 @@ pub(crate) struct Walk<'a> {
     exclude: &'a Exclude,
     /// The archive's folder, by device and number.
     archive: Option<(u64, u64)>,
-    /// Names to come in each open folder, the next one last.
-    open: Vec<Vec<OsString>>,
+    /// Names to come in each open folder, the next one last, and whether each is a file, as far as the folder says.
+    open: Vec<Vec<(OsString, bool)>>,
     /// The path of the innermost open folder, relative to the root.
     folder: PathBuf,
     /// What was found before the next name: the root, or that a folder cannot be read.
@@ -102,8 +102,12 @@ impl<'a> Walk<'a> {
         })
     }
 
-    fn look(&mut self, relative: PathBuf) -> Step {
+    fn look(&mut self, relative: PathBuf, is_file: bool) -> Step {
         let path = self.root.join(&relative);
+        // Who opens it looks at it again.
+        if is_file {
+            return Step::File(relative.into_os_string().into_vec(), path);
+        }
         let metadata = match fs::symlink_metadata(&path) {
             Ok(metadata) => metadata,
             Err(source) => return Step::Failed(ArchiveError::Read { path, source }),
@@ -150,10 +154,10 @@ impl Iterator for Walk<'_> {
         }
         loop {
             match self.open.last_mut()?.pop() {
-                Some(name) => {
+                Some((name, is_file)) => {
                     let relative = self.folder.join(name);
                     if !self.exclude.matches(&relative) {
-                        return Some(self.look(relative));
+                        return Some(self.look(relative, is_file));
                     }
                 }
                 None => {
@@ -165,11 +169,14 @@ impl Iterator for Walk<'_> {
     }
 }
 
-/// The names in a folder, the last first.
-fn names(folder: &Path) -> io::Result<Vec<OsString>> {
-    let mut names =
-        fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
-    names.sort_unstable_by(|one, other| other.as_bytes().cmp(one.as_bytes()));
+/// The names in a folder, the last first, and whether each is a file.
+fn names(folder: &Path) -> io::Result<Vec<(OsString, bool)>> {
+    let named = |entry: fs::DirEntry| {
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        (entry.file_name(), is_file)
+    };
+    let mut names = fs::read_dir(folder)?.map(|entry| Ok(named(entry?))).collect::<io::Result<Vec<_>>>()?;
+    names.sort_unstable_by(|(one, _), (other, _)| other.as_bytes().cmp(one.as_bytes()));
     Ok(names)
 }
 

@@ -22,7 +22,7 @@ pub use varve_store::audit::{AuditDone, AuditFinding, AuditKind, AuditSeverity};
 /// What to look at.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct AuditRequest {
-    /// Structure and index only: no block is read but the last of each silo.
+    /// Structure and index only: no block is read as long as nothing looks odd.
     pub quick: bool,
     /// Only silos that were last written at or after this many seconds since 1970.
     pub since: Option<i64>,

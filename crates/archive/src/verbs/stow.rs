@@ -3,18 +3,18 @@
 //! Files are stored on all cores while the walk goes on; the lines of the manifest come out in order and are spooled, so
 //! that neither the tree nor its manifest is ever in memory. The manifest is stored behind all that it names.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io::{BufWriter, Seek, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
-use varve_store::Stored;
+use varve_store::{Held, Stored};
 use varve_warc::write::Packer;
 
-use crate::content::{About, Kept, store_file};
+use crate::content::{About, Kept, hold_file, store_file};
 use crate::error::ArchiveError;
-use crate::in_order::{Crew, in_order};
+use crate::in_order::{Crew, together_in_order};
 use crate::media_type;
 use crate::tree::{self, Entry, Kind, Step, Walk};
 use crate::writer::ArchiveWriter;
@@ -89,10 +89,13 @@ pub fn stow(
         Gathering { spool, note, survey: Survey::default(), new: (0, 0), mended: 0, left: (0, 0) };
     writeln!(gathering.spool, "{}", tree::FIRST_LINE).map_err(unwritten)?;
     let mut unsynced = 0;
-    in_order(
+    together_in_order(
         Crew { threads: request.threads, together: TOGETHER },
         walk,
-        || worker(writer, progress),
+        || {
+            let mut worker = Worker { writer, progress, packer: None, buffers: Vec::new() };
+            move |steps| worker.keep(steps).unwrap_or_else(|error| vec![Outcome::Fatal(error)])
+        },
         |outcome| {
             unsynced += u64::from(matches!(&outcome, Outcome::Entry(_, Some(kept)) if kept.new));
             if unsynced >= GROUP {
@@ -157,49 +160,88 @@ impl<F: FnMut(Note)> Gathering<F> {
     }
 }
 
-fn worker(writer: &ArchiveWriter, progress: &(dyn Fn(u64) + Sync)) -> impl FnMut(Step) -> Outcome {
-    let mut packer: Option<Packer> = None;
-    move |step| {
+/// One who stores files, several at a time: the small ones together.
+struct Worker<'a> {
+    writer: &'a ArchiveWriter,
+    progress: &'a (dyn Fn(u64) + Sync),
+    packer: Option<Packer>,
+    /// Buffers that were used and are free again.
+    buffers: Vec<Vec<u8>>,
+}
+
+/// Where a step has come to.
+enum Begun {
+    Done(Outcome),
+    /// A small file that was read and waits for the others: its path in the tree, and what it is.
+    Held(Vec<u8>, Metadata, Held),
+}
+
+impl Worker<'_> {
+    /// What becomes of each step, in their order. An error ends all.
+    fn keep(&mut self, steps: Vec<Step>) -> Result<Vec<Outcome>, ArchiveError> {
+        let (mut outcomes, mut files, mut held) = (Vec::new(), Vec::new(), Vec::new());
+        for (number, step) in steps.into_iter().enumerate() {
+            match self.begin(step) {
+                Ok(Begun::Done(outcome)) => outcomes.push(Some(outcome)),
+                Ok(Begun::Held(name, metadata, content)) => {
+                    files.push((number, name, metadata));
+                    held.push(content);
+                    outcomes.push(None);
+                }
+                Err(error) if error.ends_all() => return Err(error),
+                Err(error) => outcomes.push(Some(Outcome::Note(Note::Failed(error)))),
+            }
+        }
+        let stored = self.writer.store().store_held(packer(self.writer, &mut self.packer)?, &mut held)?;
+        self.buffers.extend(held.into_iter().map(Held::into_buffer));
+        for ((number, name, metadata), stored) in files.into_iter().zip(stored) {
+            outcomes[number] = Some(kept(name, &metadata, &stored));
+        }
+        Ok(outcomes.into_iter().flatten().collect())
+    }
+
+    fn begin(&mut self, step: Step) -> Result<Begun, ArchiveError> {
         let (name, path) = match step {
-            Step::Known(entry) => return Outcome::Entry(entry, None),
-            Step::Skipped(path, why) => return Outcome::Note(Note::Skipped(path, why)),
-            Step::Failed(error) => return Outcome::Note(Note::Failed(error)),
+            Step::Known(entry) => return Ok(Begun::Done(Outcome::Entry(entry, None))),
+            Step::Skipped(path, why) => return Ok(Begun::Done(Outcome::Note(Note::Skipped(path, why)))),
+            Step::Failed(error) => return Err(error),
             Step::File(name, path) => (name, path),
         };
-        let packer = match &mut packer {
-            Some(packer) => packer,
-            none => match writer.store().packer() {
-                Ok(packer) => none.insert(packer),
-                Err(error) => return Outcome::Fatal(error.into()),
-            },
-        };
-        match keep_file(writer, packer, name, &path, progress) {
-            Ok(outcome) => outcome,
-            Err(error) if error.ends_all() => Outcome::Fatal(error),
-            Err(error) => Outcome::Note(Note::Failed(error)),
+        let file = open(&path).map_err(ArchiveError::read(&path))?;
+        let metadata = file.metadata().map_err(ArchiveError::read(&path))?;
+        if !metadata.is_file() {
+            let why = tree::special(metadata.file_type());
+            return Ok(Begun::Done(Outcome::Note(Note::Skipped(path, why))));
         }
+        let media_type = media_type::of_name(&path).to_owned();
+        let about = About { date: self.writer.now(), media_type, refers_to: None };
+        let buffer = self.buffers.pop().unwrap_or_default();
+        match hold_file(&about, (&file, &metadata), &path, buffer, self.progress)? {
+            Ok(held) => return Ok(Begun::Held(name, metadata, held)),
+            Err(buffer) => self.buffers.push(buffer),
+        }
+        let packer = packer(self.writer, &mut self.packer)?;
+        let stored = store_file(self.writer, packer, &about, (file, &path), self.progress)?;
+        Ok(Begun::Done(kept(name, &metadata, &stored)))
     }
 }
 
-fn keep_file(
+/// The packer of a worker, made when it is first needed.
+fn packer<'a>(
     writer: &ArchiveWriter,
-    packer: &mut Packer,
-    name: Vec<u8>,
-    path: &Path,
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<Outcome, ArchiveError> {
-    let file = open(path).map_err(ArchiveError::read(path))?;
-    let metadata = file.metadata().map_err(ArchiveError::read(path))?;
-    if !metadata.is_file() {
-        let why = tree::special(metadata.file_type());
-        return Ok(Outcome::Note(Note::Skipped(path.to_owned(), why)));
+    packer: &'a mut Option<Packer>,
+) -> Result<&'a mut Packer, ArchiveError> {
+    match packer {
+        Some(packer) => Ok(packer),
+        none => Ok(none.insert(writer.store().packer()?)),
     }
-    let about =
-        About { date: writer.now(), media_type: media_type::of_name(path).to_owned(), refers_to: None };
-    let stored: Stored = store_file(writer, packer, &about, (file, path), progress)?;
-    let kept = Kept::from(&stored);
+}
+
+/// The line of a file that was stored.
+fn kept(name: Vec<u8>, metadata: &Metadata, stored: &Stored) -> Outcome {
+    let kept = Kept::from(stored);
     let kind = Kind::File { mode: metadata.mode() & 0o7777, size: kept.length, id: kept.id };
-    Ok(Outcome::Entry(Entry { path: name, modified: tree::modified(&metadata), kind }, Some(kept)))
+    Outcome::Entry(Entry { path: name, modified: tree::modified(metadata), kind }, Some(kept))
 }
 
 /// Opens what was a file a moment ago: were it a link or a pipe by now, it is not followed and not waited for.

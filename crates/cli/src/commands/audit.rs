@@ -37,10 +37,18 @@ const ON_PAPER: usize = 10_000;
 /// content, the segments it belongs with, the silo that follows, and the index in both directions. Nothing is changed,
 /// and an archive that is being written to can be audited.
 ///
-/// `--quick` looks at structure and index only. `--since` and `--sample` look at some silos, for archives that take
-/// days; a different sample each day comes to all of them in time. Of an object in segments that begins or lies in those
-/// silos, they look whether the segments that belong with it are there; that all of it has the digest it should is checked by a full audit.
-/// Versions, and the catalog, are checked by a full audit too.
+/// `--quick` looks at structure and index, and not at bodies. It goes from record to record by the index and unpacks
+/// their headers: each record must be there, be the one that the index means, be known by all of its ids, have the id
+/// that follows from its header, and end where the next one begins, by the length that its packed form gives; segments
+/// must have their neighbours. So it finds records that are gone or cut, entries without a record and records without
+/// an entry. It does not see a change inside a body, does not hold silos against those that follow nor look at the
+/// history, and may miss a record without an entry right behind one that takes more than a megabyte and is just as
+/// long.
+///
+/// `--since` and `--sample` look at some silos, for archives that take days; a different sample each day comes to all
+/// of them in time. Of an object in segments that begins or lies in those silos, they look whether the segments that
+/// belong with it are there; that all of it has the digest it should is checked by a full audit. Versions, and the
+/// catalog, are checked by a full audit too.
 ///
 /// Of a Crystal project, rows and bodies are held against each other, as `varve crystal verify --bodies` does it; no
 /// row knows a digest, so that a body which can be read is taken for what it was.
@@ -55,7 +63,7 @@ const ON_PAPER: usize = 10_000;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Audit {
-    /// Look at structure and index only
+    /// Look at structure and index, and at no body
     #[arg(long)]
     quick: bool,
 

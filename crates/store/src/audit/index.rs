@@ -11,9 +11,8 @@ use super::{AuditFinding, AuditKind, Run};
 use crate::disk::{DiskError, LocalDisk, Operation};
 use crate::error::StoreError;
 use crate::index::{
-    Entry, FindingKind, Index, IndexError, IndexOptions, Prefix, PrefixRange, Rebuild, verify,
+    Entry, FindingKind, Index, IndexError, IndexOptions, Place, Prefix, PrefixRange, Rebuild, verify,
 };
-use crate::silo::prefixes;
 use crate::store::Store;
 
 /// Checks what can be checked in the files of the index alone.
@@ -41,6 +40,14 @@ impl Scratch {
         let folder = tempfile::tempdir()
             .map_err(|source| DiskError::new(Operation::MakeFolders, &std::env::temp_dir(), source))?;
         Ok(Self { folder, disk: LocalDisk })
+    }
+
+    pub(super) fn disk(&self) -> &LocalDisk {
+        &self.disk
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        self.folder.path()
     }
 }
 
@@ -141,28 +148,35 @@ impl<I: Iterator<Item = Result<Entry, IndexError>>> Peekable<I> {
 /// A record that the index does not know.
 fn missing(run: &mut Run<'_>, entry: Option<Entry>) -> Result<(), StoreError> {
     let Some(entry) = entry else { return Ok(()) };
-    let (silo, offset) = (entry.place.silo(), entry.place.offset());
     let id =
         run.store.record_at(entry.place)?.and_then(|record| record.header().record_id().map(<[u8]>::to_vec));
-    let message = "a record that the index does not know; `varve rebuild` puts it right";
-    run.report(AuditFinding::new(AuditKind::IndexMissing, message).at(silo, offset).of(id.as_deref()));
+    run.report(missing_at(entry.place, id.as_deref()));
     Ok(())
 }
 
+/// That the index does not know the record at a place.
+pub(super) fn missing_at(place: Place, id: Option<&[u8]>) -> AuditFinding {
+    let message = "a record that the index does not know; `varve rebuild` puts it right";
+    AuditFinding::new(AuditKind::IndexMissing, message).at(place.silo(), place.offset()).of(id)
+}
+
 /// An entry that leads to no record.
-fn stray(run: &mut Run<'_>, entry: Option<Entry>) {
+pub(super) fn stray(run: &mut Run<'_>, entry: Option<Entry>) {
     let Some(entry) = entry else { return };
     if !run.numbers.contains(&entry.place.silo()) {
         *run.lost.entry(entry.place.silo()).or_default() += 1;
         return;
     }
+    run.report(stray_at(entry));
+}
+
+/// That an entry leads to no record.
+pub(super) fn stray_at(entry: Entry) -> AuditFinding {
     let message = format!(
         "the index leads here for ids that begin with {:016x}, and no such record is here",
         entry.prefix.0
     );
-    run.report(
-        AuditFinding::new(AuditKind::IndexStray, message).at(entry.place.silo(), entry.place.offset()),
-    );
+    AuditFinding::new(AuditKind::IndexStray, message).at(entry.place.silo(), entry.place.offset())
 }
 
 /// Looks entries up one by one, for audits of some silos only.
@@ -174,18 +188,6 @@ pub(super) fn look_up(run: &mut Run<'_>, entries: &[Entry]) -> Result<(), StoreE
         .find_many(&prefixes, |number, place| known[number] |= place == entries[number].place)?;
     for (entry, _) in entries.iter().zip(known).filter(|(_, known)| !known) {
         missing(run, Some(*entry))?;
-    }
-    Ok(())
-}
-
-/// Holds one entry against the header of the record that it leads to.
-pub(super) fn check_entry(run: &mut Run<'_>, entry: Entry) -> Result<(), StoreError> {
-    let found = run
-        .store
-        .record_at(entry.place)?
-        .is_some_and(|record| prefixes(record.header()).any(|prefix| prefix == entry.prefix));
-    if !found {
-        stray(run, Some(entry));
     }
     Ok(())
 }

@@ -134,7 +134,7 @@ impl AuditFinding {
 
 /// How to audit.
 pub struct AuditOptions<'a> {
-    /// Only structure and index: no block is read.
+    /// Only structure and index: no block is read as long as nothing looks odd.
     pub quick: bool,
     /// Which silos; the others are only checked for being there.
     pub chosen: &'a dyn Fn(&SiloFile) -> bool,
@@ -218,13 +218,17 @@ pub fn audit(
             run.done.bytes += silo.length;
         }
     }
-    if options.quick {
-        quick::entries(&mut run, &silos).or_else(|error| run.index_failed(error))?;
-    } else {
-        segments.check(&mut run, all_chosen)?;
-        if let Some(comparison) = comparison {
-            comparison.compare(&mut run)?;
+    // Without an index nobody knows where to look.
+    if options.quick && usable {
+        match &scratch {
+            Ok(scratch) => quick::look(&mut run, &silos, &mut segments, scratch, progress)
+                .or_else(|error| run.index_failed(error))?,
+            Err(why) => run.not_compared(&why.to_string()),
         }
+    }
+    segments.check(&mut run, all_chosen && !options.quick)?;
+    if let Some(comparison) = comparison {
+        comparison.compare(&mut run)?;
     }
     run.tell_lost();
     let grew = store.files().list()?.values().ne(silos.iter());

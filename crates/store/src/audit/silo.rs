@@ -8,16 +8,16 @@ use varve_warc::parts::{Parts, read_parts};
 use varve_warc::record::{Header, RecordType};
 use varve_warc::rule::{Finding, Kind, Rule};
 use varve_warc::source::ReadAt;
-use varve_warc::write::id;
 use varve_warc::{Error, Reader, Record};
 
 use super::index::Comparison;
 use super::segments::Segment;
 use super::{AuditFinding, AuditKind, Run, Segments};
+use crate::derived::id_it_should_have;
 use crate::error::StoreError;
 use crate::exchange::{Listener, Scanned};
 use crate::index::{Entry, Place};
-use crate::silo::{SiloError, SiloFile, chain, entries, name};
+use crate::silo::{SiloError, SiloFile, Way, chain, entries, name};
 use crate::store::Store;
 
 /// What a part of a silo came to.
@@ -164,36 +164,47 @@ fn audit_part<S: ReadAt>(
 ) -> Result<Part, Error> {
     let mut part = Part::default();
     let mut checker = Checker::default();
-    let mut done = reader.position();
+    let mut way = Way::new(reader.position(), progress);
     while reader.next_offset().is_none_or(|offset| offset < until) {
         let Some(mut record) = reader.next_record()? else { break };
         // No checksum covers the header of a member; but all are the same.
         let odd_member = silo.ending == name::GZIP && !record.has_our_gzip_header();
         audit_record(&mut record, silo, &mut checker, &mut part)?;
         let offset = record.offset();
-        let id = record.header().record_id().map(<[u8]>::to_vec);
         reader.finish_record()?;
-        let mut findings: Vec<Finding> = checker.take_findings().chain(reader.take_findings()).collect();
-        leave_causes(&mut findings, offset);
-        // What is wrong behind the record is not the record's.
-        let whose = |finding: &Finding| if finding.offset == offset { id.as_deref() } else { None };
-        part.findings.extend(findings.iter().filter_map(|finding| translated(finding, silo, whose(finding))));
-        if odd_member {
-            let message = "the header of a gzip member is not as varve writes it";
-            part.findings.push(
-                AuditFinding::new(AuditKind::Damaged, message).at(silo.number, offset).of(id.as_deref()),
-            );
+        let findings: Vec<Finding> = checker.take_findings().chain(reader.take_findings()).collect();
+        if odd_member || !findings.is_empty() {
+            part.note(findings, silo, offset, odd_member, reader.header().record_id());
         }
-        let position = reader.position();
-        progress(position.saturating_sub(done));
-        done = position;
+        way.go(reader.position());
     }
     part.findings.extend(reader.take_findings().iter().filter_map(|finding| translated(finding, silo, None)));
     Ok(part)
 }
 
+impl Part {
+    /// What was found in and behind the record at `offset`.
+    fn note(
+        &mut self,
+        mut findings: Vec<Finding>,
+        silo: &SiloFile,
+        offset: u64,
+        odd_member: bool,
+        id: Option<&[u8]>,
+    ) {
+        leave_causes(&mut findings, offset);
+        // What is wrong behind the record is not the record's.
+        let whose = |finding: &Finding| if finding.offset == offset { id } else { None };
+        self.findings.extend(findings.iter().filter_map(|finding| translated(finding, silo, whose(finding))));
+        if odd_member {
+            let message = "the header of a gzip member is not as varve writes it";
+            self.findings.push(AuditFinding::new(AuditKind::Damaged, message).at(silo.number, offset).of(id));
+        }
+    }
+}
+
 /// Leaves out what follows from something else that is said of the same record.
-fn leave_causes(findings: &mut Vec<Finding>, offset: u64) {
+pub(super) fn leave_causes(findings: &mut Vec<Finding>, offset: u64) {
     let says = |rules: &[Rule]| {
         findings.iter().any(|finding| finding.offset == offset && rules.contains(&finding.rule))
     };
@@ -243,33 +254,18 @@ fn audit_record<S: ReadAt>(
 
 /// Why a record's id does not follow from it. Where the block is wrong its digest says so, and the id is not judged.
 fn wrong_id(header: &Header, checked: &Checked) -> Option<String> {
-    let stated = header.record_id()?;
+    header.record_id()?;
     if checked.block != Verdict::Right {
         return (checked.block == Verdict::Absent)
             .then(|| "there is no WARC-Block-Digest to hold the id against".to_owned());
     }
-    let block: Digest = header.block_digest()?.ok()?;
-    let text = |name| header.fields.get(name).map(|value| String::from_utf8_lossy(value).into_owned());
-    let whole = if header.is_segment() { header.payload_digest().and_then(Result::ok) } else { None };
-    let content = whole.unwrap_or(block);
-    let expected = match header.record_type() {
-        RecordType::Resource | RecordType::Warcinfo => id::of_content(&content),
-        RecordType::Continuation => id::of_content(&block),
-        RecordType::Metadata => {
-            let refers_to =
-                header.reference("WARC-Refers-To").map(String::from_utf8_lossy).unwrap_or_default();
-            id::of_metadata(&refers_to, &content)
-        }
-        other => {
-            let target = header.target_uri().map(String::from_utf8_lossy).unwrap_or_default();
-            id::of_event(other.name(), &target, &text("WARC-Date").unwrap_or_default(), &block)
-        }
-    };
-    (expected.as_bytes() != stated).then(|| format!("the id of this record should be `{expected}`"))
+    let block = header.block_digest()?.ok()?;
+    let expected = id_it_should_have(header, &block)?;
+    Some(format!("the id of this record should be `{expected}`"))
 }
 
 /// A finding of the WARC room in the words of an audit.
-fn translated(finding: &Finding, silo: &SiloFile, id: Option<&[u8]>) -> Option<AuditFinding> {
+pub(super) fn translated(finding: &Finding, silo: &SiloFile, id: Option<&[u8]>) -> Option<AuditFinding> {
     let kind = match finding.rule {
         Rule::BlockDigest | Rule::PayloadDigest => AuditKind::Digest,
         // Facts about what a server sent, not about how it was kept.

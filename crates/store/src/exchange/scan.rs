@@ -17,7 +17,7 @@ use varve_warc::{Error, Format, Reader, Record};
 use super::receipt_of;
 use crate::error::StoreError;
 use crate::index::Place;
-use crate::silo::{SiloFiles, parse_id};
+use crate::silo::{SiloFiles, Way, parse_id};
 
 /// The JSON of a fact is no longer than this.
 const LONGEST_FACT: u64 = 1 << 30;
@@ -126,14 +126,12 @@ fn read_part(
     progress: &impl Fn(u64),
 ) -> Result<Vec<Scanned>, Error> {
     let mut found = Vec::new();
-    let mut done = reader.position();
+    let mut way = Way::new(reader.position(), progress);
     while reader.next_offset().is_none_or(|offset| offset < until) {
         let Some(mut record) = reader.next_record()? else { break };
         found.extend(look_at(&mut record));
         reader.finish_record()?;
-        let position = reader.position();
-        progress(position.saturating_sub(done));
-        done = position;
+        way.go(reader.position());
     }
     Ok(found)
 }

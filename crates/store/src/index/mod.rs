@@ -37,12 +37,13 @@
 //!
 //! [`IndexWriter`] and [`Index`] are the doors; both ask one `view`. `appendix`, `appendices` and `memory` are the recent
 //! entries as bytes, as files and as a tree; `layout`, `shard`, `shard_writer` and `batch` one sorted file; `names`,
-//! `split` and `shards` all of them; `merge`, `housekeeping`, `runs` and `rebuild` make new ones; `verify` reads it all
-//! with suspicion. Every byte is described in `docs/format-index.md`.
+//! `split` and `shards` all of them; `merge`, `housekeeping`, `runs` and `rebuild` make new ones; `by_place` sorts them
+//! otherwise; `verify` reads it all with suspicion. Every byte is described in `docs/format-index.md`.
 
 mod appendices;
 mod appendix;
 mod batch;
+mod by_place;
 mod entry;
 mod error;
 mod housekeeping;
@@ -63,6 +64,7 @@ mod view;
 mod writer;
 
 pub use appendices::Cut;
+pub use by_place::ByPlace;
 pub use entry::{ENTRY_SIZE, Entry, Place, PlaceError, Prefix, PrefixRange};
 pub use error::IndexError;
 pub use housekeeping::HousekeepingDone;

@@ -14,4 +14,5 @@ mod walk;
 pub use files::{FileSource, SiloError, SiloFile, SiloFiles};
 pub use found::{OTHER_ID, OtherId, entries, ids, other_digits, other_id, parse_id, prefixes};
 pub(crate) use open::{OpenSilo, Reserved, create, is_large};
+pub(crate) use walk::Way;
 pub use walk::{Stretch, WalkError, Walked, walk, walk_from};

@@ -14,8 +14,8 @@ use varve_warc::write::PackedRecord;
 use super::name;
 use crate::disk::{Disk, DiskError, DiskFile, Operation};
 
-/// So much is gathered before it is written.
-const GATHERED: usize = 1 << 20;
+/// So much is gathered before it is written: what fits the processor's cache is copied from there.
+const GATHERED: usize = 256 << 10;
 
 /// So much at most waits for a large record to be written.
 const MOST_GATHERED: u64 = 8 << 20;

@@ -55,6 +55,41 @@ pub fn walk_from<S: ReadAt>(
     Ok(walked)
 }
 
+/// The way through a silo, told now and then: to tell of every record would cost more than to read a small one.
+pub(crate) struct Way<'a, P: Fn(u64)> {
+    told: u64,
+    here: u64,
+    progress: &'a P,
+}
+
+impl<'a, P: Fn(u64)> Way<'a, P> {
+    /// So much is read before it is told.
+    const STEP: u64 = 256 << 10;
+
+    pub(crate) fn new(here: u64, progress: &'a P) -> Self {
+        Self { told: here, here, progress }
+    }
+
+    /// Reading has come to this byte.
+    pub(crate) fn go(&mut self, here: u64) {
+        self.here = here;
+        if here.saturating_sub(self.told) >= Self::STEP {
+            self.tell();
+        }
+    }
+
+    fn tell(&mut self) {
+        (self.progress)(self.here.saturating_sub(self.told));
+        self.told = self.here;
+    }
+}
+
+impl<P: Fn(u64)> Drop for Way<'_, P> {
+    fn drop(&mut self) {
+        self.tell();
+    }
+}
+
 /// Part of a silo, walked through.
 pub struct Stretch<T> {
     /// The index entries of its records.
@@ -127,7 +162,7 @@ fn walk_part<S: ReadAt, T>(
 ) -> Result<Result<Part<T>, PlaceError>, Error> {
     let stretch = Stretch { entries: Vec::new(), seen: Vec::new(), good: 0 };
     let mut part = Part { records: 0, findings: Vec::new(), stretch };
-    let mut done = reader.position();
+    let mut way = Way::new(reader.position(), progress);
     while reader.next_offset().is_none_or(|offset| offset < until) {
         let Some(mut record) = reader.next_record()? else { break };
         part.records += 1;
@@ -139,9 +174,7 @@ fn walk_part<S: ReadAt, T>(
         part.stretch.seen.extend(look(&mut record).map(|seen| (offset, seen)));
         reader.finish_record()?;
         part.findings.extend(reader.take_findings());
-        let position = reader.position();
-        progress(position.saturating_sub(done));
-        done = position;
+        way.go(reader.position());
     }
     part.findings.extend(reader.take_findings());
     part.stretch.good = reader.last_good_offset();

@@ -109,8 +109,24 @@ fn status(digits: &[u8]) -> Option<u16> {
 
 /// Whether a byte may stand in an HTTP token.
 pub(crate) fn is_token(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+    TOKENS[usize::from(byte)]
 }
+
+/// Which bytes may stand in a token.
+const TOKENS: [bool; 256] = {
+    let mut tokens = [false; 256];
+    let (mut byte, others) = (0, b"!#$%&'*+-.^_`|~");
+    while byte < 256 {
+        tokens[byte] = (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    let mut number = 0;
+    while number < others.len() {
+        tokens[others[number] as usize] = true;
+        number += 1;
+    }
+    tokens
+};
 
 /// Collects a head from bytes that come in pieces.
 #[derive(Debug, Default)]

@@ -2,8 +2,8 @@
 
 use std::io;
 
-use super::gzip::{self, Inflating, NotWhole, State};
-use super::{CHUNK, FIRST_VIEW, Inside, LARGEST_WHOLE, Promised, Unpacker, search};
+use super::gzip::{self, Inflater, Inflating, NotWhole, State};
+use super::{Access, CHUNK, FIRST_VIEW, Inside, LARGEST_WHOLE, Promised, Unpacker, search};
 use crate::rule::Rule;
 use crate::source::ReadAt;
 
@@ -49,13 +49,14 @@ impl<S: ReadAt> Unpacker<S> {
 
     /// Decompresses the member in one go when it is small. False when it is not, or is damaged.
     fn inflate_small(&mut self) -> io::Result<bool> {
-        if self.inflater.is_none() {
+        if !self.inflates_whole() {
             return Ok(false);
         }
-        let packed = self.window.fill(FIRST_VIEW)?;
+        let mut view = self.access.first_step();
+        let mut packed = self.window.fill(view)?.len();
         if self.output.is_empty() {
             // Text packs to a fifth or so; a small file needs no large buffer.
-            self.output = vec![0; (packed.len() * 8).clamp(4 << 10, FIRST_VIEW)];
+            self.output = vec![0; (packed * 8).clamp(4 << 10, FIRST_VIEW)];
         }
         loop {
             match self.inflate_view() {
@@ -63,15 +64,30 @@ impl<S: ReadAt> Unpacker<S> {
                 Err(NotWhole::Larger) if self.output.len() < FIRST_VIEW * 4 => {
                     self.enlarge_output(self.output.len() * 2);
                 }
+                Err(NotWhole::Unreadable) if view < FIRST_VIEW && packed >= view => {
+                    view *= 4;
+                    packed = self.window.fill(view)?.len();
+                }
                 Err(_) => return Ok(false),
             }
         }
     }
 
+    /// Whether members are decompressed whole where they can be: who wants a header alone does not want that.
+    fn inflates_whole(&mut self) -> bool {
+        if self.access == Access::Random {
+            return false;
+        }
+        if self.inflater.is_none() {
+            self.inflater = Inflater::new();
+        }
+        self.inflater.is_some()
+    }
+
     /// Decompresses the beginning of a large member whose record says how long it is: at least `least`, and not too
     /// long for one go. The rest may never be wanted: who shares a file with others looks where the next record begins.
     fn promise(&mut self, header: usize, least: usize) -> io::Result<bool> {
-        if self.inflater.is_none() {
+        if !self.inflates_whole() {
             return Ok(false);
         }
         let packed = self.window.fill(FIRST_VIEW)?;
@@ -140,14 +156,14 @@ impl<S: ReadAt> Unpacker<S> {
     }
 
     pub(super) fn inflate_more(&mut self) -> io::Result<bool> {
-        self.make_room();
+        let room = self.make_room();
         let packed = self.window.fill(1)?;
         if packed.is_empty() {
             self.cut_member()?;
             return Ok(false);
         }
         let Some(inflating) = &mut self.inflating else { return Ok(false) };
-        let step = inflating.step(packed, &mut self.output[self.end..]);
+        let step = inflating.step(packed, &mut self.output[self.end..room]);
         self.window.consume(step.taken);
         self.end += step.given;
         self.given += step.given as u64;

@@ -9,7 +9,9 @@
 //! from a budget in proportion to the file, by what was unpacked in vain as well as by what is read again; when it is used
 //! up, the search goes on from where decompression stopped.
 
+mod again;
 mod damage;
+mod extent;
 pub(crate) mod gzip;
 mod idle;
 mod inflate;
@@ -63,10 +65,33 @@ pub(crate) enum Access {
     Sequential,
     /// One record, perhaps only its header.
     Random,
+    /// One record, all of it.
+    Whole,
+}
+
+impl Access {
+    /// So many packed bytes are read at first.
+    fn first_step(self) -> usize {
+        match self {
+            Self::Sequential => FIRST_VIEW,
+            Self::Random => 8 << 10,
+            Self::Whole => SMALL_VIEW,
+        }
+    }
+
+    /// So many plain bytes are made at first of what is streamed.
+    fn first_chunk(self) -> usize {
+        match self {
+            Self::Random => FIRST_CHUNK,
+            Self::Sequential | Self::Whole => CHUNK,
+        }
+    }
 }
 
 /// So much is brought into view before a member is decompressed whole.
 const FIRST_VIEW: usize = 256 << 10;
+/// And so much first by who wants one record alone: most are smaller.
+const SMALL_VIEW: usize = 16 << 10;
 /// Content larger than this is streamed: somewhat more than what is packed in one go.
 const LARGEST_WHOLE: usize = 33 << 20;
 /// Streaming gives so much at a time.
@@ -102,6 +127,7 @@ struct Promised {
 /// The plain bytes of a file, with the members they came in.
 pub(crate) struct Unpacker<S> {
     window: Window<S>,
+    access: Access,
     encoding: Encoding,
     inside: Inside,
     inflater: Option<Inflater>,
@@ -184,16 +210,14 @@ impl<S: ReadAt> Unpacker<S> {
     }
 
     fn unplaced(source: S, offset: u64, access: Access) -> io::Result<Self> {
-        let first_step = match access {
-            Access::Sequential => FIRST_VIEW,
-            Access::Random => 8 << 10,
-        };
-        let rewind_budget = source.size()?.saturating_mul(2).saturating_add(FREE_REWIND);
+        let window = Window::new(source, 0, access.first_step())?;
+        let rewind_budget = window.size().saturating_mul(2).saturating_add(FREE_REWIND);
         let mut unpacker = Self {
-            window: Window::new(source, 0, first_step)?,
+            window,
+            access,
             encoding: Encoding::Plain,
             inside: Inside::Outside,
-            inflater: if access == Access::Sequential { Inflater::new() } else { None },
+            inflater: None,
             inflating: None,
             promised: Promised::default(),
             beginning: Vec::new(),
@@ -216,7 +240,7 @@ impl<S: ReadAt> Unpacker<S> {
             careful: false,
             given_before: 0,
             rewind_budget,
-            chunk: if access == Access::Sequential { CHUNK } else { FIRST_CHUNK },
+            chunk: access.first_chunk(),
             findings: Pending::default(),
             strays: Strays::default(),
         };
@@ -445,8 +469,9 @@ impl<S: ReadAt> Unpacker<S> {
         Ok(!self.window.fill(1)?.is_empty())
     }
 
-    /// Makes room for one more chunk behind the bytes at hand: for who may want a header alone, a small one first.
-    fn make_room(&mut self) {
+    /// Makes room for one more chunk behind the bytes at hand: for who may want a header alone, a small one first. Where
+    /// that room ends.
+    fn make_room(&mut self) -> usize {
         if self.start > 0 {
             self.output.copy_within(self.start..self.end, 0);
             self.end -= self.start;
@@ -459,5 +484,6 @@ impl<S: ReadAt> Unpacker<S> {
             let held = std::mem::replace(&mut self.output, vec![0; room]);
             self.output[..self.end].copy_from_slice(&held[..self.end]);
         }
+        self.end + chunk
     }
 }

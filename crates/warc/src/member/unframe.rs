@@ -73,29 +73,17 @@ impl<S: ReadAt> Unpacker<S> {
         let message = format!(
             "a zstd frame needs a window of {window} bytes; a reader need not give it more than {most}"
         );
-        let Some(end) = self.end_of_frame()? else { return self.fail(Rule::WindowTooLarge, &message) };
+        let end = match self.frame(self.member_offset)? {
+            Ok(frame) => frame.end,
+            Err(lost) => {
+                self.window.seek(lost);
+                return self.fail(Rule::WindowTooLarge, &message);
+            }
+        };
         self.report(Rule::WindowTooLarge, self.member_offset, message);
         self.window.seek(end);
         self.leave_failed();
         Ok(())
-    }
-
-    /// Where the frame ends that begins here; none when it is cut or damaged.
-    fn end_of_frame(&mut self) -> io::Result<Option<u64>> {
-        let Some((length, has_checksum)) = zstd::header_length(self.window.bytes()) else { return Ok(None) };
-        let mut place = self.member_offset + length as u64;
-        loop {
-            self.window.seek(place);
-            let Some(header) = self.window.fill(3)?.first_chunk::<3>().copied() else { return Ok(None) };
-            let Some(block) = zstd::block(header) else { return Ok(None) };
-            place += 3 + block.length;
-            if block.is_last {
-                break;
-            }
-        }
-        let end = place + if has_checksum { 4 } else { 0 };
-        self.window.seek(end - 1);
-        Ok((!self.window.fill(1)?.is_empty()).then_some(end))
     }
 
     /// Says, once, that frames need a dictionary that the file does not hold.

@@ -23,6 +23,9 @@ const LARGEST_STEP: usize = 1 << 20;
 /// Nor is less room made for one, even at the end.
 const SMALLEST_STEP: usize = 512;
 
+/// Who goes on so far behind what is in view reads a file in order, and would have passed over less than one small read.
+const NEAR: u64 = 8 << 10;
+
 pub(crate) struct Window<S> {
     source: S,
     buffer: Vec<u8>,
@@ -42,6 +45,27 @@ impl<S: ReadAt> Window<S> {
         let size = source.size()?;
         let step = first_step.max(SMALLEST_STEP);
         Ok(Self { source, buffer: Vec::new(), start: 0, end: 0, position, step, size, gate: None })
+    }
+
+    /// Size of the source when it was opened.
+    pub(crate) fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// As `seek`, to begin anew there: the next read is of `step` bytes, unless reading goes on nearly where it has been.
+    pub(crate) fn go_to(&mut self, position: u64, step: usize) {
+        let end = self.position + self.bytes().len() as u64;
+        if !(self.position..=end.saturating_add(NEAR)).contains(&position) {
+            self.step = step;
+        }
+        self.seek(position);
+        self.gate = None;
+    }
+
+    /// Forgets what is in view, so that it is read again: the source may not be what it was.
+    pub(crate) fn forget(&mut self) {
+        self.start = 0;
+        self.end = 0;
     }
 
     /// Asks `gate` before anything from `offset` on is read.

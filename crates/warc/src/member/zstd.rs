@@ -56,6 +56,11 @@ pub(crate) fn header_length(frame: &[u8]) -> Option<(usize, bool)> {
     Some((5 + usize::from(!is_single) + dictionary + size, descriptor & 4 != 0))
 }
 
+/// How many plain bytes a frame holds, by its header; none when it does not say.
+pub(crate) fn content_size(frame: &[u8]) -> Option<u64> {
+    zstd::zstd_safe::get_frame_content_size(frame).ok().flatten()
+}
+
 /// A block of a frame.
 pub(crate) struct Block {
     pub(crate) length: u64,

@@ -12,6 +12,7 @@ mod arc;
 mod block;
 mod record;
 mod start;
+mod visit;
 mod warc;
 
 use std::io;
@@ -24,6 +25,7 @@ use crate::stray::Stray;
 use block::BlockState;
 
 pub use record::{OwnedRecord, Record};
+pub use visit::Extent;
 
 /// Why a file could not be read at all.
 #[derive(Debug, thiserror::Error)]
@@ -158,15 +160,21 @@ impl<S: ReadAt> Reader<S> {
     /// Reads one record at `offset`, touching no more bytes than its header and as much of its block as is asked for.
     pub fn at(source: S, offset: u64) -> Result<Self, Error> {
         let mut reader = Self::unstarted(source, offset, Access::Random, Limits::default())?;
-        reader.begin()?;
-        let first = reader.first_bytes(64)?;
-        if !crate::member::looks_like_record(&first) {
-            return Err(Error::NotAnArchive { beginning: shown(&first) });
-        }
-        if !warc::is_start(&first) {
-            reader.format = Format::Arc { version: 1 };
-        }
+        reader.begin_record()?;
         Ok(reader)
+    }
+
+    /// Begins where a record must begin, of whatever format it is.
+    fn begin_record(&mut self) -> Result<(), Error> {
+        self.begin()?;
+        self.located(|reader| reader.unpacker.require(64).map(|_| ()))?;
+        let bytes = self.unpacker.buffered();
+        let first = &bytes[..bytes.len().min(64)];
+        if !crate::member::looks_like_record(first) {
+            return Err(Error::NotAnArchive { beginning: shown(first) });
+        }
+        self.format = if warc::is_start(first) { Format::Warc } else { Format::Arc { version: 1 } };
+        Ok(())
     }
 
     fn unstarted(source: S, offset: u64, access: Access, limits: Limits) -> Result<Self, Error> {
@@ -350,6 +358,11 @@ impl<S: ReadAt> Reader<S> {
         }
         self.findings.append(self.unpacker.findings());
         Ok(())
+    }
+
+    /// The header of the record that was given last, until the next one is asked for.
+    pub fn header(&self) -> &Header {
+        &self.header
     }
 
     /// The findings since they were last taken.

@@ -70,6 +70,22 @@ impl<S: ReadAt> Record<'_, S> {
         self.reader.unpacker.is_ours()
     }
 
+    /// Whether the record is whole: what is left of its block is there, and the member that it ends in holds the end of a
+    /// record, then nothing, and has the checksum that it should. Reads to the end of that member and no further.
+    pub fn is_whole(&mut self) -> io::Result<bool> {
+        loop {
+            let count = self.fill_buf()?.len();
+            if count == 0 {
+                break;
+            }
+            self.consume(count);
+        }
+        let is_plain = self.reader.encoding() == Encoding::Plain;
+        let rest = self.reader.unpacker.require(END.len() + 1)?;
+        let ends = rest.starts_with(END) && (is_plain || rest.len() == END.len());
+        Ok(ends && !self.reader.block.cut && !self.reader.unpacker.has_failed())
+    }
+
     /// The line that stood before an ARC record; empty for a WARC record.
     pub fn arc_line(&self) -> &[u8] {
         match self.reader.format {
@@ -115,20 +131,9 @@ impl<S: ReadAt> OwnedRecord<S> {
         &self.reader.header
     }
 
-    /// Whether the record is whole: what is left of its block is there, and the member that it ends in holds the end of a
-    /// record, then nothing, and has the checksum that it should. Reads to the end of that member and no further.
+    /// Whether the record is whole, as [`Record::is_whole`].
     pub fn is_whole(&mut self) -> io::Result<bool> {
-        loop {
-            let count = self.fill_buf()?.len();
-            if count == 0 {
-                break;
-            }
-            self.consume(count);
-        }
-        let is_plain = self.reader.encoding() == Encoding::Plain;
-        let rest = self.reader.unpacker.require(END.len() + 1)?;
-        let ends = rest.starts_with(END) && (is_plain || rest.len() == END.len());
-        Ok(ends && !self.reader.block.cut && !self.reader.unpacker.has_failed())
+        self.as_record().is_whole()
     }
 
     /// What was found so far: damage ends a block early and is said here.

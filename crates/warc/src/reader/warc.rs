@@ -12,7 +12,7 @@ use crate::source::ReadAt;
 use crate::stray::LARGEST_KEPT;
 
 /// What stands between the block and the next record.
-const SEPARATOR: &[u8] = b"\r\n\r\n";
+pub(super) const SEPARATOR: &[u8] = b"\r\n\r\n";
 /// So much of a header is copied at first; most are smaller.
 const HEADER_STEP: usize = 2048;
 /// Junk is passed in stretches of this size.

@@ -50,6 +50,9 @@ pub const OWN_FIELDS: [&str; 9] = [
     "Content-Length",
 ];
 
+/// Most headers are shorter.
+const USUAL_HEADER: usize = 1024;
+
 /// The revisit profiles that are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
@@ -239,15 +242,16 @@ impl Draft {
     /// The header with its empty line.
     pub fn header(&self, block: &BlockFacts) -> Result<Vec<u8>, DraftError> {
         self.check()?;
-        let mut lines = Lines(String::from("WARC/1.1\r\n"));
+        let mut lines = Lines(String::with_capacity(USUAL_HEADER));
+        lines.0.push_str("WARC/1.1\r\n");
         lines.add("WARC-Type", self.type_name.as_deref().unwrap_or(self.record_type.name()))?;
-        lines.add("WARC-Record-ID", &format!("<{}>", self.record_id(block)))?;
+        lines.add_reference("WARC-Record-ID", &self.record_id(block))?;
         lines.add("WARC-Date", &self.date)?;
         if let Some(uri) = &self.target_uri {
             lines.add("WARC-Target-URI", uri)?;
         }
         if let Some(id) = &self.refers_to {
-            lines.add("WARC-Refers-To", &format!("<{id}>"))?;
+            lines.add_reference("WARC-Refers-To", id)?;
         }
         for (name, value) in &self.fields {
             lines.add(name, value)?;
@@ -317,15 +321,32 @@ struct Lines(String);
 
 impl Lines {
     fn add(&mut self, name: &str, value: &str) -> Result<(), DraftError> {
-        if value.chars().any(char::is_control) {
+        self.add_within(name, ["", value, ""])
+    }
+
+    /// A value that stands in angle brackets.
+    fn add_reference(&mut self, name: &str, id: &str) -> Result<(), DraftError> {
+        self.add_within(name, ["<", id, ">"])
+    }
+
+    fn add_within(&mut self, name: &str, [before, value, behind]: [&str; 3]) -> Result<(), DraftError> {
+        // Without a branch for each byte, many are compared at once; letters beyond ASCII are looked at one by one.
+        let is_odd = value.bytes().fold(false, |odd, byte| odd | !(b' '..=b'~').contains(&byte));
+        if is_odd && value.chars().any(char::is_control) {
             return Err(DraftError::Value { name: name.to_owned() });
         }
-        self.0.extend([name, ": ", value, "\r\n"]);
+        for part in [name, ": ", before, value, behind, "\r\n"] {
+            self.0.push_str(part);
+        }
         Ok(())
     }
 }
 
 pub(crate) fn escaped(uri: &str) -> String {
+    let is_odd = |byte: u8| !byte.is_ascii_graphic() || matches!(byte, b'<' | b'>');
+    if !uri.bytes().fold(false, |odd, byte| odd | is_odd(byte)) {
+        return uri.to_owned();
+    }
     let mut escaped = String::with_capacity(uri.len());
     let mut bytes = [0; 4];
     for character in uri.chars() {

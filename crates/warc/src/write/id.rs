@@ -30,7 +30,10 @@ pub fn of_event(record_type: &str, target_uri: &str, date: &str, block: &Digest)
 }
 
 fn urn(digest: &Digest) -> String {
-    format!("urn:sha256:{}", hex(digest))
+    let mut urn = String::with_capacity(11 + 64);
+    urn.push_str("urn:sha256:");
+    data_encoding::HEXLOWER.encode_append(digest.bytes(), &mut urn);
+    urn
 }
 
 fn hex(digest: &Digest) -> String {

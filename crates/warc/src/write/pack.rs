@@ -54,6 +54,8 @@ const IN_MEMORY: usize = 1 << 20;
 pub const HEADER_ROOM: usize = 4096;
 /// Room that it wants behind one.
 pub const TRAILER_ROOM: usize = SEPARATOR.len();
+/// Records that may take so much when packed are packed into a buffer that is used again.
+const SMALL_PACKED: usize = 256 << 10;
 /// What ends every record.
 const SEPARATOR: &[u8] = b"\r\n\r\n";
 /// The header of every gzip member that is written: no name, no time, no word about level, Unix.
@@ -114,6 +116,7 @@ pub struct Packer {
     deflater: Option<Compressor>,
     zstd: Option<zstd::bulk::Compressor<'static>>,
     scratch: Vec<u8>,
+    packed: Vec<u8>,
     tracker: PayloadTracker,
     temporary: Option<PathBuf>,
 }
@@ -162,6 +165,7 @@ impl Packer {
             deflater: None,
             zstd: None,
             scratch: Vec::new(),
+            packed: Vec::new(),
             tracker: PayloadTracker::new(),
             temporary,
         };
@@ -254,11 +258,19 @@ impl Packer {
 
     fn pack_bytes(&mut self, plain: &[u8]) -> io::Result<Vec<u8>> {
         if let Some(deflater) = &mut self.deflater {
-            let mut packed = vec![0; deflater.gzip_compress_bound(plain.len())];
-            let length = deflater.gzip_compress(plain, &mut packed).map_err(io::Error::other)?;
-            packed.truncate(length);
+            let bound = deflater.gzip_compress_bound(plain.len());
+            // A small record goes through a buffer that is there already; a large one is not copied.
+            let mut room = if bound <= SMALL_PACKED { std::mem::take(&mut self.packed) } else { Vec::new() };
+            room.resize(room.len().max(bound), 0);
+            let length = deflater.gzip_compress(plain, &mut room).map_err(io::Error::other)?;
             // One header for all members, whatever packed them, so that a changed bit in it can be noticed.
-            packed[..GZIP_HEADER.len()].copy_from_slice(&GZIP_HEADER);
+            room[..GZIP_HEADER.len()].copy_from_slice(&GZIP_HEADER);
+            if bound > SMALL_PACKED {
+                room.truncate(length);
+                return Ok(room);
+            }
+            let packed = room[..length].to_vec();
+            self.packed = room;
             return Ok(packed);
         }
         match &mut self.zstd {
