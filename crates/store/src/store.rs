@@ -3,7 +3,7 @@
 //! A look-up asks the index for candidates and believes none before it has seen the record's own header. Reading never
 //! waits for writers: it works on a snapshot of the index, and silos only ever grow.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::io::Read;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -36,6 +36,8 @@ pub(crate) type SiloRecord = OwnedRecord<Arc<dyn ReadAt>>;
 pub struct Store {
     silos: Arc<OpenSilos>,
     index: Index,
+    /// The names of silos, as far as anybody asked. A name never changes.
+    names: Mutex<BTreeMap<u32, String>>,
 }
 
 /// Where a record was found.
@@ -57,7 +59,7 @@ impl Store {
     }
 
     pub(crate) fn with_index(files: SiloFiles, index: Index) -> Self {
-        Self { silos: Arc::new(OpenSilos::new(files)), index }
+        Self { silos: Arc::new(OpenSilos::new(files)), index, names: Mutex::default() }
     }
 
     /// The index.
@@ -210,6 +212,28 @@ impl Store {
             Some(record) => reader.beginning_with(record),
             None => reader,
         })
+    }
+
+    /// The name of a silo within the folder of silos; none when it is gone.
+    pub fn silo_name(&self, number: u32) -> Result<Option<String>, StoreError> {
+        let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
+        if !names.contains_key(&number) {
+            let silos = self.files().list()?;
+            names.extend(silos.into_iter().map(|(number, silo)| (number, silo.name())));
+        }
+        Ok(names.get(&number).cloned())
+    }
+
+    /// How many bytes of its silo the record at a place takes, packed as it is; all of it is read to know. None when no
+    /// record begins there.
+    pub fn packed_length(&self, place: Place) -> Result<Option<u64>, StoreError> {
+        let failed = |error| StoreError::read(place.silo(), error);
+        let mut reader = Reader::at(self.silo(place.silo())?, place.offset()).map_err(failed)?;
+        if reader.next_record().map_err(failed)?.is_none() {
+            return Ok(None);
+        }
+        let next = reader.next_record().map_err(failed)?.map(|record| record.offset());
+        Ok(next.unwrap_or_else(|| reader.position()).checked_sub(place.offset()))
     }
 
     /// The record at a place; none when no record begins there, or the silo is gone.

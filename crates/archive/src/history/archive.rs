@@ -24,7 +24,7 @@ use varve_warc::date::Date;
 use varve_warc::write::Packer;
 
 use super::filling::weight;
-use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, Loose, head};
+use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, Loose, RecordPlace, head};
 use crate::archive::{Archive, silo_files};
 use crate::content::{About, store_file};
 use crate::error::ArchiveError;
@@ -34,6 +34,8 @@ use crate::writer::{ArchiveWriter, Opening};
 
 /// So many rows are applied at a time while the catalog catches up.
 const BATCH: usize = 20_000;
+/// Longer records are not read only to say how long they are.
+const LONGEST_MEASURED: u64 = 1 << 20;
 
 /// A varve archive, open for reading, as long as anybody likes: what others write meanwhile is found.
 pub struct ArchiveHoldings {
@@ -132,6 +134,18 @@ impl Holdings for ArchiveHoldings {
         self.ask(|store| wire_head(store, capture))
     }
 
+    fn open_payload(&self, capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, ArchiveError> {
+        self.ask(|store| open_payload(store, capture))
+    }
+
+    fn place(&self, capture: &Capture) -> Result<Option<RecordPlace>, ArchiveError> {
+        match self.ask(|store| place(store, capture)) {
+            // Taken out by a rewrite, or lost, which audit tells apart: it lies nowhere.
+            Err(ArchiveError::Absent { .. }) => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
     fn renderings(&self, capture: &Capture) -> Result<Renderings, ArchiveError> {
         self.ask(|store| renderings(store, capture))
     }
@@ -154,6 +168,22 @@ fn wire_head(store: &Store, capture: &Capture) -> Result<Option<Vec<u8>>, Archiv
         Some(record) => Ok(store.response_head(record.as_bytes())?),
         None => Ok(None),
     }
+}
+
+fn open_payload(store: &Store, capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, ArchiveError> {
+    let Some(record) = capture.record else { return Ok(None) };
+    let payload = store.response_payload(record.as_bytes())?;
+    Ok(payload.map(|payload| Box::new(payload) as Box<dyn Read + Send>))
+}
+
+fn place(store: &Store, capture: &Capture) -> Result<RecordPlace, ArchiveError> {
+    let record = capture.record.unwrap_or(RecordId::new(capture.body.into_inner()));
+    let absent = || ArchiveError::Absent { id: record.to_string() };
+    let located = store.find(record.as_bytes())?.ok_or_else(absent)?;
+    let is_long = located.header.content_length().unwrap_or(0) > LONGEST_MEASURED;
+    let length = if is_long { None } else { store.packed_length(located.place)? };
+    let file = store.silo_name(located.place.silo())?.ok_or_else(absent)?;
+    Ok(RecordPlace { file, offset: located.place.offset(), length })
 }
 
 fn renderings(store: &varve_store::Store, capture: &Capture) -> Result<Renderings, ArchiveError> {

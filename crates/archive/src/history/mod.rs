@@ -73,6 +73,17 @@ pub trait Holdings: Send + Sync {
     /// The head of the answer as it was on the wire, where that was kept.
     fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError>;
 
+    /// The answer's content as it was on the wire, with its content codings, where that was kept. It is not held against a
+    /// digest.
+    fn open_payload(&self, _capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, ArchiveError> {
+        Ok(None)
+    }
+
+    /// Where the record of a capture lies, for whoever reads silos without varve; none where there are no silos.
+    fn place(&self, _capture: &Capture) -> Result<Option<RecordPlace>, ArchiveError> {
+        Ok(None)
+    }
+
     /// What a browser made of a capture, where one did.
     fn renderings(&self, _capture: &Capture) -> Result<Renderings, ArchiveError> {
         Ok(Renderings::default())
@@ -101,6 +112,17 @@ pub trait Holdings: Send + Sync {
     ) -> Result<Vec<Capture>, ArchiveError> {
         Ok(Vec::new())
     }
+}
+
+/// Where a record lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RecordPlace {
+    /// The name of the silo, within the folder of silos.
+    pub file: String,
+    /// Where in it the record begins.
+    pub offset: u64,
+    /// How many bytes it takes there; not known of a record so long that finding out would take its time.
+    pub length: Option<u64>,
 }
 
 /// Content on its way in.

@@ -21,7 +21,8 @@ use crate::expectations::{OnAnswer, Prober, Question};
 use crate::reach::Asker;
 use round::Round;
 
-/// Threads for sockets and digests: more would only wait for the one that decides.
+/// Threads for sockets and digests, as many as there are processors: the one that decides has little to do. More would
+/// only wait for it.
 const MOST_THREADS: usize = 4;
 
 /// Asks the live web.
@@ -41,7 +42,7 @@ impl WebProber {
             per_host: asking.per_host(),
             seeds: &[],
         })?;
-        let threads = (asking.threads / 2).clamp(1, MOST_THREADS);
+        let threads = asking.threads.clamp(1, MOST_THREADS);
         let runtime = Builder::new_multi_thread()
             .worker_threads(threads)
             .thread_name("probe")

@@ -8,7 +8,7 @@
 //! | `limit` | at most so many |
 //! | `sort` | `reverse`: the newest first; `closest`: nearest to `closest` first, for one URL |
 //! | `filter` | `[!][=\|~]field:expression`: contains, is, matches; may be given several times |
-//! | `fl`, `fields` | which fields, with commas |
+//! | `fl`, `fields` | which fields, with commas; `bodylength` only if it is named |
 //! | `output` | `cdxj` (unless told), `json`: an object a line, `text`: values with spaces between them |
 //!
 //! Lines go out as they are found, so that an answer of any length costs a few rows.
@@ -50,7 +50,7 @@ pub(crate) fn answer(shelf: &Arc<Shelf>, request: &Request) -> Answer {
 fn write(shelf: &Shelf, query: &Query, output: &mut dyn Write) -> io::Result<()> {
     let mut left = query.limit;
     find::each(&*shelf.holdings, query, &mut |capture| {
-        let row = row::Row::of(&capture);
+        let row = row::Row::of(&*shelf.holdings, &capture);
         if !query.filters.iter().all(|filter| filter.holds(&row)) {
             return Ok(true);
         }

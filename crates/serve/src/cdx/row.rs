@@ -1,27 +1,41 @@
 //! One capture as a line.
+//!
+//! `filename`, `offset` and `length` say where its record lies in the silos, as everywhere else: whoever gets those bytes of
+//! that file has a WARC file with one record. Other layouts have no such place, and records that are very long no `length`.
 
 use std::borrow::Cow;
+use std::cell::OnceCell;
 use std::io::{self, Write};
 
 use serde_json::{Map, Value};
 use varve_archive::Capture;
+use varve_archive::history::{Holdings, RecordPlace};
 use varve_core::url::surt::{Flavour, surt};
 
 use super::query::{Output, Query};
 
 /// What CDXJ lines hold behind key and time, in order.
-const FIELDS: [&str; 6] = ["url", "mime", "status", "digest", "length", "record"];
+const FIELDS: [&str; 8] = ["url", "mime", "status", "digest", "length", "offset", "filename", "record"];
 /// What lines of text hold.
-const COLUMNS: [&str; 7] = ["urlkey", "timestamp", "url", "mime", "status", "digest", "length"];
+const COLUMNS: [&str; 9] =
+    ["urlkey", "timestamp", "url", "mime", "status", "digest", "length", "offset", "filename"];
 
 /// A capture as fields.
 pub(crate) struct Row<'c> {
+    holdings: &'c dyn Holdings,
     capture: &'c Capture,
+    /// Where its record lies, once anybody asked.
+    place: OnceCell<Option<RecordPlace>>,
 }
 
 impl<'c> Row<'c> {
-    pub(crate) fn of(capture: &'c Capture) -> Self {
-        Self { capture }
+    pub(crate) fn of(holdings: &'c dyn Holdings, capture: &'c Capture) -> Self {
+        Self { holdings, capture, place: OnceCell::new() }
+    }
+
+    /// Where its record lies. Of one that cannot be found any more nothing is said: a list is no audit.
+    fn place(&self) -> Option<&RecordPlace> {
+        self.place.get_or_init(|| self.holdings.place(self.capture).ok().flatten()).as_ref()
     }
 
     /// A field by name, under pywb's names and those of the Wayback Machine.
@@ -34,9 +48,13 @@ impl<'c> Row<'c> {
             "mime" | "mimetype" => Cow::Owned(self.mime()),
             "status" | "statuscode" => Cow::Owned(self.status()),
             "digest" => Cow::Owned(format!("sha256:{}", capture.body)),
-            "length" => {
-                Cow::Owned(capture.length.map_or_else(|| "-".to_owned(), |length| length.to_string()))
+            "length" => Cow::Owned(self.place()?.length?.to_string()),
+            "offset" => Cow::Owned(self.place()?.offset.to_string()),
+            "filename" => {
+                let file = &self.place()?.file;
+                Cow::Owned(file.rsplit('/').next().unwrap_or(file).to_owned())
             }
+            "bodylength" => Cow::Owned(capture.length?.to_string()),
             "record" => Cow::Owned(capture.record.as_ref()?.to_string()),
             _ => return None,
         })
@@ -79,9 +97,13 @@ impl<'c> Row<'c> {
         writeln!(output)
     }
 
-    fn object<'n>(&self, fields: &[String], all: impl IntoIterator<Item = &'n str>) -> Value {
-        let wanted = |name: &&str| fields.is_empty() || fields.iter().any(|field| field == name);
-        let pairs = all.into_iter().filter(wanted).filter_map(|name| {
+    /// The named fields, or else those that lines have; what is not known is left out.
+    fn object<'n>(&self, fields: &'n [String], all: impl IntoIterator<Item = &'n str>) -> Value {
+        let names: Vec<&str> = match fields.is_empty() {
+            true => all.into_iter().collect(),
+            false => fields.iter().map(String::as_str).collect(),
+        };
+        let pairs = names.into_iter().filter_map(|name| {
             let value = self.field(name)?;
             Some((name.to_owned(), Value::String(value.into_owned())))
         });

@@ -3,7 +3,7 @@
 //! | path | answers |
 //! | --- | --- |
 //! | `/web/TIME/URL` | the capture nearest to that time, with its links leading here |
-//! | `/web/TIMEid_/URL` | its bytes as they are |
+//! | `/web/TIMEid_/URL` | its bytes as they are: with their content codings for whoever accepts those, as pywb does it |
 //! | `/web/URL` | leads to the newest good capture; in a Crystal project to the newest, unless a good one is preferred |
 //! | `/web/*/URL` | leads to the history of the page |
 //! | `/timegate/URL`, `/timemap/link/URL` | Memento, RFC 7089 |

@@ -1,4 +1,4 @@
-//! `Range` and `If-None-Match`: the part of a body that is wanted, if any.
+//! `Range`, `If-None-Match` and `Accept-Encoding`: the part of a body that is wanted, if any, and in which form.
 
 use std::io::{self, Read, Write};
 
@@ -50,6 +50,22 @@ pub(super) fn is_known(if_none_match: Option<&str>, tag: &str) -> bool {
     })
 }
 
+/// The content codings that may be passed on: who accepts one undoes it.
+const CODINGS: [&str; 5] = ["br", "deflate", "gzip", "x-gzip", "zstd"];
+
+/// Whether someone who says that in `Accept-Encoding` undoes all these codings.
+pub(super) fn accepts(accept_encoding: Option<&str>, codings: &str) -> bool {
+    let accepted = accept_encoding.unwrap_or_default().to_ascii_lowercase();
+    let takes = |coding: &str| {
+        accepted.split(',').any(|one| {
+            let (name, weight) = one.split_once(';').unwrap_or((one, ""));
+            let weight = weight.trim().strip_prefix("q=").and_then(|weight| weight.parse::<f32>().ok());
+            name.trim() == coding && weight != Some(0.0)
+        })
+    };
+    codings.split(',').map(str::trim).all(|coding| CODINGS.contains(&coding) && takes(coding))
+}
+
 /// Copies a part of a body. A body that ends early is an error: what was promised is not there.
 pub(super) fn copy(body: &mut dyn Read, part: Part, output: &mut dyn Write) -> io::Result<()> {
     let skipped = io::copy(&mut body.take(part.start), &mut io::sink())?;
@@ -92,6 +108,25 @@ mod tests {
     fn tags_are_compared() {
         assert!(is_known(Some("\"a\", W/\"b\""), "\"b\"") && is_known(Some("*"), "\"b\""));
         assert!(!is_known(Some("\"a\""), "\"b\"") && !is_known(None, "\"b\""));
+    }
+
+    #[test]
+    fn codings_are_passed_to_those_who_undo_them() {
+        for (accepted, codings, expected) in [
+            (Some("gzip, deflate, br"), "gzip", true),
+            (Some("GZIP;q=0.5"), "gzip", true),
+            (Some("gzip;q=0, br"), "gzip", false),
+            (Some("gzip;q=0.000"), "gzip", false),
+            (Some("br, gzip"), "gzip, br", true),
+            (Some("gzip"), "gzip, br", false),
+            (Some("*"), "gzip", false),
+            (Some("mine"), "mine", false),
+            (Some("identity"), "identity", false),
+            (Some("gzip"), "", false),
+            (None, "gzip", false),
+        ] {
+            assert_eq!(accepts(accepted, codings), expected, "{accepted:?} {codings}");
+        }
     }
 
     proptest! {

@@ -11,7 +11,7 @@ use varve_page::rewrite::Links;
 
 use super::address::{Address, Modifier};
 use super::body::{Form, Opened, Rewriting, encoding};
-use super::part::{Part, Wanted, copy, is_known, wanted};
+use super::part::{Part, Wanted, accepts, copy, is_known, wanted};
 use super::{headers, memento, missing};
 use crate::answer::{Answer, Body};
 use crate::request::Request;
@@ -80,7 +80,10 @@ fn described(
     let opened =
         Opened::read(body).map_err(|error| ArchiveError::Body(varve_archive::BodyError::new(error)))?;
     let form = Form::of(content_type, &opened.start, address.modifier, request.header("sec-fetch-dest"));
-    let tag = tag_of(capture, form);
+    let coded = coded(shelf, request, &address, &view, capture)?;
+    let letter = if coded.is_some() { 'c' } else { form.letter() };
+    let tag = tag_of(capture, letter);
+    let vary = if address.modifier == Modifier::Raw { "Accept-Encoding" } else { "Sec-Fetch-Dest" };
     let rewriting = Rewriting {
         form,
         url: capture.url.clone(),
@@ -97,18 +100,57 @@ fn described(
     if let Some(refresh) = refresh(&view, &rewriting) {
         answer = answer.with_text(header::REFRESH, &refresh);
     }
-    answer =
-        answer.with_text(header::ETAG, &tag).with(header::VARY, HeaderValue::from_static("Sec-Fetch-Dest"));
+    answer = answer.with_text(header::ETAG, &tag).with(header::VARY, HeaderValue::from_static(vary));
     if answer.status == 200 && is_known(request.header("if-none-match"), &tag) {
         return Ok(Answer { status: 304, ..answer });
     }
-    Ok(with_body(answer, request, &tag, rewriting, opened, capture))
+    Ok(match coded {
+        Some(coded) => with_payload(answer, coded, capture),
+        None => with_body(answer, request, &tag, rewriting, opened, capture),
+    })
+}
+
+/// What was on the wire, with its codings.
+struct Coded {
+    codings: String,
+    payload: Box<dyn io::Read + Send>,
+}
+
+/// What was on the wire, for whoever asks for it as it was and understands its codings. Who wants a part wants it of the
+/// content.
+fn coded(
+    shelf: &Shelf,
+    request: &Request,
+    address: &Address,
+    view: &HeaderView,
+    capture: &Capture,
+) -> Result<Option<Coded>, ArchiveError> {
+    if address.modifier != Modifier::Raw || request.header("range").is_some() {
+        return Ok(None);
+    }
+    let Some(codings) = headers::first(view, "content-encoding").map(str::to_ascii_lowercase) else {
+        return Ok(None);
+    };
+    if !accepts(request.header("accept-encoding"), &codings) {
+        return Ok(None);
+    }
+    let payload = shelf.holdings.open_payload(capture)?;
+    Ok(payload.map(|payload| Coded { codings, payload }))
+}
+
+fn with_payload(answer: Answer, coded: Coded, capture: &Capture) -> Answer {
+    let known = capture.clone();
+    let instead = Box::new(move |error: &io::Error| missing::body_failed(&known, error, false));
+    let Coded { codings, mut payload } = coded;
+    let produce = Box::new(move |output: &mut dyn io::Write| io::copy(&mut payload, output).map(|_| ()));
+    Answer { body: Body::Made { length: None, produce, instead }, ..answer }
+        .with_text(header::CONTENT_ENCODING, &codings)
 }
 
 /// The tag of a capture in a form. Another way to rewrite makes another answer of the same body.
-fn tag_of(capture: &Capture, form: Form) -> String {
+fn tag_of(capture: &Capture, letter: char) -> String {
     let id = capture.body.to_string();
-    format!("\"{}-{}{REWRITING}\"", id.get(..32).unwrap_or(&id), form.letter())
+    format!("\"{}-{letter}{REWRITING}\"", id.get(..32).unwrap_or(&id))
 }
 
 /// The status that is shown. What no server may send in answer to this is a page like any other.

@@ -36,7 +36,7 @@ fn times(served: &Served, query: &str) -> Vec<String> {
 
 #[test]
 fn lines_have_the_fields_that_tools_expect() {
-    let (_place, served) = museum();
+    let (place, served) = museum();
     let text = served.page("/cdx?url=http://e.org/&limit=1").text();
     let (key, rest) = text.trim_end().split_once(' ').unwrap();
     let (time, object) = rest.split_once(' ').unwrap();
@@ -45,11 +45,32 @@ fn lines_have_the_fields_that_tools_expect() {
     assert_eq!(object["url"], "http://e.org/");
     assert_eq!((&object["mime"], &object["status"]), (&json!("text/html"), &json!("200")));
     assert!(object["digest"].as_str().unwrap().starts_with("sha256:"));
-    assert_eq!(object["length"], "4");
+    assert_eq!(object.get("bodylength"), None, "only if it is named");
+    let named = rows(&served, "url=http://e.org/&fl=bodylength,mimetype&limit=1");
+    assert_eq!(named, [json!({ "bodylength": "4", "mimetype": "text/html" })]);
+    assert_eq!(served.page("/cdx?url=http://e.org/&output=text&fl=bodylength&limit=1").text(), "4\n");
+    every_line_says_where_its_record_lies(&place, &served);
     let text = served.page("/cdx?url=http://e.org/&output=text&fl=timestamp,statuscode,nonsense").text();
     assert_eq!(text, "20260101000000 200 -\n20260201000000 200 -\n20260301000000 200 -\n");
     let only = &rows(&served, "url=http://e.org/&fl=url,status&limit=1")[0];
     assert_eq!(*only, json!({ "url": "http://e.org/", "status": "200" }));
+}
+
+/// The bytes that a line names are a file with that one record, whether others follow it or not.
+fn every_line_says_where_its_record_lies(place: &Place, served: &Served) {
+    let rows = rows(served, "url=*.org&matchType=domain&fl=filename,offset,length,record");
+    assert_eq!(rows.len(), 12);
+    for row in rows {
+        let number = |name: &str| row[name].as_str().unwrap().parse::<usize>().unwrap();
+        let (offset, length) = (number("offset"), number("length"));
+        let silo = place.path("museum/warc/0").join(row["filename"].as_str().unwrap());
+        let bytes = std::fs::read(silo).unwrap();
+        std::fs::write(place.path("one.warc.gz"), &bytes[offset..offset + length]).unwrap();
+        let told = crate::stdout(&place.run(&["doctor", "--json", "one.warc.gz"]));
+        let told: Value = serde_json::from_str(&told).unwrap();
+        assert_eq!((&told["records"], &told["digests"]["bad"]), (&json!(1), &json!(0)), "{told}");
+        assert_eq!(told["last_good_offset"], length, "{told}");
+    }
 }
 
 #[test]

@@ -321,6 +321,35 @@ fn what_is_missing_is_said() {
     assert!(failures > 0, "nothing was damaged");
 }
 
+/// What was on the wire goes to those who can read it, also when it was seen again and not stored again.
+#[test]
+fn raw_bytes_keep_their_coding_for_those_who_undo_it() {
+    let web = varve_testkit::web::Web::start();
+    let url = web.url("/gzip/good");
+    let place = Place::new(true);
+    for message in ["first", "again"] {
+        let words = ["capture", &url, "--allow-private", "--delay", "0s", "--ignore-robots", "-m", message];
+        place.data(&words);
+    }
+    let served = super::Served::start(&place.path("museum"));
+    for time in ["2000", "2999"] {
+        let target = format!("/web/{time}id_/{url}");
+        let plain = served.get(&target);
+        assert_eq!((plain.status, plain.header("content-encoding")), (200, None));
+        assert!(plain.text().contains("<p>"), "{}", plain.text());
+        let packed = served.get_with(&target, &[("Accept-Encoding", "br, gzip")]);
+        assert_eq!((packed.status, packed.header("content-encoding")), (200, Some("gzip")));
+        assert_eq!(packed.body.get(..2), Some(&[0x1f, 0x8b][..]));
+        assert!(packed.whole && packed.body != plain.body && packed.header("etag") != plain.header("etag"));
+        assert_eq!(packed.header("vary"), Some("Accept-Encoding"));
+        let part = served.get_with(&target, &[("Accept-Encoding", "gzip"), ("Range", "bytes=0-2")]);
+        assert_eq!((part.status, part.header("content-encoding")), (206, None));
+        assert_eq!(part.body, plain.body[..3]);
+        let page = served.get_with(&format!("/web/{time}/{url}"), &[("Accept-Encoding", "gzip")]);
+        assert_eq!(page.header("content-encoding"), None, "what is rewritten is made anew");
+    }
+}
+
 #[test]
 fn a_missed_link_is_caught_by_its_page() {
     let (_place, served) = serving(
