@@ -123,3 +123,40 @@ fn a_cut_at_every_byte() {
         }
     }
 }
+
+/// Nothing of a zstd frame is seen before its first block is there whole, which may have 128 KiB: a record behind damage must
+/// be found all the same.
+#[test]
+fn a_large_block_behind_damage_is_found() {
+    use varve_warc::date::Date;
+    use varve_warc::payload::PayloadKind;
+    use varve_warc::record::RecordType;
+    use varve_warc::write::{Draft, Packer, Packing, Writer};
+
+    for packing in [Packing::Gzip, Packing::Zstd { level: 3, dictionary: None }] {
+        let mut packer = Packer::new(packing.clone(), None).expect("a packer");
+        let mut writer = Writer::new(Vec::new(), &packing).expect("memory");
+        let date = Date::parse(b"2026-11-15T12:00:00Z").expect("a date");
+        let mut state = 1_u32;
+        let mut places = Vec::new();
+        for _ in 0..3 {
+            let block: Vec<u8> = std::iter::repeat_with(|| {
+                state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+                b'a' + (state >> 24) as u8 % 23
+            })
+            .take(150_000)
+            .collect();
+            let draft = Draft::new(RecordType::Resource, &date).target_uri("urn:x:y").content_type("a/b");
+            let record = packer.pack(&draft, PayloadKind::Block, &block).expect("packed");
+            places.push(writer.append(record).expect("memory").offset);
+        }
+        let mut file = writer.into_inner();
+        file[places[1] as usize] ^= 1;
+        let mut reader = varve_warc::Reader::new(&file).expect("an archive");
+        let mut found = Vec::new();
+        while let Some(record) = reader.next_record().expect("memory") {
+            found.push(record.offset());
+        }
+        assert_eq!(found, [places[0], places[2]], "{packing:?}");
+    }
+}

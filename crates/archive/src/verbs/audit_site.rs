@@ -220,6 +220,8 @@ fn is_what_it_was(site: &MokuHoldings, version: &Version) -> Result<bool, Archiv
         author: version.author.clone(),
         time: version.time,
         run: None,
+        list: None,
+        without: Vec::new(),
         pages,
         plan: None,
         expectations: BTreeMap::new(),

@@ -12,8 +12,10 @@ use crate::source::ReadAt;
 
 /// So many packed bytes are looked at together.
 const STRETCH: usize = 64 << 10;
-/// So many packed bytes of a candidate are enough to tell.
+/// So many packed bytes of a gzip member are enough to tell what it begins with.
 const CANDIDATE: usize = 4096;
+/// Of a zstd frame nothing is seen before its first block is there, which may have 128 KiB.
+const LARGEST_CANDIDATE: usize = zstd::LONGEST_HEADER + 3 + (128 << 10);
 
 /// Whether plain bytes look like the beginning of a WARC or ARC record.
 pub(crate) fn looks_like_record(bytes: &[u8]) -> bool {
@@ -77,8 +79,19 @@ impl<S: ReadAt> Unpacker<S> {
     }
 
     fn begins_record(&mut self) -> io::Result<bool> {
-        let view = self.window.fill(CANDIDATE)?;
-        let view = &view[..view.len().min(CANDIDATE)];
+        // More than a few is looked at only where a few are not enough, and paid for: a hostile file asks for it everywhere.
+        match self.begins_record_within(CANDIDATE)? {
+            None if self.encoding == Encoding::Zstd && self.spend(LARGEST_CANDIDATE as u64) => {
+                Ok(self.begins_record_within(LARGEST_CANDIDATE)? == Some(true))
+            }
+            begins => Ok(begins == Some(true)),
+        }
+    }
+
+    /// Whether what begins here is a record, told by so many packed bytes; none when nothing is seen of it.
+    fn begins_record_within(&mut self, enough: usize) -> io::Result<Option<bool>> {
+        let view = self.window.fill(enough)?;
+        let view = &view[..view.len().min(enough)];
         let mut beginning = [0; 256];
         let length = match self.encoding {
             Encoding::Gzip => {
@@ -94,7 +107,7 @@ impl<S: ReadAt> Unpacker<S> {
                 length
             }
         };
-        Ok(looks_like_record(&beginning[..length]))
+        Ok((length > 0).then(|| looks_like_record(&beginning[..length])))
     }
 }
 
