@@ -266,6 +266,13 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
             Some("a media type is two words with `/` between them: `text/plain`")
         }
         ArchiveError::Write { source, .. } => for_writing(source.kind()),
+        _ => for_capture(failure),
+    }
+}
+
+/// What `capture` and `plan` may fail with.
+fn for_capture(failure: &ArchiveError) -> Option<&'static str> {
+    match failure {
         ArchiveError::UnfinishedRun => Some(
             "`varve capture --resume` goes on with it; `varve capture --finish` makes a version of what it has",
         ),

@@ -251,7 +251,6 @@ proptest! {
 /// `HTML=/usr/share/doc cargo test --release -p varve-page differential -- --ignored --nocapture`.
 #[test]
 #[ignore = "needs a folder of pages"]
-#[expect(clippy::print_stdout, reason = "it is run to be read")]
 fn real_pages() {
     let mut folders = vec![std::path::PathBuf::from(std::env::var_os("HTML").expect("HTML names a folder"))];
     let (mut pages, mut differ) = (Vec::new(), 0);
