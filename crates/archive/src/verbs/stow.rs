@@ -174,7 +174,7 @@ struct Worker<'a> {
 enum Begun {
     Done(Outcome),
     /// A small file that was read and waits for the others: its path in the tree, and what it is.
-    Held(Vec<u8>, Metadata, Held),
+    Held(Box<(Vec<u8>, Metadata, Held)>),
 }
 
 impl Worker<'_> {
@@ -184,7 +184,8 @@ impl Worker<'_> {
         for (number, step) in steps.into_iter().enumerate() {
             match self.begin(step) {
                 Ok(Begun::Done(outcome)) => outcomes.push(Some(outcome)),
-                Ok(Begun::Held(name, metadata, content)) => {
+                Ok(Begun::Held(file)) => {
+                    let (name, metadata, content) = *file;
                     files.push((number, name, metadata));
                     held.push(content);
                     outcomes.push(None);
@@ -218,7 +219,7 @@ impl Worker<'_> {
         let about = About { date: self.writer.now(), media_type, refers_to: None };
         let buffer = self.buffers.pop().unwrap_or_default();
         match hold_file(&about, (&file, &metadata), &path, buffer, self.progress)? {
-            Ok(held) => return Ok(Begun::Held(name, metadata, held)),
+            Ok(held) => return Ok(Begun::Held(Box::new((name, metadata, held)))),
             Err(buffer) => self.buffers.push(buffer),
         }
         let packer = packer(self.writer, &mut self.packer)?;
