@@ -170,7 +170,6 @@ struct Worker<'a> {
 }
 
 /// Where a step has come to.
-#[expect(clippy::large_enum_variant, reason = "it lives for a moment, and nearly all are the large one")]
 enum Begun {
     Done(Outcome),
     /// A small file that was read and waits for the others: its path in the tree, and what it is.
