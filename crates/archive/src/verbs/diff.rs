@@ -6,7 +6,7 @@
 use varve_catalog::{Diff, Row};
 use varve_core::VersionId;
 use varve_core::history::Capture;
-use varve_page::compare::{Side, compare};
+use varve_page::compare::{Side, compare, learn};
 
 use crate::error::ArchiveError;
 use crate::history::{HistoryWriter, Holdings, Loaded, NOT_MODIFIED, Pair, Pairs, stored_diff};
@@ -25,6 +25,8 @@ pub struct Request {
     pub base: Option<VersionId>,
     /// To this version; none for nothing at all.
     pub head: Option<VersionId>,
+    /// A version that was captured together with the head: what differs between those two is noise.
+    pub twin: Option<VersionId>,
     /// Only pages of this URL.
     pub url: Option<String>,
     /// How pages are compared.
@@ -139,7 +141,9 @@ fn compare_pair<E: From<ArchiveError>>(
         return each(&PageDiff { pair, change, comparison: None, absent });
     }
     let (base_id, head_id) = (name(request.base), name(request.head));
-    let comparison = compare(&side(&base, &base_id), &side(&head, &head_id), &request.options);
+    let taught = taught(holdings, request, pair, &head)?;
+    let options = taught.as_ref().unwrap_or(&request.options);
+    let comparison = compare(&side(&base, &base_id), &side(&head, &head_id), options);
     let status_differs = match (&pair.base, &pair.head) {
         (Some(base), Some(head)) => {
             base.status != head.status && base.status != NOT_MODIFIED && head.status != NOT_MODIFIED
@@ -156,6 +160,27 @@ fn compare_pair<E: From<ArchiveError>>(
     }
     totals.count(change);
     each(&PageDiff { pair, change, comparison: Some(&comparison), absent })
+}
+
+/// What the twin of a page teaches; none where it has none, or one that was answered otherwise.
+fn taught(
+    holdings: &dyn Holdings,
+    request: &Request,
+    pair: &Pair,
+    head: &Loaded,
+) -> Result<Option<Options>, ArchiveError> {
+    let (Some(twin), Some(page)) = (request.twin, &pair.head) else { return Ok(None) };
+    let found = holdings.catalog().captures_at_path(&twin, &page.path)?;
+    let is_twin = |capture: &&Capture| {
+        capture.url == page.url && capture.status == page.status && capture.length.unwrap_or(0) <= LONGEST
+    };
+    let Some(twin) = found.iter().find(is_twin) else { return Ok(None) };
+    let twin = Loaded::of(holdings, Some(twin), LONGEST)?;
+    if twin.absent {
+        return Ok(None);
+    }
+    let volatile = learn(&side(head, "head"), &side(&twin, "twin"), &request.options);
+    Ok(Some(Options { volatile, ..request.options.clone() }))
 }
 
 /// Compares two captures, wherever they belong; `show` is given how they differ. Nothing where a body is longer than `most`,

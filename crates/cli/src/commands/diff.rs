@@ -22,13 +22,15 @@ Examples:
   varve diff 2026-01-01 2026-06-01 --stat
   varve diff before-the-relaunch HEAD --url https://example.com/
   varve diff --mode dom --url https://example.com/
+  varve diff HEAD~2 HEAD~1 --twin HEAD
   varve diff --format html > changes.html";
 
 /// Show what changed between two versions
 ///
 /// Without versions, what changed in HEAD since its parent; with one, since that one. Pages are paired by path. What only
 /// seems to change, such as nonces, clocks, session ids and build numbers, is noise: it is left out, and counted, unless
-/// `--all` is given, which shows it with the rule that knows it.
+/// `--all` is given, which shows it with the rule that knows it. A page that was captured twice in a row teaches more: with
+/// `--twin VERSION`, what differs between the newer version and that one, which was captured together with it, is noise.
 ///
 /// With `--json` there is one object: `base`, `head`, and `files`, each with `url`, `path`, `change` (added, removed,
 /// changed), `status`, `body_diff` and `headers_diff`; or with `absent` in place of the last two, where a body is known and not here.
@@ -55,6 +57,10 @@ pub(super) struct Diff {
     /// Only this page
     #[arg(long, value_name = "URL")]
     url: Option<String>,
+
+    /// A version that was captured together with the newer one: what differs between those two is noise
+    #[arg(long, value_name = "VERSION")]
+    twin: Option<String>,
 
     #[command(flatten)]
     choosing: Choosing,
@@ -105,9 +111,11 @@ impl Verb for Diff {
             "dom" => Mode::Dom,
             _ => Mode::Lines,
         };
+        let twin = self.twin.as_deref().map(|twin| resolve_version(&*holdings, twin)).transpose()?;
         let request = Request {
             base,
             head: Some(head),
+            twin,
             url: self.url.clone(),
             options: Options { mode, ..Options::default() },
             all: self.all,
@@ -153,6 +161,7 @@ pub(super) fn draw(page: &PageDiff<'_>, printer: &mut Printer) -> Result<(), Err
         base: None,
         head: None,
         url: None,
+        twin: None,
         choosing: Choosing::default(),
         mode: "lines".to_owned(),
         format: "text".to_owned(),

@@ -193,3 +193,26 @@ fn a_rewrite_of_nothing_says_so() {
     assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""));
     assert!(stderr(&output).contains("nothing is to go"), "{}", stderr(&output));
 }
+
+#[test]
+fn what_differs_between_twins_is_no_change() {
+    let page = |text: &str, visitors: &str| {
+        format!(
+            "<html><body>\n<p>{text}</p>\n<p>You are visitor number {visitors} of this page</p>\n</body></html>\n"
+        )
+    };
+    for place in places() {
+        let first = commit(&place, &page("old", "eleven"), "first");
+        let quiet = commit(&place, &page("old", "twenty"), "only the counter");
+        let edited = commit(&place, &page("new", "thirty"), "an edit");
+        let twin = commit(&place, &page("new", "forty-one"), "taken together with the edit");
+        let alone = place.data(&["diff", &quiet, &edited]);
+        assert!(alone.contains("+<p>new</p>") && alone.contains("thirty"), "{alone}");
+        let taught = place.data(&["diff", &quiet, &edited, "--twin", &twin]);
+        assert!(taught.contains("+<p>new</p>") && !taught.contains("+<p>You are"), "{taught}");
+        let all = place.data(&["diff", &quiet, &edited, "--twin", &twin, "--all"]);
+        assert!(all.contains("+<p>You are visitor number thirty"), "{all}");
+        let nothing = place.run(&["diff", &first, &quiet, "--twin", &first, "--exit-code"]);
+        assert_eq!(nothing.status.code(), Some(0), "{}", stdout(&nothing));
+    }
+}
