@@ -36,6 +36,14 @@ pub enum CatalogError {
         /// What is not known about it, as a sentence.
         what: String,
     },
+    /// It is a catalog of an earlier varve.
+    #[error("{path}: a catalog of an earlier varve, in format {format}")]
+    Older {
+        /// The database.
+        path: PathBuf,
+        /// Its format.
+        format: i64,
+    },
     /// It is of an early Moku, which can be read and not written.
     #[error(
         "{path}: it has the tables of an early Moku: it can be read as it is, and must be upgraded before it can be written"

@@ -18,6 +18,8 @@ pub(crate) enum Problem {
     Damaged(&'static str, String),
     /// The database is none of ours, or newer.
     Unknown(String),
+    /// It is a catalog of an earlier varve, in that format.
+    Older(i64),
     /// It is of an early Moku, and nobody asked for it to be upgraded.
     Early,
     /// It belongs to another project.
@@ -50,6 +52,7 @@ impl Problem {
             Self::Sql(error) => of_sqlite(error, path),
             Self::Damaged(table, what) => CatalogError::Damaged { path, table, what },
             Self::Unknown(what) => CatalogError::Unknown { path, what },
+            Self::Older(format) => CatalogError::Older { path, format },
             Self::Early => CatalogError::Early { path },
             Self::OtherProject { wanted, found } => CatalogError::OtherProject { path, wanted, found },
             Self::ReadOnly => CatalogError::ReadOnly { path },

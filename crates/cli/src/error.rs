@@ -311,6 +311,7 @@ fn for_catalog(failure: &CatalogError) -> Option<&'static str> {
         CatalogError::Outside { .. } => {
             Some("look there; `varve plan alias remove SOURCE` lets the project keep such pages itself")
         }
+        CatalogError::Older { .. } => Some("`varve rebuild` makes it again: the silos hold everything"),
         CatalogError::Early { .. } => Some("`varve moku upgrade` does that, all of it or nothing"),
         CatalogError::OtherProject { .. } => {
             Some("name the project that it belongs to, or take it with `varve moku set --project ID --force`")

@@ -28,9 +28,7 @@ pub(super) fn check(connection: &Connection) -> Result<(), Problem> {
         (APPLICATION, newer) if newer > FORMAT => Err(Problem::Unknown(format!(
             "it was written by a newer varve (format {newer}; this one knows {FORMAT})"
         ))),
-        (APPLICATION, older) => Err(Problem::Unknown(format!(
-            "it has the old format {older}: make it again with `varve rebuild`"
-        ))),
+        (APPLICATION, older) => Err(Problem::Older(older)),
         _ => Err(Problem::Unknown("this database is not a catalog of varve".to_owned())),
     }
 }

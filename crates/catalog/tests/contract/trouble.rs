@@ -144,6 +144,17 @@ fn a_newer_database_is_refused() {
 }
 
 #[test]
+fn a_catalog_of_an_earlier_varve_says_that_it_is_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let kind = &KINDS[0];
+    drop(kind.open(folder.path()));
+    let file = folder.path().join(kind.file);
+    Connection::open(&file).unwrap().execute_batch("PRAGMA user_version = 1").unwrap();
+    let refused = kind.open_to_read(folder.path()).err().unwrap();
+    assert!(matches!(refused, CatalogError::Older { format: 1, .. }), "{refused}");
+}
+
+#[test]
 fn what_is_not_there_cannot_be_read() {
     for kind in KINDS {
         let folder = tempfile::tempdir().unwrap();
