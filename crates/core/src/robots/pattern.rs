@@ -182,11 +182,11 @@ mod tests {
             prop_assert_eq!(matches(&pattern, &path), slow(pattern.as_bytes(), path.as_bytes()));
         }
 
+        /// Of paths whose every percent sign begins an escape: a lone one may come to stand before digits that an
+        /// escape was hiding, as in `%a%30`.
         #[test]
-        fn normalising_twice_is_normalising_once(path in "[%a-f0-9*$é/~ ]{0,20}") {
+        fn normalising_twice_is_normalising_once(path in "(%[0-9a-fA-F]{2}|[a-f0-9*$é/~ ]){0,20}") {
             let once = normalise(path.as_bytes()).into_owned();
-            // A lone percent sign may meet digits that an escape was hiding.
-            prop_assume!(!path.contains("%%") && !path.contains("%25"));
             prop_assert_eq!(&normalise(&once)[..], &once[..]);
         }
     }
