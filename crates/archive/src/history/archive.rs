@@ -337,7 +337,7 @@ impl HistoryWriter for ArchiveHistory {
             let stored = self.with_packer(|packer| match input {
                 BodyInput::File(file, path) => {
                     let about = About { date, media_type: media_type.to_owned(), refers_to: None };
-                    store_file(&self.writer, packer, &about, (file, path), &|_| {})
+                    store_file(&self.writer, packer, &about, (&file, path), &|_| {})
                 }
                 BodyInput::Bytes(bytes) => {
                     let object = new_object(date, media_type, None);
