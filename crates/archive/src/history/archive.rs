@@ -360,7 +360,8 @@ impl HistoryWriter for ArchiveHistory {
     ) -> Result<Option<RecordId>, ArchiveError> {
         let store = self.writer.store();
         let object = new_object(self.writer.now(), media_type, Some(about.to_owned()));
-        let stored = self.with_packer(|packer| Ok(store.store_reader(packer, &object, &mut &*json)?))?;
+        // In one record, however long: whoever looks for facts looks at records.
+        let stored = self.with_packer(|packer| Ok(store.store_bytes(packer, &object, json)?))?;
         Ok(Some(RecordId::new(stored.id)))
     }
 

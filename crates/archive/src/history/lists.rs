@@ -72,7 +72,9 @@ pub(crate) fn shortened(
     history: &dyn HistoryWriter,
     manifest: &Manifest,
 ) -> Result<(Manifest, Option<Row>), ArchiveError> {
-    if manifest.pages.len() < FEWEST {
+    // A page with a time of its own is told by the manifest in any case.
+    let shared = || manifest.pages.iter().filter(|page| page.time == manifest.time);
+    if shared().count() < FEWEST {
         return Ok((manifest.clone(), None));
     }
     if let Some((last, list)) = history.last_list()? {
@@ -82,7 +84,7 @@ pub(crate) fn shortened(
             return Ok((short, Some(Row::List(LastList { spent, ..last }))));
         }
     }
-    let list = PageList { pages: manifest.pages.iter().map(ListedPage::from).collect() };
+    let list = PageList { pages: shared().map(ListedPage::from).collect() };
     let json = serde_json::to_vec(&list).expect("a list of pages can be written as JSON");
     // It is about nothing but itself.
     let about = format!("urn:uuid:{}", Manifest::version_id(&json));

@@ -179,6 +179,29 @@ fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> VersionId {
     version
 }
 
+/// Whose field says the payload of each response.
+fn payload_fields(root: &Path) -> Vec<String> {
+    let mut fields = Vec::new();
+    let archive = Archive::open(root).expect("opened");
+    for number in archive.store().files().list().expect("listed").into_keys() {
+        let source = archive.store().files().open(number).expect("opened");
+        let mut reader = varve_warc::Reader::new(&*source).expect("a silo");
+        while let Some(record) = reader.next_record().expect("read") {
+            let header = record.header();
+            if header.record_type() != varve_warc::record::RecordType::Response {
+                continue;
+            }
+            let url = String::from_utf8_lossy(header.target_uri().expect("a URL")).into_owned();
+            for whose in ["WARC", "Varve"] {
+                if header.fields.get(&format!("{whose}-Payload-Digest")).is_some() {
+                    fields.push(format!("{url} {whose}"));
+                }
+            }
+        }
+    }
+    fields
+}
+
 #[test]
 fn a_revisit_whose_original_goes_is_made_whole() {
     let root = tempfile::tempdir().expect("a folder");
@@ -188,7 +211,8 @@ fn a_revisit_whose_original_goes_is_made_whole() {
     let chunked =
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"
             .as_slice();
-    capture(root, 1, &[("https://e.org/a", plain), ("https://e.org/x", b"HTTP/1.1 404 No\r\n\r\nno")]);
+    let other = b"HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n".as_slice();
+    capture(root, 1, &[("https://e.org/a", plain), ("https://e.org/x", other)]);
     let second = capture(root, 2, &[("https://e.org/b", chunked), ("https://e.org/c", plain)]);
     assert_sound(root);
     let pattern = GroupPattern::new("https://e.org/a", AtSign::default());
@@ -196,6 +220,7 @@ fn a_revisit_whose_original_goes_is_made_whole() {
     assert_eq!(receipt.promoted.len(), 1, "the other refers to it");
     assert_eq!((receipt.by_kind()["response"], receipt.by_kind()["request"]), (1, 1));
     assert_sound(root);
+    assert_eq!(payload_fields(root), ["https://e.org/x Varve", "https://e.org/b Varve"]);
     let holdings = open_holdings(root).expect("opened");
     let wanted = [("https://e.org/b", "hello world"), ("https://e.org/c", "hello world")];
     assert_eq!(contents(&*holdings, second), wanted.map(|(url, body)| (url.into(), body.into())));
