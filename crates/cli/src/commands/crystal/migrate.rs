@@ -43,6 +43,7 @@ struct Line {
 
 impl Migrate {
     pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        session.must_write()?;
         let path = self.which.path(session)?;
         let printer = RefCell::new(&mut session.printer);
         let bar = printer.borrow_mut().progress(Some(revisions_at_most(&path)?), "bodies");
