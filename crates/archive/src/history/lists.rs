@@ -72,7 +72,9 @@ pub(crate) fn shortened(
     history: &dyn HistoryWriter,
     manifest: &Manifest,
 ) -> Result<(Manifest, Option<Row>), ArchiveError> {
-    if manifest.pages.len() < FEWEST {
+    // Pages that were captured before are of their own times, and in no list.
+    let listable = manifest.pages.iter().filter(|page| page.record.is_none()).count();
+    if listable < FEWEST {
         return Ok((manifest.clone(), None));
     }
     if let Some((last, list)) = history.last_list()? {

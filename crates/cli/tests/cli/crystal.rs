@@ -337,7 +337,9 @@ fn leave_log(path: &str, keeps_index: bool) {
     let copy = |name: &str| std::fs::read(Path::new(path).join(name)).unwrap();
     let connection = rusqlite::Connection::open(&database).unwrap();
     let _: String = connection.query_row("PRAGMA journal_mode = wal", [], |row| row.get(0)).unwrap();
-    connection.execute_batch("INSERT OR REPLACE INTO resource (url) VALUES ('https://wal.example/')").unwrap();
+    connection
+        .execute_batch("INSERT OR REPLACE INTO resource (url) VALUES ('https://wal.example/')")
+        .unwrap();
     let names = ["database.sqlite", "database.sqlite-wal", "database.sqlite-shm"];
     let left = names.map(|name| (name, copy(name)));
     drop(connection);
@@ -485,5 +487,19 @@ fn a_repair_says_of_each_finding_what_was_done_and_what_is_left_to_do() {
     drop(connection);
     let text = said(1, &["crystal", "verify", &path, "--repair"]);
     let shown = text.replace(std::fs::canonicalize(&path).unwrap().to_str().unwrap(), "LAB");
-    insta::assert_snapshot!(shown, @"");
+    insta::assert_snapshot!(shown, @"
+    warning the source of group 1 is not there
+      repaired  the group has no source now
+      to do     if it should have one, remove the group and add it with `varve plan group add --found-on`
+    damage  revision 2 has no body at `LAB/revisions/000/000/000/000/002`
+      repaired  its row was deleted, and what it said is kept in `salvage/revision-2.json`
+      to do     capture the page again; the file in `salvage` names its URL
+    warning revision 3 is of resource 99, which is not there
+      left      as it is: nothing was changed
+      to do     nothing says of which page it is: look at its body, and give `resource_revision.resource_id` the id of the right resource with `sqlite3`, or delete the row
+    note    `LAB/revisions/000/000/000/000/fff` belongs to no revision
+      repaired  it was moved to `salvage/revision-4095`
+      to do     look at it: no row says which page it is of
+    3 findings repaired; 1 is left as it is
+    ");
 }

@@ -8,8 +8,8 @@
 //! rolled back, which a reader may not do.
 //!
 //! A database in WAL mode would have even a reader create a log and its index where they are missing. With both there,
-//! somebody writes, or was killed: the index is read and not written. Without an index nobody writes: a log is replayed
-//! in a copy, and without one the file is all there is, and is read as immutable.
+//! somebody writes, or was killed: neither is written, but for the index of a log that holds nothing. Without an index
+//! nobody writes: a log is replayed in a copy, and without one the file is all there is, and is read as immutable.
 
 use rusqlite::Connection;
 use serde::Serialize;
@@ -85,8 +85,10 @@ fn way(layout: &Layout, writable: bool) -> Result<Option<How>> {
     }
     let (log, index) = (layout.beside_database("wal"), layout.beside_database("shm"));
     Ok(match (log.exists(), index.exists()) {
+        // SQLite cannot make an index of its own for a log without a transaction, and waits for one in vain.
+        (true, true) if !has_transactions(&log) => Some(How::ReadOnly),
         (true, true) => Some(How::Beside),
-        (true, false) if is_filled(&log) => None,
+        (true, false) if has_transactions(&log) => None,
         (true, false) => Some(How::Immutable),
         (false, _) if is_in_wal_mode(&layout.database())? => Some(How::Immutable),
         (false, _) => Some(How::ReadOnly),
@@ -121,6 +123,12 @@ fn may_write(path: &Path) -> bool {
 #[cfg(not(unix))]
 fn may_write(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|meta| !meta.permissions().readonly())
+}
+
+/// Whether a log of WAL mode is longer than its header.
+fn has_transactions(log: &Path) -> bool {
+    const HEADER: u64 = 32;
+    fs::symlink_metadata(log).is_ok_and(|meta| meta.len() > HEADER)
 }
 
 /// Whether a log lies beside the database that holds anything.

@@ -229,6 +229,24 @@ fn a_leftover_log_is_read_without_a_trace_and_merged_by_a_writer() {
     }
 }
 
+/// A program was killed when it had begun a log and written nothing to it.
+#[test]
+fn a_log_that_was_only_begun_is_no_hindrance() {
+    for (keeps_index, reading) in [(true, Reading::Live), (false, Reading::Immutable)] {
+        let scratch = with_leftover_log(keeps_index);
+        fs::File::options().write(true).open(scratch.at("database.sqlite-wal")).unwrap().set_len(32).unwrap();
+        let names = |scratch: &Scratch| files(&scratch.path).into_keys().collect::<Vec<_>>();
+        let before = names(&scratch);
+        let project = Project::open(&scratch.path).unwrap();
+        assert_eq!(project.reading(), reading);
+        assert_eq!((project.resources().count(), bodies(&project)), (1, made_bodies()));
+        drop(project);
+        assert_eq!(names(&scratch), before);
+        ProjectWriter::open(&scratch.path).unwrap().close().unwrap();
+        assert_whole(&scratch, "a log that was only begun");
+    }
+}
+
 /// Somebody left the database in the mode that has a log, and took the log away when it was empty.
 #[test]
 fn a_database_that_is_used_with_a_log_gets_none_from_a_reader() {
