@@ -16,6 +16,7 @@ use serde::Serialize;
 use std::fs;
 use std::io::{self, Read};
 use std::path::Path;
+use std::time::SystemTime;
 use tempfile::TempDir;
 
 use super::{How, connect, set_journal_mode};
@@ -54,6 +55,22 @@ pub(crate) struct Opened {
     pub(crate) connection: Connection,
     pub(crate) reading: Reading,
     pub(crate) copy: Option<TempDir>,
+    /// How the files were, where what is read of them stays as it was then and they need not.
+    pub(crate) frozen: Option<Files>,
+}
+
+/// Length and time of the last change of the database and of what lies beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Files([Option<(u64, Option<SystemTime>)>; 3]);
+
+impl Files {
+    pub(crate) fn of(layout: &Layout) -> Self {
+        let files = [layout.database(), layout.beside_database("wal"), layout.beside_database("shm")];
+        Self(files.map(|path| {
+            let about = fs::symlink_metadata(path).ok()?;
+            Some((about.len(), about.modified().ok()))
+        }))
+    }
 }
 
 /// Opens a project's database for reading.
@@ -66,11 +83,17 @@ pub(crate) fn open_for_reading(layout: &Layout, medium: Medium) -> Result<Opened
     let mut tries = 0;
     loop {
         tries += 1;
-        let Some(how) = way(layout, writable)? else { return open_copy(layout) };
-        let reading = if how == How::Immutable { Reading::Immutable } else { Reading::Live };
+        let files = Files::of(layout);
+        let frozen = Some(files).filter(|_| writable);
+        let Some(how) = way(layout, writable)? else { return open_copy(layout, frozen) };
         match connect(&layout.dir, &layout.database(), how) {
-            Ok(connection) => return Ok(Opened { connection, reading, copy: None }),
-            Err(error) if needs_rollback(&error) => return open_copy(layout),
+            Ok(connection) if how == How::Immutable => {
+                return Ok(Opened { connection, reading: Reading::Immutable, copy: None, frozen });
+            }
+            Ok(connection) => {
+                return Ok(Opened { connection, reading: Reading::Live, copy: None, frozen: None });
+            }
+            Err(error) if needs_rollback(&error) => return open_copy(layout, frozen),
             // Whoever wrote has just closed the project, or opened it: what lies there is no longer what was seen.
             Err(error) if error.cannot_open() && tries < TRIES => {}
             Err(error) => return Err(error),
@@ -146,7 +169,7 @@ fn needs_rollback(error: &Error) -> bool {
         if code.extended_code == rusqlite::ffi::SQLITE_READONLY_ROLLBACK)
 }
 
-fn open_copy(layout: &Layout) -> Result<Opened> {
+fn open_copy(layout: &Layout, frozen: Option<Files>) -> Result<Opened> {
     let copy =
         TempDir::with_prefix("varve-crystal-").map_err(io_at("create a folder in", &std::env::temp_dir()))?;
     let database = copy.path().join("database.sqlite");
@@ -160,7 +183,7 @@ fn open_copy(layout: &Layout) -> Result<Opened> {
     let connection = connect(&layout.dir, &database, How::ReadWrite)?;
     set_journal_mode(&connection, "delete").map_err(database_at(&layout.dir))?;
     connection.pragma_update(None, "query_only", true).map_err(database_at(&layout.dir))?;
-    Ok(Opened { connection, reading: Reading::Copy, copy: Some(copy) })
+    Ok(Opened { connection, reading: Reading::Copy, copy: Some(copy), frozen })
 }
 
 fn copy_file(from: &Path, to: &Path) -> Result<()> {

@@ -229,6 +229,23 @@ fn a_leftover_log_is_read_without_a_trace_and_merged_by_a_writer() {
     }
 }
 
+#[test]
+fn a_reader_without_locks_notices_that_somebody_wrote() {
+    let at_rest = Scratch::made(MajorVersion::Tree);
+    at_rest.sql("PRAGMA journal_mode = wal");
+    for scratch in [at_rest, with_leftover_log(false)] {
+        let project = Project::open(&scratch.path).unwrap();
+        assert_ne!(project.reading(), Reading::Live);
+        assert!(!project.is_behind());
+        let mut writer = ProjectWriter::open(project.path()).unwrap();
+        writer.add_resource("http://later.example/").unwrap();
+        assert!(project.is_behind());
+        let again = Project::open(project.path()).unwrap();
+        assert_eq!((again.reading(), again.is_behind()), (Reading::Live, false));
+        assert!(again.resources().any(|resource| resource.unwrap().url == "http://later.example/"));
+    }
+}
+
 /// A program was killed when it had begun a log and written nothing to it.
 #[test]
 fn a_log_that_was_only_begun_is_no_hindrance() {
