@@ -143,7 +143,7 @@ pub(crate) fn rows_of_version(
 pub(crate) fn capture_of(version: VersionId, page: &Page) -> Capture {
     let belongs = Belongs::Version(version);
     // A body that was committed by hand is an object of its own, of the same id.
-    let record = RecordId::new(page.body.into_inner());
+    let record = page.record.unwrap_or(RecordId::new(page.body.into_inner()));
     Capture {
         id: Capture::derive_id(belongs, &page.url, page.time, &record),
         belongs,
@@ -155,6 +155,6 @@ pub(crate) fn capture_of(version: VersionId, page: &Page) -> Capture {
         body: page.body,
         length: Some(page.length),
         record: Some(record),
-        truncated: false,
+        truncated: page.truncated,
     }
 }

@@ -16,6 +16,9 @@ pub(crate) const QUIET: &str = "quiet";
 /// The name of the option that names the archive.
 pub(crate) const ARCHIVE: &str = "archive";
 
+/// The name of the flag that forbids writing.
+pub(crate) const READONLY: &str = "readonly";
+
 const EXAMPLES: &str = "\
 Examples:
   varve demo
@@ -45,6 +48,10 @@ struct Shared {
         hide_env_values = true
     )]
     archive: Option<PathBuf>,
+
+    /// Open it for reading only: a verb that would change it, or make another, refuses
+    #[arg(long, global = true)]
+    readonly: bool,
 
     /// When to use colours; `auto` means on a terminal, and never when NO_COLOR is set
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", value_parser = ["auto", "always", "never"])]

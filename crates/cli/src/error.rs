@@ -36,6 +36,12 @@ pub(crate) enum Error {
     /// Standard input cannot be read.
     #[error("could not read standard input")]
     Input(#[source] io::Error),
+    /// Something was to be changed, and `--readonly` forbids it.
+    #[error("`varve {verb}` would write here, and `--readonly` was given")]
+    ReadOnlyAsked {
+        /// The verb.
+        verb: String,
+    },
     /// What was given is no URL.
     #[error("{place} is not a URL")]
     Url {
@@ -177,6 +183,7 @@ fn hints(failure: &Error) -> Vec<String> {
             Some("something else listens there; choose another port, or 0 for any")
         }
         Error::Serve(_) => None,
+        Error::ReadOnlyAsked { .. } => Some("nothing was changed; leave `--readonly` out to write"),
         Error::Usage(_) | Error::Output(_) | Error::Input(_) | Error::Url { .. } => None,
         Error::Id { .. } | Error::CurrentFolder(_) | Error::Read { .. } | Error::Object { .. } => None,
     };

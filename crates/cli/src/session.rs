@@ -28,6 +28,8 @@ pub(crate) struct Session {
     archive: Option<PathBuf>,
     /// The verb that runs.
     verb: String,
+    /// Whether nothing may be written.
+    readonly: bool,
 }
 
 impl Session {
@@ -62,7 +64,7 @@ impl Session {
 
     /// Opens the archive for writing, and says what had to be put in order.
     pub(crate) fn open_to_write(&mut self) -> Result<ArchiveWriter, Error> {
-        let writer = ArchiveWriter::open(&self.root()?, self.opening())?;
+        let writer = ArchiveWriter::open(&self.root()?, self.opening()?)?;
         let Recovered { cut, set_aside, sealed_damaged, .. } = writer.recovered();
         if cut > 0 {
             let size = Size(cut);
@@ -90,7 +92,7 @@ impl Session {
 
     /// Opens whatever layout it is, for adding to its history.
     pub(crate) fn open_history(&mut self) -> Result<Box<dyn HistoryWriter>, Error> {
-        let history = open_history(&self.root()?, self.opening())?;
+        let history = open_history(&self.root()?, self.opening()?)?;
         if let Some((was, to)) = history.mended_head().and_then(|was| Some((was, was.wanted()?))) {
             self.printer.say(format_args!("{was}: it was moved to {to}"));
         }
@@ -111,12 +113,18 @@ impl Session {
         Ok(ArchiveHistory::of(self.open_to_write()?)?)
     }
 
-    /// What this process says of itself to others who want to write.
-    pub(crate) fn opening(&self) -> Opening {
+    /// Refuses to go on if nothing may be written. Whoever changes an archive without [`Self::opening`] it asks here first.
+    pub(crate) fn must_write(&self) -> Result<(), Error> {
+        if self.readonly { Err(Error::ReadOnlyAsked { verb: self.verb.clone() }) } else { Ok(()) }
+    }
+
+    /// What this process says of itself to others who want to write. Nobody writes an archive without saying it.
+    pub(crate) fn opening(&self) -> Result<Opening, Error> {
+        self.must_write()?;
         let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
         let holder =
             format!("varve {}, process {} on {host} since {}", self.verb, std::process::id(), clock::now());
-        Opening { holder, software: SOFTWARE.to_owned(), clock: Arc::new(clock::now) }
+        Ok(Opening { holder, software: SOFTWARE.to_owned(), clock: Arc::new(clock::now) })
     }
 
     /// Runs another verb, on the archive at `root`, as if it had been called.
@@ -142,7 +150,7 @@ pub(crate) const SOFTWARE: &str = concat!("varve/", env!("CARGO_PKG_VERSION"));
 /// Runs the verb that `words` (the program's name first) ask for; gives the exit code.
 pub(crate) fn run(words: Vec<OsString>) -> u8 {
     let printer = Printer::new(arguments::color_asked(&words));
-    let mut session = Session { printer, archive: None, verb: String::new() };
+    let mut session = Session { printer, archive: None, verb: String::new(), readonly: false };
     let result = read(words, &mut session);
     let finished = session.printer.finish();
     match result.and_then(|outcome| finished.map(|()| outcome)) {
@@ -165,10 +173,17 @@ fn read(words: Vec<OsString>, session: &mut Session) -> Result<Outcome, Error> {
 
 fn dispatch(matches: &ArgMatches, session: &mut Session) -> Result<Outcome, Error> {
     session.printer.set_quiet(matches.get_flag(arguments::QUIET));
+    session.readonly = matches.get_flag(arguments::READONLY);
     session.archive = matches.get_one::<PathBuf>(arguments::ARCHIVE).cloned();
     let (name, own) = matches.subcommand().expect("clap refuses a call without a verb");
-    session.verb = name.to_owned();
+    session.verb = verb_of(matches);
     commands::run(name, own, session)
+}
+
+/// The verb with the verbs below it, as they were typed: `crystal migrate`.
+fn verb_of(matches: &ArgMatches) -> String {
+    let words = std::iter::successors(matches.subcommand(), |(_, own)| own.subcommand());
+    words.map(|(name, _)| name).collect::<Vec<_>>().join(" ")
 }
 
 /// Says what went wrong and gives the code for it. A reader that closed the pipe has heard enough.

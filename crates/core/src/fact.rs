@@ -34,7 +34,8 @@ pub struct Manifest {
     /// The URLs of pages of the list that are not in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without: Vec<String>,
-    /// Pages that were committed by hand, by path and URL; with a list, those that are not in it.
+    /// Pages that were committed by hand, and with a run those that were captured before it, by path and URL; with a list,
+    /// those that are not in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pages: Vec<Page>,
     /// The plan in force, kept as an object.
@@ -59,7 +60,7 @@ pub struct RunSummary {
     pub seal: BodyId,
 }
 
-/// A page that was committed by hand.
+/// A page that was committed by hand, or one that a version has from what was captured before it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
     /// Its URL.
@@ -73,10 +74,16 @@ pub struct Page {
     /// The headers that it was answered with.
     #[serde(default, skip_serializing_if = "HeaderView::is_empty")]
     pub headers: HeaderView,
-    /// The body, which is an object of the same id.
+    /// The body, which is an object of the same id unless a record is named.
     pub body: BodyId,
     /// How long the body is.
     pub length: u64,
+    /// The answer that was captured before, whose page it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<RecordId>,
+    /// Whether that answer was cut short.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
 }
 
 /// Pages that several versions have in common: each names the list, and says what differs.
@@ -305,18 +312,19 @@ impl ListedPage {
         let Self { url, path, status, headers, body, length } = self;
         (url, path, status, headers, body, length)
             == (&page.url, &page.path, &page.status, &page.headers, &page.body, &page.length)
+            && page.record.is_none()
     }
 
     /// The page, captured at an instant.
     pub fn at(&self, time: Moment) -> Page {
         let Self { url, path, status, headers, body, length } = self.clone();
-        Page { url, path, time, status, headers, body, length }
+        Page { url, path, time, status, headers, body, length, record: None, truncated: false }
     }
 }
 
 impl From<&Page> for ListedPage {
     fn from(page: &Page) -> Self {
-        let Page { url, path, time: _, status, headers, body, length } = page.clone();
+        let Page { url, path, status, headers, body, length, .. } = page.clone();
         Self { url, path, status, headers, body, length }
     }
 }
@@ -407,6 +415,8 @@ mod tests {
                 headers: HeaderView::default(),
                 body: BodyId::new([7; 32]),
                 length: 3,
+                record: None,
+                truncated: false,
             }],
             plan: None,
             expectations: BTreeMap::new(),

@@ -290,6 +290,12 @@ impl Error {
             if source.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation))
     }
 
+    /// Whether SQLite said that a file it needs is not there.
+    pub(crate) fn cannot_open(&self) -> bool {
+        matches!(self, Self::Database { source, .. }
+            if source.sqlite_error_code() == Some(rusqlite::ErrorCode::CannotOpen))
+    }
+
     /// Whether SQLite said that the database cannot be written.
     pub(crate) fn is_read_only(&self) -> bool {
         matches!(self, Self::Database { source, .. }

@@ -8,19 +8,22 @@ use std::path::{Path, PathBuf};
 use crate::disk::Disk;
 use crate::error::{Result, io_at};
 
-/// Moves a file or folder into `folder`, under this name or the next that is free.
-pub(crate) fn salvage(disk: &Disk, folder: &Path, from: &Path, name: &str) -> Result<()> {
+/// Moves a file or folder into `folder`, under this name or the next that is free, and says where it is.
+pub(crate) fn salvage(disk: &Disk, folder: &Path, from: &Path, name: &str) -> Result<PathBuf> {
     disk.ensure_folder(folder)?;
     let to = free_name(folder, name);
     disk.rename(from, &to).map_err(io_at("salvage", from))?;
-    disk.sync_folder(folder)
+    disk.sync_folder(folder)?;
+    Ok(to)
 }
 
-/// Keeps a text in `folder`, under this name or the next that is free.
-pub(crate) fn salvage_text(disk: &Disk, folder: &Path, name: &str, text: &str) -> Result<()> {
+/// Keeps a text in `folder`, under this name or the next that is free, and says where it is.
+pub(crate) fn salvage_text(disk: &Disk, folder: &Path, name: &str, text: &str) -> Result<PathBuf> {
     disk.ensure_folder(folder)?;
-    disk.create_file(&free_name(folder, name), text.as_bytes())?;
-    disk.sync_folder(folder)
+    let to = free_name(folder, name);
+    disk.create_file(&to, text.as_bytes())?;
+    disk.sync_folder(folder)?;
+    Ok(to)
 }
 
 fn free_name(folder: &Path, name: &str) -> PathBuf {

@@ -96,12 +96,16 @@ struct Chain {
     /// Why the records of runs could not be kept, if they could not.
     no_room: Option<io::Error>,
     bodies: Vec<(BodyId, VersionId)>,
+    /// Answers that versions have from what was captured before them.
+    answers: Vec<(RecordId, VersionId)>,
     /// The list of pages that was read last.
     lists: Lists<'static>,
     /// The last list whose bodies were looked for.
     looked_at: Option<RecordId>,
     /// Bodies that are not here; whether they should be is known when all tombstones are.
     missing: Vec<(BodyId, VersionId)>,
+    /// Answers that are not here, likewise.
+    missing_answers: Vec<(RecordId, VersionId)>,
     tombstones: Vec<Tombstone>,
     findings: Vec<AuditFinding>,
 }
@@ -124,7 +128,7 @@ impl Chain {
                     Some(Err(error)) => self.findings.push(finding(record, error.to_string())),
                     _ => {}
                 }
-                if self.bodies.len() >= BATCH {
+                if self.bodies.len() + self.answers.len() >= BATCH {
                     self.look_for_bodies(archive)?;
                 }
             }
@@ -147,11 +151,14 @@ impl Chain {
 
     /// The bodies of a list are looked for once, for the first version that names it.
     fn add_pages(&mut self, record: RecordId, id: VersionId, manifest: &Manifest) {
-        self.bodies.extend(manifest.pages.iter().map(|page| (page.body, id)));
+        let by_hand = manifest.pages.iter().filter(|page| page.record.is_none());
+        self.bodies.extend(by_hand.map(|page| (page.body, id)));
+        self.answers.extend(manifest.pages.iter().filter_map(|page| Some((page.record?, id))));
         match self.lists.pages_of(manifest) {
             Ok(pages) if manifest.list != self.looked_at => {
                 self.looked_at = manifest.list;
-                self.bodies.extend(pages.iter().map(|page| (page.body, id)));
+                let by_hand = pages.iter().filter(|page| page.record.is_none());
+                self.bodies.extend(by_hand.map(|page| (page.body, id)));
             }
             Ok(_) => {}
             Err(error) => self.findings.push(finding(record, format!("{error}: {}", error.source))),
@@ -166,6 +173,11 @@ impl Chain {
             self.missing.extend(missing);
         }
         self.bodies.clear();
+        for (record, version) in std::mem::take(&mut self.answers) {
+            if archive.store().find(record.as_bytes())?.is_none() {
+                self.missing_answers.push((record, version));
+            }
+        }
         Ok(())
     }
 
@@ -180,6 +192,10 @@ impl Chain {
                 let message = format!("body {body} of version {version} is not in this archive");
                 found(AuditFinding::new(AuditKind::History, message));
             }
+        }
+        for (record, version) in self.missing_answers.iter().filter(|(record, _)| !gone.contains(record)) {
+            let message = format!("answer {record} of version {version} is not in this archive");
+            found(AuditFinding::new(AuditKind::History, message));
         }
         for (version, parent, record) in &self.parents {
             if !self.versions.contains(parent) && !gone_versions.contains(parent) {

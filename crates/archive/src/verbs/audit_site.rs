@@ -250,7 +250,8 @@ fn pages_of_manifest(
         };
         let Some(length) = page.length else { return Ok(None) };
         let Capture { url, path, time, status, headers, body, .. } = page;
-        pages.push(ManifestPage { url, path, time, status, headers, body, length });
+        let (record, truncated) = (None, false);
+        pages.push(ManifestPage { url, path, time, status, headers, body, length, record, truncated });
     }
     Ok(Some(pages))
 }

@@ -62,7 +62,8 @@ fn find_exactly(holdings: &dyn Holdings, url: &str, at: &At) -> Result<Option<Ca
         if found.is_empty() && path.contains('?') {
             found = catalog.captures_at_path(version, path.split('?').next().unwrap_or_default())?;
         }
-        return Ok(found.into_iter().find(|capture| capture.url == url));
+        // A version may hold several captures of a page, as the import of a project does: they come oldest first.
+        return Ok(found.into_iter().rfind(|capture| capture.url == url));
     }
     if *at == At::NewestGood {
         return newest_good(catalog, url);

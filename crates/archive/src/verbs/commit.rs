@@ -290,6 +290,8 @@ fn keep_bodies(
                 headers: HeaderView::of(&page.headers, redaction),
                 body: body.id,
                 length: body.length,
+                record: None,
+                truncated: false,
             })
         }
     };

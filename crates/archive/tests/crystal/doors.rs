@@ -4,14 +4,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Holdings};
+use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Change, Holdings, Pairs};
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::cat::{At, body, find};
 use varve_archive::verbs::commit::{NewBody, NewPage, Request, commit};
 use varve_archive::verbs::crystal::export::{ProjectExported, export};
 use varve_archive::verbs::crystal::import::{ProjectImported, import};
 use varve_archive::verbs::init::init;
-use varve_archive::{ArchiveSettings, Date, Headers, Opening, VersionId};
+use varve_archive::verbs::rebuild::rebuild;
+use varve_archive::{ArchiveSettings, Date, Headers, Layout, Opening, VersionId};
 use varve_crystal::{MajorVersion, Project, VerifyOptions};
 use varve_store::exchange::{Scanned, scan};
 
@@ -124,6 +125,25 @@ fn what_was_added_to_a_project_since_is_all_that_a_second_import_adds() {
     let second = bring_in(&museum, &project);
     assert_eq!((second.already, second.revisions, second.new), (false, 8, 1));
     assert_ne!(first.version, second.version);
+    assert_eq!(findings(&museum), Vec::<String>::new());
+    // Yet its version is the whole of the project: what was there is there, and the difference is what is new.
+    let holdings = ArchiveHoldings::open(&museum).unwrap();
+    let changes = |holdings: &ArchiveHoldings| -> Vec<(String, Change)> {
+        Pairs::new(holdings.catalog(), first.version, second.version)
+            .map(|pair| pair.unwrap())
+            .map(|pair| (pair.any().url.clone(), pair.change()))
+            .filter(|(_, change)| *change != Change::Unchanged)
+            .collect()
+    };
+    assert_eq!(changes(&holdings), [("https://site.example/new".to_owned(), Change::Added)]);
+    let version = At::Version(second.version.unwrap());
+    let page = find(&holdings, HOME, &version).unwrap();
+    assert_eq!(page.time.to_string(), "2022-07-29T12:00:02Z");
+    assert!(holdings.wire_head(&page).unwrap().is_some(), "the answer itself is at hand");
+    drop(holdings);
+    rebuild(&Layout::new(&museum), opening(), &|_| {}).unwrap();
+    let holdings = ArchiveHoldings::open(&museum).unwrap();
+    assert_eq!(changes(&holdings), [("https://site.example/new".to_owned(), Change::Added)]);
     assert_eq!(findings(&museum), Vec::<String>::new());
     bring_out(&museum, &second.version.unwrap(), &home.path().join("b"));
     assert_eq!(everything(&home.path().join("b")), everything(&project));

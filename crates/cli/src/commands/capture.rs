@@ -147,7 +147,7 @@ pub(super) struct Capture {
     #[arg(long = "header", value_name = "NAME: VALUE")]
     headers: Vec<String>,
 
-    /// A file of headers for hosts, a line each: `HOST NAME: VALUE`; they are not recorded. The variable
+    /// A file of headers for hosts, a line each: `HOST NAME: VALUE`, over https unless it is `http://HOST`; they are not recorded. The variable
     /// VARVE_CREDENTIALS may hold such lines too
     #[arg(long, value_name = "FILE")]
     credentials: Option<PathBuf>,

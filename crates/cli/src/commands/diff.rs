@@ -104,6 +104,9 @@ pub(super) struct Diff {
 
 impl Verb for Diff {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        if self.keep {
+            session.must_write()?;
+        }
         let holdings = self.choosing.holdings(session)?;
         let (base, head) = self.versions(&*holdings)?;
         let mode = match self.mode.as_str() {

@@ -1,6 +1,7 @@
 //! `varve export`: a version, in the form of another program.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use serde::Serialize;
 use varve_archive::ArchiveError;
@@ -12,6 +13,7 @@ use varve_archive::verbs::crystal::verify::revisions_at_most;
 use varve_archive::verbs::crystal::warc::{self, Description, WarcExported};
 
 use super::{Outcome, Verb};
+use crate::clock;
 use crate::error::Error;
 use crate::printer::{Printer, WARN, counted, readable, visible};
 use crate::session::{SOFTWARE, Session};
@@ -142,7 +144,7 @@ impl Export {
     /// A project as one WARC file.
     fn warc(&self, target: &Path, session: &mut Session) -> Result<Outcome, Error> {
         let root = session.root()?;
-        let about = Description { software: SOFTWARE, clock: session.opening().clock };
+        let about = Description { software: SOFTWARE, clock: Arc::new(clock::now) };
         let printer = &mut session.printer;
         let bar = printer.progress(Some(revisions_at_most(&root)?), "revisions");
         let done = warc::export(&root, target, &about, &|count| bar.inc(count))?;

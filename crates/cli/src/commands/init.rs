@@ -58,7 +58,7 @@ impl Verb for Init {
             packing_level: self.packing_level,
             ..ArchiveSettings::new(&name)
         };
-        init(&self.folder, &settings, session.opening())?;
+        init(&self.folder, &settings, session.opening()?)?;
         session.printer.say(format_args!("made the archive `{name}` in `{}`", self.folder.display()));
         Ok(Outcome::Done)
     }

@@ -246,7 +246,11 @@ impl Log {
             true => String::new(),
             false => holdings.name_body(capture)?.to_string().chars().take(12).collect(),
         };
-        let cut = if capture.truncated { format!(" {WARN}cut short{WARN:#}") } else { String::new() };
+        let cut = match (capture.truncated, capture.length) {
+            (true, Some(_)) => format!(" {WARN}cut short{WARN:#}"),
+            (true, None) => format!(" {WARN}body lost{WARN:#}"),
+            (false, _) => String::new(),
+        };
         let url = if with_url { format!("  {}", visible(&capture.url)) } else { String::new() };
         session.printer.line(format_args!(
             "{}  {}  {length:>10}  {FAINT}{body}{FAINT:#}  {STRONG}{version}{STRONG:#}{cut}{url}",

@@ -118,18 +118,18 @@ impl Verb for Moku {
         match self.verb {
             MokuVerb::New(New { folder, project, redaction }) => {
                 let redacts = Some(redaction == "on");
-                create(&folder, Settings { project, redacts, ..Settings::default() }, session.opening())?;
+                create(&folder, Settings { project, redacts, ..Settings::default() }, session.opening()?)?;
                 session.printer.say(format_args!("made a Moku site in `{}`", folder.display()));
             }
             MokuVerb::Info(verb) => verb.run(session)?,
             MokuVerb::Set(Set { which, project, force, redaction }) => {
                 let redacts = redaction.map(|word| word == "on");
                 let settings = Settings { project, force, redacts, upgrade: false };
-                set(&which.root(session)?, settings, session.opening())?;
+                set(&which.root(session)?, settings, session.opening()?)?;
             }
             MokuVerb::Upgrade(Upgrade { which }) => {
                 let settings = Settings { upgrade: true, ..Settings::default() };
-                set(&which.root(session)?, settings, session.opening())?;
+                set(&which.root(session)?, settings, session.opening()?)?;
                 session.printer.say("the site has the tables of today");
             }
         }

@@ -39,7 +39,7 @@ struct Rebuilt<'a> {
 impl Verb for Rebuild {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
         let layout = Layout::new(&session.root()?);
-        let opening = session.opening();
+        let opening = session.opening()?;
         let printer = &mut session.printer;
         let bar = printer.progress_bytes(Some(rebuild::bytes_to_read(&layout)?));
         let done = rebuild::rebuild(&layout, opening, &|bytes| bar.inc(bytes))?;

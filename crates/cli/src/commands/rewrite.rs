@@ -75,7 +75,7 @@ impl Verb for Rewrite {
             return Err(ArchiveError::NoSilos { path: root }.into());
         }
         // The catalog must know all versions that may be named.
-        drop(ArchiveHistory::open(&root, session.opening())?);
+        drop(ArchiveHistory::open(&root, session.opening()?)?);
         let request = self.request(session)?;
         let writer = session.open_to_write()?;
         let choice = plan(&writer, &request)?;

@@ -76,7 +76,9 @@ fn verify_ends_with_1_until_it_is_repaired() {
         audited.contains("\"silo\":null") && audited.contains("\"summary\":{\"records\":2,"),
         "{audited}"
     );
-    assert!(said(0, &["crystal", "verify", &path, "--repair"]).contains("1 repaired, 0 left"));
+    assert!(
+        said(0, &["crystal", "verify", &path, "--repair"]).contains("1 finding repaired; nothing is left")
+    );
     assert_eq!(std::fs::read(Path::new(&path).join("salvage/note.txt")).unwrap(), b"mine");
     said(0, &["crystal", "verify", &path]);
 }
@@ -311,4 +313,193 @@ fn an_older_schema_is_nothing_that_an_audit_minds() {
     let path = path.to_str().unwrap();
     assert_eq!(said(0, &["-C", path, "audit"]), "sound: 53 revisions, 41 with bodies\n");
     assert!(said(1, &["crystal", "verify", path]).contains("the database has no `alias`"));
+}
+
+/// Every file below a folder with its content.
+fn files(folder: &Path) -> std::collections::BTreeMap<std::path::PathBuf, Vec<u8>> {
+    let mut found = std::collections::BTreeMap::new();
+    let mut waiting = vec![folder.to_owned()];
+    while let Some(folder) = waiting.pop() {
+        for entry in std::fs::read_dir(&folder).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => waiting.push(path),
+                false => drop(found.insert(path.clone(), std::fs::read(&path).unwrap())),
+            }
+        }
+    }
+    found
+}
+
+/// Leaves the database of a project as a killed program does: with a resource that is only in the log.
+fn leave_log(path: &str, keeps_index: bool) {
+    let database = Path::new(path).join("database.sqlite");
+    let copy = |name: &str| std::fs::read(Path::new(path).join(name)).unwrap();
+    let connection = rusqlite::Connection::open(&database).unwrap();
+    let _: String = connection.query_row("PRAGMA journal_mode = wal", [], |row| row.get(0)).unwrap();
+    connection
+        .execute_batch("INSERT OR REPLACE INTO resource (url) VALUES ('https://wal.example/')")
+        .unwrap();
+    let names = ["database.sqlite", "database.sqlite-wal", "database.sqlite-shm"];
+    let left = names.map(|name| (name, copy(name)));
+    drop(connection);
+    for (name, bytes) in left {
+        if keeps_index || !name.ends_with("shm") {
+            std::fs::write(Path::new(path).join(name), bytes).unwrap();
+        }
+    }
+}
+
+#[test]
+fn readonly_refuses_what_writes_and_reads_without_a_trace() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    let other = folder.path().join("other");
+    let other = other.to_str().unwrap();
+    let url = "https://site.example/new";
+    for logs in [None, Some(true), Some(false)] {
+        logs.iter().for_each(|keeps_index| leave_log(&path, *keeps_index));
+        let before = files(Path::new(&path));
+        for words in [
+            &["capture", url][..],
+            &["plan", "root", "add", url],
+            &["plan", "group", "site", "Home"],
+            &["plan", "alias", "add", "https://a.example/", HOME],
+            &["crystal", "migrate"],
+            &["crystal", "verify", "--repair"],
+            &["crystal", "property", "entity_title_format", "name_url"],
+            &["crystal", "new", other],
+            &["init", other],
+        ] {
+            let refused = run(&[&["-C", &path, "--readonly"], words].concat());
+            assert_eq!(refused.status.code(), Some(2), "{words:?}");
+            let said = stderr(&refused);
+            assert!(said.contains("would write here, and `--readonly` was given"), "{words:?}: {said}");
+            assert!(said.contains("hint: nothing was changed"), "{words:?}: {said}");
+        }
+        assert!(!Path::new(other).exists());
+        for words in [
+            &["log"][..],
+            &["show"],
+            &["cat", HOME],
+            &["diff", "r1"],
+            &["audit"],
+            &["plan", "show"],
+            &["plan", "root", "list"],
+            &["crystal", "info"],
+            &["crystal", "verify"],
+            &["crystal", "property"],
+        ] {
+            said(0, &[&["-C", &path, "--readonly"], words].concat());
+        }
+        let info: serde_json::Value =
+            serde_json::from_str(&said(0, &["crystal", "info", &path, "--readonly", "--json"])).unwrap();
+        assert_eq!(info["resources"], 1 + u64::from(logs.is_some()), "what is in the log counts");
+        let copy = folder.path().join(format!("copy-{}.crystalproj", logs.map_or(2, u8::from)));
+        said(0, &["crystal", "save-as", "--readonly", &path, copy.to_str().unwrap()]);
+        assert!(files(Path::new(&path)) == before, "a trace was left: {logs:?}");
+    }
+    let refused = run(&["crystal", "migrate", &path, "--readonly"]);
+    assert!(stderr(&refused).starts_with("error: `varve crystal migrate` would write here"));
+}
+
+#[test]
+fn readonly_is_for_archives_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let museum = folder.path().join("museum");
+    let museum = museum.to_str().unwrap();
+    let page = folder.path().join("page.html");
+    std::fs::write(&page, "<p>hi</p>").unwrap();
+    let page = page.to_str().unwrap();
+    said(0, &["init", museum]);
+    said(0, &["-C", museum, "commit", page, "--url", HOME, "-m", "one"]);
+    let silos = files(&Path::new(museum).join("warc"));
+    for words in [
+        &["commit", page, "--url", HOME, "-m", "two"][..],
+        &["store", page],
+        &["import", "x.crystalproj"],
+        &["tag", "one"],
+        &["rebuild"],
+        &["housekeeping"],
+        &["plan", "root", "add", HOME],
+        &["urls", "add", "--offline", "--domain-file", HOME],
+        &["diff", "--keep"],
+    ] {
+        let refused = run(&[&["-C", museum, "--readonly"], words].concat());
+        assert_eq!(refused.status.code(), Some(2), "{words:?}");
+        assert!(stderr(&refused).contains("`--readonly` was given"), "{words:?}: {}", stderr(&refused));
+    }
+    said(0, &["-C", museum, "--readonly", "log"]);
+    assert_eq!(said(0, &["-C", museum, "--readonly", "cat", HOME]), "<p>hi</p>");
+    assert!(files(&Path::new(museum).join("warc")) == silos);
+}
+
+/// What a shell prints where a folder is mounted so that it cannot be written; none where nobody may mount anything.
+#[cfg(target_os = "linux")]
+fn where_read_only(folder: &str, script: &str) -> Option<std::process::Output> {
+    let mount =
+        "mount --bind \"$1\" \"$1\" && mount -o remount,ro,bind \"$1\" && ! touch \"$1/x\" 2>/dev/null";
+    let in_namespace = |script: &str| {
+        let mut command = std::process::Command::new("unshare");
+        command.args(["--mount", "sh", "-c", script, env!("CARGO_BIN_EXE_varve"), folder]).output()
+    };
+    match in_namespace(mount) {
+        Ok(tried) if tried.status.success() => {
+            Some(in_namespace(&format!("{mount} || exit 99; {script}")).unwrap())
+        }
+        _ => None,
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_project_on_a_medium_that_cannot_be_written_is_read_with_its_log() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = make(folder.path());
+    for keeps_index in [true, false] {
+        leave_log(&path, keeps_index);
+        let script = "$0 -C \"$1\" cat https://site.example/ && $0 -C \"$1\" crystal info --json \
+            && $0 -C \"$1\" --readonly audit && ! $0 -C \"$1\" plan root add https://b.example/";
+        let Some(read) = where_read_only(&path, script) else {
+            return crate::skipped("nothing can be mounted read-only here");
+        };
+        assert_eq!(read.status.code(), Some(0), "{}", stderr(&read));
+        assert!(stdout(&read).starts_with("two\n"), "{}", stdout(&read));
+        assert!(stdout(&read).contains("\"resources\":2,"), "{}", stdout(&read));
+        assert!(stderr(&read).contains("hint: copy it with `varve crystal save-as`"), "{}", stderr(&read));
+    }
+}
+
+#[test]
+fn a_repair_says_of_each_finding_what_was_done_and_what_is_left_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = made(folder.path(), (0..4).map(|page| Download::plain(format!("{HOME}{page}"), "page")));
+    let at = |name: &str| Path::new(&path).join(name);
+    std::fs::remove_file(at("revisions/000/000/000/000/002")).unwrap();
+    std::fs::write(at("revisions/000/000/000/000/fff"), "whose?").unwrap();
+    let connection = rusqlite::Connection::open(at("database.sqlite")).unwrap();
+    connection
+        .execute_batch(
+            "PRAGMA foreign_keys = OFF; UPDATE resource_revision SET resource_id = 99 WHERE id = 3;
+             INSERT INTO resource_group (name, url_pattern, source_type, source_id) VALUES ('', 'http://x/*', 'root_resource', 9);",
+        )
+        .unwrap();
+    drop(connection);
+    let text = said(1, &["crystal", "verify", &path, "--repair"]);
+    let shown = text.replace(std::fs::canonicalize(&path).unwrap().to_str().unwrap(), "LAB");
+    insta::assert_snapshot!(shown, @"
+    warning the source of group 1 is not there
+      repaired  the group has no source now
+      to do     if it should have one, remove the group and add it with `varve plan group add --found-on`
+    damage  revision 2 has no body at `LAB/revisions/000/000/000/000/002`
+      repaired  its row was deleted, and what it said is kept in `salvage/revision-2.json`
+      to do     capture the page again; the file in `salvage` names its URL
+    warning revision 3 is of resource 99, which is not there
+      left      as it is: nothing was changed
+      to do     nothing says of which page it is: look at its body, and give `resource_revision.resource_id` the id of the right resource with `sqlite3`, or delete the row
+    note    `LAB/revisions/000/000/000/000/fff` belongs to no revision
+      repaired  it was moved to `salvage/revision-4095`
+      to do     look at it: no row says which page it is of
+    3 findings repaired; 1 is left as it is
+    ");
 }

@@ -31,6 +31,8 @@ pub(crate) enum How {
     ReadWrite,
     /// To read it while others may write it.
     ReadOnly,
+    /// To read it where a log and its index are there already: neither is written.
+    Beside,
     /// To read it where nobody can write: no lock is taken and nothing beside the file is looked at.
     Immutable,
 }
@@ -41,10 +43,11 @@ pub(crate) fn connect(dir: &Path, file: &Path, how: How) -> Result<Connection> {
         | match how {
             How::ReadWrite => OpenFlags::SQLITE_OPEN_READ_WRITE,
             How::ReadOnly => OpenFlags::SQLITE_OPEN_READ_ONLY,
-            How::Immutable => OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
+            How::Beside | How::Immutable => OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI,
         };
     let opened = match how {
-        How::Immutable => Connection::open_with_flags(immutable_uri(file), flags),
+        How::Beside => Connection::open_with_flags(uri(file, "readonly_shm=1"), flags),
+        How::Immutable => Connection::open_with_flags(uri(file, "immutable=1"), flags),
         How::ReadWrite | How::ReadOnly => Connection::open_with_flags(file, flags),
     };
     opened.and_then(settle).map_err(failure(dir, file))
@@ -87,8 +90,8 @@ fn settle(connection: Connection) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// The file as a URI, with every byte escaped that a URI could read as anything but a name.
-fn immutable_uri(file: &Path) -> String {
+/// The file as a URI with a parameter, with every byte escaped that a URI could read as anything but a name.
+fn uri(file: &Path, parameter: &str) -> String {
     let mut uri = String::from("file:");
     for &byte in OsStr::as_encoded_bytes(file.as_os_str()) {
         match byte {
@@ -97,7 +100,8 @@ fn immutable_uri(file: &Path) -> String {
             byte => uri.push_str(&format!("%{byte:02X}")),
         }
     }
-    uri.push_str("?immutable=1");
+    uri.push('?');
+    uri.push_str(parameter);
     uri
 }
 
@@ -117,7 +121,7 @@ mod tests {
 
     #[test]
     fn odd_names_survive_in_a_uri() {
-        let uri = immutable_uri(Path::new("/a b/ü?x=1#y%41.crystalproj/database.sqlite"));
+        let uri = uri(Path::new("/a b/ü?x=1#y%41.crystalproj/database.sqlite"), "immutable=1");
         assert_eq!(uri, "file:/a%20b/%C3%BC%3Fx%3D1%23y%2541.crystalproj/database.sqlite?immutable=1");
     }
 }

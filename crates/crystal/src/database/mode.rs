@@ -1,4 +1,4 @@
-//! Which way to open a database that is only read: with locks, without, or through a copy.
+//! Which way to open a database that is only read: with locks, without, or through a copy. Reading leaves no trace.
 //!
 //! A folder that can be written may change while it is read, so its database is opened with SQLite's locks. One
 //! that cannot (a DVD, a read-only mount) is opened as immutable, since SQLite could not even create its lock
@@ -6,16 +6,25 @@
 //! rows that belong to the project. Then the database and its logs are copied to a temporary folder, where SQLite
 //! replays them; the project itself is not touched. The same helps where a half-written transaction must be
 //! rolled back, which a reader may not do.
+//!
+//! A database in WAL mode would have even a reader create a log and its index where they are missing. With both there,
+//! somebody writes, or was killed: neither is written, but for the index of a log that holds nothing. Without an index
+//! nobody writes: a log is replayed in a copy, and without one the file is all there is, and is read as immutable.
 
 use rusqlite::Connection;
 use serde::Serialize;
 use std::fs;
+use std::io::{self, Read};
 use std::path::Path;
+use std::time::SystemTime;
 use tempfile::TempDir;
 
 use super::{How, connect, set_journal_mode};
 use crate::error::{Error, Result, database_at, io_at};
 use crate::location::Layout;
+
+/// How often to look again at what lies there, if it changes meanwhile.
+const TRIES: usize = 5;
 
 /// Whether the medium under a project can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -46,6 +55,22 @@ pub(crate) struct Opened {
     pub(crate) connection: Connection,
     pub(crate) reading: Reading,
     pub(crate) copy: Option<TempDir>,
+    /// How the files were, where what is read of them stays as it was then and they need not.
+    pub(crate) frozen: Option<Files>,
+}
+
+/// Length and time of the last change of the database and of what lies beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Files([Option<(u64, Option<SystemTime>)>; 3]);
+
+impl Files {
+    pub(crate) fn of(layout: &Layout) -> Self {
+        let files = [layout.database(), layout.beside_database("wal"), layout.beside_database("shm")];
+        Self(files.map(|path| {
+            let about = fs::symlink_metadata(path).ok()?;
+            Some((about.len(), about.modified().ok()))
+        }))
+    }
 }
 
 /// Opens a project's database for reading.
@@ -55,15 +80,56 @@ pub(crate) fn open_for_reading(layout: &Layout, medium: Medium) -> Result<Opened
         Medium::Writable => true,
         Medium::ReadOnly => false,
     };
-    if !writable && has_log(layout) {
-        return open_copy(layout);
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        let files = Files::of(layout);
+        let frozen = Some(files).filter(|_| writable);
+        let Some(how) = way(layout, writable)? else { return open_copy(layout, frozen) };
+        match connect(&layout.dir, &layout.database(), how) {
+            Ok(connection) if how == How::Immutable => {
+                return Ok(Opened { connection, reading: Reading::Immutable, copy: None, frozen });
+            }
+            Ok(connection) => {
+                return Ok(Opened { connection, reading: Reading::Live, copy: None, frozen: None });
+            }
+            Err(error) if needs_rollback(&error) => return open_copy(layout, frozen),
+            // Whoever wrote has just closed the project, or opened it: what lies there is no longer what was seen.
+            Err(error) if error.cannot_open() && tries < TRIES => {}
+            Err(error) => return Err(error),
+        }
     }
-    let (how, reading) =
-        if writable { (How::ReadOnly, Reading::Live) } else { (How::Immutable, Reading::Immutable) };
-    match connect(&layout.dir, &layout.database(), how) {
-        Ok(connection) => Ok(Opened { connection, reading, copy: None }),
-        Err(error) if needs_rollback(&error) => open_copy(layout),
-        Err(error) => Err(error),
+}
+
+/// How to open a database without a trace; none where only a copy can be read.
+fn way(layout: &Layout, writable: bool) -> Result<Option<How>> {
+    if !writable {
+        return Ok(if has_log(layout) { None } else { Some(How::Immutable) });
+    }
+    let (log, index) = (layout.beside_database("wal"), layout.beside_database("shm"));
+    Ok(match (log.exists(), index.exists()) {
+        // SQLite cannot make an index of its own for a log without a transaction, and waits for one in vain.
+        (true, true) if !has_transactions(&log) => Some(How::ReadOnly),
+        (true, true) => Some(How::Beside),
+        (true, false) if has_transactions(&log) => None,
+        (true, false) => Some(How::Immutable),
+        (false, _) if is_in_wal_mode(&layout.database())? => Some(How::Immutable),
+        (false, _) => Some(How::ReadOnly),
+    })
+}
+
+/// Whether the header of a database says that it is used with a log.
+fn is_in_wal_mode(database: &Path) -> Result<bool> {
+    // Where the header says which version a reader must know, and what it says then.
+    const AT: usize = 19;
+    const WAL: u8 = 2;
+    let mut header = [0; AT + 1];
+    let read = fs::File::open(database).and_then(|mut file| file.read_exact(&mut header));
+    match read {
+        Ok(()) => Ok(header[AT] == WAL),
+        // What is shorter is no database, as opening it will say.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        Err(error) => Err(io_at("read", database)(error)),
     }
 }
 
@@ -82,6 +148,12 @@ fn may_write(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|meta| !meta.permissions().readonly())
 }
 
+/// Whether a log of WAL mode is longer than its header.
+fn has_transactions(log: &Path) -> bool {
+    const HEADER: u64 = 32;
+    fs::symlink_metadata(log).is_ok_and(|meta| meta.len() > HEADER)
+}
+
 /// Whether a log lies beside the database that holds anything.
 pub(crate) fn has_log(layout: &Layout) -> bool {
     ["wal", "journal"].iter().any(|kind| is_filled(&layout.beside_database(kind)))
@@ -97,7 +169,7 @@ fn needs_rollback(error: &Error) -> bool {
         if code.extended_code == rusqlite::ffi::SQLITE_READONLY_ROLLBACK)
 }
 
-fn open_copy(layout: &Layout) -> Result<Opened> {
+fn open_copy(layout: &Layout, frozen: Option<Files>) -> Result<Opened> {
     let copy =
         TempDir::with_prefix("varve-crystal-").map_err(io_at("create a folder in", &std::env::temp_dir()))?;
     let database = copy.path().join("database.sqlite");
@@ -111,12 +183,12 @@ fn open_copy(layout: &Layout) -> Result<Opened> {
     let connection = connect(&layout.dir, &database, How::ReadWrite)?;
     set_journal_mode(&connection, "delete").map_err(database_at(&layout.dir))?;
     connection.pragma_update(None, "query_only", true).map_err(database_at(&layout.dir))?;
-    Ok(Opened { connection, reading: Reading::Copy, copy: Some(copy) })
+    Ok(Opened { connection, reading: Reading::Copy, copy: Some(copy), frozen })
 }
 
 fn copy_file(from: &Path, to: &Path) -> Result<()> {
     let mut source = fs::File::open(from).map_err(io_at("read", from))?;
     let mut target = fs::File::create_new(to).map_err(io_at("create", to))?;
-    std::io::copy(&mut source, &mut target).map_err(io_at("copy", from))?;
+    io::copy(&mut source, &mut target).map_err(io_at("copy", from))?;
     Ok(())
 }

@@ -188,7 +188,7 @@ impl Change<'_> {
             return Ok(());
         }
         let name = format!("revision-{id}");
-        salvage(&self.writer.disk, &self.writer.layout.salvage(), place, &name)
+        salvage(&self.writer.disk, &self.writer.layout.salvage(), place, &name).map(drop)
     }
 }
 

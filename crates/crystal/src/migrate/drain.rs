@@ -127,7 +127,7 @@ impl Drain<'_> {
         if belongs_in_tree && self.from != self.to.folder() {
             return self.merge(from, &self.to.folder().join(&name), &name);
         }
-        salvage(self.disk, &self.layout.salvage(), from, &name)
+        salvage(self.disk, &self.layout.salvage(), from, &name).map(drop)
     }
 
     /// Moves a folder of the tree into the tree, entry by entry where one of that name is there.
@@ -138,7 +138,7 @@ impl Drain<'_> {
             Err(_) => {}
         }
         if !is_plain_folder(from) || !is_plain_folder(to) {
-            return salvage(self.disk, &self.layout.salvage(), from, name);
+            return salvage(self.disk, &self.layout.salvage(), from, name).map(drop);
         }
         for entry in fs::read_dir(from).map_err(io_at("list", from))? {
             let entry = entry.map_err(io_at("list", from))?.path();

@@ -49,9 +49,13 @@ impl Project {
     }
 
     /// Begins to use the log, as Crystal does while a project is open for writing. It is the first write, too: a
-    /// file system that only claims to be writable fails here.
+    /// file system that only claims to be writable fails here. The log is there from then on, so that readers know that
+    /// somebody writes.
     pub(crate) fn begin_log(&self) -> Result<()> {
-        self.with_patience(PATIENCE, |connection| set_journal_mode(connection, "wal").map(drop))
+        self.with_patience(PATIENCE, |connection| {
+            set_journal_mode(connection, "wal")?;
+            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))
+        })
     }
 
     /// Merges the log and removes it, as a project at rest has none. With others there it stays until they go.

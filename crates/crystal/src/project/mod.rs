@@ -22,7 +22,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 use crate::body::PlainFolder;
-use crate::database::mode::Reading;
+use crate::database::mode::{Files, Reading};
 use crate::database::shape::Shape;
 use crate::database::stream::{Query, Stream, id_up};
 use crate::error::{Result, database_at};
@@ -37,6 +37,8 @@ pub struct Project {
     pub(crate) version: MajorVersion,
     reading: Reading,
     pub(crate) plain_folder: PlainFolder,
+    /// How the database's files were, where what is read of them stays as it was then.
+    frozen: Option<Files>,
     /// The folder that the database is read from, where that is not the project's own. Removed at the end.
     _copy: Option<TempDir>,
 }
@@ -55,6 +57,12 @@ impl Project {
     /// How the database is being read.
     pub const fn reading(&self) -> Reading {
         self.reading
+    }
+
+    /// Whether somebody has written since, and this one cannot see it: then the project should be opened again. Whoever
+    /// reads in place and with locks always sees what others write.
+    pub fn is_behind(&self) -> bool {
+        self.frozen.is_some_and(|frozen| frozen != Files::of(&self.layout))
     }
 
     /// Whether a migration was begun and not finished. Everything can be read all the same.

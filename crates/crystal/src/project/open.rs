@@ -40,7 +40,7 @@ impl Project {
     }
 
     pub(super) fn from_opened(layout: Layout, opened: Opened) -> Result<Self> {
-        let Opened { connection, reading, copy } = opened;
+        let Opened { connection, reading, copy, frozen } = opened;
         let shape = Shape::learn(&connection, &layout.dir)?;
         let version = MajorVersion::Flat;
         let mut project = Self {
@@ -50,6 +50,7 @@ impl Project {
             version,
             reading,
             plain_folder: PlainFolder::default(),
+            frozen,
             _copy: copy,
         };
         project.version = project.read_version()?;

@@ -65,7 +65,7 @@ impl ProjectWriter {
     pub(super) fn open_locked(layout: Layout, lock: Lock, options: OpenOptions<'_>) -> Result<Self> {
         let disk = Disk::watched(options.watcher.clone());
         let connection = connect(&layout.dir, &layout.database(), How::ReadWrite)?;
-        let opened = mode::Opened { connection, reading: Reading::Live, copy: None };
+        let opened = mode::Opened { connection, reading: Reading::Live, copy: None, frozen: None };
         let project = Project::from_opened(layout, opened)?;
         let version = project.version;
         if !version.is_written() {

@@ -3,6 +3,7 @@
 //! Findings are data and are handed on as they are found, so that a project of millions costs no memory; only what
 //! keeps the looking itself from going on is an error. Repairing is in `repair`, and asks here first.
 
+mod advice;
 mod bodies;
 mod finding;
 mod repair;

@@ -10,20 +10,26 @@ use std::path::Path;
 use super::{Finding, Verified, VerifyOptions};
 use crate::edit::Change;
 use crate::error::Result;
-use crate::ids::{AliasId, GroupId, RevisionId};
+use crate::ids::{AliasId, GroupId, RevisionId, RootId};
 use crate::project::ProjectWriter;
 use crate::revision::{DownloadError, python_json};
 use crate::rows::property_name::HIBERNATED_STATE;
 use crate::salvage::{salvage, salvage_text};
 
-/// What was done about a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Repair {
-    /// It is as it should be now.
-    Done,
-    /// It is as it was: there is nothing that could be done without guessing.
-    Left,
+/// What became of a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repair {
+    /// What was done about it, in words; none where nothing could be done without guessing.
+    pub did: Option<String>,
+    /// What a person can do about it now, in words.
+    pub to_do: Option<&'static str>,
+}
+
+impl Repair {
+    /// Whether it is as it should be now.
+    pub const fn is_done(&self) -> bool {
+        self.did.is_some()
+    }
 }
 
 /// How much was repaired.
@@ -39,17 +45,18 @@ pub struct Repaired {
 
 impl ProjectWriter {
     /// Looks at everything, repairs what can be repaired, and hands on each finding with what was done about it.
-    pub fn repair(&mut self, report: &mut dyn FnMut(&Finding, Repair)) -> Result<Repaired> {
+    pub fn repair(&mut self, report: &mut dyn FnMut(&Finding, &Repair)) -> Result<Repaired> {
         let options = VerifyOptions { check_database: true, read_bodies: false };
         let before = self.project.verify(options, &mut |_| {})?;
         let bodies_are_the_rule = before.missing_bodies <= before.bodies;
         let mut repaired = Repaired { before, ..Repaired::default() };
-        let mut tell = |finding: &Finding, repair| {
-            match repair {
-                Repair::Done => repaired.done += 1,
-                Repair::Left => repaired.left += 1,
+        let mut tell = |finding: &Finding, did: Option<String>| {
+            let to_do = if did.is_some() { finding.after_repair() } else { Some(finding.by_hand()) };
+            match did {
+                Some(_) => repaired.done += 1,
+                None => repaired.left += 1,
             }
-            report(finding, repair);
+            report(finding, &Repair { did, to_do });
         };
         let mut lacking = Vec::new();
         self.project.look(options, &mut |_| {}, &mut |finding| {
@@ -63,12 +70,13 @@ impl ProjectWriter {
         let upgraded = self.project.commit_upgrade(&self.disk)?;
         for name in lacking {
             let is_there = !upgraded.skipped.contains(&name);
-            tell(&Finding::SchemaOlder { name }, if is_there { Repair::Done } else { Repair::Left });
+            tell(&Finding::SchemaOlder { name }, is_there.then(|| "it was added".to_owned()));
         }
         Ok(repaired)
     }
 
-    fn mend(&self, finding: &Finding, bodies_are_the_rule: bool) -> Result<Repair> {
+    /// Repairs a finding and says what was done, if anything was.
+    fn mend(&self, finding: &Finding, bodies_are_the_rule: bool) -> Result<Option<String>> {
         match finding {
             Finding::BodyMissing { revision, .. } if bodies_are_the_rule => self.mend_missing(*revision),
             Finding::BodyWithoutRow { revision, path } | Finding::BodyOfError { revision, path } => {
@@ -83,74 +91,98 @@ impl ProjectWriter {
             Finding::SourceDangling { group }
             | Finding::SourceCycle { group }
             | Finding::SourceUnknown { group, .. } => {
-                self.mend_with("source", |change| change.no_source(*group))
+                self.change("source", |change| change.no_source(*group))?;
+                done("the group has no source now")
             }
-            Finding::PatternEmpty { group } => self.mend_with("group", |change| {
-                change.clear_sources("resource_group", group.get())?;
-                change.run("DELETE FROM resource_group WHERE id = ?1", [group])
-            }),
-            Finding::RootWithoutResource { root, .. } => self.mend_with("root", |change| {
-                change.clear_sources("root_resource", root.get())?;
-                change.run("DELETE FROM root_resource WHERE id = ?1", [root])
-            }),
-            Finding::AliasUnsound { alias } => self.mend_with("alias", |change| change.sound_alias(*alias)),
+            Finding::PatternEmpty { group } => {
+                self.change("group", |change| {
+                    change.clear_sources("resource_group", group.get())?;
+                    change.run("DELETE FROM resource_group WHERE id = ?1", [group])
+                })?;
+                done("the group was deleted: it could have no members")
+            }
+            Finding::RootWithoutResource { root, .. } => self.mend_root(*root),
+            Finding::AliasUnsound { alias } => self.mend_alias(*alias),
             Finding::HibernatedUnreadable { .. } => self.mend_hibernated(),
-            _ => Ok(Repair::Left),
+            _ => Ok(None),
         }
     }
 
-    fn mend_with(
-        &self,
-        what: &'static str,
-        act: impl FnOnce(&Change<'_>) -> Result<usize>,
-    ) -> Result<Repair> {
-        self.change(what, act).map(|_| Repair::Done)
+    fn put_in_salvage(&self, path: &Path, name: &str) -> Result<Option<String>> {
+        let kept = salvage(&self.disk, &self.layout.salvage(), path, name)?;
+        done(format!("it was moved to {}", self.named(&kept)))
     }
 
-    fn put_in_salvage(&self, path: &Path, name: &str) -> Result<Repair> {
-        salvage(&self.disk, &self.layout.salvage(), path, name).map(|_| Repair::Done)
+    /// Keeps a text that is about to be replaced, and says where.
+    fn keep_text(&self, name: &str, text: &str) -> Result<String> {
+        let kept = salvage_text(&self.disk, &self.layout.salvage(), name, text)?;
+        Ok(self.named(&kept))
     }
 
-    /// Keeps a text that is about to be replaced.
-    fn keep_text(&self, name: &str, text: &str) -> Result<()> {
-        salvage_text(&self.disk, &self.layout.salvage(), name, text)
+    /// A file of the project, as people are told of it.
+    fn named(&self, path: &Path) -> String {
+        format!("`{}`", path.strip_prefix(&self.layout.dir).unwrap_or(path).display())
     }
 
     /// Deletes the row, and keeps what it said about the page.
-    fn mend_missing(&self, id: RevisionId) -> Result<Repair> {
-        let Some(revision) = self.project.revision(id)? else { return Ok(Repair::Left) };
+    fn mend_missing(&self, id: RevisionId) -> Result<Option<String>> {
+        let Some(revision) = self.project.revision(id)? else { return Ok(None) };
         let url = self.project.resource(revision.resource)?.map(|resource| resource.url);
         let row = json!({"id": id, "url": url, "error": revision.error, "metadata": revision.metadata});
-        self.keep_text(&format!("revision-{id}.json"), &python_json::to_text(&row))?;
-        self.mend_with("revision", |change| change.run("DELETE FROM resource_revision WHERE id = ?1", [id]))
+        let kept = self.keep_text(&format!("revision-{id}.json"), &python_json::to_text(&row))?;
+        self.change("revision", |change| change.run("DELETE FROM resource_revision WHERE id = ?1", [id]))?;
+        done(format!("its row was deleted, and what it said is kept in {kept}"))
     }
 
-    fn mend_metadata(&self, id: RevisionId) -> Result<Repair> {
-        let Some(revision) = self.project.revision(id)? else { return Ok(Repair::Left) };
-        self.keep_text(&format!("revision-{id}-metadata.txt"), &revision.metadata)?;
+    fn mend_metadata(&self, id: RevisionId) -> Result<Option<String>> {
+        let Some(revision) = self.project.revision(id)? else { return Ok(None) };
+        let kept = self.keep_text(&format!("revision-{id}-metadata.txt"), &revision.metadata)?;
         let sql = "UPDATE resource_revision SET metadata = 'null' WHERE id = ?1";
-        self.mend_with("metadata", |change| change.run(sql, [id]))
+        self.change("metadata", |change| change.run(sql, [id]))?;
+        done(format!("the revision has none now, and its text is kept in {kept}"))
     }
 
     /// With its body there, the download cannot have failed; without, what was said of the failure is its message.
-    fn mend_error(&self, id: RevisionId) -> Result<Repair> {
-        let Some(revision) = self.project.revision(id)? else { return Ok(Repair::Left) };
-        self.keep_text(&format!("revision-{id}-error.txt"), &revision.error)?;
-        let text = match self.project.body_length(id)? {
-            Some(_) => "null".to_owned(),
-            None => DownloadError::new("Exception", revision.error).to_json(),
+    fn mend_error(&self, id: RevisionId) -> Result<Option<String>> {
+        let Some(revision) = self.project.revision(id)? else { return Ok(None) };
+        let kept = self.keep_text(&format!("revision-{id}-error.txt"), &revision.error)?;
+        let (text, says) = match self.project.body_length(id)? {
+            Some(_) => ("null".to_owned(), "no error, since its body is there"),
+            None => (DownloadError::new("Exception", revision.error).to_json(), "an error with that text"),
         };
         let sql = "UPDATE resource_revision SET error = ?2 WHERE id = ?1";
-        self.mend_with("error", |change| change.run(sql, (id, text)))
+        self.change("error", |change| change.run(sql, (id, text)))?;
+        done(format!("the revision records {says}; the text is kept in {kept}"))
     }
 
-    fn mend_hibernated(&self) -> Result<Repair> {
-        if let Some(text) = self.project.property(HIBERNATED_STATE)? {
-            self.keep_text("hibernated_state.txt", &text)?;
-        }
-        let sql = "DELETE FROM project_property WHERE name = ?1";
-        self.mend_with("tasks", |change| change.run(sql, [HIBERNATED_STATE]))
+    fn mend_root(&self, root: RootId) -> Result<Option<String>> {
+        self.change("root", |change| {
+            change.clear_sources("root_resource", root.get())?;
+            change.run("DELETE FROM root_resource WHERE id = ?1", [root])
+        })?;
+        done("the root was deleted, and groups that were found on it have no source now")
     }
+
+    fn mend_alias(&self, alias: AliasId) -> Result<Option<String>> {
+        let stays = self.change("alias", |change| change.sound_alias(alias))?;
+        done(match stays {
+            true => "both prefixes end with `/` now",
+            false => "the alias was deleted: with `/` it is the second of its source, and the first counts",
+        })
+    }
+
+    fn mend_hibernated(&self) -> Result<Option<String>> {
+        let Some(text) = self.project.property(HIBERNATED_STATE)? else { return Ok(None) };
+        let kept = self.keep_text("hibernated_state.txt", &text)?;
+        let sql = "DELETE FROM project_property WHERE name = ?1";
+        self.change("tasks", |change| change.run(sql, [HIBERNATED_STATE]))?;
+        done(format!("they were removed, and their text is kept in {kept}"))
+    }
+}
+
+/// Says what was done.
+fn done(what: impl Into<String>) -> Result<Option<String>> {
+    Ok(Some(what.into()))
 }
 
 impl Change<'_> {
@@ -159,13 +191,16 @@ impl Change<'_> {
         self.run(sql, [group])
     }
 
-    /// Ends both prefixes with a slash. If that makes it the second of its source, the first one counts.
-    fn sound_alias(&self, alias: AliasId) -> Result<usize> {
+    /// Ends both prefixes with a slash, and says whether the alias stays: if that makes it the second of its source, the
+    /// first one counts.
+    fn sound_alias(&self, alias: AliasId) -> Result<bool> {
         let sql = "UPDATE alias SET source_url_prefix = rtrim(source_url_prefix, '/') || '/', \
                    target_url_prefix = rtrim(target_url_prefix, '/') || '/' WHERE id = ?1";
         match self.run(sql, [alias]) {
-            Err(error) if error.is_constraint() => self.run("DELETE FROM alias WHERE id = ?1", [alias]),
-            done => done,
+            Err(error) if error.is_constraint() => {
+                self.run("DELETE FROM alias WHERE id = ?1", [alias]).map(|_| false)
+            }
+            changed => changed.map(|_| true),
         }
     }
 }

@@ -12,6 +12,7 @@ mod migrating;
 mod opening;
 mod reading;
 mod saving;
+mod stuck;
 mod vectors;
 mod verifying;
 mod writing;

@@ -2,8 +2,8 @@
 
 use std::fs;
 use varve_crystal::{
-    AliasId, Error, Finding, GroupId, MajorVersion, Project, ProjectWriter, Repair, ResourceId, RevisionId,
-    RootId, Severity, VerifyOptions,
+    AliasId, Error, Finding, GroupId, MajorVersion, Project, ProjectWriter, ResourceId, RevisionId, RootId,
+    Severity, VerifyOptions,
 };
 
 use crate::checklist::{Made, assert_acceptable};
@@ -121,12 +121,14 @@ fn what_can_be_repaired_is_and_nothing_is_thrown_away() {
     let Some(scratch) = damaged("what_can_be_repaired_is_and_nothing_is_thrown_away") else { return };
     let mut writer = ProjectWriter::open(&scratch.path).unwrap();
     assert_eq!(writer.report().upgraded.skipped, ["resource_revision__status_code"]);
-    let mut left = Vec::new();
+    let (mut left, mut said) = (Vec::new(), Vec::new());
     let repaired = writer
         .repair(&mut |finding, repair| {
-            if repair == Repair::Left {
-                left.push(finding.clone());
+            match &repair.did {
+                Some(did) => said.push(format!("{finding}: {did}")),
+                None => left.push(finding.clone()),
             }
+            assert!(repair.is_done() || repair.to_do.is_some(), "{finding}");
         })
         .unwrap();
     assert_eq!((repaired.done, repaired.left), (16, 3));
@@ -139,6 +141,17 @@ fn what_can_be_repaired_is_and_nothing_is_thrown_away() {
             "row 60 of table `resource_revision` has a value of type Blob in column `error`",
         ]
     );
+    for words in [
+        "the metadata of revision 2 cannot be read: it is not JSON, at column 2: the revision has none now, and its text \
+         is kept in `salvage/revision-2-metadata.txt`",
+        "a prefix of alias 5 does not end with `/`: both prefixes end with `/` now",
+        "a prefix of alias 6 does not end with `/`: the alias was deleted: with `/` it is the second of its source, and \
+         the first counts",
+        "the source of group 11 is not there: the group has no source now",
+        "the database has no `resource_revision__status_code`: it was added",
+    ] {
+        assert!(said.iter().any(|line| line == words), "{words}: {said:#?}");
+    }
     for (name, content) in [
         ("revision-2-metadata.txt", "{broken"),
         ("revision-3-error.txt", "oops"),

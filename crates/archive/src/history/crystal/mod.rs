@@ -60,8 +60,15 @@ impl CrystalHoldings {
 }
 
 impl CrystalCatalog {
+    /// The project as it is now: one that was opened where no lock could be had is opened again when it has changed.
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        if inner.project.is_behind()
+            && let Ok(project) = Project::open(inner.project.path())
+        {
+            *inner = Inner { project, known: KnownBodies::default(), choice: inner.choice };
+        }
+        inner
     }
 }
 

@@ -28,7 +28,7 @@ pub fn verify(
 /// Repairs what can be repaired without guessing. `found` hears each finding and what was done about it.
 pub fn repair(
     path: &Path,
-    found: &mut dyn FnMut(&Finding, Repair),
+    found: &mut dyn FnMut(&Finding, &Repair),
 ) -> Result<(Repaired, OpenReport), ArchiveError> {
     // Opening would delete a newest row without a body, as Crystal does; a repair keeps what the row said.
     let options = OpenOptions { keep_last_without_body: true, ..OpenOptions::default() };

@@ -121,6 +121,8 @@ struct History<'a> {
     /// Bodies that only pages hold which go.
     going: HashSet<RecordId>,
     staying: HashSet<RecordId>,
+    /// Answers of runs before that versions have which stay.
+    answers: HashSet<RecordId>,
     /// The list of pages that was read last.
     lists: Lists<'static>,
     /// Lists that manifests name, and whether one of those stays.
@@ -144,6 +146,7 @@ impl<'a> History<'a> {
             runs: HashSet::new(),
             going: request.objects.iter().copied().collect(),
             staying: HashSet::new(),
+            answers: HashSet::new(),
             lists: Lists::default(),
             named: HashMap::new(),
             touched: HashSet::new(),
@@ -197,12 +200,16 @@ impl<'a> History<'a> {
         // Of a manifest whose list is lost, what it says itself; `audit` names it.
         let pages = self.lists.pages_of(manifest).unwrap_or_else(|_| manifest.pages.clone());
         for page in &pages {
-            let body = RecordId::new(page.body.into_inner());
-            if is_gone || self.matches(&page.url) {
-                self.going.insert(body);
+            let goes = is_gone || self.matches(&page.url);
+            if goes {
                 self.touched.insert(id);
-            } else {
-                self.staying.insert(body);
+            }
+            match (page.record, goes) {
+                (None, true) => _ = self.going.insert(RecordId::new(page.body.into_inner())),
+                (None, false) => _ = self.staying.insert(RecordId::new(page.body.into_inner())),
+                // An answer goes with its run or by its URL, unless a version that stays has it too.
+                (Some(_), true) => {}
+                (Some(answer), false) => _ = self.answers.insert(answer),
             }
         }
     }
@@ -251,7 +258,7 @@ impl Gone<'_> {
         match header.record_type() {
             RecordType::Response | RecordType::Revisit | RecordType::Request | RecordType::Conversion => {
                 let url = header.target_uri().map(String::from_utf8_lossy);
-                run.is_some_and(|run| self.history.runs.contains(&run))
+                run.is_some_and(|run| self.history.runs.contains(&run)) && !self.history.answers.contains(&id)
                     || url.is_some_and(|url| self.history.matches(&url))
             }
             RecordType::Resource => self.bodies.contains(&id),

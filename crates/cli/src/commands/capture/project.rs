@@ -18,7 +18,7 @@ impl Capture {
         let plan = self.follows_plan()?.then(Plan::default);
         let settings = Settings { plan: None, ..self.settings_with(plan) };
         let stop = interrupt::flag();
-        let (threads, clock) = (Session::threads(), session.opening().clock);
+        let (threads, clock) = (Session::threads(), session.opening()?.clock);
         let manner = into_project::Manner { reach, threads, stop: &stop, clock };
         let mut watcher = Watcher::new(&mut session.printer, self.json);
         let mut report = |event: Event<'_>| watcher.see(&event);

@@ -43,6 +43,7 @@ struct Line {
 
 impl Migrate {
     pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        session.must_write()?;
         let path = self.which.path(session)?;
         let printer = RefCell::new(&mut session.printer);
         let bar = printer.borrow_mut().progress(Some(revisions_at_most(&path)?), "bodies");
@@ -55,6 +56,9 @@ impl Migrate {
         if self.json {
             let line = Line { from: migrated.from, to: migrated.to, moved: migrated.moved };
             printer.json(&line)?;
+        } else if migrated.from == migrated.to && migrated.opened.resumed_migration.is_some() {
+            printer
+                .line(format_args!("major version {}: the migration is complete", migrated.to.number()))?;
         } else if migrated.from == migrated.to && migrated.moved == 0 {
             printer.line(format_args!("nothing to do: major version {}", migrated.to.number()))?;
         } else {

@@ -31,6 +31,7 @@ pub(super) struct New {
 
 impl New {
     pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        session.must_write()?;
         let version = if self.major_version == "1" { MajorVersion::Flat } else { MajorVersion::Tree };
         let folder = new(&self.path, version)?;
         session.printer.line(folder.display())?;

@@ -58,6 +58,7 @@ impl Property {
             return Ok(Outcome::Done);
         };
         if self.unset || self.value.is_some() {
+            session.must_write()?;
             let opened = set(&path, name, self.value.as_deref())?;
             say_opened(&opened, &mut session.printer);
             return Ok(Outcome::Done);

@@ -28,12 +28,12 @@ Exit codes:
 /// Finds rows without bodies and bodies without rows, rows and packs that cannot be read, sources and roots that lead
 /// nowhere, aliases that Crystal refuses, and damage of the database. Nothing is changed without `--repair`.
 ///
-/// `--repair` puts right what needs no guessing. Nothing is thrown away: files that no row names and texts that are
-/// replaced go to the folder `salvage`. Rows without bodies are deleted only where bodies are the rule: a disk that is not
-/// mounted must not cost them.
+/// `--repair` puts right what needs no guessing, and says of each finding what was done and what is left for a person to do.
+/// Nothing is thrown away: files that no row names and texts that are replaced go to the folder `salvage`. Rows without
+/// bodies are deleted only where bodies are the rule: a disk that is not mounted must not cost them.
 ///
 /// With `--json` there is one object for each finding: `kind`, what it is about, `severity` (note, warning, damage),
-/// `message`, and with `--repair` also `repair` (done, left). The last one has `summary`.
+/// `message`, and with `--repair` also `repair` (done, left), `did` and `to_do`, in words. The last one has `summary`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Verify {
@@ -59,8 +59,22 @@ struct Line<'a> {
     finding: &'a Finding,
     severity: Severity,
     message: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    repair: Option<Repair>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    repair: Option<RepairLine<'a>>,
+}
+
+#[derive(Serialize)]
+struct RepairLine<'a> {
+    repair: &'static str,
+    did: Option<&'a str>,
+    to_do: Option<&'static str>,
+}
+
+impl<'a> From<&'a Repair> for RepairLine<'a> {
+    fn from(repair: &'a Repair) -> Self {
+        let word = if repair.is_done() { "done" } else { "left" };
+        Self { repair: word, did: repair.did.as_deref(), to_do: repair.to_do }
+    }
 }
 
 #[derive(Serialize)]
@@ -72,6 +86,7 @@ impl Verify {
     pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
         let path = self.which.path(session)?;
         if self.repair {
+            session.must_write()?;
             return self.repair(&path, &mut session.printer);
         }
         let verified = look(&path, self.bodies, self.json, &mut session.printer)?;
@@ -109,22 +124,26 @@ fn look(path: &Path, bodies: bool, json: bool, printer: &mut Printer) -> Result<
     Ok(verified)
 }
 
-fn print(finding: &Finding, repair: Option<Repair>, json: bool, printer: &mut Printer) -> Result<(), Error> {
+fn print(finding: &Finding, repair: Option<&Repair>, json: bool, printer: &mut Printer) -> Result<(), Error> {
     let (severity, message) = (finding.severity(), finding.to_string());
     if json {
-        return printer.json(&Line { finding, severity, message, repair });
+        return printer.json(&Line { finding, severity, message, repair: repair.map(Into::into) });
     }
     let (style, name) = match severity {
         Severity::Note => (FAINT, "note"),
         Severity::Warning => (WARN, "warning"),
         Severity::Damage => (BAD, "damage"),
     };
-    let repaired = match repair {
-        Some(Repair::Done) => format!("  {GOOD}repaired{GOOD:#}"),
-        Some(Repair::Left) => format!("  {WARN}left as it is{WARN:#}"),
-        None => String::new(),
-    };
-    printer.line(format_args!("{style}{name:<7}{style:#} {}{repaired}", visible(&message)))
+    printer.line(format_args!("{style}{name:<7}{style:#} {}", visible(&message)))?;
+    let Some(repair) = repair else { return Ok(()) };
+    match &repair.did {
+        Some(did) => printer.line(format_args!("  {GOOD}repaired{GOOD:#}  {}", visible(did)))?,
+        None => printer.line(format_args!("  {WARN}left{WARN:#}      as it is: nothing was changed"))?,
+    }
+    match repair.to_do {
+        Some(to_do) => printer.line(format_args!("  to do     {to_do}")),
+        None => Ok(()),
+    }
 }
 
 fn conclude(verified: &Verified, json: bool, printer: &mut Printer) -> Result<Outcome, Error> {
@@ -143,5 +162,10 @@ fn said(repaired: &Repaired) -> String {
     if repaired.done + repaired.left == 0 {
         return format!("{GOOD}sound{GOOD:#}: nothing to repair");
     }
-    format!("{} repaired, {} left as they are", repaired.done, repaired.left)
+    let left = match repaired.left {
+        0 => "nothing is left".to_owned(),
+        1 => "1 is left as it is".to_owned(),
+        left => format!("{left} are left as they are"),
+    };
+    format!("{} repaired; {left}", counted(repaired.done, "finding"))
 }

@@ -43,7 +43,7 @@ impl Verb for Demo {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
         let stop = interrupt::flag();
         let site = Site::start().map_err(|source| Error::Write { path: "127.0.0.1".into(), source })?;
-        let stage = Stage::new(session.opening(), self.keep.as_deref())?;
+        let stage = Stage::new(session.opening()?, self.keep.as_deref())?;
         let tour = Tour { stage, site };
         for part in [Tour::two_captures, Tour::history, Tour::check, Tour::proof] {
             part(&tour, session)?;

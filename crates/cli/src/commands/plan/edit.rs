@@ -220,6 +220,7 @@ fn change<T>(
     session: &mut Session,
     change: impl FnOnce(&mut Plan) -> Result<T, EditError>,
 ) -> Result<T, Error> {
+    session.must_write()?;
     let layout = layout(session)?;
     let printer = &mut session.printer;
     let mut tell = |notice: Notice<'_>| match notice {

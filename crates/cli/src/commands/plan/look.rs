@@ -150,6 +150,7 @@ pub(super) struct Restore {
 
 impl Restore {
     pub(super) fn run(self, session: &mut Session) -> Result<Outcome, Error> {
+        session.must_write()?;
         let holdings = ArchiveHoldings::open(&session.root()?)?;
         let version = resolve_version(&holdings, &self.version)?;
         for file in intent::restore(&holdings, version, self.force)? {

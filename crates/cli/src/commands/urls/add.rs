@@ -67,6 +67,7 @@ struct Line<'a> {
 
 impl Add {
     pub(super) fn run(self, place: &DatabasePlace, session: &mut Session) -> Result<Outcome, Error> {
+        session.must_write()?;
         let prober = if self.offline { None } else { Some(self.web.prober(None, false, None)?) };
         let database = if self.domain_file { place.open_or_make(session)? } else { place.open(session)? };
         let request =

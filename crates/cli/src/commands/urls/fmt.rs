@@ -31,6 +31,9 @@ pub(super) struct Fmt {
 
 impl Fmt {
     pub(super) fn run(self, place: &DatabasePlace, session: &mut Session) -> Result<Outcome, Error> {
+        if !self.check {
+            session.must_write()?;
+        }
         let database = place.open(session)?;
         let mut outcome = Outcome::Done;
         // Both of the closures below speak, in turns.

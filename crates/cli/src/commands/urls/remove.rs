@@ -28,6 +28,9 @@ pub(super) struct Remove {
 
 impl Remove {
     pub(super) fn run(self, place: &DatabasePlace, session: &mut Session) -> Result<Outcome, Error> {
+        if !self.dry_run {
+            session.must_write()?;
+        }
         let database = place.open(session)?;
         let printer = &mut session.printer;
         let mut outcome = Outcome::Done;

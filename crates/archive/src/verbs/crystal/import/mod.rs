@@ -3,7 +3,8 @@
 //! Answers become responses, with their times; a 304 refers to what it stands for. A download that failed has no answer
 //! and is remembered as a fact, as are all rows. The run is named by a digest over the project, so that importing it again
 //! finds that it is here and adds nothing; an import that was interrupted goes on where it stopped, since every record is
-//! known by its content.
+//! known by its content. A project that has grown since is another run, of what is new in it; its version has the pages of
+//! the earlier ones too, since a version is the whole of how things were.
 //!
 //! What is left behind: files that no row names, rows that cannot be understood, and Crystal's own files around them.
 
@@ -11,11 +12,13 @@ pub(super) mod exchange;
 mod parts;
 mod run;
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use varve_catalog::{Page, Row, VersionFilter};
-use varve_core::fact::{Manifest, RunSummary};
+use varve_core::fact::{Manifest, Page as ManifestPage, RunSummary, sort_pages};
+use varve_core::headers::{HeaderView, Redaction};
+use varve_core::receipt::Receipt;
 use varve_core::{RecordId, RunId, VersionId};
 use varve_crystal::{Error, Project, Revision};
 use varve_store::exchange::{ExchangeKeeper, KeptExchange, field};
@@ -25,6 +28,7 @@ use super::fact::{ProjectFact, RevisionRow};
 use super::seal::Seal;
 use crate::error::ArchiveError;
 use crate::history::{ArchiveHistory, HistoryWriter, Holdings};
+use crate::page_path::page_path;
 use crate::rows::row_of_receipt;
 use crate::verbs::commit::write_version;
 use parts::Parts;
@@ -74,6 +78,7 @@ pub fn import(
         run,
         seal: None,
         records: HashSet::new(),
+        pages: BTreeMap::new(),
         rows: Vec::new(),
         done: ProjectImported::default(),
     };
@@ -107,6 +112,8 @@ struct Importing<'a> {
     seal: Option<Seal>,
     /// The records of this run.
     records: HashSet<RecordId>,
+    /// Answers that an earlier run brought in, by their records.
+    pages: BTreeMap<RecordId, ManifestPage>,
     rows: Vec<Row>,
     done: ProjectImported,
 }
@@ -184,12 +191,15 @@ impl Importing<'_> {
     /// Makes the row of what was kept. What was here already has one; it is of this run if an earlier try kept it.
     fn remember(&mut self, kept: KeptExchange) -> Result<(), ArchiveError> {
         let record = kept.receipt.record;
+        let is_of_this_run = kept.new || self.records.contains(&record) || self.is_of_this_run(record)?;
         if kept.new {
             self.done.new += 1;
-            self.records.insert(record);
             self.rows.extend(row_of_receipt(&kept.receipt, self.history.redaction()));
-        } else if !self.records.contains(&record) && self.is_of_this_run(record)? {
+        }
+        if is_of_this_run {
             self.records.insert(record);
+        } else {
+            self.pages.insert(record, page_of(kept.receipt, self.history.redaction()));
         }
         if self.rows.len() >= BATCH { self.keep_rows() } else { Ok(()) }
     }
@@ -230,6 +240,9 @@ impl Importing<'_> {
     fn version(&mut self, plan: RecordId) -> Result<VersionId, ArchiveError> {
         let records: Vec<RecordId> = self.records.drain().collect();
         let captures = records.len() as u64;
+        let mut pages: Vec<ManifestPage> = std::mem::take(&mut self.pages).into_values().collect();
+        pages.sort_by_key(|page| page.time);
+        sort_pages(&mut pages);
         let run = RunSummary { id: self.run, captures, seal: RunSummary::seal_of(records) };
         let manifest = Manifest {
             parent: self.history.head()?,
@@ -239,7 +252,7 @@ impl Importing<'_> {
             run: Some(run),
             list: None,
             without: Vec::new(),
-            pages: Vec::new(),
+            pages,
             plan: Some(plan),
             verdicts: None,
             expectations: std::collections::BTreeMap::new(),
@@ -247,6 +260,21 @@ impl Importing<'_> {
         let version = write_version(self.history, &manifest)?;
         self.history.set_head(&version)?;
         Ok(version)
+    }
+}
+
+/// The page that an answer is, for a version that did not bring it in.
+fn page_of(receipt: Receipt, redaction: Redaction) -> ManifestPage {
+    ManifestPage {
+        path: page_path(&receipt.url),
+        url: receipt.url,
+        time: receipt.time,
+        status: receipt.status,
+        headers: HeaderView::of(&receipt.headers, redaction),
+        body: receipt.body,
+        length: receipt.length,
+        record: Some(receipt.record),
+        truncated: receipt.truncated.is_some(),
     }
 }
 
