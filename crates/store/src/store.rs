@@ -224,18 +224,6 @@ impl Store {
         Ok(names.get(&number).cloned())
     }
 
-    /// How many bytes of its silo the record at a place takes, packed as it is; all of it is read to know. None when no
-    /// record begins there.
-    pub fn packed_length(&self, place: Place) -> Result<Option<u64>, StoreError> {
-        let failed = |error| StoreError::read(place.silo(), error);
-        let mut reader = Reader::at(self.silo(place.silo())?, place.offset()).map_err(failed)?;
-        if reader.next_record().map_err(failed)?.is_none() {
-            return Ok(None);
-        }
-        let next = reader.next_record().map_err(failed)?.map(|record| record.offset());
-        Ok(next.unwrap_or_else(|| reader.position()).checked_sub(place.offset()))
-    }
-
     /// The record at a place; none when no record begins there, or the silo is gone.
     pub(crate) fn record_at(&self, place: Place) -> Result<Option<SiloRecord>, StoreError> {
         self.silos.record_at(place)

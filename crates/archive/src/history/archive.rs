@@ -24,7 +24,7 @@ use varve_warc::date::Date;
 use varve_warc::write::Packer;
 
 use super::filling::weight;
-use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, Loose, RecordPlace, head};
+use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, Loose, RecordPlace, head, part_of};
 use crate::archive::{Archive, silo_files};
 use crate::content::{About, store_file};
 use crate::error::ArchiveError;
@@ -128,6 +128,18 @@ impl Holdings for ArchiveHoldings {
 
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
         self.ask(|store| open_body(store, capture))
+    }
+
+    fn open_part(
+        &self,
+        capture: &Capture,
+        start: u64,
+        end: u64,
+    ) -> Result<Box<dyn Read + Send>, ArchiveError> {
+        self.ask(|store| match store.open_segments(&capture.body, start, end)? {
+            Some(part) => Ok(Box::new(part) as Box<dyn Read + Send>),
+            None => part_of(open_body(store, capture)?, start, end),
+        })
     }
 
     fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {

@@ -25,12 +25,12 @@ mod stored_diff;
 mod working_tree;
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use varve_catalog::{CaptureFilter, Catalog, CatalogRead, LastList, Page};
-use varve_core::body::KeptBody;
+use varve_core::body::{BodyError, KeptBody};
 use varve_core::fact::PageList;
 use varve_core::headers::Redaction;
 use varve_core::history::{Capture, Choice};
@@ -59,6 +59,17 @@ pub(crate) use stored_diff::stored_diff;
 pub use working_tree::WorkingTree;
 pub(crate) use working_tree::{BODY, HEADERS, PagePlace, headers_json, tree_folder};
 
+/// A part of a body that must be read from its beginning.
+fn part_of(
+    mut body: Box<dyn Read + Send>,
+    start: u64,
+    end: u64,
+) -> Result<Box<dyn Read + Send>, ArchiveError> {
+    let failed = |error| ArchiveError::Body(BodyError::new(error));
+    io::copy(&mut body.by_ref().take(start), &mut io::sink()).map_err(failed)?;
+    Ok(Box::new(body.take(end.saturating_sub(start))))
+}
+
 /// What can be read of a layout.
 pub trait Holdings: Send + Sync {
     /// Its rows.
@@ -69,6 +80,16 @@ pub trait Holdings: Send + Sync {
 
     /// The body of a capture. Reading it to its end checks it.
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError>;
+
+    /// The bytes of a body from `start` up to, not including, `end`. Whatever can be passed over without reading it is.
+    fn open_part(
+        &self,
+        capture: &Capture,
+        start: u64,
+        end: u64,
+    ) -> Result<Box<dyn Read + Send>, ArchiveError> {
+        part_of(self.open_body(capture)?, start, end)
+    }
 
     /// The head of the answer as it was on the wire, where that was kept.
     fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError>;

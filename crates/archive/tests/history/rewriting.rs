@@ -137,6 +137,7 @@ fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> VersionId {
     let history = ArchiveHistory::open(root, opening()).expect("opened");
     let run = RunId::new(uuid::Uuid::from_u128(number));
     let store = history.writer().store();
+    let warcinfo = Some(store.describe_run(&[("varve-run", run.to_string())]).expect("described"));
     let keeper = ExchangeKeeper::new(store);
     let mut packer = store.packer().expect("a packer");
     let mut records: Vec<RecordId> = Vec::new();
@@ -152,6 +153,7 @@ fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> VersionId {
             timing: None,
             truncated: None,
             run: Some(run),
+            warcinfo,
             unchanged: None,
         };
         records.push(keeper.keep(&mut packer, &exchange).expect("kept").receipt.record);
@@ -224,7 +226,23 @@ fn a_revisit_whose_original_goes_is_made_whole() {
     let holdings = open_holdings(root).expect("opened");
     let wanted = [("https://e.org/b", "hello world"), ("https://e.org/c", "hello world")];
     assert_eq!(contents(&*holdings, second), wanted.map(|(url, body)| (url.into(), body.into())));
-    assert!(!holds(&all_bytes(root), "GET https://e.org/a"));
+    let bytes = all_bytes(root);
+    assert!(!holds(&bytes, "GET https://e.org/a"));
+    // What describes the runs is still there, and named.
+    for run in [1, 2] {
+        assert!(holds(&bytes, &format!("varve-run: {}", uuid::Uuid::from_u128(run))), "{run}");
+    }
+    let archive = Archive::open(root).expect("opened");
+    let mut named = 0;
+    varve_store::rewrite::each_header(archive.store().files(), &mut |header, _, _| {
+        let Some(id) = header.reference("WARC-Warcinfo-ID").and_then(varve_store::silo::parse_id) else {
+            return;
+        };
+        assert!(archive.store().find(&id).expect("read").is_some());
+        named += 1;
+    })
+    .expect("read");
+    assert_eq!(named, 6);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use varve_warc::record::{Header, RecordType};
 use crate::error::StoreError;
 use crate::exchange::{field, payload_of};
 use crate::keep::NewObject;
+use crate::object::ObjectReader;
 use crate::store::{SiloRecord, Store};
 use crate::writer::StoreWriter;
 
@@ -51,6 +52,20 @@ fn is_decoded(header: &Header) -> bool {
 }
 
 impl Store {
+    /// The bytes of a body from `start` up to, not including, `end`, where it lies in segments: those before `start` are not
+    /// read, and what is given was checked. None for a body that lies in one record, or nowhere.
+    pub fn open_segments(
+        &self,
+        id: &BodyId,
+        start: u64,
+        end: u64,
+    ) -> Result<Option<ObjectReader>, StoreError> {
+        match self.object(id.as_bytes())? {
+            Some(object) if object.segments() > 1 => object.read_range(start, end).map(Some),
+            _ => Ok(None),
+        }
+    }
+
     /// The body of an answer by the id of its record, whole or cut short, unchecked; none when that is no response.
     pub fn response_body(&self, record: &[u8; 32]) -> Result<Option<impl Read + Send + use<>>, StoreError> {
         let Some(found) = self.response(record)? else { return Ok(None) };

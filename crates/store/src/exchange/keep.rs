@@ -174,10 +174,18 @@ fn draft(exchange: &NewExchange<'_>, record_type: RecordType) -> Draft {
     if let Some(cipher) = exchange.cipher {
         draft = draft.field("WARC-Cipher-Suite", cipher);
     }
+    of_run(draft, exchange).http()
+}
+
+/// What every record says of the run that it belongs to.
+fn of_run(mut draft: Draft, exchange: &NewExchange<'_>) -> Draft {
+    if let Some(warcinfo) = exchange.warcinfo {
+        draft = draft.field("WARC-Warcinfo-ID", &format!("<{warcinfo}>"));
+    }
     if let Some(run) = exchange.run {
         draft = draft.field(field::RUN, &run.to_string());
     }
-    draft.http()
+    draft
 }
 
 /// What the record of an answer says besides.
@@ -264,13 +272,11 @@ fn pack_document(
     document: &NewRendering<'_>,
     of: &str,
 ) -> Result<PackedRecord, PackError> {
-    let mut draft = Draft::new(RecordType::Conversion, &exchange.date)
+    let draft = Draft::new(RecordType::Conversion, &exchange.date)
         .target_uri(exchange.url)
         .refers_to(of)
         .content_type(document.media_type);
-    if let Some(run) = exchange.run {
-        draft = draft.field(field::RUN, &run.to_string());
-    }
+    let draft = of_run(draft, exchange);
     packer.pack(&draft, PayloadKind::Block, document.content)
 }
 

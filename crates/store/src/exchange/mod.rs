@@ -47,6 +47,8 @@ pub struct NewExchange<'a> {
     pub truncated: Option<&'a str>,
     /// The run it belongs to.
     pub run: Option<RunId>,
+    /// The description of how that run asked.
+    pub warcinfo: Option<RecordId>,
     /// What a 304 says has not changed.
     pub unchanged: Option<Original>,
 }

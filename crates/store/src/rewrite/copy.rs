@@ -39,7 +39,7 @@ impl Rewriting<'_> {
         check(id, RecordId::new(stored.id))
     }
 
-    /// A record of an exchange. Where it names a record that was replaced, it names the new one.
+    /// A record of an exchange, or the description of a run. Where it names a record that was replaced, it names the new one.
     pub(super) fn copy_event(&mut self, header: &Header, block: &mut impl BufRead) -> Result<(), StoreError> {
         let mut draft = draft_of(header, &|name| !is_own(name) && !name.eq_ignore_ascii_case(CONCURRENT))?;
         if let Some(refers_to) = header.reference("WARC-Refers-To") {
@@ -83,8 +83,10 @@ pub(super) fn draft_of(header: &Header, wanted: &dyn Fn(&str) -> bool) -> Result
         StoreError::Content(std::io::Error::new(std::io::ErrorKind::InvalidData, "a record has no date"))
     })?;
     let mut draft = Draft::new(header.record_type(), &date)
-        .target_uri(&text(header.target_uri().unwrap_or_default()))
         .content_type(&text(header.fields.get("Content-Type").unwrap_or_default()));
+    if let Some(target) = header.target_uri() {
+        draft = draft.target_uri(&text(target));
+    }
     for (name, value) in header.fields.iter() {
         let name = text(name);
         if wanted(&name) {
