@@ -73,8 +73,7 @@ pub(crate) fn shortened(
     manifest: &Manifest,
 ) -> Result<(Manifest, Option<Row>), ArchiveError> {
     // A page with a time of its own, as those have that were captured before, is told by the manifest in any case.
-    let shared =
-        || manifest.pages.iter().filter(|page| page.time == manifest.time && page.record.is_none());
+    let shared = || manifest.pages.iter().filter(|page| page.time == manifest.time && page.record.is_none());
     if shared().count() < FEWEST {
         return Ok((manifest.clone(), None));
     }

@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::scene::*;
 use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, open_holdings};
 use varve_archive::verbs::audit::{AuditRequest, audit};
+use varve_archive::verbs::cat::{At, body, look_up, removal_of};
 use varve_archive::verbs::commit::{Committed, Request as CommitRequest, commit};
 use varve_archive::verbs::rewrite::{AtSign, GroupPattern, Receipt, Request, perform, plan};
 use varve_archive::verbs::{checkout, rebuild, score, tag};
@@ -243,6 +244,44 @@ fn a_revisit_whose_original_goes_is_made_whole() {
     })
     .expect("read");
     assert_eq!(named, 6);
+}
+
+#[test]
+fn what_is_gone_is_told_by_its_tombstone_until_it_comes_again() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let (crawled, committed) = ("https://e.org/crawled", "https://e.org/committed");
+    let first = capture(root, 1, &[(crawled, b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst")]);
+    let second = capture(root, 2, &[("https://e.org/", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")]);
+    let third = commit_pages(&*history(root), "3", &[(committed, "by hand")]).version;
+    let receipt = rewrite(root, &request(&[crawled, committed]));
+    let holdings = open_holdings(root).expect("opened");
+    let told = |url: &str, at: At| match look_up(&*holdings, url, &at) {
+        Err(ArchiveError::Removed { removal, .. }) => Some(removal.tombstone),
+        Err(ArchiveError::NoCapture { .. }) => None,
+        other => panic!("{other:?}"),
+    };
+    let of_answer = receipt.tombstones.iter().find(|one| one.kind == "response").expect("a tombstone");
+    for at in [At::Newest, At::NewestGood, At::Version(first)] {
+        assert_eq!(told(crawled, at).as_ref(), Some(of_answer));
+    }
+    assert_eq!(told(crawled, At::Version(second)), None, "it never held it");
+    assert_eq!(told("https://e.org/never", At::Newest), None);
+    // A manifest still lists what was committed.
+    let listed = look_up(&*holdings, committed, &At::Version(third)).expect("listed");
+    let removal = removal_of(&*holdings, &listed).expect("read").expect("told");
+    assert_eq!((removal.tombstone.who.as_str(), removal.tombstone.why.as_str()), ("Ada", "asked for"));
+    assert!(matches!(body(&*holdings, &listed).err(), Some(ArchiveError::Removed { .. })));
+    let before = rows(&*holdings);
+    assert_eq!(before.iter().filter(|row| row.starts_with("{\"removal\"")).count(), receipt.tombstones.len());
+    drop(holdings);
+    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
+    assert_eq!(rows(&*open_holdings(root).expect("opened")), before);
+    commit_pages(&*history(root), "4", &[(committed, "by hand")]);
+    let holdings = open_holdings(root).expect("opened");
+    let again = look_up(&*holdings, committed, &At::Version(third)).expect("listed");
+    assert_eq!(removal_of(&*holdings, &again).expect("read"), None);
 }
 
 #[test]
