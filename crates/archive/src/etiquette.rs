@@ -1,4 +1,4 @@
-//! How politely a run asks the web, as silos say it: a `warcinfo` of its own, which the records of the run name.
+//! How politely a run asks the web, as silos say it: a `warcinfo` of its own, which the answers of the run name.
 //!
 //! For whoever reads the records without varve: in the words of the standard where it has some. All that a run was asked to
 //! do stands in another record, as settings.

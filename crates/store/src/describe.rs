@@ -1,5 +1,5 @@
 //! Descriptions, which are `warcinfo` records: the one that every silo begins with, of what the archive says of itself, which
-//! silo this is and what the one before was; and those of runs, which the records of a run name.
+//! silo this is and what the one before was; and those of runs, which the answers of a run name.
 //!
 //! Only the first names a file, and that is how they are told apart.
 

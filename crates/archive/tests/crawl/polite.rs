@@ -195,10 +195,12 @@ fn a_run_says_in_the_silo_how_it_asked_and_its_records_name_that() {
         let of_run = format!("Varve-Run: {run}\r\n");
         let mut count = 0;
         for record in silo.split("WARC/1.1\r\n").filter(|record| record.contains(&of_run)) {
-            assert!(record.contains(&format!("\r\nWARC-Warcinfo-ID: {id}\r\n{of_run}")), "{record}");
-            count += 1;
+            if !record.starts_with("WARC-Type: request\r\n") {
+                assert!(record.contains(&format!("{of_run}WARC-Warcinfo-ID: {id}\r\n")), "{record}");
+                count += 1;
+            }
         }
-        assert!(count >= 6, "{count}");
+        assert!(count >= 3, "{count}");
     }
     scene.assert_sound();
     scene.rebuild();

@@ -243,7 +243,7 @@ fn a_revisit_whose_original_goes_is_made_whole() {
         named += 1;
     })
     .expect("read");
-    assert_eq!(named, 6);
+    assert_eq!(named, 3);
 }
 
 #[test]

@@ -174,18 +174,10 @@ fn draft(exchange: &NewExchange<'_>, record_type: RecordType) -> Draft {
     if let Some(cipher) = exchange.cipher {
         draft = draft.field("WARC-Cipher-Suite", cipher);
     }
-    of_run(draft, exchange).http()
-}
-
-/// What every record says of the run that it belongs to.
-fn of_run(mut draft: Draft, exchange: &NewExchange<'_>) -> Draft {
-    if let Some(warcinfo) = exchange.warcinfo {
-        draft = draft.field("WARC-Warcinfo-ID", &format!("<{warcinfo}>"));
-    }
     if let Some(run) = exchange.run {
         draft = draft.field(field::RUN, &run.to_string());
     }
-    draft
+    draft.http()
 }
 
 /// What the record of an answer says besides.
@@ -196,6 +188,10 @@ fn answer(
     renderings: &Renderings,
 ) -> Draft {
     let mut draft = draft(exchange, record_type);
+    // What stands beside an answer names it, and need not say this again.
+    if let Some(warcinfo) = exchange.warcinfo {
+        draft = draft.field("WARC-Warcinfo-ID", &format!("<{warcinfo}>"));
+    }
     if !renderings.is_empty() {
         draft = draft.field(field::RENDERINGS, &renderings.to_string());
     }
@@ -272,11 +268,13 @@ fn pack_document(
     document: &NewRendering<'_>,
     of: &str,
 ) -> Result<PackedRecord, PackError> {
-    let draft = Draft::new(RecordType::Conversion, &exchange.date)
+    let mut draft = Draft::new(RecordType::Conversion, &exchange.date)
         .target_uri(exchange.url)
         .refers_to(of)
         .content_type(document.media_type);
-    let draft = of_run(draft, exchange);
+    if let Some(run) = exchange.run {
+        draft = draft.field(field::RUN, &run.to_string());
+    }
     packer.pack(&draft, PayloadKind::Block, document.content)
 }
 
