@@ -76,7 +76,10 @@ fn old_folder_in_the_way() -> Scratch {
     scratch
 }
 
-const STATES: [(&str, fn() -> Scratch); 6] = [
+/// A state by its name, and how to make a project that is in it.
+type State = (&'static str, fn() -> Scratch);
+
+const STATES: [State; 6] = [
     ("migration queued", migration_queued),
     ("migration interrupted", migration_interrupted),
     ("commit interrupted", commit_interrupted),
