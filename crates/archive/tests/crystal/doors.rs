@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Change, Holdings, Pairs};
+use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Change, Holdings, Pages, Pairs};
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::cat::{At, body, find};
 use varve_archive::verbs::commit::{NewBody, NewPage, Request, commit};
@@ -12,7 +12,8 @@ use varve_archive::verbs::crystal::export::{ProjectExported, export};
 use varve_archive::verbs::crystal::import::{ProjectImported, import};
 use varve_archive::verbs::init::init;
 use varve_archive::verbs::rebuild::rebuild;
-use varve_archive::{ArchiveSettings, Date, Headers, Layout, Opening, VersionId};
+use varve_archive::verbs::rewrite::{Request as Rewrite, perform, plan};
+use varve_archive::{ArchiveSettings, ArchiveWriter, Date, Headers, Layout, Opening, VersionId};
 use varve_crystal::{MajorVersion, Project, VerifyOptions};
 use varve_store::exchange::{Scanned, scan};
 
@@ -110,18 +111,23 @@ fn an_import_is_one_version_with_the_times_and_the_bodies() {
     assert_eq!((unchanged.1, unchanged.2.as_str()), (304, "png"));
 }
 
+/// Adds a page to a project.
+fn grow(project: &Path) {
+    let mut writer = varve_crystal::ProjectWriter::open(project).unwrap();
+    let resource = writer.add_resource("https://site.example/new").unwrap().id;
+    let outcome = varve_crystal::Outcome::Fetched { metadata: None, body: writer.begin_body().unwrap() };
+    let new = varve_crystal::NewRevision { id: None, resource, request_cookie: None, outcome };
+    writer.add_revision(new).unwrap();
+    writer.close().unwrap();
+}
+
 #[test]
 fn what_was_added_to_a_project_since_is_all_that_a_second_import_adds() {
     let home = tempfile::tempdir().unwrap();
     let museum = home.path().join("museum");
     let project = make(&home.path().join("a"), MajorVersion::Tree);
     let first = bring_in(&museum, &project);
-    let mut writer = varve_crystal::ProjectWriter::open(&project).unwrap();
-    let resource = writer.add_resource("https://site.example/new").unwrap().id;
-    let outcome = varve_crystal::Outcome::Fetched { metadata: None, body: writer.begin_body().unwrap() };
-    let new = varve_crystal::NewRevision { id: None, resource, request_cookie: None, outcome };
-    writer.add_revision(new).unwrap();
-    writer.close().unwrap();
+    grow(&project);
     let second = bring_in(&museum, &project);
     assert_eq!((second.already, second.revisions, second.new), (false, 8, 1));
     assert_ne!(first.version, second.version);
@@ -147,6 +153,36 @@ fn what_was_added_to_a_project_since_is_all_that_a_second_import_adds() {
     assert_eq!(findings(&museum), Vec::<String>::new());
     bring_out(&museum, &second.version.unwrap(), &home.path().join("b"));
     assert_eq!(everything(&home.path().join("b")), everything(&project));
+}
+
+#[test]
+fn what_a_later_import_has_from_an_earlier_one_stays_when_that_is_rewritten() {
+    let home = tempfile::tempdir().unwrap();
+    let museum = home.path().join("museum");
+    let project = make(&home.path().join("a"), MajorVersion::Tree);
+    let first = bring_in(&museum, &project).version.unwrap();
+    grow(&project);
+    let second = bring_in(&museum, &project).version.unwrap();
+    let rewritten = |request: Rewrite| {
+        let writer = ArchiveWriter::open(&museum, opening()).unwrap();
+        let request = Rewrite { who: "Ada".to_owned(), why: "asked for".to_owned(), ..request };
+        let choice = plan(&writer, &request).unwrap();
+        perform(writer, &request, &choice, &|_| {}).unwrap();
+        assert_eq!(findings(&museum), Vec::<String>::new());
+        ArchiveHoldings::open(&museum).unwrap()
+    };
+    let pages = |holdings: &ArchiveHoldings| Pages::new(holdings.catalog(), Some(second)).count();
+    let holdings = rewritten(Rewrite { versions: vec![first], ..Rewrite::default() });
+    assert_eq!(pages(&holdings), 7);
+    for page in Pages::new(holdings.catalog(), Some(second)) {
+        let mut bytes = Vec::new();
+        std::io::Read::read_to_end(&mut body(&holdings, &page.unwrap()).unwrap(), &mut bytes).unwrap();
+    }
+    drop(holdings);
+    let holdings = rewritten(Rewrite { urls: vec![HOME.to_owned()], ..Rewrite::default() });
+    assert!(body(&holdings, &find(&holdings, "https://site.example/app.js", &At::Newest).unwrap()).is_ok());
+    let gone = find(&holdings, HOME, &At::Version(second)).unwrap();
+    assert!(body(&holdings, &gone).is_err(), "what is taken out by its URL is taken out of every version");
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn old_folder_in_the_way() -> Scratch {
     scratch
 }
 
-/// A state by its name, and what makes a project that is in it.
+/// A state by its name, and how to make a project that is in it.
 type State = (&'static str, fn() -> Scratch);
 
 const STATES: [State; 6] = [
