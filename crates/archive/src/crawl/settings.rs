@@ -49,6 +49,9 @@ pub struct Settings {
     pub robots: bool,
     /// Whether `nofollow` on links and pages is obeyed.
     pub nofollow: bool,
+    /// Whether everything is asked for whole, though the server might say that it has not changed.
+    #[serde(default)]
+    pub whole: bool,
     /// How often something that failed is tried again.
     pub retries: u32,
     /// The pause after the first failure, in milliseconds; it doubles with each further one.
@@ -89,6 +92,7 @@ impl Default for Settings {
             delay: millis(policy.delay),
             robots: true,
             nofollow: true,
+            whole: false,
             retries: policy.retries,
             retry_pause: millis(policy.backoff.first),
             user_agent: varve_fetch::user_agent(None),
