@@ -12,6 +12,9 @@ use varve_fetch::politeness::{Backoff, Policy};
 
 use super::scope::ScopeKind;
 
+/// A pause after failures grows to so many times the first: whoever wants short ones wants no long ones.
+const MOST_GROWTH: u32 = 150;
+
 /// What to capture, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -109,12 +112,15 @@ impl Default for Settings {
 impl Settings {
     /// How polite it is.
     pub(crate) fn policy(&self) -> Policy {
-        let policy = Policy::default();
+        let (policy, first) = (Policy::default(), Duration::from_millis(self.retry_pause));
         Policy {
             delay: Duration::from_millis(self.delay),
             connections_per_host: self.per_host.max(1),
             retries: self.retries,
-            backoff: Backoff { first: Duration::from_millis(self.retry_pause), ..policy.backoff },
+            backoff: Backoff {
+                first,
+                longest: policy.backoff.longest.min(first.saturating_mul(MOST_GROWTH)),
+            },
             ..policy
         }
     }
