@@ -124,13 +124,18 @@ fn compare_migrations(work: &Path, count: u64, rounds: usize) -> Outcome<()> {
     let path = &work.join("flat.crystalproj");
     generate::generate(path, MajorVersion::Flat, count)?;
     let (mut bare, mut durable, mut varve) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..rounds {
+    for round in 1..=rounds {
         bare.push(migration::bare(path, count, false)?);
         migration::undo(path, count)?;
         durable.push(migration::bare(path, count, true)?);
         migration::undo(path, count)?;
         varve.push(migration::varve(path)?);
         migration::undo(path, count)?;
+        let walls = [&bare, &durable, &varve].map(|costs| costs[round - 1].wall);
+        eprintln!(
+            "round {round}: renames {:.1} s, with a sync {:.1} s, varve {:.1} s",
+            walls[0], walls[1], walls[2]
+        );
     }
     println!("\n| migration 1 to 2 | wall s | CPU s | wall, against renames | CPU, against renames |");
     println!("| --- | ---: | ---: | ---: | ---: |");
