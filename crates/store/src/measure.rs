@@ -5,15 +5,20 @@
 //! found is believed if the index knows a record there and nothing in the packed form speaks against it: bytes that somebody
 //! chose, and that only look like a record, are known to no index. In doubt the record is unpacked.
 
-use std::sync::Arc;
+use std::io;
 
 use varve_warc::source::ReadAt;
-use varve_warc::{Encoding, Extent, Format, Reader};
+use varve_warc::write::GZIP_HEADER;
+use varve_warc::{Extent, Reader};
 
 use crate::error::StoreError;
 use crate::index::{Place, Prefix};
 use crate::silo::ids;
 use crate::store::Store;
+use crate::visit::Visitor;
+
+/// So much is looked through at a time.
+const STEP: usize = 16 << 10;
 
 impl Store {
     /// How many bytes of its silo the record at a place takes, packed as it is. None when no record begins there.
@@ -26,38 +31,28 @@ impl Store {
 
     /// Where a record ends, as far as that can be told without unpacking it.
     fn end_by_looking(&self, place: Place) -> Result<Option<u64>, StoreError> {
-        let failed = |error| StoreError::read(place.silo(), error);
-        let io_failed = |source| failed(varve_warc::Error::Io { offset: place.offset(), source });
+        let failed =
+            |source| StoreError::read(place.silo(), varve_warc::Error::Io { offset: place.offset(), source });
         let source = self.silo(place.silo())?;
-        let size = source.size().map_err(io_failed)?;
-        let mut reader = Reader::visiting(Arc::clone(&source)).map_err(failed)?;
-        if reader.visit(place.offset(), Extent::Header).is_err() {
-            return Ok(None);
-        }
-        let Some(record) = reader.next_record().map_err(failed)? else { return Ok(None) };
-        if !record.has_our_gzip_header() {
-            return Ok(None);
-        }
-        let end = match self.next_known(source, place, size)? {
-            Next::At(offset) => offset,
-            Next::None => size,
-            Next::Doubtful => return Ok(None),
+        let mut visitor = self.silos().visitor();
+        let end = match next_member(&*source, place.offset() + 1).map_err(failed)? {
+            None => source.size().map_err(failed)?,
+            Some(next) if self.is_known(&mut visitor, place.silo(), next)? => next,
+            Some(_) => return Ok(None),
         };
-        Ok(reader.may_end_at(end).map_err(failed)?.then_some(end))
+        match visitor.record(place, Extent::Header)? {
+            Some(record) if record.has_our_gzip_header() => {}
+            _ => return Ok(None),
+        }
+        Ok(visitor.may_end_at(end)?.then_some(end))
     }
 
-    /// The first record behind a place that can be seen without unpacking what lies between.
-    fn next_known(&self, source: Arc<dyn ReadAt>, place: Place, size: u64) -> Result<Next, StoreError> {
-        let failed = |error| StoreError::read(place.silo(), error);
-        let found = Reader::find(source, Encoding::Gzip, Format::Warc, place.offset() + 1, size);
-        let Some(mut reader) = found.map_err(failed)? else { return Ok(Next::None) };
-        let Ok(Some(record)) = reader.next_record() else { return Ok(Next::Doubtful) };
-        let (offset, (own, _)) = (record.offset(), ids(record.header()));
-        let (Some(own), Ok(next)) = (own, Place::new(place.silo(), offset)) else {
-            return Ok(Next::Doubtful);
-        };
-        let is_known = self.index().find(Prefix::of(&own))?.iter().any(|known| known == next);
-        Ok(if is_known { Next::At(offset) } else { Next::Doubtful })
+    /// Whether the index knows the record that begins there.
+    fn is_known(&self, visitor: &mut Visitor<'_>, silo: u32, offset: u64) -> Result<bool, StoreError> {
+        let place = Place::new(silo, offset)?;
+        let Some(record) = visitor.record(place, Extent::Header)? else { return Ok(false) };
+        let (Some(own), _) = ids(record.header()) else { return Ok(false) };
+        Ok(self.index().find(Prefix::of(&own))?.iter().any(|known| known == place))
     }
 
     fn length_by_unpacking(&self, place: Place) -> Result<Option<u64>, StoreError> {
@@ -71,12 +66,87 @@ impl Store {
     }
 }
 
-/// What follows a record.
-enum Next {
-    /// A record that the index knows.
-    At(u64),
-    /// Nothing.
-    None,
-    /// Something that may be one.
-    Doubtful,
+/// Where the next thing begins that may be a gzip member as varve writes it.
+fn next_member(source: &dyn ReadAt, from: u64) -> io::Result<Option<u64>> {
+    let finder = memchr::memmem::Finder::new(&GZIP_HEADER);
+    let mut buffer = vec![0; STEP];
+    let mut offset = from;
+    loop {
+        let count = read_up_to(source, &mut buffer, offset)?;
+        if let Some(at) = finder.find(&buffer[..count]) {
+            return Ok(Some(offset + at as u64));
+        }
+        if count < buffer.len() {
+            return Ok(None);
+        }
+        // It may lie across two pieces.
+        offset += (count - (GZIP_HEADER.len() - 1)) as u64;
+    }
+}
+
+fn read_up_to(source: &dyn ReadAt, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match source.read_at(&mut buffer[filled..], offset + filled as u64) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+
+    use varve_warc::date::Date;
+    use varve_warc::write::Packing;
+
+    use crate::disk::LocalDisk;
+    use crate::index::IndexOptions;
+    use crate::silo::SiloFiles;
+    use crate::{NewObject, Settings, StoreWriter};
+
+    fn date() -> Date {
+        Date::parse(b"2026-11-15T12:00:00Z").expect("a date")
+    }
+
+    fn open(root: &Path) -> StoreWriter {
+        let settings = Settings {
+            silo_size: 1 << 30,
+            packing: Packing::Gzip,
+            description: Vec::new(),
+            index: IndexOptions::default(),
+            index_folder: root.join("index"),
+            temporary: root.join("tmp"),
+            clock: Arc::new(date),
+        };
+        let files = SiloFiles::new(Arc::new(LocalDisk), root.join("warc"), None);
+        StoreWriter::open(files, settings).expect("opened").0
+    }
+
+    #[test]
+    fn what_varve_wrote_need_not_be_unpacked() {
+        let root = tempfile::tempdir().expect("a folder");
+        let writer = open(root.path());
+        let mut packer = writer.packer().expect("a packer");
+        let object =
+            NewObject { date: date(), content_type: "text/plain".into(), refers_to: None, known: None };
+        let store =
+            |packer: &mut _, bytes: &[u8]| writer.store_bytes(packer, &object, bytes).expect("stored").id;
+        let ids: Vec<_> = (0..200)
+            .map(|number: u64| store(&mut packer, &[b'x'; 3000].map(|byte| byte ^ number as u8)))
+            .collect();
+        writer.sync().expect("synced");
+        let reader = writer.reader();
+        for id in ids {
+            let place = reader.find(&id).expect("read").expect("there").place;
+            let seen = reader.end_by_looking(place).expect("read").expect("it can be seen");
+            let unpacked = reader.length_by_unpacking(place).expect("read");
+            assert_eq!(Some(seen - place.offset()), unpacked);
+        }
+    }
 }

@@ -69,6 +69,14 @@ impl Visitor<'_> {
         }
     }
 
+    /// Whether nothing speaks against the record that was just visited ending there.
+    pub(crate) fn may_end_at(&mut self, end: u64) -> Result<bool, StoreError> {
+        match &mut self.reader {
+            Some((silo, reader)) => reader.may_end_at(end).map_err(|error| StoreError::read(*silo, error)),
+            None => Ok(false),
+        }
+    }
+
     /// A reader of a silo; none when the silo is gone.
     fn reader_of(&mut self, silo: u32) -> Result<Option<&mut SiloReader>, StoreError> {
         if self.reader.as_ref().is_none_or(|(number, _)| *number != silo) {
