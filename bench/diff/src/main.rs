@@ -67,7 +67,7 @@ fn make(folder: &Path) -> io::Result<()> {
         write(folder, &format!("version-{version:02}.html"), &page)?;
         page = dice.edited(&page, 200);
     }
-    Ok(())
+    write(folder, "large-3.html", &dice.edited(&large, 9))
 }
 
 fn write(folder: &Path, name: &str, lines: &[String]) -> io::Result<()> {

@@ -74,7 +74,7 @@ pub(crate) fn store_file(
     writer: &ArchiveWriter,
     packer: &mut Packer,
     about: &About,
-    (mut file, path): (File, &Path),
+    (mut file, path): (&File, &Path),
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Stored, ArchiveError> {
     let metadata = file.metadata().map_err(ArchiveError::read(path))?;
@@ -90,7 +90,7 @@ pub(crate) fn store_file(
         let mut content = Counted { content: file.take(bound), progress };
         return writer.store().store_reader(packer, &about.new_object(None), &mut content).map_err(of_file);
     }
-    let (digest, hashed) = hash(&mut (&file).take(bound)).map_err(ArchiveError::read(path))?;
+    let (digest, hashed) = hash(&mut file.take(bound)).map_err(ArchiveError::read(path))?;
     file.rewind().map_err(ArchiveError::read(path))?;
     let mut content = Counted { content: file.take(bound), progress };
     let object = about.new_object(Some(digest));

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use varve_catalog::CatalogError;
+use varve_catalog::{CatalogError, Removal};
 use varve_core::VersionId;
 use varve_core::body::BodyError;
 use varve_core::id::IdError;
@@ -163,6 +163,14 @@ pub enum ArchiveError {
         url: String,
         /// When, in words.
         at: Option<String>,
+    },
+    /// It was taken out of the silos.
+    #[error("{}", told(url, removal))]
+    Removed {
+        /// The URL.
+        url: String,
+        /// What tells of it.
+        removal: Box<Removal>,
     },
     /// What was given is no URL.
     #[error("`{}` is not a URL", text.escape_debug())]
@@ -481,4 +489,17 @@ impl ArchiveError {
             _ => false,
         }
     }
+}
+
+/// That something was taken out, in words.
+fn told(url: &str, removal: &Removal) -> String {
+    let Removal { told_by, tombstone } = removal;
+    format!(
+        "`{}` was taken out of the silos on {} by {}: {}; the record was {}, and its tombstone is {told_by}",
+        url.escape_debug(),
+        tombstone.time.for_people(),
+        tombstone.who.escape_debug(),
+        tombstone.why.escape_debug(),
+        tombstone.record,
+    )
 }

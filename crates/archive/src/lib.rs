@@ -11,6 +11,7 @@ mod checking;
 mod content;
 pub mod crawl;
 mod error;
+mod etiquette;
 pub mod expectations;
 pub mod history;
 mod in_order;

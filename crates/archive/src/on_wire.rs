@@ -4,8 +4,8 @@
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
-use varve_core::RunId;
 use varve_core::exchange::{Exchange, LONGEST_HEAD, Timing, Wire};
+use varve_core::{RecordId, RunId};
 use varve_store::StoreError;
 use varve_store::exchange::{ExchangeKeeper, KeptExchange, NewExchange, NewRenderings, Original};
 use varve_warc::date::Date;
@@ -13,11 +13,20 @@ use varve_warc::http::{Body, BodyLimits, Head, open_body};
 use varve_warc::source::ReadAt;
 use varve_warc::write::Packer;
 
+/// The run that answers belong to.
+#[derive(Clone, Copy)]
+pub(crate) struct OfRun {
+    /// Its id.
+    pub(crate) id: RunId,
+    /// The record that says how it asks, where there is one.
+    pub(crate) described_by: Option<RecordId>,
+}
+
 /// Keeps an answer as part of a run. `unchanged` is what a 304 says has not changed.
 pub(crate) fn keep(
     keeper: &ExchangeKeeper<'_>,
     packer: &mut Packer,
-    run: RunId,
+    run: OfRun,
     exchange: &Exchange,
     unchanged: Option<Original>,
 ) -> Result<KeptExchange, StoreError> {
@@ -28,7 +37,7 @@ pub(crate) fn keep(
 pub(crate) fn keep_rendered(
     keeper: &ExchangeKeeper<'_>,
     packer: &mut Packer,
-    run: RunId,
+    run: OfRun,
     exchange: &Exchange,
     unchanged: Option<Original>,
     renderings: &NewRenderings<'_>,
@@ -46,7 +55,8 @@ pub(crate) fn keep_rendered(
             cipher: exchange.cipher.as_deref(),
             timing: Some(&timing),
             truncated: exchange.truncated.map(|truncated| truncated.word()),
-            run: Some(run),
+            run: Some(run.id),
+            warcinfo: run.described_by,
             unchanged,
         },
         renderings,

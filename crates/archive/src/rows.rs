@@ -4,7 +4,7 @@
 //! here, a catalog that is made again is the same.
 
 use serde::Deserialize;
-use varve_catalog::{Row, Score, VerdictRow};
+use varve_catalog::{Removal, Row, Score, VerdictRow};
 use varve_core::fact::{Fact, FactError, HeadMoved, Manifest, Page, TagSet, UrlVerdict, media_type};
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{Belongs, Capture};
@@ -101,8 +101,11 @@ pub(crate) fn rows_of_fact(record: RecordId, json: &[u8], fact: &Fact) -> Result
         Fact::Head(HeadMoved { version, .. }) => vec![Row::Head(*version)],
         Fact::Verdicts(verdicts) => verdicts.verdicts.iter().map(row_of_verdict).collect(),
         Fact::Score(score) => vec![Row::Score(Box::new(row_of_score(score)?))],
-        // What is gone has no rows, and what is listed has those of the versions that name the list.
-        Fact::Tombstone(_) | Fact::Pages(_) => Vec::new(),
+        Fact::Tombstone(tombstone) => {
+            vec![Row::Removal(Box::new(Removal { told_by: record, tombstone: (**tombstone).clone() }))]
+        }
+        // What is listed has the rows of the versions that name the list.
+        Fact::Pages(_) => Vec::new(),
     })
 }
 

@@ -12,7 +12,7 @@ use varve_store::index::IndexOptions;
 use varve_store::lock::WriteLock;
 use varve_store::{Recovered, Settings, Store, StoreWriter};
 use varve_warc::date::Date;
-use varve_warc::write::Packing;
+use varve_warc::write::{Dictionary, Packing};
 
 use crate::archive::{read_settings, resolve, silo_files};
 use crate::error::ArchiveError;
@@ -116,7 +116,7 @@ fn with_dictionary(packing: Packing, layout: &Layout) -> Result<Packing, Archive
     let Packing::Zstd { level, .. } = packing else { return Ok(packing) };
     let path = layout.dictionary();
     let dictionary = match fs::read(&path) {
-        Ok(bytes) if bytes.len() <= LARGEST_SIZE => Some(bytes.into()),
+        Ok(bytes) if bytes.len() <= LARGEST_SIZE => Some(Arc::new(Dictionary::new(bytes))),
         Ok(_) => return Err(ArchiveError::Dictionary { path }),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
         Err(source) => return Err(ArchiveError::Read { path, source }),

@@ -8,7 +8,7 @@ use varve_core::history::{Belongs, Capture};
 
 use crate::error::CatalogError;
 use crate::read::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, VersionInfo};
-use crate::row::{Score, VerdictRow};
+use crate::row::{Removal, Score, VerdictRow};
 
 const PAGE: usize = 1_000;
 
@@ -27,7 +27,8 @@ pub fn each_row(
     }
     each_version(catalog, each)?;
     each_capture(catalog, each)?;
-    each_verdict(catalog, each)
+    each_verdict(catalog, each)?;
+    each_removal(catalog, each)
 }
 
 fn each_version(catalog: &dyn CatalogRead, each: Each<'_>) -> Result<(), CatalogError> {
@@ -111,6 +112,18 @@ fn each_verdict(catalog: &dyn CatalogRead, each: Each<'_>) -> Result<(), Catalog
             }
         }
         after = Some(end.url.clone());
+    }
+}
+
+fn each_removal(catalog: &dyn CatalogRead, each: Each<'_>) -> Result<(), CatalogError> {
+    let mut after = None;
+    loop {
+        let removals = catalog.removals(Page { after, limit: PAGE })?;
+        let Some(last) = removals.last() else { return Ok(()) };
+        after = Some(last.told_by);
+        for Removal { told_by, tombstone } in removals {
+            each(&json!({ "removal": { "told_by": told_by, "tombstone": tombstone } }).to_string())?;
+        }
     }
 }
 

@@ -1,10 +1,10 @@
 //! The seam for reading.
 
 use varve_core::history::{Capture, Tag, Version};
-use varve_core::{BodyId, Moment, RunId, VersionId};
+use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
 
 use crate::error::CatalogError;
-use crate::row::{Diff, LastList, Score, VerdictRow};
+use crate::row::{Diff, LastList, Removal, Score, VerdictRow};
 
 /// A version, and what lists of versions say about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,6 +134,21 @@ pub trait CatalogRead: Send + Sync {
 
     /// The last verdict on every URL, by URL.
     fn last_verdicts(&self, page: Page<&str>) -> Result<Vec<VerdictRow>, CatalogError>;
+
+    /// What tells that a record was taken out of the silos, the newest first; nothing where there are no silos.
+    fn removals_of(&self, _record: &RecordId) -> Result<Vec<Removal>, CatalogError> {
+        Ok(Vec::new())
+    }
+
+    /// The answers of a URL that were taken out of the silos, what went last first: no capture tells of them any more.
+    fn removals_at(&self, _url: &str, _limit: usize) -> Result<Vec<Removal>, CatalogError> {
+        Ok(Vec::new())
+    }
+
+    /// All that was taken out of the silos, by the records that tell of it.
+    fn removals(&self, _page: Page<RecordId>) -> Result<Vec<Removal>, CatalogError> {
+        Ok(Vec::new())
+    }
 
     /// The runs that have captures and have not become versions, oldest first.
     fn open_runs(&self) -> Result<Vec<RunId>, CatalogError>;

@@ -1,6 +1,7 @@
 //! The seam for writing: rows, and the one way in which they are kept.
 
 use serde::{Deserialize, Serialize};
+use varve_core::fact::Tombstone;
 use varve_core::history::{Capture, Version};
 use varve_core::{Moment, RecordId, RunId, VersionId};
 
@@ -41,6 +42,8 @@ pub enum Row {
     Score(Box<Score>),
     /// A verdict of a check; it replaces one on the same URL at the same instant.
     Verdict(VerdictRow),
+    /// Something that was taken out of the silos.
+    Removal(Box<Removal>),
     /// Forget a version with its captures, diffs, scores and tags; its children descend from its parent, and HEAD goes
     /// there if it pointed to it. Only retention of a Moku site does this.
     ForgetVersion(VersionId),
@@ -61,6 +64,24 @@ pub struct LastList {
     pub record: RecordId,
     /// How many pages the manifests that name it list besides, and leave out, all of them together.
     pub spent: u64,
+}
+
+/// What was taken out of the silos, and the record that tells of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removal {
+    /// The record that tells of it.
+    pub told_by: RecordId,
+    /// What it tells.
+    pub tombstone: Tombstone,
+}
+
+impl Removal {
+    /// The URL, if an answer to it is gone and nothing stands in its place.
+    pub(crate) fn url_of_answer(&self) -> Option<&str> {
+        let Tombstone { kind, url, replaced_by, .. } = &self.tombstone;
+        let is_answer = matches!(kind.as_str(), "response" | "revisit") && replaced_by.is_none();
+        url.as_deref().filter(|_| is_answer)
+    }
 }
 
 /// A diff that was computed: a row of the seed's `diffs`.

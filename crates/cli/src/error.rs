@@ -261,6 +261,7 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::BadTag { .. } => Some(
             "a tag has letters, digits and `._-/+`, begins with none of `.-/`, and is neither HEAD nor like an id",
         ),
+        ArchiveError::Removed { .. } => Some("`varve get TOMBSTONE` prints what is known of it"),
         ArchiveError::NoCapture { at: Some(_), .. } => Some("`varve log URL` lists when it was captured"),
         ArchiveError::NotAnId { .. } => {
             Some("an id is 64 hex digits, as `varve store` prints it, or at least the first 4 of them")

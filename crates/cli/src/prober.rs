@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use varve_archive::expectations::{Asking, WebProber};
-use varve_archive::verbs::capture::{Reach, user_agent};
+use varve_archive::verbs::capture::user_agent;
 
 use crate::duration;
 use crate::error::Error;
@@ -27,7 +27,7 @@ pub(crate) struct Web {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration::parse)]
     timeout: Duration,
 
-    /// Ask private addresses too: this machine, and the network that it is in
+    /// Ask private addresses too: this machine, and the network that it is in; `allow_private` in `varve.toml` allows some for good
     #[arg(long)]
     allow_private: bool,
 
@@ -40,6 +40,7 @@ impl Web {
     /// Whoever asks in that manner. `whole` answers are handed over as they were on the wire.
     pub(crate) fn prober(
         &self,
+        session: &Session,
         temporary: Option<PathBuf>,
         whole: bool,
         stop: Option<Arc<AtomicBool>>,
@@ -49,7 +50,7 @@ impl Web {
             delay: self.delay,
             timeout: self.timeout,
             user_agent: self.user_agent.clone().unwrap_or_else(|| user_agent(None)),
-            reach: Reach { allow_private: self.allow_private, ..Reach::default() },
+            reach: session.reach(self.allow_private)?,
             threads: Session::threads(),
             whole,
             stop,

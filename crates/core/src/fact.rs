@@ -190,6 +190,7 @@ pub struct Tombstone {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
     /// The digest of its payload, or of its block where it had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digest: Option<String>,
     /// The run that it belonged to.
     #[serde(default, skip_serializing_if = "Option::is_none")]

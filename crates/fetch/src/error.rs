@@ -70,6 +70,11 @@ impl FetchErrorKind {
     pub const fn may_pass(self) -> bool {
         !matches!(self, Self::Url | Self::Request | Self::Guard | Self::Spool)
     }
+
+    /// Whether nothing at all was heard of the server.
+    pub const fn is_silence(self) -> bool {
+        matches!(self, Self::Dns | Self::Refused | Self::Connect | Self::Tls | Self::Proxy | Self::Timeout)
+    }
 }
 
 impl std::fmt::Display for FetchErrorKind {

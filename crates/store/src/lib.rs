@@ -20,6 +20,7 @@ mod held;
 pub mod index;
 mod keep;
 pub mod lock;
+mod measure;
 pub mod medium;
 mod object;
 pub mod rebuild;
@@ -37,6 +38,7 @@ mod store;
 mod visit;
 mod writer;
 
+pub use describe::describes_silo;
 pub use error::StoreError;
 pub use held::{Held, LARGEST_HELD};
 pub use keep::{NewObject, Stored};

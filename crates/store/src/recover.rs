@@ -6,15 +6,17 @@
 //! is damaged, the silo is sealed as it is, for audit to name, and writing goes on in the next.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use varve_warc::Error;
-use varve_warc::source::ReadAt;
+use varve_warc::source::{Decoders, ReadAt};
 use varve_warc::write::DICTIONARY_MAGIC;
 
 use crate::error::StoreError;
 use crate::index::{Entry, IndexWriter, Place, Recovery};
 use crate::settings::Settings;
 use crate::silo::{OpenSilo, SiloFile, SiloFiles, Walked, entries, numbers, walk, walk_from};
+use crate::store::open_with;
 
 /// What catching up came to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -40,7 +42,7 @@ const BATCH: usize = 4096;
 
 /// Brings the index up to the silos, and the last silo up to its last whole record.
 pub(crate) fn catch_up(
-    files: &SiloFiles,
+    (files, decoders): (&SiloFiles, &Arc<Decoders>),
     index: &IndexWriter,
     recovery: &Recovery,
     settings: &Settings,
@@ -58,7 +60,7 @@ pub(crate) fn catch_up(
     for silo in silos.range(from..last.number).map(|(_, silo)| silo) {
         index_silo(files, index, silo, known, &mut recovered)?;
     }
-    let mut tail = take_up_last(files, index, last, known, &mut recovered)?;
+    let mut tail = take_up_last((files, decoders), index, last, known, &mut recovered)?;
     if tail.open.is_some() && !is_written_so(files, last, settings)? {
         // What is packed in another way, or with another dictionary, does not belong behind what is there.
         files.disk.set_read_only(&files.path(last.number, last.ending))?;
@@ -119,7 +121,7 @@ fn index_silo(
 
 /// Adds the entries of the last silo and makes it ready to be appended to.
 fn take_up_last(
-    files: &SiloFiles,
+    (files, decoders): (&SiloFiles, &Arc<Decoders>),
     index: &IndexWriter,
     last: &SiloFile,
     known: Option<Place>,
@@ -128,7 +130,7 @@ fn take_up_last(
     let number = last.number;
     let known_offset = known.filter(|known| known.silo() == number).map(Place::offset);
     let from = known_offset.unwrap_or(0);
-    let source = files.open(number)?;
+    let source = open_with(files, number, decoders)?;
     let mut batch = Batch::new(index, number, recovered);
     let walked = walk_from(&source, from, |header, offset| {
         // What the index knows it has.
@@ -149,6 +151,7 @@ fn take_up_last(
         Settled::Sealed | Settled::SealedDamaged => Ok(Tail { open: None, next_number: number + 1 }),
         Settled::Removed => {
             recovered.cut += last.length;
+            decoders.forget(u64::from(number));
             Ok(Tail { open: None, next_number: number })
         }
         Settled::Open => {

@@ -15,6 +15,7 @@ use varve_warc::Reader;
 use varve_warc::record::{Header, RecordType};
 use varve_warc::write::Packer;
 
+use crate::describe::describes_silo;
 use crate::error::StoreError;
 use crate::exchange::Original;
 use crate::silo::{SiloFiles, parse_id};
@@ -139,7 +140,7 @@ struct Rewriting<'a> {
 impl Rewriting<'_> {
     fn record(&mut self, header: &Header, block: &mut impl std::io::BufRead) -> Result<(), StoreError> {
         let kind = header.record_type();
-        if matches!(kind, RecordType::Warcinfo | RecordType::Continuation) {
+        if describes_silo(header) || kind == RecordType::Continuation {
             // The new silos describe themselves, and segments come with the first of them.
             return Ok(());
         }

@@ -55,16 +55,21 @@ impl Store {
     /// Opens a store for reading.
     pub fn open(files: SiloFiles, index_folder: &Path) -> Result<Self, StoreError> {
         let index = Index::open(&*files.disk, index_folder)?;
-        Ok(Self::with_index(files, index))
+        Ok(Self::with_index(Arc::new(OpenSilos::new(files)), index))
     }
 
-    pub(crate) fn with_index(files: SiloFiles, index: Index) -> Self {
-        Self { silos: Arc::new(OpenSilos::new(files)), index, names: Mutex::default() }
+    /// Reads from silos that others may read from too.
+    pub(crate) fn with_index(silos: Arc<OpenSilos>, index: Index) -> Self {
+        Self { silos, index, names: Mutex::default() }
     }
 
     /// The index.
     pub fn index(&self) -> &Index {
         &self.index
+    }
+
+    pub(crate) fn silos(&self) -> &OpenSilos {
+        &self.silos
     }
 
     /// The silo files.
@@ -224,18 +229,6 @@ impl Store {
         Ok(names.get(&number).cloned())
     }
 
-    /// How many bytes of its silo the record at a place takes, packed as it is; all of it is read to know. None when no
-    /// record begins there.
-    pub fn packed_length(&self, place: Place) -> Result<Option<u64>, StoreError> {
-        let failed = |error| StoreError::read(place.silo(), error);
-        let mut reader = Reader::at(self.silo(place.silo())?, place.offset()).map_err(failed)?;
-        if reader.next_record().map_err(failed)?.is_none() {
-            return Ok(None);
-        }
-        let next = reader.next_record().map_err(failed)?.map(|record| record.offset());
-        Ok(next.unwrap_or_else(|| reader.position()).checked_sub(place.offset()))
-    }
-
     /// The record at a place; none when no record begins there, or the silo is gone.
     pub(crate) fn record_at(&self, place: Place) -> Result<Option<SiloRecord>, StoreError> {
         self.silos.record_at(place)
@@ -273,10 +266,15 @@ pub(crate) struct OpenSilos {
 
 impl OpenSilos {
     pub(crate) fn new(files: SiloFiles) -> Self {
+        Self::with_decoders(files, Arc::default())
+    }
+
+    /// With what unpacks records of these silos, ready perhaps.
+    pub(crate) fn with_decoders(files: SiloFiles, decoders: Arc<Decoders>) -> Self {
         Self {
             files,
             open: Mutex::new(VecDeque::new()),
-            decoders: Arc::default(),
+            decoders,
             sound: SoundPlaces::default(),
             idle: IdleReaders::default(),
         }
@@ -302,14 +300,23 @@ impl OpenSilos {
         if let Some((_, source)) = open.iter().find(|(held, _)| *held == number) {
             return Ok(Arc::clone(source));
         }
-        let decoders = DecodersOf::new(&self.decoders, u64::from(number));
-        let source: Arc<dyn ReadAt> = Arc::new(OpenedSilo { source: self.files.open(number)?, decoders });
+        let source = open_with(&self.files, number, &self.decoders)?;
         if open.len() == OPEN_SILOS {
             open.pop_front();
         }
         open.push_back((number, Arc::clone(&source)));
         Ok(source)
     }
+}
+
+/// Opens a silo, for those who share what unpacks its records.
+pub(crate) fn open_with(
+    files: &SiloFiles,
+    number: u32,
+    decoders: &Arc<Decoders>,
+) -> Result<Arc<dyn ReadAt>, SiloError> {
+    let decoders = DecodersOf::new(decoders, u64::from(number));
+    Ok(Arc::new(OpenedSilo { source: files.open(number)?, decoders }))
 }
 
 /// A silo that single records are read from: what unpacks them is used again.

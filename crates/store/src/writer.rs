@@ -18,6 +18,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use varve_warc::digest::Digest;
 use varve_warc::record::Header;
+use varve_warc::source::Decoders;
 use varve_warc::write::{PackedRecord, Packer, Packing};
 
 use crate::copying::{Copy, Copying};
@@ -74,12 +75,16 @@ impl StoreWriter {
         files.move_all_sealed()?;
         IndexWriter::create(&*disk, &settings.index_folder)?;
         let (index, recovery) = IndexWriter::open(disk, &settings.index_folder, settings.index)?;
-        let (tail, recovered) = recover::catch_up(&files, &index, &recovery, &settings)?;
+        let decoders = Arc::new(Decoders::default());
+        if let Packing::Zstd { dictionary: Some(dictionary), .. } = &settings.packing {
+            decoders.know(Arc::clone(dictionary));
+        }
+        let (tail, recovered) = recover::catch_up((&files, &decoders), &index, &recovery, &settings)?;
         let state = State::new(tail.open, tail.next_number);
         // zstd packs the same way however much it sees.
         let rooms = Rooms::new(!matches!(settings.packing, Packing::Zstd { .. }));
         let (state, synced) = (Mutex::new(state), Condvar::new());
-        let silos = Arc::new(OpenSilos::new(files.clone()));
+        let silos = Arc::new(OpenSilos::with_decoders(files.clone(), decoders));
         let (follower, remembered) = (Follower::default(), AtomicU32::new(numbers::next_unused(&files)?));
         let writer = Self { files, silos, settings, index, state, synced, rooms, follower, remembered };
         if writer.index.housekeeping_due() {
@@ -90,7 +95,17 @@ impl StoreWriter {
 
     /// A packer for one thread.
     pub fn packer(&self) -> Result<Packer, StoreError> {
-        let packer = Packer::new(self.settings.packing.clone(), Some(self.settings.temporary.clone()));
+        self.packer_of(self.settings.packing.clone())
+    }
+
+    /// A packer for one thread that takes its time, where the owner left the choice: for what people hand over, which is
+    /// little beside what a crawl brings.
+    pub fn small_packer(&self) -> Result<Packer, StoreError> {
+        self.packer_of(self.settings.packing.smaller())
+    }
+
+    fn packer_of(&self, packing: Packing) -> Result<Packer, StoreError> {
+        let packer = Packer::new(packing, Some(self.settings.temporary.clone()));
         Ok(packer.map_err(varve_warc::write::PackError::from)?)
     }
 
@@ -119,7 +134,7 @@ impl StoreWriter {
 
     /// The reading face, of what is synced now.
     pub fn reader(&self) -> Store {
-        Store::with_index(self.files.clone(), self.index.snapshot())
+        Store::with_index(Arc::clone(&self.silos), self.index.snapshot())
     }
 
     /// The index as it is now.

@@ -97,6 +97,24 @@ fn is_readable(store: &Store, id: &[u8; 32], content: &[u8]) -> bool {
 }
 
 #[test]
+fn metadata_in_segments_comes_back_whole_and_is_sound() {
+    for packing in [Packing::Gzip, Packing::Zstd { level: 3, dictionary: None }] {
+        let root = tempfile::tempdir().expect("a folder");
+        let writer = open(root.path(), 40_000, packing);
+        let mut packer = writer.packer().expect("a packer");
+        let about = NewObject { refers_to: Some("urn:sha256:00".into()), ..resource() };
+        let content = noise(100_000, 7);
+        let stored = writer.store_reader(&mut packer, &about, &mut &*content).expect("stored");
+        writer.wait(stored.ticket).expect("durable");
+        let store = reader(root.path());
+        assert!(store.object(&stored.id).expect("read").expect("there").segments() >= 3);
+        assert!(is_readable(&store, &stored.id, &content));
+        assert_eq!(full(root.path()), []);
+        assert_eq!(quick(root.path()), []);
+    }
+}
+
+#[test]
 fn a_sound_store_has_no_findings() {
     for packing in [Packing::Gzip, Packing::Zstd { level: 3, dictionary: None }] {
         let root = tempfile::tempdir().expect("a folder");

@@ -36,6 +36,7 @@ fn exchange<'a>(url: &'a str, second: u32, response: &'a Vec<u8>) -> NewExchange
         timing: Some("dns=1 total=20"),
         truncated: None,
         run: Some(RunId::new(uuid::Uuid::from_u128(7))),
+        warcinfo: None,
         unchanged: None,
     }
 }

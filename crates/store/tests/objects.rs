@@ -285,3 +285,30 @@ fn a_silo_moves_to_the_medium_and_never_over_another() {
     assert_eq!(medium.list("").expect("listed").len(), 1);
     assert_eq!(read(&writer.reader(), &stored.id), b"sealed");
 }
+
+/// Where a record ends is told without unpacking it, and rightly, also behind one that holds what looks like a record.
+#[test]
+fn a_record_says_how_long_it_is_packed() {
+    for packing in [Packing::Gzip, Packing::Zstd { level: 3, dictionary: None }] {
+        let root = tempfile::tempdir().expect("a folder");
+        let writer = open(root.path(), 1 << 30, packing);
+        store(&writer, b"a record");
+        let silo = files(Arc::new(LocalDisk), root.path()).list().expect("listed").into_values().next();
+        let path = root.path().join("warc").join(silo.expect("a silo").name());
+        let whole_silo = std::fs::read(&path).expect("read");
+        let mut contents =
+            vec![b"plain text ".repeat(1000), Vec::new(), noise(200_000, 3), whole_silo.clone()];
+        // Noise is not packed any smaller: what is in it stands in the silo as it is.
+        contents.push([noise(70_000, 4), whole_silo, noise(70_000, 5)].concat());
+        let ids: Vec<_> = contents.iter().map(|content| store(&writer, content).id).collect();
+        let reader = writer.reader();
+        let mut places: Vec<_> =
+            ids.iter().map(|id| reader.find(id).expect("found").expect("there").place).collect();
+        places.sort_by_key(|place| place.offset());
+        let ends = places.iter().skip(1).map(|place| place.offset());
+        let ends: Vec<u64> = ends.chain([std::fs::metadata(&path).expect("there").len()]).collect();
+        for (place, end) in places.iter().zip(ends) {
+            assert_eq!(reader.packed_length(*place).expect("read"), Some(end - place.offset()));
+        }
+    }
+}

@@ -286,10 +286,15 @@ impl Check<'_> {
             let message = format!("a {} record without WARC-Target-URI", record_type.name());
             self.report(Rule::TargetUriMissing, message);
         }
-        for name in FORBIDDEN.iter().map(|(name, _)| *name).chain(CONTINUATION_ONLY) {
-            if self.fields.get(name).is_some() && !may_have(record_type, name) {
-                self.misplaced(name, record_type);
-            }
+        // The first segment of metadata says the digest of all of it, which nothing else could say.
+        let is_of_whole = |name: &str| name == "WARC-Payload-Digest" && self.header.is_segment();
+        let names = FORBIDDEN.iter().map(|(name, _)| *name).chain(CONTINUATION_ONLY);
+        let misplaced: Vec<&str> = names
+            .filter(|name| self.fields.get(name).is_some() && !may_have(record_type, name))
+            .filter(|name| !is_of_whole(name))
+            .collect();
+        for name in misplaced {
+            self.misplaced(name, record_type);
         }
     }
 

@@ -1,11 +1,12 @@
 //! One reader that goes from record to record sees what a reader of its own would see at each.
 
 use std::io::Read;
+use std::sync::Arc;
 
 use varve_warc::date::Date;
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::RecordType;
-use varve_warc::write::{Draft, Packer, Packing, Writer, train_dictionary};
+use varve_warc::write::{Dictionary, Draft, Packer, Packing, Writer, train_dictionary};
 use varve_warc::{Extent, Reader};
 
 /// Text that packs somewhat, of any length.
@@ -41,12 +42,12 @@ fn file(packing: &Packing) -> (Vec<u8>, Vec<u64>) {
 
 fn packings() -> [Packing; 4] {
     let samples: Vec<Vec<u8>> = (0..200).map(|seed| text(2_000, seed)).collect();
-    let dictionary = train_dictionary(&samples, 16 << 10).expect("trained");
+    let dictionary = Dictionary::new(train_dictionary(&samples, 16 << 10).expect("trained"));
     [
         Packing::Plain,
         Packing::Gzip,
         Packing::Zstd { level: 3, dictionary: None },
-        Packing::Zstd { level: 3, dictionary: Some(dictionary.into()) },
+        Packing::Zstd { level: 3, dictionary: Some(Arc::new(dictionary)) },
     ]
 }
 

@@ -10,7 +10,8 @@ use varve_warc::inspect::{Options, Report, inspect};
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::RecordType;
 use varve_warc::write::{
-    Draft, DraftError, PackError, Packer, Packing, Profile, Writer, pack_in_order, pack_reader, warc_fields,
+    Dictionary, Draft, DraftError, PackError, Packer, Packing, Profile, Writer, pack_in_order, pack_reader,
+    warc_fields,
 };
 use varve_warc::{Encoding, Reader};
 
@@ -21,7 +22,7 @@ fn date() -> Date {
     Date::parse(b"2026-11-15T23:30:01.123456Z").expect("a date")
 }
 
-fn dictionary() -> Arc<[u8]> {
+fn dictionary() -> Arc<Dictionary> {
     let samples: Vec<Vec<u8>> = (0..2000)
         .map(|n| {
             format!(
@@ -30,7 +31,7 @@ fn dictionary() -> Arc<[u8]> {
             .into_bytes()
         })
         .collect();
-    zstd::dict::from_samples(&samples, 4096).expect("a dictionary").into()
+    Arc::new(Dictionary::new(zstd::dict::from_samples(&samples, 4096).expect("a dictionary")))
 }
 
 fn packings() -> Vec<Packing> {

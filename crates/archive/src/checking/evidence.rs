@@ -14,8 +14,9 @@ use varve_warc::write::Packer;
 
 use super::{Case, Finding};
 use crate::error::ArchiveError;
+use crate::etiquette::Etiquette;
 use crate::history::{ArchiveHistory, HistoryWriter, Holdings};
-use crate::on_wire;
+use crate::on_wire::{self, OfRun};
 use crate::rows::{OddFact, row_of_receipt, rows_of_fact};
 
 /// So many rows are applied at a time.
@@ -26,7 +27,7 @@ pub(crate) struct Evidence<'a> {
     history: &'a ArchiveHistory,
     keeper: ExchangeKeeper<'a>,
     packer: Packer,
-    run: RunId,
+    run: OfRun,
     rows: Vec<Row>,
 }
 
@@ -41,21 +42,27 @@ pub(crate) struct Noted {
 }
 
 impl<'a> Evidence<'a> {
-    /// Begins a run.
-    pub(crate) fn begin(history: &'a ArchiveHistory) -> Result<Self, ArchiveError> {
+    /// Begins a run that asks so.
+    pub(crate) fn begin(
+        history: &'a ArchiveHistory,
+        etiquette: Option<&Etiquette>,
+    ) -> Result<Self, ArchiveError> {
         let store = history.writer().store();
+        let id = RunId::new(Uuid::now_v7());
+        let described_by =
+            etiquette.map(|etiquette| store.describe_run(&etiquette.fields(id))).transpose()?;
         Ok(Self {
             history,
             keeper: ExchangeKeeper::new(store),
             packer: store.packer()?,
-            run: RunId::new(Uuid::now_v7()),
+            run: OfRun { id, described_by },
             rows: Vec::new(),
         })
     }
 
     /// The run.
     pub(crate) fn run(&self) -> RunId {
-        self.run
+        self.run.id
     }
 
     /// Keeps the answers to one case, and notes what was found.
@@ -118,11 +125,11 @@ impl<'a> Evidence<'a> {
         let captured = noted.iter().any(|noted| noted.capture.is_some());
         let verdicts = Verdicts {
             time: self.history.now(),
-            run: captured.then_some(self.run),
+            run: captured.then_some(self.run.id),
             verdicts: noted.iter().map(|noted| noted.verdict.clone()).collect(),
         };
         let json = serde_json::to_vec(&verdicts).expect("verdicts can be written as JSON");
-        let about = format!("urn:uuid:{}", self.run);
+        let about = format!("urn:uuid:{}", self.run.id);
         let record = self.history.keep_fact(&about, media_type::VERDICTS, &json)?;
         if let Some(record) = record {
             let rows = rows_of_fact(record, &json, &Fact::Verdicts(verdicts))

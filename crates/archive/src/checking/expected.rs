@@ -64,16 +64,22 @@ pub(crate) fn expected_cases(
     database: &UrlDatabase,
     request: &Request,
 ) -> Result<Vec<Case<'static>>, UrlsError> {
-    known(&request.map, database)?;
+    known(request, database)?;
     let loaded = files(database, &request.filter)?;
     Ok(loaded.iter().flat_map(|loaded| cases(loaded, request)).collect())
 }
 
-/// A host that is mapped must be one: a slip of the pen would check the wrong machine and call it fine.
-fn known(map: &[(String, String)], database: &UrlDatabase) -> Result<(), UrlsError> {
-    for (host, _) in map {
-        if !database.names(host)? {
-            return Err(UrlsError::UnknownDomain { host: host.clone() });
+/// A host that is mapped must be one that is asked: a slip of the pen would check the wrong machine and call it fine.
+fn known(request: &Request, database: &UrlDatabase) -> Result<(), UrlsError> {
+    for (host, _) in &request.map {
+        if database.names(host)? {
+            continue;
+        }
+        let has = |loaded: &Loaded| loaded.file.domain.cnames().contains(host);
+        match database.load_all()?.iter().any(has) {
+            true if request.cnames => {}
+            true => return Err(UrlsError::AliasNotAsked { host: host.clone() }),
+            false => return Err(UrlsError::UnknownDomain { host: host.clone() }),
         }
     }
     Ok(())
@@ -97,15 +103,17 @@ fn cases(loaded: &Loaded, request: &Request) -> Vec<Case<'static>> {
     cases
 }
 
-/// Where the URLs of a domain are asked.
+/// Where the URLs of a domain are asked: at its own name and, where that is wanted, at each of its aliases, or at the
+/// host that stands in for the one or the other. No host is asked twice.
 fn hosts<'a>(file: &'a DomainFile, request: &'a Request) -> Vec<&'a str> {
-    let mapped = request.map.iter().find(|(host, _)| *host == file.name);
-    if let Some((_, other)) = mapped {
-        return vec![other];
-    }
-    let mut hosts = vec![file.name.as_str()];
-    if request.cnames {
-        hosts.extend(file.domain.cnames().iter().map(String::as_str));
+    let aliases = if request.cnames { file.domain.cnames() } else { &[] };
+    let mut hosts = Vec::new();
+    for name in std::iter::once(&file.name).chain(aliases) {
+        let mapped = request.map.iter().find(|(host, _)| host == name);
+        let host = mapped.map_or(name.as_str(), |(_, other)| other);
+        if !hosts.contains(&host) {
+            hosts.push(host);
+        }
     }
     hosts
 }

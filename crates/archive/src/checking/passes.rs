@@ -24,11 +24,13 @@ pub(crate) struct Finding {
     pub(crate) status: Option<u16>,
     /// What was on the wire.
     pub(crate) exchanges: Vec<Exchange>,
+    /// How long that took, where the web was asked.
+    pub(crate) took: Option<Duration>,
 }
 
 impl Finding {
     fn without_answer(verdict: Verdict) -> Self {
-        Self { verdict, comparison: None, status: None, exchanges: Vec::new() }
+        Self { verdict, comparison: None, status: None, exchanges: Vec::new(), took: None }
     }
 }
 
@@ -107,7 +109,7 @@ fn ask_once<E>(
     settle: &mut dyn FnMut(usize, Finding) -> Result<(), E>,
 ) -> Result<Vec<(usize, Question)>, E> {
     let questions: Vec<Question> = waiting.iter().map(|(_, question)| question.clone()).collect();
-    let mut settled = vec![false; waiting.len()];
+    let (mut settled, mut asked) = (vec![false; waiting.len()], vec![false; waiting.len()]);
     let mut failure = Ok(());
     if passes.are_over() {
         return Ok(waiting);
@@ -117,16 +119,21 @@ fn ask_once<E>(
             return ControlFlow::Continue(());
         };
         let Judged { verdict, comparison } = cases[*number].promise.judge(&answer);
+        asked[at] = answer.took.is_some();
         if *settled || (verdict.is_failure() && !last) {
             return if passes.are_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         }
         *settled = true;
         let status = answer.observed.status;
-        let finding = Finding { verdict, comparison, status, exchanges: answer.exchanges };
+        let (exchanges, took) = (answer.exchanges, answer.took);
+        let finding = Finding { verdict, comparison, status, exchanges, took };
         failure = settle(*number, finding);
         if failure.is_err() || passes.are_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });
     failure?;
-    let left = waiting.into_iter().zip(settled).filter(|(_, settled)| !settled);
-    Ok(left.map(|(waiting, _)| waiting).collect())
+    // Those that were never asked, because their host was given up, come first: what is wrong with the others need not be
+    // wrong with them.
+    let left = waiting.into_iter().zip(settled).zip(asked).filter(|((_, settled), _)| !settled);
+    let (asked, spared): (Vec<_>, Vec<_>) = left.partition(|(_, asked)| *asked);
+    Ok(spared.into_iter().chain(asked).map(|((waiting, _), _)| waiting).collect())
 }

@@ -101,7 +101,12 @@ impl Crawl<'_> {
                 self.give(task, Material::Stored(stored));
                 return Ok(());
             }
-            Past::Earlier(earlier) => task.earlier = Some(earlier),
+            Past::Earlier(mut earlier) => {
+                if self.around.plan.settings.whole {
+                    earlier.condition = None;
+                }
+                task.earlier = Some(earlier);
+            }
             Past::Nothing => {}
         }
         if task.errand.is_page() && !self.has_room_for_a_page() {

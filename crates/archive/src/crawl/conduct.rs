@@ -147,7 +147,7 @@ pub(crate) fn work(
     let (job_sender, job_receiver) = mpsc::channel();
     let (sender, messages) = mpsc::channel();
     let fetching = Fetching::new(fetchers, sender.clone(), threads).map_err(ArchiveError::Threads)?;
-    let keepers = destination.keepers(frontier.run(), plan);
+    let keepers = destination.keepers(frontier.run(), plan)?;
     let backlog = Backlog::default();
     let jobs = Mutex::new(job_receiver);
     thread::scope(|scope| {

@@ -17,7 +17,9 @@ use super::past::{Past, look_up};
 use super::plan::Plan;
 use super::task::Task;
 use crate::error::ArchiveError;
+use crate::etiquette::Etiquette;
 use crate::history::{ArchiveHistory, HistoryWriter};
+use crate::on_wire::OfRun;
 
 /// Where a run puts what it gets.
 pub(crate) trait Destination: Sync {
@@ -31,7 +33,7 @@ pub(crate) trait Destination: Sync {
     fn past(&self, run: RunId, url: &str) -> Result<Past, ArchiveError>;
 
     /// Those who keep answers.
-    fn keepers<'k>(&'k self, run: RunId, plan: &'k Plan) -> Box<dyn Keepers + 'k>;
+    fn keepers<'k>(&'k self, run: RunId, plan: &'k Plan) -> Result<Box<dyn Keepers + 'k>, ArchiveError>;
 
     /// A URL could not be had, and will not be tried again: the sort of failure as a word, and a sentence.
     fn given_up(&self, _url: &str, _kind: &str, _message: &str) {}
@@ -89,9 +91,11 @@ impl Destination for ArchiveHistory {
         look_up(self, run, url)
     }
 
-    fn keepers<'k>(&'k self, run: RunId, plan: &'k Plan) -> Box<dyn Keepers + 'k> {
-        let keeper = ExchangeKeeper::new(self.writer().store());
-        Box::new(Keeping { history: self, keeper, plan, run })
+    fn keepers<'k>(&'k self, run: RunId, plan: &'k Plan) -> Result<Box<dyn Keepers + 'k>, ArchiveError> {
+        let store = self.writer().store();
+        let described_by = Some(store.describe_run(&Etiquette::of(&plan.settings).fields(run))?);
+        let (keeper, run) = (ExchangeKeeper::new(store), OfRun { id: run, described_by });
+        Ok(Box::new(Keeping { history: self, keeper, plan, run }))
     }
 
     fn save(&self, rows: Vec<Row>) -> Result<(), ArchiveError> {

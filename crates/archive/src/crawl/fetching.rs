@@ -141,6 +141,7 @@ fn request(task: &Task, time_left: Option<Duration>) -> FetchRequest {
 /// How a request ended, as politeness sees it. An answer that grew too long would do so again.
 pub(crate) fn outcome(result: &Result<Box<Exchange>, FetchError>) -> Outcome {
     match result {
+        Err(error) if error.kind.is_silence() => Outcome::Silent,
         Err(error) if error.kind.may_pass() => Outcome::Failed,
         Err(_) => Outcome::Hopeless,
         Ok(exchange) if exchange.truncated.is_some_and(|cut| cut != Truncated::Length) => Outcome::Failed,

@@ -8,12 +8,12 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Mutex, PoisonError};
 
+use varve_core::Moment;
 use varve_core::exchange::{Exchange, LONGEST_HEAD, ResponseHead, Wire};
 use varve_core::headers::Headers;
 use varve_core::history::Capture;
 use varve_core::receipt::Receipt;
 use varve_core::robots::LONGEST;
-use varve_core::{Moment, RunId};
 use varve_fetch::Rendering;
 use varve_store::StoreError;
 use varve_store::exchange::ExchangeKeeper;
@@ -29,7 +29,7 @@ use super::rendering;
 use super::task::Task;
 use crate::error::ArchiveError;
 use crate::history::{ArchiveHistory, Holdings};
-use crate::on_wire;
+use crate::on_wire::{self, OfRun};
 
 /// Work for a keeper.
 pub(crate) struct Job {
@@ -88,7 +88,7 @@ pub(crate) struct Keeping<'a> {
     pub(crate) history: &'a ArchiveHistory,
     pub(crate) keeper: ExchangeKeeper<'a>,
     pub(crate) plan: &'a Plan,
-    pub(crate) run: RunId,
+    pub(crate) run: OfRun,
 }
 
 /// Works until there will be no more jobs, or nobody wants the results.

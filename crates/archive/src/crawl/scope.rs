@@ -25,6 +25,19 @@ pub enum ScopeKind {
     Plan,
 }
 
+impl ScopeKind {
+    /// Its name.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Page => "page",
+            Self::Prefix => "prefix",
+            Self::Host => "host",
+            Self::Domain => "domain",
+            Self::Plan => "plan",
+        }
+    }
+}
+
 /// Why a URL is not fetched, by the name under which it is listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Rule {

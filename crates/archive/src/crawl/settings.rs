@@ -12,6 +12,9 @@ use varve_fetch::politeness::{Backoff, Policy};
 
 use super::scope::ScopeKind;
 
+/// A pause after failures grows to so many times the first: whoever wants short ones wants no long ones.
+const MOST_GROWTH: u32 = 150;
+
 /// What to capture, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -49,6 +52,9 @@ pub struct Settings {
     pub robots: bool,
     /// Whether `nofollow` on links and pages is obeyed.
     pub nofollow: bool,
+    /// Whether everything is asked for whole, though the server might say that it has not changed.
+    #[serde(default)]
+    pub whole: bool,
     /// How often something that failed is tried again.
     pub retries: u32,
     /// The pause after the first failure, in milliseconds; it doubles with each further one.
@@ -89,6 +95,7 @@ impl Default for Settings {
             delay: millis(policy.delay),
             robots: true,
             nofollow: true,
+            whole: false,
             retries: policy.retries,
             retry_pause: millis(policy.backoff.first),
             user_agent: varve_fetch::user_agent(None),
@@ -105,12 +112,15 @@ impl Default for Settings {
 impl Settings {
     /// How polite it is.
     pub(crate) fn policy(&self) -> Policy {
-        let policy = Policy::default();
+        let (policy, first) = (Policy::default(), Duration::from_millis(self.retry_pause));
         Policy {
             delay: Duration::from_millis(self.delay),
             connections_per_host: self.per_host.max(1),
             retries: self.retries,
-            backoff: Backoff { first: Duration::from_millis(self.retry_pause), ..policy.backoff },
+            backoff: Backoff {
+                first,
+                longest: policy.backoff.longest.min(first.saturating_mul(MOST_GROWTH)),
+            },
             ..policy
         }
     }

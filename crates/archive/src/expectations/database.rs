@@ -38,7 +38,31 @@ pub struct Loaded {
 /// Nobody else edits while it lives.
 #[derive(Debug)]
 pub(crate) struct Editing {
+    _made: Made,
     _lock: Option<File>,
+}
+
+/// Folders that were made to write into, the innermost first. Those that nothing was written into go again.
+#[derive(Debug, Default)]
+struct Made(Vec<PathBuf>);
+
+impl Made {
+    fn folder(folder: &Path) -> Result<Self, UrlsError> {
+        let missing =
+            folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+        let made = Self(missing.map(Path::to_owned).collect());
+        fs::create_dir_all(folder).map_err(UrlsError::write(folder))?;
+        Ok(made)
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for folder in &self.0 {
+            // A folder that holds something stays, and so do those around it.
+            let _ = fs::remove_dir(folder);
+        }
+    }
 }
 
 impl UrlDatabase {
@@ -50,16 +74,20 @@ impl UrlDatabase {
         Ok(Self { folder: folder.to_owned() })
     }
 
-    /// The database in `folder`, which is made if it is not there.
-    pub fn open_or_make(folder: &Path) -> Result<Self, UrlsError> {
-        fs::create_dir_all(folder).map_err(UrlsError::write(folder))?;
-        Self::open(folder)
+    /// The database in `folder`. Where there is no such folder, it is made when something is written into it.
+    pub fn open_or_new(folder: &Path) -> Self {
+        Self { folder: folder.to_owned() }
     }
 
     /// The paths of all domain files, in the order of their names.
     pub fn paths(&self) -> Result<Vec<PathBuf>, UrlsError> {
         let mut names = Vec::new();
-        for entry in fs::read_dir(&self.folder).map_err(UrlsError::read(&self.folder))? {
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(UrlsError::Read { path: self.folder.clone(), source: error }),
+        };
+        for entry in entries {
             let name = entry.map_err(UrlsError::read(&self.folder))?.file_name();
             // A name that is no text is no domain.
             names.extend(name.to_str().and_then(|name| name.strip_suffix(ENDING)).map(str::to_owned));
@@ -126,11 +154,14 @@ impl UrlDatabase {
 
     /// Waits until nobody else edits. The folder itself is the lock: no file of ours lies among people's own.
     pub(crate) fn edit(&self) -> Result<Editing, UrlsError> {
+        let made = Made::folder(&self.folder)?;
         let lock = File::open(&self.folder).map_err(UrlsError::read(&self.folder))?;
         match lock.lock() {
-            Ok(()) => Ok(Editing { _lock: Some(lock) }),
+            Ok(()) => Ok(Editing { _lock: Some(lock), _made: made }),
             // Some file systems have no locks; editing there is as safe as with any editor.
-            Err(error) if error.kind() == io::ErrorKind::Unsupported => Ok(Editing { _lock: None }),
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                Ok(Editing { _lock: None, _made: made })
+            }
             Err(error) => Err(UrlsError::Read { path: self.folder.clone(), source: error }),
         }
     }

@@ -63,6 +63,12 @@ pub enum UrlsError {
     /// The text is no URL that can be expected to answer.
     #[error("the URL cannot be used")]
     Target(#[from] TargetError),
+    /// An alias stands for no host that is asked.
+    #[error("`{host}` is an alias, and aliases are not asked")]
+    AliasNotAsked {
+        /// The alias.
+        host: String,
+    },
     /// No file speaks of that host.
     #[error("no domain file speaks of `{}`", host.escape_debug())]
     UnknownDomain {

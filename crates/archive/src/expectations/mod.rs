@@ -9,6 +9,7 @@ mod prober;
 pub mod report;
 mod save;
 
+pub use crate::etiquette::Etiquette;
 pub use crate::probe::{Asking, WebProber};
 pub(crate) use database::of_host;
 pub use database::{Loaded, UrlDatabase};

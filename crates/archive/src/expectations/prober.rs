@@ -1,9 +1,12 @@
 //! The seam to the live web: questions go out, answers come back in any order.
 
 use std::ops::ControlFlow;
+use std::time::Duration;
 
 use varve_core::exchange::Exchange;
 use varve_core::expectation::{Expectation, Follow, Observed};
+
+use crate::etiquette::Etiquette;
 
 /// One thing to ask the web.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,11 +33,13 @@ pub struct Answer {
     pub observed: Observed,
     /// What was on the wire, redirects first, from whoever hands that over.
     pub exchanges: Vec<Exchange>,
+    /// How long the web took for it, redirects included and waiting for a turn not; none when it was not asked.
+    pub took: Option<Duration>,
 }
 
 impl From<Observed> for Answer {
     fn from(observed: Observed) -> Self {
-        Self { observed, exchanges: Vec::new() }
+        Self { observed, ..Self::default() }
     }
 }
 
@@ -49,6 +54,11 @@ pub type OnAnswer<'a> = &'a mut dyn FnMut(usize, Answer) -> ControlFlow<()>;
 pub trait Prober {
     /// Asks them all.
     fn probe(&self, questions: &[Question], answer: OnAnswer<'_>);
+
+    /// How politely it asks; none where nothing can be said of that.
+    fn etiquette(&self) -> Option<Etiquette> {
+        None
+    }
 
     /// Asks one.
     fn probe_one(&self, question: Question) -> Answer {

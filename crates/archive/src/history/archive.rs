@@ -24,7 +24,8 @@ use varve_warc::date::Date;
 use varve_warc::write::Packer;
 
 use super::filling::weight;
-use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, Loose, RecordPlace, head};
+use super::packers::Packers;
+use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, Loose, RecordPlace, head, part_of, read_opened};
 use crate::archive::{Archive, silo_files};
 use crate::content::{About, store_file};
 use crate::error::ArchiveError;
@@ -82,7 +83,7 @@ impl ArchiveHoldings {
     }
 
     /// Asks the store; again, if it does not know and the index has changed since it was opened.
-    fn ask<T>(&self, question: impl Fn(&Store) -> Result<T, ArchiveError>) -> Result<T, ArchiveError> {
+    fn ask<T>(&self, mut question: impl FnMut(&Store) -> Result<T, ArchiveError>) -> Result<T, ArchiveError> {
         let known = self.newer().store.clone();
         let answer = question(known.as_deref().unwrap_or(self.archive.store()));
         if !matches!(answer, Err(ArchiveError::Absent { .. })) {
@@ -130,6 +131,26 @@ impl Holdings for ArchiveHoldings {
         self.ask(|store| open_body(store, capture))
     }
 
+    fn open_part(
+        &self,
+        capture: &Capture,
+        start: u64,
+        end: u64,
+    ) -> Result<Box<dyn Read + Send>, ArchiveError> {
+        self.ask(|store| match store.open_segments(&capture.body, start, end)? {
+            Some(part) => Ok(Box::new(part) as Box<dyn Read + Send>),
+            None => part_of(open_body(store, capture)?, start, end),
+        })
+    }
+
+    fn read_body(&self, capture: &Capture, most: u64, into: &mut Vec<u8>) -> Result<bool, ArchiveError> {
+        self.ask(|store| read_body(store, capture, most, into))
+    }
+
+    fn order_of(&self, captures: &[&Capture]) -> Result<Vec<u64>, ArchiveError> {
+        self.ask(|store| order_of(store, captures))
+    }
+
     fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
         self.ask(|store| wire_head(store, capture))
     }
@@ -161,6 +182,18 @@ fn open_body(store: &Store, capture: &Capture) -> Result<Box<dyn Read + Send>, A
         Some(body) => Ok(Box::new(body)),
         None => Err(ArchiveError::Absent { id: capture.body.to_string() }),
     }
+}
+
+fn read_body(store: &Store, capture: &Capture, most: u64, into: &mut Vec<u8>) -> Result<bool, ArchiveError> {
+    if store.read_body(&capture.body, most, into)? {
+        return Ok(true);
+    }
+    read_opened(open_body(store, capture)?, capture, most, into)
+}
+
+fn order_of(store: &Store, captures: &[&Capture]) -> Result<Vec<u64>, ArchiveError> {
+    let bodies: Vec<BodyId> = captures.iter().map(|capture| capture.body).collect();
+    Ok(store.order_of(&bodies)?)
 }
 
 fn wire_head(store: &Store, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
@@ -196,8 +229,7 @@ fn renderings(store: &varve_store::Store, capture: &Capture) -> Result<Rendering
 pub struct ArchiveHistory {
     catalog: Arc<SqliteCatalog>,
     writer: ArchiveWriter,
-    /// Packers that nobody uses just now: one with a large dictionary takes long to make ready.
-    packers: Mutex<Vec<Packer>>,
+    packers: Packers,
 }
 
 impl ArchiveHistory {
@@ -212,7 +244,8 @@ impl ArchiveHistory {
         let catalog = SqliteCatalog::open_to_write(&writer.layout().catalog())?;
         let redaction = writer.settings().redaction();
         catch_up(writer.layout(), &catalog, redaction)?;
-        Ok(Self { catalog: Arc::new(catalog), writer, packers: Mutex::default() })
+        let packers = Packers::new(writer.store().settings());
+        Ok(Self { catalog: Arc::new(catalog), writer, packers })
     }
 
     /// The archive.
@@ -225,13 +258,12 @@ impl ArchiveHistory {
         &self,
         pack: impl FnOnce(&mut Packer) -> Result<T, ArchiveError>,
     ) -> Result<T, ArchiveError> {
-        let idle = self.packers.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut packer = match idle {
+        let mut packer = match self.packers.take() {
             Some(packer) => packer,
-            None => self.writer.store().packer()?,
+            None => self.writer.store().small_packer().inspect_err(|_| self.packers.give_up())?,
         };
         let done = pack(&mut packer);
-        self.packers.lock().unwrap_or_else(PoisonError::into_inner).push(packer);
+        self.packers.give_back(packer);
         done
     }
 
@@ -337,7 +369,7 @@ impl HistoryWriter for ArchiveHistory {
             let stored = self.with_packer(|packer| match input {
                 BodyInput::File(file, path) => {
                     let about = About { date, media_type: media_type.to_owned(), refers_to: None };
-                    store_file(&self.writer, packer, &about, (file, path), &|_| {})
+                    store_file(&self.writer, packer, &about, (&file, path), &|_| {})
                 }
                 BodyInput::Bytes(bytes) => {
                     let object = new_object(date, media_type, None);
@@ -360,7 +392,8 @@ impl HistoryWriter for ArchiveHistory {
     ) -> Result<Option<RecordId>, ArchiveError> {
         let store = self.writer.store();
         let object = new_object(self.writer.now(), media_type, Some(about.to_owned()));
-        let stored = self.with_packer(|packer| Ok(store.store_reader(packer, &object, &mut &*json)?))?;
+        // In one record, however long: whoever looks for facts looks at records.
+        let stored = self.with_packer(|packer| Ok(store.store_bytes(packer, &object, json)?))?;
         Ok(Some(RecordId::new(stored.id)))
     }
 

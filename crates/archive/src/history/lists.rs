@@ -72,9 +72,9 @@ pub(crate) fn shortened(
     history: &dyn HistoryWriter,
     manifest: &Manifest,
 ) -> Result<(Manifest, Option<Row>), ArchiveError> {
-    // Pages that were captured before are of their own times, and in no list.
-    let listable = manifest.pages.iter().filter(|page| page.record.is_none()).count();
-    if listable < FEWEST {
+    // A page with a time of its own, as those have that were captured before, is told by the manifest in any case.
+    let shared = || manifest.pages.iter().filter(|page| page.time == manifest.time && page.record.is_none());
+    if shared().count() < FEWEST {
         return Ok((manifest.clone(), None));
     }
     if let Some((last, list)) = history.last_list()? {
@@ -84,7 +84,7 @@ pub(crate) fn shortened(
             return Ok((short, Some(Row::List(LastList { spent, ..last }))));
         }
     }
-    let list = PageList { pages: manifest.pages.iter().map(ListedPage::from).collect() };
+    let list = PageList { pages: shared().map(ListedPage::from).collect() };
     let json = serde_json::to_vec(&list).expect("a list of pages can be written as JSON");
     // It is about nothing but itself.
     let about = format!("urn:uuid:{}", Manifest::version_id(&json));

@@ -15,6 +15,7 @@ mod moku;
 mod moku_head;
 mod neighbours;
 mod open;
+mod packers;
 mod pages;
 mod pair;
 mod replace;
@@ -25,12 +26,12 @@ mod stored_diff;
 mod working_tree;
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use varve_catalog::{CaptureFilter, Catalog, CatalogRead, LastList, Page};
-use varve_core::body::KeptBody;
+use varve_core::body::{BodyError, KeptBody};
 use varve_core::fact::PageList;
 use varve_core::headers::Redaction;
 use varve_core::history::{Capture, Choice};
@@ -59,6 +60,17 @@ pub(crate) use stored_diff::stored_diff;
 pub use working_tree::WorkingTree;
 pub(crate) use working_tree::{BODY, HEADERS, PagePlace, headers_json, tree_folder};
 
+/// A part of a body that must be read from its beginning.
+fn part_of(
+    mut body: Box<dyn Read + Send>,
+    start: u64,
+    end: u64,
+) -> Result<Box<dyn Read + Send>, ArchiveError> {
+    let failed = |error| ArchiveError::Body(BodyError::new(error));
+    io::copy(&mut body.by_ref().take(start), &mut io::sink()).map_err(failed)?;
+    Ok(Box::new(body.take(end.saturating_sub(start))))
+}
+
 /// What can be read of a layout.
 pub trait Holdings: Send + Sync {
     /// Its rows.
@@ -69,6 +81,27 @@ pub trait Holdings: Send + Sync {
 
     /// The body of a capture. Reading it to its end checks it.
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError>;
+
+    /// The bytes of a body from `start` up to, not including, `end`. Whatever can be passed over without reading it is.
+    fn open_part(
+        &self,
+        capture: &Capture,
+        start: u64,
+        end: u64,
+    ) -> Result<Box<dyn Read + Send>, ArchiveError> {
+        part_of(self.open_body(capture)?, start, end)
+    }
+
+    /// Puts the body of a capture into `into`, in place of what is there, and checks it. False when it is longer than `most`
+    /// bytes: then it has to be opened.
+    fn read_body(&self, capture: &Capture, most: u64, into: &mut Vec<u8>) -> Result<bool, ArchiveError> {
+        read_opened(self.open_body(capture)?, capture, most, into)
+    }
+
+    /// Numbers for captures: their bodies are read most quickly in this order.
+    fn order_of(&self, captures: &[&Capture]) -> Result<Vec<u64>, ArchiveError> {
+        Ok(vec![0; captures.len()])
+    }
 
     /// The head of the answer as it was on the wire, where that was kept.
     fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError>;
@@ -112,6 +145,20 @@ pub trait Holdings: Send + Sync {
     ) -> Result<Vec<Capture>, ArchiveError> {
         Ok(Vec::new())
     }
+}
+
+/// Reads a body that is open, as [`Holdings::read_body`] does.
+fn read_opened(
+    body: impl Read,
+    capture: &Capture,
+    most: u64,
+    into: &mut Vec<u8>,
+) -> Result<bool, ArchiveError> {
+    into.clear();
+    body.take(most.saturating_add(1))
+        .read_to_end(into)
+        .map_err(|source| ArchiveError::Object { id: capture.body.to_string(), source })?;
+    Ok(into.len() as u64 <= most)
 }
 
 /// Where a record lies.

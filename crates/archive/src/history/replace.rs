@@ -4,13 +4,13 @@
 //! replaces the file takes that name over, and nothing is left behind.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, Write};
 use std::path::{Path, PathBuf};
 
 use varve_store::steps::step;
 
 /// Replaces a file. Without `durable` a power cut may leave an empty one: for what can be made again.
-pub(crate) fn replace(path: &Path, content: &mut dyn Read, durable: bool) -> io::Result<()> {
+pub(crate) fn replace(path: &Path, content: &mut dyn BufRead, durable: bool) -> io::Result<()> {
     let unfinished = unfinished(path);
     let written = write(&unfinished, content, durable).and_then(|()| {
         step("rename", path);
@@ -35,17 +35,32 @@ pub(crate) fn unfinished(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-fn write(path: &Path, content: &mut dyn Read, durable: bool) -> io::Result<()> {
+fn write(path: &Path, content: &mut dyn BufRead, durable: bool) -> io::Result<()> {
     step("create", path);
     let mut file = create(path)?;
     step("write", path);
-    io::copy(content, &mut file)?;
-    file.flush()?;
+    pour(content, &mut file)?;
     if durable {
         step("sync", path);
         file.sync_all()?;
     }
     Ok(())
+}
+
+/// Writes content to a file, each time as much as is at hand: what is in memory in one go.
+pub(super) fn pour(content: &mut dyn BufRead, file: &mut File) -> io::Result<()> {
+    loop {
+        let bytes = match content.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            bytes => bytes?,
+        };
+        if bytes.is_empty() {
+            return Ok(());
+        }
+        file.write_all(bytes)?;
+        let count = bytes.len();
+        content.consume(count);
+    }
 }
 
 /// A new file, never one that is there: a link under that name could lead anywhere.
@@ -82,7 +97,7 @@ mod tests {
     #[test]
     fn a_content_that_cannot_be_read_replaces_nothing() {
         struct Broken;
-        impl Read for Broken {
+        impl io::Read for Broken {
             fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
                 Err(io::Error::other("broken"))
             }
@@ -90,7 +105,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("page");
         replace(&path, &mut &b"old"[..], false).expect("replaced");
-        assert!(replace(&path, &mut Broken, false).is_err());
+        assert!(replace(&path, &mut io::BufReader::new(Broken), false).is_err());
         assert_eq!(fs::read(&path).expect("read"), b"old");
         assert_eq!(fs::read_dir(folder.path()).expect("listed").count(), 1);
     }

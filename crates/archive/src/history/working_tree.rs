@@ -6,14 +6,14 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use varve_core::history::Capture;
 use varve_store::steps::step;
 
 use super::Holdings;
-use super::replace::{create, replace, unfinished};
+use super::replace::{create, pour, replace, unfinished};
 use crate::error::ArchiveError;
 use crate::page_path::folder_of;
 
@@ -31,6 +31,8 @@ pub(crate) fn tree_folder(root: &Path, path: &str) -> PathBuf {
 
 /// Bodies up to this size are written in one go.
 const IN_ONE_GO: u64 = 4 << 20;
+/// Of longer ones so much at a time.
+const PIECE: usize = 64 << 10;
 
 /// A folder that pages are written to.
 pub struct WorkingTree {
@@ -39,6 +41,8 @@ pub struct WorkingTree {
     folders: HashSet<PathBuf>,
     /// Nothing was in it when this began, so that no file is in the place of another.
     is_new: bool,
+    /// A body on its way.
+    body: Vec<u8>,
 }
 
 /// Where pages of one path go.
@@ -60,41 +64,44 @@ impl PagePlace {
         remove_page(&self.folder)
     }
 
-    /// Writes a page, in the place of any that is there.
-    pub(crate) fn write(&mut self, holdings: &dyn Holdings, capture: &Capture) -> Result<(), ArchiveError> {
-        let mut body = holdings.open_body(capture)?;
+    /// Writes a page, in the place of any that is there. Its body goes through `buffer`, if it is small.
+    pub(crate) fn write(
+        &mut self,
+        holdings: &dyn Holdings,
+        capture: &Capture,
+        buffer: &mut Vec<u8>,
+    ) -> Result<(), ArchiveError> {
         let path = self.folder.join(BODY);
-        if capture.length.is_some_and(|length| length <= IN_ONE_GO) {
-            let mut bytes = Vec::new();
-            (&mut body).take(IN_ONE_GO).read_to_end(&mut bytes).map_err(ArchiveError::write(&path))?;
-            // More than it should be, if anything: read to its end, which checks it.
-            self.put(&path, &mut bytes.as_slice().chain(body))?;
+        let is_small = capture.length.is_some_and(|length| length <= IN_ONE_GO);
+        // One that is longer than it should be is opened after all.
+        if is_small && holdings.read_body(capture, IN_ONE_GO, buffer)? {
+            self.put(&path, &mut buffer.as_slice())?;
         } else {
-            self.put(&path, &mut body)?;
+            self.put(&path, &mut BufReader::with_capacity(PIECE, holdings.open_body(capture)?))?;
         }
         self.put(&self.folder.join(HEADERS), &mut headers_json(capture).as_bytes())?;
         self.is_new = false;
         Ok(())
     }
 
-    fn put(&self, path: &Path, content: &mut dyn Read) -> Result<(), ArchiveError> {
+    fn put(&self, path: &Path, content: &mut dyn BufRead) -> Result<(), ArchiveError> {
         let written = if self.is_new { write_new(path, content) } else { replace(path, content, false) };
         written.map_err(ArchiveError::write(path))
     }
 }
 
 /// Writes a file where none is.
-fn write_new(path: &Path, content: &mut dyn Read) -> io::Result<()> {
+fn write_new(path: &Path, content: &mut dyn BufRead) -> io::Result<()> {
     step("create", path);
     let mut file = create(path)?;
     step("write", path);
-    io::copy(content, &mut file).map(|_| ())
+    pour(content, &mut file)
 }
 
 impl WorkingTree {
     /// The tree at `root`, which is made when the first page is written.
     pub fn new(root: &Path) -> Self {
-        Self { root: root.to_owned(), folders: HashSet::new(), is_new: false }
+        Self { root: root.to_owned(), folders: HashSet::new(), is_new: false, body: Vec::new() }
     }
 
     /// The tree at `root`, in which nothing is yet. A file gets its name before it is whole: whoever uses this says so
@@ -105,7 +112,7 @@ impl WorkingTree {
 
     /// Writes a page.
     pub fn write(&mut self, holdings: &dyn Holdings, capture: &Capture) -> Result<(), ArchiveError> {
-        self.place(capture)?.write(holdings, capture)
+        self.place(capture)?.write(holdings, capture, &mut self.body)
     }
 
     /// Makes room for a page, which may then be written on any thread.

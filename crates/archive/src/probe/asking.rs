@@ -8,6 +8,7 @@ use std::time::Duration;
 use varve_fetch::Limits;
 use varve_fetch::politeness::{Backoff, Policy};
 
+use crate::etiquette::Etiquette;
 use crate::reach::Reach;
 
 /// An answer may take so many times as long as a silence in it.
@@ -70,6 +71,19 @@ impl Asking {
 
     pub(super) fn per_host(&self) -> usize {
         if self.delay.is_zero() { self.concurrency.max(1) } else { 1 }
+    }
+
+    /// As it is written down. What people promise is asked whatever robots may: it is no crawl.
+    pub(super) fn etiquette(&self) -> Etiquette {
+        Etiquette {
+            robots: false,
+            user_agent: self.user_agent.clone(),
+            scope: None,
+            delay: self.delay,
+            per_host: self.per_host(),
+            concurrency: self.concurrency.max(1),
+            retries: 0,
+        }
     }
 
     pub(super) fn policy(&self) -> Policy {

@@ -1,5 +1,7 @@
 //! The way of one question through redirects to its answer.
 
+use std::time::Duration;
+
 use varve_core::exchange::Exchange;
 use varve_core::url::resolve;
 
@@ -22,6 +24,7 @@ pub(super) struct Journey {
     /// Where it has been.
     visited: Vec<String>,
     exchanges: Vec<Exchange>,
+    took: Option<Duration>,
 }
 
 /// What follows from an answer.
@@ -42,13 +45,19 @@ impl Journey {
             redirects: Vec::new(),
             visited: Vec::new(),
             exchanges: Vec::new(),
+            took: None,
         }
+    }
+
+    /// Counts how long a request took.
+    pub(super) fn spend(&mut self, time: Duration) {
+        self.took = Some(self.took.unwrap_or_default() + time);
     }
 
     /// Ends without a whole answer.
     pub(super) fn fail(self, reason: impl Into<String>) -> (usize, Answer) {
         let observed = Observed { redirects: self.redirects, ..Observed::failed(reason) };
-        (self.number, Answer { observed, exchanges: self.exchanges })
+        (self.number, Answer { observed, exchanges: self.exchanges, took: self.took })
     }
 
     /// Goes on, or ends, with what was seen at the present URL.
@@ -65,7 +74,7 @@ impl Journey {
             _ => {
                 let final_url = Some(self.url);
                 let observed = Observed { redirects: self.redirects, final_url, ..observed };
-                Step::Arrived(self.number, Answer { observed, exchanges: self.exchanges })
+                Step::Arrived(self.number, Answer { observed, exchanges: self.exchanges, took: self.took })
             }
         }
     }

@@ -17,6 +17,7 @@ use tokio::runtime::{Builder, Runtime};
 use varve_fetch::Fetcher;
 
 use crate::error::ArchiveError;
+use crate::etiquette::Etiquette;
 use crate::expectations::{OnAnswer, Prober, Question};
 use crate::reach::Asker;
 use round::Round;
@@ -60,6 +61,10 @@ impl WebProber {
 impl Prober for WebProber {
     fn probe(&self, questions: &[Question], answer: OnAnswer<'_>) {
         Round::new(self, questions).run(answer);
+    }
+
+    fn etiquette(&self) -> Option<Etiquette> {
+        Some(self.asking.etiquette())
     }
 }
 

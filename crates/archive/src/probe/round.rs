@@ -88,7 +88,7 @@ impl<'a> Round<'a> {
         self.ended.recv_timeout(longest).ok()
     }
 
-    fn ask(&self, host: Box<str>, journey: Journey, tries: u32) {
+    fn ask(&self, host: Box<str>, mut journey: Journey, tries: u32) {
         let (fetcher, sender) = (Arc::clone(&self.prober.fetcher), self.sender.clone());
         let asking = &self.prober.asking;
         let mut request = FetchRequest::get(journey.url.clone());
@@ -97,7 +97,9 @@ impl<'a> Round<'a> {
         }
         let whole = asking.whole;
         self.prober.runtime().spawn(async move {
+            let begun = Instant::now();
             let (outcome, result) = fetch(&*fetcher, request, journey.content, whole).await;
+            journey.spend(begun.elapsed());
             // Nobody listens any more once the round is over.
             let _ = sender.send(Ended { host, journey, tries, outcome, result });
         });

@@ -2,9 +2,9 @@
 
 use std::io::Read;
 
-use varve_catalog::{CaptureFilter, CatalogRead, Order, Page};
+use varve_catalog::{CaptureFilter, CatalogRead, Order, Page, Removal};
 use varve_core::history::{Belongs, Capture, Choice};
-use varve_core::{Moment, VersionId};
+use varve_core::{Moment, RecordId, VersionId};
 
 use super::log::spellings;
 use crate::error::ArchiveError;
@@ -98,9 +98,54 @@ fn newest_good(catalog: &dyn CatalogRead, url: &str) -> Result<Option<Capture>, 
     Ok(Choice::NewestGood.choose(captures, |capture| Ok(capture.is_good()))?)
 }
 
-/// Opens the body of a capture.
+/// As [`find`]; where nothing is found because a rewrite took it out, that is what it says.
+pub fn look_up(holdings: &dyn Holdings, url: &str, at: &At) -> Result<Capture, ArchiveError> {
+    let missing = match find(holdings, url, at) {
+        Err(missing @ ArchiveError::NoCapture { .. }) => missing,
+        found => return found,
+    };
+    let run = match at {
+        At::Version(version) => holdings.catalog().version(version)?.map(|info| info.version.run),
+        _ => None,
+    };
+    for spelling in spellings(url) {
+        let mut removals = holdings.catalog().removals_at(&spelling, PIECE)?.into_iter();
+        // Of a version is known which run it was made of.
+        if let Some(removal) = removals.find(|removal| run.is_none_or(|run| run == removal.tombstone.run)) {
+            return Err(ArchiveError::Removed { url: url.to_owned(), removal: Box::new(removal) });
+        }
+    }
+    Err(missing)
+}
+
+/// What tells that the body of a capture was taken out of the silos; none when it is there, or was lost otherwise.
+pub fn removal_of(holdings: &dyn Holdings, capture: &Capture) -> Result<Option<Removal>, ArchiveError> {
+    let body = RecordId::new(capture.body.into_inner());
+    let mut records = vec![body];
+    records.extend(capture.record.filter(|record| *record != body));
+    for record in records {
+        let mut removals = holdings.catalog().removals_of(&record)?.into_iter();
+        let Some(removal) = removals.find(|removal| removal.tombstone.replaced_by.is_none()) else {
+            continue;
+        };
+        // The same content may have come again.
+        return match holdings.open_body(capture) {
+            Err(ArchiveError::Absent { .. }) => Ok(Some(removal)),
+            opened => opened.map(|_| None),
+        };
+    }
+    Ok(None)
+}
+
+/// Opens the body of a capture. Of one that was taken out it says so.
 pub fn body(holdings: &dyn Holdings, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
-    holdings.open_body(capture)
+    match holdings.open_body(capture) {
+        Err(absent @ ArchiveError::Absent { .. }) => Err(match removal_of(holdings, capture)? {
+            Some(removal) => ArchiveError::Removed { url: capture.url.clone(), removal: Box::new(removal) },
+            None => absent,
+        }),
+        opened => opened,
+    }
 }
 
 /// The head of the answer: as it was on the wire where that was kept, else as far as the rows know it.

@@ -18,6 +18,7 @@ use crate::archive::{digits, object};
 use crate::checking::{Case, Evidence, Finding, Noted, Past, archived_cases, ask_all, expected_cases};
 use crate::crawl::{NewVersion, origin_of, version_of_run};
 use crate::error::ArchiveError;
+use crate::etiquette::Etiquette;
 use crate::expectations::report::Checked;
 use crate::expectations::{Loaded, Prober, UrlDatabase, UrlsError, Verdict};
 use crate::history::Loaded as LoadedPage;
@@ -95,7 +96,8 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
             (chosen(archived_cases(history, &read, &takes)?, request)?, Intent::default())
         }
     };
-    let mut evidence = Evidence::begin(history)?;
+    let etiquette = prober.etiquette().map(|etiquette| Etiquette { retries: request.retries, ..etiquette });
+    let mut evidence = Evidence::begin(history, etiquette.as_ref())?;
     let mut found: Vec<Option<(Noted, Checked)>> = cases.iter().map(|_| None).collect();
     ask_all(&cases, request.passes(), prober, progress, |number, finding| {
         let noted = evidence.note(&cases[number], &finding)?;
@@ -161,6 +163,7 @@ fn fill(checked: &mut Checked, finding: Finding) {
     checked.verdict = finding.verdict;
     checked.status = finding.status;
     checked.comparison = finding.comparison;
+    checked.took = finding.took;
 }
 
 /// Adds what earlier checks and captures say.

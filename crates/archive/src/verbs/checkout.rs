@@ -141,6 +141,7 @@ struct Filling<'a> {
 /// The pages of one folder, of which the last will be found there; each with what was there before.
 struct Job {
     place: PagePlace,
+    /// At least one.
     pages: Vec<(Capture, Option<Capture>)>,
 }
 
@@ -174,18 +175,38 @@ impl Filling<'_> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
         let (holdings, done) = (self.holdings, &mut self.done);
         let mut empty = Vec::new();
-        let worker = || |job: Job| job.write(holdings);
-        in_order(Crew { threads, together: TOGETHER }, jobs.into_iter(), worker, |written| {
-            let written: Written = written?;
-            done.written += written.written;
-            done.absent += written.absent;
-            empty.extend(written.left_empty);
-            progress(written.written + written.absent);
-            Ok::<(), ArchiveError>(())
-        })?;
+        let worker = || {
+            let mut buffer = Vec::new();
+            move |job: Job| job.write(holdings, &mut buffer)
+        };
+        in_order(
+            Crew { threads, together: TOGETHER },
+            in_reading_order(holdings, jobs)?,
+            worker,
+            |written| {
+                let written: Written = written?;
+                done.written += written.written;
+                done.absent += written.absent;
+                empty.extend(written.left_empty);
+                progress(written.written + written.absent);
+                Ok::<(), ArchiveError>(())
+            },
+        )?;
         // Nobody writes now, so that a folder that is empty stays so.
         empty.iter().try_for_each(|page| self.tree.remove(page))
     }
+}
+
+/// Jobs in the order in which their bodies are read most quickly.
+fn in_reading_order(
+    holdings: &dyn Holdings,
+    jobs: Vec<Job>,
+) -> Result<impl Iterator<Item = Job>, ArchiveError> {
+    let first: Vec<&Capture> = jobs.iter().map(|job| &job.pages[0].0).collect();
+    let order = holdings.order_of(&first)?;
+    let mut ordered: Vec<(u64, Job)> = order.into_iter().zip(jobs).collect();
+    ordered.sort_by_key(|(order, _)| *order);
+    Ok(ordered.into_iter().map(|(_, job)| job))
 }
 
 /// What became of the pages of one folder.
@@ -198,10 +219,10 @@ struct Written {
 }
 
 impl Job {
-    fn write(mut self, holdings: &dyn Holdings) -> Result<Written, ArchiveError> {
+    fn write(mut self, holdings: &dyn Holdings, buffer: &mut Vec<u8>) -> Result<Written, ArchiveError> {
         let mut done = Written::default();
         for (page, base) in self.pages {
-            match self.place.write(holdings, &page) {
+            match self.place.write(holdings, &page, buffer) {
                 Err(ArchiveError::Absent { .. }) => {
                     // Nor may the page of another version pass for it.
                     if base.is_some() {

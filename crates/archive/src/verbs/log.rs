@@ -8,7 +8,7 @@ use crate::crawl::address;
 use crate::error::ArchiveError;
 use crate::history::Holdings;
 
-pub use varve_catalog::{CaptureFilter, Order, Page, VersionFilter, VersionInfo};
+pub use varve_catalog::{CaptureFilter, Order, Page, Removal, VersionFilter, VersionInfo};
 
 /// Versions, newest first.
 pub fn versions(
@@ -28,6 +28,17 @@ pub fn captures(
 ) -> Result<Vec<Capture>, ArchiveError> {
     for spelling in spellings(url) {
         let found = holdings.catalog().captures_of(&spelling, filter, Order::NewestFirst, page)?;
+        if !found.is_empty() {
+            return Ok(found);
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// The answers of a URL that were taken out of the silos, so that no capture tells of them; what went last first.
+pub fn removals(holdings: &dyn Holdings, url: &str, limit: usize) -> Result<Vec<Removal>, ArchiveError> {
+    for spelling in spellings(url) {
+        let found = holdings.catalog().removals_at(&spelling, limit)?;
         if !found.is_empty() {
             return Ok(found);
         }

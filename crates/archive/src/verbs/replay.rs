@@ -30,6 +30,9 @@ pub struct When {
     last: Moment,
 }
 
+/// The last year that the beginning of one can mean.
+const LAST_YEAR: &str = "2999";
+
 impl When {
     /// Any instant of the second that begins here.
     pub fn second(from: Moment) -> Self {
@@ -41,7 +44,8 @@ impl When {
         Self { from, last: from }
     }
 
-    /// Reads 4 to 14 digits, of which the rest is the least, or 20, which go down to the microsecond.
+    /// Reads 4 to 14 digits, of which the rest is the least, or 20, which go down to the microsecond. The beginning of a
+    /// year means the last year that begins so, up to 2999: `2` is how links ask for the newest everywhere.
     pub fn read(digits: &str) -> Option<Self> {
         if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
             return None;
@@ -51,7 +55,13 @@ impl When {
                 let second: Moment = second.parse().ok()?;
                 Some(Self::exactly(Moment::from_micros(second.micros().saturating_add(micros.parse().ok()?))))
             }
-            _ => digits.parse().ok().map(Self::second),
+            _ => match LAST_YEAR.get(digits.len()..) {
+                Some(rest) if !digits.is_empty() => [digits, rest].concat(),
+                _ => digits.to_owned(),
+            }
+            .parse()
+            .ok()
+            .map(Self::second),
         }
     }
 }
@@ -244,8 +254,10 @@ mod tests {
             Some(When::exactly(at("2026-01-02T03:04:05.000678Z")))
         );
         assert_eq!(precise_digits(at("2026-01-02T03:04:05.000678Z")), "20260102030405000678");
-        for wrong in ["", "1", "20261", "20261301", "2026010203040500067", "202601020304050006789", "2026é"]
-        {
+        for (digits, year) in [("1", "1999-01-01"), ("2", "2999-01-01"), ("202", "2029-01-01")] {
+            assert_eq!(When::read(digits), Some(When::second(at(year))));
+        }
+        for wrong in ["", "20261", "20261301", "2026010203040500067", "202601020304050006789", "2026é"] {
             assert_eq!(When::read(wrong), None, "{wrong}");
         }
     }

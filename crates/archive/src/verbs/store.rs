@@ -144,7 +144,7 @@ impl<'a> Job<'a> {
             Source::File(path) => {
                 let file = open(&path)?;
                 let about = self.about(media_type::of_name(&path));
-                store_file(self.writer, packer, &about, (file, &path), self.progress)
+                store_file(self.writer, packer, &about, (&file, &path), self.progress)
             }
         }
     }

@@ -38,9 +38,11 @@ pub struct Request {
     pub threads: usize,
 }
 
-/// Something that is not in the manifest.
+/// Something that is not in the manifest, or not as it was.
 #[derive(Debug)]
 pub enum Note {
+    /// It changed while it was read, and is kept as it was read.
+    Changed(PathBuf),
     /// It cannot be kept as a file, folder or link.
     Skipped(PathBuf, Skipped),
     /// It could not be read.
@@ -64,13 +66,26 @@ pub struct Stowed {
     pub skipped: u64,
     /// How many could not be read.
     pub failed: u64,
+    /// How many changed while they were read.
+    pub changed: u64,
 }
 
 /// What became of one step of the walk.
 enum Outcome {
-    Entry(Entry, Option<Kept>),
-    Note(Note),
+    /// A folder or a link.
+    Known(Entry),
+    File(Entry, Kept),
+    /// A file that was another one when it had been read.
+    Changed(Entry, Kept, PathBuf),
+    Skipped(PathBuf, Skipped),
+    Failed(ArchiveError),
     Fatal(ArchiveError),
+}
+
+impl Outcome {
+    fn is_new(&self) -> bool {
+        matches!(self, Self::File(_, kept) | Self::Changed(_, kept, _) if kept.new)
+    }
 }
 
 /// Stows the tree. `progress` hears, from any thread, how many more bytes were read; `note` of what is left out.
@@ -85,8 +100,15 @@ pub fn stow(
     let temporary = writer.layout().temporary();
     let unwritten = |source| ArchiveError::Write { path: temporary.clone(), source };
     let spool = BufWriter::new(tempfile::tempfile_in(&temporary).map_err(unwritten)?);
-    let mut gathering =
-        Gathering { spool, note, survey: Survey::default(), new: (0, 0), mended: 0, left: (0, 0) };
+    let mut gathering = Gathering {
+        spool,
+        note,
+        survey: Survey::default(),
+        new: (0, 0),
+        mended: 0,
+        left: (0, 0),
+        changed: 0,
+    };
     writeln!(gathering.spool, "{}", tree::FIRST_LINE).map_err(unwritten)?;
     let mut unsynced = 0;
     together_in_order(
@@ -97,7 +119,7 @@ pub fn stow(
             move |steps| worker.keep(steps).unwrap_or_else(|error| vec![Outcome::Fatal(error)])
         },
         |outcome| {
-            unsynced += u64::from(matches!(&outcome, Outcome::Entry(_, Some(kept)) if kept.new));
+            unsynced += u64::from(outcome.is_new());
             if unsynced >= GROUP {
                 writer.store().sync()?;
                 unsynced = 0;
@@ -105,16 +127,17 @@ pub fn stow(
             gathering.take(outcome, &temporary)
         },
     )?;
-    let Gathering { spool, survey, new, mended, left, .. } = gathering;
+    let Gathering { spool, survey, new, mended, left, changed, .. } = gathering;
     let mut spool = spool.into_inner().map_err(|error| unwritten(error.into_error()))?;
     spool.rewind().map_err(unwritten)?;
     let about = About { date: writer.now(), media_type: tree::MEDIA_TYPE.to_owned(), refers_to: None };
     let mut packer = writer.store().packer()?;
-    let stored = store_file(writer, &mut packer, &about, (spool, &temporary), &|_| {})?;
+    let stored = store_file(writer, &mut packer, &about, (&spool, &temporary), &|_| {})?;
     writer.store().sync()?;
     let survey = Survey { folders: survey.folders - 1, ..survey };
     let ((new_objects, new_bytes), (skipped, failed)) = (new, left);
-    Ok(Stowed { manifest: Kept::from(&stored), survey, new_objects, new_bytes, mended, skipped, failed })
+    let manifest = Kept::from(&stored);
+    Ok(Stowed { manifest, survey, new_objects, new_bytes, mended, skipped, failed, changed })
 }
 
 /// The manifest as it grows, and what is counted.
@@ -127,21 +150,30 @@ struct Gathering<F> {
     mended: u64,
     /// Skipped and failed.
     left: (u64, u64),
+    changed: u64,
 }
 
 impl<F: FnMut(Note)> Gathering<F> {
     fn take(&mut self, outcome: Outcome, temporary: &Path) -> Result<(), ArchiveError> {
         let (entry, kept) = match outcome {
-            Outcome::Entry(entry, kept) => (entry, kept),
-            Outcome::Fatal(error) => return Err(error),
-            Outcome::Note(note) => {
-                match note {
-                    Note::Skipped(..) => self.left.0 += 1,
-                    Note::Failed(_) => self.left.1 += 1,
-                }
-                (self.note)(note);
+            Outcome::Known(entry) => (entry, None),
+            Outcome::File(entry, kept) => (entry, Some(kept)),
+            Outcome::Changed(entry, kept, path) => {
+                self.changed += 1;
+                (self.note)(Note::Changed(path));
+                (entry, Some(kept))
+            }
+            Outcome::Skipped(path, why) => {
+                self.left.0 += 1;
+                (self.note)(Note::Skipped(path, why));
                 return Ok(());
             }
+            Outcome::Failed(error) => {
+                self.left.1 += 1;
+                (self.note)(Note::Failed(error));
+                return Ok(());
+            }
+            Outcome::Fatal(error) => return Err(error),
         };
         match entry.kind {
             Kind::Folder { .. } => self.survey.folders += 1,
@@ -172,8 +204,36 @@ struct Worker<'a> {
 /// Where a step has come to.
 enum Begun {
     Done(Outcome),
-    /// A small file that was read and waits for the others: its path in the tree, and what it is.
-    Held(Box<(Vec<u8>, Metadata, Held)>),
+    /// A small file that was read and waits for the others.
+    Held(Box<(Found, Held)>),
+}
+
+/// A file, as it was when it was opened.
+struct Found {
+    /// Its path in the tree.
+    name: Vec<u8>,
+    path: PathBuf,
+    metadata: Metadata,
+    /// Whether it was another one when it had been read.
+    changed: bool,
+}
+
+impl Found {
+    /// Looks whether it has changed since it was opened.
+    fn look_again(&mut self, file: &File) -> Result<(), ArchiveError> {
+        let now = file.metadata().map_err(ArchiveError::read(&self.path))?;
+        let state = |metadata: &Metadata| (metadata.len(), tree::modified(metadata));
+        self.changed = state(&now) != state(&self.metadata);
+        Ok(())
+    }
+
+    /// Its line, and what was stored for it.
+    fn kept(self, stored: &Stored) -> Outcome {
+        let kept = Kept::from(stored);
+        let kind = Kind::File { mode: self.metadata.mode() & 0o7777, size: kept.length, id: kept.id };
+        let entry = Entry { path: self.name, modified: tree::modified(&self.metadata), kind };
+        if self.changed { Outcome::Changed(entry, kept, self.path) } else { Outcome::File(entry, kept) }
+    }
 }
 
 impl Worker<'_> {
@@ -184,27 +244,27 @@ impl Worker<'_> {
             match self.begin(step) {
                 Ok(Begun::Done(outcome)) => outcomes.push(Some(outcome)),
                 Ok(Begun::Held(file)) => {
-                    let (name, metadata, content) = *file;
-                    files.push((number, name, metadata));
+                    let (found, content) = *file;
+                    files.push((number, found));
                     held.push(content);
                     outcomes.push(None);
                 }
                 Err(error) if error.ends_all() => return Err(error),
-                Err(error) => outcomes.push(Some(Outcome::Note(Note::Failed(error)))),
+                Err(error) => outcomes.push(Some(Outcome::Failed(error))),
             }
         }
         let stored = self.writer.store().store_held(packer(self.writer, &mut self.packer)?, &mut held)?;
         self.buffers.extend(held.into_iter().map(Held::into_buffer));
-        for ((number, name, metadata), stored) in files.into_iter().zip(stored) {
-            outcomes[number] = Some(kept(name, &metadata, &stored));
+        for ((number, found), stored) in files.into_iter().zip(stored) {
+            outcomes[number] = Some(found.kept(&stored));
         }
         Ok(outcomes.into_iter().flatten().collect())
     }
 
     fn begin(&mut self, step: Step) -> Result<Begun, ArchiveError> {
         let (name, path) = match step {
-            Step::Known(entry) => return Ok(Begun::Done(Outcome::Entry(entry, None))),
-            Step::Skipped(path, why) => return Ok(Begun::Done(Outcome::Note(Note::Skipped(path, why)))),
+            Step::Known(entry) => return Ok(Begun::Done(Outcome::Known(entry))),
+            Step::Skipped(path, why) => return Ok(Begun::Done(Outcome::Skipped(path, why))),
             Step::Failed(error) => return Err(error),
             Step::File(name, path) => (name, path),
         };
@@ -212,18 +272,23 @@ impl Worker<'_> {
         let metadata = file.metadata().map_err(ArchiveError::read(&path))?;
         if !metadata.is_file() {
             let why = tree::special(metadata.file_type());
-            return Ok(Begun::Done(Outcome::Note(Note::Skipped(path, why))));
+            return Ok(Begun::Done(Outcome::Skipped(path, why)));
         }
-        let media_type = media_type::of_name(&path).to_owned();
+        let mut found = Found { name, path, metadata, changed: false };
+        let media_type = media_type::of_name(&found.path).to_owned();
         let about = About { date: self.writer.now(), media_type, refers_to: None };
         let buffer = self.buffers.pop().unwrap_or_default();
-        match hold_file(&about, (&file, &metadata), &path, buffer, self.progress)? {
-            Ok(held) => return Ok(Begun::Held(Box::new((name, metadata, held)))),
+        match hold_file(&about, (&file, &found.metadata), &found.path, buffer, self.progress)? {
+            Ok(held) => {
+                found.look_again(&file)?;
+                return Ok(Begun::Held(Box::new((found, held))));
+            }
             Err(buffer) => self.buffers.push(buffer),
         }
         let packer = packer(self.writer, &mut self.packer)?;
-        let stored = store_file(self.writer, packer, &about, (file, &path), self.progress)?;
-        Ok(Begun::Done(kept(name, &metadata, &stored)))
+        let stored = store_file(self.writer, packer, &about, (&file, &found.path), self.progress)?;
+        found.look_again(&file)?;
+        Ok(Begun::Done(found.kept(&stored)))
     }
 }
 
@@ -236,13 +301,6 @@ fn packer<'a>(
         Some(packer) => Ok(packer),
         none => Ok(none.insert(writer.store().packer()?)),
     }
-}
-
-/// The line of a file that was stored.
-fn kept(name: Vec<u8>, metadata: &Metadata, stored: &Stored) -> Outcome {
-    let kept = Kept::from(stored);
-    let kind = Kind::File { mode: metadata.mode() & 0o7777, size: kept.length, id: kept.id };
-    Outcome::Entry(Entry { path: name, modified: tree::modified(metadata), kind }, Some(kept))
 }
 
 /// Opens what was a file a moment ago: were it a link or a pipe by now, it is not followed and not waited for.

@@ -22,6 +22,35 @@ fn stow_noting(scene: &Scene, folder: &Path, exclude: &[&str]) -> (Stowed, Vec<N
     (stowed, notes)
 }
 
+/// The progress hook runs when a file has been read and before it is looked at again.
+#[test]
+fn a_file_that_changes_while_it_is_read_is_named_and_kept_as_it_was_read() {
+    for length in [5_000, 3_000_000] {
+        let scene = Scene::new();
+        let content = noise(length, 5);
+        let folder = scene.path("tree");
+        fs::create_dir(&folder).unwrap();
+        let path = folder.join("log");
+        fs::write(&path, &content).unwrap();
+        let append = std::sync::Once::new();
+        let progress = |_| {
+            append.call_once(|| {
+                use std::io::Write;
+                fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"more").unwrap();
+            });
+        };
+        let request =
+            Request { folder: folder.clone(), exclude: Exclude::new(&[] as &[String]).unwrap(), threads: 1 };
+        let mut notes = Vec::new();
+        let stowed = stow(&scene.writer(), &request, &progress, |note| notes.push(note)).unwrap();
+        assert!(matches!(&notes[..], [Note::Changed(named)] if *named == path), "{notes:?}");
+        assert_eq!((stowed.changed, stowed.failed, stowed.survey.bytes), (1, 0, length as u64));
+        let back = scene.path("back");
+        restore(&scene, stowed.manifest.id, &back).unwrap();
+        assert_eq!(fs::read(back.join("log")).unwrap(), content);
+    }
+}
+
 fn stow_all(scene: &Scene, folder: &Path) -> Stowed {
     let (stowed, notes) = stow_noting(scene, folder, &[]);
     assert!(notes.is_empty(), "{notes:?}");

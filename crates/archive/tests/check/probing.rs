@@ -4,7 +4,9 @@ use std::ops::ControlFlow;
 
 use sha2::{Digest, Sha256};
 use varve_archive::BodyId;
-use varve_archive::expectations::{Asking, Follow, Observed, Prober, Question, Verdict, WebProber};
+use varve_archive::expectations::{
+    Asking, Follow, Observed, Prober, Question, UrlsError, Verdict, WebProber,
+};
 use varve_archive::verbs::check::Request;
 use varve_archive::verbs::urls;
 use varve_testkit::web::{Answer, Site, Web};
@@ -209,6 +211,80 @@ fn aliases_and_hosts_that_stand_in_are_really_asked() {
     assert_eq!(aliases, [(scene.web.url("/about.html"), true), (other.url("/about.html"), false)]);
     let map = vec![(scene.host(), other.address().to_string())];
     assert_eq!(verdicts(Request { map, ..Request::default() }), [(other.url("/about.html"), false)]);
+    let third = Web::serve(Site::with_everything());
+    let stands_in = |host: &str| vec![(host.to_owned(), third.address().to_string())];
+    // Each name is mapped by itself: an alias that nobody mapped is asked as it is.
+    let mapped = |map| verdicts(Request { map, cnames: true, ..Request::default() });
+    let alias = other.address().to_string();
+    let (own, stand_in) = (scene.web.url("/about.html"), third.url("/about.html"));
+    assert_eq!(mapped(stands_in(&alias)), [(own, true), (stand_in.clone(), true)]);
+    assert_eq!(
+        mapped(stands_in(&scene.host())),
+        [(stand_in.clone(), true), (other.url("/about.html"), false)]
+    );
+    let both = [stands_in(&scene.host()), stands_in(&alias)].concat();
+    assert_eq!(mapped(both), [(stand_in, true)], "one host is asked once");
+}
+
+#[test]
+fn a_host_that_is_mapped_must_be_asked() {
+    let scene = Scene::new(Site::new());
+    scene.promise("cnames:\n- www.example.com\n", &["_path: /"]);
+    let refused = |host: &str, cnames| {
+        let map = vec![(host.to_owned(), "localhost".to_owned())];
+        let request = Request { map, cnames, ..Request::default() };
+        urls::check::check(&scene.database(), &request, &scene.prober(false), &mut |_| {}, |_| {
+            Ok::<(), UrlsError>(())
+        })
+        .err()
+    };
+    assert!(matches!(refused("www.example.com", false), Some(UrlsError::AliasNotAsked { .. })));
+    assert!(matches!(refused("ww.example.com", true), Some(UrlsError::UnknownDomain { .. })));
+}
+
+#[test]
+fn a_host_that_never_answers_is_not_waited_for_once_for_each_url() {
+    let site = Site::new().at("/quiet/", |_, connection| {
+        connection.wait(std::time::Duration::from_secs(600));
+        Ok(varve_testkit::web::Then::Close)
+    });
+    let scene = Scene::new(site);
+    let records: Vec<String> = (10..30).map(|number| format!("_path: /quiet/{number}")).collect();
+    scene.promise("", &records.iter().map(String::as_str).collect::<Vec<_>>());
+    let timeout = std::time::Duration::from_millis(300);
+    let asking = Asking { concurrency: 1, timeout, ..scene.asking() };
+    let prober = WebProber::new(asking).unwrap();
+    let request = Request { retries: 1, ..Request::default() };
+    let mut found = Vec::new();
+    urls::check::check(&scene.database(), &request, &prober, &mut |_| {}, |checked| {
+        found.push(checked);
+        Ok::<(), Wrong>(())
+    })
+    .unwrap();
+    assert_eq!(found.len(), 20);
+    assert!(found.iter().all(|checked| matches!(checked.verdict, Verdict::Unreachable(_))));
+    assert!(found.iter().filter(|checked| checked.took.is_some()).count() <= 2);
+    // Two of them in each pass; and in the second others than in the first.
+    assert_eq!(scene.web.total(), 4);
+    assert!((10..14).all(|number| scene.web.count(&format!("/quiet/{number}")) == 1));
+}
+
+/// One page that hangs says nothing of the others, wherever it stands.
+#[test]
+fn a_page_that_hangs_takes_no_other_with_it() {
+    let site = Site::new().with_faults().page("/z", Answer::html("z")).page("/y", Answer::html("y"));
+    let scene = Scene::new(site);
+    scene.promise("", &["_path: /silence", "_path: /silence?2", "_path: /y", "_path: /z"]);
+    let timeout = std::time::Duration::from_millis(300);
+    let prober = WebProber::new(Asking { concurrency: 1, timeout, ..scene.asking() }).unwrap();
+    let request = Request { retries: 1, ..Request::default() };
+    let mut found = Vec::new();
+    urls::check::check(&scene.database(), &request, &prober, &mut |_| {}, |checked| {
+        found.push(checked.verdict == Verdict::Met);
+        Ok::<(), Wrong>(())
+    })
+    .unwrap();
+    assert_eq!(found, [false, false, true, true]);
 }
 
 #[test]

@@ -27,6 +27,8 @@ fn what_did_not_change_is_asked_for_conditionally_and_takes_no_room() {
         let cached = captures.iter().find(|capture| capture.url.ends_with("/cached")).unwrap();
         assert_eq!((cached.status, scene.body(cached)), (304, b"<p>As ever.</p>".to_vec()));
     }
+    let told = scene.run(Settings { whole: true, ..scene.settings(&["/"], ScopeKind::Host) });
+    assert_eq!(told.captured["/cached"], (200, true, None), "asked for whole, and stored once all the same");
     scene.assert_sound();
 }
 

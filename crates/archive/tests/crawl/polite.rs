@@ -153,3 +153,107 @@ fn headers_for_the_seeds_go_to_no_other_host_and_into_no_record() {
         );
     }
 }
+
+/// The `warcinfo` records of a silo that describe runs, each with its id and its block.
+fn descriptions(silo: &str) -> Vec<(String, String)> {
+    let records = silo.split("WARC/1.1\r\n").filter(|record| record.starts_with("WARC-Type: warcinfo\r\n"));
+    let of_runs = records.filter(|record| !record.contains("WARC-Filename"));
+    let parts = of_runs.map(|record| {
+        let id = record.split("WARC-Record-ID: ").nth(1).unwrap().split("\r\n").next().unwrap();
+        (id.to_owned(), record.split_once("\r\n\r\n").unwrap().1.trim_end().to_owned())
+    });
+    parts.collect()
+}
+
+#[test]
+fn a_run_says_in_the_silo_how_it_asked_and_its_records_name_that() {
+    let scene = Scene::new(Site::new().with_pages());
+    let settings = Settings { depth: Some(1), retries: 2, ..scene.settings(&["/"], ScopeKind::Host) };
+    let first = scene.run(settings.clone());
+    let rude = Settings { robots: false, user_agent: "other/1\r\nrobots: obey".to_owned(), ..settings };
+    let second = scene.run(rude);
+    let silo = scene.silo_text();
+    let told = descriptions(&silo);
+    let [(polite_id, polite), (rude_id, rude)] = &told[..] else { panic!("{told:?}") };
+    let run = first.ended().run;
+    assert!(polite.starts_with("software: varve/test\r\nformat: WARC File Format 1.1\r\n"), "{polite}");
+    let lines: Vec<&str> = polite.lines().skip(4).collect();
+    let agent = format!("http-header-user-agent: {}", Settings::default().user_agent);
+    assert_eq!(
+        lines,
+        [
+            "robots: obey",
+            &agent,
+            &format!("varve-run: {run}"),
+            "varve-scope: host depth=1",
+            "varve-politeness: delay=0 per-host=4 concurrency=16 retries=2",
+        ]
+    );
+    assert!(rude.contains("\r\nrobots: ignore\r\n"), "{rude}");
+    assert!(rude.contains("user-agent: other/1  robots: obey\r\n"), "no value makes a line: {rude}");
+    for (run, id) in [(run, polite_id), (second.ended().run, rude_id)] {
+        let of_run = format!("Varve-Run: {run}\r\n");
+        let mut count = 0;
+        for record in silo.split("WARC/1.1\r\n").filter(|record| record.contains(&of_run)) {
+            if !record.starts_with("WARC-Type: request\r\n") {
+                assert!(record.contains(&format!("{of_run}WARC-Warcinfo-ID: {id}\r\n")), "{record}");
+                count += 1;
+            }
+        }
+        assert!(count >= 3, "{count}");
+    }
+    scene.assert_sound();
+    scene.rebuild();
+    scene.assert_sound();
+}
+
+#[test]
+fn a_run_that_goes_on_as_it_began_is_described_once() {
+    let scene = Scene::new(Site::new().with_pages());
+    let reach = Reach { allow_private: true, ..Reach::default() };
+    let settings = scene.settings(&["/site/400/0"], ScopeKind::Host);
+    scene.run_until(Some(settings), reach, 20).unwrap();
+    scene.resume();
+    assert_eq!(descriptions(&scene.silo_text()).len(), 1);
+    scene.assert_sound();
+}
+
+/// Nobody listens. Were each of them tried as often as anything is, with pauses that double, this would take minutes.
+#[test]
+fn a_host_where_nobody_listens_is_given_up_with_all_that_waits_for_it() {
+    let scene = Scene::new(Site::new());
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = nobody.local_addr().unwrap().port();
+    drop(nobody);
+    let seeds = (0..10).map(|number| format!("http://127.0.0.1:{port}/{number}")).collect();
+    let settings = Settings { seeds, retries: 2, robots: false, ..scene.settings(&[], ScopeKind::Page) };
+    let told = scene.run(settings);
+    assert_eq!(told.failed.len(), 10);
+    assert!(told.failed.values().all(|kind| kind == "refused"), "{:?}", told.failed);
+    assert_eq!(told.ended().version, None);
+}
+
+/// A host that takes connections and says nothing, with more to ask of it than anybody would wait for.
+#[test]
+fn a_silent_host_costs_a_few_requests_however_much_is_wanted_of_it() {
+    let site = Site::new().at("/quiet/", |_, connection| {
+        connection.wait(Duration::from_secs(600));
+        Ok(varve_testkit::web::Then::Close)
+    });
+    let scene = Scene::new(site);
+    let seeds: Vec<String> = (0..30).map(|number| format!("/quiet/{number}")).collect();
+    let seeds: Vec<&str> = seeds.iter().map(String::as_str).collect();
+    let settings = Settings {
+        robots: false,
+        per_host: 1,
+        retries: 1,
+        retry_pause: 1,
+        idle_timeout: 200,
+        ..scene.settings(&seeds, ScopeKind::Page)
+    };
+    let told = scene.run(settings);
+    assert_eq!(told.failed.len(), 30);
+    assert!(told.failed.values().all(|kind| kind == "timeout"), "{:?}", told.failed);
+    // Two tries of the first, and one of another: it never answered.
+    assert_eq!(scene.web.total(), 3);
+}

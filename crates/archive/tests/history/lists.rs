@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::rewriting::{all_bytes, assert_sound, holds, rewrite};
 use crate::scene::*;
 use varve_archive::history::open_holdings;
+use varve_archive::verbs::commit::{self, NewPage};
 use varve_archive::verbs::{rebuild, rewrite::Request};
 use varve_archive::{Archive, Layout, VersionId};
 use varve_core::fact::{Manifest, PageList, media_type};
@@ -114,6 +115,61 @@ fn a_small_version_lists_its_pages_itself() {
     commit_pages(&*history(root.path()), "small", &[("https://e.org/", "1")]);
     let (manifests, lists) = facts(root.path());
     assert!(lists.is_empty() && manifests[0].list.is_none() && manifests[0].pages.len() == 1);
+}
+
+#[test]
+fn pages_with_times_of_their_own_need_no_list() {
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Archive, root.path());
+    let at = |number: i64| varve_core::Moment::from_micros(1_600_000_000_000_000 + number);
+    let pages = (0..PAGES as i64)
+        .map(|number| NewPage { time: Some(at(number)), ..page(&format!("https://e.org/{number}"), "text") });
+    let request = commit::Request { message: "old".to_owned(), threads: 1, ..commit::Request::default() };
+    commit::commit(&*history(root.path()), &request, pages.collect(), &|_| {}).expect("committed");
+    let (manifests, lists) = facts(root.path());
+    assert!(lists.is_empty() && manifests[0].list.is_none() && manifests[0].pages.len() == PAGES);
+}
+
+/// Hex digits that pack to half their length and no better.
+fn noise(length: usize, seed: u64) -> String {
+    let mut state = seed;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        format!("{state:016x}")
+    };
+    let mut text = String::new();
+    while text.len() < length {
+        text += &next();
+    }
+    text
+}
+
+#[test]
+fn a_fact_that_is_longer_than_a_silo_is_one_record_all_the_same() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let settings = std::fs::read_to_string(root.join("varve.toml")).expect("settings");
+    std::fs::write(root.join("varve.toml"), settings.replace("1 GiB", "1 MiB")).expect("written");
+    let pages = (0..PAGES as u64).map(|number| {
+        let mut page = page(&format!("https://e.org/{number:02}"), "one body for all");
+        page.headers.push("X-Noise", noise(70_000, number + 1));
+        page
+    });
+    let request = commit::Request { message: "long".to_owned(), threads: 1, ..commit::Request::default() };
+    let committed = commit::commit(&*history(root), &request, pages.collect(), &|_| {}).expect("committed");
+    commit_pages(&*history(root), "short", &[("https://e.org/", "1")]);
+    assert_eq!(facts(root).1.len(), 1);
+    let longest = Archive::open(root).expect("opened").store().files().list().expect("listed");
+    assert!(longest.values().any(|silo| silo.length > 1 << 20), "{longest:?}");
+    assert_eq!(texts(root, committed.version).len(), PAGES);
+    assert_sound(root);
+    let kept = rows(&*open_holdings(root).expect("opened"));
+    std::fs::remove_file(root.join("catalog.db")).expect("removed");
+    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
+    assert_eq!(rows(&*open_holdings(root).expect("opened")), kept);
 }
 
 #[test]

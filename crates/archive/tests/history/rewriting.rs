@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::scene::*;
 use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, open_holdings};
 use varve_archive::verbs::audit::{AuditRequest, audit};
+use varve_archive::verbs::cat::{At, body, look_up, removal_of};
 use varve_archive::verbs::commit::{Committed, Request as CommitRequest, commit};
 use varve_archive::verbs::rewrite::{AtSign, GroupPattern, Receipt, Request, perform, plan};
 use varve_archive::verbs::{checkout, rebuild, score, tag};
@@ -137,6 +138,7 @@ fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> VersionId {
     let history = ArchiveHistory::open(root, opening()).expect("opened");
     let run = RunId::new(uuid::Uuid::from_u128(number));
     let store = history.writer().store();
+    let warcinfo = Some(store.describe_run(&[("varve-run", run.to_string())]).expect("described"));
     let keeper = ExchangeKeeper::new(store);
     let mut packer = store.packer().expect("a packer");
     let mut records: Vec<RecordId> = Vec::new();
@@ -152,6 +154,7 @@ fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> VersionId {
             timing: None,
             truncated: None,
             run: Some(run),
+            warcinfo,
             unchanged: None,
         };
         records.push(keeper.keep(&mut packer, &exchange).expect("kept").receipt.record);
@@ -179,6 +182,29 @@ fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> VersionId {
     version
 }
 
+/// Whose field says the payload of each response.
+fn payload_fields(root: &Path) -> Vec<String> {
+    let mut fields = Vec::new();
+    let archive = Archive::open(root).expect("opened");
+    for number in archive.store().files().list().expect("listed").into_keys() {
+        let source = archive.store().files().open(number).expect("opened");
+        let mut reader = varve_warc::Reader::new(&*source).expect("a silo");
+        while let Some(record) = reader.next_record().expect("read") {
+            let header = record.header();
+            if header.record_type() != varve_warc::record::RecordType::Response {
+                continue;
+            }
+            let url = String::from_utf8_lossy(header.target_uri().expect("a URL")).into_owned();
+            for whose in ["WARC", "Varve"] {
+                if header.fields.get(&format!("{whose}-Payload-Digest")).is_some() {
+                    fields.push(format!("{url} {whose}"));
+                }
+            }
+        }
+    }
+    fields
+}
+
 #[test]
 fn a_revisit_whose_original_goes_is_made_whole() {
     let root = tempfile::tempdir().expect("a folder");
@@ -188,7 +214,8 @@ fn a_revisit_whose_original_goes_is_made_whole() {
     let chunked =
         b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6\r\n world\r\n0\r\n\r\n"
             .as_slice();
-    capture(root, 1, &[("https://e.org/a", plain), ("https://e.org/x", b"HTTP/1.1 404 No\r\n\r\nno")]);
+    let other = b"HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n".as_slice();
+    capture(root, 1, &[("https://e.org/a", plain), ("https://e.org/x", other)]);
     let second = capture(root, 2, &[("https://e.org/b", chunked), ("https://e.org/c", plain)]);
     assert_sound(root);
     let pattern = GroupPattern::new("https://e.org/a", AtSign::default());
@@ -196,10 +223,65 @@ fn a_revisit_whose_original_goes_is_made_whole() {
     assert_eq!(receipt.promoted.len(), 1, "the other refers to it");
     assert_eq!((receipt.by_kind()["response"], receipt.by_kind()["request"]), (1, 1));
     assert_sound(root);
+    assert_eq!(payload_fields(root), ["https://e.org/x Varve", "https://e.org/b Varve"]);
     let holdings = open_holdings(root).expect("opened");
     let wanted = [("https://e.org/b", "hello world"), ("https://e.org/c", "hello world")];
     assert_eq!(contents(&*holdings, second), wanted.map(|(url, body)| (url.into(), body.into())));
-    assert!(!holds(&all_bytes(root), "GET https://e.org/a"));
+    let bytes = all_bytes(root);
+    assert!(!holds(&bytes, "GET https://e.org/a"));
+    // What describes the runs is still there, and named.
+    for run in [1, 2] {
+        assert!(holds(&bytes, &format!("varve-run: {}", uuid::Uuid::from_u128(run))), "{run}");
+    }
+    let archive = Archive::open(root).expect("opened");
+    let mut named = 0;
+    varve_store::rewrite::each_header(archive.store().files(), &mut |header, _, _| {
+        let Some(id) = header.reference("WARC-Warcinfo-ID").and_then(varve_store::silo::parse_id) else {
+            return;
+        };
+        assert!(archive.store().find(&id).expect("read").is_some());
+        named += 1;
+    })
+    .expect("read");
+    assert_eq!(named, 3);
+}
+
+#[test]
+fn what_is_gone_is_told_by_its_tombstone_until_it_comes_again() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let (crawled, committed) = ("https://e.org/crawled", "https://e.org/committed");
+    let first = capture(root, 1, &[(crawled, b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfirst")]);
+    let second = capture(root, 2, &[("https://e.org/", b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")]);
+    let third = commit_pages(&*history(root), "3", &[(committed, "by hand")]).version;
+    let receipt = rewrite(root, &request(&[crawled, committed]));
+    let holdings = open_holdings(root).expect("opened");
+    let told = |url: &str, at: At| match look_up(&*holdings, url, &at) {
+        Err(ArchiveError::Removed { removal, .. }) => Some(removal.tombstone),
+        Err(ArchiveError::NoCapture { .. }) => None,
+        other => panic!("{other:?}"),
+    };
+    let of_answer = receipt.tombstones.iter().find(|one| one.kind == "response").expect("a tombstone");
+    for at in [At::Newest, At::NewestGood, At::Version(first)] {
+        assert_eq!(told(crawled, at).as_ref(), Some(of_answer));
+    }
+    assert_eq!(told(crawled, At::Version(second)), None, "it never held it");
+    assert_eq!(told("https://e.org/never", At::Newest), None);
+    // A manifest still lists what was committed.
+    let listed = look_up(&*holdings, committed, &At::Version(third)).expect("listed");
+    let removal = removal_of(&*holdings, &listed).expect("read").expect("told");
+    assert_eq!((removal.tombstone.who.as_str(), removal.tombstone.why.as_str()), ("Ada", "asked for"));
+    assert!(matches!(body(&*holdings, &listed).err(), Some(ArchiveError::Removed { .. })));
+    let before = rows(&*holdings);
+    assert_eq!(before.iter().filter(|row| row.starts_with("{\"removal\"")).count(), receipt.tombstones.len());
+    drop(holdings);
+    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
+    assert_eq!(rows(&*open_holdings(root).expect("opened")), before);
+    commit_pages(&*history(root), "4", &[(committed, "by hand")]);
+    let holdings = open_holdings(root).expect("opened");
+    let again = look_up(&*holdings, committed, &At::Version(third)).expect("listed");
+    assert_eq!(removal_of(&*holdings, &again).expect("read"), None);
 }
 
 #[test]

@@ -119,6 +119,7 @@ fn capture(root: &Path, number: u128, answer: &[u8], unchanged: Option<&Receipt>
         timing: None,
         truncated: None,
         run: Some(run),
+        warcinfo: None,
         unchanged: original,
     };
     let mut packer = store.packer().expect("a packer");

@@ -128,3 +128,14 @@ CREATE TABLE verdicts (
     json    TEXT NOT NULL,
     PRIMARY KEY (url, time)
 ) WITHOUT ROWID;
+
+-- What was taken out of the silos, as its tombstone says it.
+CREATE TABLE removals (
+    told_by BLOB PRIMARY KEY,                -- the record of the tombstone
+    record  BLOB NOT NULL,                   -- the record that is gone
+    url     TEXT,                            -- of an answer that is gone, with nothing in its place
+    time    INTEGER NOT NULL,
+    json    TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX removals_by_record ON removals (record);
+CREATE INDEX removals_by_url ON removals (url, time) WHERE url IS NOT NULL;

@@ -34,8 +34,8 @@ fn keep(connection: &Connection, row: Row, waiting: &mut BTreeSet<VersionId>) ->
         }
         Row::Capture(row) => capture(connection, &row, waiting),
         Row::Pages { captures, .. } => captures.iter().try_for_each(|row| capture(connection, row, waiting)),
-        // Nothing is listed here but in rows.
-        Row::List(_) => Ok(()),
+        // Nothing is listed here but in rows, and there are no silos to take anything out of.
+        Row::List(_) | Row::Removal(_) => Ok(()),
         Row::Tag { name, version: Some(version), time } => execute(
             connection,
             "INSERT OR REPLACE INTO varve_tags (name, version_id, time) VALUES (?1, ?2, ?3)",

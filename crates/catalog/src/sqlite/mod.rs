@@ -9,6 +9,7 @@ mod headers;
 mod line;
 mod memory;
 mod read_captures;
+mod read_removals;
 mod read_rest;
 mod read_spans;
 mod read_versions;
@@ -26,7 +27,7 @@ use crate::connect::{self, Readers};
 use crate::error::CatalogError;
 use crate::problem::Problem;
 use crate::read::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, VersionInfo};
-use crate::row::{Catalog, Diff, LastList, Row, Score, VerdictRow};
+use crate::row::{Catalog, Diff, LastList, Removal, Row, Score, VerdictRow};
 
 use memory::Memory;
 
@@ -215,6 +216,18 @@ impl CatalogRead for SqliteCatalog {
 
     fn last_verdicts(&self, page: Page<&str>) -> Result<Vec<VerdictRow>, CatalogError> {
         self.readers.ask(|connection| crate::verdict::last(connection, "verdicts", page))
+    }
+
+    fn removals_of(&self, record: &RecordId) -> Result<Vec<Removal>, CatalogError> {
+        self.readers.ask(|connection| read_removals::of_record(connection, record))
+    }
+
+    fn removals_at(&self, url: &str, limit: usize) -> Result<Vec<Removal>, CatalogError> {
+        self.readers.ask(|connection| read_removals::at_url(connection, url, limit))
+    }
+
+    fn removals(&self, page: Page<RecordId>) -> Result<Vec<Removal>, CatalogError> {
+        self.readers.ask(|connection| read_removals::page(connection, page))
     }
 
     fn open_runs(&self) -> Result<Vec<RunId>, CatalogError> {

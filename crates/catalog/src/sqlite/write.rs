@@ -1,4 +1,4 @@
-//! Rows become rows: versions, tags, HEAD, diffs, scores and verdicts. Captures have a file of their own.
+//! Rows become rows: versions, tags, HEAD, diffs, scores, verdicts and removals. Captures have a file of their own.
 //!
 //! A batch is one transaction. Within it a capture may come before its version; that the version came is checked at
 //! the end.
@@ -11,7 +11,7 @@ use varve_core::{RunId, VersionId};
 
 use super::memory::Memory;
 use crate::problem::Problem;
-use crate::row::{Diff, LastList, Row, Score, VerdictRow};
+use crate::row::{Diff, LastList, Removal, Row, Score, VerdictRow};
 
 /// Keeps rows, in a transaction that is open.
 pub(super) fn apply(
@@ -78,6 +78,7 @@ impl Batch<'_> {
             Row::Diff(diff) => self.diff(&diff),
             Row::Score(score) => self.score(&score),
             Row::Verdict(verdict) => self.verdict(&verdict),
+            Row::Removal(removal) => self.removal(&removal),
             Row::ForgetVersion(id) => self.forget_version(&id),
             Row::ForgetDiffs(before) => {
                 self.execute("DELETE FROM kept_diffs WHERE time < ?1", params![before.micros()])
@@ -278,6 +279,20 @@ impl Batch<'_> {
                 score.time.micros(),
                 evidence,
                 attributions,
+            ],
+        )
+    }
+
+    fn removal(&self, removal: &Removal) -> Result<(), Problem> {
+        let not_json = |error: serde_json::Error| Problem::Damaged("removals", error.to_string());
+        self.execute(
+            "INSERT OR REPLACE INTO removals (told_by, record, url, time, json) VALUES (?1, ?2, ?3, ?4, ?5)",
+            params![
+                removal.told_by.as_bytes(),
+                removal.tombstone.record.as_bytes(),
+                removal.url_of_answer(),
+                removal.tombstone.time.micros(),
+                serde_json::to_string(&removal.tombstone).map_err(not_json)?,
             ],
         )
     }

@@ -60,7 +60,7 @@ impl Model {
             }
             Row::ForgetVersion(id) => self.forget_version(id),
             Row::ForgetDiffs(before) => self.diffs.retain(|_, diff| diff.time >= before),
-            Row::List(_) => {}
+            Row::List(_) | Row::Removal(_) => {}
             Row::Reached(place) => self.reached = Some(place),
             Row::ForgetRun(run) => {
                 self.captures.retain(|capture| capture.belongs != Belongs::Run(run));

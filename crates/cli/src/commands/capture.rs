@@ -131,6 +131,10 @@ pub(super) struct Capture {
     #[arg(long)]
     ignore_nofollow: bool,
 
+    /// Ask for everything whole, though a server might say that it has not changed; what is the same is still stored once
+    #[arg(long)]
+    whole: bool,
+
     /// Ask private addresses too: this machine, and the network that it is in
     #[arg(long)]
     allow_private: bool,
@@ -291,6 +295,7 @@ impl Capture {
             delay: millis(self.delay),
             robots: !self.ignore_robots,
             nofollow: !self.ignore_robots && !self.ignore_nofollow,
+            whole: self.whole,
             retries: self.retries,
             retry_pause: millis(self.retry_pause),
             user_agent: self.user_agent.clone().unwrap_or_else(|| user_agent(self.contact.as_deref())),

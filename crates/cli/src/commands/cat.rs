@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use varve_archive::Choice;
-use varve_archive::verbs::cat::{At, at, body, find, head};
+use varve_archive::verbs::cat::{At, at, body, head, look_up};
 
 use super::choosing::Choosing;
 use super::{Outcome, Verb};
@@ -22,7 +22,7 @@ Examples:
 /// Print a page as it was
 ///
 /// Without `--at`, the newest capture, even if it records a failure; `--newest-good` looks past those. A time means the newest capture that is not after it; a version means the capture
-/// in that version.
+/// in that version. Of what `varve rewrite` took out, who did it, when and why is said instead.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Cat {
@@ -55,7 +55,7 @@ impl Verb for Cat {
                 Choice::NewestGood => At::NewestGood,
             },
         };
-        let capture = find(&*holdings, &self.url, &when)?;
+        let capture = look_up(&*holdings, &self.url, &when)?;
         if capture.truncated {
             session.printer.say("this answer was cut short: it is not the whole page");
         }

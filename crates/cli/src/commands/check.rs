@@ -13,7 +13,7 @@ use varve_archive::verbs::diff::{Options, PageDiff};
 use varve_archive::verbs::urls::check::check as check_plainly;
 use varve_archive::{ArchiveError, Layout};
 
-use super::diff::{draw, told};
+use super::diff::{Beginning, draw, told};
 use super::{Outcome, Verb};
 use crate::error::Error;
 use crate::printer::{self, BAD, FAINT, GOOD, Printer, WARN, counted, visible};
@@ -28,6 +28,9 @@ Examples:
   varve check --against-archive --explain
   varve check --db urldb --no-capture --format junit";
 
+/// So many lines of a difference are shown: a page that is gone differs in all of them.
+const MOST_LINES: usize = 40;
+
 /// Check that the live web answers as promised, and keep the evidence
 ///
 /// What is promised is in the URL database of the archive (see `varve urls`), or in another with `--db`. A URL that fails
@@ -35,7 +38,7 @@ Examples:
 ///
 /// In an archive every answer is captured, the verdicts are written down, and both become a version. A failure is shown
 /// with the version that proves it, since when it fails, the last time when all was as promised, and how much the two
-/// differ; with `--explain`, with the whole difference. Outside of an archive, and with `--no-capture`, nothing is kept.
+/// differ; with `--explain`, with the beginning of the difference and the command that shows all of it. Outside of an archive, and with `--no-capture`, nothing is kept.
 ///
 /// With `--against-archive` nothing need be promised: every URL of the last version must still answer as it did. A page in
 /// which only noise differs, such as nonces and clocks, counts as unchanged.
@@ -98,7 +101,7 @@ pub(super) struct Manner {
     #[arg(long, value_name = "PATH")]
     path_prefix: Option<String>,
 
-    /// Ask another host for what is expected of the first; may be given again
+    /// Ask another host for what is expected of the first, a domain or, with `--cnames`, an alias; may be given again
     #[arg(long, value_name = "HOST=HOST", value_parser = mapping)]
     map: Vec<(String, String)>,
 
@@ -253,7 +256,7 @@ impl Check {
     fn plainly(&self, layout: Option<Layout>, session: &mut Session) -> Result<Outcome, Error> {
         let database = self.database(layout.as_ref())?;
         let stop = interrupt::flag();
-        let prober = self.web.prober(None, false, Some(Arc::clone(&stop)))?;
+        let prober = self.web.prober(session, None, false, Some(Arc::clone(&stop)))?;
         let mut teller = Teller::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();
         check_plainly(&database, &self.manner.request(&stop), &prober, &mut progress, |checked| {
@@ -265,7 +268,7 @@ impl Check {
     fn against(&self, layout: &Layout, session: &mut Session) -> Result<Outcome, Error> {
         let holdings = ArchiveHoldings::open(layout.root())?;
         let stop = interrupt::flag();
-        let prober = self.web.prober(None, true, Some(Arc::clone(&stop)))?;
+        let prober = self.web.prober(session, None, true, Some(Arc::clone(&stop)))?;
         let mut teller = Teller::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();
         look(&holdings, &self.manner.request(&stop), &prober, &mut progress, |checked| {
@@ -280,7 +283,7 @@ impl Check {
         let database = if self.against_archive { None } else { Some(self.database(Some(layout))?) };
         let promised = database.as_ref().map_or(Promised::ByArchive, Promised::By);
         let stop = interrupt::flag();
-        let prober = self.web.prober(Some(layout.temporary()), true, Some(Arc::clone(&stop)))?;
+        let prober = self.web.prober(session, Some(layout.temporary()), true, Some(Arc::clone(&stop)))?;
         let note = Note { message: self.message.clone(), author: self.author.clone() };
         let mut teller = Teller::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();
@@ -314,7 +317,10 @@ impl Check {
         teller.tell(&checked)?;
         if format == ReportFormat::Text {
             explain(holdings, &checked, &options, |page| match self.explain {
-                true => draw(page, teller.printer),
+                true => {
+                    let whole = way_to_see(page, &checked);
+                    draw(page, Beginning { lines: MOST_LINES, whole: &whole }, teller.printer)
+                }
                 false => point_to(page, &checked, teller.printer),
             })?;
         }
@@ -322,22 +328,35 @@ impl Check {
     }
 }
 
+/// The command that shows a difference whole, where both sides are in versions and of one URL.
+fn diff_command(page: &PageDiff<'_>, checked: &Checked) -> Option<String> {
+    let (good, version) = (checked.good_version()?.to_string(), checked.version?.to_string());
+    let is_one_page = matches!((&page.pair.base, &page.pair.head), (Some(a), Some(b)) if a.url == b.url);
+    is_one_page.then(|| format!("varve diff {good:.8} {version:.8} --url {}", quoted(&page.pair.any().url)))
+}
+
+/// The command that shows what a failure is: the difference, or else the answer itself.
+fn way_to_see(page: &PageDiff<'_>, checked: &Checked) -> String {
+    diff_command(page, checked).unwrap_or_else(|| {
+        let capture = page.pair.any();
+        format!("varve cat {} --at {}", quoted(&capture.url), capture.time)
+    })
+}
+
+/// As one word of a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
+}
+
 /// How much a failure differs from the last good capture, and how to see it.
 fn point_to(page: &PageDiff<'_>, checked: &Checked, printer: &mut Printer) -> Result<(), Error> {
-    let (Some(good), Some(version)) = (checked.good_version(), checked.version) else { return Ok(()) };
-    let is_one_page = matches!((&page.pair.base, &page.pair.head), (Some(a), Some(b)) if a.url == b.url);
-    if !is_one_page {
-        return Ok(());
-    }
+    let Some(command) = diff_command(page, checked) else { return Ok(()) };
     let (added, removed) =
         page.comparison.and_then(|comparison| comparison.lines_changed(true)).unwrap_or_default();
-    let url = page.pair.any().url.replace('\'', "'\\''");
     printer.line(format_args!(
-        "{:<11}  {GOOD}+{added}{GOOD:#} {BAD}-{removed}{BAD:#} lines: varve diff {:.8} {:.8} --url '{}'",
+        "{:<11}  {GOOD}+{added}{GOOD:#} {BAD}-{removed}{BAD:#} lines: {}",
         "",
-        good.to_string(),
-        version.to_string(),
-        visible(&url)
+        visible(&command)
     ))
 }
 

@@ -125,7 +125,8 @@ impl Verb for Diff {
             names_only: self.name_only,
             headers_only: self.mode == "headers",
         };
-        let mut show = Show { verb: &self, printer: &mut session.printer, titles: Vec::new() };
+        let mut show =
+            Show { verb: &self, printer: &mut session.printer, titles: Vec::new(), beginning: None };
         show.begin(base, head)?;
         let totals = diff(&*holdings, &request, |page| show.page(page))?;
         show.end(&totals)?;
@@ -158,8 +159,15 @@ impl Diff {
     }
 }
 
-/// Shows how one page changed, to people.
-pub(super) fn draw(page: &PageDiff<'_>, printer: &mut Printer) -> Result<(), Error> {
+/// A line is shown up to so many letters, where only the beginning of a change is shown.
+const LONGEST_LINE: usize = 400;
+
+/// Shows the beginning of how one page changed, to people, and how to see the rest.
+pub(super) fn draw(
+    page: &PageDiff<'_>,
+    beginning: Beginning<'_>,
+    printer: &mut Printer,
+) -> Result<(), Error> {
     let verb = Diff {
         base: None,
         head: None,
@@ -176,7 +184,15 @@ pub(super) fn draw(page: &PageDiff<'_>, printer: &mut Printer) -> Result<(), Err
         context: 3,
         exit_code: false,
     };
-    Show { verb: &verb, printer, titles: Vec::new() }.page(page)
+    Show { verb: &verb, printer, titles: Vec::new(), beginning: Some(beginning) }.page(page)
+}
+
+/// How much of a page's change is shown.
+pub(super) struct Beginning<'a> {
+    /// So many lines.
+    pub(super) lines: usize,
+    /// The command that shows all.
+    pub(super) whole: &'a str,
 }
 
 /// How one page changed, for programs.
@@ -190,6 +206,8 @@ struct Show<'a> {
     printer: &'a mut Printer,
     /// What the pages so far are called.
     titles: Vec<String>,
+    /// Where not all of a page is to be shown, how much.
+    beginning: Option<Beginning<'a>>,
 }
 
 impl Show<'_> {
@@ -254,7 +272,11 @@ impl Show<'_> {
     }
 
     fn view(&self) -> View {
-        View { context: self.verb.context, ..View::default() }
+        let view = View { context: self.verb.context, ..View::default() };
+        match &self.beginning {
+            Some(beginning) => View { most: beginning.lines, ..view },
+            None => view,
+        }
     }
 
     fn headers(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
@@ -307,16 +329,21 @@ impl Show<'_> {
             }
         }
         let hunks = comparison.hunks(&self.view(), self.verb.all);
+        let width = if self.beginning.is_some() { LONGEST_LINE } else { usize::MAX };
         for hunk in &hunks {
             self.printer.line(format_args!("{FAINT}{}{FAINT:#}", hunk.title()))?;
             for line in &hunk.lines {
-                self.printer.line(drawn(line, self.verb.mode == "words"))?;
+                self.printer.line(drawn(line, self.verb.mode == "words", width))?;
             }
         }
-        if hunks.last().is_some_and(|hunk| hunk.cut) {
-            self.printer.line(format_args!(
-                "{FAINT}There are more lines than are shown; `--stat` counts them.{FAINT:#}"
-            ))?;
+        let too_wide = |line: &HunkLine<'_>| letters(line) > width;
+        let is_cut = hunks.last().is_some_and(|hunk| hunk.cut);
+        if is_cut || hunks.iter().flat_map(|hunk| &hunk.lines).any(too_wide) {
+            let more = match &self.beginning {
+                Some(beginning) => format!("There is more; all of it: {}", beginning.whole),
+                None => "There are more lines than are shown; `--stat` counts them.".to_owned(),
+            };
+            self.printer.line(format_args!("{FAINT}{}{FAINT:#}", visible(&more)))?;
         }
         for note in comparison.notes(self.verb.all) {
             self.printer.line(format_args!("{FAINT}{note}{FAINT:#}"))?;
@@ -383,8 +410,14 @@ fn not_compared(page: &PageDiff<'_>) -> String {
     format!("{side} not here; `varve audit` says whether that is on purpose.")
 }
 
-/// A line of a hunk, with what differs in it marked: by colour, and with `words` by signs as well.
-fn drawn(line: &HunkLine<'_>, words: bool) -> String {
+/// How long a line is.
+fn letters(line: &HunkLine<'_>) -> usize {
+    line.segments.iter().map(|segment| segment.text.chars().count()).sum()
+}
+
+/// A line of a hunk, with what differs in it marked: by colour, and with `words` by signs as well. Of a line that is longer
+/// than `width` letters, its beginning.
+fn drawn(line: &HunkLine<'_>, words: bool, width: usize) -> String {
     let (sign, style, [open, close]) = match line.style {
         Style::Context => (' ', FAINT, [""; 2]),
         Style::Removed => ('-', BAD, ["[-", "-]"]),
@@ -392,8 +425,11 @@ fn drawn(line: &HunkLine<'_>, words: bool) -> String {
     };
     let [open, close] = if words { [open, close] } else { [""; 2] };
     let mut text = format!("{style}{sign}{style:#}");
+    let mut left = width;
     for segment in &line.segments {
-        let shown = visible(segment.text);
+        let end = segment.text.char_indices().nth(left).map(|(at, _)| at);
+        let shown = visible(&segment.text[..end.unwrap_or(segment.text.len())]);
+        left -= segment.text.chars().count().min(left);
         match (line.style, segment.elided, segment.emphasis) {
             (_, true, _) | (Style::Context, ..) => text.push_str(&format!("{FAINT}{shown}{FAINT:#}")),
             (_, _, true) => {
@@ -401,6 +437,10 @@ fn drawn(line: &HunkLine<'_>, words: bool) -> String {
                 text.push_str(&format!("{marked}{open}{shown}{close}{marked:#}"));
             }
             _ => text.push_str(&format!("{style}{shown}{style:#}")),
+        }
+        if end.is_some() {
+            text.push_str(&format!("{FAINT}…{FAINT:#}"));
+            break;
         }
     }
     text

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use varve_archive::history::{Holdings, resolve_version};
-use varve_archive::verbs::cat::{At, find, version_of};
-use varve_archive::verbs::log::{CaptureFilter, Page, VersionFilter, VersionInfo, captures, versions};
+use varve_archive::verbs::cat::{At, find, removal_of, version_of};
+use varve_archive::verbs::log::{
+    CaptureFilter, Page, Removal, VersionFilter, VersionInfo, captures, removals, versions,
+};
 use varve_archive::{ArchiveError, Capture, Moment, VersionId};
 
 use super::{Outcome, Verb};
@@ -33,6 +35,9 @@ const LATEST: usize = 100;
 /// With `--json` there is one object a line. For versions: `id`, `parent`, `message`, `author`, `time`, `captures`,
 /// `tags`. For captures of a URL: `url`, `time`, `status`, `body`, `version`, `length`,
 /// and `renderings` where a browser loaded it: the ids of the document that scripts left and of a picture, for `varve get`.
+///
+/// What `varve rewrite` took out is shown as that, with who, when and why; with `--json` in `removed`: `record`, `kind`, `who`, `why`,
+/// `time`, and `tombstone`, the record that tells of it. An answer of which nothing else is left has a line with `null` in the other fields but `url`.
 ///
 /// A Crystal project keeps no versions: its latest captures are shown, of all URLs, 100 unless `--limit` says otherwise.
 ///
@@ -203,7 +208,7 @@ impl Log {
         while left > 0 {
             let page = Page { after: last.as_ref(), limit: left.min(PIECE) };
             let found = captures(holdings, url, &filter, page)?;
-            if found.is_empty() && last.is_none() {
+            if found.is_empty() && last.is_none() && removals(holdings, url, 1)?.is_empty() {
                 session.printer.say(format_args!("nothing was captured of {}", visible(url)));
             }
             for capture in &found {
@@ -214,6 +219,21 @@ impl Log {
                 break;
             }
             last = found.into_iter().last();
+        }
+        if self.after.is_none() {
+            self.print_removals(&removals(holdings, url, left)?, session)?;
+        }
+        Ok(())
+    }
+
+    /// Answers of which nothing is left but that they were taken out. When they came nobody knows any more.
+    fn print_removals(&self, removals: &[Removal], session: &mut Session) -> Result<(), Error> {
+        for removal in removals {
+            if self.json {
+                session.printer.json(&RemovedLine::of(removal))?;
+            } else {
+                session.printer.line(removed(removal))?;
+            }
         }
         Ok(())
     }
@@ -227,6 +247,7 @@ impl Log {
         session: &mut Session,
     ) -> Result<(), Error> {
         let version = version_of(capture);
+        let removal = removal_of(holdings, capture)?;
         let renderings = holdings.renderings(capture)?;
         if self.json {
             return session.printer.json(&CaptureLine {
@@ -238,6 +259,7 @@ impl Log {
                 length: capture.length,
                 truncated: capture.truncated,
                 renderings: renderings.named().map(|(name, id)| (name, id.to_string())).collect(),
+                removed: removal.as_ref().map(Removed::of),
             });
         }
         let version = version.map_or("(unfinished)".to_owned(), |version| short(&version));
@@ -257,11 +279,21 @@ impl Log {
             capture.time.for_people(),
             status(capture.status),
         ))?;
+        if let Some(removal) = &removal {
+            session.printer.line(format_args!("    {}", removed(removal)))?;
+        }
         for (name, id) in renderings.named() {
             session.printer.line(format_args!("    {name} {FAINT}{id}{FAINT:#}"))?;
         }
         Ok(())
     }
+}
+
+/// That something was taken out, in a line.
+fn removed(removal: &Removal) -> String {
+    let Removal { told_by, tombstone } = removal;
+    let (time, who, why) = (tombstone.time.for_people(), visible(&tombstone.who), visible(&tombstone.why));
+    format!("{WARN}taken out{WARN:#} {time} by {who}: {why}  {FAINT}{} {told_by}{FAINT:#}", tombstone.kind)
 }
 
 /// HEAD, if it can be read: without it the list is as useful, and may be what helps to put it right.
@@ -345,4 +377,51 @@ struct CaptureLine<'a> {
     truncated: bool,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     renderings: BTreeMap<&'static str, String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    removed: Option<Removed<'a>>,
+}
+
+/// That something was taken out, as machines see it.
+#[derive(Serialize)]
+struct Removed<'a> {
+    record: String,
+    kind: &'a str,
+    who: &'a str,
+    why: &'a str,
+    time: Moment,
+    tombstone: String,
+}
+
+impl<'a> Removed<'a> {
+    fn of(removal: &'a Removal) -> Self {
+        let Removal { told_by, tombstone } = removal;
+        Self {
+            record: tombstone.record.to_string(),
+            kind: &tombstone.kind,
+            who: &tombstone.who,
+            why: &tombstone.why,
+            time: tombstone.time,
+            tombstone: told_by.to_string(),
+        }
+    }
+}
+
+/// An answer of which nothing else is left.
+#[derive(Serialize)]
+struct RemovedLine<'a> {
+    url: Option<&'a str>,
+    time: Option<Moment>,
+    status: Option<u16>,
+    body: Option<String>,
+    version: Option<String>,
+    length: Option<u64>,
+    removed: Removed<'a>,
+}
+
+impl<'a> RemovedLine<'a> {
+    fn of(removal: &'a Removal) -> Self {
+        let url = removal.tombstone.url.as_deref();
+        let removed = Removed::of(removal);
+        Self { url, time: None, status: None, body: None, version: None, length: None, removed }
+    }
 }

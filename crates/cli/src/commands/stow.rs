@@ -26,7 +26,7 @@ Examples:
 /// access lists, extended attributes and the sharing of hard links are not kept.
 ///
 /// With `--json` there is one object: `id`, `new`, `files`, `folders`, `links`, `bytes`, `new_objects`, `new_bytes`,
-/// `mended`, `skipped` and `failed`.
+/// `mended`, `skipped`, `failed` and `changed`, the number of files that changed while they were read.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Stow {
@@ -56,6 +56,13 @@ impl Verb for Stow {
                 let path = path.to_string_lossy();
                 printer.say(format_args!("left out `{}`: {}", visible(&path), reason(why)));
             }
+            Note::Changed(path) => {
+                let path = path.to_string_lossy();
+                printer.say(format_args!(
+                    "`{}` changed while it was read; it is kept as it was read",
+                    visible(&path)
+                ));
+            }
             Note::Failed(failure) => printer.report(&error::report(&failure.into())),
         })?;
         print(&stowed, self.json, printer)?;
@@ -74,7 +81,7 @@ fn reason(why: Skipped) -> &'static str {
 }
 
 fn print(stowed: &Stowed, json: bool, printer: &mut Printer) -> Result<(), Error> {
-    let Stowed { manifest, survey, new_objects, new_bytes, mended, skipped, failed } = *stowed;
+    let Stowed { manifest, survey, new_objects, new_bytes, mended, skipped, failed, changed } = *stowed;
     if json {
         return printer.json(&Line {
             id: digits(manifest.id),
@@ -88,6 +95,7 @@ fn print(stowed: &Stowed, json: bool, printer: &mut Printer) -> Result<(), Error
             mended,
             skipped,
             failed,
+            changed,
         });
     }
     printer.line(digits(manifest.id))?;
@@ -122,4 +130,5 @@ struct Line {
     mended: u64,
     skipped: u64,
     failed: u64,
+    changed: u64,
 }

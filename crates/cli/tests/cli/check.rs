@@ -177,3 +177,67 @@ fn private_addresses_must_be_allowed() {
     assert_eq!(scene.web.total(), asked);
     assert!(Path::new(&scene.folder.path().join("museum/varve.toml")).exists());
 }
+
+/// Who may be asked for good stands in the archive's settings, and counts for all that asks.
+#[test]
+fn the_settings_of_the_archive_may_allow_private_addresses() {
+    let scene = Scene::new();
+    let settings = scene.folder.path().join("museum/varve.toml");
+    let text = std::fs::read_to_string(&settings).unwrap();
+    std::fs::write(&settings, text + "allow_private = [\"127.0.0.0/8\"]\n").unwrap();
+    let url = scene.web.url("/about.html");
+    let output = scene.run(&["-C", "museum", "urls", "add", "--domain-file", &url]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for words in [
+        &["check", "--no-capture"] as &[&str],
+        &["check"],
+        &["check", "--against-archive", "--no-capture"],
+        &["urls", "check"],
+        &["urls", "--db", "museum/urls", "check"],
+    ] {
+        if words.contains(&"--against-archive") {
+            let output = scene.run(&["-C", "museum", "capture", "--ignore-robots", &url]);
+            assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        }
+        let output = scene.run(&[&["-C", "museum"], words, &["--pause", "0"]].concat());
+        assert!(stdout(&output).starts_with("met "), "{words:?}: {}{}", stdout(&output), stderr(&output));
+    }
+    // Elsewhere nobody said so.
+    let output = scene.run(&["urls", "--db", "museum/urls", "check", "--pause", "0"]);
+    assert!(stdout(&output).starts_with("unreachable"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_page_that_is_gone_is_explained_in_a_few_lines() {
+    let long: String = (0..500).map(|number| format!("<p>Line {number}.</p>\n")).collect();
+    let gone = Arc::new(AtomicBool::new(false));
+    let now = Arc::clone(&gone);
+    let site = Site::new().computed("/long", move |_| match now.load(Ordering::SeqCst) {
+        true => Answer::html("y".repeat(100_000)).with_status(404),
+        false => Answer::html(long.clone()),
+    });
+    let scene = Scene { web: Web::serve(site), ..Scene::new() };
+    scene.add(&["--static"], "/long");
+    scene.check(&[]);
+    gone.store(true, Ordering::SeqCst);
+    let text = stdout(&scene.check(&["--explain"]));
+    assert!(text.contains("-<p>Line 0.</p>"), "{text}");
+    assert!(text.lines().count() < 60 && text.len() < 20_000, "{} lines", text.lines().count());
+    let line =
+        text.lines().find(|line| line.starts_with("There is more")).unwrap_or_else(|| panic!("{text}"));
+    let command = line.split_once("varve ").unwrap().1;
+    let words: Vec<&str> = command.split(' ').map(|word| word.trim_matches('\'')).collect();
+    let shown = stdout(&scene.run(&[&["-C", "museum"], &words[..]].concat()));
+    assert!(shown.contains("-<p>Line 0.</p>") && shown.contains("-<p>Line 499.</p>"), "{shown:.2000}");
+}
+
+#[test]
+fn a_report_for_build_servers_says_how_long_each_took() {
+    let scene = Scene::new();
+    scene.add(&["--static"], "/m51.txt");
+    let junit = stdout(&scene.check(&["--format", "junit"]));
+    let time = |text: &str| text.split("time=\"").nth(1).unwrap().split('"').next().unwrap().parse::<f64>();
+    let case = junit.lines().find(|line| line.contains("<testcase ")).unwrap();
+    assert!(time(case).is_ok_and(|time| time < 60.0), "{junit}");
+    assert_eq!(time(&junit), time(case), "one case takes as long as all");
+}

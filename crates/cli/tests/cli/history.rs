@@ -257,7 +257,22 @@ fn a_rewrite_takes_out_what_it_says_and_nothing_else() {
         (&1.into(), &"Ada".into(), &"asked for".into())
     );
     assert_eq!(place.run(&["audit"]).status.code(), Some(0), "what a tombstone explains is no finding");
-    place.failure(&["cat", "https://e.org/gone.txt", "--at", &first]);
+    let told = place.failure(&["cat", "https://e.org/gone.txt", "--at", &first]);
+    let captures = place.lines(&["log", "https://e.org/gone.txt", "--json"]);
+    let removed = &captures[0]["removed"];
+    assert_eq!(
+        (captures.len(), &removed["who"], &removed["why"], &removed["kind"]),
+        (1, &"Ada".into(), &"asked for".into(), &"resource".into())
+    );
+    for part in ["taken out", "Ada", "asked for"] {
+        assert!(told.contains(part), "{told}");
+        assert!(place.data(&["log", "https://e.org/gone.txt"]).contains(part));
+    }
+    // What tells of it can be had.
+    let tombstone = removed["tombstone"].as_str().unwrap();
+    assert!(told.contains(tombstone), "{told}");
+    assert!(place.data(&["get", tombstone]).contains("asked for"));
+    assert!(place.lines(&["log", "https://e.org/index.html", "--json"])[0].get("removed").is_none());
     assert!(place.data(&["cat", "https://e.org/index.html", "--at", &first]).contains("Old Title"));
     assert_eq!(place.lines(&["log", "--json"])[0]["id"], second.as_str());
     let told = place.run(&["diff", &first, &second, "--stat"]);

@@ -144,3 +144,19 @@ fn mistakes_are_usage_errors() {
     hint: a URL is like `https://example.com/path?query`
     ");
 }
+
+#[test]
+fn an_addition_that_fails_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |words: &[&str]| varve().current_dir(folder.path()).args(words).output().unwrap();
+    // A port where nobody listens, and a host that cannot name a file.
+    for (url, more) in [("http://127.0.0.1:1/", "--allow-private"), ("http://a|b/", "--offline")] {
+        let output = run(&["urls", "--db", "some/db", "add", "--domain-file", more, url]);
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "{url}");
+    }
+    let output =
+        run(&["urls", "--db", "some/db", "add", "--domain-file", "--offline", "http://example.com/"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(folder.path().join("some/db/example.com.yaml").is_file());
+}

@@ -136,7 +136,9 @@ impl<T> Agenda<T> {
         let place = self.place_of(host);
         self.under_way = self.under_way.saturating_sub(1);
         let failures = self.settle(place, outcome, now);
-        let verdict = if failures >= self.policy.failures_per_host && outcome.may_pass() {
+        self.hosts[place].hear(outcome, tries);
+        let is_dead = outcome == Outcome::Silent && self.hosts[place].is_dead(self.policy.retries);
+        let verdict = if is_dead || (failures >= self.policy.failures_per_host && outcome.may_pass()) {
             self.give_up_host(place, item)
         } else if outcome.may_pass() && tries < self.policy.retries {
             self.try_again(place, Waiting { item, tries: tries + 1 }, outcome, now);

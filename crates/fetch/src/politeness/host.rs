@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+use super::Outcome;
+
 /// No crawl waits for longer; instants beyond it may not exist.
 const LONGEST_REST: Duration = Duration::from_secs(365 * 86_400);
 
@@ -13,6 +15,15 @@ pub(super) struct Waiting<T> {
     pub(super) tries: u32,
 }
 
+/// How often a host that never answered was silent.
+#[derive(Debug, Default)]
+pub(super) struct Silence {
+    /// So many requests.
+    pub(super) requests: u32,
+    /// For so many different things.
+    pub(super) things: u32,
+}
+
 /// A host.
 #[derive(Debug)]
 pub(super) struct Host<T> {
@@ -21,6 +32,8 @@ pub(super) struct Host<T> {
     pub(super) under_way: u32,
     /// Failures in a row.
     pub(super) failures: u32,
+    /// What is known of its silence; nothing once it has answered.
+    pub(super) silence: Option<Silence>,
     pub(super) crawl_delay: Duration,
     /// Not to be asked before this.
     pub(super) not_before: Option<Instant>,
@@ -35,6 +48,7 @@ impl<T> Host<T> {
             waiting: VecDeque::new(),
             under_way: 0,
             failures: 0,
+            silence: Some(Silence::default()),
             crawl_delay: Duration::ZERO,
             not_before: None,
             queued: None,
@@ -53,11 +67,30 @@ impl<T> Host<T> {
         self.not_before = Some(self.not_before.map_or(then, |before| before.max(then)));
     }
 
+    /// Notes how a request ended, as far as silence goes.
+    pub(super) fn hear(&mut self, outcome: Outcome, tries: u32) {
+        match (outcome, &mut self.silence) {
+            (Outcome::Silent, Some(silence)) => {
+                silence.requests = silence.requests.saturating_add(1);
+                silence.things = silence.things.saturating_add(u32::from(tries == 0));
+            }
+            (Outcome::Answered { .. }, _) => self.silence = None,
+            _ => {}
+        }
+    }
+
+    /// Whether it is taken for dead: silence is all that came of more requests than one thing is worth. One thing alone may
+    /// be slow where others are not.
+    pub(super) fn is_dead(&self, retries: u32) -> bool {
+        self.silence.as_ref().is_some_and(|silence| silence.requests > retries && silence.things > 1)
+    }
+
     /// Whether forgetting it changes nothing.
     pub(super) fn is_forgettable(&self, now: Instant) -> bool {
         self.waiting.is_empty()
             && self.under_way == 0
             && self.failures == 0
+            && self.silence.as_ref().is_none_or(|silence| silence.requests == 0)
             && self.crawl_delay.is_zero()
             && self.not_before.is_none_or(|then| then <= now)
     }

@@ -34,7 +34,8 @@ pub struct Policy {
     pub backoff: Backoff,
     /// How often something that failed is tried again.
     pub retries: u32,
-    /// After so many failures in a row a host is given up, with everything that waits for it.
+    /// After so many failures in a row a host is given up, with everything that waits for it. One that never answered is given
+    /// up sooner: once more requests than one would be tried were met with silence, for two things at least.
     pub failures_per_host: u32,
 }
 
@@ -64,6 +65,8 @@ pub enum Outcome {
     },
     /// Without an answer, or with one that was cut short, in a way that may pass.
     Failed,
+    /// With nothing at all from the host: it has no address, nobody listens there, or nothing came in time.
+    Silent,
     /// Without an answer, in a way that will not pass; it says nothing about the host.
     Hopeless,
 }
@@ -76,12 +79,15 @@ impl Outcome {
 
     /// Whether the host is in trouble, or asks to be left alone.
     const fn is_trouble(self) -> bool {
-        matches!(self, Self::Failed | Self::Answered { status: 429 | 503, .. })
+        matches!(self, Self::Failed | Self::Silent | Self::Answered { status: 429 | 503, .. })
     }
 
     /// Whether asking again may give something else.
     const fn may_pass(self) -> bool {
-        matches!(self, Self::Failed | Self::Answered { status: 408 | 429 | 500 | 502 | 503 | 504, .. })
+        matches!(
+            self,
+            Self::Failed | Self::Silent | Self::Answered { status: 408 | 429 | 500 | 502 | 503 | 504, .. }
+        )
     }
 
     const fn retry_after(self) -> Option<Duration> {

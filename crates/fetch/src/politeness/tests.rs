@@ -325,3 +325,36 @@ proptest! {
         prop_assert_eq!(world.agenda.next(world.now), Next::Empty);
     }
 }
+
+#[test]
+fn a_host_that_never_answers_costs_what_one_thing_is_worth_and_not_each() {
+    let mut world = World::new(policy());
+    world.push("dead", 0..30);
+    let mut asked = Vec::new();
+    while let Some((host, item, tries)) = world.ask() {
+        asked.push(item);
+        match world.agenda.done(&host, item, tries, Outcome::Silent, world.now) {
+            Verdict::HostGivenUp(items) => assert_eq!(items, (1..30).collect::<Vec<u32>>()),
+            Verdict::GivenUp(item) => assert_eq!(item, 0),
+            verdict => assert_eq!(verdict, Verdict::Again),
+        }
+    }
+    // The first as often as anything is tried; then another, for the first alone may be slow.
+    assert_eq!(asked, [0, 0, 0, 0, 1]);
+    // Whoever comes later finds out with one request whether the host has come back.
+    world.push("dead", 30..33);
+    assert!(matches!(world.step(Outcome::Silent).2, Verdict::HostGivenUp(items) if items == [30, 31, 32]));
+    world.push("dead", 33..35);
+    assert_eq!(world.step(OK).2, Verdict::Done(33));
+    assert_eq!(world.step(Outcome::Silent).2, Verdict::Again);
+}
+
+#[test]
+fn one_slow_thing_does_not_condemn_its_host() {
+    let mut world = World::new(Policy { retries: 0, ..policy() });
+    world.push("h", 0..4);
+    assert_eq!(world.step(Outcome::Silent).2, Verdict::GivenUp(0));
+    assert_eq!(world.step(OK).2, Verdict::Done(1));
+    assert_eq!(world.step(Outcome::Silent).2, Verdict::GivenUp(2));
+    assert_eq!(world.step(Outcome::Silent).2, Verdict::GivenUp(3));
+}

@@ -10,6 +10,12 @@ use crate::request::Request;
 const MOST: u64 = 10_000_000;
 /// The memory that an expression may take.
 const EXPRESSION: usize = 1 << 20;
+/// Captures of a block: as many lines as one of a ZipNum index usually has.
+pub(crate) const BLOCK: u64 = 3000;
+/// Blocks of a page, unless another number is asked for.
+const PAGE: u64 = 10;
+/// No page has more.
+const MOST_BLOCKS: u64 = 1000;
 /// More filters than this are refused.
 const FILTERS: usize = 16;
 
@@ -21,11 +27,44 @@ pub(crate) struct Query {
     pub(crate) from: Option<Moment>,
     pub(crate) to: Option<Moment>,
     pub(crate) limit: u64,
+    /// The page, where only one is wanted.
+    pub(crate) page: Option<Paging>,
+    /// Only how many pages there are is wanted.
+    pub(crate) count_pages: bool,
     pub(crate) sort: Sort,
     pub(crate) filters: Vec<Filter>,
     /// Which fields, in order; empty for those that `output` has.
     pub(crate) fields: Vec<String>,
     pub(crate) output: Output,
+}
+
+/// One page of what is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Paging {
+    /// Which, from 0.
+    pub(crate) number: u64,
+    /// How many blocks a page has.
+    pub(crate) blocks: u64,
+}
+
+impl Default for Paging {
+    fn default() -> Self {
+        Self { number: 0, blocks: PAGE }
+    }
+}
+
+impl Paging {
+    /// How many captures are before it, and how many up to its end.
+    pub(crate) fn captures(&self) -> (u64, u64) {
+        let size = self.blocks * BLOCK;
+        let first = self.number.saturating_mul(size);
+        (first, first.saturating_add(size))
+    }
+
+    /// How many pages so many captures are.
+    pub(crate) fn pages_of(&self, captures: u64) -> u64 {
+        captures.div_ceil(self.blocks * BLOCK)
+    }
 }
 
 /// Which URLs.
@@ -92,6 +131,8 @@ impl Query {
             from: time(request, "from", least)?,
             to: time(request, "to", most)?,
             limit,
+            page: paging(request)?,
+            count_pages: request.parameter("showNumPages").as_deref() == Some("true"),
             sort: sort(request)?,
             filters: filters(request)?,
             fields: fields.split(',').filter(|field| !field.is_empty()).map(str::to_owned).collect(),
@@ -108,6 +149,19 @@ fn scoped(url: &str) -> (String, Scope) {
         Some(prefix) => (prefix.to_owned(), Scope::Prefix),
         None => (url.to_owned(), Scope::Exact),
     }
+}
+
+fn paging(request: &Request) -> Result<Option<Paging>, String> {
+    let number = |name: &str| {
+        let text = request.parameter(name).filter(|text| !text.is_empty());
+        text.map(|text| text.parse::<u64>().map_err(|_| format!("`{name}` is a number"))).transpose()
+    };
+    let (page, blocks) = (number("page")?, number("pageSize")?);
+    if blocks.is_some_and(|blocks| !(1..=MOST_BLOCKS).contains(&blocks)) {
+        return Err(format!("`pageSize` is from 1 to {MOST_BLOCKS}"));
+    }
+    let is_paged = page.is_some() || blocks.is_some();
+    Ok(is_paged.then(|| Paging { number: page.unwrap_or(0), blocks: blocks.unwrap_or(PAGE) }))
 }
 
 fn sort(request: &Request) -> Result<Sort, String> {
@@ -234,6 +288,10 @@ mod tests {
             "url=h&output=xml",
             "url=h&matchType=x",
             "url=h&filter=x",
+            "url=h&page=-1",
+            "url=h&page=x",
+            "url=h&pageSize=0",
+            "url=h&pageSize=1001",
             "url=h&filter=~a:(",
         ] {
             assert!(query(wrong).is_err(), "{wrong}");

@@ -21,7 +21,7 @@ pub(super) fn bad_address(why: BadAddress) -> Answer {
         BadAddress::Time => pages::plain(
             400,
             "That is not a time.",
-            "A time is written in 4 to 14 digits, such as 20260131 or 20260131235959.",
+            "A time is written in up to 14 digits, such as 2026, 20260131 or 20260131235959.",
         ),
         BadAddress::Url => pages::plain(
             400,

@@ -106,7 +106,7 @@ fn described(
     }
     Ok(match coded {
         Some(coded) => with_payload(answer, coded, capture),
-        None => with_body(answer, request, &tag, rewriting, opened, capture),
+        None => with_body(answer, (shelf, request), &tag, rewriting, opened, capture),
     })
 }
 
@@ -164,7 +164,7 @@ fn shown_status(status: u16) -> u16 {
 /// Adds the body: all of it, or the part that was asked for.
 fn with_body(
     answer: Answer,
-    request: &Request,
+    (shelf, request): (&Arc<Shelf>, &Request),
     tag: &str,
     rewriting: Rewriting,
     opened: Opened,
@@ -196,18 +196,25 @@ fn with_body(
             return Answer::empty(416).with_text(header::CONTENT_RANGE, &format!("bytes */{whole}"));
         }
     };
-    let length = part.map_or(whole, |part| part.length);
-    let produce = Box::new(move |output: &mut dyn io::Write| write_raw(opened, part, whole, output));
-    Answer { body: Body::Made { length: Some(length), produce, instead }, ..answer }
+    let Some(part) = part else {
+        let produce = Box::new(move |output: &mut dyn io::Write| write_raw(opened, whole, output));
+        return Answer { body: Body::Made { length: Some(whole), produce, instead }, ..answer };
+    };
+    let (shelf, capture) = (Arc::clone(shelf), capture.clone());
+    let produce = Box::new(move |output: &mut dyn io::Write| write_part(&shelf, &capture, part, output));
+    Answer { body: Body::Made { length: Some(part.length), produce, instead }, ..answer }
+}
+
+/// Writes a part of a body.
+fn write_part(shelf: &Shelf, capture: &Capture, part: Part, output: &mut dyn io::Write) -> io::Result<()> {
+    let end = part.start + part.length;
+    let mut body = shelf.holdings.open_part(capture, part.start, end).map_err(io::Error::other)?;
+    copy(&mut body, part.length, output)
 }
 
 /// Writes a body as it is. All of it is read to its end, which is where it is checked.
-fn write_raw(opened: Opened, part: Option<Part>, whole: u64, output: &mut dyn io::Write) -> io::Result<()> {
-    let mut reader = opened.into_reader();
-    if let Some(part) = part {
-        return copy(&mut reader, part, output);
-    }
-    match io::copy(&mut reader, output)? {
+fn write_raw(opened: Opened, whole: u64, output: &mut dyn io::Write) -> io::Result<()> {
+    match io::copy(&mut opened.into_reader(), output)? {
         copied if copied == whole => Ok(()),
         copied => Err(io::Error::other(format!("the body has {copied} bytes and should have {whole}"))),
     }

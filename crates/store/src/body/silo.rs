@@ -4,13 +4,17 @@ use std::io::{self, BufRead, Read};
 
 use varve_core::BodyId;
 use varve_core::body::{BodyError, BodySource, BodyStore, KeptBody};
+use varve_warc::Extent;
 use varve_warc::digest::{Algorithm, Digest, Hasher};
-use varve_warc::http::{BodyLimits, Head, HeadParser, open_body};
+use varve_warc::http::{Body, BodyLimits, Head, HeadParser, open_body};
 use varve_warc::record::{Header, RecordType};
 
 use crate::error::StoreError;
 use crate::exchange::{field, payload_of};
+use crate::index::Prefix;
 use crate::keep::NewObject;
+use crate::object::ObjectReader;
+use crate::silo::ids;
 use crate::store::{SiloRecord, Store};
 use crate::writer::StoreWriter;
 
@@ -51,6 +55,57 @@ fn is_decoded(header: &Header) -> bool {
 }
 
 impl Store {
+    /// The bytes of a body from `start` up to, not including, `end`, where it lies in segments: those before `start` are not
+    /// read, and what is given was checked. None for a body that lies in one record, or nowhere.
+    pub fn open_segments(
+        &self,
+        id: &BodyId,
+        start: u64,
+        end: u64,
+    ) -> Result<Option<ObjectReader>, StoreError> {
+        match self.object(id.as_bytes())? {
+            Some(object) if object.segments() > 1 => object.read_range(start, end).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Puts a body into `into`, in place of what is there, and checks it: the quickest way to many small ones, most of all in the
+    /// order in which they lie. False when it has to be opened to be read, because it is longer than `most` bytes, lies in
+    /// several records, or is not what it should be, of which opening it says more.
+    pub fn read_body(&self, id: &BodyId, most: u64, into: &mut Vec<u8>) -> Result<bool, StoreError> {
+        let bytes = id.as_bytes();
+        let places = self.index().find(Prefix::of(bytes))?;
+        let mut alone = places.iter();
+        let (Some(place), None) = (alone.next(), alone.next()) else { return Ok(false) };
+        let mut visitor = self.silos().visitor();
+        let Some(mut record) = visitor.record(place, Extent::Record)? else { return Ok(false) };
+        let header = record.header();
+        if header.is_segment() || header.content_length().is_none_or(|length| length > most) {
+            return Ok(false);
+        }
+        let (own, body) = ids(header);
+        into.clear();
+        let read = if own == Some(*bytes) {
+            record.read_to_end(into)
+        } else if body == Some(*bytes) && header.record_type() == RecordType::Response {
+            let is_decoded = is_decoded(header);
+            decoded_body(&mut record, is_decoded).and_then(|body| body.take(most + 1).read_to_end(into))
+        } else {
+            return Ok(false);
+        };
+        // What reading it says of damage, opening it says in full.
+        Ok(read.is_ok() && into.len() as u64 <= most && Algorithm::Sha256.digest(into).bytes() == bytes)
+    }
+
+    /// Where bodies lie, as far as the index knows: numbers to put them in the order in which they are read most quickly.
+    pub fn order_of(&self, bodies: &[BodyId]) -> Result<Vec<u64>, StoreError> {
+        let prefixes: Vec<Prefix> = bodies.iter().map(|body| Prefix::of(body.as_bytes())).collect();
+        let mut order = vec![u64::MAX; bodies.len()];
+        self.index()
+            .find_many(&prefixes, |number, place| order[number] = order[number].min(place.number()))?;
+        Ok(order)
+    }
+
     /// The body of an answer by the id of its record, whole or cut short, unchecked; none when that is no response.
     pub fn response_body(&self, record: &[u8; 32]) -> Result<Option<impl Read + Send + use<>>, StoreError> {
         let Some(found) = self.response(record)? else { return Ok(None) };
@@ -97,8 +152,8 @@ fn response_body(record: SiloRecord) -> io::Result<impl Read + Send + use<>> {
     decoded_body(record, is_decoded)
 }
 
-/// The body of the HTTP response that a record holds, with its content codings undone if `is_decoded`.
-fn decoded_body(mut record: SiloRecord, is_decoded: bool) -> io::Result<impl Read + Send + use<>> {
+/// The body of the HTTP response that a block holds, with its content codings undone if `is_decoded`.
+fn decoded_body<'a>(mut record: impl BufRead + Send + 'a, is_decoded: bool) -> io::Result<Body<'a>> {
     let mut parser = HeadParser::new();
     loop {
         let bytes = record.fill_buf()?;

@@ -188,6 +188,10 @@ fn answer(
     renderings: &Renderings,
 ) -> Draft {
     let mut draft = draft(exchange, record_type);
+    // What stands beside an answer names it, and need not say this again.
+    if let Some(warcinfo) = exchange.warcinfo {
+        draft = draft.field("WARC-Warcinfo-ID", &format!("<{warcinfo}>"));
+    }
     if !renderings.is_empty() {
         draft = draft.field(field::RENDERINGS, &renderings.to_string());
     }

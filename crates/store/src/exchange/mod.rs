@@ -22,7 +22,7 @@ use varve_warc::source::ReadAt;
 pub use keep::{ExchangeKeeper, KeptExchange};
 pub(crate) use receipt::payload_of;
 pub use receipt::{receipt_of, renderings_of};
-pub(crate) use scan::{Listener, look_at};
+pub(crate) use scan::{Listener, is_fact, look_at};
 pub use scan::{Scanned, scan, scan_from};
 
 /// An exchange to keep.
@@ -47,6 +47,8 @@ pub struct NewExchange<'a> {
     pub truncated: Option<&'a str>,
     /// The run it belongs to.
     pub run: Option<RunId>,
+    /// The description of how that run asked.
+    pub warcinfo: Option<RecordId>,
     /// What a 304 says has not changed.
     pub unchanged: Option<Original>,
 }

@@ -176,7 +176,7 @@ impl Listener {
             RecordType::Response | RecordType::Revisit => {
                 Self::Head { parser: HeadParser::new(), complete: false }
             }
-            RecordType::Metadata if is_fact(header) => Self::Fact { json: Vec::new() },
+            _ if is_fact(header) => Self::Fact { json: Vec::new() },
             _ => Self::Deaf,
         }
     }
@@ -218,8 +218,11 @@ fn fact_type(header: &Header) -> &[u8] {
     media_type(header.fields.get("Content-Type").unwrap_or_default())
 }
 
-fn is_fact(header: &Header) -> bool {
-    fact_type(header).starts_with(FACT)
+/// Whether a record says something about history.
+pub(crate) fn is_fact(header: &Header) -> bool {
+    header.record_type() == RecordType::Metadata
+        && !header.is_segment()
+        && fact_type(header).starts_with(FACT)
         && header.content_length().is_some_and(|length| length <= LONGEST_FACT)
 }
 

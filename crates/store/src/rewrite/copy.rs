@@ -1,6 +1,6 @@
 //! Records as they are, in another silo.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
 use varve_core::RecordId;
 use varve_warc::payload::PayloadKind;
@@ -9,6 +9,7 @@ use varve_warc::write::{Draft, OWN_FIELDS, pack_reader};
 
 use super::Rewriting;
 use crate::error::StoreError;
+use crate::exchange::is_fact;
 use crate::keep::NewObject;
 use crate::silo::parse_id;
 
@@ -26,11 +27,19 @@ impl Rewriting<'_> {
             refers_to: header.reference("WARC-Refers-To").map(text),
             known: None,
         };
-        let stored = self.target.store_reader(&mut self.packer, &new, &mut object.read()?)?;
+        let mut content = object.read()?;
+        let stored = if is_fact(header) {
+            // A fact is one record, however long.
+            let mut json = Vec::new();
+            content.read_to_end(&mut json).map_err(StoreError::Content)?;
+            self.target.store_bytes(&mut self.packer, &new, &json)?
+        } else {
+            self.target.store_reader(&mut self.packer, &new, &mut content)?
+        };
         check(id, RecordId::new(stored.id))
     }
 
-    /// A record of an exchange. Where it names a record that was replaced, it names the new one.
+    /// A record of an exchange, or the description of a run. Where it names a record that was replaced, it names the new one.
     pub(super) fn copy_event(&mut self, header: &Header, block: &mut impl BufRead) -> Result<(), StoreError> {
         let mut draft = draft_of(header, &|name| !is_own(name) && !name.eq_ignore_ascii_case(CONCURRENT))?;
         if let Some(refers_to) = header.reference("WARC-Refers-To") {
@@ -55,7 +64,9 @@ impl Rewriting<'_> {
         {
             draft = draft.field("WARC-Payload-Digest", &text(digest));
         }
-        let record = pack_reader(&mut self.packer, &draft, PayloadKind::of(header), block)?;
+        let says_payload = header.fields.get("WARC-Payload-Digest").is_some();
+        let kind = if says_payload { PayloadKind::of(header) } else { PayloadKind::None };
+        let record = pack_reader(&mut self.packer, &draft, kind, block)?;
         let was = header.record_id().and_then(parse_id).map(RecordId::new);
         let is = parse_id(record.id.as_bytes()).map(RecordId::new);
         if let (Some(was), Some(is)) = (was, is) {
@@ -72,8 +83,10 @@ pub(super) fn draft_of(header: &Header, wanted: &dyn Fn(&str) -> bool) -> Result
         StoreError::Content(std::io::Error::new(std::io::ErrorKind::InvalidData, "a record has no date"))
     })?;
     let mut draft = Draft::new(header.record_type(), &date)
-        .target_uri(&text(header.target_uri().unwrap_or_default()))
         .content_type(&text(header.fields.get("Content-Type").unwrap_or_default()));
+    if let Some(target) = header.target_uri() {
+        draft = draft.target_uri(&text(target));
+    }
     for (name, value) in header.fields.iter() {
         let name = text(name);
         if wanted(&name) {

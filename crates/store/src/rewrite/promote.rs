@@ -15,13 +15,14 @@ use varve_warc::write::{Draft, pack_reader};
 use super::copy::{draft_of, is_own, odd, text};
 use super::{Promoted, Rewriting};
 use crate::error::StoreError;
-use crate::exchange::Original;
+use crate::exchange::{Original, field};
 use crate::silo::parse_id;
 
 /// Fields that only a revisit has.
 const OF_REVISITS: [&str; 4] =
     ["WARC-Profile", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", "WARC-Truncated"];
 const NOT_MODIFIED: u16 = 304;
+const PAYLOAD_DIGEST: &str = "WARC-Payload-Digest";
 
 impl Rewriting<'_> {
     /// A revisit of a record that is left out.
@@ -60,10 +61,15 @@ impl Rewriting<'_> {
         let head = Head::parse(&bytes);
         let record = match head {
             Some(head) if head.status() != Some(NOT_MODIFIED) => {
+                let (draft, kind) = with_payload(draft, header, header, head.is_chunked());
                 let mut content = io::Cursor::new(&bytes[..head.length]).chain(framed(&head, held)?);
-                pack_reader(&mut self.packer, &draft, PayloadKind::Response, &mut content)?
+                pack_reader(&mut self.packer, &draft, kind, &mut content)?
             }
-            _ => pack_reader(&mut self.packer, &draft, PayloadKind::Response, &mut held)?,
+            _ => {
+                let is_disputed = located.header.fields.get(PAYLOAD_DIGEST).is_none();
+                let (draft, kind) = with_payload(draft, header, &located.header, is_disputed);
+                pack_reader(&mut self.packer, &draft, kind, &mut held)?
+            }
         };
         let url = text(header.target_uri().unwrap_or_default());
         let is = parse_id(record.id.as_bytes()).map(RecordId::new).ok_or_else(lost)?;
@@ -75,6 +81,22 @@ impl Rewriting<'_> {
         self.done.promoted.push(Promoted { was: id, is, url });
         Ok(())
     }
+}
+
+/// How a response says its payload: by the standard's field, or by our own where that is disputed. `of` says what the
+/// payload is; the body, if the revisit did not say it, is the payload.
+fn with_payload(mut draft: Draft, revisit: &Header, of: &Header, is_disputed: bool) -> (Draft, PayloadKind) {
+    if !is_disputed {
+        return (draft, PayloadKind::Response);
+    }
+    let said = |name: &str| of.fields.get(name).map(text);
+    if let Some(payload) = said(PAYLOAD_DIGEST).or_else(|| said(field::PAYLOAD_DIGEST)) {
+        if revisit.fields.get(field::BODY_DIGEST).is_none() {
+            draft = draft.field(field::BODY_DIGEST, &payload);
+        }
+        draft = draft.field(field::PAYLOAD_DIGEST, &payload);
+    }
+    (draft, PayloadKind::None)
 }
 
 /// The header of a revisit as that of a response.

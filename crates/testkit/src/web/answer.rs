@@ -42,6 +42,12 @@ impl Answer {
         Self::status(status).header("Location", location)
     }
 
+    /// The same answer with another status.
+    #[must_use]
+    pub fn with_status(self, status: u16) -> Self {
+        Self { status, ..self }
+    }
+
     /// The same answer with one more header.
     #[must_use]
     pub fn header(mut self, name: &str, value: &str) -> Self {

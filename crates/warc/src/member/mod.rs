@@ -11,6 +11,7 @@
 
 mod again;
 mod damage;
+mod dictionary;
 mod extent;
 pub(crate) mod gzip;
 mod idle;
@@ -29,6 +30,7 @@ use gzip::{Inflater, Inflating};
 use window::Window;
 use zstd::Unframing;
 
+pub use dictionary::Dictionary;
 pub use idle::{Decoders, DecodersOf};
 pub(crate) use search::looks_like_record;
 pub(crate) use window::{Gate, GivenUp};
@@ -257,10 +259,11 @@ impl<S: ReadAt> Unpacker<S> {
                 (self.unframing, self.home) = (Some(ready), home);
                 return Ok(());
             }
-            let dictionary = self.read_dictionary()?;
+            let dictionary = self.read_dictionary(home.as_ref())?;
             self.has_dictionary = dictionary.is_some();
             self.home = home.filter(|_| self.has_dictionary);
-            let unframing = Unframing::new(dictionary.as_deref()).or_else(|_| Unframing::new(None))?;
+            let plain = dictionary.as_ref().and_then(|dictionary| dictionary.plain().ok());
+            let unframing = Unframing::new(plain).or_else(|_| Unframing::new(None))?;
             self.unframing = Some(unframing);
         }
         Ok(())

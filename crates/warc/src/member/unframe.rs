@@ -1,14 +1,32 @@
 //! Zstandard frames, unpacked, and the dictionary that a file may begin with.
 
 use std::io;
+use std::sync::Arc;
 
-use super::{CHUNK, Inside, Unpacker, zstd};
+use super::{CHUNK, DecodersOf, Dictionary, Inside, Unpacker, zstd};
 use crate::rule::Rule;
 use crate::source::ReadAt;
 
+/// A dictionary, unpacked, and known to who reads here again.
+fn unpacked(stored: &[u8], home: Option<&DecodersOf>) -> io::Result<Arc<Dictionary>> {
+    if let Some(known) = home.and_then(|home| home.known(stored)) {
+        known.plain()?;
+        return Ok(known);
+    }
+    let dictionary = Arc::new(Dictionary::new(stored.to_vec()));
+    dictionary.plain()?;
+    if let Some(home) = home {
+        home.know(Arc::clone(&dictionary));
+    }
+    Ok(dictionary)
+}
+
 impl<S: ReadAt> Unpacker<S> {
-    /// The dictionary at the start of the file, wherever reading starts.
-    pub(super) fn read_dictionary(&mut self) -> io::Result<Option<Vec<u8>>> {
+    /// The dictionary at the start of the file, wherever reading starts. It is unpacked, unless others have done that.
+    pub(super) fn read_dictionary(
+        &mut self,
+        home: Option<&DecodersOf>,
+    ) -> io::Result<Option<Arc<Dictionary>>> {
         let here = self.window.position();
         self.window.seek(0);
         let view = self.window.fill(8)?;
@@ -20,8 +38,8 @@ impl<S: ReadAt> Unpacker<S> {
             } else {
                 let frame = self.window.fill(length as usize)?;
                 let content = frame.get(8..length as usize);
-                match content.map(zstd::dictionary) {
-                    Some(Ok(content)) => dictionary = Some(content),
+                match content.map(|content| unpacked(content, home)) {
+                    Some(Ok(unpacked)) => dictionary = Some(unpacked),
                     Some(Err(error)) => {
                         self.report(
                             Rule::DictionaryUnusable,

@@ -94,21 +94,6 @@ pub(crate) fn window(frame: &[u8]) -> Option<u64> {
     Some(if length == 2 { size + 256 } else { size })
 }
 
-/// The dictionary inside a dictionary frame's content.
-pub(crate) fn dictionary(content: &[u8]) -> io::Result<Vec<u8>> {
-    if !content.starts_with(&MAGIC) {
-        return Ok(content.to_vec());
-    }
-    let mut decoder = zstd::stream::read::Decoder::with_buffer(content)?;
-    decoder.window_log_max(LARGEST_WINDOW_LOG)?;
-    let mut bytes = Vec::new();
-    io::Read::read_to_end(&mut io::Read::take(decoder, LARGEST_DICTIONARY as u64 + 1), &mut bytes)?;
-    if bytes.len() > LARGEST_DICTIONARY {
-        return Err(io::Error::new(io::ErrorKind::InvalidData, "dictionary larger than 8 MiB"));
-    }
-    Ok(bytes)
-}
-
 /// Decompresses frames one after another.
 pub(crate) struct Unframing {
     raw: Decoder<'static>,
@@ -179,14 +164,5 @@ mod tests {
         let mut compressor = zstd::bulk::Compressor::new(3).expect("compressor");
         compressor.include_checksum(true).expect("parameter");
         assert!(is_checked(&compressor.compress(b"hello hello hello").expect("compress")));
-    }
-
-    #[test]
-    fn a_dictionary_may_be_compressed_but_not_endless() {
-        let raw = vec![7u8; 1000];
-        assert_eq!(dictionary(&raw).expect("raw"), raw);
-        assert_eq!(dictionary(&zstd::bulk::compress(&raw, 3).expect("compress")).expect("unpacked"), raw);
-        let bomb = zstd::bulk::compress(&vec![0u8; LARGEST_DICTIONARY + 2], 3).expect("compress");
-        assert!(dictionary(&bomb).is_err());
     }
 }

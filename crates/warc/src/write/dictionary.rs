@@ -30,8 +30,9 @@ mod tests {
     use crate::date::Date;
     use crate::payload::PayloadKind;
     use crate::record::RecordType;
-    use crate::write::{Draft, Packer, Packing};
+    use crate::write::{Dictionary, Draft, Packer, Packing};
     use std::io::Read;
+    use std::sync::Arc;
 
     fn page(number: usize) -> Vec<u8> {
         let text: String = (0..40).map(|at| format!("<li class=entry>{}</li>", at * number)).collect();
@@ -45,7 +46,10 @@ mod tests {
         let dictionary = train_dictionary(&samples, 16 << 10).unwrap();
         assert!(dictionary.len() <= 16 << 10);
         let pack = |dictionary: Option<Vec<u8>>| {
-            let packing = Packing::Zstd { level: 3, dictionary: dictionary.map(Into::into) };
+            let packing = Packing::Zstd {
+                level: 3,
+                dictionary: dictionary.map(|stored| Arc::new(Dictionary::new(stored))),
+            };
             let mut file = packing.preamble();
             let beginning = file.len();
             let mut packer = Packer::new(packing, None).unwrap();
@@ -77,7 +81,8 @@ mod tests {
         let pages: Vec<Vec<u8>> = (0..60).map(noise).collect();
         let trained = train_dictionary(&(0..400).map(page).collect::<Vec<_>>(), 16 << 10).unwrap();
         let dictionary = extend_dictionary(trained.clone(), &pages).unwrap();
-        let packing = Packing::Zstd { level: 3, dictionary: Some(dictionary.into()) };
+        let dictionary = Some(Arc::new(Dictionary::new(dictionary)));
+        let packing = Packing::Zstd { level: 3, dictionary };
         let mut file = packing.preamble();
         let mut packer = Packer::new(packing, None).unwrap();
         let mut changed = Vec::new();

@@ -184,9 +184,11 @@ impl Draft {
         self
     }
 
-    /// The next segment of an object. The last one gives the total length.
+    /// The next segment of an object. The last one gives the total length. One must have a target, which metadata has not:
+    /// then it is that of which it is a part.
     pub fn next_segment(&self, number: u32, origin: &str, total: Option<u64>) -> Self {
         let mut next = self.clone();
+        next.target_uri.get_or_insert_with(|| origin.to_owned());
         next.record_type = RecordType::Continuation;
         next.refers_to = None;
         next.id = None;

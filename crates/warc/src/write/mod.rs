@@ -12,6 +12,7 @@ mod pack;
 
 use std::io::{self, Write};
 
+pub use crate::member::Dictionary;
 pub use crate::member::zstd::DICTIONARY_MAGIC;
 pub use dictionary::{extend_dictionary, train_dictionary};
 pub(crate) use draft::escaped;

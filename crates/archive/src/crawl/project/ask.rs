@@ -11,15 +11,19 @@ use super::OpenProject;
 pub(crate) struct AsCrystalAsks {
     project: Arc<OpenProject>,
     fetcher: Arc<dyn Fetcher>,
+    whole: bool,
 }
 
 impl AsCrystalAsks {
-    /// Requests for that project.
-    pub(crate) fn new(project: Arc<OpenProject>, fetcher: Arc<dyn Fetcher>) -> Self {
-        Self { project, fetcher }
+    /// Requests for that project. With `whole`, no tag is said.
+    pub(crate) fn new(project: Arc<OpenProject>, fetcher: Arc<dyn Fetcher>, whole: bool) -> Self {
+        Self { project, fetcher, whole }
     }
 
     fn tags(&self, url: &str) -> varve_crystal::Result<Option<String>> {
+        if self.whole {
+            return Ok(None);
+        }
         let Some(resource) = self.project.resource(url)? else { return Ok(None) };
         let tags = self.project.ask(|project| {
             // Where the body that a tag stands for was lost, it is asked for as if it had never been here.

@@ -173,8 +173,8 @@ impl Destination for IntoProject {
         })
     }
 
-    fn keepers<'k>(&'k self, _: RunId, plan: &'k Plan) -> Box<dyn Keepers + 'k> {
-        Box::new(ProjectKeepers { into: self, plan })
+    fn keepers<'k>(&'k self, _: RunId, plan: &'k Plan) -> Result<Box<dyn Keepers + 'k>, ArchiveError> {
+        Ok(Box::new(ProjectKeepers { into: self, plan }))
     }
 
     fn given_up(&self, url: &str, kind: &str, message: &str) {

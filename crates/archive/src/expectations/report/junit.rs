@@ -1,5 +1,7 @@
 //! For build servers: a test case a URL, in the XML of JUnit. Drift is a failure, no answer is an error.
 
+use std::time::Duration;
+
 use varve_core::expectation::Verdict;
 
 use super::{Checked, Summary};
@@ -10,7 +12,8 @@ pub(super) fn case(checked: &Checked) -> String {
         Some(file) => escaped(&file.to_string_lossy()),
         None => "urls".to_owned(),
     };
-    let open = format!("  <testcase classname=\"{class}\" name=\"{name}\"");
+    let time = checked.took.map_or_else(String::new, |took| format!(" time=\"{}\"", seconds(took)));
+    let open = format!("  <testcase classname=\"{class}\" name=\"{name}\"{time}");
     let reason = escaped(&checked.verdict.reason().unwrap_or_default());
     let word = checked.verdict.word();
     let failed = |element: &str| {
@@ -28,15 +31,21 @@ pub(super) fn case(checked: &Checked) -> String {
     }
 }
 
-pub(super) fn suite(summary: &Summary, cases: &str) -> String {
+pub(super) fn suite(summary: &Summary, took: Duration, cases: &str) -> String {
     let Summary { drift, unreachable, skipped, .. } = summary;
     let counts = format!(
-        "tests=\"{}\" failures=\"{drift}\" errors=\"{unreachable}\" skipped=\"{skipped}\"",
-        summary.total()
+        "tests=\"{}\" failures=\"{drift}\" errors=\"{unreachable}\" skipped=\"{skipped}\" time=\"{}\"",
+        summary.total(),
+        seconds(took)
     );
     format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuite name=\"varve check\" {counts}>\n{cases}</testsuite>\n"
     )
+}
+
+/// As JUnit has times.
+fn seconds(took: Duration) -> String {
+    format!("{:.3}", took.as_secs_f64())
 }
 
 /// As it may stand between quotes. XML has no way to write most control characters; a replacement stands for them.

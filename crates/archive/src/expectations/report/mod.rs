@@ -9,6 +9,7 @@ mod junit;
 mod text;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use varve_core::VersionId;
 use varve_core::expectation::{Standing, Verdict};
@@ -23,6 +24,8 @@ pub struct Checked {
     pub verdict: Verdict,
     /// The status of the answer, if there was one.
     pub status: Option<u16>,
+    /// How long the answer that decided took, where the web was asked.
+    pub took: Option<Duration>,
     /// Since when it fails, as a date, where earlier checks are known.
     pub since: Option<String>,
     /// The id of the capture that is the evidence, where it was kept.
@@ -52,6 +55,7 @@ impl Checked {
             url: url.to_owned(),
             verdict: Verdict::Met,
             status: None,
+            took: None,
             since: None,
             capture: None,
             version: None,
@@ -179,14 +183,15 @@ pub enum ReportFormat {
 pub struct Reporter {
     format: ReportFormat,
     summary: Summary,
-    /// JUnit says how many there are before it says which.
+    /// JUnit says how many there are, and how long they took, before it says which.
     cases: String,
+    took: Duration,
 }
 
 impl Reporter {
     /// A report in that form, of nothing yet.
     pub fn new(format: ReportFormat) -> Self {
-        Self { format, summary: Summary::default(), cases: String::new() }
+        Self { format, summary: Summary::default(), cases: String::new(), took: Duration::ZERO }
     }
 
     /// Takes one verdict; what is to be printed for it now, with its line ends.
@@ -198,6 +203,7 @@ impl Reporter {
             ReportFormat::Github => github::line(checked),
             ReportFormat::Junit => {
                 self.cases.push_str(&junit::case(checked));
+                self.took += checked.took.unwrap_or_default();
                 String::new()
             }
         }
@@ -208,7 +214,7 @@ impl Reporter {
         match self.format {
             ReportFormat::Text | ReportFormat::Github => text::closing(&self.summary),
             ReportFormat::Json => json::closing(&self.summary),
-            ReportFormat::Junit => junit::suite(&self.summary, &self.cases),
+            ReportFormat::Junit => junit::suite(&self.summary, self.took, &self.cases),
         }
     }
 

@@ -40,6 +40,9 @@ fn report(format: ReportFormat) -> String {
         checked("http://example.com/x%20y", Verdict::Unreachable("timed out\n::error::no".into()), None),
         checked("http://example.com/old", Verdict::Skipped("deprecated".into()), None),
     ];
+    all[0].took = Some(Duration::from_micros(35_400));
+    all[1].took = Some(Duration::from_millis(1250));
+    all[2].took = Some(Duration::ZERO);
     all[1].since = Some("2026-01-02T03:04:05Z".into());
     all[1].capture = Some("c0ffee".into());
     all[1].version = Some(version(0x44));
@@ -91,12 +94,12 @@ fn for_programs() {
 fn for_build_servers() {
     let wanted = format!(
         r#"<?xml version="1.0" encoding="UTF-8"?>
-<testsuite name="varve check" tests="4" failures="1" errors="1" skipped="1">
-  <testcase classname="urls/example.com.yaml" name="http://example.com/"/>
-  <testcase classname="urls/example.com.yaml" name="http://example.com/a?b=1&amp;c=&quot;2&quot;">
+<testsuite name="varve check" tests="4" failures="1" errors="1" skipped="1" time="1.285">
+  <testcase classname="urls/example.com.yaml" name="http://example.com/" time="0.035"/>
+  <testcase classname="urls/example.com.yaml" name="http://example.com/a?b=1&amp;c=&quot;2&quot;" time="1.250">
     <failure type="drift" message="content length changed from 5 bytes to 7 bytes; content changed from sha256 {} to sha256 {}">failing since 2026-01-02T03:04:05Z, last good 2025-12-31T00:00:00Z in version 33333333, this answer in version 44444444</failure>
   </testcase>
-  <testcase classname="urls/example.com.yaml" name="http://example.com/x%20y">
+  <testcase classname="urls/example.com.yaml" name="http://example.com/x%20y" time="0.000">
     <error type="unreachable" message="timed out&#10;::error::no"/>
   </testcase>
   <testcase classname="urls/example.com.yaml" name="http://example.com/old">

@@ -190,8 +190,9 @@ fn crawl(
 ) -> Result<ProjectCaptured, ArchiveError> {
     let (opened, folder) = open.about()?;
     let Fetchers { usual, pages, door } = usual_and_pages(&folder.join("tmp"), &settings, &manner.reach)?;
+    let whole = settings.whole;
     let asks = |fetcher: Arc<dyn Fetcher>| {
-        Arc::new(AsCrystalAsks::new(Arc::clone(open), fetcher)) as Arc<dyn Fetcher>
+        Arc::new(AsCrystalAsks::new(Arc::clone(open), fetcher, whole)) as Arc<dyn Fetcher>
     };
     let fetchers = Fetchers { usual: asks(usual), pages: asks(pages), door };
     let credentials = manner.reach.credentials_for(&settings.seeds).map_err(ArchiveError::Credentials)?;

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use varve_core::fact::{Fact, Manifest, Tombstone};
 use varve_core::{Moment, RecordId, RunId, VersionId};
-use varve_store::StoreError;
 use varve_store::exchange::{Scanned, field, scan};
 use varve_store::rewrite::{Promoted, each_header};
+use varve_store::{StoreError, describes_silo};
 use varve_warc::record::{Header, RecordType, media_type};
 
 use super::Request;
@@ -69,7 +69,7 @@ impl Choice {
 
     fn look_at(&mut self, gone: &Gone<'_>, header: &Header, id: RecordId, silo: u32) {
         let run = run_of(header);
-        if !matches!(header.record_type(), RecordType::Warcinfo | RecordType::Continuation) {
+        if !describes_silo(header) && header.record_type() != RecordType::Continuation {
             *self.records_of.entry(silo).or_default() += 1;
         }
         if header.record_type() == RecordType::Revisit {

@@ -18,7 +18,7 @@ pub use crate::checking::Progress;
 pub struct Request {
     /// Which expectations.
     pub filter: Filter,
-    /// Hosts that stand in for others: asked at the second, for what the file says of the first.
+    /// Hosts that stand in for others: the second is asked in place of the first, a domain or an alias of one.
     pub map: Vec<(String, String)>,
     /// Every alias is asked as well.
     pub cnames: bool,
@@ -47,8 +47,8 @@ pub fn check<E: From<UrlsError>>(
     let cases = expected_cases(database, request)?;
     let mut verdicts: Vec<Option<Checked>> = cases.iter().map(|_| None).collect();
     ask_all(&cases, request.passes(), prober, progress, |number, finding| {
-        let Finding { verdict, status, .. } = finding;
-        verdicts[number] = Some(Checked { verdict, status, ..cases[number].checked.clone() });
+        let Finding { verdict, status, took, .. } = finding;
+        verdicts[number] = Some(Checked { verdict, status, took, ..cases[number].checked.clone() });
         Ok::<(), E>(())
     })?;
     verdicts.into_iter().flatten().try_for_each(each)

@@ -1,9 +1,8 @@
 //! `varve plan show|check|suggest|restore`.
 
 use serde_json::json;
-use varve_archive::Layout;
 use varve_archive::history::{ArchiveHoldings, resolve_version};
-use varve_archive::verbs::capture::{Reach, Settings};
+use varve_archive::verbs::capture::Settings;
 use varve_archive::verbs::intent;
 use varve_archive::verbs::plan::load;
 use varve_archive::verbs::plan::suggest::{of_capture, of_live_page};
@@ -108,9 +107,7 @@ impl Suggest {
         let suggestion = match here {
             Some(suggestion) => suggestion,
             None => {
-                let reach = Reach { allow_private: self.allow_private, ..Reach::default() };
-                let reach =
-                    session.root().map_or(Ok(reach.clone()), |root| reach.within(&Layout::new(&root)))?;
+                let reach = session.reach(self.allow_private)?;
                 of_live_page(&std::env::temp_dir(), &Settings::default(), &reach, &self.url)?
             }
         };

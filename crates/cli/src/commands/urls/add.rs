@@ -68,8 +68,8 @@ struct Line<'a> {
 impl Add {
     pub(super) fn run(self, place: &DatabasePlace, session: &mut Session) -> Result<Outcome, Error> {
         session.must_write()?;
-        let prober = if self.offline { None } else { Some(self.web.prober(None, false, None)?) };
-        let database = if self.domain_file { place.open_or_make(session)? } else { place.open(session)? };
+        let prober = if self.offline { None } else { Some(self.web.prober(session, None, false, None)?) };
+        let database = if self.domain_file { place.open_or_new(session)? } else { place.open(session)? };
         let request =
             Request { fixed: self.fixed, categories: self.category.clone(), new_domain: self.domain_file };
         let web = prober.as_ref().map(|prober| prober as &dyn Prober);

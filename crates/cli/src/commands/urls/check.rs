@@ -42,7 +42,7 @@ impl Check {
     pub(super) fn run(self, place: &DatabasePlace, session: &mut Session) -> Result<Outcome, Error> {
         let database = place.open(session)?;
         let stop = interrupt::flag();
-        let prober = self.web.prober(None, false, Some(Arc::clone(&stop)))?;
+        let prober = self.web.prober(session, None, false, Some(Arc::clone(&stop)))?;
         let request = self.manner.request(&stop);
         let mut teller = Teller::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();

@@ -82,9 +82,9 @@ impl DatabasePlace {
         Ok(UrlDatabase::open(&self.folder(session)?)?)
     }
 
-    /// Makes the folder where there is none.
-    fn open_or_make(&self, session: &Session) -> Result<UrlDatabase, Error> {
-        Ok(UrlDatabase::open_or_make(&self.folder(session)?)?)
+    /// The database, also where there is no folder yet.
+    fn open_or_new(&self, session: &Session) -> Result<UrlDatabase, Error> {
+        Ok(UrlDatabase::open_or_new(&self.folder(session)?))
     }
 }
 
@@ -132,6 +132,7 @@ pub(crate) fn hint(failure: &UrlsError) -> Option<&'static str> {
         UrlsError::UnknownDomain { .. } => {
             Some("`varve urls add --domain-file URL` makes a file for its domain")
         }
+        UrlsError::AliasNotAsked { .. } => Some("`--cnames` asks every alias as well"),
         UrlsError::Unexpected { .. } => Some("`varve urls list` shows of which URLs something is expected"),
         UrlsError::Answer { .. } => {
             Some("`--offline` records the path alone; private addresses are asked with `--allow-private`")

@@ -96,3 +96,44 @@ fn queries_choose_and_order() {
     assert_eq!(served.page("/cdx").status, 400);
     assert_eq!(served.page("/cdx?url=x&sort=nonsense").status, 400);
 }
+
+/// As pywb's pages over an index of blocks: 3,000 lines a block, `pageSize` blocks a page, and filters within a page.
+#[test]
+fn pages_divide_what_is_asked_for() {
+    let place = Place::new(true);
+    let lines: Vec<Value> = (0..6500)
+        .map(|number| {
+            let kind = if number % 2 == 0 { "text/css" } else { "text/html" };
+            part(&format!("http://e.org/{number:04}"), "2026-01-01T00:00:00Z", kind, "x")
+        })
+        .collect();
+    commit(&place, &lines, "many");
+    let served = Served::start(&place.path("museum"));
+    let count = |query: &str| {
+        let reply = served.page(&format!("/cdx?url=http://e.org/*&showNumPages=true{query}"));
+        assert_eq!(reply.header("content-type"), Some("application/json"));
+        serde_json::from_str::<Value>(&reply.text()).unwrap()
+    };
+    assert_eq!(count(""), json!({ "pages": 1, "pageSize": 10, "blocks": 3 }));
+    assert_eq!(count("&pageSize=1"), json!({ "pages": 3, "pageSize": 1, "blocks": 3 }));
+    assert_eq!(count("&pageSize=2"), json!({ "pages": 2, "pageSize": 2, "blocks": 3 }));
+    assert_eq!(count("&from=2027"), json!({ "pages": 0, "pageSize": 10, "blocks": 0 }));
+    let urls = |query: &str| -> Vec<String> {
+        let rows = rows(&served, &format!("url=http://e.org/*&fl=url{query}"));
+        rows.iter().map(|row| row["url"].as_str().unwrap()[13..].to_owned()).collect()
+    };
+    let all = urls("");
+    let pages: Vec<Vec<String>> = (0..3).map(|page| urls(&format!("&pageSize=1&page={page}"))).collect();
+    assert_eq!(pages.iter().map(Vec::len).collect::<Vec<_>>(), [3000, 3000, 500]);
+    assert_eq!(pages.concat(), all);
+    assert_eq!(urls("&pageSize=1"), pages[0]);
+    assert_eq!(urls("&page=0"), all);
+    assert_eq!(urls("&pageSize=1&page=1&limit=2"), ["3000", "3001"]);
+    assert_eq!(urls("&pageSize=1&page=1&filter=mime:css&limit=2"), ["3000", "3002"]);
+    assert_eq!(urls("&pageSize=1&page=2&filter=mime:none"), Vec::<String>::new());
+    let beyond = served.page("/cdx?url=http://e.org/*&pageSize=1&page=3");
+    assert_eq!(beyond.status, 400);
+    assert_eq!(beyond.text(), "Page 3 invalid: First Page is 0, Last Page is 2\n");
+    assert_eq!(served.page("/cdx?url=http://nowhere.example/&page=0").status, 200);
+    assert_eq!(served.page("/cdx?url=http://e.org/*&page=18446744073709551615").status, 400);
+}

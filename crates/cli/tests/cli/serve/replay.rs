@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::client::ask;
+use super::client::{Served, ask};
 use super::{commit, page, part, serving};
 use crate::history::Place;
 
@@ -367,4 +367,49 @@ fn a_missed_link_is_caught_by_its_page() {
     let script = served.get("/_varve/replay.js");
     assert_eq!((script.status, script.header("content-type")), (200, Some("text/javascript; charset=utf-8")));
     assert_eq!(served.get_with("/web/2026/http://e.org/d/", &[("Service-Worker", "script")]).status, 404);
+}
+
+/// A body in many silos: a part is read from where it lies, and what lies before it need not even be sound.
+#[test]
+fn a_part_of_a_body_in_segments_is_read_from_its_segment() {
+    let place = Place::new(true);
+    let settings = std::fs::read_to_string(place.path("museum/varve.toml")).unwrap();
+    let settings: String = settings
+        .lines()
+        .filter(|line| !line.contains("silo_size"))
+        .fold("silo_size = \"1 MiB\"\n".to_owned(), |text, line| text + line + "\n");
+    std::fs::write(place.path("museum/varve.toml"), settings).unwrap();
+    let mut state = 7u64;
+    let bytes: Vec<u8> = (0..3_500_000)
+        .map(|_| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 56) as u8
+        })
+        .collect();
+    std::fs::write(place.path("v.mp4"), &bytes).unwrap();
+    place.data(&["commit", "v.mp4", "--url", "http://e.org/v.mp4", "-m", "video"]);
+    let mut silos: Vec<_> =
+        std::fs::read_dir(place.path("museum/warc/0")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    silos.sort();
+    assert!(silos.len() >= 4, "{silos:?}");
+    let served = Served::start(&place.path("museum"));
+    let video = "/web/http://e.org/v.mp4";
+    let at = served.get(video).header("location").unwrap().to_owned();
+    let ranged = |range: &str| served.get_with(&at, &[("Range", range)]);
+    let middle = ranged("bytes=2000000-2600000");
+    assert_eq!((middle.status, middle.body == bytes[2_000_000..=2_600_000]), (206, true));
+    drop(served);
+    // The middle of the first segment is damaged.
+    let first = silos.iter().find(|silo| std::fs::metadata(silo).unwrap().len() > 500_000).unwrap();
+    let mut damaged = std::fs::read(first).unwrap();
+    let half = damaged.len() / 2;
+    damaged[half] ^= 0xff;
+    std::fs::remove_file(first).unwrap();
+    std::fs::write(first, damaged).unwrap();
+    let served = Served::start(&place.path("museum"));
+    let ranged = |range: &str| served.get_with(&at, &[("Range", range)]);
+    let last = ranged("bytes=3499000-");
+    assert_eq!((last.status, last.body == bytes[3_499_000..]), (206, true));
+    let bad = ranged("bytes=100000-100010");
+    assert!(bad.status >= 500 || !bad.whole, "{}", bad.status);
 }

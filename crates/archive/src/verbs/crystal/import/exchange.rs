@@ -71,6 +71,7 @@ impl Importing<'_> {
             timing: None,
             truncated,
             run: Some(self.run),
+            warcinfo: None,
             unchanged,
         };
         Ok(self.keeper.keep(&mut self.packer, &exchange)?)

@@ -1,0 +1,72 @@
+//! A dictionary as a file holds it, unpacked once for all who need it.
+//!
+//! It may have megabytes, be packed itself, and be wanted by every reader and writer of a file: unpacking it is then most of
+//! what a small piece of work costs.
+
+use std::fmt;
+use std::io;
+use std::sync::OnceLock;
+
+use super::zstd::{LARGEST_DICTIONARY, MAGIC};
+
+/// A zstd dictionary.
+pub struct Dictionary {
+    stored: Vec<u8>,
+    plain: OnceLock<Vec<u8>>,
+}
+
+impl Dictionary {
+    /// A dictionary as it stands in a file, where it may itself be packed.
+    pub fn new(stored: Vec<u8>) -> Self {
+        Self { stored, plain: OnceLock::new() }
+    }
+
+    /// As it stands in a file.
+    pub fn stored(&self) -> &[u8] {
+        &self.stored
+    }
+
+    /// As it is used. Fails where that is more than readers must hold.
+    pub(crate) fn plain(&self) -> io::Result<&[u8]> {
+        if !self.stored.starts_with(&MAGIC) {
+            return Ok(&self.stored);
+        }
+        if let Some(plain) = self.plain.get() {
+            return Ok(plain);
+        }
+        let plain = zstd::bulk::decompress(&self.stored, LARGEST_DICTIONARY)?;
+        Ok(self.plain.get_or_init(|| plain))
+    }
+}
+
+impl fmt::Debug for Dictionary {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Dictionary").field("stored", &self.stored.len()).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_may_be_compressed_but_not_endless() {
+        let raw = vec![7u8; 1000];
+        assert_eq!(Dictionary::new(raw.clone()).plain().expect("raw"), raw);
+        let packed = zstd::bulk::compress(&raw, 3).expect("compress");
+        assert_eq!(Dictionary::new(packed).plain().expect("unpacked"), raw);
+        let bomb = zstd::bulk::compress(&vec![0u8; LARGEST_DICTIONARY + 2], 3).expect("compress");
+        assert!(Dictionary::new(bomb).plain().is_err());
+    }
+
+    #[test]
+    fn one_whose_length_nobody_says_is_bounded_too() {
+        let pack = |length: usize| {
+            let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).expect("an encoder");
+            io::Write::write_all(&mut encoder, &vec![7; length]).expect("memory");
+            Dictionary::new(encoder.finish().expect("memory"))
+        };
+        assert_eq!(pack(5000).plain().expect("unpacked").len(), 5000);
+        assert!(pack(LARGEST_DICTIONARY + 2).plain().is_err());
+    }
+}
