@@ -261,3 +261,46 @@ fn what_a_browser_made_is_named_by_the_answer_and_stands_before_it() {
     }
     assert_eq!(varve_store::exchange::renderings_of(&answer.header), named);
 }
+
+#[test]
+fn bodies_are_read_whole_where_they_lie_in_one_record_and_are_right() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 30, Packing::Gzip);
+    let page = b"<title>hello</title>".repeat(50);
+    let coded = gzip(&page);
+    let chunked = [format!("{:x}\r\n", coded.len()).as_bytes(), &coded, b"\r\n0\r\n\r\n"].concat();
+    let plain = b"as it is".to_vec();
+    let answers = [
+        answer("Content-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n", &chunked),
+        answer("Content-Type: text/plain\r\n", &plain),
+    ];
+    for (number, answer) in answers.iter().enumerate() {
+        keep(&writer, &exchange(&format!("https://example.com/{number}"), 1, answer));
+    }
+    let committed = noise(40_000, 5);
+    scene::store(&writer, &committed);
+    let store = writer.reader();
+    let mut into = b"from before".to_vec();
+    for content in [&page, &plain, &committed] {
+        let id = id_of(content);
+        assert!(store.read_body(&id, 1 << 20, &mut into).expect("read"));
+        assert_eq!(into, *content);
+        assert!(!store.read_body(&id, content.len() as u64 - 1, &mut into).expect("read"), "too long");
+    }
+    assert!(!store.read_body(&id_of(b"never"), 1 << 20, &mut into).expect("read"));
+    let order = store.order_of(&[id_of(&committed), id_of(b"never"), id_of(&page)]).expect("found");
+    assert!(order[2] < order[0] && order[0] < order[1], "{order:?}");
+    drop((store, writer));
+    // A bit of the last record is another: reading says nothing, opening says what.
+    let silo = root.path().join("warc/0/00000000.warc.gz");
+    let mut bytes = std::fs::read(&silo).expect("read");
+    let middle = bytes.len() - 20_000;
+    bytes[middle] ^= 1;
+    std::fs::write(&silo, bytes).expect("written");
+    let store = varve_store::Store::open(files(Arc::new(LocalDisk), root.path()), &root.path().join("index"));
+    let store = store.expect("opened");
+    assert!(!store.read_body(&id_of(&committed), 1 << 20, &mut into).expect("read"));
+    let mut opened = store.open_body(&id_of(&committed)).expect("asked").expect("found");
+    assert!(opened.read_to_end(&mut into).is_err());
+    assert!(store.read_body(&id_of(&plain), 1 << 20, &mut into).expect("read"));
+}
