@@ -101,6 +101,9 @@ pub enum ArchiveError {
     /// Nothing was committed yet.
     #[error("there is no version yet")]
     NoVersions,
+    /// Nothing was committed but what checks found.
+    #[error("only checks have made versions here, and what one found is no promise for the next")]
+    OnlyChecks,
     /// Versions are asked of a layout that keeps none.
     #[error("a Crystal project keeps no versions")]
     KeepsNoVersions,

@@ -202,7 +202,10 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         }
         ArchiveError::Catalog(failure) => for_catalog(failure),
         ArchiveError::NoCatalog { .. } => Some("`varve rebuild` makes it again: the silos hold everything"),
-        ArchiveError::NoVersions => Some("`varve commit` makes the first one"),
+        ArchiveError::NoVersions => Some("`varve capture URL` or `varve commit` makes the first one"),
+        ArchiveError::OnlyChecks => {
+            Some("`varve capture URL` makes a version that the web can be held against")
+        }
         ArchiveError::NoVersion { .. } => {
             Some("a version is HEAD, a tag, an id or the beginning of one, or a time; `varve log` lists them")
         }

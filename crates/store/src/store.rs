@@ -234,10 +234,6 @@ impl Store {
         self.silos.record_at(place)
     }
 
-    pub(crate) fn silos(&self) -> &OpenSilos {
-        &self.silos
-    }
-
     pub(crate) fn silo(&self, number: u32) -> Result<Arc<dyn ReadAt>, SiloError> {
         self.silos.silo(number)
     }

@@ -63,7 +63,7 @@ fn last_version(holdings: &dyn Holdings, read: ReadFact<'_>) -> Result<VersionId
         }
         next = info.version.parent;
     }
-    Err(ArchiveError::NoVersions)
+    Err(if holdings.head()?.is_some() { ArchiveError::OnlyChecks } else { ArchiveError::NoVersions })
 }
 
 fn made_by_check(record: Option<RecordId>, read: ReadFact<'_>) -> Result<bool, ArchiveError> {

@@ -121,6 +121,28 @@ fn what_a_check_found_is_no_promise_of_its_own() {
 }
 
 #[test]
+fn versions_that_only_checks_made_are_no_measure() {
+    let scene = Scene::new(site().0);
+    let refused = || {
+        let (history, note) = (scene.history(), Note { message: "check".to_owned(), author: None });
+        let ended = check(
+            &history,
+            Promised::ByArchive,
+            &Request::default(),
+            note,
+            &scene.prober(true),
+            &mut |_| {},
+            |_| Ok::<(), Wrong>(()),
+        );
+        format!("{:?}", ended.map(drop).unwrap_err())
+    };
+    assert!(refused().contains("there is no version yet"), "{}", refused());
+    scene.promise("", &["_path: /steady"]);
+    scene.check(&Request::default());
+    assert!(refused().contains("only checks"), "{}", refused());
+}
+
+#[test]
 fn a_part_of_the_version_can_be_meant() {
     let (scene, _) = captured();
     let request = Request {

@@ -27,14 +27,27 @@ pub(crate) fn authority() -> &'static Authority {
     })
 }
 
+/// A certificate that says of itself that it is an authority, as `openssl req -x509` makes them.
+fn own_authority() -> Authority {
+    let mut parameters = rcgen::CertificateParams::new(["secure.example".to_owned()]).unwrap();
+    parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
+    let key = rcgen::KeyPair::generate().unwrap();
+    let made = parameters.self_signed(&key).unwrap();
+    Authority { pem: made.pem().into_bytes(), certificate: made.der().clone(), key: key.serialize_der() }
+}
+
 fn server_config(protocols: &[&[u8]]) -> Arc<ServerConfig> {
-    let key = PrivateKeyDer::try_from(authority().key.clone()).unwrap();
+    config_of(authority(), protocols)
+}
+
+fn config_of(authority: &Authority, protocols: &[&[u8]]) -> Arc<ServerConfig> {
+    let key = PrivateKeyDer::try_from(authority.key.clone()).unwrap();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let mut config = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .unwrap()
         .with_no_client_auth()
-        .with_single_cert(vec![authority().certificate.clone()], key)
+        .with_single_cert(vec![authority.certificate.clone()], key)
         .unwrap();
     config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
     Arc::new(config)
@@ -42,7 +55,10 @@ fn server_config(protocols: &[&[u8]]) -> Arc<ServerConfig> {
 
 /// A server that answers requests in TLS with these bytes; after each it waits for the next.
 pub(crate) fn answer_in_tls(bytes: &'static [u8]) -> SocketAddr {
-    let config = server_config(&[b"http/1.1"]);
+    answer_as(server_config(&[b"http/1.1"]), bytes)
+}
+
+fn answer_as(config: Arc<ServerConfig>, bytes: &'static [u8]) -> SocketAddr {
     serve(move |stream, _| {
         let mut stream = StreamOwned::new(ServerConnection::new(Arc::clone(&config)).unwrap(), stream);
         while !read_request(&mut stream).is_empty() {
@@ -62,9 +78,13 @@ impl Resolve for Here {
 }
 
 fn trusting(trusted: bool) -> Client {
+    client_with(trusted.then(|| authority().pem.clone()))
+}
+
+fn client_with(additional_roots: Option<Vec<u8>>) -> Client {
     let mut options = options();
     options.resolver = Arc::new(Here);
-    options.additional_roots = trusted.then(|| authority().pem.clone());
+    options.additional_roots = additional_roots;
     Client::new(options).unwrap()
 }
 
@@ -92,6 +112,21 @@ async fn certificates_that_are_not_trusted() {
     assert_eq!(ask(trusting(false), "secure.example").await, FetchErrorKind::Tls, "self-signed");
     assert_eq!(ask(trusting(true), "other.example").await, FetchErrorKind::Tls, "for another name");
     assert_eq!(ask(trusting(true), "127.0.0.1").await, FetchErrorKind::Tls, "for a name, not an address");
+}
+
+#[tokio::test]
+async fn an_authority_that_was_named_may_speak_for_itself() {
+    let (named, other) = (own_authority(), own_authority());
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
+    let address = answer_as(config_of(&named, &[b"http/1.1"]), answer);
+    let ask = |pem: &Authority, host: &'static str| {
+        let client = client_with(Some(pem.pem.clone()));
+        let url = format!("https://{host}:{}/", address.port());
+        async move { client.exchange(FetchRequest::get(url)).await }
+    };
+    assert_answer(&ask(&named, "secure.example").await.unwrap(), answer, None);
+    assert_eq!(kind(ask(&named, "other.example").await), FetchErrorKind::Tls, "for another name");
+    assert_eq!(kind(ask(&other, "secure.example").await), FetchErrorKind::Tls, "another one was named");
 }
 
 #[tokio::test]
