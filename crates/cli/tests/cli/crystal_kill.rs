@@ -24,6 +24,8 @@ const EVERY_DAY: u64 = 24;
 const REVISIONS: i64 = 120;
 /// Pages of the site that is captured.
 const PAGES: usize = 30;
+/// A long run says how far it is once in so many kills.
+const TOLD_EVERY: u64 = 100;
 /// So many captures go into one project.
 const CAPTURES: u64 = 5;
 
@@ -219,6 +221,10 @@ fn no_body_is_ever_lost() {
         let done = round.kill_after(durations[&at].mul_f64(share));
         in_time += u64::from(!done);
         round.check(done);
+        if (seed + 1).is_multiple_of(TOLD_EVERY) {
+            let said = format!("{} of {kills}: nothing was lost so far\n", seed + 1);
+            std::io::stderr().write_all(said.as_bytes()).unwrap();
+        }
     }
     let said = format!("{in_time} of {kills} were killed in time; nothing was lost\n");
     std::io::stderr().write_all(said.as_bytes()).unwrap();
