@@ -2,11 +2,16 @@
 //!
 //!     varve-bench-diff make DIR
 //!     varve-bench-diff lines|words|moku|compare|dom BASE HEAD
+//!     varve-bench-diff pairs VERSIONS BASE HEAD [MOST]
+//!
+//! BASE and HEAD are two files, or two folders that have the same files. `pairs` makes such folders of a folder of versions
+//! (version-001 and so on): what each changed of the one before it, as links; of many, MOST, evenly spread.
 //!
 //! `lines` does what `git diff --histogram --no-index` does: reads two files, prints the hunks. `compare` is what the verb
 //! does besides: charsets, headers, noise.
 
 use std::error::Error;
+use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::{fs, io};
@@ -22,8 +27,63 @@ fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words.as_slice() {
         ["make", folder] => make(Path::new(folder))?,
-        [way, base, head] => print(way, &fs::read(base)?, &fs::read(head)?)?,
-        _ => return Err("make DIR, or lines|words|moku|compare|dom BASE HEAD".into()),
+        ["pairs", versions, base, head] => pairs(Path::new(versions), Path::new(base), Path::new(head), usize::MAX)?,
+        ["pairs", versions, base, head, most] => {
+            pairs(Path::new(versions), Path::new(base), Path::new(head), most.parse()?)?;
+        }
+        [way, base, head] => print_all(way, Path::new(base), Path::new(head))?,
+        _ => return Err("make DIR, pairs VERSIONS BASE HEAD [MOST], or lines|words|moku|compare|dom BASE HEAD".into()),
+    }
+    Ok(())
+}
+
+/// Compares two files, or all files of two folders.
+fn print_all(way: &str, base: &Path, head: &Path) -> Result<(), Box<dyn Error>> {
+    if !base.is_dir() {
+        return print(way, &fs::read(base)?, &fs::read(head)?);
+    }
+    for name in names(base)? {
+        print_all(way, &base.join(&name), &head.join(&name))?;
+    }
+    Ok(())
+}
+
+fn names(folder: &Path) -> io::Result<Vec<OsString>> {
+    let mut names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name())).collect::<io::Result<Vec<_>>>()?;
+    names.sort();
+    Ok(names)
+}
+
+/// Links what each version changed of the one before it.
+fn pairs(versions: &Path, base: &Path, head: &Path, most: usize) -> Result<(), Box<dyn Error>> {
+    let names = names(versions)?;
+    let mut changed = Vec::new();
+    for (number, two) in names.windows(2).enumerate() {
+        changed_files(&versions.join(&two[0]), &versions.join(&two[1]), &mut |from, to| {
+            changed.push((number, from.to_owned(), to.to_owned()));
+        })?;
+    }
+    let taken = changed.len().min(most);
+    for place in 0..taken {
+        let (number, from, to) = &changed[place * changed.len() / taken];
+        for (folder, file) in [(base, from), (head, to)] {
+            let folder = folder.join(format!("{number:03}"));
+            fs::create_dir_all(&folder)?;
+            fs::hard_link(file, folder.join(format!("{place:06}.html")))?;
+        }
+    }
+    println!("{taken} of {} pairs", changed.len());
+    Ok(())
+}
+
+fn changed_files(from: &Path, to: &Path, found: &mut dyn FnMut(&Path, &Path)) -> io::Result<()> {
+    for name in names(from)? {
+        let (from, to) = (from.join(&name), to.join(&name));
+        if from.is_dir() && to.is_dir() {
+            changed_files(&from, &to, found)?;
+        } else if from.is_file() && to.is_file() && fs::read(&from)? != fs::read(&to)? {
+            found(&from, &to);
+        }
     }
     Ok(())
 }
@@ -34,7 +94,8 @@ fn print(way: &str, base: &[u8], head: &[u8]) -> Result<(), Box<dyn Error>> {
         "compare" => compared(base, head, Mode::Lines),
         "dom" => compared(base, head, Mode::Dom),
         _ => {
-            let diff = TextDiff::between(str::from_utf8(base)?, str::from_utf8(head)?, Options::default());
+            let (base, head) = (String::from_utf8_lossy(base), String::from_utf8_lossy(head));
+            let diff = TextDiff::between(&base, &head, Options::default());
             if way == "words" {
                 format!("{:?}", BodyDiff::new("b", "h").with_words(&diff))
             } else {

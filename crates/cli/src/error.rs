@@ -285,7 +285,7 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
 fn for_capture(failure: &ArchiveError) -> Option<&'static str> {
     match failure {
         ArchiveError::UnfinishedRun => Some(
-            "`varve capture --resume` goes on with it; `varve capture --finish` makes a version of what it has",
+            "`varve capture --resume` goes on with it; `varve capture --finish` leaves it at what it has got",
         ),
         ArchiveError::NoRun => Some("`varve capture URL` begins one"),
         ArchiveError::NoRoots => {

@@ -1,16 +1,18 @@
-//! A run from its beginning to its end: it is begun or resumed, crawled, sealed and made a version.
+//! A run from its beginning to its end: it is begun or resumed, crawled, sealed and made a version, also when it is stopped.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 
 use serde::Serialize;
+use uuid::Uuid;
 use varve_catalog::Frontier;
-use varve_core::fact::{Manifest, RunSummary};
+use varve_core::fact::{Manifest, Page, RunSummary};
 use varve_core::{RecordId, RunId, VersionId};
 
 use super::backlog::{self, Backlog};
-use super::destination::Destination;
+use super::course::Course;
+use super::destination::{Destination, IntoArchive};
 use super::event::{Ended, Event, Tally};
 use super::fetching::{Fetchers, Fetching};
 use super::keeper;
@@ -43,6 +45,9 @@ struct RunFact<'a> {
     time: varve_core::Moment,
     robots: &'static str,
     settings: &'a Settings,
+    /// The versions that were made when it was stopped.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    stops: &'a [VersionId],
 }
 
 /// Begins a run, and crawls.
@@ -54,11 +59,11 @@ pub(crate) fn begin(
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended, ArchiveError> {
     let history = conduct.history;
-    let json = serde_json::to_string(&settings).expect("settings can be written as JSON");
-    note_down(history, run, &settings)?;
-    let frontier = Frontier::begin(Arc::clone(history.sqlite()), run, history.now(), &json)?;
+    let course = Course::new(settings);
+    note_down(history, run, &course)?;
+    let frontier = Frontier::begin(Arc::clone(history.sqlite()), run, history.now(), &course.to_json())?;
     report(Event::Began { run, resumed: false });
-    crawl(conduct, frontier, settings, fetchers, false, report)
+    crawl(conduct, frontier, course, fetchers, false, report)
 }
 
 /// Goes on with a run.
@@ -68,28 +73,42 @@ pub(crate) fn resume(
     fetchers: impl FnOnce(&Settings) -> Result<Fetchers, ArchiveError>,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended, ArchiveError> {
-    let (frontier, settings) = open_run(conduct.history, run)?;
-    let fetchers = fetchers(&settings)?;
-    report(Event::Began { run, resumed: true });
-    crawl(conduct, frontier, settings, fetchers, true, report)
+    let history = conduct.history;
+    let (mut frontier, mut course) = open_run(history, run)?;
+    let fetchers = fetchers(&course.settings)?;
+    if let Some(version) = history.sqlite().version_of_run(&run)? {
+        course.stops.push(version);
+        let next = RunId::new(Uuid::now_v7());
+        note_down(history, next, &course)?;
+        frontier.go_on_as(next, &course.to_json())?;
+    }
+    report(Event::Began { run: frontier.run(), resumed: true });
+    crawl(conduct, frontier, course, fetchers, true, report)
 }
 
-/// Makes a version of what a run has captured, without asking for more.
+/// Makes a version of what a run has captured, without asking for more. If that was done when it was stopped, it is that one.
 pub(crate) fn finish(conduct: &Conduct<'_>, run: RunId) -> Result<Ended, ArchiveError> {
-    let (frontier, settings) = open_run(conduct.history, run)?;
-    commit(conduct, frontier, &settings, Tally::default())
+    let history = conduct.history;
+    let (frontier, course) = open_run(history, run)?;
+    let made = match history.sqlite().version_of_run(&run)? {
+        Some(version) => made_before(history, version)?,
+        None => make_version(conduct, run, &course, course.settings.message.clone())?,
+    };
+    frontier.finish()?;
+    Ok(made.ended(run, Tally::default(), 0))
 }
 
-fn open_run(history: &ArchiveHistory, run: RunId) -> Result<(Frontier, Settings), ArchiveError> {
+fn open_run(history: &ArchiveHistory, run: RunId) -> Result<(Frontier, Course), ArchiveError> {
     let frontier = Frontier::resume(Arc::clone(history.sqlite()), run)?.ok_or(ArchiveError::NoRun)?;
-    let settings = serde_json::from_str(&frontier.settings()?).map_err(ArchiveError::RunSettings)?;
-    Ok((frontier, settings))
+    let course = Course::parse(&frontier.settings()?)?;
+    Ok((frontier, course))
 }
 
 /// Says in the silo by which rules a run asks, for whoever reads its records.
-fn note_down(history: &ArchiveHistory, run: RunId, settings: &Settings) -> Result<(), ArchiveError> {
+fn note_down(history: &ArchiveHistory, run: RunId, course: &Course) -> Result<(), ArchiveError> {
+    let Course { settings, stops } = course;
     let robots = if settings.robots { "obey" } else { "ignore" };
-    let fact = RunFact { run: run.to_string(), time: history.now(), robots, settings };
+    let fact = RunFact { run: run.to_string(), time: history.now(), robots, settings, stops };
     let json = serde_json::to_vec(&fact).expect("a run can be written as JSON");
     history.keep_fact(&format!("urn:uuid:{run}"), RUN, &json)?;
     Ok(())
@@ -98,26 +117,26 @@ fn note_down(history: &ArchiveHistory, run: RunId, settings: &Settings) -> Resul
 fn crawl(
     conduct: &Conduct<'_>,
     frontier: Frontier,
-    settings: Settings,
+    course: Course,
     fetchers: Fetchers,
     resumed: bool,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended, ArchiveError> {
-    let plan = Plan::new(settings);
+    let plan = Plan::new(course.settings.clone());
     let Conduct { history, threads, stop, .. } = *conduct;
-    let share =
-        Work { destination: history, frontier: &frontier, plan: &plan, fetchers, resumed, threads, stop };
+    let destination = &IntoArchive { history, stops: &course.stops };
+    let share = Work { destination, frontier: &frontier, plan: &plan, fetchers, resumed, threads, stop };
     let (ending, tally) = work(share, report)?;
-    match ending {
-        Ending::Finished => commit(conduct, frontier, &plan.settings, tally),
-        Ending::Stopped => {
-            let run = frontier.run();
-            let counts = frontier.counts()?;
-            let captures = conduct.history.catalog().captures_of_run(&run)?;
-            let queued = counts.ready + counts.claimed + counts.waiting;
-            Ok(Ended { run, version: None, parent: None, tally, captures, queued })
-        }
+    let (run, message) = (frontier.run(), &course.settings.message);
+    if ending == Ending::Finished {
+        let made = make_version(conduct, run, &course, message.clone())?;
+        frontier.finish()?;
+        return Ok(made.ended(run, tally, 0));
     }
+    let counts = frontier.counts()?;
+    let queued = counts.ready + counts.claimed + counts.waiting;
+    let made = make_version(conduct, run, &course, format!("{message} (stopped, {queued} waiting)"))?;
+    Ok(Ended { stopped: true, ..made.ended(run, tally, queued) })
 }
 
 /// One process's share of a run.
@@ -182,27 +201,34 @@ pub(crate) fn work(
     })
 }
 
-/// Makes a version of a run that was crawled.
-fn commit(
+/// Makes a version of what a run has captured, and of what lies behind it. If it captured nothing, that of its last stop
+/// says it all.
+fn make_version(
     conduct: &Conduct<'_>,
-    frontier: Frontier,
-    settings: &Settings,
-    tally: Tally,
-) -> Result<Ended, ArchiveError> {
-    let run = frontier.run();
-    let made = version_of_run(
-        conduct.history,
-        NewVersion {
-            run,
-            message: settings.message.clone(),
-            author: settings.author.clone(),
-            intent: conduct.intent.clone(),
-            verdicts: None,
-        },
-    )?;
-    frontier.finish()?;
-    let MadeVersion { version, parent, captures } = made;
-    Ok(Ended { run, version, parent, tally, captures, queued: 0 })
+    run: RunId,
+    course: &Course,
+    message: String,
+) -> Result<MadeVersion, ArchiveError> {
+    let history = conduct.history;
+    let captures = history.catalog().captures_of_run(&run)?;
+    if let Some(stop) = course.last_stop().filter(|_| captures == 0) {
+        return made_before(history, stop);
+    }
+    let new = NewVersion {
+        run,
+        message,
+        author: course.settings.author.clone(),
+        intent: conduct.intent.clone(),
+        verdicts: None,
+        pages: course.pages_behind(history)?,
+    };
+    version_of_run(history, new)
+}
+
+/// A version that is there already.
+fn made_before(history: &ArchiveHistory, version: VersionId) -> Result<MadeVersion, ArchiveError> {
+    let info = history.catalog().version(&version)?.ok_or(ArchiveError::NoRun)?;
+    Ok(MadeVersion { version: Some(version), parent: info.version.parent, captures: info.captures })
 }
 
 /// A version to be made of a run.
@@ -217,6 +243,8 @@ pub(crate) struct NewVersion {
     pub(crate) intent: Intent,
     /// The verdicts that the captures are the evidence of.
     pub(crate) verdicts: Option<RecordId>,
+    /// Pages that are in it besides what the run captured.
+    pub(crate) pages: Vec<Page>,
 }
 
 /// The version that a run became.
@@ -230,13 +258,21 @@ pub(crate) struct MadeVersion {
     pub(crate) captures: u64,
 }
 
+impl MadeVersion {
+    /// How the run ended that it was made of.
+    fn ended(self, run: RunId, tally: Tally, queued: u64) -> Ended {
+        let Self { version, parent, captures } = self;
+        Ended { run, version, parent, tally, captures, queued, stopped: false }
+    }
+}
+
 /// Seals a run and makes it a version, to which HEAD then points. A run without captures becomes none.
 pub(crate) fn version_of_run(history: &ArchiveHistory, new: NewVersion) -> Result<MadeVersion, ArchiveError> {
     let summary = seal(history, new.run)?;
-    let captures = summary.captures;
-    if captures == 0 {
+    if summary.captures == 0 {
         return Ok(MadeVersion::default());
     }
+    let captures = summary.captures + new.pages.len() as u64;
     let parent = history.head()?;
     let manifest = Manifest {
         parent,
@@ -246,7 +282,7 @@ pub(crate) fn version_of_run(history: &ArchiveHistory, new: NewVersion) -> Resul
         run: Some(summary),
         list: None,
         without: Vec::new(),
-        pages: Vec::new(),
+        pages: new.pages,
         plan: new.intent.plan,
         expectations: new.intent.expectations,
         verdicts: new.verdicts,

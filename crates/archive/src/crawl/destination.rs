@@ -8,7 +8,7 @@
 use varve_catalog::Row;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
-use varve_core::{Moment, RunId};
+use varve_core::{Moment, RunId, VersionId};
 use varve_crystal::RevisionId;
 use varve_store::exchange::ExchangeKeeper;
 
@@ -78,27 +78,33 @@ impl Stored {
     }
 }
 
-impl Destination for ArchiveHistory {
+/// An archive, for a run that has these stops behind it.
+pub(crate) struct IntoArchive<'a> {
+    pub(crate) history: &'a ArchiveHistory,
+    pub(crate) stops: &'a [VersionId],
+}
+
+impl Destination for IntoArchive<'_> {
     fn present(&self) -> Moment {
-        HistoryWriter::now(self)
+        self.history.now()
     }
 
     fn hiding(&self) -> Redaction {
-        HistoryWriter::redaction(self)
+        self.history.redaction()
     }
 
     fn past(&self, run: RunId, url: &str) -> Result<Past, ArchiveError> {
-        look_up(self, run, url)
+        look_up(self.history, run, self.stops, url)
     }
 
     fn keepers<'k>(&'k self, run: RunId, plan: &'k Plan) -> Result<Box<dyn Keepers + 'k>, ArchiveError> {
-        let store = self.writer().store();
+        let store = self.history.writer().store();
         let described_by = Some(store.describe_run(&Etiquette::of(&plan.settings).fields(run))?);
         let (keeper, run) = (ExchangeKeeper::new(store), OfRun { id: run, described_by });
-        Ok(Box::new(Keeping { history: self, keeper, plan, run }))
+        Ok(Box::new(Keeping { history: self.history, keeper, plan, run }))
     }
 
     fn save(&self, rows: Vec<Row>) -> Result<(), ArchiveError> {
-        if rows.is_empty() { Ok(()) } else { self.apply(rows) }
+        if rows.is_empty() { Ok(()) } else { self.history.apply(rows) }
     }
 }

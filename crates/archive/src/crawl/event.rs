@@ -104,14 +104,16 @@ pub struct Tally {
 pub struct Ended {
     /// The run.
     pub run: RunId,
-    /// The version that it became; none if it was stopped and can be resumed.
+    /// The version that it became; none if nothing was captured.
     pub version: Option<VersionId>,
     /// What that descends from.
     pub parent: Option<VersionId>,
     /// What came of this process's share of it.
     pub tally: Tally,
-    /// Captures in the version, or so far.
+    /// Captures in the version.
     pub captures: u64,
     /// URLs that still wait.
     pub queued: u64,
+    /// Whether it was stopped, and can be resumed.
+    pub stopped: bool,
 }

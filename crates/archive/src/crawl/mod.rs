@@ -1,6 +1,7 @@
 //! Crawling: from seeds to a version.
 //!
-//! One run is one version. What a run has still to do is in the frontier, what it has done is in the silos, and between
+//! One run is one version; one that is stopped is a version of what it got, and another run goes on with the rest. What a
+//! run has still to do is in the frontier, what it has done is in the silos, and between
 //! the two there are a few seconds at most: so a run may end at any instant, by any hand, and is resumed where it was,
 //! with the same result.
 //!
@@ -13,7 +14,7 @@
 //! | `fetching`, `keeper`, `extract`, `backlog` | requests, and the work on answers |
 //! | `rendering`, `door`, `pace` | pages in a browser, and what they may ask for |
 //! | `destination`, `project` | where answers go: into an archive, or into a Crystal project |
-//! | `conduct` | a run from its beginning to its end |
+//! | `conduct`, `course` | a run from its beginning to its end, and across its stops |
 //!
 //! Nothing here knows a socket or a page: that is `varve-fetch` and `varve-page`. Nor is a terminal known: whoever
 //! watches is told [`Event`]s.
@@ -23,6 +24,7 @@ mod admit;
 mod backlog;
 mod checkpoint;
 mod conduct;
+mod course;
 mod destination;
 mod door;
 mod errand;

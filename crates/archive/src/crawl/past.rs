@@ -1,11 +1,11 @@
 //! What the archive holds of a URL already: from this run, or from an earlier one.
 //!
-//! A capture of this very run is not made again. One of an earlier run makes a conditional request possible, and an
+//! A capture of this very run, or of what it had got when it was stopped, is not made again. One of an earlier run makes a conditional request possible, and an
 //! answer that nothing changed refers to the record that holds the bytes.
 
 use varve_catalog::{CaptureFilter, Order, Page};
 use varve_core::history::{Belongs, Capture};
-use varve_core::{RecordId, RunId};
+use varve_core::{RecordId, RunId, VersionId};
 use varve_store::exchange::Original;
 use varve_warc::record::RecordType;
 
@@ -46,12 +46,21 @@ pub(crate) struct Condition {
     pub(crate) content_type: Option<String>,
 }
 
-/// Looks up a URL.
-pub(crate) fn look_up(history: &ArchiveHistory, run: RunId, url: &str) -> Result<Past, ArchiveError> {
+/// Looks up a URL, for a run that has these stops behind it.
+pub(crate) fn look_up(
+    history: &ArchiveHistory,
+    run: RunId,
+    stops: &[VersionId],
+    url: &str,
+) -> Result<Past, ArchiveError> {
     let filter = CaptureFilter::default();
     let found = history.catalog().captures_of(url, &filter, Order::NewestFirst, Page::first(LOOKED_AT))?;
     let Some(newest) = found.first() else { return Ok(Past::Nothing) };
-    if newest.belongs == Belongs::Run(run) {
+    let is_of_this_run = match newest.belongs {
+        Belongs::Run(owner) => owner == run,
+        Belongs::Version(owner) => stops.contains(&owner),
+    };
+    if is_of_this_run {
         return Ok(Past::ThisRun(Stored::Capture(Box::new(newest.clone()))));
     }
     let condition = condition(history, newest, &found)?;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use varve_catalog::{Catalog, CatalogRead, LastList, Row, SqliteCatalog};
+use varve_catalog::{Catalog, CatalogRead, Frontier, LastList, Row, SqliteCatalog};
 use varve_core::body::{BodySource, KeptBody};
 use varve_core::fact::PageList;
 use varve_core::headers::Redaction;
@@ -119,6 +119,10 @@ impl ArchiveHoldings {
 }
 
 impl Holdings for ArchiveHoldings {
+    fn unfinished_since(&self) -> Result<Option<Moment>, ArchiveError> {
+        Ok(Frontier::runs(&self.catalog)?.first().map(|open| open.time))
+    }
+
     fn catalog(&self) -> &dyn CatalogRead {
         &self.catalog
     }

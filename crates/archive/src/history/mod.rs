@@ -132,6 +132,11 @@ pub trait Holdings: Send + Sync {
         true
     }
 
+    /// When the run began that is not finished: it goes on now, was stopped, or broke off.
+    fn unfinished_since(&self) -> Result<Option<Moment>, ArchiveError> {
+        Ok(None)
+    }
+
     /// Which capture stands for a URL where none is asked for by its time: in a Crystal project, what it was opened with.
     fn choice(&self) -> Choice {
         Choice::NewestGood

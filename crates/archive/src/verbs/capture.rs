@@ -33,7 +33,7 @@ pub struct Manner<'a> {
     pub reach: Reach,
     /// How many threads keep answers.
     pub threads: usize,
-    /// Says that it is time to stop; the run can then be resumed.
+    /// Says that it is time to stop: a version is made of what there is, and the run can be resumed.
     pub stop: &'a AtomicBool,
     /// The plan and the expectations in force.
     pub intent: Intent,
@@ -79,7 +79,8 @@ pub fn resume(
     crate::crawl::resume(&conduct(history, manner), run, fetchers, report)
 }
 
-/// Makes a version of what the unfinished run has captured, without asking for more.
+/// Leaves the unfinished run at the version that was made when it was stopped; if it was not stopped but broke off, makes a
+/// version of what it has captured.
 pub fn finish(history: &ArchiveHistory, manner: Manner<'_>) -> Result<Ended, ArchiveError> {
     let run = unfinished(history)?.first().map(|open| open.run).ok_or(ArchiveError::NoRun)?;
     crate::crawl::finish(&conduct(history, manner), run)

@@ -155,7 +155,8 @@ fn conclude(
     let run = evidence.run();
     let verdicts = if noted.is_empty() { None } else { evidence.write_down(noted)? };
     let Note { message, author } = note;
-    let made = version_of_run(history, NewVersion { run, message, author, intent, verdicts })?;
+    let made =
+        version_of_run(history, NewVersion { run, message, author, intent, verdicts, pages: Vec::new() })?;
     Ok(Ended { run, version: made.version, captures: made.captures, verdicts })
 }
 

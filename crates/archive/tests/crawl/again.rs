@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use varve_archive::ArchiveError;
-use varve_archive::verbs::capture::{Reach, ScopeKind, Settings};
+use varve_archive::verbs::capture::{Ended, Reach, ScopeKind, Settings};
 use varve_testkit::web::{Answer, Site};
 
 use crate::scene::Scene;
@@ -63,17 +63,45 @@ fn a_run_that_is_stopped_and_resumed_has_the_same_pages() {
     let scene = Scene::new(site());
     let reach = Reach { allow_private: true, ..Reach::default() };
     let mut settings = Some(scene.settings(&["/site/400/0"], ScopeKind::Host));
-    let mut stops = 0;
+    let mut stops: Vec<Ended> = Vec::new();
     let ended = loop {
         let told = scene.run_until(settings.take(), reach.clone(), 60).unwrap();
-        match told.ended().version {
-            Some(_) => break told,
-            None => stops += 1,
+        if !told.ended().stopped {
+            break told;
         }
-        assert!(stops < 50);
+        stops.push(told.ended());
+        assert!(stops.len() < 50);
     };
-    assert!(stops >= 1, "it was never stopped");
+    assert!(stops.len() >= 2, "it was stopped {} times", stops.len());
     assert_eq!(scene.paths_of(ended.version()), expected);
+    assert_eq!(ended.ended().captures, expected.len() as u64);
+    let mut held = 0;
+    for stop in &stops {
+        let paths = scene.paths_of(stop.version.unwrap());
+        assert_eq!(paths.len() as u64, stop.captures);
+        assert!(paths.len() > held && paths.iter().all(|path| expected.contains(path)), "{stop:?}");
+        held = paths.len();
+    }
+    scene.assert_sound();
+}
+
+/// What was captured before a stop is known to be captured after it, and a run that has nothing more to get is the version
+/// of its last stop.
+#[test]
+fn a_resumed_run_that_gets_nothing_more_is_the_version_of_its_stop() {
+    let site = Site::new()
+        .page("/", Answer::html("<a href=/gone>gone</a>"))
+        .at("/gone", |_, _| Ok(varve_testkit::web::Then::Close))
+        .at("/favicon.ico", |_, _| Ok(varve_testkit::web::Then::Close));
+    let scene = Scene::new(site);
+    let reach = Reach { allow_private: true, ..Reach::default() };
+    let settings =
+        Settings { retries: 0, robots: false, depth: Some(1), ..scene.settings(&["/"], ScopeKind::Host) };
+    let stopped = scene.run_until(Some(settings), reach, 1).unwrap().ended();
+    assert!(stopped.stopped && stopped.version.is_some());
+    let told = scene.resume();
+    assert_eq!((told.ended().version, told.ended().stopped), (stopped.version, false));
+    assert!(matches!(scene.run_until(None, Reach::default(), 1), Err(ArchiveError::NoRun)));
     scene.assert_sound();
 }
 
@@ -98,11 +126,12 @@ fn an_unfinished_run_stands_in_the_way_until_it_is_finished() {
     let reach = Reach { allow_private: true, ..Reach::default() };
     let settings = scene.settings(&["/site/400/0"], ScopeKind::Host);
     let told = scene.run_until(Some(settings.clone()), reach.clone(), 20).unwrap();
-    assert_eq!(told.ended().version, None);
-    assert!(told.ended().captures >= 20 && told.ended().queued > 0);
+    let stopped = told.ended();
+    assert!(stopped.stopped && stopped.captures >= 20 && stopped.queued > 0);
     let refused = scene.run_until(Some(settings), reach.clone(), usize::MAX);
     assert!(matches!(refused, Err(ArchiveError::UnfinishedRun)));
     let ended = scene.finish();
+    assert_eq!((ended.version, ended.parent), (stopped.version, stopped.parent), "it is that of the stop");
     let kept: BTreeSet<String> = scene.paths_of(ended.version.unwrap()).into_iter().collect();
     assert_eq!(kept.len() as u64, ended.captures);
     assert!(matches!(scene.run_until(None, reach, usize::MAX), Err(ArchiveError::NoRun)));

@@ -227,6 +227,17 @@ impl Frontier {
         })
     }
 
+    /// From here on the URLs are those of another run, that goes on in place of this one.
+    pub fn go_on_as(&mut self, run: RunId, settings: &str) -> Result<(), CatalogError> {
+        self.catalog.write_lightly(|connection| {
+            let sql = "UPDATE frontier_runs SET run = ?2, settings = ?3 WHERE no = ?1";
+            connection.execute(sql, params![self.no, run.as_bytes(), settings])?;
+            Ok(())
+        })?;
+        self.run = run;
+        Ok(())
+    }
+
     /// Finishes the run: it is listed no more, and its URLs are forgotten.
     pub fn finish(self) -> Result<(), CatalogError> {
         self.catalog.write_lightly(|connection| {

@@ -69,6 +69,11 @@ impl SqliteCatalog {
         self.readers.ask(|connection| read_captures::each_record_of_run(connection, run, each))
     }
 
+    /// The version that a run became, if it did.
+    pub fn version_of_run(&self, run: &RunId) -> Result<Option<VersionId>, CatalogError> {
+        self.readers.ask(|connection| read_versions::of_run(connection, run))
+    }
+
     /// Where it lies.
     pub fn path(&self) -> &Path {
         self.readers.path()

@@ -34,6 +34,12 @@ pub(super) fn beginning(
 }
 
 /// The versions that descend directly from one, as they were written.
+pub(super) fn of_run(connection: &Connection, run: &RunId) -> Result<Option<VersionId>, Problem> {
+    let sql = "SELECT id FROM owners WHERE run = ?1 AND id IS NOT NULL";
+    let id = connection.prepare_cached(sql)?.query_row([run.as_bytes()], |row| row.get(0)).optional()?;
+    Ok(id.map(|id| VersionId::new(Uuid::from_bytes(id))))
+}
+
 pub(super) fn children(connection: &Connection, id: &VersionId) -> Result<Vec<VersionId>, Problem> {
     let sql = "SELECT id FROM owners WHERE parent = ?1 ORDER BY written";
     ids(connection, sql, [id.as_bytes()])

@@ -53,13 +53,13 @@ Examples:
 /// that was cut short is kept if its `Content-Length` shows it, and else recorded as a failure. `--browser` is refused: a
 /// project has no place for the document and the picture that a browser makes.
 ///
-/// A run that is interrupted, by whatever, goes on with `--resume` where it was; `--finish` makes a version of what it
-/// has got. What sites ask of robots is obeyed, and hosts are asked slowly: one request at a time, with a pause.
+/// Ctrl-C stops a run, and makes a version of what it has got. A run that was stopped, or broke off by whatever, goes on
+/// with `--resume` where it was; the version that it then becomes holds all of it. `--finish` leaves it at what it has got. What sites ask of robots is obeyed, and hosts are asked slowly: one request at a time, with a pause.
 ///
 /// Patterns: `**` is any text, `*` any text without `/`, `?`, `=` and `&`, `#` a number; they match the whole URL.
 ///
 /// With `--json` there is one object a line: events with `event` (`captured`, `failed`, `skipped`, ...), and last
-/// `version`, `captured`, `unchanged`, `failed`, `skipped`, `bytes`.
+/// `version`, `captured`, `unchanged`, `failed`, `skipped`, `bytes`, `queued`, `stopped`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Capture {
@@ -192,11 +192,11 @@ pub(super) struct Capture {
     #[arg(long, env = "VARVE_AUTHOR", hide_env_values = true)]
     author: Option<String>,
 
-    /// Go on with the run that was interrupted
+    /// Go on with the run that was stopped or broke off
     #[arg(long, conflicts_with = "finish")]
     resume: bool,
 
-    /// Make a version of what the interrupted run has got
+    /// Leave the run that was stopped or broke off at what it has got
     #[arg(long)]
     finish: bool,
 
@@ -228,6 +228,7 @@ impl Verb for Capture {
 fn outcome(ended: &Ended) -> Outcome {
     match ended.version {
         None => Outcome::Incomplete,
+        Some(_) if ended.stopped => Outcome::Incomplete,
         Some(_) if ended.tally.failed > 0 => Outcome::Findings,
         Some(_) => Outcome::Done,
     }
@@ -349,6 +350,7 @@ impl Capture {
                 "skipped": tally.skipped,
                 "bytes": tally.bytes,
                 "queued": ended.queued,
+                "stopped": ended.stopped,
             }));
         }
         if let Some(version) = ended.version {
@@ -386,12 +388,12 @@ fn summary(ended: &Ended) -> String {
         people_size(tally.bytes)
     );
     match ended.version {
-        Some(_) => got,
-        None if ended.captures == 0 && ended.queued == 0 => format!("nothing could be captured; {got}"),
-        None => format!(
-            "stopped: {got}, {} waiting\n`varve capture --resume` goes on; `varve capture --finish` makes a version of what there is",
+        _ if ended.stopped => format!(
+            "stopped: {got}, {} waiting\n`varve capture --resume` goes on; `varve capture --finish` leaves it at that",
             ended.queued
         ),
+        Some(_) => got,
+        None => format!("nothing could be captured; {got}"),
     }
 }
 

@@ -138,6 +138,11 @@ impl Log {
             let is_all = filter == VersionFilter::default();
             session.printer.say(if is_all { "there are no versions yet" } else { "no version is like that" });
         }
+        if let Some(since) = holdings.unfinished_since()?.filter(|_| !self.json) {
+            session.printer.say(format_args!(
+                "a capture of {since} is not finished: unless it is going on, `varve capture --resume` does so"
+            ));
+        }
         Ok(())
     }
 

@@ -30,26 +30,29 @@ impl Kind {
             "application/manifest+json" => Self::Manifest,
             "application/json" | "text/json" | "application/feed+json" => Self::Json,
             "text/xml" | "application/xml" => Self::Xml,
-            "" | "application/octet-stream" | "unknown/unknown" => Self::of_path(url),
+            "" | "unknown/unknown" => Self::of_path(url).unwrap_or(Self::Html),
+            // What a server calls mere bytes is offered as a file, unless its name knows better.
+            "application/octet-stream" => Self::of_path(url).unwrap_or(Self::Opaque),
             other if other.ends_with("+xml") => Self::Xml,
             other if other.ends_with("+json") => Self::Json,
             _ => Self::Opaque,
         }
     }
 
-    /// The kind that the name in a URL suggests.
-    fn of_path(url: &str) -> Self {
+    /// The kind that the name in a URL suggests, if it has an ending.
+    fn of_path(url: &str) -> Option<Self> {
         let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
         let path = rest.split(['?', '#']).next().unwrap_or("");
         let name = path.rsplit_once('/').map_or("", |(_, name)| name);
-        match name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase()).as_deref() {
-            None | Some("html" | "htm" | "xhtml" | "shtml" | "svg") => Self::Html,
-            Some("css") => Self::Css,
-            Some("webmanifest") => Self::Manifest,
-            Some("json") => Self::Json,
-            Some("xml" | "rss" | "atom" | "rdf" | "opml") => Self::Xml,
-            Some(_) => Self::Opaque,
-        }
+        let (_, ending) = name.rsplit_once('.')?;
+        Some(match ending.to_ascii_lowercase().as_str() {
+            "html" | "htm" | "xhtml" | "shtml" | "svg" => Self::Html,
+            "css" => Self::Css,
+            "webmanifest" => Self::Manifest,
+            "json" => Self::Json,
+            "xml" | "rss" | "atom" | "rdf" | "opml" => Self::Xml,
+            _ => Self::Opaque,
+        })
     }
 }
 
@@ -63,6 +66,8 @@ mod tests {
         assert_eq!(Kind::of(None, "http://h/a.css?v=1"), Kind::Css);
         assert_eq!(Kind::of(None, "http://h"), Kind::Html);
         assert_eq!(Kind::of(None, "http://h.css/"), Kind::Html);
+        assert_eq!(Kind::of(Some("application/octet-stream"), "http://h/dump"), Kind::Opaque);
+        assert_eq!(Kind::of(Some("application/octet-stream"), "http://h/a.css"), Kind::Css);
         assert_eq!(Kind::of(Some("application/rss+xml"), ""), Kind::Xml);
         assert_eq!(Kind::of(Some("application/ld+json"), ""), Kind::Json);
         assert_eq!(Kind::of(Some("text/plain"), "http://h/sitemap.txt"), Kind::Opaque);
