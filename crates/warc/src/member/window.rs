@@ -55,17 +55,20 @@ impl<S: ReadAt> Window<S> {
     /// As `seek`, to begin anew there: the next read is of `step` bytes, unless reading goes on nearly where it has been.
     pub(crate) fn go_to(&mut self, position: u64, step: usize) {
         let end = self.position + self.bytes().len() as u64;
-        if !(self.position..=end.saturating_add(NEAR)).contains(&position) {
+        let is_near = (self.position..=end.saturating_add(NEAR)).contains(&position);
+        if !is_near || self.step < step {
             self.step = step;
         }
         self.seek(position);
         self.gate = None;
     }
 
-    /// Forgets what is in view, so that it is read again: the source may not be what it was.
+    /// Forgets what is in view, so that it is read again: the source may not be what it was. Nor is much read at once then:
+    /// whoever forgets each time would read far more than there is.
     pub(crate) fn forget(&mut self) {
         self.start = 0;
         self.end = 0;
+        self.step = SMALLEST_STEP;
     }
 
     /// Asks `gate` before anything from `offset` on is read.
@@ -111,7 +114,7 @@ impl<S: ReadAt> Window<S> {
             self.buffer[..self.end].copy_from_slice(&held[..self.end]);
         }
         pass_gate(&mut self.gate, offset)?;
-        let read = read_at(&self.source, &mut self.buffer[self.end..], offset)?;
+        let read = read_at(&self.source, &mut self.buffer[self.end..room], offset)?;
         self.end += read;
         self.step = (self.step * 2).min(LARGEST_STEP);
         Ok(read)
@@ -219,6 +222,17 @@ mod tests {
         assert_eq!(window.peek(199_999, &mut peeked).expect("memory"), 1);
         assert_eq!(window.peek(u64::MAX, &mut peeked).expect("memory"), 0);
         assert_eq!((window.position(), window.left(u64::MAX).expect("memory")), (0, 200_000));
+    }
+
+    #[test]
+    fn reads_little_again_once_it_has_forgotten() {
+        let data = vec![7u8; 4 << 20];
+        let mut window = Window::new(&data, 0, 512).expect("memory");
+        window.fill(3 << 20).expect("memory");
+        window.consume(3 << 20);
+        window.forget();
+        window.go_to(3 << 20, 16 << 10);
+        assert_eq!(window.fill(8).expect("memory").len(), 16 << 10);
     }
 
     struct Shut;
