@@ -5,7 +5,7 @@
 //!     varve-bench-diff pairs VERSIONS BASE HEAD [MOST]
 //!
 //! BASE and HEAD are two files, or two folders that have the same files. `pairs` makes such folders of a folder of versions
-//! (version-001 and so on): what each changed of the one before it, as links; of many, MOST, evenly spread.
+//! (version-001 and so on): what each changed of the one before it; of many, MOST, evenly spread.
 //!
 //! `lines` does what `git diff --histogram --no-index` does: reads two files, prints the hunks. `compare` is what the verb
 //! does besides: charsets, headers, noise.
@@ -54,7 +54,7 @@ fn names(folder: &Path) -> io::Result<Vec<OsString>> {
     Ok(names)
 }
 
-/// Links what each version changed of the one before it.
+/// Copies what each version changed of the one before it.
 fn pairs(versions: &Path, base: &Path, head: &Path, most: usize) -> Result<(), Box<dyn Error>> {
     let names = names(versions)?;
     let mut changed = Vec::new();
@@ -69,7 +69,7 @@ fn pairs(versions: &Path, base: &Path, head: &Path, most: usize) -> Result<(), B
         for (folder, file) in [(base, from), (head, to)] {
             let folder = folder.join(format!("{number:03}"));
             fs::create_dir_all(&folder)?;
-            fs::hard_link(file, folder.join(format!("{place:06}.html")))?;
+            fs::copy(file, folder.join(format!("{place:06}.html")))?;
         }
     }
     println!("{taken} of {} pairs", changed.len());
@@ -95,7 +95,7 @@ fn print(way: &str, base: &[u8], head: &[u8]) -> Result<(), Box<dyn Error>> {
         "dom" => compared(base, head, Mode::Dom),
         _ => {
             let (base, head) = (String::from_utf8_lossy(base), String::from_utf8_lossy(head));
-            let diff = TextDiff::between(&base, &head, Options::default());
+            let diff = TextDiff::between(&*base, &*head, Options::default());
             if way == "words" {
                 format!("{:?}", BodyDiff::new("b", "h").with_words(&diff))
             } else {

@@ -176,7 +176,8 @@ impl Inner {
         compose(request, target, &manner)
     }
 
-    /// Asks on an idle connection, or on another if that has died, or on a new one.
+    /// Asks on an idle connection, or on another if that has died, or on a new one. A server that would not say what it speaks
+    /// and hangs up when asked in HTTP/1.1 may speak nothing but HTTP/2, and is asked so.
     async fn run(
         &self,
         target: Target,
@@ -184,25 +185,45 @@ impl Inner {
         patience: &Patience<'_>,
         started: Instant,
     ) -> Result<Exchange, FetchError> {
+        let mut hung_up = None;
         loop {
             let idle = if request.is_repeatable() { self.pool.take(&target.origin) } else { None };
             let reused = idle.is_some();
             let mut connection = match idle {
                 Some(connection) => connection,
-                None => self.open(&target, patience).await?,
+                None => match self.open(&target, patience, hung_up.is_some()).await {
+                    Ok(connection) => connection,
+                    Err(error) => return Err(hung_up.unwrap_or(error)),
+                },
             };
             let at = now();
             match self.ask(&mut connection, &target, &request, patience).await {
                 Ok(answer) => return self.conclude(target, request, connection, answer, at, started).await,
                 Err(Silence::Closed(_)) if reused => {}
-                Err(Silence::Closed(lost)) => return Err(closed(patience.host, lost)),
+                Err(Silence::Closed(lost)) => {
+                    let error = closed(patience.host, lost);
+                    if !connection.names_no_protocol || !request.is_repeatable() || hung_up.is_some() {
+                        return Err(error);
+                    }
+                    hung_up = Some(error);
+                }
                 Err(Silence::Failed(error)) => return Err(error),
             }
         }
     }
 
-    async fn open(&self, target: &Target, patience: &Patience<'_>) -> Result<Connection, FetchError> {
-        let opening = self.connector.open(&target.origin);
+    async fn open(
+        &self,
+        target: &Target,
+        patience: &Patience<'_>,
+        http2: bool,
+    ) -> Result<Connection, FetchError> {
+        let opening = async {
+            match http2 {
+                true => self.connector.open_http2(&target.origin).await,
+                false => self.connector.open(&target.origin).await,
+            }
+        };
         match timeout(patience.left(patience.limits.connect), opening).await {
             Ok(outcome) => outcome,
             Err(_) => Err(FetchError::timeout("connecting to", patience.host)),

@@ -41,6 +41,8 @@ pub(crate) struct Connection {
     pub(crate) facts: Arc<Facts>,
     /// How long opening took, until the first exchange has reported it.
     pub(crate) opening: Option<Opening>,
+    /// Whether the server was asked what it speaks and did not say.
+    pub(crate) names_no_protocol: bool,
 }
 
 /// What is spoken on a connection.
@@ -80,7 +82,7 @@ impl Connector {
     }
 
     /// Opens a connection to a server that speaks nothing but HTTP/2.
-    async fn open_http2(&self, origin: &Origin) -> Result<Connection, FetchError> {
+    pub(crate) async fn open_http2(&self, origin: &Origin) -> Result<Connection, FetchError> {
         let (stream, mut opening) = self.dial(origin).await?;
         let started = Instant::now();
         let ip = self.visible_ip(&stream);
@@ -91,13 +93,15 @@ impl Connector {
         let session = http2::Session::begin(Stream::Tls(stream)).await?;
         opening.tls = Some(started.elapsed());
         let facts = Arc::new(Facts { ip, protocol, cipher });
-        Ok(Connection { link: Link::Two(session), facts, opening: Some(opening) })
+        let link = Link::Two(session);
+        Ok(Connection { link, facts, opening: Some(opening), names_no_protocol: false })
     }
 
     fn plain(&self, stream: TcpStream, opening: Opening) -> Connection {
         let ip = self.visible_ip(&stream);
         let facts = Arc::new(Facts { ip, protocol: vec!["http/1.1".to_owned()], cipher: None });
-        Connection { link: Link::One(Line::new(Stream::Plain(stream))), facts, opening: Some(opening) }
+        let link = Link::One(Line::new(Stream::Plain(stream)));
+        Connection { link, facts, opening: Some(opening), names_no_protocol: false }
     }
 
     fn encrypted(
@@ -111,7 +115,9 @@ impl Connector {
         let ip = self.visible_ip(connection);
         let (protocol, cipher) = agreed("http/1.1", session);
         let facts = Arc::new(Facts { ip, protocol, cipher });
-        Connection { link: Link::One(Line::new(Stream::Tls(stream))), facts, opening: Some(opening) }
+        let names_no_protocol = session.alpn_protocol().is_none();
+        let link = Link::One(Line::new(Stream::Tls(stream)));
+        Connection { link, facts, opening: Some(opening), names_no_protocol }
     }
 
     /// The address of the server; behind a proxy nobody knows it.

@@ -174,16 +174,39 @@ async fn an_end_without_farewell_is_doubtful() {
     }
 }
 
+/// How a server insists on HTTP/2.
+#[derive(Clone, Copy, Debug)]
+enum Insists {
+    /// It refuses to agree on anything else.
+    AtOnce,
+    /// It agrees on nothing in particular, and hangs up.
+    Later,
+}
+
+/// The connection of a client that wants HTTP/2; none with another.
+async fn accept_http2(
+    stream: tokio::net::TcpStream,
+    insists: Insists,
+) -> Option<tokio_rustls::server::TlsStream<tokio::net::TcpStream>> {
+    let hello = tokio_rustls::LazyConfigAcceptor::new(Default::default(), stream).await.ok()?;
+    let wants = hello.client_hello().alpn().is_some_and(|mut names| names.any(|name| name == b"h2"));
+    match (insists, wants) {
+        (Insists::AtOnce, _) | (_, true) => hello.into_stream(server_config(&[b"h2"])).await.ok(),
+        (Insists::Later, false) => {
+            let _ = hello.into_stream(server_config(&[])).await;
+            None
+        }
+    }
+}
+
 /// A server that speaks HTTP/2 and nothing else. Asked for `/cut` it breaks off in the middle.
-async fn http2_only() -> SocketAddr {
+async fn http2_only(insists: Insists) -> SocketAddr {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let acceptor = tokio_rustls::TlsAcceptor::from(server_config(&[b"h2"]));
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
-            let acceptor = acceptor.clone();
             tokio::spawn(async move {
-                let Ok(stream) = acceptor.accept(stream).await else { return };
+                let Some(stream) = accept_http2(stream, insists).await else { return };
                 let mut connection = h2::server::handshake(stream).await.unwrap();
                 while let Some(Ok((request, mut respond))) = connection.accept().await {
                     let response = http::Response::builder()
@@ -214,7 +237,13 @@ async fn http2_only() -> SocketAddr {
 
 #[tokio::test]
 async fn http2_where_a_server_insists() {
-    let address = http2_only().await;
+    for insists in [Insists::AtOnce, Insists::Later] {
+        insist_on_http2(insists).await;
+    }
+}
+
+async fn insist_on_http2(insists: Insists) {
+    let address = http2_only(insists).await;
     let client = trusting(true);
     let port = address.port();
     let wanted = format!(
