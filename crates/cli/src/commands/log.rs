@@ -140,7 +140,8 @@ impl Log {
         }
         if let Some(since) = holdings.unfinished_since()?.filter(|_| !self.json) {
             session.printer.say(format_args!(
-                "a capture of {since} is not finished: unless it is going on, `varve capture --resume` does so"
+                "the capture of {} is not finished: `varve capture --resume` goes on with it, unless it is going on",
+                since.for_people()
             ));
         }
         Ok(())

@@ -30,6 +30,7 @@ pub fn suspect(url: &str, limits: &Limits) -> Option<Trap> {
     let traps = [
         (segments.len() > limits.depth, Trap::TooDeep),
         (longest_repetition(&segments) > limits.repeats, Trap::RepeatingSegments),
+        (most_repeated(&segments) > limits.scattered, Trap::RepeatingSegments),
         (most_repeated(&parameters) > limits.repeats, Trap::RepeatingParameters),
         (parameters.len() > limits.parameters, Trap::TooManyParameters),
         (url.contains("%252525"), Trap::NestedEscapes),
@@ -55,9 +56,9 @@ fn repetitions(segments: &[&str], run: usize) -> usize {
     most / run + 1
 }
 
-/// How often the most frequent parameter comes.
-fn most_repeated(parameters: &[(&str, &str)]) -> usize {
-    let mut sorted = parameters.to_vec();
+/// How often the most frequent one comes.
+fn most_repeated<T: Ord + Clone>(all: &[T]) -> usize {
+    let mut sorted = all.to_vec();
     sorted.sort_unstable();
     sorted.chunk_by(|one, other| one == other).map(<[_]>::len).max().unwrap_or(0)
 }
@@ -115,6 +116,8 @@ mod tests {
         assert_eq!(trap(&format!("http://h{deep}")), Some(Trap::TooDeep));
         assert_eq!(trap("http://h/a/a/a/a"), Some(Trap::RepeatingSegments));
         assert_eq!(trap("http://h/x/a/b/a/b/a/b/a/b/y"), Some(Trap::RepeatingSegments));
+        assert_eq!(trap("http://h/a/b/a/a/b/b/a/b/b/a/a/c"), None);
+        assert_eq!(trap("http://h/a/b/a/a/b/b/a/b/b/a/a/b/a"), Some(Trap::RepeatingSegments));
         assert_eq!(trap("http://h/a/a/a"), None);
         assert_eq!(trap("http://h/a/b/a/c/a/d/a/e"), None);
         assert_eq!(trap("http://h/?a=1&a=1&a=1&a=1"), Some(Trap::RepeatingParameters));

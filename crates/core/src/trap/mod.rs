@@ -24,7 +24,7 @@ pub enum Trap {
     TooLong,
     /// The path has too many segments.
     TooDeep,
-    /// The same segments follow each other again and again.
+    /// The same segments come again and again.
     RepeatingSegments,
     /// The same parameter comes again and again.
     RepeatingParameters,
@@ -75,6 +75,8 @@ pub struct Limits {
     pub depth: usize,
     /// How often the same segments may follow each other.
     pub repeats: usize,
+    /// How often a segment may come, wherever it stands.
+    pub scattered: usize,
     /// The most parameters of a query.
     pub parameters: usize,
     /// The years that a calendar may show.
@@ -93,6 +95,7 @@ impl Default for Limits {
             length: 2000,
             depth: 24,
             repeats: 3,
+            scattered: 6,
             parameters: 20,
             years: 1990..=2100,
             sessions: 2,
