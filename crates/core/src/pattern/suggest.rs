@@ -5,6 +5,7 @@
 //! Nothing is downloaded to find out; whoever asks says which URLs it knows.
 
 use super::{AtSign, GroupPattern};
+use std::cmp::Reverse;
 use std::collections::HashMap;
 
 /// So many URLs make a kind.
@@ -136,8 +137,26 @@ fn shape(dimensions: &[Dimension<'_>]) -> String {
     signs.chain([" ", host, if ends_empty { " " } else { "" }]).collect()
 }
 
-/// Groups for URLs of one shape.
+/// A URL up to the end of each of its dimensions.
+fn beginnings(url: &str) -> Vec<&str> {
+    let mut end = 0;
+    let lengths = dimensions(url).into_iter().flatten().map(|part| part.sign.len() + part.value.len());
+    lengths
+        .map(|length| {
+            end += length;
+            &url[..end]
+        })
+        .collect()
+}
+
+/// Groups for URLs of one shape. Those are taken first whose beginnings many others share, so that a group of many is not
+/// swallowed by one that a stray link among them would make.
 fn groups_alike(mut urls: Vec<&str>) -> Vec<SuggestedGroup> {
+    let mut shared: HashMap<&str, usize> = HashMap::new();
+    urls.iter().flat_map(|url| beginnings(url)).for_each(|start| *shared.entry(start).or_default() += 1);
+    urls.sort_by_cached_key(|url| {
+        beginnings(url).into_iter().map(|start| Reverse(shared.get(start).copied())).collect::<Vec<_>>()
+    });
     let mut groups = Vec::new();
     while let Some(&first) = urls.first() {
         let Some(pattern) = suggest_pattern(first, urls.iter().copied()) else { break };
@@ -224,6 +243,11 @@ mod tests {
         let groups = suggest_groups(links.iter().map(String::as_str));
         let group = |pattern: &str, members| SuggestedGroup { pattern: pattern.to_owned(), members };
         assert_eq!(groups, [group("https://a.com/post/#/", 5), group("https://a.com/tag/*", 3)]);
+        let mut links = vec!["https://a.com/about/index.html".to_owned()];
+        links.extend((0..9).map(|number| format!("https://a.com/library/{number}x.html")));
+        links.extend(["https://a.com/news/a.html".to_owned(), "https://a.com/faq/b.html".to_owned()]);
+        let groups = suggest_groups(links.iter().map(String::as_str));
+        assert_eq!(groups, [group("https://a.com/library/*", 9), group("https://a.com/*/*", 3)]);
         assert_eq!(suggest_groups([]), []);
     }
 
