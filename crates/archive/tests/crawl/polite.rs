@@ -207,14 +207,17 @@ fn a_run_says_in_the_silo_how_it_asked_and_its_records_name_that() {
     scene.assert_sound();
 }
 
+/// A run that was stopped is a version, and what goes on is another run: it says of itself what the first one said.
 #[test]
-fn a_run_that_goes_on_as_it_began_is_described_once() {
+fn a_run_that_goes_on_after_a_stop_is_described_as_the_one_before() {
     let scene = Scene::new(Site::new().with_pages());
     let reach = Reach { allow_private: true, ..Reach::default() };
     let settings = scene.settings(&["/site/400/0"], ScopeKind::Host);
-    scene.run_until(Some(settings), reach, 20).unwrap();
-    scene.resume();
-    assert_eq!(descriptions(&scene.silo_text()).len(), 1);
+    let first = scene.run_until(Some(settings), reach, 20).unwrap().ended().run;
+    let second = scene.resume().ended().run;
+    let told = descriptions(&scene.silo_text());
+    let [(_, before), (_, after)] = &told[..] else { panic!("{told:?}") };
+    assert_eq!(before.replace(&first.to_string(), &second.to_string()), *after);
     scene.assert_sound();
 }
 

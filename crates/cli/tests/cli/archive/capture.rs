@@ -96,7 +96,7 @@ fn credentials_may_come_from_the_environment() {
     assert!(stderr(&output).contains("HOST NAME: VALUE"), "{}", stderr(&output));
 }
 
-/// Ctrl-C: what there is is safe, and how to go on is said.
+/// Ctrl-C: what there is is a version, and how to go on is said; the rest can be left.
 #[test]
 fn an_interrupted_run_says_how_to_go_on() {
     let (scene, web) = (Scene::new(&[]), Web::start());
@@ -111,10 +111,14 @@ fn an_interrupted_run_says_how_to_go_on() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
     assert!(stderr(&output).contains("varve capture --resume"), "{}", stderr(&output));
-    assert_eq!(stdout(&output), "");
+    let version = stdout(&output).trim().to_owned();
+    let head: Value = serde_json::from_str(&scene.line(&["log", "--json"])).unwrap();
+    assert_eq!(head["id"], version);
+    assert!(pages(&scene).len() >= 40, "{}", pages(&scene).len());
     let other = scene.run(&["capture", &seed]);
+    assert_eq!(other.status.code(), Some(2));
     assert!(stderr(&other).contains("--finish"), "{}", stderr(&other));
-    scene.line(&["capture", "--finish"]);
+    assert_eq!(scene.line(&["capture", "--finish"]), version, "it stays at the version of the stop");
     let audit = scene.run(&["audit"]);
     assert_eq!(audit.status.code(), Some(0), "{}", stdout(&audit));
 }
@@ -134,6 +138,14 @@ fn run_and_kill(scene: &Scene, words: &[&str], patience: Duration) -> bool {
     let was_alive = child.wait().unwrap().code().is_none();
     drop(reader.join().unwrap());
     was_alive
+}
+
+/// How many records say how a run asks.
+fn descriptions_of_runs(scene: &Scene) -> usize {
+    let silos = std::fs::read_dir(scene.path("museum/warc/0")).unwrap().map(|silo| silo.unwrap().path());
+    let unpacked = Command::new("gzip").arg("-dc").args(silos).output().unwrap();
+    assert!(unpacked.status.success(), "{}", stderr(&unpacked));
+    String::from_utf8_lossy(&unpacked.stdout).matches("\r\nvarve-politeness: ").count()
 }
 
 #[test]
@@ -170,6 +182,7 @@ fn a_crawl_that_is_killed_and_resumed_has_the_same_pages() {
     }
     assert!(killed > 0, "it was always too late");
     assert_eq!(pages(&scene), expected, "after {killed} kills");
+    assert_eq!(descriptions_of_runs(&scene), 1, "it is one run, however often it was killed");
     let audit = scene.run(&["audit"]);
     assert_eq!(audit.status.code(), Some(0), "{}{}", stdout(&audit), stderr(&audit));
 }
