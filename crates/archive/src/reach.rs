@@ -45,11 +45,18 @@ pub(crate) struct Asker<'a> {
     pub(crate) seeds: &'a [String],
 }
 
+/// Whom sites may turn to, as the `varve.toml` in that folder says, if there is one.
+pub fn contact_in(layout: &Layout) -> Result<Option<String>, ArchiveError> {
+    if layout.is_archive() { Ok(read_settings(layout)?.contact) } else { Ok(None) }
+}
+
 impl Reach {
     /// As far as the `varve.toml` in that folder allows as well, if there is one.
     pub fn within(mut self, layout: &Layout) -> Result<Self, ArchiveError> {
         if layout.is_archive() {
-            self.allow.extend(read_settings(layout)?.allow_private);
+            let allowed = read_settings(layout)?.allow_private;
+            self.allow
+                .extend(allowed.into_iter().filter(|entry| !self.allow.contains(entry)).collect::<Vec<_>>());
         }
         Ok(self)
     }

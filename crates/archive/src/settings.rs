@@ -46,6 +46,9 @@ pub struct ArchiveSettings {
     /// How hard the packer tries: for gzip 1 to 12, for zstd 1 to 19.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packing_level: Option<u8>,
+    /// An address under which whoever runs the sites that are asked can reach those who ask.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub contact: Option<String>,
     /// Hosts, addresses and networks that may be fetched although they are private.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allow_private: Vec<String>,
@@ -130,6 +133,7 @@ impl ArchiveSettings {
             packing: PackingMethod::default(),
             redact_headers: true,
             packing_level: None,
+            contact: None,
             allow_private: Vec::new(),
         }
     }
@@ -186,6 +190,7 @@ impl ArchiveSettings {
         let mut guard = Guard::new();
         self.allow_private.iter().try_for_each(|entry| guard.allow(entry)).map_err(SettingsError::Allow)?;
         check_line("name", &self.name)?;
+        self.contact.as_deref().map_or(Ok(()), |contact| check_line("contact", contact))?;
         self.operator.as_deref().map_or(Ok(()), |operator| check_line("operator", operator))
     }
 

@@ -16,6 +16,7 @@ mod interrupt;
 mod lines;
 mod printer;
 mod prober;
+mod reaching;
 #[cfg(test)]
 mod reference;
 mod session;

@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use varve_archive::expectations::{Asking, WebProber};
-use varve_archive::verbs::capture::user_agent;
 
 use crate::duration;
 use crate::error::Error;
+use crate::reaching::Reaching;
 use crate::session::Session;
 
 /// How the web is asked.
@@ -27,13 +27,8 @@ pub(crate) struct Web {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration::parse)]
     timeout: Duration,
 
-    /// Ask private addresses too: this machine, and the network that it is in; `allow_private` in `varve.toml` allows some for good
-    #[arg(long)]
-    allow_private: bool,
-
-    /// Who asks, instead of varve
-    #[arg(long, value_name = "TEXT")]
-    user_agent: Option<String>,
+    #[command(flatten)]
+    reaching: Reaching,
 }
 
 impl Web {
@@ -49,8 +44,8 @@ impl Web {
             concurrency: usize::from(self.concurrency),
             delay: self.delay,
             timeout: self.timeout,
-            user_agent: self.user_agent.clone().unwrap_or_else(|| user_agent(None)),
-            reach: session.reach(self.allow_private)?,
+            user_agent: self.reaching.user_agent(session)?,
+            reach: self.reaching.reach(session)?,
             threads: Session::threads(),
             whole,
             stop,

@@ -8,7 +8,6 @@ use std::sync::Arc;
 
 use clap::ArgMatches;
 use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, open_history, open_holdings_by};
-use varve_archive::verbs::capture::Reach;
 use varve_archive::verbs::commit::Intent;
 use varve_archive::verbs::intent;
 use varve_archive::{
@@ -107,16 +106,6 @@ impl Session {
             return Ok(Intent::default());
         }
         Ok(intent::keep(history, &layout)?)
-    }
-
-    /// What may be asked on the web: what was said, and what the archive here, if there is one, allows besides.
-    pub(crate) fn reach(&self, allow_private: bool) -> Result<Reach, Error> {
-        let reach = Reach { allow_private, ..Reach::default() };
-        match self.root() {
-            Ok(root) => Ok(reach.within(&Layout::new(&root))?),
-            Err(Error::Archive(ArchiveError::None { .. })) => Ok(reach),
-            Err(error) => Err(error),
-        }
     }
 
     /// Opens an archive of varve's own, for what no other layout can keep.

@@ -23,7 +23,7 @@ use crate::history::ArchiveHistory;
 use crate::reach::Asker;
 
 pub use crate::crawl::{Captured, Ended, Event, Progress, Rule, ScopeKind, Settings, Tally};
-pub use crate::reach::Reach;
+pub use crate::reach::{Reach, contact_in};
 pub use varve_catalog::OpenRun;
 pub use varve_fetch::user_agent;
 

@@ -4,21 +4,19 @@
 mod project;
 mod watcher;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::json;
 use varve_archive::history::ArchiveHistory;
-use varve_archive::verbs::capture::{
-    self as verb, Ended, Event, Manner, Reach, ScopeKind, Settings, user_agent,
-};
+use varve_archive::verbs::capture::{self as verb, Ended, Event, Manner, Reach, ScopeKind, Settings};
 use varve_archive::verbs::plan::{Plan, is_project, load};
 use varve_archive::{ArchiveError, Layout, Size};
 
 use self::watcher::{Seen, Watcher};
 use super::{Outcome, Verb};
 use crate::error::Error;
+use crate::reaching::Reaching;
 use crate::session::Session;
 use crate::{duration, interrupt};
 
@@ -135,34 +133,12 @@ pub(super) struct Capture {
     #[arg(long)]
     whole: bool,
 
-    /// Ask private addresses too: this machine, and the network that it is in
-    #[arg(long)]
-    allow_private: bool,
-
-    /// Who asks, instead of varve
-    #[arg(long, value_name = "TEXT", conflicts_with = "contact")]
-    user_agent: Option<String>,
-
-    /// An address under which whoever runs the sites can reach you
-    #[arg(long, value_name = "URL")]
-    contact: Option<String>,
+    #[command(flatten)]
+    reaching: Reaching,
 
     /// A header for the hosts of the given pages; it is not recorded
     #[arg(long = "header", value_name = "NAME: VALUE")]
     headers: Vec<String>,
-
-    /// A file of headers for hosts, a line each: `HOST NAME: VALUE`, over https unless it is `http://HOST`; they are not recorded. The variable
-    /// VARVE_CREDENTIALS may hold such lines too
-    #[arg(long, value_name = "FILE")]
-    credentials: Option<PathBuf>,
-
-    /// A proxy for all requests: `http://HOST:PORT` or `socks5://HOST:PORT`
-    #[arg(long, value_name = "URL")]
-    proxy: Option<String>,
-
-    /// A file of certificates to trust, besides the system's
-    #[arg(long, value_name = "FILE")]
-    ca: Option<PathBuf>,
 
     /// For one answer altogether
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration::parse)]
@@ -207,7 +183,7 @@ pub(super) struct Capture {
 
 impl Verb for Capture {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
-        let reach = self.reach()?;
+        let reach = self.reach(session)?;
         if is_project(&Layout::new(&session.root()?)) {
             return self.fill_project(session, reach);
         }
@@ -268,10 +244,10 @@ impl Capture {
             true => Some(load(&Layout::new(&session.root()?))?.plan),
             false => None,
         };
-        Ok(self.settings_with(plan))
+        self.settings_with(session, plan)
     }
 
-    fn settings_with(&self, plan: Option<Plan>) -> Settings {
+    fn settings_with(&self, session: &Session, plan: Option<Plan>) -> Result<Settings, Error> {
         let scope = match (self.scope.as_deref(), self.depth) {
             (Some("prefix"), _) => ScopeKind::Prefix,
             (Some("domain"), _) => ScopeKind::Domain,
@@ -279,7 +255,7 @@ impl Capture {
             _ => ScopeKind::Page,
         };
         let in_turns = if self.delay.is_zero() { self.concurrency } else { 1 };
-        Settings {
+        Ok(Settings {
             seeds: self.urls.clone(),
             plan,
             browser: self.browser,
@@ -299,14 +275,14 @@ impl Capture {
             whole: self.whole,
             retries: self.retries,
             retry_pause: millis(self.retry_pause),
-            user_agent: self.user_agent.clone().unwrap_or_else(|| user_agent(self.contact.as_deref())),
+            user_agent: self.reaching.user_agent(session)?,
             timeout: millis(self.timeout),
             connect_timeout: millis(self.connect_timeout),
             idle_timeout: millis(self.idle_timeout),
             largest: self.largest.0,
             message: self.message.clone().unwrap_or_else(|| self.usual_message()),
             author: self.author.clone(),
-        }
+        })
     }
 
     fn usual_message(&self) -> String {
@@ -317,21 +293,9 @@ impl Capture {
         }
     }
 
-    fn reach(&self) -> Result<Reach, Error> {
-        let read =
-            |path: &Path| fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source });
-        let mut credentials = self.credentials.as_deref().map(read).transpose()?.unwrap_or_default();
-        credentials.push(b'\n');
-        credentials.extend(std::env::var_os("VARVE_CREDENTIALS").unwrap_or_default().as_encoded_bytes());
-        Ok(Reach {
-            allow_private: self.allow_private,
-            allow: Vec::new(),
-            credentials: String::from_utf8_lossy(&credentials).into_owned(),
-            headers: self.headers.clone(),
-            proxy: self.proxy.clone(),
-            certificates: self.ca.as_deref().map(read).transpose()?,
-            browser: self.chromium.clone().or_else(chromium),
-        })
+    fn reach(&self, session: &Session) -> Result<Reach, Error> {
+        let browser = self.chromium.clone().or_else(chromium);
+        Ok(Reach { headers: self.headers.clone(), browser, ..self.reaching.reach(session)? })
     }
 
     fn print(&self, session: &mut Session, ended: &Ended, seen: &Seen) -> Result<(), Error> {

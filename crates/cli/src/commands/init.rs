@@ -13,6 +13,7 @@ const EXAMPLES: &str = "\
 Examples:
   varve init
   varve init museum
+  varve init museum --contact mailto:archive@museum.example
   varve init museum --name 'The lake' --silo-size '4 GiB' --packing zstd";
 
 /// Make an archive
@@ -34,6 +35,10 @@ pub(super) struct Init {
     #[arg(long, value_name = "WHO")]
     operator: Option<String>,
 
+    /// An address under which whoever runs the sites that are captured can reach you; it is sent with each request
+    #[arg(long, value_name = "URL")]
+    contact: Option<String>,
+
     /// A silo is sealed before it would grow beyond this
     #[arg(long, value_name = "SIZE", default_value = "1 GiB")]
     silo_size: Size,
@@ -53,6 +58,7 @@ impl Verb for Init {
         let name = self.name.unwrap_or_else(|| ArchiveSettings::name_of(&folder));
         let settings = ArchiveSettings {
             operator: self.operator,
+            contact: self.contact,
             silo_size: self.silo_size,
             packing: if self.packing == "zstd" { PackingMethod::Zstd } else { PackingMethod::Gzip },
             packing_level: self.packing_level,

@@ -241,3 +241,86 @@ fn a_report_for_build_servers_says_how_long_each_took() {
     assert!(time(case).is_ok_and(|time| time < 60.0), "{junit}");
     assert_eq!(time(&junit), time(case), "one case takes as long as all");
 }
+
+/// The names under which a page was asked for, without the program's own.
+fn contacts(web: &Web) -> Vec<String> {
+    let seen = web.seen();
+    let agents = seen.iter().flat_map(|seen| &seen.headers).filter(|(name, _)| name == "User-Agent");
+    agents
+        .map(|(_, value)| value.split_once(' ').map_or(value.as_str(), |(_, rest)| rest).to_owned())
+        .collect()
+}
+
+/// Whom to turn to is said with each request, by every verb that asks: as it was given last, else as the archive says.
+#[test]
+fn sites_are_told_whom_to_turn_to() {
+    let scene = Scene { web: Web::start(), ..Scene::new() };
+    let url = scene.web.url("/about.html");
+    let given = ["--contact", "mailto:given@example"];
+    let output = scene.run(&["init", "known", "--contact", "mailto:kept@example"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    for words in [
+        &["capture", "--ignore-robots", &url] as &[&str],
+        &["urls", "add", "--domain-file", &url],
+        &["urls", "check"],
+        &["check"],
+        &["plan", "suggest", "--live", &url],
+    ] {
+        let words = [words, &["--allow-private"]].concat();
+        let wanted = [
+            ([&["-C", "museum"], &words[..]].concat(), "(+web archive, no contact given)"),
+            ([&["-C", "known"], &words[..]].concat(), "(+mailto:kept@example)"),
+            ([&["-C", "known"], &words[..], &given].concat(), "(+mailto:given@example)"),
+            ([&["-C", "known"], &words[..], &given, &["--user-agent", "curator 1"]].concat(), "1"),
+        ];
+        for (words, contact) in wanted {
+            scene.web.forget();
+            let output = scene.run(&words);
+            if words.contains(&"add") && contact != "(+mailto:kept@example)" && words.contains(&"known") {
+                // It is there already, and nobody is asked.
+                continue;
+            }
+            let told = contacts(&scene.web);
+            assert!(!told.is_empty(), "{words:?}: {}", stderr(&output));
+            assert!(told.iter().all(|told| told == contact), "{words:?}: {told:?}");
+        }
+    }
+    let output = varve()
+        .current_dir(scene.folder.path())
+        .env("VARVE_CONTACT", "mailto:surroundings@example")
+        .args(["-C", "known", "check", "--allow-private", "--user-agent", "curator 1"])
+        .output()
+        .unwrap();
+    assert_eq!(
+        output.status.code(),
+        Some(0),
+        "a name may be given where a contact is set: {}",
+        stderr(&output)
+    );
+}
+
+/// A check can go where a capture can: with credentials, and through a proxy.
+#[test]
+fn a_check_has_credentials_and_goes_through_proxies() {
+    let site = Site::new().computed("/inside", |request| match request.header("Authorization") {
+        Some("Bearer open") => Answer::html("<p>Inside.</p>"),
+        _ => Answer::html("<p>Who are you?</p>").with_status(401),
+    });
+    let scene = Scene { web: Web::serve(site), ..Scene::new() };
+    let secrets = scene.folder.path().join("secrets.txt");
+    let line = format!("http://{} Authorization: Bearer open\n", scene.web.address());
+    std::fs::write(&secrets, line).unwrap();
+    scene.add(&["--credentials", secrets.to_str().unwrap()], "/inside");
+    assert_eq!(scene.check(&["--retries", "0"]).status.code(), Some(1));
+    let output = scene.check(&["--credentials", secrets.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(0), "{}", stdout(&output));
+    let silo = scene.folder.path().join("museum/warc/0/00000000.warc.gz");
+    let silo = std::process::Command::new("gzip").arg("-dc").arg(silo).output().unwrap();
+    let kept = String::from_utf8_lossy(&silo.stdout);
+    assert!(kept.contains("Inside.") && !kept.contains("Bearer"), "{kept}");
+
+    // What does not speak as a proxy does is told apart from a page that is not there.
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let output = scene.check(&["--proxy", &format!("http://{closed}"), "--retries", "0"]);
+    assert!(stdout(&output).starts_with("unreachable"), "{}", stdout(&output));
+}

@@ -16,7 +16,7 @@ impl Capture {
     pub(super) fn fill_project(&self, session: &mut Session, reach: Reach) -> Result<Outcome, Error> {
         let root = session.root()?;
         let plan = self.follows_plan()?.then(Plan::default);
-        let settings = Settings { plan: None, ..self.settings_with(plan) };
+        let settings = Settings { plan: None, ..self.settings_with(session, plan)? };
         let stop = interrupt::flag();
         let (threads, clock) = (Session::threads(), session.opening()?.clock);
         let manner = into_project::Manner { reach, threads, stop: &stop, clock };

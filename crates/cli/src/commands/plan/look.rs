@@ -12,6 +12,7 @@ use super::edit::{alias_line, group_line};
 use super::layout;
 use crate::error::Error;
 use crate::printer::{BAD, counted, visible};
+use crate::reaching::Reaching;
 use crate::session::Session;
 
 /// Show the plan
@@ -89,9 +90,8 @@ pub(super) struct Suggest {
     #[arg(long)]
     live: bool,
 
-    /// Ask private addresses too: this machine, and the network that it is in
-    #[arg(long)]
-    allow_private: bool,
+    #[command(flatten)]
+    reaching: Reaching,
 
     /// Print one JSON object a line
     #[arg(long)]
@@ -107,8 +107,10 @@ impl Suggest {
         let suggestion = match here {
             Some(suggestion) => suggestion,
             None => {
-                let reach = session.reach(self.allow_private)?;
-                of_live_page(&std::env::temp_dir(), &Settings::default(), &reach, &self.url)?
+                let reach = self.reaching.reach(session)?;
+                let user_agent = self.reaching.user_agent(session)?;
+                let settings = Settings { user_agent, ..Settings::default() };
+                of_live_page(&std::env::temp_dir(), &settings, &reach, &self.url)?
             }
         };
         let printer = &mut session.printer;
