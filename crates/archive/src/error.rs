@@ -121,6 +121,20 @@ pub enum ArchiveError {
         /// What is said about it.
         message: String,
     },
+    /// A Moku site holds what only its database explains, and that is not there.
+    #[error("`{}` is missing or empty, though the site holds versions or bodies", path.display())]
+    LostDatabase {
+        /// Where it should be.
+        path: PathBuf,
+    },
+    /// Bodies would be swept by rows that cannot be all of them.
+    #[error(
+        "HEAD names version {named}, which is not there: rows are lost, and bodies that only they name would go"
+    )]
+    LostRows {
+        /// What HEAD names.
+        named: VersionId,
+    },
     /// Versions cannot be added to this layout.
     #[error("`{}` is a Crystal project, to which versions cannot be added", path.display())]
     NotForVersions {

@@ -28,9 +28,22 @@ pub fn page_path(url: &str) -> String {
     path
 }
 
+/// Every system opens paths of so many bytes, and leaves room for where the tree lies.
+const LONGEST_PATH: usize = 2000;
+
 /// The folder of a page below the root of a working tree.
 pub(crate) fn folder_of(path: &str) -> PathBuf {
-    path.split('/').filter(|segment| !segment.is_empty()).map(name_of).collect()
+    let mut folder = PathBuf::new();
+    for segment in path.split('/').filter(|segment| !segment.is_empty()) {
+        let name = name_of(segment);
+        if folder.as_os_str().len() + name.len() > LONGEST_PATH {
+            // What is left of a path without end is one name: no name of a segment begins so.
+            folder.push(format!("%~{}", HEXLOWER.encode(&Sha256::digest(path))));
+            return folder;
+        }
+        folder.push(name);
+    }
+    folder
 }
 
 /// A name that a disk can hold, for one segment of a path.
@@ -82,6 +95,15 @@ mod tests {
         assert_eq!(folder_of("/../.moku/HEAD"), PathBuf::from("%2E./%2Emoku/HEAD"));
         assert_eq!(folder_of("/a/%2E./x"), PathBuf::from("a/%252E./x"));
         assert_eq!(folder_of("/v1..v2"), PathBuf::from("v1..v2"));
+    }
+
+    #[test]
+    fn a_path_without_end_has_a_place() {
+        let long = |last: &str| format!("{}/{last}", "/a-folder-with-a-name".repeat(400));
+        let (one, other) = (folder_of(&long("one")), folder_of(&long("other")));
+        assert!(one.as_os_str().len() < 2200 && one.starts_with("a-folder-with-a-name/a-folder-with-a-name"));
+        assert_ne!(one, other);
+        assert_eq!(one.parent(), other.parent());
     }
 
     proptest! {

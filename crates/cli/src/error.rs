@@ -230,6 +230,12 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::NoPlaceForRenderings => Some(
             "without `--browser` the answers become revisions; `varve init DIR` makes an archive, which keeps renderings too",
         ),
+        ArchiveError::LostDatabase { .. } => Some(
+            "nothing was changed; put `moku.db` back from a copy, or keep the bodies in an archive with `varve store`",
+        ),
+        ArchiveError::LostRows { .. } => Some(
+            "no body was removed; put `moku.db` back as it was, or call `varve gc` again if those rows are gone for good",
+        ),
         ArchiveError::NotForVersions { .. } => {
             Some("`varve import` brings it into an archive, which keeps versions")
         }

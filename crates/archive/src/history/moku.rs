@@ -155,6 +155,7 @@ impl MokuHistory {
         std::fs::create_dir_all(folder.join("blobs")).map_err(ArchiveError::write(&folder))?;
         let lock = WriteLock::take(&site.lock(), &opening.holder)?;
         let settled = settled(&site)?;
+        refuse_lost_database(&site)?;
         step("open the database", &site.database());
         let catalog = MokuCatalog::open_to_write(&site.database(), &site_opening.options)?;
         let bodies = site.bodies();
@@ -201,6 +202,26 @@ impl MokuHistory {
         self.apply(vec![Row::Head(version)])?;
         self.set_head(&version)
     }
+}
+
+/// A new database in the place of a lost one would say that nothing is here, and the next sweep would make it so.
+fn refuse_lost_database(site: &Site) -> Result<(), ArchiveError> {
+    let path = site.database();
+    let is_there = match std::fs::metadata(&path) {
+        Ok(found) => found.len() > 0,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+        Err(source) => return Err(ArchiveError::Read { path, source }),
+    };
+    // A database may be nothing yet but its log.
+    let log = path.with_extension("db-wal");
+    if is_there || std::fs::metadata(log).is_ok_and(|found| found.len() > 0) {
+        return Ok(());
+    }
+    let has_head = std::fs::metadata(site.head()).is_ok_and(|found| found.len() > 0);
+    if has_head || site.bodies().list()?.iter().any(|file| file.id.is_some()) {
+        return Err(ArchiveError::LostDatabase { path });
+    }
+    Ok(())
 }
 
 fn forget_intention(site: &Site) -> Result<(), ArchiveError> {

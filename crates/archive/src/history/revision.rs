@@ -35,7 +35,11 @@ fn split_steps(text: &str) -> (&str, u32) {
 fn resolve_name(holdings: &dyn Holdings, name: &str) -> Result<VersionId, ArchiveError> {
     let catalog = holdings.catalog();
     if name == "HEAD" || name == "@" {
-        return holdings.head()?.ok_or(ArchiveError::NoVersions);
+        let head = holdings.head()?.ok_or(ArchiveError::NoVersions)?;
+        return match catalog.version(&head)? {
+            Some(_) => Ok(head),
+            None => Err(unknown(&head.to_string())),
+        };
     }
     if let Some(tag) = catalog.tag(name)? {
         return Ok(tag.version);

@@ -25,6 +25,8 @@ pub struct CheckedOut {
     pub removed: u64,
     /// Pages of the version whose bodies are not here any more: taken out by a rewrite, or lost.
     pub absent: u64,
+    /// Pages of the version in whose place lies another of the same path: a tree has one place for a path, whatever the host.
+    pub covered: u64,
 }
 
 /// Lets HEAD point to a version, and the layout's own working tree hold its pages.
@@ -104,8 +106,14 @@ fn fill_tree(
     version: VersionId,
     progress: &mut dyn FnMut(u64),
 ) -> Result<CheckedOut, ArchiveError> {
-    let mut filling =
-        Filling { holdings, tree, waiting: Vec::new(), folders: HashSet::new(), done: CheckedOut::default() };
+    let mut filling = Filling {
+        holdings,
+        tree,
+        waiting: Vec::new(),
+        folders: HashSet::new(),
+        taken: HashSet::new(),
+        done: CheckedOut::default(),
+    };
     for pair in Pairs::new(holdings.catalog(), before, Some(version)) {
         match pair? {
             Pair { base, head: Some(page) } => filling.add(page, base, progress)?,
@@ -135,6 +143,8 @@ struct Filling<'a> {
     waiting: Vec<Job>,
     /// The folders of those that wait.
     folders: HashSet<PathBuf>,
+    /// The folders of all pages that were added.
+    taken: HashSet<PathBuf>,
     done: CheckedOut,
 }
 
@@ -153,6 +163,9 @@ impl Filling<'_> {
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), ArchiveError> {
         let place = self.tree.place(&page)?;
+        if !self.taken.insert(place.folder().to_owned()) {
+            self.done.covered += 1;
+        }
         if let Some(last) = self.waiting.last_mut().filter(|last| last.place.folder() == place.folder()) {
             last.pages.push((page, base));
             return Ok(());

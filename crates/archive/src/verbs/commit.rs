@@ -4,7 +4,7 @@
 //! working tree follows, and HEAD comes last. Whatever stops it in between, the next who opens for writing finds either
 //! no version or the whole of it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use varve_catalog::{Diff, Row};
 use varve_core::fact::{Manifest, Page, media_type, sort_pages};
 use varve_core::headers::{HeaderView, Headers};
-use varve_core::url::Reference;
+use varve_core::url::{Reference, normalise};
 use varve_core::{Moment, RecordId, VersionId};
 
 use crate::error::ArchiveError;
@@ -156,13 +156,13 @@ fn percent_encode(name: &OsStr) -> String {
 pub fn commit(
     history: &dyn HistoryWriter,
     request: &Request,
-    pages: Vec<NewPage>,
+    mut pages: Vec<NewPage>,
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Committed, ArchiveError> {
     if request.message.trim().is_empty() {
         return Err(ArchiveError::NoMessage);
     }
-    check(&pages)?;
+    settle_urls(&mut pages)?;
     let now = history.now();
     let mut seen = SeenFiles::of(history, request.folder.as_deref());
     if !request.read_all {
@@ -243,19 +243,22 @@ fn pairs_with_parent<'a>(
     Pairs::between(Pages::new(catalog, manifest.parent), Pages::listed(catalog, head))
 }
 
-fn check(pages: &[NewPage]) -> Result<(), ArchiveError> {
+/// Gives each page the one spelling of its URL under which it will be looked for.
+fn settle_urls(pages: &mut [NewPage]) -> Result<(), ArchiveError> {
     if pages.is_empty() {
         return Err(ArchiveError::NothingToCommit);
     }
-    let mut urls = BTreeSet::new();
-    for page in pages {
-        Reference::parse(&page.url)
-            .map_err(|source| ArchiveError::NotAUrl { text: page.url.clone(), source })?;
-        if !urls.insert(&page.url) {
-            return Err(ArchiveError::TwicePage { url: page.url.clone() });
+    for page in &mut *pages {
+        match normalise(&page.url) {
+            Ok(url) => page.url = url,
+            Err(source) => return Err(ArchiveError::NotAUrl { text: page.url.clone(), source }),
         }
     }
-    Ok(())
+    let mut urls = HashSet::with_capacity(pages.len());
+    match pages.iter().find(|page| !urls.insert(page.url.as_str())) {
+        Some(page) => Err(ArchiveError::TwicePage { url: page.url.clone() }),
+        None => Ok(()),
+    }
 }
 
 fn keep_bodies(

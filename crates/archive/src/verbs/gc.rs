@@ -14,7 +14,7 @@ use varve_core::{BodyId, Moment, VersionId};
 use varve_store::body::LooseFile;
 
 use crate::error::ArchiveError;
-use crate::history::{HistoryWriter, Loose, Pages};
+use crate::history::{HeadState, HistoryWriter, Loose, Pages};
 
 /// So many versions are read at a time.
 const PIECE: usize = 500;
@@ -71,6 +71,7 @@ pub fn plan(history: &dyn HistoryWriter, policy: &Policy) -> Result<Actions, Arc
             return Err(ArchiveError::NoTag { name: tag.clone() });
         }
     }
+    refuse_lost_rows(history)?;
     let (kept, forgotten) = choose(history, policy, cutoff)?;
     actions.kept = kept.len() as u64;
     let forgotten_ids: Vec<VersionId> = forgotten.iter().map(|info| info.version.id).collect();
@@ -90,6 +91,18 @@ pub fn plan(history: &dyn HistoryWriter, policy: &Policy) -> Result<Actions, Arc
         actions.list.extend(unwanted.into_iter().map(Action::RemoveBody));
     }
     Ok(actions)
+}
+
+/// Where HEAD names a version that has no rows, others may have lost theirs too, and all their bodies would seem unwanted.
+fn refuse_lost_rows(history: &dyn HistoryWriter) -> Result<(), ArchiveError> {
+    let named = match history.mended_head() {
+        Some(HeadState::Absent { named, .. }) => Some(*named),
+        _ => history.head()?.filter(|_| history.loose().is_some()),
+    };
+    match named {
+        Some(named) if history.catalog().version(&named)?.is_none() => Err(ArchiveError::LostRows { named }),
+        _ => Ok(()),
+    }
 }
 
 /// Does what was planned. Bodies that came to be wanted meanwhile stay.

@@ -25,7 +25,8 @@ Examples:
 /// their digests as they are written. Files are not synced to the disk one by one: they can be written again at any time. A folder whose
 /// checkout did not come to its end says `unfinished` in its `.varve-checkout`, and the next checkout to it brings it to one.
 ///
-/// A page whose body is not here, taken out or lost, is left out and counted, and the exit code is 1 then.
+/// A page whose body is not here, taken out or lost, is left out and counted, and the exit code is 1 then; so is one of several
+/// pages with the same path, on different hosts or with and without a slash at the end: a tree has one place for them.
 ///
 /// Without it, HEAD moves to the version: the next one will descend from it. In a Moku site the working tree follows.
 #[derive(clap::Args)]
@@ -57,11 +58,17 @@ impl Verb for Checkout {
             (version, checkout(&*history, version, &mut |more| progress.inc(more))?)
         };
         if self.json {
-            let CheckedOut { written, removed, absent } = done;
-            let line = Line { version: version.to_string(), written, removed, absent };
+            let CheckedOut { written, removed, absent, covered } = done;
+            let line = Line {
+                version: version.to_string(),
+                written: written.saturating_sub(covered),
+                removed,
+                absent,
+                covered,
+            };
             session.printer.json(&line)?;
         } else if self.to.is_some() || done.written > 0 {
-            let pages = counted(done.written, "page");
+            let pages = counted(done.written.saturating_sub(done.covered), "page");
             session.printer.say(format_args!("{pages} of {} written", short(&version)));
         }
         if done.absent > 0 {
@@ -70,10 +77,16 @@ impl Verb for Checkout {
                 .printer
                 .say(format_args!("{absent} left out: the bodies are not here; `varve audit` says why"));
         }
+        if done.covered > 0 {
+            let covered = counted(done.covered, "page");
+            session.printer.say(format_args!(
+                "{covered} left out: another with the same path is in the place; `varve cat URL` prints any"
+            ));
+        }
         if self.to.is_none() {
             session.printer.say(format_args!("HEAD is {}", short(&version)));
         }
-        Ok(if done.absent > 0 { Outcome::Findings } else { Outcome::Done })
+        Ok(if done.absent + done.covered > 0 { Outcome::Findings } else { Outcome::Done })
     }
 }
 
@@ -83,4 +96,5 @@ struct Line {
     written: u64,
     removed: u64,
     absent: u64,
+    covered: u64,
 }

@@ -49,3 +49,84 @@ fn redaction_is_on_until_somebody_decides_otherwise() {
     let nothing = place.run(&["moku", "set", "site"]);
     assert_eq!(nothing.status.code(), Some(2), "{}", stderr(&nothing));
 }
+
+/// A new database would say that nothing is here, and the next sweep would make it so.
+#[test]
+fn a_site_whose_database_is_lost_is_left_alone() {
+    let place = place();
+    place.file("page.html", "x");
+    place.data(&["commit", "page.html", "--url", "https://example.com/", "-m", "one"]);
+    let (database, blobs) = (place.path("museum/.moku/moku.db"), place.path("museum/.moku/blobs"));
+    let bodies = || std::fs::read_dir(&blobs).unwrap().count();
+    assert_eq!(bodies(), 1);
+    let kept = std::fs::read(&database).unwrap();
+    std::fs::remove_file(&database).unwrap();
+    for is_empty in [false, true] {
+        if is_empty {
+            std::fs::write(&database, "").unwrap();
+        }
+        for words in [
+            &["gc"] as &[&str],
+            &["gc", "--keep-last", "1"],
+            &["commit", "page.html", "--url", "https://example.com/new", "-m", "two"],
+            &["checkout", "HEAD"],
+            &["tag", "name"],
+        ] {
+            let refused = place.failure(words);
+            assert!(refused.contains("is missing or empty") && refused.contains("hint: "), "{refused}");
+        }
+        assert_eq!((bodies(), database.exists()), (1, is_empty));
+    }
+    std::fs::write(&database, &kept).unwrap();
+    assert_eq!(place.data(&["cat", "https://example.com/"]), "x");
+
+    // A database with tables and without the version that HEAD names explains no body either.
+    let other = self::place();
+    other.file("page.html", "y");
+    other.data(&["commit", "page.html", "--url", "https://example.com/", "-m", "another site"]);
+    std::fs::copy(other.path("museum/.moku/moku.db"), &database).unwrap();
+    let refused = place.failure(&["gc"]);
+    assert!(refused.contains("HEAD names version") && refused.contains("rows are lost"), "{refused}");
+    assert_eq!(bodies(), 1);
+}
+
+/// What only a path tells apart finds no second place in a tree; what has no end as a path finds one.
+#[test]
+fn pages_that_share_a_path_are_counted_and_long_paths_have_a_place() {
+    for is_archive in [true, false] {
+        let place = Place::new(is_archive);
+        let long = format!("https://example.com{}", "/a-folder-with-quite-a-long-name".repeat(140));
+        let lines =
+            ["https://example.com/x", "https://other.example/x", "https://example.com/p", &long].map(|url| {
+                serde_json::json!({ "url": url, "body": format!("<p>{}</p>", url.len()) }).to_string() + "\n"
+            });
+        place.file("pages.jsonl", &lines.concat());
+        place.data(&["commit", "--lines", "pages.jsonl", "-m", "two hosts"]);
+        let output = place.run(&["checkout", "HEAD", "--to", "tree"]);
+        assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+        let told = stderr(&output);
+        assert!(
+            told.contains("3 pages of ") && told.contains("1 page left out: another with the same path"),
+            "{told}"
+        );
+        assert_eq!(place.data(&["cat", "https://other.example/x"]), "<p>23</p>");
+        assert_eq!(place.data(&["cat", &long]), format!("<p>{}</p>", long.len()));
+    }
+}
+
+/// A page is one page however its URL is spelled: for those who look for it, and for those who take it out.
+#[test]
+fn what_is_committed_is_found_and_dropped_under_any_spelling() {
+    let place = Place::new(true);
+    place.file("page.html", "somebody's data");
+    let commit = |url: &str| place.data(&["commit", "page.html", "--url", url, "-m", "kept"]);
+    commit("https://Example.com:443/user/./1#top");
+    assert_eq!(place.data(&["cat", "https://example.com/user/1"]), "somebody's data");
+    assert_eq!(place.lines(&["log", "--touching", "https://example.com/user/1", "--json"]).len(), 1);
+    assert!(place.failure(&["commit", "page.html", "--url", "example", "-m", "no"]).contains("is not a URL"));
+    let went =
+        place.lines(&["rewrite", "--drop", "HTTPS://example.com/user/1", "--reason", "asked", "--json"]);
+    assert_eq!(went[0]["url"], "https://example.com/user/1", "{went:?}");
+    let refused = place.failure(&["cat", "https://Example.com:443/user/1"]);
+    assert!(refused.contains("was taken out"), "{refused}");
+}

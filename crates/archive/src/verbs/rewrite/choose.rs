@@ -77,7 +77,9 @@ impl Choice {
         }
         if gone.takes(header, id, run) {
             let version = gone.manifests.get(&id).copied();
-            self.add(describe(header, id, version), silo);
+            let mut tombstone = describe(header, id, version);
+            tombstone.url = tombstone.url.or_else(|| gone.history.pages.get(&id).cloned());
+            self.add(tombstone, silo);
         }
     }
 
@@ -121,6 +123,8 @@ struct History<'a> {
     /// Bodies that only pages hold which go.
     going: HashSet<RecordId>,
     staying: HashSet<RecordId>,
+    /// The pages that those bodies were, one for each.
+    pages: HashMap<RecordId, String>,
     /// Answers of runs before that versions have which stay.
     answers: HashSet<RecordId>,
     /// The list of pages that was read last.
@@ -146,6 +150,7 @@ impl<'a> History<'a> {
             runs: HashSet::new(),
             going: request.objects.iter().copied().collect(),
             staying: HashSet::new(),
+            pages: HashMap::new(),
             answers: HashSet::new(),
             lists: Lists::default(),
             named: HashMap::new(),
@@ -205,7 +210,11 @@ impl<'a> History<'a> {
                 self.touched.insert(id);
             }
             match (page.record, goes) {
-                (None, true) => _ = self.going.insert(RecordId::new(page.body.into_inner())),
+                (None, true) => {
+                    let body = RecordId::new(page.body.into_inner());
+                    self.going.insert(body);
+                    self.pages.entry(body).or_insert_with(|| page.url.clone());
+                }
                 (None, false) => _ = self.staying.insert(RecordId::new(page.body.into_inner())),
                 // An answer goes with its run or by its URL, unless a version that stays has it too.
                 (Some(_), true) => {}
@@ -215,7 +224,13 @@ impl<'a> History<'a> {
     }
 
     fn matches(&self, url: &str) -> bool {
-        self.urls.contains(url) || self.request.patterns.iter().any(|pattern| pattern.matches(url))
+        if self.urls.is_empty() && self.request.patterns.is_empty() {
+            return false;
+        }
+        // However it was spelled when it was kept: what is to go must not stay under another spelling.
+        spellings(url).iter().any(|url| {
+            self.urls.contains(url) || self.request.patterns.iter().any(|pattern| pattern.matches(url))
+        })
     }
 
     fn gone(&self) -> Gone<'_> {
