@@ -131,12 +131,15 @@ impl Connector {
         let addresses = match &self.proxy {
             Some(proxy) => {
                 self.guard.check_name(&origin.host).map_err(|what| refused_by_guard(&origin.host, what))?;
-                self.resolve(proxy.host(), proxy.port()).await?
+                self.resolve(proxy.host(), proxy.port()).await.map_err(of_proxy)?
             }
             None => self.vetted(origin).await?,
         };
         let dns = started.elapsed();
-        let mut stream = connect_any(addresses, &origin.host).await?;
+        let mut stream = match &self.proxy {
+            Some(proxy) => connect_any(addresses, proxy.host()).await.map_err(of_proxy)?,
+            None => connect_any(addresses, &origin.host).await?,
+        };
         // Requests are written whole: waiting to fill packets would only delay them.
         stream.set_nodelay(true).map_err(|error| FetchError::connect(&origin.host_and_port(), error))?;
         if let Some(proxy) = &self.proxy {
@@ -175,6 +178,11 @@ impl Connector {
 
 fn agreed(http: &str, session: &rustls::ClientConnection) -> (Vec<String>, Option<String>) {
     (vec![http.to_owned(), tls::version(session).to_owned()], tls::cipher(session))
+}
+
+/// A failure on the way to the proxy, which says nothing of the host that was to be asked.
+fn of_proxy(failure: FetchError) -> FetchError {
+    FetchError::new(FetchErrorKind::Proxy, "the proxy cannot be reached").because(failure)
 }
 
 fn refused_by_guard(host: &str, what: &str) -> FetchError {

@@ -89,7 +89,10 @@ impl FetchError {
     }
 
     pub(crate) fn because(mut self, source: impl Into<Source>) -> Self {
-        self.source = Some(source.into());
+        let source = source.into();
+        // Here rustls speaks to programmers, with a link to its manual.
+        let is_cut = source.to_string().contains("close_notify");
+        self.source = Some(if is_cut { "the connection was closed in the middle".into() } else { source });
         self
     }
 

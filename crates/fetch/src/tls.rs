@@ -97,9 +97,37 @@ impl Tls {
         match connector.connect(name, stream).await {
             Ok(stream) => Ok(Handshake::Agreed(Box::new(stream))),
             Err(error) if !http2 && refuses_http1(&error) => Ok(Handshake::WantsHttp2),
-            Err(error) => Err(refuse().because(error)),
+            Err(error) => Err(match distrust(&error) {
+                Some(why) => {
+                    FetchError::new(FetchErrorKind::Tls, format!("`{}` is not trusted: {why}", origin.host))
+                }
+                None => refuse().because(error),
+            }),
         }
     }
+}
+
+/// What is wrong with the certificate of a server, if that is why there is no connection.
+fn distrust(error: &std::io::Error) -> Option<String> {
+    let inner = error.get_ref()?.downcast_ref::<rustls::Error>()?;
+    let rustls::Error::InvalidCertificate(problem) = inner else { return None };
+    Some(match problem {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+            "its certificate has expired".to_owned()
+        }
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "its certificate is not valid yet".to_owned()
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "its certificate is for another name".to_owned()
+        }
+        CertificateError::Revoked => "its certificate was revoked".to_owned(),
+        // Among the others is that a certificate speaks for itself.
+        CertificateError::UnknownIssuer | CertificateError::Other(_) => {
+            "no authority that is known stands for its certificate".to_owned()
+        }
+        other => format!("its certificate is not accepted ({other})"),
+    })
 }
 
 /// The certificates of a PEM text.

@@ -163,6 +163,13 @@ impl Holdings for ArchiveHoldings {
         self.ask(|store| open_payload(store, capture))
     }
 
+    fn open_wire(&self, capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, ArchiveError> {
+        match capture.record {
+            Some(record) => self.ask(|store| Ok(store.response_block(record.as_bytes())?)),
+            None => Ok(None),
+        }
+    }
+
     fn place(&self, capture: &Capture) -> Result<Option<RecordPlace>, ArchiveError> {
         match self.ask(|store| place(store, capture)) {
             // Taken out by a rewrite, or lost, which audit tells apart: it lies nowhere.

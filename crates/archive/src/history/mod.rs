@@ -112,6 +112,11 @@ pub trait Holdings: Send + Sync {
         Ok(None)
     }
 
+    /// The answer as it was on the wire, head, framing and all, where that was kept. It is not held against a digest.
+    fn open_wire(&self, _capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, ArchiveError> {
+        Ok(None)
+    }
+
     /// Where the record of a capture lies, for whoever reads silos without varve; none where there are no silos.
     fn place(&self, _capture: &Capture) -> Result<Option<RecordPlace>, ArchiveError> {
         Ok(None)

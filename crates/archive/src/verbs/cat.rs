@@ -1,6 +1,6 @@
 //! `cat`: a page as it was.
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use varve_catalog::{CaptureFilter, CatalogRead, Order, Page, Removal};
 use varve_core::history::{Belongs, Capture, Choice};
@@ -145,6 +145,16 @@ pub fn body(holdings: &dyn Holdings, capture: &Capture) -> Result<Box<dyn Read +
             None => absent,
         }),
         opened => opened,
+    }
+}
+
+/// The answer as it was on the wire where that was kept, else a head and the body.
+pub fn wire(holdings: &dyn Holdings, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
+    // Of one that was taken out it is said here.
+    let body = body(holdings, capture)?;
+    match holdings.open_wire(capture)? {
+        Some(wire) => Ok(wire),
+        None => Ok(Box::new(io::Cursor::new(head(holdings, capture)?).chain(body))),
     }
 }
 

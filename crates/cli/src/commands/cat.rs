@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use varve_archive::Choice;
-use varve_archive::verbs::cat::{At, at, body, head, look_up};
+use varve_archive::verbs::cat::{At, at, body, head, look_up, wire};
 
 use super::choosing::Choosing;
 use super::{Outcome, Verb};
@@ -40,7 +40,7 @@ pub(super) struct Cat {
     #[arg(long)]
     headers: bool,
 
-    /// Print the head and the body
+    /// Print the answer as it came: head, chunks, codings and all; of pages that did not come from the web, a head and the body
     #[arg(long, conflicts_with = "headers")]
     raw: bool,
 }
@@ -60,10 +60,11 @@ impl Verb for Cat {
             session.printer.say("this answer was cut short: it is not the whole page");
         }
         let mut output = session.printer.raw()?;
-        if self.headers || self.raw {
+        if self.headers {
             output.write_all(&head(&*holdings, &capture)?).map_err(Error::Output)?;
-        }
-        if !self.headers {
+        } else if self.raw {
+            copy(&mut wire(&*holdings, &capture)?, &mut output)?;
+        } else {
             copy(&mut body(&*holdings, &capture)?, &mut output)?;
         }
         output.flush().map_err(Error::Output)?;

@@ -313,8 +313,8 @@ fn readable_head(holdings: &dyn Holdings, session: &mut Session) -> Result<Optio
     }
 }
 
-/// A status as people see it.
-fn status(status: u16) -> String {
+/// A status for people; what is no HTTP has none.
+pub(super) fn status(status: u16) -> String {
     let style = if (200..400).contains(&status) { GOOD } else { WARN };
     match status {
         0 => format!("{WARN}---{WARN:#}"),

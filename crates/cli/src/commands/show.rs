@@ -5,7 +5,7 @@ use varve_archive::history::{Holdings, Pair, resolve_version};
 use varve_archive::verbs::show::{Change, pages, version};
 
 use super::choosing::Choosing;
-use super::log::{VersionLine, describe};
+use super::log::{VersionLine, describe, status};
 use super::{Outcome, Verb};
 use crate::error::Error;
 use crate::printer::{BAD, FAINT, GOOD, WARN, visible};
@@ -88,7 +88,8 @@ fn line(pair: &Pair) -> String {
         Change::Unchanged => (' ', FAINT),
     };
     let length = page.length.map_or(String::new(), |length| length.to_string());
-    format!("{style}{letter}{style:#} {:>3} {length:>10}  {}", page.status, visible(&page.url))
+    let cut = if page.truncated { format!("  {WARN}cut short{WARN:#}") } else { String::new() };
+    format!("{style}{letter}{style:#} {} {length:>10}  {}{cut}", status(page.status), visible(&page.url))
 }
 
 /// The word for a change.
@@ -109,6 +110,7 @@ struct PageLine<'a> {
     status: u16,
     body: String,
     length: Option<u64>,
+    truncated: bool,
 }
 
 impl<'a> PageLine<'a> {
@@ -121,6 +123,7 @@ impl<'a> PageLine<'a> {
             status: page.status,
             body: holdings.name_body(page)?.to_string(),
             length: page.length,
+            truncated: page.truncated,
         })
     }
 }

@@ -112,6 +112,15 @@ async fn certificates_that_are_not_trusted() {
     assert_eq!(ask(trusting(false), "secure.example").await, FetchErrorKind::Tls, "self-signed");
     assert_eq!(ask(trusting(true), "other.example").await, FetchErrorKind::Tls, "for another name");
     assert_eq!(ask(trusting(true), "127.0.0.1").await, FetchErrorKind::Tls, "for a name, not an address");
+    let said = |client: Client, host: &'static str| async move {
+        let url = format!("https://{host}:{}/", address.port());
+        client.exchange(FetchRequest::get(url)).await.unwrap_err().to_string()
+    };
+    let [unknown, other] =
+        [said(trusting(false), "secure.example").await, said(trusting(true), "other.example").await];
+    let why = "`secure.example` is not trusted: no authority that is known stands for its certificate";
+    assert_eq!(unknown, why);
+    assert_eq!(other, "`other.example` is not trusted: its certificate is for another name");
 }
 
 #[tokio::test]

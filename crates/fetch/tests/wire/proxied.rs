@@ -83,6 +83,17 @@ async fn a_proxy_that_refuses_is_said_to() {
     }
 }
 
+#[tokio::test]
+async fn a_proxy_where_nobody_listens_is_told_apart_from_the_host() {
+    let nobody = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let client = Client::new(through(&format!("http://{nobody}"), Guard::new())).unwrap();
+    let error = client.exchange(FetchRequest::get("http://example.com/")).await.unwrap_err();
+    assert_eq!(
+        (error.kind, error.to_string()),
+        (FetchErrorKind::Proxy, "the proxy cannot be reached".to_owned())
+    );
+}
+
 /// SOCKS 5 with a login; gives what it was asked for to `seen` and connects to `server` whatever that was.
 fn socks(seen: Arc<Mutex<Vec<u8>>>, server: SocketAddr) -> SocketAddr {
     serve(move |mut stream, _| {

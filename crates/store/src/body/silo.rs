@@ -6,7 +6,7 @@ use varve_core::BodyId;
 use varve_core::body::{BodyError, BodySource, BodyStore, KeptBody};
 use varve_warc::Extent;
 use varve_warc::digest::{Algorithm, Digest, Hasher};
-use varve_warc::http::{Body, BodyLimits, Head, HeadParser, open_body};
+use varve_warc::http::{Body, BodyLimits, Head, HeadParser, open_body, whole_block};
 use varve_warc::record::{Header, RecordType};
 
 use crate::error::StoreError;
@@ -138,6 +138,26 @@ impl Store {
         Ok(Some(bytes))
     }
 
+    /// An answer as it was on the wire, head and all, unchecked; none when the record is neither a response nor a revisit. What
+    /// a revisit did not keep again is what came behind the head of the answer that it refers to.
+    pub fn response_block(&self, record: &[u8; 32]) -> Result<Option<Box<dyn Read + Send>>, StoreError> {
+        let Some(found) = self.response(record)? else { return Ok(None) };
+        let original = found.header().reference("WARC-Refers-To").and_then(crate::silo::parse_id);
+        if found.header().record_type() != RecordType::Revisit || self.had_no_body(record)? {
+            return Ok(Some(Box::new(found)));
+        }
+        let holder = original.map(|original| self.response(&original)).transpose()?.flatten();
+        let Some(mut holder) = holder else { return Ok(Some(Box::new(found))) };
+        read_head(&mut holder).map_err(StoreError::Content)?;
+        Ok(Some(Box::new(found.chain(holder))))
+    }
+
+    /// Whether an answer said that nothing had changed, and so had no body.
+    fn had_no_body(&self, record: &[u8; 32]) -> Result<bool, StoreError> {
+        let head = self.response_head(record)?.and_then(|head| Head::parse(&head));
+        Ok(head.is_some_and(|head| head.status() == Some(304)))
+    }
+
     fn response(&self, record: &[u8; 32]) -> Result<Option<SiloRecord>, StoreError> {
         let Some(located) = self.find(record)? else { return Ok(None) };
         let is_answer = matches!(located.header.record_type(), RecordType::Response | RecordType::Revisit);
@@ -153,26 +173,32 @@ fn response_body(record: SiloRecord) -> io::Result<impl Read + Send + use<>> {
 }
 
 /// The body of the HTTP response that a block holds, with its content codings undone if `is_decoded`.
+/// Of an answer that is no HTTP it is all of it.
 fn decoded_body<'a>(mut record: impl BufRead + Send + 'a, is_decoded: bool) -> io::Result<Body<'a>> {
-    let mut parser = HeadParser::new();
-    loop {
-        let bytes = record.fill_buf()?;
-        if bytes.is_empty() {
-            break;
-        }
-        let (taken, complete) = parser.push(bytes);
-        record.consume(taken);
-        if complete {
-            break;
-        }
-    }
-    let mut head = parser
-        .head()
-        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "the record holds no HTTP response"))?;
+    let parser = read_head(&mut record)?;
+    let Some(mut head) = parser.head() else {
+        return Ok(whole_block(io::Cursor::new(parser.bytes().to_vec()).chain(record)));
+    };
     if !is_decoded {
         head.forget_content_codings();
     }
     open_body(&head, record, BodyLimits::default())
+}
+
+/// Reads up to the end of the head of a message.
+fn read_head(record: &mut impl BufRead) -> io::Result<HeadParser> {
+    let mut parser = HeadParser::new();
+    loop {
+        let bytes = record.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(parser);
+        }
+        let (taken, complete) = parser.push(bytes);
+        record.consume(taken);
+        if complete {
+            return Ok(parser);
+        }
+    }
 }
 
 /// A body that is checked at its end.

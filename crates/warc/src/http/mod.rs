@@ -9,6 +9,6 @@ mod coding;
 mod head;
 
 pub use chunked::{ChunkEnd, Chunked};
-pub use coding::{Body, BodyLimits, open_body};
+pub use coding::{Body, BodyLimits, open_body, whole_block};
 pub(crate) use head::is_token;
 pub use head::{Head, HeadParser, StartLine};

@@ -79,6 +79,29 @@ fn people_are_told_what_is_not_whole() {
     assert!(stderr(&output).contains(", 1 cut short)"), "{}", stderr(&output));
 }
 
+/// Also what is no HTTP can be read back; and an answer with its chunks, also where it was not stored again.
+#[test]
+fn answers_are_shown_as_they_came() {
+    let (scene, web) = (Scene::new(&[]), Web::start());
+    let (bare, chunked, short) = (web.url("/bare"), web.url("/chunks/good"), web.url("/length/short"));
+    for _ in 0..2 {
+        capture(&scene, &[&bare, &chunked, &short]).output().unwrap();
+        let text = String::from_utf8(scene.data(&["cat", &bare])).unwrap();
+        assert_eq!(text, "<p>A page without a head.</p>\n");
+        assert_eq!(scene.data(&["cat", &bare, "--raw"]), text.as_bytes());
+        let [raw, head] = ["--raw", "--headers"].map(|how| scene.data(&["cat", &chunked, how]));
+        let framed = raw.strip_prefix(&head[..]).unwrap();
+        assert_eq!(framed, b"5;a=b\r\n01234\r\n5\r\n56789\r\n0\r\nTrailer: yes\r\n\r\n");
+    }
+    let shown = String::from_utf8(scene.data(&["show", "HEAD", "--all"])).unwrap();
+    let line_of = |url: &str| shown.lines().skip(4).find(|line| line.contains(url)).unwrap();
+    assert!(line_of(&short).ends_with("cut short") && line_of(&bare).contains(" --- "), "{shown}");
+    let shown = lines(&scene.data(&["show", "HEAD", "--json"]));
+    let cut: Vec<_> =
+        shown.iter().filter(|line| line["truncated"] == true).map(|line| &line["url"]).collect();
+    assert!(cut.iter().any(|url| **url == short) && !cut.iter().any(|url| **url == chunked), "{cut:?}");
+}
+
 /// They are sent as those of a file are, and said nowhere.
 #[test]
 fn credentials_may_come_from_the_environment() {
