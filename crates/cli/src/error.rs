@@ -209,6 +209,9 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::NoVersion { .. } => {
             Some("a version is HEAD, a tag, an id or the beginning of one, or a time; `varve log` lists them")
         }
+        ArchiveError::NotAUrl { text, .. } if !text.contains("://") => {
+            Some("a URL begins with its scheme, as in `https://example.com/`")
+        }
         ArchiveError::AmbiguousVersion { .. } => Some("give more digits"),
         ArchiveError::NoTag { .. } => Some("`varve tag` lists all tags"),
         ArchiveError::BadHead { .. } => {

@@ -340,7 +340,7 @@ pub(super) fn describe(info: &VersionInfo, head: Option<VersionId>) -> Vec<Strin
     let author = version.author.as_deref().map(|author| format!(", {}", visible(author))).unwrap_or_default();
     let mut lines = vec![
         format!("{STRONG}{}{STRONG:#}{names}", version.id),
-        format!("{}{author}, {}", version.time.for_people(), counted(info.captures, "page")),
+        format!("{}{author}, {}", version.time.for_people(), counted(info.captures, "capture")),
     ];
     lines.extend(version.message.lines().map(|line| format!("    {}", visible(line))));
     lines

@@ -63,7 +63,7 @@ fn the_graph_leaves_room_beside_every_line() {
         let drawn = place.data(&["log", "--graph"]);
         let columns: Vec<usize> = drawn
             .lines()
-            .filter(|line| line.contains("1 page"))
+            .filter(|line| line.contains("1 capture"))
             .map(|line| line.find("20").unwrap())
             .collect();
         let nodes: Vec<usize> =
