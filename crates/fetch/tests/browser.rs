@@ -244,6 +244,23 @@ async fn a_page_that_cannot_be_had_is_the_error_of_its_request() {
     studio.assert_nothing_left().await;
 }
 
+/// It is never loaded, and there is nothing to wait for.
+#[tokio::test]
+async fn a_download_is_had_and_not_waited_for() {
+    let Some(mut studio) = Studio::new() else { return };
+    studio.options.patience = Duration::from_secs(600);
+    let (address, _) = serve("127.0.0.1:0", |_, _| {
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Disposition: attachment\r\n";
+        Some(format!("{head}Content-Length: 5\r\n\r\nbytes"))
+    });
+    let capture = studio.capture(format!("http://{address}/"));
+    let fetched = tokio::time::timeout(Duration::from_secs(120), capture).await.unwrap().unwrap();
+    assert_eq!(fetched.exchanges.len(), 1);
+    assert!(fetched.renderings.iter().all(|rendering| rendering.kind != RenderingKind::Document));
+    assert!(!fetched.notes.iter().any(|note| note.contains("settled")), "{:?}", fetched.notes);
+    studio.assert_nothing_left().await;
+}
+
 #[tokio::test]
 async fn a_crash_loses_one_page_and_leaves_nothing() {
     let Some(studio) = Studio::new() else { return };

@@ -27,10 +27,13 @@ const NOT_PASSED_ON: [&str; 8] = [
 const NOT_ANSWERED: [&str; 4] = ["content-encoding", "content-length", "transfer-encoding", "trailer"];
 
 /// What came of a request.
+#[derive(Default)]
 pub(super) struct Answered {
     pub(super) exchange: Option<Exchange>,
     pub(super) error: Option<FetchError>,
     pub(super) notes: Vec<String>,
+    /// Nothing will be shown: a download, or an answer without content.
+    pub(super) shows_nothing: bool,
 }
 
 /// Makes a stopped request and answers it.
@@ -39,7 +42,7 @@ pub(super) async fn answer(browser: Browser, pipe: Pipe, session: String, paused
     let url = paused["request"]["url"].as_str().unwrap_or_default().to_owned();
     if !url.starts_with("http:") && !url.starts_with("https:") {
         let _ = pipe.call(Some(&session), "Fetch.continueRequest", json!({ "requestId": id })).await;
-        return Answered { exchange: None, error: None, notes: Vec::new() };
+        return Answered::default();
     }
     let turn = match &browser.gate {
         Some(gate) => match gate.admit(url.clone()).await {
@@ -61,8 +64,8 @@ pub(super) async fn answer(browser: Browser, pipe: Pipe, session: String, paused
         notes.push(format!("the answer of `{url}` did not reach the page: {error}"));
     }
     match outcome {
-        Ok(exchange) => Answered { exchange: Some(exchange), error: None, notes },
-        Err(error) => Answered { exchange: None, error: Some(error), notes },
+        Ok(exchange) => Answered { exchange: Some(exchange), notes, ..Answered::default() },
+        Err(error) => Answered { error: Some(error), notes, ..Answered::default() },
     }
 }
 
@@ -72,7 +75,7 @@ async fn refuse(pipe: &Pipe, session: &str, id: Value, url: &str, rule: &str) ->
     let _ = pipe.call(Some(session), "Fetch.failRequest", params).await;
     let message = format!("`{url}` was not asked for ({rule})");
     let error = FetchError::new(FetchErrorKind::Browser, message);
-    Answered { exchange: None, error: Some(error), notes: Vec::new() }
+    Answered { error: Some(error), ..Answered::default() }
 }
 
 /// The value of `Cookie`, which the browser adds only to requests that it makes itself.

@@ -121,7 +121,8 @@ impl Page<'_> {
         let (pipe, session, url) = (self.pipe.clone(), self.session.clone(), self.url.clone());
         self.asking.spawn(async move {
             let outcome = pipe.call(Some(&session), "Page.navigate", json!({ "url": url })).await;
-            Answered { exchange: None, error: outcome.err(), notes: Vec::new() }
+            let shows_nothing = outcome.as_ref().is_ok_and(|outcome| outcome["errorText"].is_string());
+            Answered { error: outcome.err(), shows_nothing, ..Answered::default() }
         });
     }
 
@@ -162,6 +163,8 @@ impl Page<'_> {
         for note in answered.notes {
             self.note(note);
         }
+        // What is not shown is never loaded, either.
+        self.loaded |= answered.shows_nothing;
         if let Some(error) = answered.error {
             self.note(error.to_string());
             self.first_error.get_or_insert(error);
@@ -213,7 +216,7 @@ impl Page<'_> {
         let (pipe, session) = (self.pipe.clone(), self.session.clone());
         self.asking.spawn(async move {
             let _ = pipe.call(Some(&session), method, params).await;
-            Answered { exchange: None, error: None, notes: Vec::new() }
+            Answered::default()
         });
     }
 
@@ -232,6 +235,9 @@ impl Page<'_> {
     async fn document(&self) -> Result<Rendering, FetchError> {
         let content = self.evaluate(DOCUMENT).await?;
         let url = self.evaluate("location.href").await.unwrap_or_else(|_| self.url.clone());
+        if url == "about:blank" {
+            return Err(failed("the browser shows nothing"));
+        }
         Ok(Rendering {
             kind: RenderingKind::Document,
             url,
