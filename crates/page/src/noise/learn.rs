@@ -91,6 +91,11 @@ impl Volatile {
             && removed.lines().zip(added.lines()).all(|(from, to)| from == to || self.explains(from, to))
     }
 
+    /// How much more a text costs that is held against all that is known, as a factor.
+    pub(super) fn weight(&self) -> usize {
+        1 + self.skeletons.len() / 64
+    }
+
     /// Which of the lines that differ each time this is, if it is one. Two of the same number are partners.
     pub(super) fn number_of_line(&self, line: &str) -> Option<usize> {
         let line = line.trim_end_matches(['\r', '\n']);

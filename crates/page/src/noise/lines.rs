@@ -15,11 +15,15 @@ const AROUND: usize = 200;
 /// Text that is searched in all. Past it nothing more is called noise.
 const MOST_SEARCHED: usize = 4 << 20;
 
+/// Lines that are parsed in all, to see whether an advertisement in them changed.
+const MOST_PARSED: usize = 1000;
+
 /// Cuts the changes of a diff so that lines which are noise stand apart from the edits next to them.
 pub fn separate_noise(diff: &mut TextDiff<'_>, volatile: &Volatile) {
     let left = Cell::new(MOST_SEARCHED);
+    let parses = Parses::default();
     diff.split_changes(|diff, change| {
-        let long = change.base.len() + change.head.len();
+        let long = (change.base.len() + change.head.len()) * volatile.weight();
         let lines = change.base_lines.len() + change.head_lines.len();
         let affordable = left.get() >= long && !change.base.is_empty() && !change.head.is_empty();
         if lines <= 2
@@ -29,14 +33,19 @@ pub fn separate_noise(diff: &mut TextDiff<'_>, volatile: &Volatile) {
             return Vec::new();
         }
         left.set(left.get() - long);
-        partners(diff, change, volatile)
+        partners(diff, change, volatile, &parses)
     });
 }
 
 /// Lines of a change that are the same but for noise, in the order of both sides. Where as many came as went they may stand
 /// opposite each other; else, or where more are found so, they are sought by what is left of them without noise.
-fn partners(diff: &TextDiff<'_>, change: &Change, volatile: &Volatile) -> Vec<(usize, usize)> {
-    let opposite = opposite_partners(diff, change, volatile);
+fn partners(
+    diff: &TextDiff<'_>,
+    change: &Change,
+    volatile: &Volatile,
+    parses: &Parses,
+) -> Vec<(usize, usize)> {
+    let opposite = opposite_partners(diff, change, volatile, parses);
     if opposite.len() == change.base_lines.len() {
         return opposite;
     }
@@ -44,7 +53,12 @@ fn partners(diff: &TextDiff<'_>, change: &Change, volatile: &Volatile) -> Vec<(u
     if sought.len() > opposite.len() { sought } else { opposite }
 }
 
-fn opposite_partners(diff: &TextDiff<'_>, change: &Change, volatile: &Volatile) -> Vec<(usize, usize)> {
+fn opposite_partners(
+    diff: &TextDiff<'_>,
+    change: &Change,
+    volatile: &Volatile,
+    parses: &Parses,
+) -> Vec<(usize, usize)> {
     if change.base_lines.len() != change.head_lines.len() {
         return Vec::new();
     }
@@ -52,7 +66,7 @@ fn opposite_partners(diff: &TextDiff<'_>, change: &Change, volatile: &Volatile) 
         let (from, to) = (diff.base().line(*base), diff.head().line(*head));
         volatile.explains_lines(from, to)
             || explain(&unix(from), &unix(to)).is_some()
-            || (shows_advertisement(from) && differ_by_advertisement(from, to))
+            || parses.differ_by_advertisement(from, to)
     };
     change.base_lines.clone().zip(change.head_lines.clone()).filter(is_noise).collect()
 }
@@ -81,11 +95,21 @@ fn sought_partners(diff: &TextDiff<'_>, change: &Change, volatile: &Volatile) ->
     partners
 }
 
-/// Whether a line may have an advertisement in it. Only such lines are parsed.
-fn shows_advertisement(line: &str) -> bool {
-    let line = line.as_bytes();
-    let is_ad = |at: usize| line[at..].get(..2).is_some_and(|word| word.eq_ignore_ascii_case(b"ad"));
-    memchr::memchr2_iter(b'a', b'A', line).any(is_ad)
+/// Counts the lines that are parsed.
+#[derive(Debug, Default)]
+struct Parses(Cell<usize>);
+
+impl Parses {
+    /// Whether two lines are the same but for what an advertisement shows. Only lines that may have one are parsed.
+    fn differ_by_advertisement(&self, from: &str, to: &str) -> bool {
+        let is_ad =
+            |at: usize| from.as_bytes()[at..].get(..2).is_some_and(|word| word.eq_ignore_ascii_case(b"ad"));
+        let may = self.0.get() < MOST_PARSED && memchr::memchr2_iter(b'a', b'A', from.as_bytes()).any(is_ad);
+        if may {
+            self.0.set(self.0.get() + 1);
+        }
+        may && differ_by_advertisement(from, to)
+    }
 }
 
 /// For each change of a diff the rule that explains it, if one does. Only lines that have a partner can be noise.
@@ -93,13 +117,12 @@ pub fn classify_lines(diff: &TextDiff<'_>, volatile: &Volatile) -> Vec<Option<No
     let mut budget = Budget::default();
     let mut left = MOST_SEARCHED;
     let raw = LazyCell::new(|| [RawParts::of(diff.base().text()), RawParts::of(diff.head().text())]);
+    let parses = Parses::default();
     let is_advertisement = |change: &Change| {
-        let (from, to) = (diff.removed(change), diff.added(change));
         change.base_lines.len() == 1
-            && shows_advertisement(from)
             && !raw[0].touch(&change.base)
             && !raw[1].touch(&change.head)
-            && differ_by_advertisement(from, to)
+            && parses.differ_by_advertisement(diff.removed(change), diff.added(change))
     };
     let classify = |change: &Change| {
         if change.base_lines.len() != change.head_lines.len() {

@@ -1,7 +1,7 @@
 //! Which changed nodes are noise.
 
 use super::learn::Volatile;
-use super::mask::explain;
+use super::mask::{explain, mask};
 use super::place::is_block;
 use super::rules::NoiseRule;
 use crate::dom::{Data, Tree, start_tag};
@@ -64,9 +64,11 @@ fn by_form(base: &Tree, head: &Tree, change: &NodeChange) -> Option<NoiseRule> {
     let (from, to) = (change.base?, change.head?);
     match &change.what {
         What::Text => {
-            let (from, to) = ((base, from), (head, to));
-            let before = shared_words(from, to);
-            explain(&(before.clone() + &text_in_place(from)), &(before + &text_in_place(to)))
+            let (old, new) = (text_in_place((base, from)), text_in_place((head, to)));
+            // Only times of day need words to say what they are.
+            let timed = old.contains(':') && new.contains(':');
+            let before = if timed { shared_words((base, from), (head, to)) } else { String::new() };
+            explain(&(before.clone() + &old), &(before + &new))
         }
         What::Attribute(name) => attribute(base, head, (from, to), name),
         What::Inserted | What::Removed | What::Moved => None,
@@ -84,10 +86,11 @@ fn text_in_place((tree, node): (&Tree, usize)) -> String {
     }
 }
 
-/// The words before a node, if they are the same on both sides: they may say that a time is that of the page.
+/// The words before a node, if they are the same on both sides but for noise: they may say that a time is that of the page.
 fn shared_words(from: (&Tree, usize), to: (&Tree, usize)) -> String {
     let (before, after) = (words_before(from), words_before(to));
-    if before == after { before } else { String::new() }
+    let same = before == after || mask(&before).is_some_and(|masked| mask(&after) == Some(masked));
+    if same { before } else { String::new() }
 }
 
 /// What a reader has read in the same thought just before a node.
@@ -243,6 +246,16 @@ mod tests {
         };
         assert_eq!(rules(&script("1111aaaa", "aa"), &script("2222bbbb", "bb")), [hash, hash]);
         assert_eq!(rules(&script("1111aaaa", "aa"), &script("1111aaaa", "bb")), [None]);
+    }
+
+    #[test]
+    fn words_before_a_time_count_if_they_stayed() {
+        let page =
+            |word: &str, one: &str, other: &str| format!("<p>{word} <i>{one}</i>, updated <i>{other}</i>");
+        let timestamp = Some(NoiseRule::Timestamp);
+        let base = page("Updated", "10:00:01", "10:00:02");
+        assert_eq!(rules(&base, &page("Updated", "11:00:01", "11:00:02")), [timestamp, timestamp]);
+        assert_eq!(rules(&base, &page("Concert", "11:00:01", "10:00:02")), [None, None]);
     }
 
     #[test]
