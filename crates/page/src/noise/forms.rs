@@ -28,6 +28,45 @@ macro_rules! iso_date {
     };
 }
 
+macro_rules! iso_time {
+    () => {
+        concat!(iso_date!(), "[T ]", clock!())
+    };
+}
+
+/// Seconds or milliseconds since 1970.
+macro_rules! seconds {
+    () => {
+        r"1\d{9}(?:\d{3}|\.\d{1,9})?\b"
+    };
+}
+
+/// A date with or without the time of day, in any of the forms in which meta elements have it.
+macro_rules! any_date {
+    () => {
+        concat!(
+            r"(?:",
+            day!(),
+            r"(?:\d{1,2} ",
+            month!(),
+            r" \d{4}|",
+            month!(),
+            r" \d{1,2},? \d{4}|",
+            iso_date!(),
+            r")(?:(?:T|,? )",
+            clock!(),
+            r")?|(?:19|20)\d{6}|1\d{9}(?:\d{3})?)"
+        )
+    };
+}
+
+/// What stands before a name in a script that a value is given to.
+macro_rules! assigned {
+    () => {
+        r"(?:\b(?:var|let|const)\s{1,4}|[.{(]|[;,]\s)"
+    };
+}
+
 /// Names in markup, JSON and scripts under which stands the time at which a page was made.
 macro_rules! time_name {
     () => {
@@ -45,7 +84,7 @@ macro_rules! seconds_name {
 /// Names of meta elements that tell when a page was made or last written.
 macro_rules! meta_name {
     () => {
-        r"(?:dc(?:terms)?[.:](?:created|modified)|article:modified_time|og:updated_time|last-modified|(?:page-)?(?:generated|rendered|timestamp)(?:[_-]?(?:at|on|time|date))?|build[_-]?(?:time|date)|date-(?:creation|revision)-yyyymmdd|revised)"
+        r"(?:dc(?:terms)?[.:](?:created|modified)|article:modified_time|og:updated_time|last-modified|(?:page-)?(?:generated|rendered|timestamp)(?:[_-]?(?:at|on|time|date))?|build[_-]?(?:time|date)|date-(?:creation|revision)-yyyymmdd)"
     };
 }
 
@@ -68,4 +107,7 @@ macro_rules! asset {
     };
 }
 
-pub(super) use {asset, clock, day, image, iso_date, meta_name, month, program, seconds_name, time_name};
+pub(super) use {
+    any_date, asset, assigned, clock, day, image, iso_date, iso_time, meta_name, month, program, seconds,
+    seconds_name, time_name,
+};

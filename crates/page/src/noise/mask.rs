@@ -254,6 +254,12 @@ mod tests {
                 "timestamp",
             ),
             ("{a:1,now:1700000000,b:2}", "{a:1,now:1700000009,b:2}", "timestamp"),
+            ("<div data-timestamp=1700000000>", "<div data-timestamp=1700000009>", "timestamp"),
+            (
+                r#"<meta http-equiv="last-modified" content="Thu, 31 Oct 2024 10:00:00 GMT">"#,
+                r#"<meta http-equiv="last-modified" content="Fri, 01 Nov 2024 10:00:00 GMT">"#,
+                "timestamp",
+            ),
             ("var now = 1700000000;", "var now = 1700000009;", "timestamp"),
             ("<p>Page generated in 0.123 seconds</p>", "<p>Page generated in 0.45 seconds</p>", "timestamp"),
             (
@@ -371,6 +377,11 @@ mod tests {
                 r#"<meta name="article:published_time" content="2024-10-31">"#,
                 r#"<meta name="article:published_time" content="2024-11-01">"#,
             ),
+            (r#"<meta name="dc.created" content="by Ann">"#, r#"<meta name="dc.created" content="by Bob">"#),
+            ("<time data-timestamp=1700000000>", "<time data-timestamp=1700009999>"),
+            ("<div data-time=1700000000>", "<div data-time=1700009999>"),
+            ("<p>Event time = 1700000000</p>", "<p>Event time = 1700009999</p>"),
+            ("<p>The church was built 2026-05-01 10:00", "<p>The church was built 2026-05-02 10:00"),
             ("<p>The record was created in 9.58 seconds", "<p>The record was created in 9.49 seconds"),
             (
                 r#"<script src="/a.js" integrity="sha256-aaaa">"#,

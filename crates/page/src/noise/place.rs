@@ -30,7 +30,7 @@ const BLOCKS: [&str; 14] = [
 /// Words after which a time is that of the page, if nothing but small words follows.
 static SAYS_SO: LazyLock<Regex> = LazyLock::new(|| {
     ascii(concat!(
-        r"(?i)(?:^|[^\w-])(?:rendered|updated|built|cached|refreshed|compiled|last[ -]modified|",
+        r"(?i)(?:^|[^\w-])(?:rendered|updated|(?:^\s*|[.,;|(]\s*|(?:page|site|docs|last|version) )built|cached|refreshed|compiled|last[ -]modified|",
         r"generated(?: by [\w.()/ -]{1,40}? (?:on|at))?|page (?:was )?(?:loaded|served|created)|",
         r"(?:server|current) time)(?: date| time)?(?:\s*[:,@(-]|\s+(?:on|at|was|is)\b){0,4}\s*$",
     ))
@@ -55,9 +55,10 @@ pub(super) fn is_dated_comment(text: &str, start: usize) -> bool {
     open_comment(before(text, start)).is_some_and(|comment| SAYS_SO_IN_COMMENT.is_match(comment.as_bytes()))
 }
 
-/// Whether what stands at `start` is within a tag.
+/// Whether what stands at `start` is within a tag. Not if that is a time: all it says is shown in its text.
 pub(super) fn is_in_tag(text: &str, start: usize) -> bool {
-    open_tag(before(text, start)).is_some()
+    open_tag(before(text, start))
+        .is_some_and(|tag| !tag.get(..5).is_some_and(|name| name.eq_ignore_ascii_case("<time")))
 }
 
 /// Whether a new thought begins with such an element.
@@ -137,6 +138,8 @@ mod tests {
             "<span>Page loaded at</span> <b>|",
             "<span title=\"Rendered at |",
             "<td>Server time:</td><td>|",
+            "<p>Built on |",
+            "<p>Version 3. Site built |",
         ] {
             assert!(told(text), "{text}");
         }
@@ -157,11 +160,12 @@ mod tests {
             "<p>Updated <time data-start=\"|",
             "Dinner served at |",
             "outdated |",
+            "<p>The church was built |",
         ] {
             assert!(!told(text), "{text}");
         }
         assert!(is_dated_comment("<!-- Generated at |", 18));
         assert!(!is_dated_comment("<!-- Published |", 15));
-        assert!(is_in_tag("<p a=|", 5) && !is_in_tag("<p>a=|", 5));
+        assert!(is_in_tag("<p a=|", 5) && !is_in_tag("<p>a=|", 5) && !is_in_tag("<time a=|", 8));
     }
 }

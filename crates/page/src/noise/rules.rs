@@ -2,7 +2,10 @@
 //!
 //! In each pattern the group named `v` is the value that changes; all around it must stay.
 
-use super::forms::{asset, clock, day, image, iso_date, meta_name, month, program, seconds_name, time_name};
+use super::forms::{
+    any_date, asset, assigned, clock, day, image, iso_date, iso_time, meta_name, month, program, seconds,
+    seconds_name, time_name,
+};
 use serde::Serialize;
 use std::fmt;
 
@@ -195,13 +198,17 @@ pub const RULES: &[Rule] = &[
                 concat!(
                     r#"(?i)<meta\b[^<>]{0,120}?\b(?:name|property|http-equiv|itemprop)=["']?"#,
                     meta_name!(),
-                    r#"["']?\s[^<>]{0,120}?\bcontent=["']?(?<v>[\w:.,+-][\w:.,+ -]{5,40})["'>/]"#,
+                    r#"["']?\s[^<>]{0,120}?\bcontent=["']?(?<v>"#,
+                    any_date!(),
+                    r#")["'\s>/]"#,
                 ),
             ),
             pattern(
                 META,
                 concat!(
-                    r#"(?i)<meta\b[^<>]{0,120}?\bcontent=["']?(?<v>[\w:.,+-][\w:.,+ -]{5,40}?)["']?\s[^<>]{0,120}?\b(?:name|property|http-equiv|itemprop)=["']?"#,
+                    r#"(?i)<meta\b[^<>]{0,120}?\bcontent=["']?(?<v>"#,
+                    any_date!(),
+                    r#")["']?\s[^<>]{0,120}?\b(?:name|property|http-equiv|itemprop)=["']?"#,
                     meta_name!(),
                     r#"["'\s>/]"#,
                 ),
@@ -210,33 +217,41 @@ pub const RULES: &[Rule] = &[
                 Sign::Words(&["<lastbuilddate>"]),
                 r"(?i)<lastBuildDate>\s*(?<v>[\w:,+ -]{8,40}?)\s*</lastBuildDate>",
             ),
-            // Names: quoted before a colon, plain before an equals sign or as one of several fields of an object.
+            // Names: quoted before a colon, assigned to, as an attribute, or as one of several fields of an object.
             pattern(
                 Sign::Clock,
-                concat!(
-                    r#"(?i)(?:^|[\s"'{,(.])"#,
-                    time_name!(),
-                    r#"(?:["']\s*:|\s*=)\s*["'](?<v>"#,
-                    iso_date!(),
-                    "[T ]",
-                    clock!(),
-                    r#")["']"#
-                ),
+                concat!(r#"(?i)["']"#, time_name!(), r#"["']\s*:\s*["'](?<v>"#, iso_time!(), r#")["']"#),
+            ),
+            pattern(
+                Sign::Clock,
+                concat!("(?i)", assigned!(), time_name!(), r#"\s*=\s*["'](?<v>"#, iso_time!(), r#")["']"#),
+            ),
+            proven(
+                Sign::Clock,
+                Proof::Tag,
+                concat!(r"(?i)\s", time_name!(), r#"\s*=\s*["']?(?<v>"#, iso_time!(), ")"),
             ),
             pattern(
                 Sign::LongNumber,
-                concat!(
-                    r#"(?i)(?:^|[\s"'{,(.])"#,
-                    seconds_name!(),
-                    r#"(?:["']\s*:|\s*=)\s*["']?(?<v>1\d{9}(?:\d{3}|\.\d{1,9})?)\b"#
-                ),
+                concat!(r#"(?i)["']"#, seconds_name!(), r#"["']\s*:\s*["']?(?<v>"#, seconds!(), ")"),
+            ),
+            pattern(
+                Sign::LongNumber,
+                concat!("(?i)", assigned!(), seconds_name!(), r#"\s*=\s*["']?(?<v>"#, seconds!(), ")"),
+            ),
+            proven(
+                Sign::LongNumber,
+                Proof::Tag,
+                concat!(r"(?i)\s", time_name!(), r#"\s*=\s*["']?(?<v>"#, seconds!(), ")"),
             ),
             pattern(
                 Sign::LongNumber,
                 concat!(
                     r#"(?im)(?:^|[{,])\s*"#,
                     seconds_name!(),
-                    r#"\s*:\s*["']?(?<v>1\d{9}(?:\d{3}|\.\d{1,9})?)["']?\s*[,}]"#
+                    r#"\s*:\s*["']?(?<v>"#,
+                    seconds!(),
+                    r#")["']?\s*[,}]"#
                 ),
             ),
             pattern(Sign::LongNumber, r"[?&;](?:_|cb|rnd|rand|cachebuster)=(?<v>\d{9,13})\b"),
