@@ -9,7 +9,7 @@ use std::sync::{LazyLock, OnceLock};
 /// Text longer than this is not searched: a caller cuts it to what lies around a change.
 pub(super) const MOST_MASKED: usize = 16 << 10;
 
-/// A pattern of the table, made ready when a text first shows its sign. All of them together take 6 ms, which a single
+/// A pattern of the table, made ready when a text first shows its sign. All of them together take milliseconds, which a single
 /// comparison of small pages would notice.
 struct Ready {
     rule: NoiseRule,
