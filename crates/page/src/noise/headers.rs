@@ -64,7 +64,9 @@ fn rule_of_values(name: &str, change: &Change) -> Option<NoiseRule> {
             |values: &[String]| -> Vec<String> { values.iter().map(|value| without_value(value)).collect() };
         return (bare(&change.from) == bare(&change.to)).then_some(NoiseRule::CookieValue);
     }
-    explain(&change.from.join("\n"), &change.to.join("\n"))
+    let (from, to) = (change.from.join("\n"), change.to.join("\n"));
+    let named = |value: &str| format!("\"{name}\":\"{value}\"");
+    explain(&from, &to).or_else(|| explain(&named(&from), &named(&to)))
 }
 
 /// A cookie's name and what it is bound to, without its value and without when it ends.
@@ -108,6 +110,14 @@ mod tests {
         };
         assert_eq!(told("a.example"), [("content-security-policy".to_owned(), "nonce")]);
         assert_eq!(told("evil.example"), []);
+    }
+
+    #[test]
+    fn times_are_noise_under_a_name_that_says_so() {
+        let told =
+            |name: &str| noise(&[(name, "2026-05-01T10:00:00Z")], &[(name, "2026-05-02T10:00:00Z")], true);
+        assert_eq!(told("X-Generated-At"), [("x-generated-at".to_owned(), "timestamp")]);
+        assert_eq!(told("X-Sale-Ends"), []);
     }
 
     #[test]

@@ -20,6 +20,9 @@ const MOST_GAP: usize = 256;
 /// Skeletons that are remembered. Pages with more are different each time, and nothing can be learned from them.
 const MOST_SKELETONS: usize = 500;
 
+/// The longest line that is held against all skeletons.
+const LONGEST_NUMBERED: usize = 4 << 10;
+
 /// Attributes whose values run, load or send something.
 const ACTIVE_ATTRIBUTES: [&str; 9] =
     ["action", "content", "data", "formaction", "href", "integrity", "src", "srcdoc", "srcset"];
@@ -86,6 +89,18 @@ impl Volatile {
         !self.skeletons.is_empty()
             && removed.len().max(added.len()) <= 64 << 10
             && removed.lines().zip(added.lines()).all(|(from, to)| from == to || self.explains(from, to))
+    }
+
+    /// How much more a text costs that is held against all that is known, as a factor.
+    pub(super) fn weight(&self) -> usize {
+        1 + self.skeletons.len() / 64
+    }
+
+    /// Which of the lines that differ each time this is, if it is one. Two of the same number are partners.
+    pub(super) fn number_of_line(&self, line: &str) -> Option<usize> {
+        let line = line.trim_end_matches(['\r', '\n']);
+        (line.len() <= LONGEST_NUMBERED)
+            .then(|| self.skeletons.iter().position(|skeleton| skeleton.fits(line)))?
     }
 
     /// Whether a changed node is one that differs each time.

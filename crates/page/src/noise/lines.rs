@@ -3,8 +3,9 @@
 use super::learn::Volatile;
 use super::mask::{MOST_MASKED, explain, mask};
 use super::rules::NoiseRule;
+use super::slots::{RawParts, differ_by_advertisement};
 use std::borrow::Cow;
-use std::cell::Cell;
+use std::cell::{Cell, LazyCell};
 use std::ops::Range;
 use varve_core::diff::{Budget, Change, Edit, Lines, TextDiff, sequence};
 
@@ -14,11 +15,15 @@ const AROUND: usize = 200;
 /// Text that is searched in all. Past it nothing more is called noise.
 const MOST_SEARCHED: usize = 4 << 20;
 
+/// Lines that are parsed in all, to see whether an advertisement in them changed.
+const MOST_PARSED: usize = 1000;
+
 /// Cuts the changes of a diff so that lines which are noise stand apart from the edits next to them.
 pub fn separate_noise(diff: &mut TextDiff<'_>, volatile: &Volatile) {
     let left = Cell::new(MOST_SEARCHED);
+    let parses = Parses::default();
     diff.split_changes(|diff, change| {
-        let long = change.base.len() + change.head.len();
+        let long = (change.base.len() + change.head.len()) * volatile.weight();
         let lines = change.base_lines.len() + change.head_lines.len();
         let affordable = left.get() >= long && !change.base.is_empty() && !change.head.is_empty();
         if lines <= 2
@@ -28,31 +33,56 @@ pub fn separate_noise(diff: &mut TextDiff<'_>, volatile: &Volatile) {
             return Vec::new();
         }
         left.set(left.get() - long);
-        partners(diff, change, volatile)
+        partners(diff, change, volatile, &parses)
     });
 }
 
-/// Lines of a change that are the same but for noise, in the order of both sides.
-fn partners(diff: &TextDiff<'_>, change: &Change, volatile: &Volatile) -> Vec<(usize, usize)> {
-    if change.base_lines.len() == change.head_lines.len() {
-        let taught = |(base, head): &(usize, usize)| {
-            let (from, to) = (diff.base().line(*base), diff.head().line(*head));
-            volatile.explains_lines(from, to) || explain(&unix(from), &unix(to)).is_some()
-        };
-        let found: Vec<_> = change.base_lines.clone().zip(change.head_lines.clone()).filter(taught).collect();
-        if !found.is_empty() {
-            return found;
-        }
+/// Lines of a change that are the same but for noise, in the order of both sides. Where as many came as went they may stand
+/// opposite each other; else, or where more are found so, they are sought by what is left of them without noise.
+fn partners(
+    diff: &TextDiff<'_>,
+    change: &Change,
+    volatile: &Volatile,
+    parses: &Parses,
+) -> Vec<(usize, usize)> {
+    let opposite = opposite_partners(diff, change, volatile, parses);
+    if opposite.len() == change.base_lines.len() {
+        return opposite;
     }
-    // Lines that rules know nothing of have no partner; their number keeps them apart.
-    let masked = |lines: &Lines<'_>, range: &Range<usize>, side: char| -> Vec<String> {
-        range
-            .clone()
-            .map(|line| mask(&unix(lines.line(line))).unwrap_or_else(|| format!("{side}{line}")))
-            .collect()
+    let sought = sought_partners(diff, change, volatile);
+    if sought.len() > opposite.len() { sought } else { opposite }
+}
+
+fn opposite_partners(
+    diff: &TextDiff<'_>,
+    change: &Change,
+    volatile: &Volatile,
+    parses: &Parses,
+) -> Vec<(usize, usize)> {
+    if change.base_lines.len() != change.head_lines.len() {
+        return Vec::new();
+    }
+    let is_noise = |(base, head): &(usize, usize)| {
+        let (from, to) = (diff.base().line(*base), diff.head().line(*head));
+        volatile.explains_lines(from, to)
+            || explain(&unix(from), &unix(to)).is_some()
+            || parses.differ_by_advertisement(from, to)
     };
-    let before = masked(diff.base(), &change.base_lines, '\u{1}');
-    let after = masked(diff.head(), &change.head_lines, '\u{2}');
+    change.base_lines.clone().zip(change.head_lines.clone()).filter(is_noise).collect()
+}
+
+fn sought_partners(diff: &TextDiff<'_>, change: &Change, volatile: &Volatile) -> Vec<(usize, usize)> {
+    // Lines that neither twins nor rules know anything of have no partner; their number keeps them apart.
+    let tokens = |lines: &Lines<'_>, range: &Range<usize>, side: char| -> Vec<String> {
+        let token = |number: usize| {
+            let line = lines.line(number);
+            let volatile = volatile.number_of_line(line).map(|known| format!("\u{3}{known}"));
+            volatile.or_else(|| mask(&unix(line))).unwrap_or_else(|| format!("{side}{number}"))
+        };
+        range.clone().map(token).collect()
+    };
+    let before = tokens(diff.base(), &change.base_lines, '\u{1}');
+    let after = tokens(diff.head(), &change.head_lines, '\u{2}');
     let found = sequence::compare(before.iter(), after.iter(), &mut Budget::of(100_000));
     let mut partners = Vec::new();
     let (mut from, mut to) = (0, 0);
@@ -65,10 +95,35 @@ fn partners(diff: &TextDiff<'_>, change: &Change, volatile: &Volatile) -> Vec<(u
     partners
 }
 
+/// Counts the lines that are parsed.
+#[derive(Debug, Default)]
+struct Parses(Cell<usize>);
+
+impl Parses {
+    /// Whether two lines are the same but for what an advertisement shows. Only lines that may have one are parsed.
+    fn differ_by_advertisement(&self, from: &str, to: &str) -> bool {
+        let is_ad =
+            |at: usize| from.as_bytes()[at..].get(..2).is_some_and(|word| word.eq_ignore_ascii_case(b"ad"));
+        let may = self.0.get() < MOST_PARSED && memchr::memchr2_iter(b'a', b'A', from.as_bytes()).any(is_ad);
+        if may {
+            self.0.set(self.0.get() + 1);
+        }
+        may && differ_by_advertisement(from, to)
+    }
+}
+
 /// For each change of a diff the rule that explains it, if one does. Only lines that have a partner can be noise.
 pub fn classify_lines(diff: &TextDiff<'_>, volatile: &Volatile) -> Vec<Option<NoiseRule>> {
     let mut budget = Budget::default();
     let mut left = MOST_SEARCHED;
+    let raw = LazyCell::new(|| [RawParts::of(diff.base().text()), RawParts::of(diff.head().text())]);
+    let parses = Parses::default();
+    let is_advertisement = |change: &Change| {
+        change.base_lines.len() == 1
+            && !raw[0].touch(&change.base)
+            && !raw[1].touch(&change.head)
+            && parses.differ_by_advertisement(diff.removed(change), diff.added(change))
+    };
     let classify = |change: &Change| {
         if change.base_lines.len() != change.head_lines.len() {
             return None;
@@ -80,6 +135,7 @@ pub fn classify_lines(diff: &TextDiff<'_>, volatile: &Volatile) -> Vec<Option<No
         left = left.checked_sub(long.min(MOST_MASKED))?;
         if long <= MOST_MASKED {
             explain(&unix(diff.removed(change)), &unix(diff.added(change)))
+                .or_else(|| is_advertisement(change).then_some(NoiseRule::AdSlot))
         } else {
             long_change(diff, change, &mut budget, &mut left)
         }
@@ -168,6 +224,36 @@ mod tests {
         assert_eq!(rules, [Some(NoiseRule::Nonce), None, Some(NoiseRule::Timestamp)]);
         let shown = diff.changes_without(|place| rules[place].is_some());
         assert_eq!((shown.len(), diff.added(&shown[0])), (1, "<p>two</p>\n<p>three</p>\n"));
+    }
+
+    #[test]
+    fn advertisements_are_noise_in_lines_but_not_in_scripts() {
+        let page = |ad: &str| format!("<p>a</p>\n<div class=\"ad-banner\">{ad}</div>\n<p>b</p>\n");
+        assert_eq!(rules(&page("Buy this"), &page("Buy that")), [Some(NoiseRule::AdSlot)]);
+        assert_eq!(rules(&page("x"), &page("<script>evil()</script>")), [None]);
+        let script = |ad: &str| format!("<script>`\n{}`</script>", page(ad));
+        assert_eq!(rules(&script("${a()}"), &script("${b()}")), [None]);
+    }
+
+    #[test]
+    fn volatile_lines_stand_apart_from_edits_next_to_them() {
+        let visits = |number: &str| format!("<div class=visits>Visits today: {number}</div>\n");
+        let mut volatile = Volatile::default();
+        volatile.learn_lines(&TextDiff::between(visits("17"), visits("18"), Options::default()));
+        let shown = |base: &str, head: &str| {
+            let mut diff = TextDiff::between(base, head, Options::default());
+            separate_noise(&mut diff, &volatile);
+            let rules = classify_lines(&diff, &volatile);
+            let shown = diff.changes_without(|place| rules[place].is_some());
+            shown.iter().map(|change| diff.added(change).to_owned()).collect::<Vec<_>>()
+        };
+        let base = format!("<p>same</p>\n{}<p>old</p>\n", visits("5"));
+        let one = format!("<p>same</p>\n{}<p>new</p>\n", visits("900"));
+        assert_eq!(shown(&base, &one), ["<p>new</p>\n"]);
+        let more = format!("<p>same</p>\n<p>first</p>\n{}<p>new</p>\n", visits("900"));
+        assert_eq!(shown(&base, &more), ["<p>first</p>\n", "<p>new</p>\n"]);
+        let evil = format!("<p>same</p>\n{}<p>new</p>\n", visits("<script>evil()</script>"));
+        assert!(shown(&base, &evil).concat().contains("evil()"));
     }
 
     #[test]

@@ -6,15 +6,19 @@
 //! a reason that can be read.
 //!
 //! Both are conservative. A rule explains a change only if both sides are the same once the values it knows are taken
-//! out; so what is new or gone is never explained by it. A number in a sentence is a number. And nothing that can run, be
+//! out; so what is new or gone is never explained by it. A number in a sentence is a number, and a date is one that people
+//! wrote unless its surroundings say that it is the page's own. And nothing that can run, be
 //! filled in or load something is ever noise because of where it stands.
 
+mod forms;
 mod headers;
 mod learn;
 mod lines;
 mod mask;
 mod nodes;
+mod place;
 mod rules;
+mod slots;
 
 pub use headers::classify_headers;
 pub use learn::Volatile;

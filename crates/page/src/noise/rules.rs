@@ -2,6 +2,10 @@
 //!
 //! In each pattern the group named `v` is the value that changes; all around it must stay.
 
+use super::forms::{
+    any_date, asset, assigned, clock, day, image, iso_date, iso_time, meta_name, month, program, seconds,
+    seconds_name, time_name,
+};
 use serde::Serialize;
 use std::fmt;
 
@@ -55,6 +59,25 @@ pub struct Pattern {
     pub sign: Sign,
     /// What is searched for.
     pub form: &'static str,
+    /// What else must be so.
+    pub proof: Proof,
+}
+
+/// What must be so beside the form before a value counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Proof {
+    /// Nothing: the form says it all.
+    Form,
+    /// The value looks like a hash, and the other one is as long.
+    Hash,
+    /// The value is the digest of an asset whose address, in the same tag, has another hash too.
+    Digest,
+    /// The value stands in a tag.
+    Tag,
+    /// The value stands in a comment, or beside words that say that it tells when the page was made.
+    Made,
+    /// The value stands in a comment that has such words.
+    DatedComment,
 }
 
 /// What every text has that a pattern can match. Looking for it costs next to nothing, making a pattern ready and searching with
@@ -108,8 +131,15 @@ const REQUESTS: Sign = Sign::Words(&[
     "pageview-id",
 ]);
 
+const NONCES: Sign = Sign::Words(&["nonce"]);
+const META: Sign = Sign::Words(&["<meta"]);
+
 const fn pattern(sign: Sign, form: &'static str) -> Pattern {
-    Pattern { sign, form }
+    Pattern { sign, form, proof: Proof::Form }
+}
+
+const fn proven(sign: Sign, proof: Proof, form: &'static str) -> Pattern {
+    Pattern { sign, form, proof }
 }
 
 /// All rules. Where two fit, the first explains.
@@ -119,9 +149,16 @@ pub const RULES: &[Rule] = &[
         name: "nonce",
         about: "a number used once, in an attribute or a policy",
         patterns: &[
-            pattern(Sign::Words(&["nonce"]), r#"(?i)\bnonce\s*[=:]\s*["']?(?<v>[A-Za-z0-9+/_=-]{8,})"#),
-            pattern(Sign::Words(&["nonce"]), r#"'nonce-(?<v>[A-Za-z0-9+/_=-]{8,})'"#),
-            pattern(Sign::Words(&["nonce"]), r#"(?i)_wpnonce["']?\s*[=:]\s*["']?(?<v>[0-9a-f]{8,})"#),
+            proven(NONCES, Proof::Tag, r#"(?i)\bnonce\s*=\s*["']?(?<v>[A-Za-z0-9+/_=-]{8,})"#),
+            pattern(NONCES, r#"(?i)nonce\s*=\s*["'](?<v>[A-Za-z0-9+/_=-]{8,})["']"#),
+            pattern(NONCES, r#"(?i)nonce["']\s*:\s*["'](?<v>[A-Za-z0-9+/_=-]{8,})["']"#),
+            pattern(NONCES, r#"(?i)[{,]\s*\w{0,40}nonce\s*:\s*["'](?<v>[A-Za-z0-9+/_=-]{8,})["']"#),
+            pattern(NONCES, r#"'nonce-(?<v>[A-Za-z0-9+/_=-]{8,})'"#),
+            pattern(NONCES, r#"(?i)_wpnonce["']?\s*[=:]\s*["']?(?<v>[0-9a-f]{8,})"#),
+            pattern(
+                NONCES,
+                r#"(?i)name=["']?[\w-]{0,40}nonce["']?\s[^<>]{0,120}?value=["']?(?<v>[A-Za-z0-9+/_=-]{8,})"#,
+            ),
         ],
     },
     Rule {
@@ -138,6 +175,14 @@ pub const RULES: &[Rule] = &[
                 r#"(?i)(?:value|content)\s*=\s*["'](?<v>[^"'<>\s]{8,})["'][^<>]{0,120}?(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate|__eventvalidation)"#,
             ),
             pattern(
+                Sign::Words(&["_token"]),
+                r#"(?i)name=["']?_token["']?\s[^<>]{0,120}?value=["']?(?<v>[^"'<>\s]{8,})"#,
+            ),
+            pattern(
+                Sign::Words(&["_token"]),
+                r#"(?i)value=["']?(?<v>[^"'<>\s]{8,})["']?\s[^<>]{0,120}?name=["']?_token["'\s>]"#,
+            ),
+            pattern(
                 Sign::Words(&["csrf", "xsrf"]),
                 r#"(?i)["']?[\w-]*(?:csrf|xsrf)[\w-]*["']?\s*[:=]\s*["'](?<v>[^"'<>\s]{8,})["']"#,
             ),
@@ -146,45 +191,176 @@ pub const RULES: &[Rule] = &[
     Rule {
         rule: NoiseRule::Timestamp,
         name: "timestamp",
-        about: "a date with the time of day, a clock, or seconds since 1970 under a name that says so",
+        about: "when the page was made: in a comment, under a name that says so, or beside words that do",
         patterns: &[
             pattern(
+                META,
+                concat!(
+                    r#"(?i)<meta\b[^<>]{0,120}?\b(?:name|property|http-equiv|itemprop)=["']?"#,
+                    meta_name!(),
+                    r#"["']?\s[^<>]{0,120}?\bcontent=["']?(?<v>"#,
+                    any_date!(),
+                    r#")["'\s>/]"#,
+                ),
+            ),
+            pattern(
+                META,
+                concat!(
+                    r#"(?i)<meta\b[^<>]{0,120}?\bcontent=["']?(?<v>"#,
+                    any_date!(),
+                    r#")["']?\s[^<>]{0,120}?\b(?:name|property|http-equiv|itemprop)=["']?"#,
+                    meta_name!(),
+                    r#"["'\s>/]"#,
+                ),
+            ),
+            pattern(
+                Sign::Words(&["<lastbuilddate>"]),
+                r"(?i)<lastBuildDate>\s*(?<v>[\w:,+ -]{8,40}?)\s*</lastBuildDate>",
+            ),
+            // Names: quoted before a colon, assigned to, as an attribute, or as one of several fields of an object.
+            pattern(
                 Sign::Clock,
-                r"\b(?<v>(?:19|20)\d\d-[01]\d-[0-3]\d[T ][0-2]\d:[0-5]\d(?::[0-6]\d(?:\.\d+)?)?(?:Z|\s?[+-][0-2]\d:?[0-5]\d)?)",
+                concat!(r#"(?i)["']"#, time_name!(), r#"["']\s*:\s*["'](?<v>"#, iso_time!(), r#")["']"#),
             ),
             pattern(
                 Sign::Clock,
-                r"\b(?<v>(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d{1,2} [A-Z][a-z]{2} \d{4} \d\d:\d\d:\d\d(?: GMT| UTC| [+-]\d{4})?)",
+                concat!("(?i)", assigned!(), time_name!(), r#"\s*=\s*["'](?<v>"#, iso_time!(), r#")["']"#),
             ),
-            pattern(Sign::Clock, r"(?i)>\s*(?<v>[0-2]?\d:[0-5]\d:[0-5]\d(?:\s?[ap]m)?)\s*<"),
+            proven(
+                Sign::Clock,
+                Proof::Tag,
+                concat!(r"(?i)\s", time_name!(), r#"\s*=\s*["']?(?<v>"#, iso_time!(), ")"),
+            ),
             pattern(
                 Sign::LongNumber,
-                r#"(?i)["']?\b(?:[\w-]*time(?:stamp)?|ts|now|generated(?:_?at)?|rendered(?:_?at)?|expires|server_?date)["']?\s*[:=]\s*["']?(?<v>1\d{9}(?:\d{3}|\.\d+)?)\b"#,
+                concat!(r#"(?i)["']"#, seconds_name!(), r#"["']\s*:\s*["']?(?<v>"#, seconds!(), ")"),
             ),
-            pattern(Sign::LongNumber, r"[?&](?:_|t|ts|time|cb|rnd|rand|cachebuster)=(?<v>\d{9,13})\b"),
             pattern(
-                Sign::Words(&["generated", "rendered", "served", "cached", "created", "took"]),
-                r"(?i)(?:generated|rendered|served|cached|created|took)[\w ,:]{0,30}?\b(?:in|took)\b[ :]*(?<v>\d+(?:\.\d+)?)\s*(?:ms|s|sec|seconds|milliseconds)\b",
+                Sign::LongNumber,
+                concat!("(?i)", assigned!(), seconds_name!(), r#"\s*=\s*["']?(?<v>"#, seconds!(), ")"),
+            ),
+            proven(
+                Sign::LongNumber,
+                Proof::Tag,
+                concat!(r"(?i)\s", time_name!(), r#"\s*=\s*["']?(?<v>"#, seconds!(), ")"),
+            ),
+            pattern(
+                Sign::LongNumber,
+                concat!(
+                    r#"(?im)(?:^|[{,])\s*"#,
+                    seconds_name!(),
+                    r#"\s*:\s*["']?(?<v>"#,
+                    seconds!(),
+                    r#")["']?\s*[,}]"#
+                ),
+            ),
+            pattern(Sign::LongNumber, r"[?&;](?:_|cb|rnd|rand|cachebuster)=(?<v>\d{9,13})\b"),
+            // Times as people write them, where their surroundings say so.
+            proven(
+                Sign::Clock,
+                Proof::Made,
+                concat!(r"\b(?<v>", iso_date!(), "(?:T| |, | at )", clock!(), ")"),
+            ),
+            proven(
+                Sign::Clock,
+                Proof::Made,
+                concat!(
+                    r"(?i)\b(?<v>",
+                    day!(),
+                    r"\d{1,2}\.?[ -]",
+                    month!(),
+                    r"[ -]\d{4},?(?: at| -)? ",
+                    clock!(),
+                    ")"
+                ),
+            ),
+            proven(
+                Sign::Clock,
+                Proof::Made,
+                concat!(
+                    r"(?i)\b(?<v>",
+                    day!(),
+                    month!(),
+                    r" {1,2}\d{1,2},? \d{4},?(?: at| -)? ",
+                    clock!(),
+                    ")"
+                ),
+            ),
+            proven(
+                Sign::Clock,
+                Proof::Made,
+                concat!(
+                    r"\b(?<v>",
+                    day!(),
+                    month!(),
+                    r" {1,2}\d{1,2} \d\d:\d\d:\d\d (?:[A-Z]{2,5} )?(?:19|20)\d\d)\b"
+                ),
+            ),
+            proven(
+                Sign::Clock,
+                Proof::Made,
+                concat!(r"\b(?<v>\d{1,4}[./]\d{1,2}[./]\d{1,4},?(?: at| -)? ", clock!(), ")"),
+            ),
+            proven(
+                Sign::Clock,
+                Proof::Made,
+                r"\b(?<v>[0-2]?\d:[0-5]\d:[0-6]\d(?:\.\d{1,9})?(?:\s?[AaPp][Mm]\b)?)",
+            ),
+            proven(
+                Sign::Words(&["generated", "rendered", "updated", "built", "cached", "compiled"]),
+                Proof::DatedComment,
+                concat!(r"\b(?<v>", iso_date!(), r")\b"),
+            ),
+            // How long it took.
+            pattern(
+                Sign::Words(&["generated", "rendered"]),
+                r"(?i)\b(?:generated|rendered)\b[\w ,:]{0,30}?\b(?:in|took)\b[ :]*(?<v>\d{1,9}(?:\.\d{1,9})?)\s*(?:ms|s|secs?|seconds?|milliseconds?)\b",
+            ),
+            pattern(
+                Sign::Words(&["page", "document", "request", "script", "server"]),
+                r"(?i)\b(?:page|document|request|script|server)\b[\w ,:.-]{0,40}?\b(?:served|cached|created|loaded|executed|processed|built|took)\b[\w ,:]{0,30}?(?:\b(?:in|took)\b)?[ :]{1,3}(?<v>\d{1,9}(?:\.\d{1,9})?)\s*(?:ms|s|secs?|seconds?|milliseconds?)\b",
             ),
         ],
     },
     Rule {
         rule: NoiseRule::BuildHash,
         name: "build-hash",
-        about: "a hash or version in the address of a script, style, font or image",
+        about: "a hash or version in the address of a script, style, font or image, and the digest that goes with it",
         patterns: &[
+            proven(FILES, Proof::Hash, concat!(r"[\w)][._-](?<v>[A-Za-z0-9]{8,64})", program!())),
+            // What one bundler writes has dashes in it.
+            proven(FILES, Proof::Hash, concat!(r"\w-(?<v>[A-Za-z0-9_-]{8})", program!())),
+            // A name that is all hash has nothing that could stay, so it must be a long one. Not so of images: they are shown.
+            proven(FILES, Proof::Hash, concat!(r"/(?<v>[0-9a-f]{16,64})", program!())),
+            proven(FILES, Proof::Hash, concat!(r"\w\.(?<v>[0-9a-f]{8,64})", image!())),
+            proven(FILES, Proof::Hash, concat!(r"\w[_-](?<v>[0-9a-f]{16,64})", image!())),
             pattern(
                 FILES,
-                r"[./_-](?<v>[0-9a-f]{8,64})(?:\.min|\.chunk|\.bundle)?\.(?:js|mjs|css|map|woff2?|png|jpe?g|gif|svg|webp|ico)\b",
+                concat!(
+                    asset!(),
+                    r#"\?(?:[^"'<>\s?]{0,80}?&(?:amp;)?)?(?:v|ver|version|hash|rev|cb|build|_)=(?<v>[\w.-]{1,64})"#
+                ),
             ),
-            pattern(FILES, r"[./_-](?<v>[A-Za-z0-9_-]{8,32})\.(?:js|mjs|css)\b"),
             pattern(
                 FILES,
-                r"\.(?:js|mjs|css|map|woff2?|png|jpe?g|gif|svg|webp|ico)\?(?:(?:v|ver|version|hash|h|rev|cb|build|_)=)?(?<v>[\w.-]{1,64})",
+                concat!(asset!(), r#"\?(?:[^"'<>\s?]{0,80}?&(?:amp;)?)?(?:t|ts|time)=(?<v>\d{8,14})\b"#),
             ),
-            pattern(
-                Sign::Words(&["/static/", "/assets/", "/build/", "/dist/"]),
-                r"/(?:static|assets|build|_next/static|dist)/(?<v>[0-9a-f]{8,64}|[A-Za-z0-9_-]{20,24})/",
+            pattern(FILES, concat!(asset!(), r"\?(?<v>\d{8,14})\b")),
+            proven(FILES, Proof::Hash, concat!(asset!(), r"\?(?:h=)?(?<v>[A-Za-z0-9]{8,64})\b")),
+            proven(
+                FILES,
+                Proof::Hash,
+                concat!(
+                    r#"/(?:static|assets|build|dist)/(?<v>[0-9a-f]{8,64}|[A-Za-z0-9_-]{20,24})/[^"'<>\s]{1,120}?"#,
+                    asset!(),
+                    r"\b"
+                ),
+            ),
+            proven(Sign::Words(&["buildid"]), Proof::Hash, r#""buildId"\s*:\s*"(?<v>[A-Za-z0-9_-]{8,40})""#),
+            proven(
+                Sign::Words(&["integrity"]),
+                Proof::Digest,
+                r#"(?i)\sintegrity\s*=\s*["']?sha(?:256|384|512)-(?<v>[A-Za-z0-9+/=&#;_-]{2,200})"#,
             ),
         ],
     },
@@ -194,8 +370,14 @@ pub const RULES: &[Rule] = &[
         about: "a session in a link or a hidden field",
         patterns: &[
             pattern(
-                Sign::Words(&["sess", "sid=", "cfid=", "cftoken="]),
-                r"(?i)[?&;](?:phpsessid|jsessionid|aspsessionid\w*|sessionid|session_id|session|sid|cfid|cftoken)=(?<v>[A-Za-z0-9._!-]{8,})",
+                Sign::Words(&["sessid", "sessionid", "session_id", "cfid=", "cftoken="]),
+                r"(?i)[?&;](?:phpsessid|jsessionid|aspsessionid\w{0,40}|sessionid|session_id|cfid|cftoken)=(?<v>[A-Za-z0-9._!-]{8,})",
+            ),
+            // Sessions are also what conferences have.
+            proven(
+                Sign::Words(&["session=", "sid="]),
+                Proof::Hash,
+                r"(?i)[?&;](?:session|sid)=(?<v>[A-Za-z0-9]{8,})",
             ),
             pattern(Sign::Words(&["/(s("]), r"(?i)/\(S\((?<v>[a-z0-9]{16,})\)\)/"),
             pattern(
