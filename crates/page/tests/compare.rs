@@ -82,6 +82,21 @@ fn text_shows_what_is_left() {
 }
 
 #[test]
+fn noise_that_is_shown_is_marked_line_by_line() {
+    let none = HeaderView::default();
+    let sides = (side("v1", &none, BASE.as_bytes()), side("v2", &none, HEAD.as_bytes()));
+    let comparison = compare(&sides.0, &sides.1, &Options::default());
+    let text = plain_text(&comparison.hunks(&View::default(), true));
+    assert!(
+        text.contains("+<meta name=\"csrf-token\" content=\"bbbbbbbb2222\">  # noise: csrf-token\n"),
+        "{text}"
+    );
+    assert!(text.contains("+<h1>New heading</h1>\n"), "{text}");
+    let html = comparison.html("News", &View::default(), true);
+    assert!(html.contains("<td class=\"added noise\" title=\"noise: csrf-token\">"), "{html}");
+}
+
+#[test]
 fn nodes_have_paths_and_noise_has_names() {
     let none = headers(&[("content-type", "text/html")]);
     let comparison = compare(

@@ -12,7 +12,7 @@ use crate::error::ArchiveError;
 use crate::history::{HistoryWriter, Holdings, Loaded, NOT_MODIFIED, Pair, Pairs, stored_diff};
 
 pub use crate::history::Change;
-pub use varve_core::diff::{ChunkKind, Hunk, HunkLine, Segment, Style, View, html};
+pub use varve_core::diff::{ChunkKind, Hunk, HunkLine, Segment, Style, UNENDED, View, html};
 pub use varve_page::compare::{Body, Comparison, Mode, Options, Report};
 
 /// Bodies longer than this are not compared, only weighed.

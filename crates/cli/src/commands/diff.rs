@@ -3,8 +3,8 @@
 use serde::Serialize;
 use varve_archive::history::{Holdings, resolve_version};
 use varve_archive::verbs::diff::{
-    Body, Change, ChunkKind, HunkLine, Mode, Options, PageDiff, Report, Request, Style, Totals, View, diff,
-    html,
+    Body, Change, ChunkKind, HunkLine, Mode, Options, PageDiff, Report, Request, Style, Totals, UNENDED,
+    View, diff, html,
 };
 use varve_archive::{ArchiveError, VersionId};
 
@@ -321,10 +321,11 @@ impl Show<'_> {
             for chunk in comparison.body_diff(self.verb.all).chunks {
                 let place = chunk.path.as_deref().unwrap_or_default();
                 self.printer.line(format_args!(
-                    "{FAINT}{}{FAINT:#} {} {}",
+                    "{FAINT}{}{FAINT:#} {} {}{}",
                     kind(chunk.kind),
                     visible(place),
-                    visible(chunk.content.trim())
+                    visible(chunk.content.trim()),
+                    marked_as_noise(chunk.noise.as_deref())
                 ))?;
             }
         }
@@ -334,6 +335,9 @@ impl Show<'_> {
             self.printer.line(format_args!("{FAINT}{}{FAINT:#}", hunk.title()))?;
             for line in &hunk.lines {
                 self.printer.line(drawn(line, self.verb.mode == "words", width))?;
+                if line.unended {
+                    self.printer.line(format_args!("{FAINT}{UNENDED}{FAINT:#}"))?;
+                }
             }
         }
         let too_wide = |line: &HunkLine<'_>| letters(line) > width;
@@ -443,7 +447,12 @@ fn drawn(line: &HunkLine<'_>, words: bool, width: usize) -> String {
             break;
         }
     }
-    text
+    text + &marked_as_noise(line.noise)
+}
+
+/// What stands behind a change that is noise.
+fn marked_as_noise(rule: Option<&str>) -> String {
+    rule.map_or_else(String::new, |rule| format!("{FAINT}  # noise: {rule}{FAINT:#}"))
 }
 
 /// How much of a page changed.

@@ -4,7 +4,7 @@
 //! the page itself, there is no script, and a policy forbids the browser to load anything at all. Changes are anchors, each
 //! with a link to the next and the one before, so that Tab and Enter walk through them.
 
-use super::unified::{Hunk, HunkLine, Style};
+use super::unified::{Hunk, HunkLine, Style, UNENDED};
 use std::fmt::Write as _;
 
 /// What stands around the lines.
@@ -206,16 +206,32 @@ fn write_cell(html: &mut String, line: Option<&HunkLine<'_>>, number: Option<usi
     };
     let (class, mark) = match line.style {
         Style::Context => ("", ""),
-        Style::Removed => (" class=\"removed\"", "del"),
-        Style::Added => (" class=\"added\"", "ins"),
+        Style::Removed => ("removed", "del"),
+        Style::Added => ("added", "ins"),
     };
-    let _ = write!(html, "<td class=\"number\">{number}</td><td{class}>");
+    let _ = write!(html, "<td class=\"number\">{number}</td><td");
+    match line.noise {
+        Some(rule) => {
+            let _ = write!(html, " class=\"{class} noise\" title=\"noise: {rule}\"");
+        }
+        None if class.is_empty() => {}
+        None => {
+            let _ = write!(html, " class=\"{class}\"");
+        }
+    }
+    html.push('>');
     for segment in &line.segments {
         if segment.emphasis && !mark.is_empty() {
-            element(html, mark, segment.text);
+            element(html, mark, &segment.text);
         } else {
-            escape(html, segment.text);
+            escape(html, &segment.text);
         }
+    }
+    if let Some(rule) = line.noise {
+        let _ = write!(html, " <small>noise: {rule}</small>");
+    }
+    if line.unended {
+        let _ = write!(html, "\n<small>{UNENDED}</small>");
     }
     *html += "</td>";
 }

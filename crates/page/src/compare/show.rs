@@ -88,7 +88,10 @@ impl Comparison<'_> {
     /// The changed lines with some around them. Nothing unless bodies were compared by lines or words.
     pub fn hunks(&self, view: &View, all: bool) -> Vec<Hunk<'_>> {
         match &self.body {
-            Body::Text(text) => unified_changes(&text.diff, &text.shown(all), view),
+            Body::Text(text) => {
+                let noise = |change: &Change| text.rule(change).map(NoiseRule::name);
+                unified_changes(&text.diff, &text.shown(all), view, noise)
+            }
             _ => Vec::new(),
         }
     }
@@ -201,12 +204,15 @@ impl TextBody<'_> {
         self.diff.changes_without(|place| !all && self.noise[place].is_some())
     }
 
+    /// The rule by which a change is noise, if it is.
+    fn rule(&self, change: &Change) -> Option<NoiseRule> {
+        let start = |change: &Change| (change.base_lines.start, change.head_lines.start);
+        let place = self.diff.changes().binary_search_by_key(&start(change), start);
+        place.ok().and_then(|place| self.noise[place])
+    }
+
     fn tell(&self, body: BodyDiff, all: bool) -> BodyDiff {
-        let rule = |change: &Change| {
-            let start = |change: &Change| (change.base_lines.start, change.head_lines.start);
-            let place = self.diff.changes().binary_search_by_key(&start(change), start);
-            place.ok().and_then(|place| self.noise[place]).map(|rule| rule.to_string())
-        };
+        let rule = |change: &Change| self.rule(change).map(|rule| rule.to_string());
         body.with_changes(&self.diff, &self.shown(all), self.words, rule)
     }
 }
