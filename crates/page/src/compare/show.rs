@@ -1,7 +1,8 @@
 //! A comparison as JSON, as text and as a page.
 
-use super::{Body, Bytes, Comparison, DomBody, TextBody};
+use super::{Alike, Body, Bytes, Comparison, DomBody, TextBody};
 use crate::charset::Decided;
+use crate::dom::Cut;
 use crate::dom_diff::{NodeChange, What};
 use crate::noise::NoiseRule;
 use serde::Serialize;
@@ -36,6 +37,12 @@ pub struct Report {
     /// The headers that are noise, and why.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub header_noise: BTreeMap<String, NoiseRule>,
+    /// In what the bodies are the same, though their bytes differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alike: Option<Alike>,
+    /// Why lines are told and not nodes, where nodes were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_by_nodes: Option<Cut>,
     /// How the base and the head were read, if they were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encodings: Option<[Encoded; 2]>,
@@ -59,6 +66,11 @@ impl Comparison<'_> {
             changed: self.is_changed(),
             noise,
             header_noise: self.header_noise.clone(),
+            alike: self.body.alike(),
+            not_by_nodes: match &self.body {
+                Body::Text(text) => text.not_by_nodes,
+                _ => None,
+            },
             encodings,
         }
     }
@@ -136,25 +148,14 @@ impl Comparison<'_> {
             Body::Binary(from, to) => {
                 notes.push(format!("The body is not text: {} became {}.", weigh(from), weigh(to)))
             }
-            Body::Text(text) if text.diff.is_empty() => {
-                notes.push("The text is the same: only line endings or the encoding differ.".to_owned());
-            }
-            Body::Text(text) => {
-                let spaces = text.diff.changes().iter().filter(|change| change.whitespace_only).count();
-                notes.extend(
-                    (spaces > 0).then(|| format!("{} of white space alone.", count(spaces, "change"))),
-                );
-                notes.extend(
-                    text.diff
-                        .truncated()
-                        .then(|| "The bodies were too long to be compared in full.".to_owned()),
+            Body::Text(text) => text.note(&mut notes),
+            Body::Dom(_) if self.body.alike().is_some() => {
+                notes.push(
+                    "The nodes are the same: the bytes differ only in how they are written.".to_owned(),
                 );
             }
             Body::Dom(dom) => {
                 notes.extend(dom.diff.truncated.then(|| "There are more changes than are shown.".to_owned()));
-                let cut =
-                    |cut| format!("Not all of the page was read: it has too much {cut:?}.").to_lowercase();
-                notes.extend(dom.diff.cut.map(cut));
             }
         }
         notes.extend(self.note_of_noise(all));
@@ -188,12 +189,10 @@ impl Comparison<'_> {
 
     fn node_table(&self, all: bool) -> Table {
         let Body::Dom(dom) = &self.body else { return Table::default() };
-        let row = |(change, rule): (&NodeChange, &Option<NoiseRule>)| Row {
-            what: name_of(&change.what),
-            place: change.selector.clone(),
-            from: change.from.clone().unwrap_or_default(),
-            to: change.to.clone().unwrap_or_default(),
-            noise: rule.map(|rule| rule.to_string()),
+        let row = |(change, rule): (&NodeChange, &Option<NoiseRule>)| {
+            let [from, to] = change.quoted().map(|side| side.unwrap_or_default().into_owned());
+            let (what, place) = (name_of(&change.what), change.selector.clone());
+            Row { what, place, from, to, noise: rule.map(|rule| rule.to_string()) }
         };
         Table { title: "Nodes".to_owned(), rows: dom.shown(all).map(row).collect() }
     }
@@ -202,6 +201,24 @@ impl Comparison<'_> {
 impl TextBody<'_> {
     fn shown(&self, all: bool) -> Vec<Change> {
         self.diff.changes_without(|place| !all && self.noise[place].is_some())
+    }
+
+    fn note(&self, notes: &mut Vec<String>) {
+        if let Some(cut) = self.not_by_nodes {
+            let cut = reason(cut);
+            notes.push(format!("The page is compared by lines and not by nodes: {cut}."));
+        }
+        if self.diff.is_empty() {
+            let what =
+                if self.without_trailing_space { "line endings, trailing space" } else { "line endings" };
+            notes.push(format!("The text is the same: only {what} or the encoding differ."));
+            return;
+        }
+        let spaces = self.diff.changes().iter().filter(|change| change.whitespace_only).count();
+        notes.extend((spaces > 0).then(|| format!("{} of white space alone.", count(spaces, "change"))));
+        if self.diff.truncated() {
+            notes.push("The bodies were too long to be compared in full.".to_owned());
+        }
     }
 
     /// The rule by which a change is noise, if it is.
@@ -225,13 +242,14 @@ impl DomBody {
 
     fn tell(&self, body: BodyDiff, all: bool) -> BodyDiff {
         let chunks = self.shown(all).map(|(change, rule)| node_chunk(change, *rule)).collect();
-        BodyDiff { chunks, truncated: self.diff.truncated || self.diff.cut.is_some(), ..body }
+        BodyDiff { chunks, truncated: self.diff.truncated, ..body }
     }
 }
 
 /// A node in the documented shape: what came and went as it is, everything else as a sentence.
 fn node_chunk(change: &NodeChange, rule: Option<NoiseRule>) -> Chunk {
-    let (from, to) = (change.from.as_deref(), change.to.as_deref());
+    let [from, to] = change.quoted();
+    let (from, to) = (from.as_deref(), to.as_deref());
     let or_nothing = |value: Option<&str>| value.unwrap_or_default().to_owned();
     let (kind, content) = match &change.what {
         What::Inserted => (ChunkKind::Added, or_nothing(to)),
@@ -263,6 +281,16 @@ fn name_of(what: &What) -> String {
         What::Moved => "moved".to_owned(),
         What::Text => "text".to_owned(),
         What::Attribute(name) => format!("attribute {name}"),
+    }
+}
+
+/// Why a page cannot be compared by nodes.
+const fn reason(cut: Cut) -> &'static str {
+    match cut {
+        Cut::Length => "it is too long",
+        Cut::Depth => "its elements nest too deep",
+        Cut::Nodes => "it has too many nodes",
+        Cut::Attributes => "an element has too many attributes",
     }
 }
 
