@@ -121,9 +121,18 @@ impl Comparison<'_> {
         html::page(&self.page(title, all), &self.hunks(view, all))
     }
 
-    /// The comparison as one section of such a page; `number` is its own.
-    pub fn html_section(&self, title: &str, view: &View, all: bool, number: usize) -> String {
-        html::section(&self.page(title, all), &self.hunks(view, all), number)
+    /// The comparison as one section of such a page, with what else is to be said first; `number` is its own.
+    pub fn html_section(
+        &self,
+        title: &str,
+        note: Option<String>,
+        view: &View,
+        all: bool,
+        number: usize,
+    ) -> String {
+        let mut page = self.page(title, all);
+        page.notes.splice(0..0, note);
+        html::section(&page, &self.hunks(view, all), number)
     }
 
     fn page<'p>(&'p self, title: &'p str, all: bool) -> Page<'p> {
@@ -138,6 +147,15 @@ impl Comparison<'_> {
             Body::Dom(dom) => &dom.noise,
             Body::Same | Body::Binary(..) => &[],
         }
+    }
+
+    /// How many changes of the body and of headers each rule explains.
+    pub fn rules(&self) -> BTreeMap<&'static str, usize> {
+        let mut rules = BTreeMap::new();
+        for rule in self.body_noise().iter().flatten().chain(self.header_noise.values()) {
+            *rules.entry(rule.name()).or_default() += 1;
+        }
+        rules
     }
 
     /// Sentences about what the lines and tables do not say.
