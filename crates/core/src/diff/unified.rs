@@ -241,8 +241,8 @@ impl<'d> Writer<'d, '_, '_> {
         let bare = whole.strip_suffix('\n').map_or(whole, |bare| bare.strip_suffix('\r').unwrap_or(bare));
         let end = range.start + bare.len();
         let mut segments = Vec::new();
-        let all = [range.start..end];
-        let marked = marked.unwrap_or(&all);
+        let all = range.start..end;
+        let marked = marked.unwrap_or(std::slice::from_ref(&all));
         let mut at = range.start;
         let first = marked.partition_point(|mark| mark.end <= range.start);
         for mark in marked[first..].iter().take_while(|mark| mark.start < end) {
