@@ -1,13 +1,13 @@
 //! `varve diff`: what changed between two versions.
 
 mod document;
+mod line;
 mod summary;
 
 use serde::Serialize;
 use varve_archive::history::{Holdings, resolve_version};
 use varve_archive::verbs::diff::{
-    Body, Change, HunkLine, Mode, Options, PageDiff, Report, Request, Style, Totals, UNENDED, View, diff,
-    html,
+    Body, Change, HunkLine, Mode, Options, PageDiff, Report, Request, Totals, UNENDED, View, diff, html,
 };
 use varve_archive::{ArchiveError, VersionId};
 
@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG, WARN, counted, visible};
 use crate::session::Session;
 use document::Document;
+use line::{drawn, letters, marked_as_noise};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -408,47 +409,6 @@ fn not_compared(page: &PageDiff<'_>) -> String {
         [false, false] => return "The page is too long to be compared.".to_owned(),
     };
     format!("{side} not here; `varve audit` says whether that is on purpose.")
-}
-
-/// How long a line is.
-fn letters(line: &HunkLine<'_>) -> usize {
-    line.segments.iter().map(|segment| segment.text.chars().count()).sum()
-}
-
-/// A line of a hunk, with what differs in it marked: by colour, and with `words` by signs as well. Of a line that is longer
-/// than `width` letters, its beginning.
-fn drawn(line: &HunkLine<'_>, words: bool, width: usize) -> String {
-    let (sign, style, [open, close]) = match line.style {
-        Style::Context => (' ', FAINT, [""; 2]),
-        Style::Removed => ('-', BAD, ["[-", "-]"]),
-        Style::Added => ('+', GOOD, ["{+", "+}"]),
-    };
-    let [open, close] = if words { [open, close] } else { [""; 2] };
-    let mut text = format!("{style}{sign}{style:#}");
-    let mut left = width;
-    for segment in &line.segments {
-        let end = segment.text.char_indices().nth(left).map(|(at, _)| at);
-        let shown = visible(&segment.text[..end.unwrap_or(segment.text.len())]);
-        left -= segment.text.chars().count().min(left);
-        match (line.style, segment.elided, segment.emphasis) {
-            (_, true, _) | (Style::Context, ..) => text.push_str(&format!("{FAINT}{shown}{FAINT:#}")),
-            (_, _, true) => {
-                let marked = style.invert();
-                text.push_str(&format!("{marked}{open}{shown}{close}{marked:#}"));
-            }
-            _ => text.push_str(&format!("{style}{shown}{style:#}")),
-        }
-        if end.is_some() {
-            text.push_str(&format!("{FAINT}…{FAINT:#}"));
-            break;
-        }
-    }
-    text + &marked_as_noise(line.noise)
-}
-
-/// What stands behind a change that is noise.
-fn marked_as_noise(rule: Option<&str>) -> String {
-    rule.map_or_else(String::new, |rule| format!("{FAINT}  # noise: {rule}{FAINT:#}"))
 }
 
 /// How much of a page changed.

@@ -267,7 +267,8 @@ impl<'d> Writer<'d, '_, '_> {
 
     /// Text that is in one alone: it is shown whole, as far as anybody could read it, and what is not is counted.
     fn differing(&self, segments: &mut Vec<Segment<'d>>, text: &'d str) {
-        let has = if text.len() > MOST_CONTENT { "has more of them" } else { "has them" };
+        let both = self.diff.base().text().len() + self.diff.head().text().len();
+        let has = if both > MOST_CONTENT { "has more of them" } else { "has them" };
         let middle = |bytes| Cow::Owned(format!(" … {bytes} bytes left out; `--json` {has} … "));
         shorten(segments, text, self.view.longest.and(Some(LONGEST_DIFFERING)), true, middle);
     }
