@@ -36,6 +36,9 @@ pub(crate) enum Error {
     /// Standard input cannot be read.
     #[error("could not read standard input")]
     Input(#[source] io::Error),
+    /// What is set aside for a moment cannot be written or read.
+    #[error("could not use a temporary file")]
+    Temporary(#[source] io::Error),
     /// Something was to be changed, and `--readonly` forbids it.
     #[error("`varve {verb}` would write here, and `--readonly` was given")]
     ReadOnlyAsked {
@@ -173,6 +176,7 @@ fn hints(failure: &Error) -> Vec<String> {
             for_writing(source.kind())
         }
         Error::Urls(UrlsError::Write { source, .. }) => for_writing(source.kind()),
+        Error::Temporary(_) => Some("TMPDIR names the folder for temporary files; it needs some room"),
         Error::Urls(failure) => crate::commands::urls::hint(failure),
         Error::Doctor(failure) => crate::commands::doctor::hint(failure),
         Error::Archive(failure) => for_archive(failure),

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use varve_core::diff::{View, plain_text};
 use varve_core::headers::{HeaderView, Redaction};
-use varve_page::compare::{Body, Comparison, Mode, Options, Side, compare, learn};
+use varve_page::compare::{Alike, Body, Comparison, Mode, Options, Side, compare, learn};
 
 fn headers(pairs: &[(&str, &str)]) -> HeaderView {
     HeaderView::from_pairs(pairs.iter().copied(), Redaction::Off)
@@ -82,6 +82,21 @@ fn text_shows_what_is_left() {
 }
 
 #[test]
+fn noise_that_is_shown_is_marked_line_by_line() {
+    let none = HeaderView::default();
+    let sides = (side("v1", &none, BASE.as_bytes()), side("v2", &none, HEAD.as_bytes()));
+    let comparison = compare(&sides.0, &sides.1, &Options::default());
+    let text = plain_text(&comparison.hunks(&View::default(), true));
+    assert!(
+        text.contains("+<meta name=\"csrf-token\" content=\"bbbbbbbb2222\">  # noise: csrf-token\n"),
+        "{text}"
+    );
+    assert!(text.contains("+<h1>New heading</h1>\n"), "{text}");
+    let html = comparison.html("News", &View::default(), true);
+    assert!(html.contains("<td class=\"added noise\" title=\"noise: csrf-token\">"), "{html}");
+}
+
+#[test]
 fn nodes_have_paths_and_noise_has_names() {
     let none = headers(&[("content-type", "text/html")]);
     let comparison = compare(
@@ -143,6 +158,58 @@ fn a_page_of_both_sides_is_self_contained() {
             "{mode:?}"
         );
     }
+}
+
+#[test]
+fn nodes_with_long_texts_show_where_they_differ() {
+    let about = headers(&[("content-type", "text/html")]);
+    let page = |word: &str| format!("<script id=x>{}{word}</script>", "same(); ".repeat(1000));
+    let (one, other) = (page("good()"), page("evil()"));
+    let comparison = compare(
+        &side("a", &about, one.as_bytes()),
+        &side("b", &about, other.as_bytes()),
+        &in_mode(Mode::Dom),
+    );
+    let chunk = &comparison.body_diff(false).chunks[0].content;
+    assert!(chunk.contains("good() → ") && chunk.ends_with("evil()") && chunk.len() < 500, "{chunk}");
+    let inserted =
+        format!("<div>{}<script src=//evil.example></script>{}</div>", "a ".repeat(5000), "b ".repeat(5000));
+    let comparison = compare(
+        &side("a", &about, b"<p>x</p>"),
+        &side("b", &about, inserted.as_bytes()),
+        &in_mode(Mode::Dom),
+    );
+    assert!(json(&comparison, false)["body_diff"].to_string().contains("evil.example"));
+}
+
+#[test]
+fn what_cannot_be_compared_by_nodes_is_compared_by_lines() {
+    let about = headers(&[("content-type", "text/html")]);
+    let deep = |text: &str| format!("{}\n{text}\n", "<div>".repeat(1000));
+    let attributes = |value: &str| {
+        let list: String = (0..4_000).map(|n| format!(" a{n}={value}")).collect();
+        format!("<p{list}>x")
+    };
+    for (one, other) in [(deep("one"), deep("two")), (attributes("1"), attributes("2"))] {
+        let sides = (side("a", &about, one.as_bytes()), side("b", &about, other.as_bytes()));
+        let comparison = compare(&sides.0, &sides.1, &in_mode(Mode::Dom));
+        assert!(comparison.is_changed() && matches!(comparison.body, Body::Text(_)));
+        assert!(comparison.notes(false)[0].starts_with("The page is compared by lines and not by nodes: "));
+        assert!(json(&comparison, false)["not_by_nodes"].is_string());
+    }
+}
+
+#[test]
+fn pages_with_the_same_nodes_are_alike_and_not_noise() {
+    let about = headers(&[("content-type", "text/html")]);
+    let sides = (side("a", &about, b"<p>x</p>"), side("b", &about, b"<P>x</P>"));
+    let comparison = compare(&sides.0, &sides.1, &in_mode(Mode::Dom));
+    assert_eq!((comparison.body.alike(), comparison.is_changed()), (Some(Alike::Nodes), false));
+    assert_eq!(
+        comparison.notes(true),
+        ["The nodes are the same: the bytes differ only in how they are written."]
+    );
+    assert_eq!(compare(&sides.0, &sides.1, &Options::default()).body.alike(), None);
 }
 
 #[test]

@@ -3,6 +3,8 @@
 //! Pairs the pages and compares each pair that is not the same; what comes out goes to the caller at once, so that a diff of
 //! a thousand pages holds two bodies. A page whose only changes are noise counts as unchanged, unless noise is asked for.
 
+use std::collections::BTreeMap;
+
 use varve_catalog::{Diff, Row};
 use varve_core::VersionId;
 use varve_core::history::Capture;
@@ -12,8 +14,8 @@ use crate::error::ArchiveError;
 use crate::history::{HistoryWriter, Holdings, Loaded, NOT_MODIFIED, Pair, Pairs, stored_diff};
 
 pub use crate::history::Change;
-pub use varve_core::diff::{ChunkKind, Hunk, HunkLine, Segment, Style, View, html};
-pub use varve_page::compare::{Body, Comparison, Mode, Options, Report};
+pub use varve_core::diff::{ChunkKind, Hunk, HunkLine, Segment, Style, UNENDED, View, html};
+pub use varve_page::compare::{Alike, Body, Comparison, Mode, Options, Report};
 
 /// Bodies longer than this are not compared, only weighed.
 pub const LONGEST: u64 = 64 << 20;
@@ -51,8 +53,24 @@ pub struct PageDiff<'a> {
     pub absent: [bool; 2],
 }
 
+/// No more pages than this are named that do not count as changed: each costs memory until the end.
+const MOST_QUIET: usize = 100_000;
+
+/// A page that differs and does not count as changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Quiet {
+    /// Its URL.
+    pub url: String,
+    /// Its path.
+    pub path: String,
+    /// How many of its changes each rule explains.
+    pub rules: BTreeMap<&'static str, usize>,
+    /// In what it is the same where its bytes differ and not even noise was found in them.
+    pub alike: Option<Alike>,
+}
+
 /// How many pages became what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Only in the newer version.
     pub added: u64,
@@ -64,6 +82,14 @@ pub struct Totals {
     pub unchanged: u64,
     /// In both, and the same but for noise.
     pub noise: u64,
+    /// In both, with other bytes and the same text.
+    pub same_text: u64,
+    /// In both, with other bytes and the same nodes.
+    pub same_nodes: u64,
+    /// How many of the pages with noise alone each rule had a part in.
+    pub rules: BTreeMap<&'static str, u64>,
+    /// The first of the pages that differ and do not count as changed.
+    pub quiet: Vec<Quiet>,
 }
 
 impl Totals {
@@ -144,22 +170,35 @@ fn compare_pair<E: From<ArchiveError>>(
     let taught = taught(holdings, request, pair, &head)?;
     let options = taught.as_ref().unwrap_or(&request.options);
     let comparison = compare(&side(&base, &base_id), &side(&head, &head_id), options);
-    let status_differs = match (&pair.base, &pair.head) {
-        (Some(base), Some(head)) => {
-            base.status != head.status && base.status != NOT_MODIFIED && head.status != NOT_MODIFIED
-        }
-        _ => true,
-    };
+    let status_differs = status_differs(pair);
     if request.headers_only && !status_differs && comparison.headers_changed(request.all) == 0 {
         totals.unchanged += 1;
         return Ok(());
     }
     if !request.all && !status_differs && !comparison.is_changed() {
-        totals.noise += 1;
+        totals.hush(pair, &comparison);
         return Ok(());
     }
     totals.count(change);
     each(&PageDiff { pair, change, comparison: Some(&comparison), absent })
+}
+
+/// Whether a page is answered otherwise, or was not there. A server that says that nothing is new says nothing else.
+fn status_differs(pair: &Pair) -> bool {
+    match (&pair.base, &pair.head) {
+        (Some(base), Some(head)) => {
+            base.status != head.status && base.status != NOT_MODIFIED && head.status != NOT_MODIFIED
+        }
+        _ => true,
+    }
+}
+
+impl PageDiff<'_> {
+    /// Whether anything about the page changed that is not noise: its status, its headers, its body. None where that cannot be known.
+    pub fn is_changed(&self) -> Option<bool> {
+        let comparison = self.comparison?;
+        Some(status_differs(self.pair) || comparison.is_changed())
+    }
 }
 
 /// What the twin of a page teaches; none where it has none, or one that was answered otherwise.
@@ -223,6 +262,28 @@ fn name(version: Option<VersionId>) -> String {
 }
 
 impl Totals {
+    /// Counts a page that differs and does not count as changed, and remembers why.
+    fn hush(&mut self, pair: &Pair, comparison: &Comparison<'_>) {
+        let (rules, alike) = (comparison.rules(), comparison.body.alike());
+        match alike {
+            Some(Alike::Text) => self.same_text += 1,
+            Some(Alike::Nodes) => self.same_nodes += 1,
+            // Headers that differ only in how they are written, or in what is redacted.
+            None if rules.is_empty() => {
+                self.unchanged += 1;
+                return;
+            }
+            None => {
+                self.noise += 1;
+                rules.keys().for_each(|rule| *self.rules.entry(rule).or_default() += 1);
+            }
+        }
+        if self.quiet.len() < MOST_QUIET {
+            let page = pair.any();
+            self.quiet.push(Quiet { url: page.url.clone(), path: page.path.clone(), rules, alike });
+        }
+    }
+
     fn count(&mut self, change: Change) {
         match change {
             Change::Added => self.added += 1,

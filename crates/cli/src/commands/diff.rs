@@ -1,10 +1,13 @@
 //! `varve diff`: what changed between two versions.
 
+mod document;
+mod line;
+mod summary;
+
 use serde::Serialize;
 use varve_archive::history::{Holdings, resolve_version};
 use varve_archive::verbs::diff::{
-    Body, Change, ChunkKind, HunkLine, Mode, Options, PageDiff, Report, Request, Style, Totals, View, diff,
-    html,
+    Body, Change, HunkLine, Mode, Options, PageDiff, Report, Request, Totals, UNENDED, View, diff, html,
 };
 use varve_archive::{ArchiveError, VersionId};
 
@@ -14,6 +17,8 @@ use super::{Outcome, Verb};
 use crate::error::Error;
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG, WARN, counted, visible};
 use crate::session::Session;
+use document::Document;
+use line::{drawn, letters, marked_as_noise};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -34,9 +39,11 @@ Examples:
 ///
 /// With `--json` there is one object: `base`, `head`, and `files`, each with `url`, `path`, `change` (added, removed,
 /// changed), `status`, `body_diff` and `headers_diff`; or with `absent` in place of the last two, where a body is known and not here.
+/// Pages that do not count as changed are in `noise`, each with `url`, `path` and its `rules`, and in `alike`, where bytes differ and the text
+/// or the nodes are the `same`.
 ///
 /// By words, what went stands in `[-` and `-]` and what came in `{+` and `+}`. With `--format html` there is one page that needs nothing
-/// else, with both sides of every change and a list of the pages at its end.
+/// else, with a list of the pages and both sides of every change.
 ///
 /// In a Crystal project two moments are compared, as in `varve diff r5 HEAD` or between two times; `--newest-good` looks past
 /// revisions that record failures.
@@ -89,6 +96,10 @@ pub(super) struct Diff {
     #[arg(long)]
     all: bool,
 
+    /// Compare lines without the white space at their ends
+    #[arg(long)]
+    ignore_trailing_space: bool,
+
     /// Lines around each change
     #[arg(long, short = 'U', value_name = "N", default_value_t = 3)]
     context: usize,
@@ -120,13 +131,14 @@ impl Verb for Diff {
             head: Some(head),
             twin,
             url: self.url.clone(),
-            options: Options { mode, ..Options::default() },
+            options: self.options(mode),
             all: self.all,
             names_only: self.name_only,
             headers_only: self.mode == "headers",
         };
-        let mut show =
-            Show { verb: &self, printer: &mut session.printer, titles: Vec::new(), beginning: None };
+        let document = self.is_html().then(|| Document::new(&*holdings, base, head));
+        let printer = &mut session.printer;
+        let mut show = Show { verb: &self, printer, pages: 0, document, beginning: None };
         show.begin(base, head)?;
         let totals = diff(&*holdings, &request, |page| show.page(page))?;
         show.end(&totals)?;
@@ -148,6 +160,12 @@ impl Diff {
             None => varve_archive::verbs::show::version(holdings, &head)?.version.parent,
         };
         Ok((base, head))
+    }
+
+    fn options(&self, mode: Mode) -> Options {
+        let mut options = Options { mode, ..Options::default() };
+        options.text.ignore_trailing_whitespace = self.ignore_trailing_space;
+        options
     }
 
     fn is_html(&self) -> bool {
@@ -180,11 +198,12 @@ pub(super) fn draw(
         stat: false,
         name_only: false,
         all: false,
+        ignore_trailing_space: false,
         keep: false,
         context: 3,
         exit_code: false,
     };
-    Show { verb: &verb, printer, titles: Vec::new(), beginning: Some(beginning) }.page(page)
+    Show { verb: &verb, printer, pages: 0, document: None, beginning: Some(beginning) }.page(page)
 }
 
 /// How much of a page's change is shown.
@@ -204,21 +223,16 @@ pub(super) fn told(page: &PageDiff<'_>) -> serde_json::Value {
 struct Show<'a> {
     verb: &'a Diff,
     printer: &'a mut Printer,
-    /// What the pages so far are called.
-    titles: Vec<String>,
+    /// How many pages there were so far.
+    pages: usize,
+    /// Where there is to be a document, what there is of it.
+    document: Option<Document>,
     /// Where not all of a page is to be shown, how much.
     beginning: Option<Beginning<'a>>,
 }
 
 impl Show<'_> {
     fn begin(&mut self, base: Option<VersionId>, head: VersionId) -> Result<(), Error> {
-        if self.verb.is_html() {
-            let base = base.map_or("nothing".to_owned(), |base| base.to_string());
-            let title = format!("Changes from {base} to {head}");
-            return self
-                .printer
-                .text(&(html::open(&title) + &html::heading(&title, &[]) + html::TO_CONTENTS));
-        }
         if !self.verb.is_json() {
             return Ok(());
         }
@@ -230,7 +244,7 @@ impl Show<'_> {
         if self.verb.is_json() {
             return self.json(page);
         }
-        if self.verb.is_html() {
+        if self.document.is_some() {
             return self.html(page);
         }
         if self.verb.name_only {
@@ -248,27 +262,26 @@ impl Show<'_> {
     }
 
     fn json(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
-        if !self.titles.is_empty() {
+        if self.pages > 0 {
             self.printer.text(",")?;
         }
-        self.titles.push(String::new());
+        self.pages += 1;
         let text =
             serde_json::to_string(&FileLine::of(page, self.verb.all)).expect("a diff can be written as JSON");
         self.printer.text(&text)
     }
 
     fn html(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
+        let (view, all) = (self.view(), self.verb.all);
+        let Some(document) = &mut self.document else { return Ok(()) };
         let title = format!("{} ({})", page.pair.any().url, word(page.change));
-        self.titles.push(title);
-        let (title, number) = (&self.titles[self.titles.len() - 1], self.titles.len());
-        let section = match page.comparison {
-            Some(comparison) => comparison.html_section(title, &self.view(), self.verb.all, number),
+        document.add(title, |title, number| match page.comparison {
+            Some(comparison) => comparison.html_section(title, status_note(page), &view, all, number),
             None => {
                 let about = html::Page { title, notes: vec![not_compared(page)], ..html::Page::default() };
                 html::section(&about, &[], number)
             }
-        };
-        self.printer.text(&section)
+        })
     }
 
     fn view(&self) -> View {
@@ -317,15 +330,16 @@ impl Show<'_> {
 
     fn body(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
         let Some(comparison) = page.comparison else { return Ok(()) };
-        if matches!(comparison.body, Body::Dom(_)) {
-            for chunk in comparison.body_diff(self.verb.all).chunks {
-                let place = chunk.path.as_deref().unwrap_or_default();
-                self.printer.line(format_args!(
-                    "{FAINT}{}{FAINT:#} {} {}",
-                    kind(chunk.kind),
-                    visible(place),
-                    visible(chunk.content.trim())
-                ))?;
+        if let Body::Dom(dom) = &comparison.body {
+            let chunks = comparison.body_diff(self.verb.all).chunks;
+            for ((change, _), chunk) in dom.shown(self.verb.all).zip(chunks) {
+                let (word, place) = (change.word(), visible(&change.selector));
+                let content = chunk.content.trim();
+                // What moved is a sentence of its own, which begins with the word that stands before the place here.
+                let content =
+                    visible(content.strip_prefix("moved ").filter(|_| word == "moved").unwrap_or(content));
+                let noise = marked_as_noise(chunk.noise.as_deref());
+                self.printer.line(format_args!("{FAINT}{word}{FAINT:#} {place} {content}{noise}"))?;
             }
         }
         let hunks = comparison.hunks(&self.view(), self.verb.all);
@@ -334,6 +348,9 @@ impl Show<'_> {
             self.printer.line(format_args!("{FAINT}{}{FAINT:#}", hunk.title()))?;
             for line in &hunk.lines {
                 self.printer.line(drawn(line, self.verb.mode == "words", width))?;
+                if line.unended {
+                    self.printer.line(format_args!("{FAINT}{UNENDED}{FAINT:#}"))?;
+                }
             }
         }
         let too_wide = |line: &HunkLine<'_>| letters(line) > width;
@@ -353,29 +370,16 @@ impl Show<'_> {
 
     fn end(&mut self, totals: &Totals) -> Result<(), Error> {
         if self.verb.is_json() {
-            return self.printer.line("]}");
+            let quiet = summary::QuietPages::of(totals);
+            let quiet = serde_json::to_string(&quiet).expect("names and counts can be written as JSON");
+            return self.printer.line(format_args!("],{}", quiet.trim_start_matches('{')));
         }
-        if self.verb.is_html() {
-            let titles = self.titles.iter().map(String::as_str);
-            self.printer.text(&(html::contents(titles) + html::CLOSE))?;
+        if let Some(document) = self.document.take() {
+            document.print(totals, self.printer)?;
         }
-        if self.verb.name_only {
-            return Ok(());
+        if !self.verb.name_only {
+            self.printer.say(summary::sentence(totals));
         }
-        let Totals { added, removed, changed, unchanged, noise } = totals;
-        let mut parts = Vec::new();
-        for (count, word) in
-            [(changed, "changed"), (added, "added"), (removed, "removed"), (unchanged, "unchanged")]
-        {
-            if *count > 0 {
-                parts.push(format!("{count} {word}"));
-            }
-        }
-        if *noise > 0 {
-            parts.push(format!("{} with noise alone", counted(*noise, "page")));
-        }
-        let summary = if parts.is_empty() { "no pages".to_owned() } else { parts.join(", ") };
-        self.printer.say(summary);
         Ok(())
     }
 }
@@ -390,13 +394,10 @@ fn title(page: &PageDiff<'_>) -> String {
     format!("{style}{letter}{style:#} {}", visible(&page.pair.any().url))
 }
 
-/// The word for what became of a node.
-fn kind(kind: ChunkKind) -> &'static str {
-    match kind {
-        ChunkKind::Added => "added",
-        ChunkKind::Removed => "removed",
-        ChunkKind::Modified => "changed",
-    }
+/// How a page is answered otherwise, if it is.
+fn status_note(page: &PageDiff<'_>) -> Option<String> {
+    let (base, head) = (page.pair.base.as_ref()?, page.pair.head.as_ref()?);
+    (base.status != head.status).then(|| format!("Status: {} → {}.", base.status, head.status))
 }
 
 /// Why a page is named and not compared.
@@ -408,42 +409,6 @@ fn not_compared(page: &PageDiff<'_>) -> String {
         [false, false] => return "The page is too long to be compared.".to_owned(),
     };
     format!("{side} not here; `varve audit` says whether that is on purpose.")
-}
-
-/// How long a line is.
-fn letters(line: &HunkLine<'_>) -> usize {
-    line.segments.iter().map(|segment| segment.text.chars().count()).sum()
-}
-
-/// A line of a hunk, with what differs in it marked: by colour, and with `words` by signs as well. Of a line that is longer
-/// than `width` letters, its beginning.
-fn drawn(line: &HunkLine<'_>, words: bool, width: usize) -> String {
-    let (sign, style, [open, close]) = match line.style {
-        Style::Context => (' ', FAINT, [""; 2]),
-        Style::Removed => ('-', BAD, ["[-", "-]"]),
-        Style::Added => ('+', GOOD, ["{+", "+}"]),
-    };
-    let [open, close] = if words { [open, close] } else { [""; 2] };
-    let mut text = format!("{style}{sign}{style:#}");
-    let mut left = width;
-    for segment in &line.segments {
-        let end = segment.text.char_indices().nth(left).map(|(at, _)| at);
-        let shown = visible(&segment.text[..end.unwrap_or(segment.text.len())]);
-        left -= segment.text.chars().count().min(left);
-        match (line.style, segment.elided, segment.emphasis) {
-            (_, true, _) | (Style::Context, ..) => text.push_str(&format!("{FAINT}{shown}{FAINT:#}")),
-            (_, _, true) => {
-                let marked = style.invert();
-                text.push_str(&format!("{marked}{open}{shown}{close}{marked:#}"));
-            }
-            _ => text.push_str(&format!("{style}{shown}{style:#}")),
-        }
-        if end.is_some() {
-            text.push_str(&format!("{FAINT}…{FAINT:#}"));
-            break;
-        }
-    }
-    text
 }
 
 /// How much of a page changed.
@@ -485,13 +450,17 @@ struct FileLine<'a> {
 impl<'a> FileLine<'a> {
     fn of(page: &'a PageDiff<'_>, all: bool) -> Self {
         let any = page.pair.any();
+        let mut report = page.comparison.map(|comparison| comparison.report(all));
+        if let (Some(report), Some(changed)) = (&mut report, page.is_changed()) {
+            report.changed = changed;
+        }
         Self {
             url: &any.url,
             path: &any.path,
             change: word(page.change),
             status: [&page.pair.base, &page.pair.head].map(|side| side.as_ref().map(|page| page.status)),
             absent: page.absent.contains(&true).then_some(page.absent),
-            report: page.comparison.map(|comparison| comparison.report(all)),
+            report,
         }
     }
 }

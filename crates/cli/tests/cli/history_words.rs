@@ -129,6 +129,89 @@ fn noise_that_is_left_out_names_its_rules() {
 }
 
 #[test]
+fn pages_with_noise_alone_are_named_with_their_rules() {
+    for place in places() {
+        for nonce in ["aaaaaaaa1", "bbbbbbbb2"] {
+            place.file("site/a.html", &format!("<p nonce=\"{nonce}\">\nx\n"));
+            place.file("site/b.html", &format!("<p nonce=\"{nonce}\">\ny\n"));
+            place.data(&["commit", "--from", "site", "--base-url", URL, "-m", nonce]);
+        }
+        let said = stderr(&place.run(&["diff"]));
+        assert_eq!(said, "2 pages with noise alone (nonce 2): `--all` shows them\n");
+        let told = place.object(&["diff", "--json"]);
+        assert_eq!(told["files"], serde_json::json!([]));
+        assert_eq!(told["noise"][1]["url"], format!("{URL}b.html"));
+        assert_eq!(told["noise"][1]["rules"], serde_json::json!({"nonce": 1}));
+        let html = place.data(&["diff", "--format", "html"]);
+        assert!(html.contains(&format!("<li>{URL}a.html: nonce 1</li>")), "{html}");
+        for mode in ["lines", "words", "dom"] {
+            let all = place.data(&["diff", "--all", "--mode", mode]);
+            assert_eq!(all.matches("  # noise: nonce\n").count(), if mode == "dom" { 2 } else { 4 }, "{all}");
+        }
+    }
+}
+
+#[test]
+fn a_page_that_is_only_written_otherwise_is_no_noise() {
+    for place in places() {
+        commit(&place, "<html><body><p>x</p></body></html>\n", "1");
+        commit(&place, "<html><body><P>x</P></body></html>\n", "2");
+        let words = ["diff", "--mode", "dom"];
+        let said = stderr(&place.run(&words));
+        assert_eq!(said, "1 page written otherwise (the nodes are the same): `--all` shows them\n");
+        let told = place.object(&["diff", "--mode", "dom", "--json"]);
+        assert_eq!((&told["noise"], &told["alike"][0]["same"]), (&serde_json::json!([]), &"nodes".into()));
+    }
+}
+
+#[test]
+fn ends_of_lines_are_told_or_overlooked() {
+    for place in places() {
+        commit(&place, "a\nb", "1");
+        commit(&place, "a\nb\n", "2");
+        let told = place.data(&["diff"]);
+        assert!(told.contains("-b\n\\ No newline at end of file\n+b\n"), "{told}");
+        commit(&place, "a \t\nb\n", "3");
+        assert!(place.data(&["diff"]).contains("+a"));
+        let output = place.run(&["diff", "--ignore-trailing-space", "--exit-code"]);
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(0), ""));
+        assert!(
+            stderr(&output).contains("1 page written otherwise (the text is the same)"),
+            "{}",
+            stderr(&output)
+        );
+    }
+}
+
+#[test]
+fn another_status_is_a_change() {
+    for place in places() {
+        for status in ["200", "500"] {
+            place.file("page.html", "same\n");
+            place.data(&["commit", "page.html", "--url", URL, "-m", status, "--status", status]);
+        }
+        let file = place.object(&["diff", "--json"])["files"][0].clone();
+        assert_eq!((&file["change"], &file["changed"]), (&"changed".into(), &true.into()), "{file}");
+        assert_eq!(file["status"], serde_json::json!([200, 500]));
+        let html = place.data(&["diff", "--format", "html"]);
+        assert!(html.contains("<p>Status: 200 → 500.</p>"), "{html}");
+    }
+}
+
+#[test]
+fn a_node_that_moved_is_said_to_have() {
+    for place in places() {
+        let page = |inner: &str| format!("<html><body>{inner}</body></html>\n");
+        let (main, footer) =
+            ("<main><p>The main text of it all</p></main>", "<footer>The end of this page</footer>");
+        commit(&place, &page(&format!("{main}<hr>{footer}")), "1");
+        commit(&place, &page(&format!("{footer}{main}<hr>")), "2");
+        let told = place.data(&["diff", "--mode", "dom"]);
+        assert!(told.contains("\nmoved html > body > footer from html > body > footer\n"), "{told}");
+    }
+}
+
+#[test]
 fn many_pages_are_one_document() {
     for place in places() {
         for content in ["one", "two"] {
@@ -142,6 +225,8 @@ fn many_pages_are_one_document() {
             assert_eq!(html.matches(&format!("id=\"{id}\"")).count(), 1, "{id}: {html}");
         }
         assert!(html.contains("<a href=\"#page-2\">https://example.com/b.html (changed)</a>"), "{html}");
+        assert!(html.find("id=\"pages\"") < html.find("id=\"page-1\""), "{html}");
+        assert!(html.contains("<p>Older: “one”") && html.contains("<p>Newer: “two”"), "{html}");
     }
 }
 

@@ -4,7 +4,7 @@
 //! the page itself, there is no script, and a policy forbids the browser to load anything at all. Changes are anchors, each
 //! with a link to the next and the one before, so that Tab and Enter walk through them.
 
-use super::unified::{Hunk, HunkLine, Style};
+use super::unified::{Hunk, HunkLine, Style, UNENDED};
 use std::fmt::Write as _;
 
 /// What stands around the lines.
@@ -63,7 +63,7 @@ pub fn page(page: &Page<'_>, hunks: &[Hunk<'_>]) -> String {
     open(page.title) + &section(page, hunks, 1) + CLOSE
 }
 
-/// The beginning of a page about many comparisons: [`section`]s follow, then perhaps [`contents`], and [`CLOSE`].
+/// The beginning of a page about many comparisons: perhaps [`contents`], then [`section`]s and [`CLOSE`].
 pub fn open(title: &str) -> String {
     let mut html = String::new();
     html += "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n";
@@ -108,19 +108,35 @@ pub fn section(page: &Page<'_>, hunks: &[Hunk<'_>], number: usize) -> String {
     html
 }
 
-/// A link to the [`contents`], for the beginning of the page.
-pub const TO_CONTENTS: &str = "<p><a href=\"#pages\">The pages that changed</a></p>\n";
-
 /// Links to the sections, which have these titles.
 pub fn contents<'t>(titles: impl IntoIterator<Item = &'t str>) -> String {
     let mut html = "<nav id=\"pages\">\n<h2>Pages</h2>\n<ol>\n".to_owned();
-    for (place, title) in titles.into_iter().enumerate() {
+    let mut titles = titles.into_iter().enumerate().peekable();
+    if titles.peek().is_none() {
+        return "<p>No page changed.</p>\n".to_owned();
+    }
+    for (place, title) in titles {
         let _ = write!(html, "<li><a href=\"#page-{}\">", place + 1);
         escape(&mut html, title);
         html += "</a></li>\n";
     }
     html += "</ol>\n</nav>\n";
     html
+}
+
+/// A list of what has no section; nothing where there is none.
+pub fn list<'t>(title: &str, lines: impl IntoIterator<Item = &'t str>) -> String {
+    let mut html = String::new();
+    for line in lines {
+        element(&mut html, "li", line);
+        html.push('\n');
+    }
+    if html.is_empty() {
+        return html;
+    }
+    let mut whole = String::new();
+    element(&mut whole, "h2", title);
+    whole + "\n<ul>\n" + &html + "</ul>\n"
 }
 
 fn write_table(html: &mut String, table: &Table) {
@@ -206,16 +222,32 @@ fn write_cell(html: &mut String, line: Option<&HunkLine<'_>>, number: Option<usi
     };
     let (class, mark) = match line.style {
         Style::Context => ("", ""),
-        Style::Removed => (" class=\"removed\"", "del"),
-        Style::Added => (" class=\"added\"", "ins"),
+        Style::Removed => ("removed", "del"),
+        Style::Added => ("added", "ins"),
     };
-    let _ = write!(html, "<td class=\"number\">{number}</td><td{class}>");
+    let _ = write!(html, "<td class=\"number\">{number}</td><td");
+    match line.noise {
+        Some(rule) => {
+            let _ = write!(html, " class=\"{class} noise\" title=\"noise: {rule}\"");
+        }
+        None if class.is_empty() => {}
+        None => {
+            let _ = write!(html, " class=\"{class}\"");
+        }
+    }
+    html.push('>');
     for segment in &line.segments {
         if segment.emphasis && !mark.is_empty() {
-            element(html, mark, segment.text);
+            element(html, mark, &segment.text);
         } else {
-            escape(html, segment.text);
+            escape(html, &segment.text);
         }
+    }
+    if let Some(rule) = line.noise {
+        let _ = write!(html, " <small>noise: {rule}</small>");
+    }
+    if line.unended {
+        let _ = write!(html, "\n<small>{UNENDED}</small>");
     }
     *html += "</td>";
 }
@@ -309,6 +341,12 @@ mod tests {
         for name in ["page-1", "page-2", "page-1-change-1", "page-2-change-1"] {
             assert_eq!(both.matches(&format!("id=\"{name}\"")).count(), 1, "{both}");
         }
+        assert_eq!(
+            (super::list("None", []), contents([])),
+            (String::new(), "<p>No page changed.</p>\n".to_owned())
+        );
+        let quiet = super::list("Noise", ["<b>: nonce 1"]);
+        assert_eq!(quiet, "<h2>Noise</h2>\n<ul>\n<li>&lt;b&gt;: nonce 1</li>\n</ul>\n");
         let list = contents(["one", "<two>"]);
         assert!(list.contains("<a href=\"#page-2\">&lt;two&gt;</a>"), "{list}");
     }

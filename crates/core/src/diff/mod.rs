@@ -22,5 +22,5 @@ mod words;
 pub use chunks::{BodyDiff, Chunk, ChunkKind, PageDiff, ParseError, VersionDiff};
 pub use lines::{Lines, Options};
 pub use text::{Change, Run, RunKind, TextDiff};
-pub use unified::{Hunk, HunkLine, Segment, Style, View, plain_text, unified, unified_changes};
+pub use unified::{Hunk, HunkLine, Segment, Style, UNENDED, View, plain_text, unified, unified_changes};
 pub use words::{Budget, Edit, Edits};

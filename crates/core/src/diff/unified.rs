@@ -3,9 +3,15 @@
 //! Owns which lines are shown and what in them is marked. Does not know colours: a terminal, a page and a plain file each
 //! make of the segments what they can.
 
+use super::chunks::MOST_CONTENT;
 use super::text::{Change, TextDiff};
 use super::words::{Budget, Edit};
+use std::borrow::Cow;
 use std::ops::Range;
+
+/// Text that differs is shown whole up to so many bytes in one stretch: an edit must not hide in its middle. What is longer
+/// is no line for a terminal any more.
+const LONGEST_DIFFERING: usize = 64 << 10;
 
 /// How much of a diff is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,10 +45,10 @@ pub enum Style {
 }
 
 /// A piece of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Segment<'a> {
     /// Its text, without the end of the line.
-    pub text: &'a str,
+    pub text: Cow<'a, str>,
     /// Whether it is what differs within the line.
     pub emphasis: bool,
     /// Whether text was left out here; `text` then stands for it.
@@ -62,6 +68,8 @@ pub struct HunkLine<'a> {
     pub segments: Vec<Segment<'a>>,
     /// Whether the text ends here without the end of a line.
     pub unended: bool,
+    /// The rule by which its change is noise, if it is.
+    pub noise: Option<&'static str>,
 }
 
 /// Changes that are near each other, with the lines around them.
@@ -91,12 +99,18 @@ impl Hunk<'_> {
 
 /// The hunks of a diff.
 pub fn unified<'d>(diff: &'d TextDiff<'_>, view: &View) -> Vec<Hunk<'d>> {
-    unified_changes(diff, diff.changes(), view)
+    unified_changes(diff, diff.changes(), view, |_| None)
 }
 
-/// The hunks of some of the changes of a diff, as [`TextDiff::changes_without`] gives them.
-pub fn unified_changes<'d>(diff: &'d TextDiff<'_>, changes: &[Change], view: &View) -> Vec<Hunk<'d>> {
-    let mut writer = Writer { diff, view, budget: Budget::default(), left: view.most };
+/// The hunks of some of the changes of a diff, as [`TextDiff::changes_without`] gives them. `noise` gives the rule by which
+/// a change is noise.
+pub fn unified_changes<'d>(
+    diff: &'d TextDiff<'_>,
+    changes: &[Change],
+    view: &View,
+    noise: impl Fn(&Change) -> Option<&'static str>,
+) -> Vec<Hunk<'d>> {
+    let mut writer = Writer { diff, view, noise: &noise, budget: Budget::default(), left: view.most };
     let mut hunks: Vec<Hunk<'d>> = Vec::new();
     let mut rest = changes;
     while !rest.is_empty() {
@@ -115,6 +129,9 @@ pub fn unified_changes<'d>(diff: &'d TextDiff<'_>, changes: &[Change], view: &Vi
     hunks
 }
 
+/// What stands below a line with which the text ends and which has no end of its own, as `diff -u` has it.
+pub const UNENDED: &str = "\\ No newline at end of file";
+
 /// Hunks as text without colour, as `diff -u` writes them.
 pub fn plain_text(hunks: &[Hunk<'_>]) -> String {
     let mut text = String::new();
@@ -127,8 +144,15 @@ pub fn plain_text(hunks: &[Hunk<'_>]) -> String {
                 Style::Removed => '-',
                 Style::Added => '+',
             });
-            text.extend(line.segments.iter().map(|segment| segment.text));
-            text += if line.unended { "\n\\ No newline at end of file\n" } else { "\n" };
+            text.extend(line.segments.iter().map(|segment| &*segment.text));
+            if let Some(rule) = line.noise {
+                text += &format!("  # noise: {rule}");
+            }
+            text.push('\n');
+            if line.unended {
+                text += UNENDED;
+                text.push('\n');
+            }
         }
     }
     text
@@ -137,6 +161,7 @@ pub fn plain_text(hunks: &[Hunk<'_>]) -> String {
 struct Writer<'d, 'a, 'w> {
     diff: &'d TextDiff<'a>,
     view: &'w View,
+    noise: &'w dyn Fn(&Change) -> Option<&'static str>,
     budget: Budget,
     /// So many lines may still be shown.
     left: usize,
@@ -177,7 +202,7 @@ impl<'d> Writer<'d, '_, '_> {
     fn context(&mut self, lines: &mut Vec<HunkLine<'d>>, base: Range<usize>, head: usize) {
         for (step, number) in self.affordable(base).enumerate() {
             let range = self.diff.head().range(&(head + step..head + step + 1));
-            let mut line = self.line(Style::Context, self.diff.head().text(), range, &[]);
+            let mut line = self.line(Style::Context, self.diff.head().text(), range, Some(&[]));
             (line.base, line.head) = (Some(number + 1), Some(head + step + 1));
             lines.push(line);
         }
@@ -185,63 +210,89 @@ impl<'d> Writer<'d, '_, '_> {
 
     fn change(&mut self, lines: &mut Vec<HunkLine<'d>>, change: &Change) {
         let both = self.view.words && !change.base.is_empty() && !change.head.is_empty();
-        let edits = if both { self.diff.edits(change, &mut self.budget).list } else { Vec::new() };
+        let edits = both.then(|| self.diff.edits(change, &mut self.budget).list);
         let (base, head) = (self.diff.base(), self.diff.head());
-        let from: Vec<_> = edits.iter().map(|Edit { base, .. }| base.clone()).collect();
-        let to: Vec<_> = edits.into_iter().map(|Edit { head, .. }| head).collect();
+        let side = |of: fn(&Edit) -> Range<usize>| {
+            edits.as_ref().map(|edits| edits.iter().map(of).collect::<Vec<_>>())
+        };
+        let (from, to) = (side(|edit| edit.base.clone()), side(|edit| edit.head.clone()));
+        let noise = (self.noise)(change);
         for number in self.affordable(change.base_lines.clone()) {
-            let mut line = self.line(Style::Removed, base.text(), base.range(&(number..number + 1)), &from);
-            line.base = Some(number + 1);
-            lines.push(line);
+            let range = base.range(&(number..number + 1));
+            let line = self.line(Style::Removed, base.text(), range, from.as_deref());
+            lines.push(HunkLine { base: Some(number + 1), noise, ..line });
         }
         for number in self.affordable(change.head_lines.clone()) {
-            let mut line = self.line(Style::Added, head.text(), head.range(&(number..number + 1)), &to);
-            line.head = Some(number + 1);
-            lines.push(line);
+            let range = head.range(&(number..number + 1));
+            let line = self.line(Style::Added, head.text(), range, to.as_deref());
+            lines.push(HunkLine { head: Some(number + 1), noise, ..line });
         }
     }
 
-    /// One line, cut where the marked ranges, which are in order, begin and end.
+    /// One line, cut where the ranges that differ, which are in order, begin and end. Without ranges all of it differs.
     fn line(
         &self,
         style: Style,
         text: &'d str,
         range: Range<usize>,
-        marked: &[Range<usize>],
+        marked: Option<&[Range<usize>]>,
     ) -> HunkLine<'d> {
         let whole = &text[range.clone()];
         let bare = whole.strip_suffix('\n').map_or(whole, |bare| bare.strip_suffix('\r').unwrap_or(bare));
         let end = range.start + bare.len();
         let mut segments = Vec::new();
+        let all = range.start..end;
+        let marked = marked.unwrap_or(std::slice::from_ref(&all));
         let mut at = range.start;
         let first = marked.partition_point(|mark| mark.end <= range.start);
         for mark in marked[first..].iter().take_while(|mark| mark.start < end) {
             let (from, to) = (mark.start.clamp(at, end), mark.end.clamp(at, end));
-            self.segment(&mut segments, &text[at..from], false);
-            self.segment(&mut segments, &text[from..to], true);
+            self.equal(&mut segments, &text[at..from]);
+            self.differing(&mut segments, &text[from..to]);
             at = to;
         }
-        self.segment(&mut segments, &text[at..end], false);
+        self.equal(&mut segments, &text[at..end]);
         // A mark over the whole line says nothing that its style does not say.
-        if let [only] = segments.as_mut_slice() {
-            only.emphasis = false;
+        if segments.iter().all(|segment| segment.emphasis || segment.elided) {
+            segments.iter_mut().for_each(|segment| segment.emphasis = false);
         }
-        HunkLine { style, base: None, head: None, segments, unended: !whole.ends_with('\n') }
+        HunkLine { style, base: None, head: None, segments, unended: !whole.ends_with('\n'), noise: None }
     }
 
-    fn segment(&self, segments: &mut Vec<Segment<'d>>, text: &'d str, emphasis: bool) {
-        let plain = |text| Segment { text, emphasis, elided: false };
-        match self.view.longest {
-            Some(longest) if text.len() > longest => {
-                let start = text.floor_char_boundary(longest / 2);
-                let end = text.ceil_char_boundary(text.len() - longest / 2);
-                segments.push(plain(&text[..start]));
-                segments.push(Segment { text: " … ", emphasis: false, elided: true });
-                segments.push(plain(&text[end..]));
-            }
-            _ if text.is_empty() => {}
-            _ => segments.push(plain(text)),
+    /// Text that is in both: its middle tells nothing.
+    fn equal(&self, segments: &mut Vec<Segment<'d>>, text: &'d str) {
+        let middle = |_| Cow::Borrowed(" … ");
+        shorten(segments, text, self.view.longest, false, middle);
+    }
+
+    /// Text that is in one alone: it is shown whole, as far as anybody could read it, and what is not is counted.
+    fn differing(&self, segments: &mut Vec<Segment<'d>>, text: &'d str) {
+        let both = self.diff.base().text().len() + self.diff.head().text().len();
+        let has = if both > MOST_CONTENT { "has more of them" } else { "has them" };
+        let middle = |bytes| Cow::Owned(format!(" … {bytes} bytes left out; `--json` {has} … "));
+        shorten(segments, text, self.view.longest.and(Some(LONGEST_DIFFERING)), true, middle);
+    }
+}
+
+/// Adds text, its middle left out where it is too long. `middle` says what stands there for so many bytes.
+fn shorten<'d>(
+    segments: &mut Vec<Segment<'d>>,
+    text: &'d str,
+    longest: Option<usize>,
+    emphasis: bool,
+    middle: impl FnOnce(usize) -> Cow<'d, str>,
+) {
+    let plain = |text| Segment { text: Cow::Borrowed(text), emphasis, elided: false };
+    match longest {
+        Some(longest) if text.len() > longest => {
+            let start = text.floor_char_boundary(longest / 2);
+            let end = text.ceil_char_boundary(text.len() - longest / 2);
+            segments.push(plain(&text[..start]));
+            segments.push(Segment { text: middle(end - start), emphasis: false, elided: true });
+            segments.push(plain(&text[end..]));
         }
+        _ if text.is_empty() => {}
+        _ => segments.push(plain(text)),
     }
 }
 
@@ -282,7 +333,7 @@ mod tests {
             line.segments
                 .iter()
                 .filter(|segment| segment.emphasis)
-                .map(|segment| segment.text.to_owned())
+                .map(|segment| segment.text.clone().into_owned())
                 .collect()
         };
         assert_eq!(hunks[0].lines.iter().map(marked).collect::<Vec<_>>(), [["two"], ["2"]]);
@@ -296,6 +347,59 @@ mod tests {
         assert!(short.len() < 2000 && short.contains(" … "), "{short}");
         let whole = text(&base, &head, View { longest: None, ..View::default() });
         assert!(whole.contains(&base));
+    }
+
+    #[test]
+    fn what_came_or_went_is_never_shortened() {
+        let evil = format!(
+            "<p>{}<script src=//evil.example/x.js></script>{}</p>",
+            "a b ".repeat(200),
+            "c d ".repeat(200)
+        );
+        for (base, head) in [("x\n", format!("x\n{evil}\n")), ("<p>x</p>\n", format!("{evil}\n"))] {
+            for words in [true, false] {
+                let view = View { words, ..View::default() };
+                for text in [text(base, &head, view), text(&head, base, view)] {
+                    assert!(text.contains("evil.example/x.js"), "{words}: {text}");
+                    assert!(!text.contains('…'), "{words}: {text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn monstrous_text_is_cut_and_counted() {
+        let short = text("", &"é".repeat(100_000), View::default());
+        assert!(short.contains(" … 134464 bytes left out; `--json` has them … "), "{}", short.len());
+        assert!(short.len() < 66_000);
+        let larger = text("", &"x".repeat(MOST_CONTENT + 1), View::default());
+        assert!(larger.contains("has more of them"));
+    }
+
+    #[test]
+    fn noise_is_named_beside_its_lines() {
+        let diff = TextDiff::between("a\n1\nb\nc\n", "a\n2\nb\nd\n", Options::default());
+        let rule = |change: &Change| (change.base_lines.start == 1).then_some("timestamp");
+        insta::assert_snapshot!(plain_text(&unified_changes(&diff, diff.changes(), &View::default(), rule)), @r"
+        @@ -1,4 +1,4 @@
+         a
+        -1  # noise: timestamp
+        +2  # noise: timestamp
+         b
+        -c
+        +d
+        ");
+    }
+
+    #[test]
+    fn a_missing_end_of_the_last_line_is_said() {
+        insta::assert_snapshot!(text("a\nb", "a\nb\n", View::default()), @r"
+        @@ -1,2 +1,2 @@
+         a
+        -b
+        \ No newline at end of file
+        +b
+        ");
     }
 
     #[test]

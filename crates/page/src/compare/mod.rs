@@ -10,10 +10,11 @@ mod show;
 pub use show::{Encoded, Report};
 
 use crate::charset;
-use crate::dom::Tree;
+use crate::dom::{Cut, Tree};
 use crate::dom_diff::DomDiff;
 use crate::kind::Kind;
 use crate::noise::{NoiseRule, Volatile, classify_headers, classify_lines, classify_nodes, separate_noise};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use varve_core::BodyId;
@@ -41,7 +42,7 @@ pub enum Mode {
     Lines,
     /// By words.
     Words,
-    /// By nodes, where both are HTML; else by lines.
+    /// By nodes, where both are HTML and can be read whole; else by lines.
     Dom,
 }
 
@@ -104,6 +105,10 @@ pub struct TextBody<'a> {
     pub noise: Vec<Option<NoiseRule>>,
     /// Whether it is told by words.
     pub words: bool,
+    /// Whether white space at the ends of lines was overlooked.
+    pub without_trailing_space: bool,
+    /// Why it is not compared by nodes, where it should have been.
+    pub not_by_nodes: Option<Cut>,
     /// How each side was read.
     pub encodings: [Encoded; 2],
 }
@@ -157,16 +162,22 @@ fn compare_bodies<'a>(base: &Side<'a>, head: &Side<'a>, options: &Options) -> Bo
     let (from, to) =
         (charset::decode(base.body, base.content_type()), charset::decode(head.body, head.content_type()));
     let encodings = [Encoded::of(&from), Encoded::of(&to)];
+    let mut not_by_nodes = None;
     if options.mode == Mode::Dom && kinds == [Kind::Html; 2] {
         let (base, head) = (Tree::parse(&from.text), Tree::parse(&to.text));
         let diff = DomDiff::between(&base, &head);
-        let noise = classify_nodes(&base, &head, &diff.changes, &options.volatile);
-        return Body::Dom(DomBody { diff, noise, encodings });
+        if diff.cut.is_none() {
+            let noise = classify_nodes(&base, &head, &diff.changes, &options.volatile);
+            return Body::Dom(DomBody { diff, noise, encodings });
+        }
+        not_by_nodes = diff.cut;
     }
     let mut diff = TextDiff::between(from.text, to.text, options.text);
     separate_noise(&mut diff, &options.volatile);
     let noise = classify_lines(&diff, &options.volatile);
-    Body::Text(TextBody { diff, noise, words: options.mode == Mode::Words, encodings })
+    let (words, without_trailing_space) =
+        (options.mode == Mode::Words, options.text.ignore_trailing_whitespace);
+    Body::Text(TextBody { diff, noise, words, without_trailing_space, not_by_nodes, encodings })
 }
 
 /// What a side is. An empty body is whatever the other one is.
@@ -201,6 +212,27 @@ impl Body<'_> {
             Self::Binary(..) => true,
             Self::Text(text) => text.noise.iter().any(is_edit),
             Self::Dom(dom) => dom.diff.truncated || dom.noise.iter().any(is_edit),
+        }
+    }
+}
+
+/// In what two bodies are the same, though their bytes are not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Alike {
+    /// Every line says the same.
+    Text,
+    /// Every node is the same.
+    Nodes,
+}
+
+impl Body<'_> {
+    /// In what the bodies are the same, where bytes differ and no change was found: not even noise.
+    pub fn alike(&self) -> Option<Alike> {
+        match self {
+            Self::Text(text) if text.diff.is_empty() => Some(Alike::Text),
+            Self::Dom(dom) if dom.diff.changes.is_empty() && !dom.diff.truncated => Some(Alike::Nodes),
+            _ => None,
         }
     }
 }

@@ -1,7 +1,8 @@
 //! A comparison as JSON, as text and as a page.
 
-use super::{Body, Bytes, Comparison, DomBody, TextBody};
+use super::{Alike, Body, Bytes, Comparison, DomBody, TextBody};
 use crate::charset::Decided;
+use crate::dom::Cut;
 use crate::dom_diff::{NodeChange, What};
 use crate::noise::NoiseRule;
 use serde::Serialize;
@@ -36,6 +37,12 @@ pub struct Report {
     /// The headers that are noise, and why.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub header_noise: BTreeMap<String, NoiseRule>,
+    /// In what the bodies are the same, though their bytes differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub alike: Option<Alike>,
+    /// Why lines are told and not nodes, where nodes were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_by_nodes: Option<Cut>,
     /// How the base and the head were read, if they were.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encodings: Option<[Encoded; 2]>,
@@ -59,6 +66,11 @@ impl Comparison<'_> {
             changed: self.is_changed(),
             noise,
             header_noise: self.header_noise.clone(),
+            alike: self.body.alike(),
+            not_by_nodes: match &self.body {
+                Body::Text(text) => text.not_by_nodes,
+                _ => None,
+            },
             encodings,
         }
     }
@@ -88,7 +100,10 @@ impl Comparison<'_> {
     /// The changed lines with some around them. Nothing unless bodies were compared by lines or words.
     pub fn hunks(&self, view: &View, all: bool) -> Vec<Hunk<'_>> {
         match &self.body {
-            Body::Text(text) => unified_changes(&text.diff, &text.shown(all), view),
+            Body::Text(text) => {
+                let noise = |change: &Change| text.rule(change).map(NoiseRule::name);
+                unified_changes(&text.diff, &text.shown(all), view, noise)
+            }
             _ => Vec::new(),
         }
     }
@@ -106,9 +121,18 @@ impl Comparison<'_> {
         html::page(&self.page(title, all), &self.hunks(view, all))
     }
 
-    /// The comparison as one section of such a page; `number` is its own.
-    pub fn html_section(&self, title: &str, view: &View, all: bool, number: usize) -> String {
-        html::section(&self.page(title, all), &self.hunks(view, all), number)
+    /// The comparison as one section of such a page, with what else is to be said first; `number` is its own.
+    pub fn html_section(
+        &self,
+        title: &str,
+        note: Option<String>,
+        view: &View,
+        all: bool,
+        number: usize,
+    ) -> String {
+        let mut page = self.page(title, all);
+        page.notes.splice(0..0, note);
+        html::section(&page, &self.hunks(view, all), number)
     }
 
     fn page<'p>(&'p self, title: &'p str, all: bool) -> Page<'p> {
@@ -125,6 +149,15 @@ impl Comparison<'_> {
         }
     }
 
+    /// How many changes of the body and of headers each rule explains.
+    pub fn rules(&self) -> BTreeMap<&'static str, usize> {
+        let mut rules = BTreeMap::new();
+        for rule in self.body_noise().iter().flatten().chain(self.header_noise.values()) {
+            *rules.entry(rule.name()).or_default() += 1;
+        }
+        rules
+    }
+
     /// Sentences about what the lines and tables do not say.
     pub fn notes(&self, all: bool) -> Vec<String> {
         let mut notes = Vec::new();
@@ -133,25 +166,14 @@ impl Comparison<'_> {
             Body::Binary(from, to) => {
                 notes.push(format!("The body is not text: {} became {}.", weigh(from), weigh(to)))
             }
-            Body::Text(text) if text.diff.is_empty() => {
-                notes.push("The text is the same: only line endings or the encoding differ.".to_owned());
-            }
-            Body::Text(text) => {
-                let spaces = text.diff.changes().iter().filter(|change| change.whitespace_only).count();
-                notes.extend(
-                    (spaces > 0).then(|| format!("{} of white space alone.", count(spaces, "change"))),
-                );
-                notes.extend(
-                    text.diff
-                        .truncated()
-                        .then(|| "The bodies were too long to be compared in full.".to_owned()),
+            Body::Text(text) => text.note(&mut notes),
+            Body::Dom(_) if self.body.alike().is_some() => {
+                notes.push(
+                    "The nodes are the same: the bytes differ only in how they are written.".to_owned(),
                 );
             }
             Body::Dom(dom) => {
                 notes.extend(dom.diff.truncated.then(|| "There are more changes than are shown.".to_owned()));
-                let cut =
-                    |cut| format!("Not all of the page was read: it has too much {cut:?}.").to_lowercase();
-                notes.extend(dom.diff.cut.map(cut));
             }
         }
         notes.extend(self.note_of_noise(all));
@@ -185,12 +207,10 @@ impl Comparison<'_> {
 
     fn node_table(&self, all: bool) -> Table {
         let Body::Dom(dom) = &self.body else { return Table::default() };
-        let row = |(change, rule): (&NodeChange, &Option<NoiseRule>)| Row {
-            what: name_of(&change.what),
-            place: change.selector.clone(),
-            from: change.from.clone().unwrap_or_default(),
-            to: change.to.clone().unwrap_or_default(),
-            noise: rule.map(|rule| rule.to_string()),
+        let row = |(change, rule): (&NodeChange, &Option<NoiseRule>)| {
+            let [from, to] = change.quoted().map(|side| side.unwrap_or_default().into_owned());
+            let (what, place) = (name_of(&change.what), change.selector.clone());
+            Row { what, place, from, to, noise: rule.map(|rule| rule.to_string()) }
         };
         Table { title: "Nodes".to_owned(), rows: dom.shown(all).map(row).collect() }
     }
@@ -201,12 +221,33 @@ impl TextBody<'_> {
         self.diff.changes_without(|place| !all && self.noise[place].is_some())
     }
 
+    fn note(&self, notes: &mut Vec<String>) {
+        if let Some(cut) = self.not_by_nodes {
+            let cut = reason(cut);
+            notes.push(format!("The page is compared by lines and not by nodes: {cut}."));
+        }
+        if self.diff.is_empty() {
+            let what =
+                if self.without_trailing_space { "line endings, trailing space" } else { "line endings" };
+            notes.push(format!("The text is the same: only {what} or the encoding differ."));
+            return;
+        }
+        let spaces = self.diff.changes().iter().filter(|change| change.whitespace_only).count();
+        notes.extend((spaces > 0).then(|| format!("{} of white space alone.", count(spaces, "change"))));
+        if self.diff.truncated() {
+            notes.push("The bodies were too long to be compared in full.".to_owned());
+        }
+    }
+
+    /// The rule by which a change is noise, if it is.
+    fn rule(&self, change: &Change) -> Option<NoiseRule> {
+        let start = |change: &Change| (change.base_lines.start, change.head_lines.start);
+        let place = self.diff.changes().binary_search_by_key(&start(change), start);
+        place.ok().and_then(|place| self.noise[place])
+    }
+
     fn tell(&self, body: BodyDiff, all: bool) -> BodyDiff {
-        let rule = |change: &Change| {
-            let start = |change: &Change| (change.base_lines.start, change.head_lines.start);
-            let place = self.diff.changes().binary_search_by_key(&start(change), start);
-            place.ok().and_then(|place| self.noise[place]).map(|rule| rule.to_string())
-        };
+        let rule = |change: &Change| self.rule(change).map(|rule| rule.to_string());
         body.with_changes(&self.diff, &self.shown(all), self.words, rule)
     }
 }
@@ -219,13 +260,14 @@ impl DomBody {
 
     fn tell(&self, body: BodyDiff, all: bool) -> BodyDiff {
         let chunks = self.shown(all).map(|(change, rule)| node_chunk(change, *rule)).collect();
-        BodyDiff { chunks, truncated: self.diff.truncated || self.diff.cut.is_some(), ..body }
+        BodyDiff { chunks, truncated: self.diff.truncated, ..body }
     }
 }
 
 /// A node in the documented shape: what came and went as it is, everything else as a sentence.
 fn node_chunk(change: &NodeChange, rule: Option<NoiseRule>) -> Chunk {
-    let (from, to) = (change.from.as_deref(), change.to.as_deref());
+    let [from, to] = change.quoted();
+    let (from, to) = (from.as_deref(), to.as_deref());
     let or_nothing = |value: Option<&str>| value.unwrap_or_default().to_owned();
     let (kind, content) = match &change.what {
         What::Inserted => (ChunkKind::Added, or_nothing(to)),
@@ -257,6 +299,16 @@ fn name_of(what: &What) -> String {
         What::Moved => "moved".to_owned(),
         What::Text => "text".to_owned(),
         What::Attribute(name) => format!("attribute {name}"),
+    }
+}
+
+/// Why a page cannot be compared by nodes.
+const fn reason(cut: Cut) -> &'static str {
+    match cut {
+        Cut::Length => "it is too long",
+        Cut::Depth => "its elements nest too deep",
+        Cut::Nodes => "it has too many nodes",
+        Cut::Attributes => "an element has too many attributes",
     }
 }
 

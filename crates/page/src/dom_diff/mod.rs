@@ -8,6 +8,7 @@
 //! Owns the pairing and its report. Does not know what is noise, or how it is shown.
 
 mod pairs;
+mod quote;
 mod report;
 
 pub use report::{NodeChange, What};
@@ -25,19 +26,31 @@ pub struct DomDiff {
     pub changes: Vec<NodeChange>,
     /// Whether there was more than is told, or more than was compared.
     pub truncated: bool,
-    /// Why the trees are not all of their pages.
+    /// Why nothing was compared: the trees are not all of their pages, and what is not in them must not pass for the same.
     pub cut: Option<Cut>,
 }
+
+/// An element with more attributes than this is not compared: each is held against all others.
+const MOST_ATTRIBUTES: usize = 2000;
 
 impl DomDiff {
     /// Compares two trees.
     pub fn between(base: &Tree, head: &Tree) -> Self {
+        let cut = base.cut().or(head.cut()).or(burdened(base).or(burdened(head)));
+        if cut.is_some() {
+            return Self { changes: Vec::new(), truncated: true, cut };
+        }
         let pairs = Pairs::find(base, head);
         let mut changes = report::report(base, head, &pairs);
         let truncated = pairs.truncated || changes.len() > MOST_CHANGES;
         changes.truncate(MOST_CHANGES);
-        Self { changes, truncated, cut: base.cut().or(head.cut()) }
+        Self { changes, truncated, cut }
     }
+}
+
+/// Whether an element has too many attributes to be compared.
+fn burdened(tree: &Tree) -> Option<Cut> {
+    tree.nodes().iter().any(|node| node.attributes().len() > MOST_ATTRIBUTES).then_some(Cut::Attributes)
 }
 
 #[cfg(test)]
@@ -84,6 +97,16 @@ mod tests {
         assert!(!diff.changes.is_empty() && diff.changes.len() <= MOST_CHANGES);
         let diff = DomDiff::between(&Tree::parse(""), &Tree::parse(&head.repeat(2)));
         assert!(diff.truncated && diff.changes.len() == MOST_CHANGES);
+    }
+
+    #[test]
+    fn what_was_not_read_is_not_compared() {
+        let deep = |text: &str| Tree::parse(&format!("{}{text}", "<div>".repeat(600)));
+        let diff = DomDiff::between(&deep("one"), &deep("two"));
+        assert_eq!((diff.cut, diff.truncated, diff.changes.len()), (Some(Cut::Depth), true, 0));
+        let many = |value: &str| (0..5000).map(|n| format!(" a{n}={value}")).collect::<String>();
+        let burdened = |value: &str| Tree::parse(&format!("<p{}>x", many(value)));
+        assert_eq!(DomDiff::between(&burdened("1"), &burdened("2")).cut, Some(Cut::Attributes));
     }
 
     fn page() -> impl Strategy<Value = String> {

@@ -1,11 +1,9 @@
 //! From pairs to changes.
 
 use super::pairs::{Pairs, is_visible};
+use super::quote::MOST_QUOTED;
 use crate::dom::{Data, Selectors, Tree};
 use std::fmt;
-
-/// How much of a subtree is quoted.
-const MOST_QUOTED: usize = 2000;
 
 /// What happened to a node.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize)]
@@ -30,7 +28,7 @@ pub struct NodeChange {
     pub what: What,
     /// To which element, as a CSS selector for the head; for the base, if it is gone. Of text, the element it is in.
     pub selector: String,
-    /// What was there: text, value, HTML; for what moved, the selector that it had.
+    /// What was there: text and value whole, HTML up to a bound; for what moved, the selector that it had.
     pub from: Option<String>,
     /// What is there now.
     pub to: Option<String>,
@@ -38,6 +36,18 @@ pub struct NodeChange {
     pub base: Option<usize>,
     /// The node in the head.
     pub head: Option<usize>,
+}
+
+impl NodeChange {
+    /// The word for what happened, as people are told it.
+    pub const fn word(&self) -> &'static str {
+        match self.what {
+            What::Inserted => "added",
+            What::Removed => "removed",
+            What::Moved => "moved",
+            What::Text | What::Attribute(_) => "changed",
+        }
+    }
 }
 
 impl fmt::Display for NodeChange {
@@ -87,7 +97,7 @@ impl Reporter<'_> {
         match self.pairs.of_head[place] {
             Some(partner) => self.pair(partner, place),
             None if is_visible(self.head, place) && self.is_top(self.head, &self.pairs.of_head, place) => {
-                let to = Some(self.head.outer_html(place, MOST_QUOTED));
+                let to = Some(outer_html(self.head, place));
                 self.tell(What::Inserted, None, Some(place), None, to);
             }
             None => {}
@@ -97,7 +107,7 @@ impl Reporter<'_> {
     fn base_node(&mut self, place: usize) {
         let gone = self.pairs.of_base[place].is_none() && is_visible(self.base, place);
         if gone && self.is_top(self.base, &self.pairs.of_base, place) {
-            let from = Some(self.base.outer_html(place, MOST_QUOTED));
+            let from = Some(outer_html(self.base, place));
             self.tell(What::Removed, Some(place), None, from, None);
         }
     }
@@ -127,7 +137,13 @@ impl Reporter<'_> {
     }
 
     fn text(&mut self, base: usize, head: usize, from: &str, to: &str) {
-        self.tell(What::Text, Some(base), Some(head), Some(cut(from)), Some(cut(to)));
+        self.tell(
+            What::Text,
+            Some(base),
+            Some(head),
+            Some(from.trim().to_owned()),
+            Some(to.trim().to_owned()),
+        );
     }
 
     fn attributes(&mut self, base: usize, head: usize, from: &[(String, String)], to: &[(String, String)]) {
@@ -138,7 +154,6 @@ impl Reporter<'_> {
         for (name, _) in from.iter().chain(added) {
             let (before, after) = (value(from, name), value(to, name));
             if before != after {
-                let (before, after) = (before.as_deref().map(cut), after.as_deref().map(cut));
                 self.tell(What::Attribute(name.clone()), Some(base), Some(head), before, after);
             }
         }
@@ -161,10 +176,12 @@ impl Reporter<'_> {
     }
 }
 
-fn cut(text: &str) -> String {
-    let text = text.trim();
-    if text.len() <= MOST_QUOTED {
-        return text.to_owned();
+/// A subtree as HTML. Where it is too long, that is said at its end: the rest was not even written down to be counted.
+fn outer_html(tree: &Tree, place: usize) -> String {
+    let html = tree.outer_html(place, MOST_QUOTED);
+    if html.len() <= MOST_QUOTED {
+        html
+    } else {
+        format!("{html} and more, as {} KiB are quoted", MOST_QUOTED >> 10)
     }
-    format!("{}…", &text[..text.floor_char_boundary(MOST_QUOTED)])
 }

@@ -210,11 +210,13 @@ fn side(line: Option<&HunkLine<'_>>, is_base: bool) -> Markup {
         td.(class) {
             @for segment in &line.segments {
                 @match (segment.emphasis, line.style) {
-                    (true, Style::Removed) => del { (visible(segment.text)) },
-                    (true, Style::Added) => ins { (visible(segment.text)) },
-                    _ => (visible(segment.text)),
+                    (true, Style::Removed) => del { (visible(&segment.text)) },
+                    (true, Style::Added) => ins { (visible(&segment.text)) },
+                    _ => (visible(&segment.text)),
                 }
             }
+            @if let Some(rule) = line.noise { " " small.quiet { "noise: " (rule) } }
+            @if line.unended { " " small.quiet { (diff::UNENDED) } }
         }
     }
 }

@@ -1,0 +1,95 @@
+//! What is said of a diff as a whole: how many pages became what, and of those that do not count as changed, why.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use varve_archive::verbs::diff::{Alike, Quiet, Totals};
+
+use crate::printer::counted;
+
+/// The counts, in a sentence for people.
+pub(super) fn sentence(totals: &Totals) -> String {
+    let mut parts = Vec::new();
+    for (count, word) in [
+        (totals.changed, "changed"),
+        (totals.added, "added"),
+        (totals.removed, "removed"),
+        (totals.unchanged, "unchanged"),
+    ] {
+        if count > 0 {
+            parts.push(format!("{count} {word}"));
+        }
+    }
+    let shown = parts.len();
+    if totals.noise > 0 {
+        let rules = rules(&totals.rules);
+        parts.push(format!("{} with noise alone ({rules})", counted(totals.noise, "page")));
+    }
+    for (count, alike) in [(totals.same_nodes, Alike::Nodes), (totals.same_text, Alike::Text)] {
+        if count > 0 {
+            parts.push(format!("{} written otherwise ({})", counted(count, "page"), sameness(alike)));
+        }
+    }
+    let more = if parts.len() > shown { ": `--all` shows them" } else { "" };
+    if parts.is_empty() { "no pages".to_owned() } else { parts.join(", ") + more }
+}
+
+/// Rules and how often each fired, the most frequent first.
+pub(super) fn rules<N: Copy + Ord + std::fmt::Display>(rules: &BTreeMap<&'static str, N>) -> String {
+    let mut rules: Vec<_> = rules.iter().collect();
+    rules.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), **name));
+    rules.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+}
+
+/// In what two pages are the same.
+pub(super) const fn sameness(alike: Alike) -> &'static str {
+    match alike {
+        Alike::Nodes => "the nodes are the same",
+        Alike::Text => "the text is the same",
+    }
+}
+
+/// The pages that do not count as changed, for programs.
+#[derive(Serialize)]
+pub(super) struct QuietPages<'a> {
+    noise: Vec<NoiseLine<'a>>,
+    alike: Vec<AlikeLine<'a>>,
+    /// How many there are beyond those that are named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unnamed: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct NoiseLine<'a> {
+    url: &'a str,
+    path: &'a str,
+    rules: &'a BTreeMap<&'static str, usize>,
+}
+
+#[derive(Serialize)]
+struct AlikeLine<'a> {
+    url: &'a str,
+    path: &'a str,
+    same: Alike,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    rules: &'a BTreeMap<&'static str, usize>,
+}
+
+impl<'a> QuietPages<'a> {
+    pub(super) fn of(totals: &'a Totals) -> Self {
+        let line = |page: &'a Quiet| {
+            let Quiet { url, path, rules, .. } = page;
+            page.alike.is_none().then_some(NoiseLine { url, path, rules })
+        };
+        let alike = |page: &'a Quiet| {
+            let Quiet { url, path, rules, alike } = page;
+            Some(AlikeLine { url, path, same: (*alike)?, rules })
+        };
+        let all = totals.noise + totals.same_text + totals.same_nodes;
+        Self {
+            noise: totals.quiet.iter().filter_map(line).collect(),
+            alike: totals.quiet.iter().filter_map(alike).collect(),
+            unnamed: Some(all - totals.quiet.len() as u64).filter(|more| *more > 0),
+        }
+    }
+}
