@@ -40,20 +40,21 @@ impl Crawl<'_> {
         if let Some(rule) = self.around.plan.unplanned(task.errand, &task.url) {
             return Some(rule);
         }
-        let scope = &self.around.plan.scope;
+        let (scope, url) = (&self.around.plan.scope, task.url.as_str());
+        let address = self.around.plan.address(url);
         match task.errand {
             // What people name themselves is asked for, wherever it leads.
             Errand::Page { depth: 0 } | Errand::Robots => None,
             Errand::Page { .. } => {
-                scope.refuses_page(&task.url).or_else(|| self.watch.note(&task.url).map(Rule::Trap))
+                scope.refuses_page(url, &address).or_else(|| self.watch.note(&address).map(Rule::Trap))
             }
             Errand::Embed { .. } => scope
-                .excludes(&task.url)
-                .or_else(|| suspect(&task.url, &TrapLimits::default()).map(Rule::Trap)),
+                .excludes(url, &address)
+                .or_else(|| suspect(&address, &TrapLimits::default()).map(Rule::Trap)),
             Errand::Listing { .. } => {
                 self.sitemaps += 1;
                 let too_many = (self.sitemaps > MOST_SITEMAPS).then_some(Rule::Sitemaps);
-                scope.excludes(&task.url).or(too_many)
+                scope.excludes(url, &address).or(too_many)
             }
         }
     }

@@ -7,7 +7,7 @@
 //!
 //! | file | knows |
 //! | --- | --- |
-//! | `address` | the one spelling of a URL |
+//! | `address` | what is asked for, and what its spellings share |
 //! | `scope`, `plan`, `errand`, `itinerary` | what is followed, how far, and for what reason |
 //! | `run`, `admit`, `settle`, `checkpoint` | the thread that decides |
 //! | `robots`, `known`, `past` | what hosts ask for, what was found, what is here already |
@@ -46,7 +46,7 @@ mod settings;
 mod settle;
 mod task;
 
-pub(crate) use address::{address, has_user_info, host_of, origin_of};
+pub(crate) use address::{address, asked, has_user_info, host_of, origin_of};
 pub(crate) use conduct::{Conduct, NewVersion, Work, begin, finish, resume, version_of_run, work};
 pub(crate) use door::Door;
 pub use event::{Captured, Ended, Event, Progress, Tally};

@@ -2,16 +2,17 @@
 //!
 //! Pure, and shared by all threads of a run.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::address::address;
+use super::address::{address, asked};
 use super::errand::{DEEPEST_SITEMAP, Errand, LONGEST_CHAIN};
 use super::itinerary::Itinerary;
 use super::scope::{Rule, Scope, ScopeKind};
 use super::settings::Settings;
 use varve_page::links::{Link, Place, Role};
 
-/// The one spelling of a web address; none for what is not asked for.
+/// What is asked for when a text is a URL; none for what is not asked for.
 pub(crate) type Spelling = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// The settings of a run, made ready.
@@ -22,38 +23,74 @@ pub(crate) struct Plan {
     pub(crate) scope: Scope,
     /// The plan that is followed, if one is.
     itinerary: Option<Itinerary>,
-    /// What makes two texts one address.
+    /// What is asked for.
     spelling: Spelling,
+    /// Whether several spellings may be one URL; else the one that is asked for is the only one.
+    has_spellings: bool,
 }
 
 /// A link that is worth following.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Lead {
-    /// The address.
+    /// What is asked for, unless it was asked for already by another spelling.
     pub(crate) url: String,
+    /// What tells whether it was, where that is another text.
+    pub(crate) key: Option<String>,
     /// Why.
     pub(crate) errand: Errand,
     /// Whether it is where the answer sends its reader.
     pub(crate) redirect: bool,
 }
 
+impl Lead {
+    /// What tells whether it was asked for already.
+    pub(crate) fn key(&self) -> &str {
+        self.key.as_deref().unwrap_or(&self.url)
+    }
+}
+
 impl Plan {
-    /// A run with these settings, whose seeds are addresses.
+    /// A run with these settings, whose seeds are as they are asked for.
     pub(crate) fn new(settings: Settings) -> Self {
-        Self::spelled(settings, Arc::new(address))
+        Self { has_spellings: true, ..Self::spelled(settings, Arc::new(asked)) }
     }
 
-    /// The same, where addresses have a spelling of their own.
+    /// The same, where every URL has one spelling of its own.
     pub(crate) fn spelled(settings: Settings, spelling: Spelling) -> Self {
         let Settings { seeds, scope, include, exclude, .. } = &settings;
         let scope = Scope::new(*scope, seeds, include, exclude);
         let itinerary = settings.plan.as_ref().map(|plan| Itinerary::spelled(plan, &*spelling));
-        Self { settings, scope, itinerary, spelling }
+        Self { settings, scope, itinerary, spelling, has_spellings: false }
     }
 
-    /// The one spelling of an address.
-    pub(crate) fn address(&self, text: &str) -> Option<String> {
+    /// What is asked for when a text is a URL.
+    pub(crate) fn asked(&self, text: &str) -> Option<String> {
         (self.spelling)(text)
+    }
+
+    /// What all spellings of a URL share.
+    pub(crate) fn address<'u>(&self, url: &'u str) -> Cow<'u, str> {
+        let address = if self.has_spellings { address(url) } else { None };
+        address.filter(|address| address != url).map_or(Cow::Borrowed(url), Cow::Owned)
+    }
+
+    /// The lead to a URL that nothing redirects to.
+    pub(crate) fn lead_to(&self, url: String, errand: Errand) -> Lead {
+        let key = match self.address(&url) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(key) => Some(key),
+        };
+        Lead { url, key, errand, redirect: false }
+    }
+
+    /// The lead to where an answer sends its reader. A server may send them to another spelling of what they asked for, to
+    /// its own order of parameters or to one with a mark in it: then it is that spelling that counts, and no other.
+    fn onward(&self, from: &str, url: String, errand: Errand) -> Lead {
+        let lead = Lead { redirect: true, ..self.lead_to(url, errand) };
+        if lead.key() != self.address(from) {
+            return lead;
+        }
+        Lead { key: Some(format!("={}", lead.url)), ..lead }
     }
 
     /// Whether pages so many links away from a seed are wanted.
@@ -67,23 +104,23 @@ impl Plan {
         match errand {
             Errand::Robots => None,
             Errand::Page { depth: 0 } => itinerary.never(url),
-            _ => itinerary.refuses(url),
+            _ => itinerary.refuses(url).or_else(|| itinerary.refuses(&self.address(url))),
         }
     }
 
     /// What a link in an answer at `from` leads to; none if it is not followed.
     pub(crate) fn lead(&self, from: &str, errand: Errand, link: &Link<'_>) -> Option<Lead> {
-        let url = self.address(&link.target)?;
+        let url = self.asked(&link.target)?;
         let url = self.itinerary.iter().fold(url, |url, itinerary| itinerary.meant(url));
-        let (errand, redirect) = match link.role {
-            Role::Redirect => (errand, true),
-            Role::Embed => (embedded(errand, link)?, false),
-            Role::Sitemap => (self.listed(errand)?, false),
+        let errand = match link.role {
+            Role::Redirect => return Some(self.onward(from, url, errand)),
+            Role::Embed => embedded(errand, link)?,
+            Role::Sitemap => self.listed(errand)?,
             Role::Navigate | Role::Alternate | Role::Canonical | Role::Feed => {
-                (self.navigated((from, errand), link, &url)?, false)
+                self.navigated((from, errand), link, &url)?
             }
         };
-        Some(Lead { url, errand, redirect })
+        Some(self.lead_to(url, errand))
     }
 
     fn navigated(&self, (from, errand): (&str, Errand), link: &Link<'_>, url: &str) -> Option<Errand> {
@@ -93,7 +130,8 @@ impl Plan {
         }
         if let Some(itinerary) = self.itinerary.as_ref().filter(|_| self.settings.scope == ScopeKind::Plan) {
             let Errand::Page { depth } = errand else { return None };
-            return itinerary.step((from, depth), &link.target, url).map(|depth| Errand::Page { depth });
+            let links = [link.target.as_str(), url, &self.address(url)];
+            return itinerary.step((from, depth), &links).map(|depth| Errand::Page { depth });
         }
         let depth = match errand {
             Errand::Page { depth } => depth.saturating_add(1),

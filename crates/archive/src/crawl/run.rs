@@ -318,12 +318,13 @@ impl<'a> Crawl<'a> {
 impl Crawl<'_> {
     /// Learns again what an earlier process of the same run had learned.
     pub(crate) fn recall(&mut self) -> Result<(), ArchiveError> {
-        let (known, watch) = (&mut self.known, &mut self.watch);
+        let (known, watch, plan) = (&mut self.known, &mut self.watch, self.around.plan);
         self.around.frontier.each_past(&mut |url, depth, role| {
             if role.starts_with('p') {
-                known.recall(url, depth);
+                let address = plan.address(url);
+                known.recall(&address, depth);
                 if depth > 0 {
-                    let _ = watch.note(url);
+                    let _ = watch.note(&address);
                 }
             }
         })?;

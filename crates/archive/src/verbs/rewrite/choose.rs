@@ -12,6 +12,7 @@ use varve_warc::record::{Header, RecordType, media_type};
 use super::Request;
 use super::holders::Holders;
 use crate::archive::silo_files;
+use crate::crawl::address;
 use crate::error::ArchiveError;
 use crate::history::Lists;
 use crate::verbs::log::spellings;
@@ -215,7 +216,10 @@ impl<'a> History<'a> {
     }
 
     fn matches(&self, url: &str) -> bool {
-        self.urls.contains(url) || self.request.patterns.iter().any(|pattern| pattern.matches(url))
+        // Another spelling of a URL that goes is that URL.
+        let is_named =
+            self.urls.contains(url) || address(url).is_some_and(|address| self.urls.contains(&address));
+        is_named || self.request.patterns.iter().any(|pattern| pattern.matches(url))
     }
 
     fn gone(&self) -> Gone<'_> {
