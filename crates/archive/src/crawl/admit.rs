@@ -6,8 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use varve_core::trap::Limits as TrapLimits;
-use varve_core::trap::suspect;
+use varve_core::trap::{Limits as TrapLimits, Watch, suspect};
 
 use super::errand::Errand;
 use super::event::Event;
@@ -42,15 +41,17 @@ impl Crawl<'_> {
         }
         let (scope, url) = (&self.around.plan.scope, task.url.as_str());
         let address = self.around.plan.address(url);
+        let traps = self.around.plan.settings.traps;
         match task.errand {
             // What people name themselves is asked for, wherever it leads.
             Errand::Page { depth: 0 } | Errand::Robots => None,
             Errand::Page { .. } => {
-                scope.refuses_page(url, &address).or_else(|| self.watch.note(&address).map(Rule::Trap))
+                let trap = |watch: &mut Watch| watch.note(&address).filter(|_| traps).map(Rule::Trap);
+                scope.refuses_page(url, &address).or_else(|| trap(&mut self.watch))
             }
             Errand::Embed { .. } => scope
                 .excludes(url, &address)
-                .or_else(|| suspect(&address, &TrapLimits::default()).map(Rule::Trap)),
+                .or_else(|| suspect(&address, &TrapLimits::default()).filter(|_| traps).map(Rule::Trap)),
             Errand::Listing { .. } => {
                 self.sitemaps += 1;
                 let too_many = (self.sitemaps > MOST_SITEMAPS).then_some(Rule::Sitemaps);

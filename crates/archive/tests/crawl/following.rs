@@ -297,6 +297,37 @@ fn traps_end() {
     scene.assert_sound();
 }
 
+/// Months that link to the next one and to the one before, under a name that says nothing.
+#[test]
+fn a_calendar_ends_whatever_it_is_called_unless_traps_are_wanted() {
+    let months = |request: &varve_testkit::web::Request| {
+        let number = |text: &str| text.parse().unwrap_or(0);
+        let (year, month) =
+            request.path()[4..].split_once('-').map_or((0, 0), |(y, m)| (number(y), number(m)));
+        let at = |months: i32| format!("/mo/{:04}-{:02}", months.div_euclid(12), months.rem_euclid(12) + 1);
+        let here = year * 12 + month - 1;
+        Answer::html(format!("<a href={}>n</a><a href={}>p</a>", at(here + 1), at(here - 1)))
+    };
+    let site = || Site::new().computed("/mo/", months);
+    let scene = Scene::new(site());
+    let told = scene.run(scene.settings(&["/mo/2026-01"], ScopeKind::Host));
+    assert!(told.ended().captures < 500, "{}", told.ended().captures);
+    assert_eq!(
+        told.skipped.values().filter(|rule| *rule == "trap:calendar").count(),
+        2,
+        "{:?}",
+        told.skipped
+    );
+    let scene = Scene::new(site());
+    let settings = Settings {
+        traps: false,
+        limit_pages: Some(600),
+        ..scene.settings(&["/mo/2026-01"], ScopeKind::Host)
+    };
+    let told = scene.run(settings);
+    assert_eq!(told.ended().tally.pages, 600);
+}
+
 #[test]
 fn sitemaps_that_nest_for_ever_end() {
     let site = Site::new()

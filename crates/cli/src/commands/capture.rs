@@ -129,6 +129,11 @@ pub(super) struct Capture {
     #[arg(long)]
     ignore_nofollow: bool,
 
+    /// Follow links also where they look like a trap: calendars without end, one page with thousands of parameters or with a
+    /// session in each link, paths that repeat themselves
+    #[arg(long)]
+    no_traps: bool,
+
     /// Ask for everything whole, though a server might say that it has not changed; what is the same is still stored once
     #[arg(long)]
     whole: bool,
@@ -272,6 +277,7 @@ impl Capture {
             delay: millis(self.delay),
             robots: !self.ignore_robots,
             nofollow: !self.ignore_robots && !self.ignore_nofollow,
+            traps: !self.no_traps,
             whole: self.whole,
             retries: self.retries,
             retry_pause: millis(self.retry_pause),
