@@ -15,7 +15,8 @@ const ROUNDS: usize = 4;
 pub(crate) fn asked(text: &str) -> Option<String> {
     match plain(text) {
         Some(url) => Some(url.to_owned()),
-        None => varve_core::url::asked(text),
+        // A host that only a browser would read is none.
+        None => varve_core::url::asked(text).filter(|url| settled(url).is_some()),
     }
 }
 

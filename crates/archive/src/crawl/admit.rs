@@ -214,6 +214,8 @@ impl Crawl<'_> {
         self.came_back(&task);
         self.tally.skipped += 1;
         self.settled.extend(task.no.map(|no| (no, Settled::Skipped(rule.to_string()))));
-        (self.around.report)(Event::Skipped { url: &task.url, rule });
+        let is_seed = task.errand == Errand::Page { depth: 0 };
+        self.tally.seeds_refused += u64::from(is_seed && matches!(rule, Rule::Robots(_)));
+        (self.around.report)(Event::Skipped { url: &task.url, rule, is_seed });
     }
 }

@@ -116,7 +116,7 @@ impl Crawl<'_> {
     /// Tells a page that it does not get something.
     pub(super) fn turn_away(&mut self, url: &str, rule: Rule, reply: Reply) {
         self.tally.skipped += 1;
-        (self.around.report)(Event::Skipped { url, rule: &rule });
+        (self.around.report)(Event::Skipped { url, rule: &rule, is_seed: false });
         let _ = reply.send(Some(rule));
     }
 }

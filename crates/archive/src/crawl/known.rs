@@ -64,6 +64,12 @@ impl Known {
         }
     }
 
+    /// Whether a page is known to be there, or to have been.
+    pub(crate) fn has_page(&self, key: &str) -> bool {
+        let letter = Errand::Page { depth: 0 }.letter();
+        self.seen.contains_key(&self.hasher.hash_one((letter, key)))
+    }
+
     /// Notes a page that an earlier process of the same run has met, if that matters.
     pub(crate) fn recall(&mut self, key: &str, depth: u32) {
         if self.measured {
@@ -72,6 +78,7 @@ impl Known {
                 key: None,
                 errand: Errand::Page { depth },
                 redirect: false,
+                refusal: None,
             });
         }
     }
@@ -82,7 +89,13 @@ mod tests {
     use super::*;
 
     fn lead(depth: u32) -> Lead {
-        Lead { url: "http://h/".to_owned(), key: None, errand: Errand::Page { depth }, redirect: false }
+        Lead {
+            url: "http://h/".to_owned(),
+            key: None,
+            errand: Errand::Page { depth },
+            redirect: false,
+            refusal: None,
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! | `address` | what is asked for, and what its spellings share |
 //! | `scope`, `plan`, `errand`, `itinerary` | what is followed, how far, and for what reason |
 //! | `run`, `admit`, `settle`, `checkpoint` | the thread that decides |
-//! | `robots`, `known`, `past` | what hosts ask for, what was found, what is here already |
+//! | `robots`, `known`, `past`, `refused` | what hosts ask for, what was found, what is here already, what was not followed |
 //! | `fetching`, `keeper`, `extract`, `backlog` | requests, and the work on answers |
 //! | `rendering`, `door`, `pace` | pages in a browser, and what they may ask for |
 //! | `destination`, `project` | where answers go: into an archive, or into a Crystal project |
@@ -38,6 +38,7 @@ mod pace;
 mod past;
 mod plan;
 mod project;
+mod refused;
 mod rendering;
 mod robots;
 mod run;

@@ -40,6 +40,27 @@ pub(crate) struct Lead {
     pub(crate) errand: Errand,
     /// Whether it is where the answer sends its reader.
     pub(crate) redirect: bool,
+    /// Why it is only listed, and not followed.
+    pub(crate) refusal: Option<Refusal>,
+}
+
+/// Why a link is not followed that would be else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Refusal {
+    /// The link, or its page, asks for it.
+    NoFollow,
+    /// Sitemaps name sitemaps, too often in a row.
+    Nested,
+}
+
+impl Refusal {
+    /// The rule under which it is listed.
+    pub(crate) const fn rule(self) -> Rule {
+        match self {
+            Self::NoFollow => Rule::NoFollow,
+            Self::Nested => Rule::Sitemaps,
+        }
+    }
 }
 
 impl Lead {
@@ -80,7 +101,7 @@ impl Plan {
             Cow::Borrowed(_) => None,
             Cow::Owned(key) => Some(key),
         };
-        Lead { url, key, errand, redirect: false }
+        Lead { url, key, errand, redirect: false, refusal: None }
     }
 
     /// The lead to where an answer sends its reader. A server may send them to another spelling of what they asked for, to
@@ -108,7 +129,7 @@ impl Plan {
         }
     }
 
-    /// What a link in an answer at `from` leads to; none if it is not followed.
+    /// What a link in an answer at `from` leads to; none if it is neither followed nor listed.
     pub(crate) fn lead(&self, from: &str, errand: Errand, link: &Link<'_>) -> Option<Lead> {
         let url = self.asked(&link.target)?;
         let url = self.itinerary.iter().fold(url, |url, itinerary| itinerary.meant(url));
@@ -120,12 +141,17 @@ impl Plan {
                 self.navigated((from, errand), link, &url)?
             }
         };
-        Some(self.lead_to(url, errand))
+        let is_shy = self.settings.nofollow && link.nofollow && link.role != Role::Sitemap;
+        let refusal = match errand {
+            Errand::Listing { nesting } if nesting > DEEPEST_SITEMAP => Some(Refusal::Nested),
+            Errand::Page { .. } if is_shy => Some(Refusal::NoFollow),
+            _ => None,
+        };
+        Some(Lead { refusal, ..self.lead_to(url, errand) })
     }
 
     fn navigated(&self, (from, errand): (&str, Errand), link: &Link<'_>, url: &str) -> Option<Errand> {
-        let unwelcome = self.settings.nofollow && link.nofollow;
-        if link.guessed || unwelcome {
+        if link.guessed {
             return None;
         }
         if let Some(itinerary) = self.itinerary.as_ref().filter(|_| self.settings.scope == ScopeKind::Plan) {
@@ -144,11 +170,11 @@ impl Plan {
 
     fn listed(&self, errand: Errand) -> Option<Errand> {
         let nesting = match errand {
-            Errand::Listing { nesting } => nesting + 1,
+            Errand::Listing { nesting } => nesting.saturating_add(1),
             Errand::Page { .. } => 0,
             Errand::Embed { .. } | Errand::Robots => return None,
         };
-        (nesting <= DEEPEST_SITEMAP && self.reaches(1)).then_some(Errand::Listing { nesting })
+        self.reaches(1).then_some(Errand::Listing { nesting })
     }
 }
 
@@ -191,7 +217,8 @@ mod tests {
     fn depth_and_chains_end() {
         let plan = plan(ScopeKind::Host, Some(2));
         let leads = |errand, role| {
-            plan.lead("http://h/", errand, &link("http://h/x#y", role)).map(|lead| lead.errand)
+            let lead = plan.lead("http://h/", errand, &link("http://h/x#y", role));
+            lead.filter(|lead| lead.refusal.is_none()).map(|lead| lead.errand)
         };
         let (near, far) = (Errand::Page { depth: 1 }, Errand::Page { depth: 2 });
         assert_eq!(leads(near, Role::Navigate), Some(far));
@@ -217,9 +244,11 @@ mod tests {
     fn what_asks_not_to_be_followed_is_not_unless_told() {
         let mut plan = plan(ScopeKind::Host, None);
         let shy = Link { nofollow: true, ..link("http://h/a", Role::Navigate) };
-        assert_eq!(plan.lead("http://h/", Errand::Page { depth: 0 }, &shy), None);
+        let refusal =
+            |plan: &Plan| plan.lead("http://h/", Errand::Page { depth: 0 }, &shy).map(|lead| lead.refusal);
+        assert_eq!(refusal(&plan), Some(Some(Refusal::NoFollow)));
         plan.settings.nofollow = false;
-        assert!(plan.lead("http://h/", Errand::Page { depth: 0 }, &shy).is_some());
+        assert_eq!(refusal(&plan), Some(None));
         let guessed = Link { guessed: true, ..link("http://h/a", Role::Embed) };
         assert_eq!(plan.lead("http://h/", Errand::Page { depth: 0 }, &guessed), None);
     }

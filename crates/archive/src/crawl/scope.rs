@@ -55,8 +55,10 @@ pub enum Rule {
     Limit(&'static str),
     /// Too many redirects led to it.
     Redirects,
-    /// Too many sitemaps were read.
+    /// Too many sitemaps were read, or one names another too often in a row.
     Sitemaps,
+    /// The link, or the page that it is on, asks not to be followed.
+    NoFollow,
     /// A group of the plan leaves it out.
     DoNotDownload(String),
     /// An alias of the plan leaves it on the live web.
@@ -75,6 +77,7 @@ impl std::fmt::Display for Rule {
             Self::Limit(which) => write!(f, "limit:{which}"),
             Self::Redirects => f.write_str("redirects"),
             Self::Sitemaps => f.write_str("sitemaps"),
+            Self::NoFollow => f.write_str("nofollow"),
             Self::DoNotDownload(group) => write!(f, "plan:do_not_download:{group}"),
             Self::External => f.write_str("plan:external"),
         }

@@ -121,6 +121,7 @@ impl Crawl<'_> {
         self.rows.extend(row_of_receipt(receipt, self.around.destination.hiding()));
         self.fresh.insert(task.url.clone());
         self.tally.captured += 1;
+        self.tally.robots += u64::from(task.errand == Errand::Robots);
         self.tally.pages += u64::from(is_page);
         self.tally.unchanged += u64::from(unchanged);
         self.tally.truncated += u64::from(receipt.truncated.is_some());
@@ -159,10 +160,14 @@ impl Crawl<'_> {
 
     /// Puts a lead on its way into the frontier, unless it is there.
     fn follow(&mut self, lead: Lead, from: &Task) {
+        if let Some(refusal) = lead.refusal {
+            return self.refused.note(lead, refusal);
+        }
         let redirects = if lead.redirect { from.redirects.saturating_add(1) } else { 0 };
         if redirects > self.around.plan.settings.redirects {
             self.tally.skipped += 1;
-            (self.around.report)(Event::Skipped { url: &lead.url, rule: &Rule::Redirects });
+            let rule = &Rule::Redirects;
+            (self.around.report)(Event::Skipped { url: &lead.url, rule, is_seed: false });
             return;
         }
         let news = self.known.note(&lead);

@@ -126,7 +126,8 @@ mod tests {
             (Errand::Embed { chain: 2 }, 10, false),
         ] {
             let key = Some("http://h:81/a".to_owned());
-            let lead = Lead { url: "http://h:81/a b".to_owned(), key, errand, redirect: false };
+            let lead =
+                Lead { url: "http://h:81/a b".to_owned(), key, errand, redirect: false, refusal: None };
             let entry = Entry::new(lead, redirects, Some(4), shorter);
             let new = entry.as_new();
             let claimed = Claimed {

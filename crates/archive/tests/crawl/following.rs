@@ -240,7 +240,10 @@ fn links_that_ask_not_to_be_followed_are_not() {
         Site::new()
             .page(
                 "/",
-                Answer::html("<a rel=nofollow href=/shy>s</a><a href=/meta>m</a><a href=/header>h</a>"),
+                Answer::html(
+                    "<a rel=nofollow href=/shy>s</a><a rel=nofollow href=/header>h</a>\
+                     <a href=/meta>m</a><a href=/header>h</a>",
+                ),
             )
             .page(
                 "/meta",
@@ -252,7 +255,9 @@ fn links_that_ask_not_to_be_followed_are_not() {
     let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
     for path in ["/shy", "/m2", "/h2"] {
         assert!(!told.captured.contains_key(path), "{path}");
+        assert_eq!(told.skipped.get(path).map(String::as_str), Some("nofollow"), "{path}");
     }
+    assert_eq!(told.ended().tally.skipped, 3, "/header is linked twice, and once without a wish");
     assert!(told.captured.contains_key("/m.png"));
     let scene = Scene::new(site());
     let told = scene.run(Settings { nofollow: false, ..scene.settings(&["/"], ScopeKind::Host) });
@@ -338,6 +343,12 @@ fn sitemaps_that_nest_for_ever_end() {
     let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
     let maps: Vec<&str> = told.paths().into_iter().filter(|path| path.starts_with("/trap/")).collect();
     assert_eq!(maps, ["/trap/sitemap/0", "/trap/sitemap/1", "/trap/sitemap/2", "/trap/sitemap/3"]);
+    assert_eq!(
+        told.skipped.get("/trap/sitemap/4").map(String::as_str),
+        Some("sitemaps"),
+        "{:?}",
+        told.skipped
+    );
 }
 
 #[test]
