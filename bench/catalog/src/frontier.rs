@@ -55,6 +55,7 @@ fn push(frontier: &Frontier, batch: usize) -> super::Done<()> {
         .iter()
         .map(|(url, host)| NewUrl {
             identity: url,
+            reason: "p",
             url,
             host,
             depth: 2,

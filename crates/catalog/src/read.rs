@@ -111,6 +111,11 @@ pub trait CatalogRead: Send + Sync {
         page: Page<&Capture>,
     ) -> Result<Vec<Capture>, CatalogError>;
 
+    /// The URLs at a path, on any host and with any query, as far as the catalog knows paths with queries.
+    fn urls_at_path(&self, _path: &str, _limit: usize) -> Result<Vec<String>, CatalogError> {
+        Ok(Vec::new())
+    }
+
     /// The URLs that begin with `prefix`, sorted by their bytes, each once.
     fn urls(&self, prefix: &str, page: Page<&str>) -> Result<Vec<String>, CatalogError>;
 

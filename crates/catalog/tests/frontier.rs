@@ -13,7 +13,7 @@ fn run(number: u128) -> RunId {
 }
 
 fn url<'a>(host: &'a str, url: &'a str) -> NewUrl<'a> {
-    NewUrl { identity: url, url, host, depth: 1, role: "page", priority: 0, found_on: None }
+    NewUrl { identity: url, reason: "p", url, host, depth: 1, role: "page", priority: 0, found_on: None }
 }
 
 fn open(folder: &tempfile::TempDir) -> Arc<SqliteCatalog> {
@@ -47,6 +47,21 @@ fn a_url_comes_once_whatever_its_spelling_and_at_its_least_depth() {
     assert_eq!(claimed[0].depth, 2);
     let other = Frontier::begin(Arc::clone(&catalog), run(2), Moment::from_seconds(6), "{}").unwrap();
     assert_eq!(other.push(&[first]).unwrap(), 1, "another run has its own");
+}
+
+/// What a page embeds and what a page links to may be one URL by two spellings.
+#[test]
+fn a_url_that_is_wanted_for_two_reasons_is_asked_for_by_one_spelling() {
+    let folder = tempfile::tempdir().unwrap();
+    let frontier = begin(&open(&folder));
+    let first = NewUrl { identity: "a b", ..url("a", "http://a/?b&a") };
+    let embedded = NewUrl { reason: "e", url: "http://a/?a&b", ..first };
+    let nearer = NewUrl { reason: "p1", url: "http://a/?a&b&utm_source", ..first };
+    let another = url("a", "http://a/?c");
+    assert_eq!(frontier.push(&[first, embedded, another]).unwrap(), 3);
+    assert_eq!(frontier.push(&[nearer, embedded]).unwrap(), 1);
+    let same = "http://a/?b&a";
+    assert_eq!(urls(&claim(&frontier, 10, 10, 0)), [same, same, "http://a/?c", same]);
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! The one spelling of a URL that a crawl knows: normalised, then tidied.
+//! The two texts of a URL that a crawl knows: the one that it asks for, and its address.
 //!
-//! It is both what is asked of the server and what tells whether something was asked already, so the order in which
-//! links are found cannot change what an archive holds. Names and passwords in URLs are dropped: they would end up in
-//! records. Whoever needs them gives credentials.
+//! What is asked for is the URL as it was found: a server may want its parameters in the order that it gave them. The
+//! address, normalised and tidied, is the same for all spellings of a URL, and tells whether it was asked for already. Names
+//! and passwords in URLs are dropped: they would end up in records. Whoever needs them gives credentials.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,16 @@ use varve_core::url::{normalise, tidy};
 /// Tidying and normalising settle within a few rounds.
 const ROUNDS: usize = 4;
 
-/// The spelling of a web address; none for what is none.
+/// What is asked for when a text is a URL of the web; none for what is none.
+pub(crate) fn asked(text: &str) -> Option<String> {
+    match plain(text) {
+        Some(url) => Some(url.to_owned()),
+        // A host that only a browser would read is none.
+        None => varve_core::url::asked(text).filter(|url| settled(url).is_some()),
+    }
+}
+
+/// The one spelling that all spellings of a URL share; none for what is not on the web.
 pub(crate) fn address(text: &str) -> Option<String> {
     match plain(text) {
         Some(url) => Some(url.to_owned()),
@@ -38,7 +47,7 @@ fn plain(text: &str) -> Option<&str> {
     is_plain.then_some(text)
 }
 
-/// The spelling of any address, by all rules.
+/// The one spelling of any URL, by all rules.
 fn settled(text: &str) -> Option<String> {
     let mut url = without_user_info(&normalise(text).ok()?).into_owned();
     if !is_web(&url) {
@@ -112,6 +121,9 @@ mod tests {
 
     #[test]
     fn no_query_is_asked_for_but_the_one_that_was_found() {
+        for url in ["http://h/q?b=1&a=2", "http://h/land?utm_source=home", "http://h/%7e?sig=%2f"] {
+            assert_eq!(asked(url).as_deref(), Some(url));
+        }
         for url in [
             "http://h/gitweb?p=linux.git;a=summary",
             "http://h/?C=N;O=D",
@@ -162,6 +174,15 @@ mod tests {
             if let Some(once) = address(&text) {
                 prop_assert!(!has_user_info(&once));
                 prop_assert_eq!(address(&once), Some(once));
+            }
+        }
+
+        /// So that it does not matter of which of the two texts an address is made.
+        #[test]
+        fn what_is_asked_for_keeps_its_address(text in "https?://[a-z]{1,3}[a-z%0-9.?&=;+/~#é ]{0,30}") {
+            if let Some(asked) = asked(&text) {
+                prop_assert!(address(&asked).is_some());
+                prop_assert_eq!(super::asked(&asked), Some(asked));
             }
         }
     }

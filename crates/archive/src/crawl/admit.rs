@@ -6,8 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use varve_core::trap::Limits as TrapLimits;
-use varve_core::trap::suspect;
+use varve_core::trap::{Limits as TrapLimits, Watch, suspect};
 
 use super::errand::Errand;
 use super::event::Event;
@@ -40,20 +39,23 @@ impl Crawl<'_> {
         if let Some(rule) = self.around.plan.unplanned(task.errand, &task.url) {
             return Some(rule);
         }
-        let scope = &self.around.plan.scope;
+        let (scope, url) = (&self.around.plan.scope, task.url.as_str());
+        let address = self.around.plan.address(url);
+        let traps = self.around.plan.settings.traps;
         match task.errand {
             // What people name themselves is asked for, wherever it leads.
             Errand::Page { depth: 0 } | Errand::Robots => None,
             Errand::Page { .. } => {
-                scope.refuses_page(&task.url).or_else(|| self.watch.note(&task.url).map(Rule::Trap))
+                let trap = |watch: &mut Watch| watch.note(&address).filter(|_| traps).map(Rule::Trap);
+                scope.refuses_page(url, &address).or_else(|| trap(&mut self.watch))
             }
             Errand::Embed { .. } => scope
-                .excludes(&task.url)
-                .or_else(|| suspect(&task.url, &TrapLimits::default()).map(Rule::Trap)),
+                .excludes(url, &address)
+                .or_else(|| suspect(&address, &TrapLimits::default()).filter(|_| traps).map(Rule::Trap)),
             Errand::Listing { .. } => {
                 self.sitemaps += 1;
                 let too_many = (self.sitemaps > MOST_SITEMAPS).then_some(Rule::Sitemaps);
-                scope.excludes(&task.url).or(too_many)
+                scope.excludes(url, &address).or(too_many)
             }
         }
     }
@@ -212,6 +214,8 @@ impl Crawl<'_> {
         self.came_back(&task);
         self.tally.skipped += 1;
         self.settled.extend(task.no.map(|no| (no, Settled::Skipped(rule.to_string()))));
-        (self.around.report)(Event::Skipped { url: &task.url, rule });
+        let is_seed = task.errand == Errand::Page { depth: 0 };
+        self.tally.seeds_refused += u64::from(is_seed && matches!(rule, Rule::Robots(_)));
+        (self.around.report)(Event::Skipped { url: &task.url, rule, is_seed });
     }
 }

@@ -129,6 +129,12 @@ fn crawl(
     let (ending, tally) = work(share, report)?;
     let (run, message) = (frontier.run(), &course.settings.message);
     if ending == Ending::Finished {
+        let captures = history.catalog().captures_of_run(&run)?;
+        if course.stops.is_empty() && captures > 0 && captures == tally.robots {
+            // What a host asks of robots is nothing to look at.
+            frontier.finish()?;
+            return Ok(MadeVersion::default().ended(run, tally, 0));
+        }
         let made = make_version(conduct, run, &course, message.clone())?;
         frontier.finish()?;
         return Ok(made.ended(run, tally, 0));

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use varve_fetch::{Gate, Pending, Turn};
 
-use super::address::{address, host_of};
+use super::address::{asked, host_of};
 use super::errand::Errand;
 use super::event::Event;
 use super::fetching::Message;
@@ -97,25 +97,26 @@ impl Crawl<'_> {
     pub(super) fn asked(&mut self, inquiry: Inquiry) -> Result<(), ArchiveError> {
         let Inquiry { url, reply } = inquiry;
         let plan = self.around.plan;
-        // Patterns and robots are about addresses, however a script spells them.
-        let address = address(&url).unwrap_or(url);
+        // Patterns and robots are about what is asked for, however a script spells it.
+        let url = asked(&url).unwrap_or(url);
+        let address = plan.address(&url);
         let errand = Errand::Embed { chain: 1 };
-        let unwanted = plan.unplanned(errand, &address).or_else(|| plan.scope.excludes(&address));
+        let unwanted = plan.unplanned(errand, &url).or_else(|| plan.scope.excludes(&url, &address));
         if let Some(rule) = unwanted {
-            self.turn_away(&address, rule, reply);
+            self.turn_away(&url, rule, reply);
             return Ok(());
         }
         if !plan.settings.robots {
             let _ = reply.send(None);
             return Ok(());
         }
-        self.ask_robots(Task::inquiry(address, errand, reply))
+        self.ask_robots(Task::inquiry(url, errand, reply))
     }
 
     /// Tells a page that it does not get something.
     pub(super) fn turn_away(&mut self, url: &str, rule: Rule, reply: Reply) {
         self.tally.skipped += 1;
-        (self.around.report)(Event::Skipped { url, rule: &rule });
+        (self.around.report)(Event::Skipped { url, rule: &rule, is_seed: false });
         let _ = reply.send(Some(rule));
     }
 }

@@ -38,6 +38,8 @@ pub enum Event<'a> {
         url: &'a str,
         /// Why.
         rule: &'a Rule,
+        /// Whether it was named by whoever asked, or a redirect from there led to it.
+        is_seed: bool,
     },
     /// Everything up to here is safe.
     Checkpoint {
@@ -85,6 +87,8 @@ pub struct Progress {
 pub struct Tally {
     /// Captures, all together.
     pub captured: u64,
+    /// Those that are files for robots.
+    pub robots: u64,
     /// Those that are pages.
     pub pages: u64,
     /// Those whose body is the one that was captured last.
@@ -95,6 +99,8 @@ pub struct Tally {
     pub failed: u64,
     /// URLs that were not asked for.
     pub skipped: u64,
+    /// Those among them that were named by whoever asked, and are not for robots.
+    pub seeds_refused: u64,
     /// Bytes that were received.
     pub bytes: u64,
 }

@@ -10,7 +10,7 @@ use varve_core::headers::Headers;
 use varve_page::links::{Kind, Limits, Link, Place, Role, extract};
 
 use super::errand::Errand;
-use super::plan::{Lead, Plan};
+use super::plan::{Lead, Plan, Refusal};
 
 /// So many links of one answer are looked at.
 const MOST_LINKS: u64 = 200_000;
@@ -57,7 +57,9 @@ pub(crate) fn leads(
     let extracted = extract(kind, answer.url, answer.headers, body, limits, &mut take);
     let shy = extracted.is_ok_and(|extracted| extracted.metadata.robots.nofollow);
     if shy && plan.settings.nofollow {
-        found.retain(|lead| lead.redirect || !lead.errand.is_page());
+        for lead in found.iter_mut().filter(|lead| lead.errand.is_page() && !lead.redirect) {
+            lead.refusal = Some(Refusal::NoFollow);
+        }
     }
     found
 }

@@ -9,7 +9,7 @@ use varve_core::alias::{Aliases, Target};
 use varve_core::pattern::{AtSign, GroupPattern};
 use varve_core::plan::Plan;
 
-use super::address::address;
+use super::address::asked;
 use super::scope::Rule;
 
 /// A plan, made ready.
@@ -30,10 +30,10 @@ struct Stop {
 impl Itinerary {
     /// Makes a plan ready.
     pub(crate) fn new(plan: &Plan) -> Self {
-        Self::spelled(plan, &address)
+        Self::spelled(plan, &asked)
     }
 
-    /// The same, where addresses have a spelling of their own.
+    /// The same, where every URL has one spelling of its own.
     pub(crate) fn spelled(plan: &Plan, spelling: &dyn Fn(&str) -> Option<String>) -> Self {
         let aliases = plan.aliases();
         let groups = plan.groups.iter().map(|group| Stop {
@@ -54,10 +54,10 @@ impl Itinerary {
         self.roots.iter().map(|(url, _)| url.clone()).collect()
     }
 
-    /// The address that is meant by one.
+    /// The URL that is meant by one.
     pub(crate) fn meant(&self, url: String) -> String {
         match self.aliases.apply(&url) {
-            Some(Target::Internal(other)) => address(&other).unwrap_or(url),
+            Some(Target::Internal(other)) => asked(&other).unwrap_or(url),
             Some(Target::External(_)) | None => url,
         }
     }
@@ -74,13 +74,14 @@ impl Itinerary {
         self.never(url).or_else(|| out.map(|group| Rule::DoNotDownload(group.name.clone())))
     }
 
-    /// The number of the group by which a link on a page is followed, if it is. A pattern may be written for the address,
-    /// or for the link as it stands.
-    pub(crate) fn step(&self, page: (&str, u32), link: &str, target: &str) -> Option<u32> {
-        let link = link.split('#').next().unwrap_or(link);
+    /// The number of the group by which a link on a page is followed, if it is. A pattern may be written for the link as it
+    /// stands, for what is asked for, or for its address.
+    pub(crate) fn step(&self, page: (&str, u32), links: &[&str]) -> Option<u32> {
+        let matches =
+            |group: &Stop, link: &str| group.pattern.matches(link.split('#').next().unwrap_or(link));
         let takes = |group: &Stop| {
             !group.do_not_download
-                && (group.pattern.matches(target) || group.pattern.matches(link))
+                && links.iter().any(|link| matches(group, link))
                 && group.found_on.as_deref().is_none_or(|name| self.is_called(page, name))
         };
         self.groups.iter().position(takes).and_then(|at| u32::try_from(at + 1).ok())
@@ -124,7 +125,7 @@ roots:
     #[test]
     fn members_are_found_on_their_sources_alone() {
         let plan = itinerary();
-        let step = |page, link| plan.step(page, link, link);
+        let step = |page, link| plan.step(page, &[link]);
         assert_eq!(plan.seeds(), ["http://h/about", "http://h/"]);
         assert_eq!(step(("http://h/", 0), "http://h/7/"), Some(2));
         assert_eq!(step(("http://h/about", 0), "http://h/7/"), None);
@@ -136,14 +137,14 @@ roots:
     #[test]
     fn a_redirected_page_goes_by_the_name_it_was_asked_for() {
         let plan = itinerary();
-        assert_eq!(plan.step(("http://h/july", 2), "x", "http://h/7/a"), Some(3));
-        assert_eq!(plan.step(("http://h/welcome", 0), "x", "http://h/7/"), Some(2));
+        assert_eq!(plan.step(("http://h/july", 2), &["x", "http://h/7/a"]), Some(3));
+        assert_eq!(plan.step(("http://h/welcome", 0), &["x", "http://h/7/"]), Some(2));
     }
 
     #[test]
     fn a_pattern_may_be_written_for_the_link_as_it_stands() {
         let target = "http://h/word?a=1&b=2";
-        assert_eq!(itinerary().step(("http://h/", 0), "http://h/word?b=2&a=1#x", target), Some(4));
+        assert_eq!(itinerary().step(("http://h/", 0), &["http://h/word?b=2&a=1#x", target]), Some(4));
     }
 
     #[test]

@@ -45,7 +45,7 @@ impl Known {
 
     /// Notes a lead.
     pub(crate) fn note(&mut self, lead: &Lead) -> News {
-        let key = self.hasher.hash_one((lead.errand.letter(), lead.url.as_str()));
+        let key = self.hasher.hash_one((lead.errand.letter(), lead.key()));
         let steps = if self.measured && lead.errand.is_page() { lead.errand.steps() } else { 0 };
         match self.seen.get_mut(&key) {
             Some(before) if *before <= steps => News::Old,
@@ -64,10 +64,22 @@ impl Known {
         }
     }
 
+    /// Whether a page is known to be there, or to have been.
+    pub(crate) fn has_page(&self, key: &str) -> bool {
+        let letter = Errand::Page { depth: 0 }.letter();
+        self.seen.contains_key(&self.hasher.hash_one((letter, key)))
+    }
+
     /// Notes a page that an earlier process of the same run has met, if that matters.
-    pub(crate) fn recall(&mut self, url: &str, depth: u32) {
+    pub(crate) fn recall(&mut self, key: &str, depth: u32) {
         if self.measured {
-            self.note(&Lead { url: url.to_owned(), errand: Errand::Page { depth }, redirect: false });
+            self.note(&Lead {
+                url: key.to_owned(),
+                key: None,
+                errand: Errand::Page { depth },
+                redirect: false,
+                refusal: None,
+            });
         }
     }
 }
@@ -77,7 +89,13 @@ mod tests {
     use super::*;
 
     fn lead(depth: u32) -> Lead {
-        Lead { url: "http://h/".to_owned(), errand: Errand::Page { depth }, redirect: false }
+        Lead {
+            url: "http://h/".to_owned(),
+            key: None,
+            errand: Errand::Page { depth },
+            redirect: false,
+            refusal: None,
+        }
     }
 
     #[test]

@@ -7,10 +7,10 @@
 //!
 //! | file | knows |
 //! | --- | --- |
-//! | `address` | the one spelling of a URL |
+//! | `address` | what is asked for, and what its spellings share |
 //! | `scope`, `plan`, `errand`, `itinerary` | what is followed, how far, and for what reason |
 //! | `run`, `admit`, `settle`, `checkpoint` | the thread that decides |
-//! | `robots`, `known`, `past` | what hosts ask for, what was found, what is here already |
+//! | `robots`, `known`, `past`, `refused` | what hosts ask for, what was found, what is here already, what was not followed |
 //! | `fetching`, `keeper`, `extract`, `backlog` | requests, and the work on answers |
 //! | `rendering`, `door`, `pace` | pages in a browser, and what they may ask for |
 //! | `destination`, `project` | where answers go: into an archive, or into a Crystal project |
@@ -38,6 +38,7 @@ mod pace;
 mod past;
 mod plan;
 mod project;
+mod refused;
 mod rendering;
 mod robots;
 mod run;
@@ -46,7 +47,7 @@ mod settings;
 mod settle;
 mod task;
 
-pub(crate) use address::{address, has_user_info, host_of, origin_of};
+pub(crate) use address::{address, asked, has_user_info, host_of, origin_of};
 pub(crate) use conduct::{Conduct, NewVersion, Work, begin, finish, resume, version_of_run, work};
 pub(crate) use door::Door;
 pub use event::{Captured, Ended, Event, Progress, Tally};

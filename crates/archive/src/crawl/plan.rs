@@ -2,16 +2,17 @@
 //!
 //! Pure, and shared by all threads of a run.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::address::address;
+use super::address::{address, asked};
 use super::errand::{DEEPEST_SITEMAP, Errand, LONGEST_CHAIN};
 use super::itinerary::Itinerary;
 use super::scope::{Rule, Scope, ScopeKind};
 use super::settings::Settings;
 use varve_page::links::{Link, Place, Role};
 
-/// The one spelling of a web address; none for what is not asked for.
+/// What is asked for when a text is a URL; none for what is not asked for.
 pub(crate) type Spelling = Arc<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 /// The settings of a run, made ready.
@@ -22,38 +23,95 @@ pub(crate) struct Plan {
     pub(crate) scope: Scope,
     /// The plan that is followed, if one is.
     itinerary: Option<Itinerary>,
-    /// What makes two texts one address.
+    /// What is asked for.
     spelling: Spelling,
+    /// Whether several spellings may be one URL; else the one that is asked for is the only one.
+    has_spellings: bool,
 }
 
 /// A link that is worth following.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Lead {
-    /// The address.
+    /// What is asked for, unless it was asked for already by another spelling.
     pub(crate) url: String,
+    /// What tells whether it was, where that is another text.
+    pub(crate) key: Option<String>,
     /// Why.
     pub(crate) errand: Errand,
     /// Whether it is where the answer sends its reader.
     pub(crate) redirect: bool,
+    /// Why it is only listed, and not followed.
+    pub(crate) refusal: Option<Refusal>,
+}
+
+/// Why a link is not followed that would be else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Refusal {
+    /// The link, or its page, asks for it.
+    NoFollow,
+    /// Sitemaps name sitemaps, too often in a row.
+    Nested,
+}
+
+impl Refusal {
+    /// The rule under which it is listed.
+    pub(crate) const fn rule(self) -> Rule {
+        match self {
+            Self::NoFollow => Rule::NoFollow,
+            Self::Nested => Rule::Sitemaps,
+        }
+    }
+}
+
+impl Lead {
+    /// What tells whether it was asked for already.
+    pub(crate) fn key(&self) -> &str {
+        self.key.as_deref().unwrap_or(&self.url)
+    }
 }
 
 impl Plan {
-    /// A run with these settings, whose seeds are addresses.
+    /// A run with these settings, whose seeds are as they are asked for.
     pub(crate) fn new(settings: Settings) -> Self {
-        Self::spelled(settings, Arc::new(address))
+        Self { has_spellings: true, ..Self::spelled(settings, Arc::new(asked)) }
     }
 
-    /// The same, where addresses have a spelling of their own.
+    /// The same, where every URL has one spelling of its own.
     pub(crate) fn spelled(settings: Settings, spelling: Spelling) -> Self {
         let Settings { seeds, scope, include, exclude, .. } = &settings;
         let scope = Scope::new(*scope, seeds, include, exclude);
         let itinerary = settings.plan.as_ref().map(|plan| Itinerary::spelled(plan, &*spelling));
-        Self { settings, scope, itinerary, spelling }
+        Self { settings, scope, itinerary, spelling, has_spellings: false }
     }
 
-    /// The one spelling of an address.
-    pub(crate) fn address(&self, text: &str) -> Option<String> {
+    /// What is asked for when a text is a URL.
+    pub(crate) fn asked(&self, text: &str) -> Option<String> {
         (self.spelling)(text)
+    }
+
+    /// What all spellings of a URL share.
+    pub(crate) fn address<'u>(&self, url: &'u str) -> Cow<'u, str> {
+        let address = if self.has_spellings { address(url) } else { None };
+        address.filter(|address| address != url).map_or(Cow::Borrowed(url), Cow::Owned)
+    }
+
+    /// The lead to a URL that nothing redirects to.
+    pub(crate) fn lead_to(&self, url: String, errand: Errand) -> Lead {
+        let key = match self.address(&url) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(key) => Some(key),
+        };
+        Lead { url, key, errand, redirect: false, refusal: None }
+    }
+
+    /// The lead to where an answer sends its reader. A server may send them to another spelling of what they asked for, to
+    /// its own order of parameters or to one with a mark in it: then it is that spelling that counts, and no other.
+    fn onward(&self, from: &str, url: String, errand: Errand) -> Lead {
+        let lead = Lead { redirect: true, ..self.lead_to(url, errand) };
+        if lead.key() != self.address(from) {
+            return lead;
+        }
+        Lead { key: Some(format!("={}", lead.url)), ..lead }
     }
 
     /// Whether pages so many links away from a seed are wanted.
@@ -67,33 +125,39 @@ impl Plan {
         match errand {
             Errand::Robots => None,
             Errand::Page { depth: 0 } => itinerary.never(url),
-            _ => itinerary.refuses(url),
+            _ => itinerary.refuses(url).or_else(|| itinerary.refuses(&self.address(url))),
         }
     }
 
-    /// What a link in an answer at `from` leads to; none if it is not followed.
+    /// What a link in an answer at `from` leads to; none if it is neither followed nor listed.
     pub(crate) fn lead(&self, from: &str, errand: Errand, link: &Link<'_>) -> Option<Lead> {
-        let url = self.address(&link.target)?;
+        let url = self.asked(&link.target)?;
         let url = self.itinerary.iter().fold(url, |url, itinerary| itinerary.meant(url));
-        let (errand, redirect) = match link.role {
-            Role::Redirect => (errand, true),
-            Role::Embed => (embedded(errand, link)?, false),
-            Role::Sitemap => (self.listed(errand)?, false),
+        let errand = match link.role {
+            Role::Redirect => return Some(self.onward(from, url, errand)),
+            Role::Embed => embedded(errand, link)?,
+            Role::Sitemap => self.listed(errand)?,
             Role::Navigate | Role::Alternate | Role::Canonical | Role::Feed => {
-                (self.navigated((from, errand), link, &url)?, false)
+                self.navigated((from, errand), link, &url)?
             }
         };
-        Some(Lead { url, errand, redirect })
+        let is_shy = self.settings.nofollow && link.nofollow && link.role != Role::Sitemap;
+        let refusal = match errand {
+            Errand::Listing { nesting } if nesting > DEEPEST_SITEMAP => Some(Refusal::Nested),
+            Errand::Page { .. } if is_shy => Some(Refusal::NoFollow),
+            _ => None,
+        };
+        Some(Lead { refusal, ..self.lead_to(url, errand) })
     }
 
     fn navigated(&self, (from, errand): (&str, Errand), link: &Link<'_>, url: &str) -> Option<Errand> {
-        let unwelcome = self.settings.nofollow && link.nofollow;
-        if link.guessed || unwelcome {
+        if link.guessed {
             return None;
         }
         if let Some(itinerary) = self.itinerary.as_ref().filter(|_| self.settings.scope == ScopeKind::Plan) {
             let Errand::Page { depth } = errand else { return None };
-            return itinerary.step((from, depth), &link.target, url).map(|depth| Errand::Page { depth });
+            let links = [link.target.as_str(), url, &self.address(url)];
+            return itinerary.step((from, depth), &links).map(|depth| Errand::Page { depth });
         }
         let depth = match errand {
             Errand::Page { depth } => depth.saturating_add(1),
@@ -106,11 +170,11 @@ impl Plan {
 
     fn listed(&self, errand: Errand) -> Option<Errand> {
         let nesting = match errand {
-            Errand::Listing { nesting } => nesting + 1,
+            Errand::Listing { nesting } => nesting.saturating_add(1),
             Errand::Page { .. } => 0,
             Errand::Embed { .. } | Errand::Robots => return None,
         };
-        (nesting <= DEEPEST_SITEMAP && self.reaches(1)).then_some(Errand::Listing { nesting })
+        self.reaches(1).then_some(Errand::Listing { nesting })
     }
 }
 
@@ -153,7 +217,8 @@ mod tests {
     fn depth_and_chains_end() {
         let plan = plan(ScopeKind::Host, Some(2));
         let leads = |errand, role| {
-            plan.lead("http://h/", errand, &link("http://h/x#y", role)).map(|lead| lead.errand)
+            let lead = plan.lead("http://h/", errand, &link("http://h/x#y", role));
+            lead.filter(|lead| lead.refusal.is_none()).map(|lead| lead.errand)
         };
         let (near, far) = (Errand::Page { depth: 1 }, Errand::Page { depth: 2 });
         assert_eq!(leads(near, Role::Navigate), Some(far));
@@ -179,9 +244,11 @@ mod tests {
     fn what_asks_not_to_be_followed_is_not_unless_told() {
         let mut plan = plan(ScopeKind::Host, None);
         let shy = Link { nofollow: true, ..link("http://h/a", Role::Navigate) };
-        assert_eq!(plan.lead("http://h/", Errand::Page { depth: 0 }, &shy), None);
+        let refusal =
+            |plan: &Plan| plan.lead("http://h/", Errand::Page { depth: 0 }, &shy).map(|lead| lead.refusal);
+        assert_eq!(refusal(&plan), Some(Some(Refusal::NoFollow)));
         plan.settings.nofollow = false;
-        assert!(plan.lead("http://h/", Errand::Page { depth: 0 }, &shy).is_some());
+        assert_eq!(refusal(&plan), Some(None));
         let guessed = Link { guessed: true, ..link("http://h/a", Role::Embed) };
         assert_eq!(plan.lead("http://h/", Errand::Page { depth: 0 }, &guessed), None);
     }

@@ -75,7 +75,9 @@ impl Crawl<'_> {
             let url = exchange.url.clone();
             let errand = Errand::Embed { chain: 1 };
             let plan = self.around.plan;
-            let unwanted = plan.unplanned(errand, &url).is_some() || plan.scope.excludes(&url).is_some();
+            let address = plan.address(&url);
+            let unwanted =
+                plan.unplanned(errand, &url).is_some() || plan.scope.excludes(&url, &address).is_some();
             if unwanted || self.busy.contains(&url) || self.fresh.contains(&url) {
                 continue;
             }
@@ -84,9 +86,9 @@ impl Crawl<'_> {
                 Past::Earlier(earlier) => Some(earlier),
                 Past::Nothing => None,
             };
-            if let Some(address) = self.around.plan.address(&url) {
+            if let Some(asked) = plan.asked(&url) {
                 // Another spelling of it need not be asked for again.
-                self.known.note(&Lead { url: address, errand, redirect: false });
+                self.known.note(&plan.lead_to(asked, errand));
             }
             let host = host_of(&url).to_owned();
             let task = Task { earlier, ..Task::of(url, host, errand) };

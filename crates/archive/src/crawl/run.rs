@@ -28,6 +28,7 @@ use super::fetching::{Fetching, Message};
 use super::keeper::{Job, Material};
 use super::known::Known;
 use super::plan::Plan;
+use super::refused::Refused;
 use super::robots::RobotsFiles;
 use super::task::{Entry, Task};
 use crate::error::ArchiveError;
@@ -90,6 +91,7 @@ pub(crate) struct Crawl<'a> {
     pub(super) robots: RobotsFiles,
     pub(super) watch: Watch,
     pub(super) known: Known,
+    pub(super) refused: Refused,
     /// Addresses that are being asked for, or wait to be.
     pub(super) busy: HashSet<String>,
     /// Addresses that were captured since the last checkpoint.
@@ -130,6 +132,7 @@ impl<'a> Crawl<'a> {
             robots: RobotsFiles::default(),
             watch: Watch::new(TrapLimits::for_year(year)),
             known: Known::new(around.plan.settings.depth),
+            refused: Refused::default(),
             around,
             busy: HashSet::new(),
             fresh: HashSet::new(),
@@ -163,6 +166,7 @@ impl<'a> Crawl<'a> {
         loop {
             if self.around.stop.load(Ordering::Relaxed) {
                 self.checkpoint()?;
+                self.list_refused()?;
                 return Ok(Ending::Stopped);
             }
             self.fill()?;
@@ -175,6 +179,7 @@ impl<'a> Crawl<'a> {
                 let left = !self.deferred.is_empty();
                 self.checkpoint()?;
                 if !left && self.out_in_all == 0 && self.claim()? == 0 {
+                    self.list_refused()?;
                     return Ok(Ending::Finished);
                 }
                 continue;
@@ -318,12 +323,13 @@ impl<'a> Crawl<'a> {
 impl Crawl<'_> {
     /// Learns again what an earlier process of the same run had learned.
     pub(crate) fn recall(&mut self) -> Result<(), ArchiveError> {
-        let (known, watch) = (&mut self.known, &mut self.watch);
+        let (known, watch, plan) = (&mut self.known, &mut self.watch, self.around.plan);
         self.around.frontier.each_past(&mut |url, depth, role| {
             if role.starts_with('p') {
-                known.recall(url, depth);
+                let address = plan.address(url);
+                known.recall(&address, depth);
                 if depth > 0 {
-                    let _ = watch.note(url);
+                    let _ = watch.note(&address);
                 }
             }
         })?;

@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 use varve_core::pattern::{AtSign, GroupPattern};
 
-use super::address::host_of;
+use super::address::{address, host_of};
 
 /// How far around its seeds a crawl goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,8 +55,10 @@ pub enum Rule {
     Limit(&'static str),
     /// Too many redirects led to it.
     Redirects,
-    /// Too many sitemaps were read.
+    /// Too many sitemaps were read, or one names another too often in a row.
     Sitemaps,
+    /// The link, or the page that it is on, asks not to be followed.
+    NoFollow,
     /// A group of the plan leaves it out.
     DoNotDownload(String),
     /// An alias of the plan leaves it on the live web.
@@ -75,6 +77,7 @@ impl std::fmt::Display for Rule {
             Self::Limit(which) => write!(f, "limit:{which}"),
             Self::Redirects => f.write_str("redirects"),
             Self::Sitemaps => f.write_str("sitemaps"),
+            Self::NoFollow => f.write_str("nofollow"),
             Self::DoNotDownload(group) => write!(f, "plan:do_not_download:{group}"),
             Self::External => f.write_str("plan:external"),
         }
@@ -91,12 +94,13 @@ pub(crate) struct Scope {
 }
 
 impl Scope {
-    /// The scope around seeds, which are addresses.
+    /// The scope around seeds.
     pub(crate) fn new(kind: ScopeKind, seeds: &[String], include: &[String], exclude: &[String]) -> Self {
         let patterns = |texts: &[String]| {
             texts.iter().map(|text| GroupPattern::new(text, AtSign::Literal)).collect::<Vec<_>>()
         };
-        let mut roots: Vec<String> = seeds.iter().map(|seed| root_of(kind, seed)).collect();
+        let address = |seed: &String| address(seed).unwrap_or_else(|| seed.clone());
+        let mut roots: Vec<String> = seeds.iter().map(|seed| root_of(kind, &address(seed))).collect();
         roots.sort();
         roots.dedup();
         Self { kind, roots, include: patterns(include), exclude: patterns(exclude) }
@@ -107,28 +111,32 @@ impl Scope {
         !matches!(self.kind, ScopeKind::Page | ScopeKind::Plan)
     }
 
-    /// Why a page is not fetched, if it is not.
-    pub(crate) fn refuses_page(&self, url: &str) -> Option<Rule> {
-        if let Some(rule) = self.excludes(url) {
+    /// Why a page is not fetched, if it is not. It lies where its address does; a pattern may be written for what is asked
+    /// for or for the address.
+    pub(crate) fn refuses_page(&self, url: &str, address: &str) -> Option<Rule> {
+        if let Some(rule) = self.excludes(url, address) {
             return Some(rule);
         }
         let holds = match self.kind {
             ScopeKind::Page => false,
             ScopeKind::Plan => true,
-            ScopeKind::Prefix => self.roots.iter().any(|root| without_scheme(url).starts_with(root.as_str())),
-            ScopeKind::Host => self.roots.iter().any(|root| plain_host(url) == root),
-            ScopeKind::Domain => self.roots.iter().any(|root| is_below(host_of(url), root)),
+            ScopeKind::Prefix => {
+                self.roots.iter().any(|root| without_scheme(address).starts_with(root.as_str()))
+            }
+            ScopeKind::Host => self.roots.iter().any(|root| plain_host(address) == root),
+            ScopeKind::Domain => self.roots.iter().any(|root| is_below(host_of(address), root)),
         };
         if !holds {
             return Some(Rule::Scope);
         }
-        let misses = !self.include.is_empty() && !self.include.iter().any(|pattern| pattern.matches(url));
+        let misses =
+            !self.include.is_empty() && !self.include.iter().any(|pattern| matches(pattern, url, address));
         misses.then_some(Rule::Include)
     }
 
     /// Why something embedded is not fetched, if it is not.
-    pub(crate) fn excludes(&self, url: &str) -> Option<Rule> {
-        let pattern = self.exclude.iter().find(|pattern| pattern.matches(url))?;
+    pub(crate) fn excludes(&self, url: &str, address: &str) -> Option<Rule> {
+        let pattern = self.exclude.iter().find(|pattern| matches(pattern, url, address))?;
         Some(Rule::Exclude(pattern.as_str().to_owned()))
     }
 
@@ -143,6 +151,10 @@ impl Scope {
             ScopeKind::Domain => self.roots.iter().any(|root| is_below(host_of(origin), root)),
         }
     }
+}
+
+fn matches(pattern: &GroupPattern, url: &str, address: &str) -> bool {
+    pattern.matches(url) || url != address && pattern.matches(address)
 }
 
 fn root_of(kind: ScopeKind, seed: &str) -> String {
@@ -185,7 +197,7 @@ mod tests {
     use super::*;
 
     fn refused(kind: ScopeKind, seed: &str, url: &str) -> bool {
-        Scope::new(kind, &[seed.to_owned()], &[], &[]).refuses_page(url).is_some()
+        Scope::new(kind, &[seed.to_owned()], &[], &[]).refuses_page(url, url).is_some()
     }
 
     #[test]
@@ -213,10 +225,14 @@ mod tests {
         let seeds = ["http://h/".to_owned()];
         let (include, exclude) = (["http://h/a/**".to_owned()], ["**.pdf".to_owned()]);
         let scope = Scope::new(ScopeKind::Host, &seeds, &include, &exclude);
-        assert_eq!(scope.refuses_page("http://h/a/b"), None);
-        assert_eq!(scope.refuses_page("http://h/b"), Some(Rule::Include));
-        assert_eq!(scope.refuses_page("http://h/a/x.pdf"), Some(Rule::Exclude("**.pdf".to_owned())));
-        assert_eq!(scope.excludes("http://cdn/x.pdf"), Some(Rule::Exclude("**.pdf".to_owned())));
-        assert_eq!(scope.refuses_page("http://other/a/b"), Some(Rule::Scope));
+        let refuses = |url: &str| scope.refuses_page(url, url);
+        assert_eq!(refuses("http://h/a/b"), None);
+        assert_eq!(refuses("http://h/b"), Some(Rule::Include));
+        assert_eq!(refuses("http://h/a/x.pdf"), Some(Rule::Exclude("**.pdf".to_owned())));
+        assert_eq!(
+            scope.excludes("http://cdn/x.pdf?utm_source=a", "http://cdn/x.pdf"),
+            Some(Rule::Exclude("**.pdf".to_owned()))
+        );
+        assert_eq!(refuses("http://other/a/b"), Some(Rule::Scope));
     }
 }

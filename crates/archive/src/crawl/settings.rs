@@ -52,6 +52,8 @@ pub struct Settings {
     pub robots: bool,
     /// Whether `nofollow` on links and pages is obeyed.
     pub nofollow: bool,
+    /// Whether what looks like one of endlessly many URLs is left out.
+    pub traps: bool,
     /// Whether everything is asked for whole, though the server might say that it has not changed.
     #[serde(default)]
     pub whole: bool,
@@ -95,6 +97,7 @@ impl Default for Settings {
             delay: millis(policy.delay),
             robots: true,
             nofollow: true,
+            traps: true,
             whole: false,
             retries: policy.retries,
             retry_pause: millis(policy.backoff.first),

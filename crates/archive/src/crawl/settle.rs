@@ -121,6 +121,7 @@ impl Crawl<'_> {
         self.rows.extend(row_of_receipt(receipt, self.around.destination.hiding()));
         self.fresh.insert(task.url.clone());
         self.tally.captured += 1;
+        self.tally.robots += u64::from(task.errand == Errand::Robots);
         self.tally.pages += u64::from(is_page);
         self.tally.unchanged += u64::from(unchanged);
         self.tally.truncated += u64::from(receipt.truncated.is_some());
@@ -159,24 +160,28 @@ impl Crawl<'_> {
 
     /// Puts a lead on its way into the frontier, unless it is there.
     fn follow(&mut self, lead: Lead, from: &Task) {
+        if let Some(refusal) = lead.refusal {
+            return self.refused.note(lead, refusal);
+        }
         let redirects = if lead.redirect { from.redirects.saturating_add(1) } else { 0 };
         if redirects > self.around.plan.settings.redirects {
             self.tally.skipped += 1;
-            (self.around.report)(Event::Skipped { url: &lead.url, rule: &Rule::Redirects });
+            let rule = &Rule::Redirects;
+            (self.around.report)(Event::Skipped { url: &lead.url, rule, is_seed: false });
             return;
         }
         let news = self.known.note(&lead);
         if news != News::Old {
-            self.entries.push(Entry::new(&lead, redirects, from.no, news == News::Nearer));
+            self.entries.push(Entry::new(lead, redirects, from.no, news == News::Nearer));
         }
     }
 
     /// Begins with seeds.
     pub(crate) fn sow(&mut self, seeds: &[String]) -> Result<(), ArchiveError> {
         for seed in seeds {
-            let lead = Lead { url: seed.clone(), errand: Errand::Page { depth: 0 }, redirect: false };
+            let lead = self.around.plan.lead_to(seed.clone(), Errand::Page { depth: 0 });
             self.known.note(&lead);
-            self.entries.push(Entry::new(&lead, 0, None, false));
+            self.entries.push(Entry::new(lead, 0, None, false));
             if !self.around.plan.settings.robots {
                 self.expect_sitemaps(origin_of(seed), Vec::new());
             }
@@ -189,9 +194,9 @@ impl Crawl<'_> {
     pub(crate) fn sow_members(&mut self) -> Result<(), ArchiveError> {
         let destination = self.around.destination;
         destination.members(&mut |url, group| {
-            let lead = Lead { url, errand: Errand::Page { depth: group }, redirect: false };
+            let lead = self.around.plan.lead_to(url, Errand::Page { depth: group });
             if self.known.note(&lead) != News::Old {
-                self.entries.push(Entry::new(&lead, 0, None, false));
+                self.entries.push(Entry::new(lead, 0, None, false));
             }
             if self.entries.len() >= SOWN_AT_ONCE { self.push_entries() } else { Ok(()) }
         })?;
@@ -228,10 +233,10 @@ impl Crawl<'_> {
             return;
         }
         let named = if named.is_empty() { vec![format!("{origin}/sitemap.xml")] } else { named };
-        for url in named.iter().filter_map(|url| plan.address(url)) {
-            let lead = Lead { url, errand: Errand::Listing { nesting: 0 }, redirect: false };
+        for url in named.iter().filter_map(|url| plan.asked(url)) {
+            let lead = plan.lead_to(url, Errand::Listing { nesting: 0 });
             if self.known.note(&lead) != News::Old {
-                self.entries.push(Entry::new(&lead, 0, None, false));
+                self.entries.push(Entry::new(lead, 0, None, false));
             }
         }
     }

@@ -13,7 +13,7 @@ use super::plan::Lead;
 pub(crate) struct Task {
     /// Its number in the frontier; none for what the run asks on its own account.
     pub(crate) no: Option<i64>,
-    /// The address.
+    /// What is asked for.
     pub(crate) url: String,
     /// The host, as politeness knows it.
     pub(crate) host: String,
@@ -76,40 +76,36 @@ impl Task {
 /// A lead on its way into the frontier.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    identity: String,
+    url: String,
+    /// What tells whether it is there already, where that is another text.
+    key: Option<String>,
+    /// The errand, and the length of the way where there was a longer one.
+    reason: String,
     role: String,
     depth: u32,
     priority: i32,
     found_on: Option<i64>,
-    /// Where the address begins in the identity.
-    url_at: usize,
 }
 
 impl Entry {
     /// The entry of a lead. A page that was reached again by a shorter way has an entry of its own for each way.
-    pub(crate) fn new(lead: &Lead, redirects: u8, found_on: Option<i64>, shorter: bool) -> Self {
+    pub(crate) fn new(lead: Lead, redirects: u8, found_on: Option<i64>, shorter: bool) -> Self {
         let letter = lead.errand.letter();
         let way = if shorter { lead.errand.steps().to_string() } else { String::new() };
         let role = if redirects == 0 { letter.to_string() } else { format!("{letter}{redirects}") };
         let priority = i32::try_from(lead.errand.priority()).unwrap_or(i32::MAX);
-        let url_at = 1 + way.len() + 1;
-        Self {
-            identity: format!("{letter}{way} {}", lead.url),
-            role,
-            depth: lead.errand.steps(),
-            priority: -priority,
-            found_on,
-            url_at,
-        }
+        let depth = lead.errand.steps();
+        let Lead { url, key, .. } = lead;
+        Self { url, key, reason: format!("{letter}{way}"), role, depth, priority: -priority, found_on }
     }
 
     /// As the frontier takes it.
     pub(crate) fn as_new(&self) -> NewUrl<'_> {
-        let url = &self.identity[self.url_at..];
         NewUrl {
-            identity: &self.identity,
-            url,
-            host: host_of(url),
+            identity: self.key.as_deref().unwrap_or(&self.url),
+            reason: &self.reason,
+            url: &self.url,
+            host: host_of(&self.url),
             depth: self.depth,
             role: &self.role,
             priority: self.priority,
@@ -129,8 +125,10 @@ mod tests {
             (Errand::Page { depth: 3 }, 7, true),
             (Errand::Embed { chain: 2 }, 10, false),
         ] {
-            let lead = Lead { url: "http://h:81/a b".to_owned(), errand, redirect: false };
-            let entry = Entry::new(&lead, redirects, Some(4), shorter);
+            let key = Some("http://h:81/a".to_owned());
+            let lead =
+                Lead { url: "http://h:81/a b".to_owned(), key, errand, redirect: false, refusal: None };
+            let entry = Entry::new(lead, redirects, Some(4), shorter);
             let new = entry.as_new();
             let claimed = Claimed {
                 no: 9,

@@ -17,7 +17,7 @@ use varve_core::url::normalise;
 use varve_fetch::{Client, FetchError, FetchRequest, Fetched, Fetcher, Pending};
 
 use super::commit::Intent;
-use crate::crawl::{Conduct, Door, Fetchers, Itinerary, Pace, Paced, address, begin, has_user_info};
+use crate::crawl::{Conduct, Door, Fetchers, Itinerary, Pace, Paced, asked, begin, has_user_info};
 use crate::error::ArchiveError;
 use crate::history::ArchiveHistory;
 use crate::reach::Asker;
@@ -90,7 +90,7 @@ fn conduct<'a>(history: &'a ArchiveHistory, manner: Manner<'a>) -> Conduct<'a> {
     Conduct { history, threads: manner.threads, stop: manner.stop, intent: manner.intent }
 }
 
-/// The addresses of seeds, each once.
+/// The seeds as they are asked for, each once.
 fn seeds(texts: &[String]) -> Result<Vec<String>, ArchiveError> {
     let mut seeds: Vec<String> = Vec::new();
     for text in texts {
@@ -99,7 +99,7 @@ fn seeds(texts: &[String]) -> Result<Vec<String>, ArchiveError> {
         if has_user_info(&normal) {
             return Err(ArchiveError::UserInfo { shown: ShownUrl(text).to_string() });
         }
-        let seed = address(text).ok_or_else(|| ArchiveError::NotOnTheWeb { text: text.clone() })?;
+        let seed = asked(text).ok_or_else(|| ArchiveError::NotOnTheWeb { text: text.clone() })?;
         if !seeds.contains(&seed) {
             seeds.push(seed);
         }

@@ -6,7 +6,7 @@ use varve_catalog::{CaptureFilter, CatalogRead, Order, Page, Removal};
 use varve_core::history::{Belongs, Capture, Choice};
 use varve_core::{Moment, RecordId, VersionId};
 
-use super::log::spellings;
+use super::log::first_kept;
 use crate::error::ArchiveError;
 use crate::history::{Holdings, resolve_version};
 
@@ -36,10 +36,8 @@ pub fn at(holdings: &dyn Holdings, text: &str) -> Result<At, ArchiveError> {
 
 /// The capture of a URL at that time.
 pub fn find(holdings: &dyn Holdings, url: &str, at: &At) -> Result<Capture, ArchiveError> {
-    for spelling in spellings(url) {
-        if let Some(capture) = find_exactly(holdings, &spelling, at)? {
-            return Ok(capture);
-        }
+    if let Some(capture) = first_kept(holdings, url, |spelling| find_exactly(holdings, spelling, at))? {
+        return Ok(capture);
     }
     let at = match at {
         At::Newest | At::NewestGood => None,
@@ -108,14 +106,15 @@ pub fn look_up(holdings: &dyn Holdings, url: &str, at: &At) -> Result<Capture, A
         At::Version(version) => holdings.catalog().version(version)?.map(|info| info.version.run),
         _ => None,
     };
-    for spelling in spellings(url) {
-        let mut removals = holdings.catalog().removals_at(&spelling, PIECE)?.into_iter();
+    let removed = first_kept(holdings, url, |spelling| {
+        let mut removals = holdings.catalog().removals_at(spelling, PIECE)?.into_iter();
         // Of a version is known which run it was made of.
-        if let Some(removal) = removals.find(|removal| run.is_none_or(|run| run == removal.tombstone.run)) {
-            return Err(ArchiveError::Removed { url: url.to_owned(), removal: Box::new(removal) });
-        }
-    }
-    Err(missing)
+        Ok(removals.find(|removal| run.is_none_or(|run| run == removal.tombstone.run)))
+    })?;
+    Err(match removed {
+        Some(removal) => ArchiveError::Removed { url: url.to_owned(), removal: Box::new(removal) },
+        None => missing,
+    })
 }
 
 /// What tells that the body of a capture was taken out of the silos; none when it is there, or was lost otherwise.

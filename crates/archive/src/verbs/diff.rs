@@ -138,10 +138,10 @@ fn one_page(holdings: &dyn Holdings, request: &Request, url: &str) -> Result<Opt
 }
 
 fn is_page(pair: &Pair, url: &str) -> bool {
-    let sides = [&pair.base, &pair.head];
-    super::log::spellings(url)
-        .iter()
-        .any(|url| sides.iter().any(|side| side.as_ref().is_some_and(|page| page.url == *url)))
+    let mut sides = [&pair.base, &pair.head].into_iter().flatten();
+    let spellings = super::log::spellings(url);
+    let address = crate::crawl::address(url).unwrap_or_default();
+    sides.any(|page| spellings.contains(&page.url) || super::log::is_spelling(&page.url, &address))
 }
 
 fn compare_pair<E: From<ArchiveError>>(

@@ -7,8 +7,12 @@ use varve_core::url::{clean, normalise};
 use crate::crawl::address;
 use crate::error::ArchiveError;
 use crate::history::Holdings;
+use crate::page_path;
 
 pub use varve_catalog::{CaptureFilter, Order, Page, Removal, VersionFilter, VersionInfo};
+
+/// So many URLs with the same path are looked at.
+const MOST_AT_PATH: usize = 20_000;
 
 /// Versions, newest first.
 pub fn versions(
@@ -26,24 +30,52 @@ pub fn captures(
     filter: &CaptureFilter,
     page: Page<&Capture>,
 ) -> Result<Vec<Capture>, ArchiveError> {
-    for spelling in spellings(url) {
-        let found = holdings.catalog().captures_of(&spelling, filter, Order::NewestFirst, page)?;
-        if !found.is_empty() {
-            return Ok(found);
-        }
-    }
-    Ok(Vec::new())
+    let found = first_kept(holdings, url, |spelling| {
+        let found = holdings.catalog().captures_of(spelling, filter, Order::NewestFirst, page)?;
+        Ok(Some(found).filter(|found| !found.is_empty()))
+    })?;
+    Ok(found.unwrap_or_default())
 }
 
 /// The answers of a URL that were taken out of the silos, so that no capture tells of them; what went last first.
 pub fn removals(holdings: &dyn Holdings, url: &str, limit: usize) -> Result<Vec<Removal>, ArchiveError> {
-    for spelling in spellings(url) {
-        let found = holdings.catalog().removals_at(&spelling, limit)?;
-        if !found.is_empty() {
-            return Ok(found);
+    let found = first_kept(holdings, url, |spelling| {
+        let found = holdings.catalog().removals_at(spelling, limit)?;
+        Ok(Some(found).filter(|found| !found.is_empty()))
+    })?;
+    Ok(found.unwrap_or_default())
+}
+
+/// What is found by the first spelling of a URL by which anything is. A crawl keeps a URL by the spelling that it met first, so
+/// behind the likely ones come all that are here.
+pub(crate) fn first_kept<T>(
+    holdings: &dyn Holdings,
+    url: &str,
+    mut find: impl FnMut(&str) -> Result<Option<T>, ArchiveError>,
+) -> Result<Option<T>, ArchiveError> {
+    let likely = spellings(url);
+    for spelling in &likely {
+        if let Some(found) = find(spelling)? {
+            return Ok(Some(found));
         }
     }
-    Ok(Vec::new())
+    let Some(address) = address(url) else { return Ok(None) };
+    let path = page_path(&address);
+    let path = path.split('?').next().unwrap_or_default();
+    for kept in holdings.catalog().urls_at_path(path, MOST_AT_PATH)? {
+        if !likely.contains(&kept)
+            && is_spelling(&kept, &address)
+            && let Some(found) = find(&kept)?
+        {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether a URL is a spelling of that address.
+pub(crate) fn is_spelling(url: &str, of: &str) -> bool {
+    url == of || address(url).is_some_and(|address| address == of)
 }
 
 /// The texts under which a URL may have been kept, the likeliest first.

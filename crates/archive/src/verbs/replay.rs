@@ -11,7 +11,7 @@ use varve_core::headers::HeaderView;
 use varve_core::history::{Capture, Choice};
 
 use super::cat::{self, At};
-use super::log::spellings;
+use super::log::{first_kept, spellings};
 use crate::error::ArchiveError;
 use crate::history::{Holdings, NOT_MODIFIED, headers_of};
 
@@ -110,12 +110,12 @@ pub enum Known {
 
 /// The capture that shows a URL nearest to a time; without a time, the one that the layout chooses.
 pub fn find(holdings: &dyn Holdings, url: &str, time: Option<When>) -> Result<Known, ArchiveError> {
-    for spelling in spellings(url) {
-        let found = found_as(holdings, &spelling, time)?;
-        if let Some(found) = found.filter(|found| found.capture.url == url || !leads_to(&found.capture, url))
-        {
-            return Ok(Known::Here(Box::new(found)));
-        }
+    let here = first_kept(holdings, url, |spelling| {
+        let found = found_as(holdings, spelling, time)?;
+        Ok(found.filter(|found| found.capture.url == url || !leads_to(&found.capture, url)))
+    })?;
+    if let Some(found) = here {
+        return Ok(Known::Here(Box::new(found)));
     }
     for other in others(url) {
         let time = time.unwrap_or(When::exactly(Moment::from_micros(i64::MAX)));

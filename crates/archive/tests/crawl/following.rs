@@ -240,7 +240,10 @@ fn links_that_ask_not_to_be_followed_are_not() {
         Site::new()
             .page(
                 "/",
-                Answer::html("<a rel=nofollow href=/shy>s</a><a href=/meta>m</a><a href=/header>h</a>"),
+                Answer::html(
+                    "<a rel=nofollow href=/shy>s</a><a rel=nofollow href=/header>h</a>\
+                     <a href=/meta>m</a><a href=/header>h</a>",
+                ),
             )
             .page(
                 "/meta",
@@ -252,7 +255,9 @@ fn links_that_ask_not_to_be_followed_are_not() {
     let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
     for path in ["/shy", "/m2", "/h2"] {
         assert!(!told.captured.contains_key(path), "{path}");
+        assert_eq!(told.skipped.get(path).map(String::as_str), Some("nofollow"), "{path}");
     }
+    assert_eq!(told.ended().tally.skipped, 3, "/header is linked twice, and once without a wish");
     assert!(told.captured.contains_key("/m.png"));
     let scene = Scene::new(site());
     let told = scene.run(Settings { nofollow: false, ..scene.settings(&["/"], ScopeKind::Host) });
@@ -297,6 +302,37 @@ fn traps_end() {
     scene.assert_sound();
 }
 
+/// Months that link to the next one and to the one before, under a name that says nothing.
+#[test]
+fn a_calendar_ends_whatever_it_is_called_unless_traps_are_wanted() {
+    let months = |request: &varve_testkit::web::Request| {
+        let number = |text: &str| text.parse().unwrap_or(0);
+        let (year, month) =
+            request.path()[4..].split_once('-').map_or((0, 0), |(y, m)| (number(y), number(m)));
+        let at = |months: i32| format!("/mo/{:04}-{:02}", months.div_euclid(12), months.rem_euclid(12) + 1);
+        let here = year * 12 + month - 1;
+        Answer::html(format!("<a href={}>n</a><a href={}>p</a>", at(here + 1), at(here - 1)))
+    };
+    let site = || Site::new().computed("/mo/", months);
+    let scene = Scene::new(site());
+    let told = scene.run(scene.settings(&["/mo/2026-01"], ScopeKind::Host));
+    assert!(told.ended().captures < 500, "{}", told.ended().captures);
+    assert_eq!(
+        told.skipped.values().filter(|rule| *rule == "trap:calendar").count(),
+        2,
+        "{:?}",
+        told.skipped
+    );
+    let scene = Scene::new(site());
+    let settings = Settings {
+        traps: false,
+        limit_pages: Some(600),
+        ..scene.settings(&["/mo/2026-01"], ScopeKind::Host)
+    };
+    let told = scene.run(settings);
+    assert_eq!(told.ended().tally.pages, 600);
+}
+
 #[test]
 fn sitemaps_that_nest_for_ever_end() {
     let site = Site::new()
@@ -307,6 +343,12 @@ fn sitemaps_that_nest_for_ever_end() {
     let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
     let maps: Vec<&str> = told.paths().into_iter().filter(|path| path.starts_with("/trap/")).collect();
     assert_eq!(maps, ["/trap/sitemap/0", "/trap/sitemap/1", "/trap/sitemap/2", "/trap/sitemap/3"]);
+    assert_eq!(
+        told.skipped.get("/trap/sitemap/4").map(String::as_str),
+        Some("sitemaps"),
+        "{:?}",
+        told.skipped
+    );
 }
 
 #[test]

@@ -9,3 +9,4 @@ mod planned;
 mod polite;
 mod rendered;
 mod scene;
+mod spelling;

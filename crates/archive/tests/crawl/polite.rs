@@ -260,3 +260,22 @@ fn a_silent_host_costs_a_few_requests_however_much_is_wanted_of_it() {
     // Two tries of the first, and one of another: it never answered.
     assert_eq!(scene.web.total(), 3);
 }
+
+/// Nothing is to be had but the word that nothing is to be had.
+#[test]
+fn a_seed_that_is_not_for_robots_is_named_and_no_version_is_made() {
+    let closed = Answer::of("text/plain", "User-agent: *\nDisallow: /\n");
+    for (robots, rule) in [(closed, "robots:line 2"), (Answer::status(503), "robots:unavailable")] {
+        let site = Site::new().page("/robots.txt", robots).page("/", Answer::html("home"));
+        let scene = Scene::new(site);
+        let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+        assert_eq!(told.skipped.get("/").map(String::as_str), Some(rule));
+        let ended = told.ended();
+        assert_eq!((ended.version, ended.tally.seeds_refused, ended.queued), (None, 1, 0), "{ended:?}");
+        assert_eq!((scene.web.count("/"), scene.web.count("/robots.txt")), (0, 1));
+        scene.assert_sound();
+        let told = scene.run(Settings { robots: false, ..scene.settings(&["/"], ScopeKind::Host) });
+        assert_eq!((told.captured["/"].0, told.ended().tally.seeds_refused), (200, 0));
+        scene.assert_sound();
+    }
+}

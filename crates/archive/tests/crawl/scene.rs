@@ -138,7 +138,7 @@ impl Scene {
                 told.failed.insert(path(url), kind.to_owned());
             }
             Event::Noted { note, .. } => told.notes.push(note.to_owned()),
-            Event::Skipped { url, rule } => {
+            Event::Skipped { url, rule, .. } => {
                 told.skipped.insert(path(url), rule.to_string());
             }
             _ => {}

@@ -30,8 +30,8 @@ CREATE TABLE frontier (
     no       INTEGER PRIMARY KEY,
     host_no  INTEGER NOT NULL REFERENCES frontier_hosts (no),
     run_no   INTEGER NOT NULL,
-    identity BLOB NOT NULL,                  -- the first 16 bytes of the SHA-256 of what makes two URLs one
-    url      TEXT NOT NULL,
+    identity BLOB NOT NULL,                  -- the first 16 bytes of the SHA-256 of what makes two URLs one, and why it is wanted
+    url      TEXT NOT NULL,                  -- by the spelling that came first
     depth    INTEGER NOT NULL,
     role     TEXT NOT NULL,
     priority INTEGER NOT NULL,

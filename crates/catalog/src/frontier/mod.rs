@@ -27,9 +27,11 @@ const SWEEP: i64 = 20_000;
 /// A URL to ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewUrl<'a> {
-    /// What makes two spellings one URL; each comes once in a run.
+    /// What makes two spellings one URL. All of them are asked for by the one that came first.
     pub identity: &'a str,
-    /// The URL to ask for.
+    /// Why it is wanted, in a few letters of ASCII; each URL comes once in a run for each reason.
+    pub reason: &'a str,
+    /// The URL to ask for, unless it came before by another spelling.
     pub url: &'a str,
     /// Whose queue it joins.
     pub host: &'a str,

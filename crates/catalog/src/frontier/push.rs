@@ -10,6 +10,9 @@ use crate::problem::Problem;
 
 const INSERT: &str = "INSERT OR IGNORE INTO frontier
     (host_no, run_no, identity, url, depth, role, priority, found_on) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+/// By which spelling a URL is asked for: that by which it came first, for whatever reason.
+const FIRST: &str =
+    "SELECT url FROM frontier WHERE run_no = ?1 AND identity BETWEEN ?2 AND ?3 ORDER BY no LIMIT 1";
 const NEARER: &str = "UPDATE frontier SET depth = ?3
     WHERE run_no = ?1 AND identity = ?2 AND state IN (0, 3) AND depth > ?3";
 
@@ -17,6 +20,7 @@ const NEARER: &str = "UPDATE frontier SET depth = ?3
 pub(super) fn push(connection: &Connection, run_no: i64, urls: &[NewUrl<'_>]) -> Result<u64, Problem> {
     let mut hosts: HashMap<&str, (i64, i64)> = HashMap::new();
     let mut insert = connection.prepare_cached(INSERT)?;
+    let mut first = connection.prepare_cached(FIRST)?;
     let mut nearer = connection.prepare_cached(NEARER)?;
     for url in urls {
         let host = match hosts.entry(url.host) {
@@ -25,12 +29,17 @@ pub(super) fn push(connection: &Connection, run_no: i64, urls: &[NewUrl<'_>]) ->
                 unknown.insert((host_no(connection, run_no, url.host)?, 0))
             }
         };
-        let identity = identity(url.identity);
+        let digest = digest(url.identity);
+        let identity = [&digest, url.reason.as_bytes()].concat();
+        // A reason is ASCII, so none comes behind that byte.
+        let last = [&digest, [u8::MAX].as_slice()].concat();
+        let known: Option<String> =
+            first.query_row(params![run_no, digest, last], |row| row.get(0)).optional()?;
         let added = insert.execute(params![
             host.0,
             run_no,
             identity,
-            url.url,
+            known.as_deref().unwrap_or(url.url),
             url.depth,
             url.role,
             url.priority,
@@ -51,7 +60,8 @@ pub(super) fn push(connection: &Connection, run_no: i64, urls: &[NewUrl<'_>]) ->
     Ok(new.unsigned_abs())
 }
 
-fn identity(text: &str) -> [u8; 16] {
+/// How the identities of a URL begin, for whatever reason it is wanted.
+fn digest(text: &str) -> [u8; 16] {
     let digest = Sha256::digest(text.as_bytes());
     digest[..16].try_into().expect("a SHA-256 has more than sixteen bytes")
 }

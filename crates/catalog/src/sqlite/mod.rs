@@ -191,6 +191,10 @@ impl CatalogRead for SqliteCatalog {
         self.readers.ask(|connection| read_captures::of_url(connection, url, filter, order, page))
     }
 
+    fn urls_at_path(&self, path: &str, limit: usize) -> Result<Vec<String>, CatalogError> {
+        self.readers.ask(|connection| read_captures::urls_at_path(connection, path, limit))
+    }
+
     fn urls(&self, prefix: &str, page: Page<&str>) -> Result<Vec<String>, CatalogError> {
         self.readers.ask(|connection| read_captures::urls(connection, prefix, page))
     }

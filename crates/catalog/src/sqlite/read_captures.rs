@@ -148,6 +148,18 @@ pub(super) fn of_url(
     Ok(found.into_iter().map(|(_, capture)| capture).collect())
 }
 
+/// The URLs at a path, with any query.
+pub(super) fn urls_at_path(
+    connection: &Connection,
+    path: &str,
+    limit: usize,
+) -> Result<Vec<String>, Problem> {
+    // `@` is what follows `?`.
+    let sql = "SELECT url FROM urls WHERE path = ?1
+        UNION SELECT url FROM urls WHERE path >= ?1 || '?' AND path < ?1 || '@' LIMIT ?2";
+    collect(connection, sql, params![path, sql_limit(limit)], |row| Ok(row.get(0)?))
+}
+
 /// The captures of a URL that have rows of their own.
 fn rows_of_url(
     connection: &Connection,

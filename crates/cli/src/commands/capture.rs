@@ -129,6 +129,15 @@ pub(super) struct Capture {
     #[arg(long)]
     ignore_nofollow: bool,
 
+    /// Follow links also where they look like a trap: calendars without end, one page with thousands of parameters or with a
+    /// session in each link, paths that repeat themselves
+    #[arg(long)]
+    no_traps: bool,
+
+    /// List every URL that is skipped in this file: the rule, a tab, the URL
+    #[arg(long, value_name = "FILE")]
+    skipped: Option<PathBuf>,
+
     /// Ask for everything whole, though a server might say that it has not changed; what is the same is still stored once
     #[arg(long)]
     whole: bool,
@@ -192,7 +201,7 @@ impl Verb for Capture {
         let intent = session.intent(&history)?;
         let stop = interrupt::flag();
         let manner = Manner { reach, threads: Session::threads(), stop: &stop, intent };
-        let mut watcher = Watcher::new(&mut session.printer, self.json);
+        let mut watcher = Watcher::new(&mut session.printer, self.json, self.skipped.as_deref())?;
         let ended = self.start(settings, &history, manner, &mut |event| watcher.see(&event));
         let seen = watcher.end()?;
         let ended = ended?;
@@ -203,9 +212,11 @@ impl Verb for Capture {
 
 fn outcome(ended: &Ended) -> Outcome {
     match ended.version {
+        // That a site is not for robots is what was found out.
+        None if ended.tally.failed == 0 && ended.tally.seeds_refused > 0 => Outcome::Findings,
         None => Outcome::Incomplete,
         Some(_) if ended.stopped => Outcome::Incomplete,
-        Some(_) if ended.tally.failed > 0 => Outcome::Findings,
+        Some(_) if ended.tally.failed > 0 || ended.tally.seeds_refused > 0 => Outcome::Findings,
         Some(_) => Outcome::Done,
     }
 }
@@ -272,6 +283,7 @@ impl Capture {
             delay: millis(self.delay),
             robots: !self.ignore_robots,
             nofollow: !self.ignore_robots && !self.ignore_nofollow,
+            traps: !self.no_traps,
             whole: self.whole,
             retries: self.retries,
             retry_pause: millis(self.retry_pause),
@@ -357,7 +369,12 @@ fn summary(ended: &Ended) -> String {
             ended.queued
         ),
         Some(_) => got,
-        None => format!("nothing could be captured; {got}"),
+        None => format!(
+            "nothing could be captured: {} failed, {} skipped, {} received",
+            tally.failed,
+            tally.skipped,
+            people_size(tally.bytes)
+        ),
     }
 }
 

@@ -84,7 +84,7 @@ fn is_calendar(word: &str) -> bool {
 }
 
 /// Four digits alone.
-fn year(text: &str) -> Option<u16> {
+pub(super) fn year(text: &str) -> Option<u16> {
     let is_year = text.len() == 4 && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| is_year)
 }
@@ -96,7 +96,7 @@ fn dated(text: &str) -> Option<u16> {
     year(first).filter(|_| is_month(month))
 }
 
-fn is_month(text: &str) -> bool {
+pub(super) fn is_month(text: &str) -> bool {
     text.len() <= 2 && text.parse().is_ok_and(|month: u8| (1..=12).contains(&month))
 }
 

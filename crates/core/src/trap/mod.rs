@@ -8,6 +8,7 @@
 //! guessing, so every limit can be moved, and nothing here decides what becomes of a URL.
 
 mod alone;
+mod date;
 mod sketch;
 mod watch;
 
@@ -81,6 +82,8 @@ pub struct Limits {
     pub parameters: usize,
     /// The years that a calendar may show.
     pub years: RangeInclusive<u16>,
+    /// How many dates a page may have before those in the years to come count as a calendar, whatever it is called.
+    pub dates: u16,
     /// Under how many session ids one page may be asked for.
     pub sessions: u16,
     /// How many URLs one page may have with the same one parameter, two parameters, and more.
@@ -98,8 +101,9 @@ impl Default for Limits {
             scattered: 6,
             parameters: 20,
             years: 1990..=2100,
+            dates: 24,
             sessions: 2,
-            variants: [60_000, 10_000, 1000],
+            variants: [10_000, 5000, 1000],
             combinations: 100,
         }
     }

@@ -2,13 +2,23 @@
 //!
 //! Each URL is noted once, when it is first seen. A page is its site and path; a combination is the set of names of
 //! its parameters; a variant is one set of values. A forum with a hundred thousand topics has one combination and
-//! many variants, which is fine; a shop with filters has many combinations, which is not.
+//! many variants, which is fine up to a point; a shop with filters has many combinations, which is not. And a calendar is one shape
+//! of URL with ever more dates: one that goes on into years to come goes back as well, however it is called. An archive
+//! of real years has no such dates, so it is left alone however old it is.
 
+use std::collections::HashSet;
+
+use super::date::Dated;
 use super::sketch::Sketch;
 use super::{Limits, Parts, Trap, suspect};
 
 /// The size of the sketch: 2 MiB, good for about a million pages.
 const BITS: u32 = 18;
+
+/// No newspaper is older than this year: what goes back further was never printed.
+const OLDEST: u16 = 1600;
+/// So many calendars without end are remembered.
+const MOST_CALENDARS: usize = 4096;
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -16,6 +26,7 @@ enum Counted {
     Combination,
     Variant,
     Session,
+    Date,
 }
 
 /// Counts what was seen.
@@ -23,12 +34,14 @@ enum Counted {
 pub struct Watch {
     limits: Limits,
     sketch: Sketch,
+    /// Site and shape of calendars that were found to go on for ever.
+    endless: HashSet<(String, String)>,
 }
 
 impl Watch {
     /// A watch that has seen nothing.
     pub fn new(limits: Limits) -> Self {
-        Self { limits, sketch: Sketch::new(BITS) }
+        Self { limits, sketch: Sketch::new(BITS), endless: HashSet::new() }
     }
 
     /// Notes a URL that was not noted before, and says why it looks like a trap, if it does. Counting never forgets: a
@@ -38,6 +51,9 @@ impl Watch {
             return Some(trap);
         }
         let parts = Parts::of(url);
+        if Dated::find(parts).is_some_and(|dated| self.is_endless(parts.site, dated)) {
+            return Some(Trap::Calendar);
+        }
         let (plain, has_session) = without_session(parts);
         if has_session && self.sketch.add((Counted::Session, &plain)) > self.limits.sessions {
             return Some(Trap::SessionId);
@@ -49,6 +65,21 @@ impl Watch {
         names.sort_unstable();
         names.dedup();
         self.count(parts, &names)
+    }
+
+    /// Whether a date is one of endlessly many of its shape.
+    fn is_endless(&mut self, site: &str, Dated { year, shape }: Dated) -> bool {
+        let is_many = self.sketch.add((Counted::Date, site, &shape)) > self.limits.dates;
+        if self.limits.years.contains(&year) {
+            return false;
+        }
+        let calendar = (site.to_owned(), shape);
+        let is_future = year > *self.limits.years.end();
+        if is_future && is_many && self.endless.len() < MOST_CALENDARS {
+            self.endless.insert(calendar);
+            return true;
+        }
+        is_many && (is_future || year < OLDEST) || !is_future && self.endless.contains(&calendar)
     }
 
     /// Counts the variants of a combination, and the combinations of a page.
@@ -136,6 +167,70 @@ mod tests {
         assert_eq!(trapped("http://h/shop?c=x&b=2&a=1".to_owned()), Some(Trap::TooManyVariants));
         assert_eq!(trapped("http://h/shop?a=1".to_owned()), None);
         assert_eq!(trapped("http://other/topic?t=1".to_owned()), None);
+    }
+
+    /// Follows `next` and `previous` as a crawl does, and says how many pages there were.
+    fn crawl(url: &dyn Fn(i32) -> String, most: i32) -> i32 {
+        let mut watch = Watch::new(Limits::for_year(2026));
+        let (mut next, mut previous) = (Some(0), Some(-1));
+        let mut pages = 0;
+        while (next.is_some() || previous.is_some()) && pages < most {
+            let mut step = |at: &mut Option<i32>, by: i32| {
+                let Some(number) = *at else { return };
+                pages += 1;
+                *at = watch.note(&url(number)).is_none().then_some(number + by);
+            };
+            step(&mut next, 1);
+            step(&mut previous, -1);
+        }
+        pages
+    }
+
+    fn month(number: i32) -> (i32, i32) {
+        (2026 + number.div_euclid(12), number.rem_euclid(12) + 1)
+    }
+
+    #[test]
+    fn calendars_end_whatever_they_are_called() {
+        let months: [fn(i32, i32) -> String; 4] = [
+            |year, month| format!("http://h/tribe/month/{year:04}-{month:02}"),
+            |year, month| format!("http://h/mo?month={year:04}-{month:02}"),
+            |year, month| format!("http://h/m?month={month}&year={year}"),
+            |year, month| format!("http://h/x/{year}/{month:02}/"),
+        ];
+        for url in months {
+            let pages = crawl(&|number| url(month(number).0, month(number).1), 20_000);
+            assert!((100..500).contains(&pages), "{pages}: {}", url(2026, 1));
+        }
+        // Months of thirty days will do.
+        let day = |number: i32| {
+            let (year, month) = month(number.div_euclid(30));
+            format!("http://h/ev/{year:04}-{month:02}-{:02}/", number.rem_euclid(30) + 1)
+        };
+        let pages = crawl(&day, 40_000);
+        assert!((5000..11_000).contains(&pages), "{pages}");
+        let back = |number: i32| format!("http://h/back/{}-01", 2026 - number.abs());
+        assert!(crawl(&back, 20_000) < 1000);
+    }
+
+    #[test]
+    fn archives_of_real_years_are_no_calendars() {
+        let mut watch = Watch::new(Limits::for_year(2026));
+        for year in (1777..=2026).rev() {
+            assert_eq!(watch.note(&format!("http://h/history/{year}/")), None);
+            for month in 1..=12 {
+                for url in [
+                    format!("http://h/paper/{year}/{month:02}/"),
+                    format!("http://h/lccn/sn83030214/{year}-{month:02}-17/ed-1/"),
+                    format!("http://h/news?date={year}-{month:02}"),
+                ] {
+                    assert_eq!(watch.note(&url), None, "{url}");
+                }
+            }
+        }
+        for year in 2029..2049 {
+            assert_eq!(watch.note(&format!("http://h/eclipses/{year}-05-17")), None);
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@
 //! maps hosts, adds slashes and resolves dots, and a key made from what it prints would match no other program's.
 
 pub mod alternatives;
+pub mod asked;
 pub mod canonical;
 pub mod clean;
 mod error;
@@ -37,6 +38,7 @@ pub mod tidy;
 pub mod tree_path;
 
 pub use alternatives::{Alternatives, SiteRules, alternatives};
+pub use asked::asked;
 pub use canonical::{Candidates, Canonical, CanonicalSource, canonical};
 pub use clean::clean;
 pub use error::{UrlError, UrlProblem};

@@ -1,4 +1,4 @@
-//! Tidying: the one spelling under which a crawl asks for a URL.
+//! Tidying: what tells a crawl that two spellings are one URL, so that it is asked for once.
 //!
 //! Less than [cleaning](mod@super::clean): parameters that track are left out and the others are put in order, but each stays as
 //! it is spelled, and none is dropped because it cannot be understood. Cleaning makes `?wsdl` of nothing but `?wsdl=`, and

@@ -11,7 +11,7 @@ use varve_fetch::{FetchRequest, Fetcher};
 use varve_page::links::{Kind, Limits, Link, Role, extract};
 use varve_warc::http::{BodyLimits, Head, open_body};
 
-use crate::crawl::{Settings, address};
+use crate::crawl::{Settings, address, asked};
 use crate::error::ArchiveError;
 use crate::history::Holdings;
 use crate::verbs::capture::{Reach, client};
@@ -101,7 +101,7 @@ pub fn of_live_page(
 }
 
 fn page_address(text: &str) -> Result<String, ArchiveError> {
-    address(text).ok_or_else(|| ArchiveError::NotOnTheWeb { text: text.to_owned() })
+    asked(text).ok_or_else(|| ArchiveError::NotOnTheWeb { text: text.to_owned() })
 }
 
 enum Found {
@@ -115,7 +115,7 @@ fn links(url: &str, headers: &Headers, redirects: bool, body: impl Read) -> Foun
     let limits = Limits { links: MOST_LINKS, ..Limits::default() };
     let (mut found, mut onward) = (Vec::new(), None);
     let mut take = |link: Link<'_>| match link.role {
-        Role::Redirect if redirects => onward = onward.take().or_else(|| address(&link.target)),
+        Role::Redirect if redirects => onward = onward.take().or_else(|| asked(&link.target)),
         Role::Navigate if !link.guessed => found.extend(address(&link.target)),
         _ => {}
     };

@@ -20,7 +20,7 @@ impl Capture {
         let stop = interrupt::flag();
         let (threads, clock) = (Session::threads(), session.opening()?.clock);
         let manner = into_project::Manner { reach, threads, stop: &stop, clock };
-        let mut watcher = Watcher::new(&mut session.printer, self.json);
+        let mut watcher = Watcher::new(&mut session.printer, self.json, self.skipped.as_deref())?;
         let mut report = |event: Event<'_>| watcher.see(&event);
         let captured = match (self.finish, self.resume) {
             (true, _) => into_project::finish(&root),
@@ -31,7 +31,7 @@ impl Capture {
         let captured = captured?;
         super::super::crystal::say_opened(&captured.opened, &mut session.printer);
         self.print_project(session, &captured, &seen)?;
-        Ok(match (captured.finished, captured.tally.failed) {
+        Ok(match (captured.finished, captured.tally.failed + captured.tally.seeds_refused) {
             (false, _) => Outcome::Incomplete,
             (true, 0) => Outcome::Done,
             (true, _) => Outcome::Findings,

@@ -1,6 +1,9 @@
 //! What a run tells people and machines while it goes on.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::json;
@@ -10,8 +13,8 @@ use super::people_size;
 use crate::error::Error;
 use crate::printer::{self, Printer, WARN, counted, visible};
 
-/// So many URLs that look like traps are named for each rule; the rest is counted.
-const NAMED_TRAPS: u64 = 10;
+/// So many URLs are named for each rule that skipped some; the rest is counted.
+const NAMED: usize = 5;
 
 /// Prints what happens while it happens.
 pub(super) struct Watcher<'a> {
@@ -19,8 +22,10 @@ pub(super) struct Watcher<'a> {
     progress: Option<printer::Progress>,
     json: bool,
     began: Instant,
-    /// How often each rule skipped something.
-    skipped: BTreeMap<String, u64>,
+    /// What each rule skipped.
+    skipped: BTreeMap<String, Skipped>,
+    /// Where all of it is listed, if that is wanted.
+    list: Option<List>,
     /// The sorts of failure about which something can be done.
     failures: Failures,
     /// Printing failed: nobody reads any more.
@@ -32,38 +37,79 @@ pub(super) struct Watcher<'a> {
 struct Failures {
     guard: bool,
     tls: bool,
+    robots: bool,
+}
+
+/// What a rule skipped.
+#[derive(Default)]
+struct Skipped {
+    count: u64,
+    /// The first few.
+    first: Vec<String>,
+}
+
+/// A file that lists all that was skipped, a line each.
+struct List {
+    path: PathBuf,
+    file: BufWriter<File>,
+}
+
+impl List {
+    fn create(path: &Path) -> Result<Self, Error> {
+        let file = File::create(path).map_err(|source| Error::Write { path: path.to_owned(), source })?;
+        Ok(Self { path: path.to_owned(), file: BufWriter::new(file) })
+    }
+
+    fn add(&mut self, rule: &str, url: &str) -> Result<(), Error> {
+        let added = writeln!(self.file, "{rule}\t{url}");
+        added.map_err(|source| Error::Write { path: self.path.clone(), source })
+    }
+
+    fn end(mut self) -> Result<(), Error> {
+        self.file.flush().map_err(|source| Error::Write { path: self.path, source })
+    }
 }
 
 /// What is left to say at the end.
 pub(super) struct Seen {
-    skipped: BTreeMap<String, u64>,
+    skipped: BTreeMap<String, Skipped>,
+    /// Whether all that was skipped is in a file.
+    is_listed: bool,
     failures: Failures,
 }
 
 impl<'a> Watcher<'a> {
-    pub(super) fn new(printer: &'a mut Printer, json: bool) -> Self {
+    /// Watches a run, and lists what it skips in a file, if one is given.
+    pub(super) fn new(printer: &'a mut Printer, json: bool, list: Option<&Path>) -> Result<Self, Error> {
+        let list = list.map(List::create).transpose()?;
         let progress = (!json).then(|| printer.progress_said());
-        Self {
+        Ok(Self {
             printer,
             progress,
             json,
             began: Instant::now(),
             skipped: BTreeMap::new(),
+            list,
             failures: Failures::default(),
             failure: Ok(()),
-        }
+        })
     }
 
     /// Ends the watch.
     pub(super) fn end(self) -> Result<Seen, Error> {
         self.failure?;
-        Ok(Seen { skipped: self.skipped, failures: self.failures })
+        let is_listed = self.list.is_some();
+        self.list.map_or(Ok(()), List::end)?;
+        Ok(Seen { skipped: self.skipped, is_listed, failures: self.failures })
     }
 
     pub(super) fn see(&mut self, event: &Event<'_>) {
         if let Event::Failed { kind, .. } = event {
             self.failures.guard |= *kind == "guard";
             self.failures.tls |= *kind == "tls";
+        }
+        if let Event::Skipped { url, rule, .. } = event {
+            self.list(url, &rule.to_string());
         }
         if self.json {
             if let Some(line) = line(event)
@@ -76,7 +122,7 @@ impl<'a> Watcher<'a> {
         match event {
             Event::Failed { url, message, .. } => self.remark("failed", url, message),
             Event::Noted { url, note } => self.remark("note", url, note),
-            Event::Skipped { url, rule } => self.count(url, &rule.to_string()),
+            Event::Skipped { url, rule, is_seed } => self.count(url, &rule.to_string(), *is_seed),
             Event::Progress(progress) => self.tell(progress),
             _ => {}
         }
@@ -86,12 +132,23 @@ impl<'a> Watcher<'a> {
         self.printer.say(format_args!("{WARN}{what}:{WARN:#} {}: {}", visible(url), visible(message)));
     }
 
-    /// What looks like a trap may be none, so it is named; what lies outside is only counted.
-    fn count(&mut self, url: &str, rule: &str) {
-        let count = self.skipped.entry(group_of(rule)).or_default();
-        *count += 1;
-        if *count <= NAMED_TRAPS && rule.starts_with("trap:") {
+    /// What people named themselves, and do not get, is said at once.
+    fn count(&mut self, url: &str, rule: &str, is_seed: bool) {
+        let group = group_of(rule);
+        if is_seed {
             self.remark("skipped", url, rule);
+            self.failures.robots |= group == "robots";
+        }
+        let skipped = self.skipped.entry(group).or_default();
+        skipped.count += 1;
+        if skipped.first.len() < NAMED {
+            skipped.first.push(url.to_owned());
+        }
+    }
+
+    fn list(&mut self, url: &str, rule: &str) {
+        if let Some(list) = self.list.as_mut().filter(|_| self.failure.is_ok()) {
+            self.failure = list.add(rule, url);
         }
     }
 
@@ -123,8 +180,21 @@ impl<'a> Watcher<'a> {
 impl Seen {
     /// Says what was skipped, and what to do about failures.
     pub(super) fn tell(&self, printer: &mut Printer) {
-        for (rule, count) in &self.skipped {
-            printer.say(format_args!("{} skipped by {}", counted(*count, "URL"), visible(rule)));
+        for (rule, Skipped { count, first }) in &self.skipped {
+            printer.say(format_args!("{} skipped by {}:", counted(*count, "URL"), visible(rule)));
+            for url in first {
+                printer.say(format_args!("  {}", visible(url)));
+            }
+            if *count > first.len() as u64 {
+                printer.say(format_args!("  and {} more", count - first.len() as u64));
+            }
+        }
+        let is_short = self.skipped.values().any(|skipped| skipped.count > skipped.first.len() as u64);
+        if is_short && !self.is_listed {
+            printer.say("hint: `--skipped FILE` lists every URL that is skipped, and so does `--json`");
+        }
+        if self.failures.robots {
+            printer.say("hint: `--ignore-robots` asks for what a site asks robots not to ask for");
         }
         if self.failures.guard {
             printer.say(
@@ -156,7 +226,9 @@ fn line(event: &Event<'_>) -> Option<serde_json::Value> {
             json!({"event": "failed", "url": url, "kind": kind, "message": message})
         }
         Event::Noted { url, note } => json!({"event": "note", "url": url, "message": note}),
-        Event::Skipped { url, rule } => json!({"event": "skipped", "url": url, "rule": rule.to_string()}),
+        Event::Skipped { url, rule, is_seed } => {
+            json!({"event": "skipped", "url": url, "rule": rule.to_string(), "seed": is_seed})
+        }
         Event::Checkpoint { captured } => json!({"event": "checkpoint", "captured": captured}),
         Event::Progress(_) => return None,
     })

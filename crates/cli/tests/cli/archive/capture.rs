@@ -71,6 +71,38 @@ fn people_are_told_what_failed() {
 }
 
 #[test]
+fn people_are_told_what_was_skipped_and_by_which_rule() {
+    let (scene, web) = (Scene::new(&[]), Web::start());
+    let (seed, secret) = (web.url("/"), web.url("/private/secret.html"));
+    let list = scene.path("skipped.txt");
+    let words = ["--allow-private", "--delay", "0", "--skipped", list.to_str().unwrap()];
+    let output = scene.run(&[&["capture", &seed, "--scope", "host"], &words[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let told = format!("1 URL skipped by robots:\n  {secret}\n");
+    assert!(stderr(&output).contains(&told), "{}", stderr(&output));
+    assert_eq!(std::fs::read_to_string(&list).unwrap(), format!("robots:line 2\t{secret}\n"));
+}
+
+/// Its file for robots is no version of a site.
+#[test]
+fn people_are_told_that_what_they_named_is_not_for_robots() {
+    let (scene, web) = (Scene::new(&[]), Web::start());
+    let secret = web.url("/private/secret.html");
+    let words = ["capture", &secret, "--allow-private", "--delay", "0"];
+    let output = scene.run(&words);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    for said in [&*format!("{secret}: robots:line 2"), "nothing could be captured", "`--ignore-robots`"] {
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+    assert_eq!(stdout(&output), "");
+    let output = scene.run(&[&words[..], &[&*web.url("/about.html")]].concat());
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(!stdout(&output).is_empty());
+    let output = scene.run(&[&words[..], &["--ignore-robots"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
 fn people_are_told_what_is_not_whole() {
     let (scene, web) = (Scene::new(&[]), Web::start());
     let seed = web.url("/length/short");

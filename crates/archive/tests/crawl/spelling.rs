@@ -1,0 +1,145 @@
+//! By which spelling a URL is asked for, and that none is asked for twice because of its spellings.
+
+use varve_archive::verbs::capture::{Reach, ScopeKind, Settings};
+use varve_archive::verbs::{cat, log, replay};
+use varve_testkit::web::{Answer, Request, Site};
+
+use crate::scene::Scene;
+
+fn links(urls: &[&str]) -> Answer {
+    Answer::html(urls.iter().map(|url| format!("<a href='{url}'>x</a>")).collect::<String>())
+}
+
+/// A page that is only to be had by the one order of its parameters: whoever asks in another is sent there.
+fn ordered(request: &Request) -> Answer {
+    match request.query() {
+        "b=1&a=2" => Answer::html("the page").header("ETag", "\"1\""),
+        _ => Answer::redirect(302, "/q?b=1&a=2"),
+    }
+}
+
+#[test]
+fn a_url_is_asked_for_in_the_order_in_which_it_was_linked() {
+    let site = Site::new().page("/", links(&["/q?b=1&a=2", "/q?a=2&b=1"])).computed("/q", ordered);
+    let scene = Scene::new(site);
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    assert_eq!(told.captured["/q?b=1&a=2"].0, 200);
+    assert_eq!((scene.web.count("/q?b=1&a=2"), scene.web.count("/q?a=2&b=1")), (1, 0));
+}
+
+#[test]
+fn a_redirect_to_another_spelling_of_itself_is_followed() {
+    let land = |request: &Request| match request.query() {
+        "" => Answer::redirect(302, "/land?utm_source=home"),
+        _ => Answer::html("landed<a href=/land>again</a><a href='/land?utm_source=home&utm_medium=x'>x</a>"),
+    };
+    let site = Site::new()
+        .page("/", links(&["/q?a=2&b=1", "/land"]))
+        .computed("/q", ordered)
+        .computed("/land", land);
+    let scene = Scene::new(site);
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    for (path, status) in
+        [("/q?a=2&b=1", 302), ("/q?b=1&a=2", 200), ("/land", 302), ("/land?utm_source=home", 200)]
+    {
+        assert_eq!(told.captured.get(path).map(|(status, ..)| *status), Some(status), "{path}");
+        assert_eq!(scene.web.count(path), 1, "{path}");
+    }
+    assert_eq!(told.ended().tally.pages, 3, "{:?}", told.paths());
+    scene.assert_sound();
+}
+
+#[test]
+fn redirects_between_spellings_end() {
+    let turn = |request: &Request| match request.query() {
+        "" => Answer::redirect(302, "/turn?utm_source=1"),
+        _ => Answer::redirect(302, "/turn"),
+    };
+    let on = |request: &Request| {
+        let number: u32 = request.query().rsplit('=').next().and_then(|text| text.parse().ok()).unwrap_or(0);
+        Answer::redirect(302, &format!("/on?utm_source={}", number + 1))
+    };
+    let scene = Scene::new(Site::new().computed("/turn", turn).computed("/on", on));
+    let settings = Settings { redirects: 4, ..scene.settings(&["/turn", "/on"], ScopeKind::Page) };
+    let told = scene.run(settings);
+    assert_eq!((scene.web.count("/turn"), scene.web.count("/turn?utm_source=1")), (1, 1));
+    assert_eq!(scene.web.count("/on?utm_source=4"), 1);
+    assert_eq!(told.skipped.get("/on?utm_source=5").map(String::as_str), Some("redirects"));
+    assert_eq!(told.ended().queued, 0);
+}
+
+/// Its signature is over the text, so no other text will do.
+#[test]
+fn a_seed_is_asked_for_as_it_is_typed() {
+    let signed = "/get?file=%7ez&expires=1&sig=abc&utm_source=mail";
+    let site = Site::new().computed("/get", |request| match request.query() {
+        "file=%7ez&expires=1&sig=abc&utm_source=mail" => Answer::html("the file"),
+        _ => Answer::status(403),
+    });
+    let scene = Scene::new(site);
+    let told = scene.run(scene.settings(&[signed], ScopeKind::Page));
+    assert_eq!(told.captured.get(signed).map(|(status, ..)| *status), Some(200), "{:?}", told.captured);
+    assert_eq!(scene.captures(told.version())[0].url, scene.web.url(signed));
+}
+
+/// One spelling is that of a part of the page and the other that of a page: it is one URL.
+#[test]
+fn two_reasons_with_two_spellings_are_one_question() {
+    let site = Site::new()
+        .page("/", Answer::html("<iframe src='/f?b=1&a=2'></iframe><a href=/later>l</a>"))
+        .page("/later", links(&["/f?a=2&b=1", "/f?utm_source=x&b=1&a=2"]))
+        .page("/f", links(&["/only-here"]))
+        .page("/only-here", Answer::html("found"));
+    let scene = Scene::new(site);
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    assert!(told.captured.contains_key("/f?b=1&a=2") && told.captured.contains_key("/only-here"));
+    assert_eq!(scene.web.counts().iter().filter(|(target, _)| target.starts_with("/f?")).count(), 1);
+    assert_eq!(scene.web.count("/f?b=1&a=2"), 1);
+}
+
+#[test]
+fn a_run_that_is_resumed_asks_by_the_spelling_that_was_found_first() {
+    let urls: Vec<String> = (0..60).map(|number| format!("/p?n={number}&a=2")).collect();
+    let others: Vec<String> = (0..60).map(|number| format!("/p?a=2&n={number}&utm_source=x")).collect();
+    let all: Vec<&str> = urls.iter().chain(&others).map(String::as_str).collect();
+    let page = links(&all);
+    let site = Site::new().page("/", page.clone()).computed("/p", move |_| page.clone());
+    let scene = Scene::new(site);
+    let reach = Reach { allow_private: true, ..Reach::default() };
+    let settings = Settings { per_host: 1, ..scene.settings(&["/"], ScopeKind::Host) };
+    assert!(scene.run_until(Some(settings), reach, 20).unwrap().ended().stopped);
+    let told = scene.resume();
+    let paths = scene.paths_of(told.version());
+    for url in &urls {
+        assert_eq!(paths.iter().filter(|path| *path == url).count(), 1, "{url}");
+    }
+    assert!(!paths.iter().any(|path| path.contains("utm_source")), "{paths:?}");
+}
+
+#[test]
+fn it_is_asked_for_conditionally_and_found_by_every_spelling() {
+    let site = Site::new().page("/", links(&["/q?b=1&a=2"])).computed("/q", |request| {
+        match request.header("if-none-match") {
+            Some("\"1\"") => Answer::status(304).header("ETag", "\"1\""),
+            _ => ordered(request),
+        }
+    });
+    let scene = Scene::new(site);
+    scene.run(scene.settings(&["/"], ScopeKind::Host));
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    assert_eq!(told.captured["/q?b=1&a=2"], (304, true, None));
+    let history = scene.history();
+    let kept = scene.web.url("/q?b=1&a=2");
+    for spelling in ["/q?b=1&a=2", "/q?a=2&b=1", "/q?b=1&a=2&utm_source=x#top", "/%71?a=2&b=1"] {
+        let url = scene.web.url(spelling);
+        let filter = log::CaptureFilter::default();
+        let found = log::captures(&history, &url, &filter, log::Page::first(9)).unwrap();
+        assert_eq!(found.iter().filter(|capture| capture.url == kept).count(), 2, "{spelling}");
+        assert_eq!(cat::find(&history, &url, &cat::At::Newest).unwrap().url, kept);
+        assert!(cat::find(&history, &url, &cat::At::Version(told.version())).is_ok(), "{spelling}");
+        let replayed = replay::find(&history, &url, None).unwrap();
+        assert!(matches!(replayed, replay::Known::Here(found) if found.capture.url == kept), "{spelling}");
+    }
+    let other = scene.web.url("/q?b=2&a=1");
+    assert!(cat::find(&history, &other, &cat::At::Newest).is_err());
+}
