@@ -232,7 +232,7 @@ fn the_newest_good_revision_is_shown_where_it_is_asked_for() {
     let refused = run(&["-C", &path, "cat", HOME]);
     assert!(stderr(&refused).contains("TimeoutError: timed out"), "{}", stderr(&refused));
     assert_eq!(said(0, &["-C", &path, "cat", HOME, "--newest-good"]), "good\n");
-    assert!(said(0, &["-C", &path, "show"]).contains(&format!("A   0             {HOME}\n")));
+    assert!(said(0, &["-C", &path, "show"]).contains(&format!("A ---             {HOME}\n")));
     assert!(
         said(0, &["-C", &path, "show", "--newest-good"]).contains(&format!("A 200          5  {HOME}\n"))
     );
