@@ -280,6 +280,17 @@ mod tests {
         assert_eq!(plain(&many, b"x").0, b"x");
     }
 
+    /// Deflate gives at most 1,032 bytes for one: a limit above that would stop nothing.
+    #[test]
+    fn the_usual_limits_stop_a_bomb_of_one_coding() {
+        let ratio = BodyLimits { ratio_from: 1 << 20, ..BodyLimits::default() };
+        let bomb = gzip(&vec![0; 4 << 20]);
+        assert!(body_of("Content-Encoding: gzip\r\n", &bomb, ratio).is_err());
+        let text = gzip(&b"<tr><td>0</td></tr>\n".repeat(1 << 14));
+        let lenient = BodyLimits { ratio_from: 0, ..BodyLimits::default() };
+        assert!(body_of("Content-Encoding: gzip\r\n", &text, lenient).is_ok());
+    }
+
     #[test]
     fn bombs_are_stopped() {
         let bomb = gzip(&vec![0; 1 << 20]);
