@@ -5,11 +5,12 @@
 //! word that somebody meant, `silo-size` for `silo_size`.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use varve_core::headers::Redaction;
 use varve_fetch::Guard;
-use varve_warc::write::Packing;
+use varve_warc::write::{Dictionary, Packing};
 
 use crate::size::Size;
 
@@ -20,6 +21,11 @@ pub const FORMAT: u32 = 1;
 const SMALLEST_SILO: Size = Size(1 << 20);
 /// Silos are not larger, so that every offset in them fits the index.
 const LARGEST_SILO: Size = Size(1 << 40);
+/// zstd's own usual level.
+const ZSTD_LEVEL: i32 = 3;
+/// The level beside a dictionary: most of a page is found there at once, and what is left is worth a longer look. The pages of 200
+/// versions of a site came to 51.6 MB at the third level and to 44.5 at this one, in twice the time.
+const TRAINED_LEVEL: i32 = 6;
 /// A name or an operator is a line, not a text.
 const LONGEST_LINE: usize = 1000;
 
@@ -194,13 +200,15 @@ impl ArchiveSettings {
         self.operator.as_deref().map_or(Ok(()), |operator| check_line("operator", operator))
     }
 
-    /// As the WARC room says it.
-    pub(crate) fn packing(&self) -> Packing {
+    /// As the WARC room says it; a dictionary is for zstd alone.
+    pub(crate) fn packing(&self, dictionary: Option<Dictionary>) -> Packing {
         match (self.packing, self.packing_level) {
             (PackingMethod::Gzip, None) => Packing::Gzip,
             (PackingMethod::Gzip, Some(level)) => Packing::GzipLevel(level),
             (PackingMethod::Zstd, level) => {
-                Packing::Zstd { level: i32::from(level.unwrap_or(3)), dictionary: None }
+                let usual = if dictionary.is_some() { TRAINED_LEVEL } else { ZSTD_LEVEL };
+                let level = level.map_or(usual, i32::from);
+                Packing::Zstd { level, dictionary: dictionary.map(Arc::new) }
             }
         }
     }

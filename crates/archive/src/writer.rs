@@ -17,7 +17,7 @@ use varve_warc::write::{Dictionary, Packing};
 use crate::archive::{read_settings, resolve, silo_files};
 use crate::error::ArchiveError;
 use crate::layout::{LOCK, Layout};
-use crate::settings::ArchiveSettings;
+use crate::settings::{ArchiveSettings, PackingMethod};
 use crate::verbs::train::LARGEST_SIZE;
 
 /// The present, as the caller knows it.
@@ -54,7 +54,7 @@ impl ArchiveWriter {
         let temporary = layout.temporary();
         let store_settings = Settings {
             silo_size: settings.silo_size.0,
-            packing: with_dictionary(settings.packing(), &layout)?,
+            packing: packing(&settings, &layout)?,
             description: settings.description(&opening.software),
             index: IndexOptions::default(),
             index_folder: layout.index(),
@@ -111,17 +111,18 @@ impl ArchiveWriter {
     }
 }
 
-/// The packing with the dictionary of the archive, where it has one and the packing can use it.
-fn with_dictionary(packing: Packing, layout: &Layout) -> Result<Packing, ArchiveError> {
-    let Packing::Zstd { level, .. } = packing else { return Ok(packing) };
+/// How records are packed: with the dictionary of the archive, where it has one and the packing can use it.
+fn packing(settings: &ArchiveSettings, layout: &Layout) -> Result<Packing, ArchiveError> {
+    if settings.packing != PackingMethod::Zstd {
+        return Ok(settings.packing(None));
+    }
     let path = layout.dictionary();
-    let dictionary = match fs::read(&path) {
-        Ok(bytes) if bytes.len() <= LARGEST_SIZE => Some(Arc::new(Dictionary::new(bytes))),
-        Ok(_) => return Err(ArchiveError::Dictionary { path }),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
-        Err(source) => return Err(ArchiveError::Read { path, source }),
-    };
-    Ok(Packing::Zstd { level, dictionary })
+    match fs::read(&path) {
+        Ok(bytes) if bytes.len() <= LARGEST_SIZE => Ok(settings.packing(Some(Dictionary::new(bytes)))),
+        Ok(_) => Err(ArchiveError::Dictionary { path }),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(settings.packing(None)),
+        Err(source) => Err(ArchiveError::Read { path, source }),
+    }
 }
 
 /// Removes all but the lock.

@@ -1,8 +1,8 @@
 //! `train`: makes a dictionary from what an archive holds, for the silos to come.
 //!
 //! Pages of a site say much the same. A dictionary says it once, at the beginning of each silo that is packed by zstd, and every
-//! record is smaller for it. It is what many records have in common, and behind that whole pages of the newest version: the next
-//! capture of such a page packs to little more than what differs. Silos that exist stay as they are. The one that grows
+//! record is smaller for it. It is what many records have in common, and behind that pages of the newest version, what they share only once: the
+//! next capture of such a page packs to little more than what differs. Silos that exist stay as they are. The one that grows
 //! is closed by the next who writes, because what stands behind a beginning must be packed by it; so a silo is always
 //! read by itself alone.
 
@@ -12,16 +12,14 @@ use std::io::Read;
 use varve_catalog::{CaptureFilter, CatalogRead, Order, Page};
 use varve_core::history::Capture;
 use varve_store::samples::samples;
-use varve_warc::write::{extend_dictionary, train_dictionary};
+use varve_warc::write::{DictionaryDraft, train_dictionary};
 
 use crate::archive::silo_files;
 use crate::error::ArchiveError;
 use crate::history::{ArchiveHistory, Holdings, Pages, replace};
 use crate::settings::PackingMethod;
 
-/// What a dictionary may hold unless somebody says otherwise: the pages of a small site.
-pub const USUAL_SIZE: usize = 4 << 20;
-/// Readers are asked to hold so much, and no more.
+/// What a dictionary may hold, and usually does where a site has so much: readers are asked to hold so much, and no more.
 pub const LARGEST_SIZE: usize = 8 << 20;
 /// What records have in common gets so much of it: the size that zstd's own tools choose.
 const IN_COMMON: usize = 112 << 10;
@@ -29,6 +27,8 @@ const IN_COMMON: usize = 112 << 10;
 const LOOKED_AT: u64 = 16 << 20;
 /// So many pages of the newest version are looked at.
 const MOST_PAGES: usize = 20_000;
+/// So many bytes of them are looked at.
+const MOST_BYTES: u64 = 512 << 20;
 /// How often a page changed is known from so many captures.
 const LAST_CAPTURES: usize = 16;
 
@@ -39,7 +39,7 @@ pub struct Trained {
     pub samples: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// Pages that stand in the dictionary as they are.
+    /// Pages that are found in the dictionary.
     pub pages: u64,
     /// The size of the dictionary.
     pub size: u64,
@@ -56,55 +56,57 @@ pub fn train(history: &ArchiveHistory, size: usize) -> Result<Trained, ArchiveEr
     let samples = samples(&silo_files(writer.layout()), LOOKED_AT)?;
     let (count, bytes) = (samples.len() as u64, samples.iter().map(|one| one.len() as u64).sum());
     let no_dictionary = |source| ArchiveError::NoDictionary { samples: count, source };
-    let size = size.min(LARGEST_SIZE);
     let trained = train_dictionary(&samples, size.min(IN_COMMON)).map_err(no_dictionary)?;
-    let pages = pages(history, size - trained.len().min(size))?;
-    let size = trained.len() + pages.iter().map(Vec::len).sum::<usize>();
-    let dictionary = extend_dictionary(trained, &pages).map_err(no_dictionary)?;
+    let mut draft = DictionaryDraft::new(trained, size.min(LARGEST_SIZE));
+    add_pages(history, &mut draft)?;
+    let made = draft.finish().map_err(no_dictionary)?;
     let path = writer.layout().dictionary();
-    replace(&path, &mut dictionary.as_slice(), true).map_err(ArchiveError::write(&path))?;
+    replace(&path, &mut made.stored.as_slice(), true).map_err(ArchiveError::write(&path))?;
     Ok(Trained {
         samples: count,
         bytes,
-        pages: pages.len() as u64,
-        size: size as u64,
-        packed: dictionary.len() as u64,
+        pages: made.pages as u64,
+        size: made.size as u64,
+        packed: made.stored.len() as u64,
     })
 }
 
-/// Pages of the version at HEAD, so many bytes of them at most; those that change the most come last, where they are
-/// found most cheaply.
-fn pages(history: &ArchiveHistory, mut room: usize) -> Result<Vec<Vec<u8>>, ArchiveError> {
-    let mut ranked: Vec<(usize, u64, Capture)> = Vec::new();
-    for page in Pages::new(Holdings::catalog(history), history.head()?).take(MOST_PAGES) {
-        let page = page?;
-        if let Some(length) = page.length.filter(|length| (1..=room as u64).contains(length)) {
-            ranked.push((changes(history, &page.url)?, length, page));
+/// Adds pages of the version at HEAD while there is room. Those that change the most come first.
+fn add_pages(history: &ArchiveHistory, draft: &mut DictionaryDraft) -> Result<(), ArchiveError> {
+    let (mut seen, mut left) = (HashSet::new(), MOST_BYTES);
+    for page in ranked(history)? {
+        let length = page.length.unwrap_or(0);
+        if draft.is_full() || length > left {
+            break;
         }
-    }
-    ranked.sort_by(|one, other| (other.0, one.1, &one.2.url).cmp(&(one.0, other.1, &other.2.url)));
-    let (mut taken, mut seen) = (Vec::new(), HashSet::new());
-    for (_, length, page) in ranked {
-        let Some(left) = usize::try_from(length).ok().and_then(|length| room.checked_sub(length)) else {
-            continue;
-        };
         if !seen.insert(page.body) {
             continue;
         }
+        let unread = |source| ArchiveError::Object { id: page.body.to_string(), source };
         let mut bytes = Vec::new();
         match history.open_body(&page) {
-            Ok(mut body) => body
-                .read_to_end(&mut bytes)
-                .map_err(|source| ArchiveError::Object { id: page.body.to_string(), source })?,
+            Ok(mut body) => body.read_to_end(&mut bytes).map_err(unread)?,
             // Taken out by a rewrite.
             Err(ArchiveError::Absent { .. }) => continue,
             Err(error) => return Err(error),
         };
-        room = left;
-        taken.push(bytes);
+        left -= length;
+        draft.add(&bytes).map_err(unread)?;
     }
-    taken.reverse();
-    Ok(taken)
+    Ok(())
+}
+
+/// Pages of the version at HEAD that could stand in a dictionary, those that change the most first, then small ones.
+fn ranked(history: &ArchiveHistory) -> Result<Vec<Capture>, ArchiveError> {
+    let mut ranked: Vec<(usize, u64, Capture)> = Vec::new();
+    for page in Pages::new(Holdings::catalog(history), history.head()?).take(MOST_PAGES) {
+        let page = page?;
+        if let Some(length) = page.length.filter(|length| (1..=LARGEST_SIZE as u64).contains(length)) {
+            ranked.push((changes(history, &page.url)?, length, page));
+        }
+    }
+    ranked.sort_by(|one, other| (other.0, one.1, &one.2.url).cmp(&(one.0, other.1, &other.2.url)));
+    Ok(ranked.into_iter().map(|(_, _, page)| page).collect())
 }
 
 /// How many different bodies a page had lately.

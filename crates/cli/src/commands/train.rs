@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use varve_archive::Size;
-use varve_archive::verbs::train::{self, LARGEST_SIZE, USUAL_SIZE};
+use varve_archive::verbs::train::{self, LARGEST_SIZE};
 
 use super::{Outcome, Verb};
 use crate::error::Error;
@@ -17,15 +17,15 @@ Examples:
 /// Make a dictionary, so that records to come are smaller
 ///
 /// Looks at records of the archive, spread over all of it, and keeps what they have in common as `dictionary.zstd`, and behind it as many
-/// pages of the version at HEAD as there is room for, those first that change the most: later captures of these
-/// pages are packed to little more than what differs. Silos to come begin with it and are packed by it; those
+/// pages of the version at HEAD as there is room for, those first that change the most, and what they share only once: later captures of
+/// these pages are packed to little more than what differs. Silos to come begin with it and are packed by it; those
 /// that exist stay as they are, and the one that grows is closed. A silo holds its own copy, packed, so it is read by
 /// itself alone; whoever reads or writes such a silo holds the dictionary in memory, some times over. Worth its while for pages
-/// of one make that are captured again and again; only where records are packed by zstd (`packing = "zstd"`).
+/// of one make that are captured again and again, and again when the make has changed; only where records are packed by zstd (`packing = "zstd"`).
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Train {
-    /// How large the dictionary may be: 4 MiB if nobody says, 8 MiB at most; up to 112 KiB holds no pages
+    /// How large the dictionary may be: 8 MiB at most, and if nobody says; up to 112 KiB holds no pages
     #[arg(long, value_name = "SIZE")]
     size: Option<Size>,
 
@@ -46,7 +46,7 @@ struct Line {
 impl Verb for Train {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
         let history = session.open_archive_history()?;
-        let size = self.size.map_or(USUAL_SIZE, |size| usize::try_from(size.0).unwrap_or(usize::MAX));
+        let size = self.size.map_or(LARGEST_SIZE, |size| usize::try_from(size.0).unwrap_or(usize::MAX));
         let done = train::train(&history, size.clamp(1 << 10, LARGEST_SIZE))?;
         let train::Trained { samples, bytes, pages, size, packed } = done;
         if self.json {

@@ -14,7 +14,7 @@ use std::io::{self, Write};
 
 pub use crate::member::Dictionary;
 pub use crate::member::zstd::DICTIONARY_MAGIC;
-pub use dictionary::{extend_dictionary, train_dictionary};
+pub use dictionary::{DictionaryDraft, MadeDictionary, train_dictionary};
 pub(crate) use draft::escaped;
 pub use draft::{BlockFacts, Draft, DraftError, OWN_FIELDS, Profile};
 pub use ordered::pack_in_order;
