@@ -241,7 +241,7 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
             "nothing was changed; put `moku.db` back from a copy, or keep the bodies in an archive with `varve store`",
         ),
         ArchiveError::LostRows { .. } => Some(
-            "no body was removed; put `moku.db` back as it was, or call `varve gc` again if those rows are gone for good",
+            "no body was removed; put `moku.db` back as it was; if those rows are gone for good, `varve gc --accept-lost` clears up what they left",
         ),
         ArchiveError::NotForVersions { .. } => {
             Some("`varve import` brings it into an archive, which keeps versions")

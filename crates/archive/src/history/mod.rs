@@ -284,6 +284,16 @@ pub trait HistoryWriter: Holdings {
         None
     }
 
+    /// A version that HEAD named before it was mended, and that has no rows: what only they named may still lie there.
+    fn lost_head(&self) -> Result<Option<VersionId>, ArchiveError> {
+        Ok(None)
+    }
+
+    /// Lets those rows be gone for good.
+    fn forget_lost_head(&self) -> Result<(), ArchiveError> {
+        Ok(())
+    }
+
     /// The same, for reading.
     fn as_holdings(&self) -> &dyn Holdings;
 }

@@ -187,6 +187,10 @@ impl MokuHistory {
         let state = moku_head::judge(&self.catalog, &self.site.head())?;
         match state.wanted() {
             Some(version) => {
+                // Once HEAD is mended nothing else tells that rows are missing.
+                if let HeadState::Absent { named, .. } = &state {
+                    self.catalog.set_lost_head(Some(*named))?;
+                }
                 self.intend_head(&version)?;
                 self.bring_to(version)?;
                 Ok(Some(state))
@@ -331,6 +335,14 @@ impl HistoryWriter for MokuHistory {
 
     fn mended_head(&self) -> Option<&HeadState> {
         self.mended.as_ref()
+    }
+
+    fn lost_head(&self) -> Result<Option<VersionId>, ArchiveError> {
+        Ok(self.catalog.lost_head()?)
+    }
+
+    fn forget_lost_head(&self) -> Result<(), ArchiveError> {
+        Ok(self.catalog.set_lost_head(None)?)
     }
 
     fn as_holdings(&self) -> &dyn Holdings {

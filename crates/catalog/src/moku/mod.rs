@@ -28,7 +28,7 @@ use crate::connect::{self, Readers};
 use crate::error::CatalogError;
 use crate::problem::Problem;
 use crate::read::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, VersionInfo};
-use crate::row::{Catalog, Diff, Row, Score, VerdictRow};
+use crate::row::{Catalog, Diff, DiffInfo, Row, Score, VerdictRow};
 
 use era::Era;
 pub use examine::{RowTrouble, SnapshotRow};
@@ -82,6 +82,16 @@ impl MokuCatalog {
     /// Decides whether they are, for all who write from now on.
     pub fn set_redaction(&self, redaction: Redaction) -> Result<(), CatalogError> {
         self.write(|connection| schema::set_redaction(connection, redaction))
+    }
+
+    /// A version that HEAD named though it had no rows; nobody has accepted yet that they are lost.
+    pub fn lost_head(&self) -> Result<Option<VersionId>, CatalogError> {
+        self.readers.ask(schema::lost_head)
+    }
+
+    /// Writes down such a version, or that its loss is accepted.
+    pub fn set_lost_head(&self, version: Option<VersionId>) -> Result<(), CatalogError> {
+        self.write(|connection| schema::set_lost_head(connection, version))
     }
 
     /// The parent that a version was committed with, where retention has given it another.
@@ -180,6 +190,10 @@ impl CatalogRead for MokuCatalog {
 
     fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<Diff>, CatalogError> {
         self.readers.ask(|connection| read_rest::diff(connection, base, head))
+    }
+
+    fn diffs_with(&self, version: &VersionId) -> Result<Vec<DiffInfo>, CatalogError> {
+        self.readers.ask(|connection| read_rest::diffs_with(connection, version))
     }
 
     fn diffs_before(&self, before: Moment) -> Result<u64, CatalogError> {

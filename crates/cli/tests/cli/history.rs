@@ -231,6 +231,8 @@ fn gc_lists_what_it_does_and_does_what_it_lists() {
         (&summary["versions"], &summary["bodies"], &summary["kept"]),
         (&2.into(), &2.into(), &2.into())
     );
+    // Of three diffs, that of the newest version stays; the one behind what goes has no parent any more.
+    assert_eq!((&summary["diffs"], &summary["made"]), (&2.into(), &0.into()));
     assert_eq!(place.lines(&["log", "--json"]).len(), 2);
     assert_eq!(place.data(&["cat", "https://e.org/"]), "<p>3</p>");
     let archive = Place::new(true);

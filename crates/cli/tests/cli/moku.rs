@@ -57,7 +57,10 @@ fn a_site_whose_database_is_lost_is_left_alone() {
     place.file("page.html", "x");
     place.data(&["commit", "page.html", "--url", "https://example.com/", "-m", "one"]);
     let (database, blobs) = (place.path("museum/.moku/moku.db"), place.path("museum/.moku/blobs"));
-    let bodies = || std::fs::read_dir(&blobs).unwrap().count();
+    let bodies = || {
+        let folders = std::fs::read_dir(&blobs).unwrap().map(|folder| folder.unwrap().path());
+        folders.map(|folder| std::fs::read_dir(folder).unwrap().count()).sum::<usize>()
+    };
     assert_eq!(bodies(), 1);
     let kept = std::fs::read(&database).unwrap();
     std::fs::remove_file(&database).unwrap();
@@ -88,6 +91,19 @@ fn a_site_whose_database_is_lost_is_left_alone() {
     let refused = place.failure(&["gc"]);
     assert!(refused.contains("HEAD names version") && refused.contains("rows are lost"), "{refused}");
     assert_eq!(bodies(), 1);
+
+    // HEAD was mended by that; what is lost is lost all the same, until somebody says that it is.
+    for words in [&["gc"] as &[&str], &["gc", "--dry-run"], &["gc", "--keep-last", "1"]] {
+        let refused = place.failure(words);
+        assert!(refused.contains("rows are lost") && refused.contains("--accept-lost"), "{refused}");
+    }
+    let audit = place.run(&["audit"]);
+    assert!(String::from_utf8_lossy(&audit.stdout).contains("has no rows"), "{audit:?}");
+    assert_eq!(place.lines(&["gc", "--accept-lost", "--dry-run", "--json"]).len(), 2);
+    assert_eq!(bodies(), 1);
+    place.data(&["gc", "--accept-lost"]);
+    assert_eq!(bodies(), 0);
+    place.data(&["gc"]);
 }
 
 /// What only a path tells apart finds no second place in a tree; what has no end as a path finds one.
