@@ -144,6 +144,7 @@ fn open_writer(path: &Path) -> Result<Connection, Problem> {
     // A stranger's database is refused before anything about it is changed.
     schema::create_if_empty(&mut connection)?;
     schema::check(&connection)?;
+    schema::renew_views(&mut connection)?;
     connect::settle_writer(&connection)?;
     Ok(connection)
 }
