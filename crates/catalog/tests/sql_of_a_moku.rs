@@ -199,7 +199,8 @@ fn views_need_no_new_sqlite_and_are_renewed_by_whoever_writes() {
     let database = Connection::open(&path).unwrap();
     let views = answers(&database, made);
     assert!(!format!("{views:?}").contains("unhex"), "{views:?}");
-    let older = "DROP VIEW diffs; CREATE VIEW diffs AS SELECT unhex('00') AS id; CREATE VIEW mine AS SELECT 1";
+    let older =
+        "DROP VIEW diffs; CREATE VIEW diffs AS SELECT unhex('00') AS id; CREATE VIEW mine AS SELECT 1";
     database.execute_batch(older).unwrap();
     drop(SqliteCatalog::open_to_write(&path).unwrap());
     let mut renewed = answers(&database, made);

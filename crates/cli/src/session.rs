@@ -99,6 +99,18 @@ impl Session {
         Ok(history)
     }
 
+    /// Opens it for adding to its history, or says why nothing can be added here: for verbs that can do without.
+    pub(crate) fn try_open_history(&mut self) -> Result<Result<Box<dyn HistoryWriter>, String>, Error> {
+        match self.open_history() {
+            Ok(history) => Ok(Ok(history)),
+            Err(Error::ReadOnlyAsked { .. }) => Ok(Err("`--readonly` was given".to_owned())),
+            Err(Error::Archive(error)) if error.is_of_reading_only() => {
+                Ok(Err("nothing can be written here".to_owned()))
+            }
+            Err(other) => Err(other),
+        }
+    }
+
     /// The plan and the expectations in force, kept; nothing where the layout has neither.
     pub(crate) fn intent(&self, history: &dyn HistoryWriter) -> Result<Intent, Error> {
         let layout = Layout::new(&self.root()?);

@@ -15,7 +15,7 @@ use crate::history::{HistoryWriter, Holdings, Loaded, NOT_MODIFIED, Pair, Pairs,
 
 pub use crate::history::Change;
 pub use varve_core::diff::{ChunkKind, Hunk, HunkLine, Segment, Style, UNENDED, View, html};
-pub use varve_page::compare::{Alike, Body, Comparison, Mode, Options, Report};
+pub use varve_page::compare::{Alike, Body, Comparison, Mode, Options, Report, chunk_place};
 
 /// Bodies longer than this are not compared, only weighed.
 pub const LONGEST: u64 = 64 << 20;

@@ -206,11 +206,48 @@ fn tags_checkouts_and_scores_work_on_both_layouts() {
         let shares = high["attributions"].as_array().unwrap();
         let percent: f64 = shares.iter().map(|share| share["percent"].as_f64().unwrap()).sum();
         assert!((percent - 100.0).abs() < 1e-6, "{percent}");
+        // Each chunk is found by its number in the diff of its page, and holds what it is blamed for.
+        let diff = place.object(&["diff", &first, &second, "--mode", "letters", "--json"]);
+        let mut found = 0;
+        for share in shares.iter().filter(|share| share["chunk"] != -1) {
+            let is_page = |file: &&serde_json::Value| file["path"] == share["path"];
+            let file = diff["files"].as_array().unwrap().iter().find(is_page).unwrap();
+            let number = share["chunk"].as_u64().unwrap() as usize;
+            let content = file["body_diff"]["chunks"][number]["content"].as_str().unwrap();
+            assert!(content.contains("form") || content.contains("input"), "{share}: {content}");
+            found += 1;
+        }
+        assert!(found > 0, "{shares:?}");
         let why = place.data(&["score", &second, "--explain"]);
         assert!(why.contains("of 100") && why.contains("Since"), "{why}");
         if place.is_archive {
             assert_eq!(place.run(&["audit"]).status.code(), Some(0));
         }
+    }
+}
+
+/// What only looks needs no right to write: a score is shown all the same, and it is said that it is not kept.
+#[test]
+fn a_score_is_shown_where_it_cannot_be_kept() {
+    for place in places() {
+        let [_, second] = two_versions(&place);
+        let output = place.run(&["--readonly", "score", "--json"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(stderr(&output).contains("the score is not kept: `--readonly`"), "{}", stderr(&output));
+        let shown: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let rows = || place.lines(&["show", "HEAD", "--json"]);
+        let before = rows();
+        let script = "$0 -C \"$1\" score --json";
+        let museum = place.path("museum");
+        if let Some(read) = crate::crystal::where_read_only(museum.to_str().unwrap(), script) {
+            assert_eq!(read.status.code(), Some(0), "{}", stderr(&read));
+            assert!(stderr(&read).contains("nothing can be written here"), "{}", stderr(&read));
+        }
+        assert_eq!(rows(), before);
+        let kept = place.object(&["score", "--json"]);
+        assert_eq!((&shown["kept"], &kept["kept"]), (&false.into(), &true.into()));
+        assert_eq!((&shown["score"], &shown["version"]), (&kept["score"], &second.into()));
+        assert_eq!(shown["attributions"], kept["attributions"]);
     }
 }
 

@@ -7,7 +7,7 @@
 
 mod show;
 
-pub use show::{Encoded, Report};
+pub use show::{Encoded, Report, chunk_place};
 
 use crate::charset;
 use crate::dom::{Cut, Tree};
@@ -18,7 +18,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use varve_core::BodyId;
-use varve_core::diff::{self, TextDiff};
+use varve_core::diff::{self, BodyDiff, TextDiff, moku};
 use varve_core::headers::{HeaderDiff, HeaderView, Redaction};
 
 /// One of two captures.
@@ -44,6 +44,8 @@ pub enum Mode {
     Words,
     /// By nodes, where both are HTML and can be read whole; else by lines.
     Dom,
+    /// By letters, as rows of `diffs` hold it: these are the chunks that attributions of a score count. Nothing is noise.
+    Letters,
 }
 
 /// What to compare, and what to overlook.
@@ -85,6 +87,8 @@ pub enum Body<'a> {
     Text(TextBody<'a>),
     /// By nodes.
     Dom(DomBody),
+    /// By letters.
+    Letters(BodyDiff),
 }
 
 /// A body that is only weighed and hashed.
@@ -140,7 +144,7 @@ pub fn learn(one: &Side<'_>, other: &Side<'_>, options: &Options) -> Volatile {
         match compare_bodies(one, other, &Options { mode, ..options.clone() }) {
             Body::Text(text) => volatile.learn_lines(&text.diff),
             Body::Dom(dom) => volatile.learn_nodes(&dom.diff.changes),
-            Body::Same | Body::Binary(..) => {}
+            Body::Same | Body::Binary(..) | Body::Letters(_) => {}
         }
     }
     volatile
@@ -154,6 +158,9 @@ fn compare_headers(base: &Side<'_>, head: &Side<'_>, options: &Options) -> Heade
 fn compare_bodies<'a>(base: &Side<'a>, head: &Side<'a>, options: &Options) -> Body<'a> {
     if base.body == head.body {
         return Body::Same;
+    }
+    if options.mode == Mode::Letters {
+        return Body::Letters(moku::body_diff(base.id, head.id, base.body, head.body));
     }
     let kinds = [kind(base), kind(head)];
     if kinds.contains(&Kind::Binary) {
@@ -212,6 +219,7 @@ impl Body<'_> {
             Self::Binary(..) => true,
             Self::Text(text) => text.noise.iter().any(is_edit),
             Self::Dom(dom) => dom.diff.truncated || dom.noise.iter().any(is_edit),
+            Self::Letters(diff) => diff.truncated || !diff.chunks.is_empty(),
         }
     }
 }
