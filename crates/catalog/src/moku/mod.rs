@@ -7,6 +7,7 @@
 
 mod era;
 mod examine;
+mod examine_derived;
 mod forget;
 mod read_captures;
 mod read_rest;
@@ -32,6 +33,7 @@ use crate::row::{Catalog, Diff, DiffInfo, Row, Score, VerdictRow};
 
 use era::Era;
 pub use examine::{RowTrouble, SnapshotRow};
+pub use examine_derived::DiffRow;
 
 /// How a site is opened to write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -110,6 +112,21 @@ impl MokuCatalog {
     /// Tells `found` what is wrong with the rows, for audits; `quick` leaves out what takes reading all of them.
     pub fn examine(&self, quick: bool, found: &mut dyn FnMut(RowTrouble)) -> Result<(), CatalogError> {
         self.readers.ask(|connection| examine::examine(connection, quick, found))
+    }
+
+    /// Tells `found` what is wrong with the rows of scores, for audits. The scale of scores by `rules` goes from 0 to 100.
+    pub fn examine_scores(&self, rules: &str, found: &mut dyn FnMut(RowTrouble)) -> Result<(), CatalogError> {
+        self.readers.ask(|connection| examine_derived::scores(connection, rules, found))
+    }
+
+    /// The numbers of the diffs that are kept.
+    pub fn diff_numbers(&self) -> Result<Vec<i64>, CatalogError> {
+        self.readers.ask(examine_derived::diff_numbers)
+    }
+
+    /// A diff by its number, as its row has it.
+    pub fn diff_row(&self, number: i64) -> Result<Option<DiffRow>, CatalogError> {
+        self.readers.ask(|connection| examine_derived::diff(connection, number))
     }
 
     /// Gives every capture as its row has it, also where no capture can be made of it.
