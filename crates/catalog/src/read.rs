@@ -5,6 +5,7 @@ use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
 
 use crate::error::CatalogError;
 use crate::row::{Diff, DiffInfo, LastList, Removal, Score, VerdictRow};
+use crate::select::Wanted;
 
 /// A version, and what lists of versions say about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,13 @@ pub struct VersionFilter {
     pub message: Option<String>,
     /// Only those with this tag.
     pub tag: Option<String>,
+}
+
+impl VersionFilter {
+    /// Whether author, message and tags of a version are what is asked for; URL and times are not looked at.
+    pub fn takes(&self, info: &VersionInfo) -> bool {
+        Wanted::new(self).is(info)
+    }
 }
 
 /// Which captures of a URL are wanted.

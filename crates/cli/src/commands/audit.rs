@@ -67,7 +67,7 @@ pub(super) struct Audit {
     #[arg(long)]
     quick: bool,
 
-    /// Look only at silos that were written since that day
+    /// Look only at silos that were written since that day, or for so long: `30d`
     #[arg(long, value_name = "DATE", value_parser = clock::parse_day)]
     since: Option<i64>,
 

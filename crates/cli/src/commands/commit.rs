@@ -5,13 +5,13 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use varve_archive::history::resolve_version;
 use varve_archive::verbs::commit::{Committed, NewBody, NewPage, Request, commit};
 use varve_archive::{Headers, Moment};
 
 use super::{Outcome, Verb};
 use crate::error::Error;
 use crate::printer::counted;
+use crate::revision::resolve_version;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\

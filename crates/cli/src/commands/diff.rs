@@ -5,7 +5,7 @@ mod line;
 mod summary;
 
 use serde::Serialize;
-use varve_archive::history::{Holdings, resolve_version};
+use varve_archive::history::Holdings;
 use varve_archive::verbs::diff::{
     Body, Change, ChunkKind, HunkLine, Mode, Options, PageDiff, Report, Request, Totals, UNENDED, View,
     chunk_place, diff, html,
@@ -17,6 +17,7 @@ use super::show::word;
 use super::{Outcome, Verb};
 use crate::error::Error;
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG, WARN, counted, visible};
+use crate::revision::resolve_version;
 use crate::session::Session;
 use document::Document;
 use line::{drawn, letters, marked_as_noise};

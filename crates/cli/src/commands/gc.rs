@@ -8,6 +8,7 @@ use varve_archive::verbs::gc::{Action, Actions, Policy, perform, plan, totals};
 
 use super::log::short;
 use super::{Outcome, Verb};
+use crate::duration;
 use crate::error::Error;
 use crate::printer::{Printer, counted, readable, visible};
 use crate::session::Session;
@@ -47,8 +48,8 @@ pub(super) struct Gc {
     #[arg(long = "keep-tag", value_name = "TAG")]
     keep_tags: Vec<String>,
 
-    /// Keep what is younger: `90d`, and `h`, `w` or `y` instead of `d`
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    /// Keep what is younger: `90d`, and `s`, `m`, `h`, `w` or `y` instead of `d`
+    #[arg(long, value_name = "TIME", value_parser = duration::parse_with_unit)]
     keep_within: Option<Duration>,
 
     /// Go on though HEAD named a version without rows: they are gone for good
@@ -62,16 +63,6 @@ pub(super) struct Gc {
     /// Print one JSON object a line
     #[arg(long)]
     json: bool,
-}
-
-/// A number of seconds, minutes, hours, days, weeks or years.
-fn parse_duration(text: &str) -> Result<Duration, String> {
-    const UNITS: [(char, u64); 6] =
-        [('s', 1), ('m', 60), ('h', 3600), ('d', 86_400), ('w', 604_800), ('y', 31_557_600)];
-    let wrong = || "a time is a number with `s`, `m`, `h`, `d`, `w` or `y` behind it: `90d`".to_owned();
-    let (_, seconds) = UNITS.into_iter().find(|(unit, _)| text.ends_with(*unit)).ok_or_else(wrong)?;
-    let number: u64 = text[..text.len() - 1].trim().parse().map_err(|_| wrong())?;
-    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
 }
 
 impl Verb for Gc {
@@ -217,18 +208,4 @@ struct Summary {
     kept: u64,
     young: u64,
     dry_run: bool,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_units() {
-        assert_eq!(parse_duration("90d"), Ok(Duration::from_secs(90 * 86_400)));
-        assert_eq!(parse_duration("0s"), Ok(Duration::ZERO));
-        for wrong in ["", "d", "90", "-1d", "1.5d", "99999999999999999999y", "9é"] {
-            assert!(parse_duration(wrong).is_err(), "{wrong}");
-        }
-    }
 }

@@ -1,7 +1,6 @@
 //! `varve score`: how exposed the pages of a version are, and why.
 
 use serde::Serialize;
-use varve_archive::history::resolve_version;
 use varve_archive::verbs::score::{PageScore, Scored, compute, score};
 use varve_archive::{Moment, VersionId};
 
@@ -10,6 +9,7 @@ use super::{Outcome, Verb};
 use crate::clock;
 use crate::error::Error;
 use crate::printer::{FAINT, STRONG, counted, visible};
+use crate::revision::resolve_version;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\

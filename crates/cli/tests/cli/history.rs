@@ -251,6 +251,46 @@ fn a_score_is_shown_where_it_cannot_be_kept() {
     }
 }
 
+/// A time may be told from now, wherever one is taken; and the timeline of a URL has the filters that versions have.
+#[test]
+fn times_are_told_from_now_and_a_timeline_is_filtered_by_its_versions() {
+    for place in places() {
+        let url = "https://e.org/";
+        let ten_days_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(864_000);
+        let seconds = ten_days_ago.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+        let time = varve_archive::Moment::from_seconds(seconds as i64).to_string();
+        let old = serde_json::json!({ "url": url, "body": "old", "time": time }).to_string();
+        place.file("old.jsonl", &old);
+        place.data(&["commit", "--lines", "old.jsonl", "-m", "From the archive", "--author", "Ada"]);
+        place.file("new.html", "new");
+        place.data(&["commit", "new.html", "--url", url, "-m", "today", "--author", "Bob"]);
+        place.data(&["tag", "fresh"]);
+        let times = |words: &[&str]| place.lines(&[&["log", url, "--json"], words].concat()).len();
+        for (words, count) in [
+            (&["--since", "2d"][..], 1),
+            (&["--since", "20d"], 2),
+            (&["--until", "2d ago"], 1),
+            (&["--until", "2w"], 0),
+            (&["--author", "ada"], 1),
+            (&["--author", "nobody"], 0),
+            (&["--message", "FROM THE"], 1),
+            (&["--tag", "fresh"], 1),
+            (&["--tag", "fresh", "--author", "ada"], 0),
+            (&["--author", "a", "--limit", "1"], 1),
+        ] {
+            assert_eq!(times(words), count, "{words:?}");
+        }
+        assert_eq!(place.data(&["cat", url, "--at", "5d"]), "old");
+        assert_eq!(place.data(&["cat", url, "--at", "0s"]), "new");
+        assert_eq!(place.lines(&["log", "--since", "1h", "--json"]).len(), 2);
+        assert_eq!(place.lines(&["show", "0s", "--json"])[0]["message"], "today");
+        let unknown = place.failure(&["log", url, "--tag", "none"]);
+        assert!(unknown.contains("there is no tag"), "{unknown}");
+        let wrong = place.failure(&["log", "--since", "soon"]);
+        assert!(wrong.contains("how long ago"), "{wrong}");
+    }
+}
+
 #[test]
 fn gc_lists_what_it_does_and_does_what_it_lists() {
     let place = Place::new(false);
