@@ -79,6 +79,9 @@ pub trait Holdings: Send + Sync {
     /// The version that the next one descends from.
     fn head(&self) -> Result<Option<VersionId>, ArchiveError>;
 
+    /// Whether sensitive headers are hidden, in what is shown as in what is kept from now on.
+    fn redaction(&self) -> Redaction;
+
     /// The body of a capture. Reading it to its end checks it.
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError>;
 
@@ -205,9 +208,6 @@ pub type BodyWorker<'a> = Box<dyn FnMut(BodyInput<'_>, &str) -> Result<KeptBody,
 pub trait HistoryWriter: Holdings {
     /// Its rows, to be added to.
     fn rows(&self) -> &dyn Catalog;
-
-    /// Whether sensitive headers are hidden.
-    fn redaction(&self) -> Redaction;
 
     /// The present.
     fn now(&self) -> Moment;

@@ -111,6 +111,11 @@ impl MokuHoldings {
 }
 
 impl Holdings for MokuHoldings {
+    fn redaction(&self) -> Redaction {
+        // Where that cannot be read, nothing is shown that should not be.
+        self.catalog.redaction().unwrap_or(Redaction::On)
+    }
+
     fn catalog(&self) -> &dyn CatalogRead {
         &self.catalog
     }
@@ -250,6 +255,10 @@ fn settled(site: &Site) -> Result<SystemTime, ArchiveError> {
 }
 
 impl Holdings for MokuHistory {
+    fn redaction(&self) -> Redaction {
+        self.redaction
+    }
+
     fn catalog(&self) -> &dyn CatalogRead {
         &self.catalog
     }
@@ -270,10 +279,6 @@ impl Holdings for MokuHistory {
 impl HistoryWriter for MokuHistory {
     fn rows(&self) -> &dyn Catalog {
         &self.catalog
-    }
-
-    fn redaction(&self) -> Redaction {
-        self.redaction
     }
 
     fn now(&self) -> Moment {

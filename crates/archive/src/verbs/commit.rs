@@ -228,7 +228,8 @@ fn diff_row(
 ) -> Result<Option<Row>, ArchiveError> {
     let Some(parent) = manifest.parent.filter(|_| history.keeps_diffs()) else { return Ok(None) };
     let pairs = pairs_with_parent(history, manifest, version);
-    let json = stored_diff(history.as_holdings(), (Some(parent), version), pairs)?.to_json();
+    let json =
+        stored_diff(history.as_holdings(), history.redaction(), (Some(parent), version), pairs)?.to_json();
     Ok(Some(Row::Diff(Diff { base: Some(parent), head: version, json, time: manifest.time })))
 }
 

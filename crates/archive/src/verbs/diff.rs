@@ -253,7 +253,7 @@ pub fn keep(
     head: VersionId,
 ) -> Result<(), ArchiveError> {
     let pairs = Pairs::new(history.catalog(), base, Some(head));
-    let json = stored_diff(history.as_holdings(), (base, head), pairs)?.to_json();
+    let json = stored_diff(history.as_holdings(), history.redaction(), (base, head), pairs)?.to_json();
     history.apply(vec![Row::Diff(Diff { base, head, json, time: history.now() })])
 }
 

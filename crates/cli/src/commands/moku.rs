@@ -68,6 +68,9 @@ struct Info {
 }
 
 /// Set what is set in a site
+///
+/// Where redaction is turned on later, what was kept before stays in the database as it is, and is hidden in all that is shown, checked out or
+/// exported. A kept diff from before still holds it, until `varve diff BASE HEAD --keep` makes it again.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").args(["project", "redaction"]).required(true).multiple(true))]
 struct Set {
@@ -82,7 +85,7 @@ struct Set {
     #[arg(long, requires = "project")]
     force: bool,
 
-    /// Whether sensitive headers, such as cookies, are hidden in what is committed from now on
+    /// Whether sensitive headers, such as cookies, are hidden in what is committed from now on and in what is shown
     #[arg(long, value_name = "WHEN", value_parser = ["on", "off"])]
     redaction: Option<String>,
 }

@@ -45,7 +45,21 @@ fn redaction_is_on_until_somebody_decides_otherwise() {
     place.data(&["moku", "set", "site", "--redaction", "off"]);
     assert!(commit("shown").contains("cookie: a=b"));
     place.data(&["moku", "set", "site", "--redaction", "on"]);
+    // What was kept meanwhile is not shown any more, and no diff made now tells it.
+    let shown = place.lines(&["-C", "site", "log", "--json"])[0]["id"].as_str().unwrap().to_owned();
+    let head = place.data(&["-C", "site", "cat", "https://example.com/", "--headers", "--at", &shown]);
+    assert!(head.contains("cookie: [REDACTED]"), "{head}");
     assert!(commit("hidden again").contains("cookie: [REDACTED]"));
+    place.data(&["-C", "site", "diff", "HEAD~2", "HEAD~1", "--keep"]);
+    place.data(&["-C", "site", "diff", "HEAD~1", "HEAD", "--keep"]);
+    place.data(&["-C", "site", "checkout", "HEAD~1", "--to", "out"]);
+    let tree = std::fs::read_to_string(place.path("out/.page_headers.json")).unwrap();
+    assert!(tree.contains("[REDACTED]") && !tree.contains("a=b"), "{tree}");
+    let database = rusqlite::Connection::open(place.path("site/.moku/moku.db")).unwrap();
+    let told = "SELECT count(*) FROM diffs WHERE diff_json LIKE '%a=b%'";
+    assert_eq!(database.query_row(told, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
+    drop(database);
+    assert_eq!(place.run(&["-C", "site", "audit"]).status.code(), Some(0));
     let nothing = place.run(&["moku", "set", "site"]);
     assert_eq!(nothing.status.code(), Some(2), "{}", stderr(&nothing));
 }
