@@ -137,7 +137,7 @@ impl MokuCatalog {
 
 fn prepare_reader(connection: &Connection) -> Result<(), Problem> {
     match Era::of(connection)? {
-        Era::Empty => Err(Problem::Unknown("this database is empty".to_owned())),
+        Era::Empty => Err(Problem::Foreign("this database is empty".to_owned())),
         era => era.prepare(connection),
     }
 }

@@ -27,11 +27,11 @@ pub(super) fn check(connection: &Connection) -> Result<(), Problem> {
     let format: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     match (application, format) {
         (APPLICATION, FORMAT) => Ok(()),
-        (APPLICATION, newer) if newer > FORMAT => Err(Problem::Unknown(format!(
+        (APPLICATION, newer) if newer > FORMAT => Err(Problem::Newer(format!(
             "it was written by a newer varve (format {newer}; this one knows {FORMAT})"
         ))),
         (APPLICATION, older) => Err(Problem::Older(older)),
-        _ => Err(Problem::Unknown("this database is not a catalog of varve".to_owned())),
+        _ => Err(Problem::Foreign("this database is not a catalog of varve".to_owned())),
     }
 }
 

@@ -64,6 +64,33 @@ fn redaction_is_on_until_somebody_decides_otherwise() {
     assert_eq!(nothing.status.code(), Some(2), "{}", stderr(&nothing));
 }
 
+/// What stands in the place of a database is called what it is, and newer only if it says so itself.
+#[test]
+fn what_is_no_database_of_moku_is_called_what_it_is() {
+    let place = place();
+    let database = place.path("museum/.moku/moku.db");
+    let make = |sql: &str| {
+        let _ = std::fs::remove_file(&database);
+        rusqlite::Connection::open(&database).unwrap().execute_batch(sql).unwrap();
+    };
+    let refused = |words: &str, is_newer: bool| {
+        let said = place.failure(&["log"]);
+        assert!(said.contains(words) && said.contains("nothing was changed"), "{said}");
+        assert_eq!(said.contains("newer"), is_newer, "{said}");
+    };
+    std::fs::write(&database, [7; 5000]).unwrap();
+    refused("this is not a database of SQLite", false);
+    std::fs::write(&database, "").unwrap();
+    refused("this database is empty", false);
+    make("CREATE TABLE moz_places (url); CREATE TABLE moz_visits (at)");
+    refused("not one of Moku: it has the tables `moz_places`, `moz_visits`", false);
+    make(
+        "CREATE TABLE meta (key, value); INSERT INTO meta VALUES ('schema_version', '9');
+          CREATE TABLE versions (id); CREATE TABLE snapshots (id, version_id, blob_id)",
+    );
+    refused("schema 9", true);
+}
+
 /// A new database would say that nothing is here, and the next sweep would make it so.
 #[test]
 fn a_site_whose_database_is_lost_is_left_alone() {
