@@ -251,6 +251,34 @@ fn a_score_is_shown_where_it_cannot_be_kept() {
     }
 }
 
+/// What is no page is named; nothing outside of the folder comes in.
+#[cfg(unix)]
+#[test]
+fn links_below_a_folder_are_named_and_not_followed() {
+    for place in places() {
+        place.file("site/index.html", "<p>here</p>");
+        place.file("secret/key.html", "elsewhere");
+        std::os::unix::fs::symlink("../secret", place.path("site/way-out")).unwrap();
+        std::os::unix::fs::symlink("index.html", place.path("site/home.html")).unwrap();
+        std::os::unix::fs::symlink("nowhere", place.path("site/broken")).unwrap();
+        let _pipe = std::os::unix::net::UnixListener::bind(place.path("site/socket")).unwrap();
+        let words = ["commit", "--from", "site", "--base-url", "https://e.org/", "-m", "x"];
+        let output = place.run(&words);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let told = stderr(&output);
+        for name in ["warning: 4 names", "way-out: a symbolic link", "home.html", "broken", "socket: neither"]
+        {
+            assert!(told.contains(name), "{name}: {told}");
+        }
+        let done = place.object(&[&words[..], &["--json"]].concat());
+        assert_eq!(done["captures"], 1);
+        let left_out = done["left_out"].as_array().unwrap();
+        let whys: Vec<_> = left_out.iter().map(|one| one["why"].as_str().unwrap()).collect();
+        assert_eq!(whys, ["link", "link", "special", "link"]);
+        assert_eq!(place.lines(&["show", "HEAD", "--json"]).len(), 2, "the version and one page");
+    }
+}
+
 /// A time may be told from now, wherever one is taken; and the timeline of a URL has the filters that versions have.
 #[test]
 fn times_are_told_from_now_and_a_timeline_is_filtered_by_its_versions() {
