@@ -51,7 +51,7 @@ pub(crate) use lists::{FindList, Lists, shortened};
 pub(crate) use loaded::{Loaded, NOT_MODIFIED, headers_of, said_in_full};
 pub use moku::{MokuHistory, MokuHoldings, MokuOpening};
 pub use moku_head::HeadState;
-pub use open::{Kind, kind_of, open_history, open_holdings, open_holdings_by};
+pub use open::{Kind, kind_of, open_history, open_history_of, open_holdings, open_holdings_by};
 pub use pages::Pages;
 pub use pair::{Change, Pair, Pairs};
 pub(crate) use replace::replace;

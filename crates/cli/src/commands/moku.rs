@@ -110,7 +110,10 @@ struct Which {
 impl Which {
     fn root(&self, session: &Session) -> Result<PathBuf, Error> {
         match &self.folder {
-            Some(folder) => Ok(folder.clone()),
+            Some(folder) => {
+                session.must_belong(folder)?;
+                Ok(folder.clone())
+            }
             None => session.root(),
         }
     }

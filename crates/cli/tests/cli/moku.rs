@@ -29,6 +29,46 @@ fn a_site_goes_to_another_project_only_by_force() {
     assert_eq!(place.object(&["moku", "info", "site", "--json"])["project"], "two");
 }
 
+/// Whoever names a project gets no other project's site, whatever the verb; a site of none becomes its by the first that writes.
+#[test]
+fn every_verb_that_names_a_project_is_held_to_it() {
+    let place = place();
+    place.file("page.html", "x");
+    let commit = ["commit", "page.html", "--url", "https://example.com/", "-m", "one"];
+    place.data(&[&["--of-project", "one"], &commit[..]].concat());
+    assert_eq!(place.object(&["moku", "info", "--json"])["project"], "one");
+    for words in [
+        &commit[..],
+        &["log"],
+        &["show"],
+        &["cat", "https://example.com/"],
+        &["diff"],
+        &["score"],
+        &["gc"],
+        &["audit"],
+        &["tag", "name"],
+        &["checkout", "HEAD"],
+        &["moku", "info"],
+        &["moku", "info", "museum"],
+        &["moku", "set", "--redaction", "off"],
+    ] {
+        let refused = place.failure(&[words, &["--of-project", "two"]].concat());
+        assert!(refused.contains("belongs to the project one, not to two"), "{words:?}: {refused}");
+        let named = place.command().args(words).env("VARVE_PROJECT", "two").output().unwrap();
+        assert_eq!(named.status.code(), Some(2), "{words:?}");
+    }
+    assert_eq!(place.lines(&["log", "--json", "--of-project", "one"]).len(), 1);
+    // A site that belongs to none may be read by anybody, and is not changed by that.
+    let free = self::place();
+    free.file("page.html", "x");
+    free.data(&commit);
+    free.data(&["log", "--of-project", "two"]);
+    assert!(free.object(&["moku", "info", "--json"])["project"].is_null());
+    let archive = Place::new(true);
+    archive.file("page.html", "x");
+    archive.data(&[&commit[..], &["--of-project", "two"]].concat());
+}
+
 #[test]
 fn redaction_is_on_until_somebody_decides_otherwise() {
     let place = place();
