@@ -282,8 +282,8 @@ impl Show<'_> {
         let (view, all) = (self.view(), self.verb.all);
         let Some(document) = &mut self.document else { return Ok(()) };
         let title = format!("{} ({})", page.pair.any().url, word(page.change));
-        document.add(title, |title, number| match page.comparison {
-            Some(comparison) => comparison.html_section(title, status_note(page), &view, all, number),
+        document.add(title, |title, sides, number| match page.comparison {
+            Some(comparison) => comparison.html_section(title, sides, status_note(page), &view, all, number),
             None => {
                 let about = html::Page { title, notes: vec![not_compared(page)], ..html::Page::default() };
                 html::section(&about, &[], number)

@@ -279,6 +279,27 @@ fn links_below_a_folder_are_named_and_not_followed() {
     }
 }
 
+/// Above its columns a diff says to people which versions they are: in short, with the date and why.
+#[test]
+fn the_columns_of_an_html_diff_are_for_people() {
+    for place in places() {
+        for (body, message) in [("one\n", "First & only\n\nmore"), ("two\n", &"long ".repeat(40))] {
+            place.file("page.txt", body);
+            place.data(&["commit", "page.txt", "--url", "https://e.org/p.txt", "-m", message]);
+        }
+        let versions = place.lines(&["log", "--json"]);
+        let id = |number: usize| versions[number]["id"].as_str().unwrap();
+        let day = &versions[1]["time"].as_str().unwrap()[..10];
+        let html = place.data(&["diff", "--format", "html"]);
+        let heads: Vec<&str> = html.lines().filter(|line| line.contains("<th class=\"number\"")).collect();
+        assert_eq!(heads.len(), 1, "{html}");
+        for words in [&id(1)[..8], &id(0)[..8], day, "“First &amp; only”", "long long…”"] {
+            assert!(heads[0].contains(words), "{words}: {}", heads[0]);
+        }
+        assert!(!heads[0].contains(id(0)) && !heads[0].contains(id(1)), "no whole ids: {}", heads[0]);
+    }
+}
+
 /// A time may be told from now, wherever one is taken; and the timeline of a URL has the filters that versions have.
 #[test]
 fn times_are_told_from_now_and_a_timeline_is_filtered_by_its_versions() {

@@ -122,16 +122,18 @@ impl Comparison<'_> {
         html::page(&self.page(title, all), &self.hunks(view, all))
     }
 
-    /// The comparison as one section of such a page, with what else is to be said first; `number` is its own.
+    /// The comparison as one section of such a page, with what the base and the head are called in it, and with what else is to be
+    /// said first; `number` is its own.
     pub fn html_section(
         &self,
         title: &str,
+        [base, head]: [&str; 2],
         note: Option<String>,
         view: &View,
         all: bool,
         number: usize,
     ) -> String {
-        let mut page = self.page(title, all);
+        let mut page = Page { base, head, ..self.page(title, all) };
         page.notes.splice(0..0, note);
         html::section(&page, &self.hunks(view, all), number)
     }
