@@ -55,8 +55,16 @@ struct Shared {
     #[arg(long, global = true)]
     readonly: bool,
 
+    // Only Moku sites have projects: it is told where they are, in `varve moku --help`, and not with every verb.
     /// Refuse a Moku site that belongs to another project; one that belongs to none becomes its, if anything is written
-    #[arg(long, global = true, value_name = "ID", env = "VARVE_PROJECT", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        hide = true,
+        value_name = "ID",
+        env = "VARVE_PROJECT",
+        hide_env_values = true
+    )]
     of_project: Option<String>,
 
     /// When to use colours; `auto` means on a terminal, and never when NO_COLOR is set

@@ -286,14 +286,14 @@ fn pages_of_manifest(
 }
 
 fn head(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Result<HeadState, ArchiveError> {
-    if let Some(lost) = site.moku().lost_head()? {
-        if site.catalog().version(&lost)?.is_none() {
-            let message = format!(
-                "version {lost}, which HEAD named, has no rows: put `moku.db` back as it was, or let them be gone for good \
-                 with `varve gc --accept-lost`"
-            );
-            tell(finding(AuditKind::History, Some(&lost.to_string()), message));
-        }
+    if let Some(lost) = site.moku().lost_head()?
+        && site.catalog().version(&lost)?.is_none()
+    {
+        let message = format!(
+            "version {lost}, which HEAD named, has no rows: put `moku.db` back as it was, or let them be gone for good \
+             with `varve gc --accept-lost`"
+        );
+        tell(finding(AuditKind::History, Some(&lost.to_string()), message));
     }
     let state = site.head_state()?;
     let intended = site.intended_head();

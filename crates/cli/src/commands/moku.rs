@@ -15,12 +15,16 @@ Examples:
   varve moku info site --json
   varve moku set site --redaction off
   varve moku set site --project 9a41 --force
-  varve moku upgrade old-site";
+  varve moku upgrade old-site
+  varve -C site --of-project 9a41 log";
 
 /// Work on Moku sites
 ///
 /// Everything about history, such as `commit`, `log`, `diff`, `checkout`, `gc` and `score`, works on a site with `-C SITE`. These verbs
 /// are for what only such sites have.
+///
+/// With every verb, here and elsewhere, `--of-project ID`, or `VARVE_PROJECT` in the environment, refuses a site that belongs to another
+/// project. One that belongs to none may be read, and becomes that project's by the first verb that writes.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(super) struct Moku {
