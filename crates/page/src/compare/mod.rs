@@ -171,13 +171,10 @@ fn compare_bodies<'a>(base: &Side<'a>, head: &Side<'a>, options: &Options) -> Bo
     let encodings = [Encoded::of(&from), Encoded::of(&to)];
     let mut not_by_nodes = None;
     if options.mode == Mode::Dom && kinds == [Kind::Html; 2] {
-        let (base, head) = (Tree::parse(&from.text), Tree::parse(&to.text));
-        let diff = DomDiff::between(&base, &head);
-        if diff.cut.is_none() {
-            let noise = classify_nodes(&base, &head, &diff.changes, &options.volatile);
-            return Body::Dom(DomBody { diff, noise, encodings });
+        match compare_nodes([&from.text, &to.text], &options.volatile) {
+            Ok((diff, noise)) => return Body::Dom(DomBody { diff, noise, encodings }),
+            Err(cut) => not_by_nodes = Some(cut),
         }
-        not_by_nodes = diff.cut;
     }
     let mut diff = TextDiff::between(from.text, to.text, options.text);
     separate_noise(&mut diff, &options.volatile);
@@ -185,6 +182,26 @@ fn compare_bodies<'a>(base: &Side<'a>, head: &Side<'a>, options: &Options) -> Bo
     let (words, without_trailing_space) =
         (options.mode == Mode::Words, options.text.ignore_trailing_whitespace);
     Body::Text(TextBody { diff, noise, words, without_trailing_space, not_by_nodes, encodings })
+}
+
+/// Compares two pages by their nodes, if both can be read whole; else says why not. Where the first cannot, the second is not read.
+fn compare_nodes(
+    [from, to]: [&str; 2],
+    volatile: &Volatile,
+) -> Result<(DomDiff, Vec<Option<NoiseRule>>), Cut> {
+    let base = Tree::parse(from);
+    if let Some(cut) = base.cut() {
+        return Err(cut);
+    }
+    let head = Tree::parse(to);
+    let diff = DomDiff::between(&base, &head);
+    match diff.cut {
+        Some(cut) => Err(cut),
+        None => {
+            let noise = classify_nodes(&base, &head, &diff.changes, volatile);
+            Ok((diff, noise))
+        }
+    }
 }
 
 /// What a side is. An empty body is whatever the other one is.
