@@ -496,6 +496,17 @@ impl ArchiveError {
         move |source| Self::Write { path: path.to_owned(), source }
     }
 
+    /// Whether the disk, the folder or a file can only be read.
+    pub fn is_of_reading_only(&self) -> bool {
+        use io::ErrorKind::{PermissionDenied, ReadOnlyFilesystem};
+        let forbids = |error: &(dyn std::error::Error + 'static)| {
+            let error = error.downcast_ref::<io::Error>();
+            error.is_some_and(|error| matches!(error.kind(), PermissionDenied | ReadOnlyFilesystem))
+        };
+        let mut causes = std::iter::successors(std::error::Error::source(self), |cause| cause.source());
+        matches!(self, Self::Catalog(CatalogError::ReadOnly { .. })) || causes.any(forbids)
+    }
+
     /// Whether the archive itself cannot go on, as opposed to one file that is to be stored or restored.
     pub fn ends_all(&self) -> bool {
         match self {

@@ -28,12 +28,28 @@ pub enum CatalogError {
         /// The database.
         path: PathBuf,
     },
-    /// It was written by something newer, or is no catalog at all.
+    /// It was written by something newer.
+    #[error("{path}: {what}")]
+    Newer {
+        /// The database.
+        path: PathBuf,
+        /// By what, as a sentence.
+        what: String,
+    },
+    /// It is something else: no database, an empty one, or that of another program.
+    #[error("{path}: {what}")]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is, as a sentence.
+        what: String,
+    },
+    /// It cannot be used as it is asked for here.
     #[error("{path}: {what}")]
     Unknown {
         /// The database.
         path: PathBuf,
-        /// What is not known about it, as a sentence.
+        /// Why, as a sentence.
         what: String,
     },
     /// It is a catalog of an earlier varve.

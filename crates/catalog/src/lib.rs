@@ -21,9 +21,9 @@ mod verdict;
 pub use error::CatalogError;
 pub use every::each_row;
 pub use frontier::{Claimed, Counts, Frontier, NewUrl, OpenRun, Outcome};
-pub use moku::{MokuCatalog, MokuOptions, RowTrouble, SnapshotRow};
+pub use moku::{DiffRow, MokuCatalog, MokuOptions, RowTrouble, SnapshotRow};
 pub use read::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, VersionInfo};
-pub use row::{Attribution, Catalog, Diff, Evidence, LastList, Removal, Row, Score, VerdictRow};
+pub use row::{Attribution, Catalog, Diff, DiffInfo, Evidence, LastList, Removal, Row, Score, VerdictRow};
 pub use sqlite::SqliteCatalog;
 
 /// A limit, as SQL takes it.

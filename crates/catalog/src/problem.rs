@@ -16,7 +16,11 @@ pub(crate) enum Problem {
     Sql(rusqlite::Error),
     /// A row holds what no row may hold.
     Damaged(&'static str, String),
-    /// The database is none of ours, or newer.
+    /// It was written by something newer.
+    Newer(String),
+    /// It is none of ours.
+    Foreign(String),
+    /// It cannot be used as it is asked for here.
     Unknown(String),
     /// It is a catalog of an earlier varve, in that format.
     Older(i64),
@@ -51,6 +55,8 @@ impl Problem {
         match self {
             Self::Sql(error) => of_sqlite(error, path),
             Self::Damaged(table, what) => CatalogError::Damaged { path, table, what },
+            Self::Newer(what) => CatalogError::Newer { path, what },
+            Self::Foreign(what) => CatalogError::Foreign { path, what },
             Self::Unknown(what) => CatalogError::Unknown { path, what },
             Self::Older(format) => CatalogError::Older { path, format },
             Self::Early => CatalogError::Early { path },
@@ -67,7 +73,7 @@ fn of_sqlite(error: rusqlite::Error, path: std::path::PathBuf) -> CatalogError {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => CatalogError::Busy { path },
         Some(ErrorCode::ReadOnly) => CatalogError::ReadOnly { path },
         Some(ErrorCode::NotADatabase) => {
-            CatalogError::Unknown { path, what: "this is not a database of SQLite".to_owned() }
+            CatalogError::Foreign { path, what: "this is not a database of SQLite".to_owned() }
         }
         Some(ErrorCode::DatabaseCorrupt) => {
             CatalogError::Damaged { path, table: "the file itself", what: error.to_string() }

@@ -4,7 +4,8 @@ use varve_core::history::{Capture, Tag, Version};
 use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
 
 use crate::error::CatalogError;
-use crate::row::{Diff, LastList, Removal, Score, VerdictRow};
+use crate::row::{Diff, DiffInfo, LastList, Removal, Score, VerdictRow};
+use crate::select::Wanted;
 
 /// A version, and what lists of versions say about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +33,13 @@ pub struct VersionFilter {
     pub message: Option<String>,
     /// Only those with this tag.
     pub tag: Option<String>,
+}
+
+impl VersionFilter {
+    /// Whether author, message and tags of a version are what is asked for; URL and times are not looked at.
+    pub fn takes(&self, info: &VersionInfo) -> bool {
+        Wanted::new(self).is(info)
+    }
 }
 
 /// Which captures of a URL are wanted.
@@ -127,6 +135,9 @@ pub trait CatalogRead: Send + Sync {
 
     /// The diff that is kept for two versions, if one is.
     fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<Diff>, CatalogError>;
+
+    /// The diffs that are kept from a version or to it, in order, without what they say.
+    fn diffs_with(&self, version: &VersionId) -> Result<Vec<DiffInfo>, CatalogError>;
 
     /// How many diffs are kept that were computed before an instant.
     fn diffs_before(&self, before: Moment) -> Result<u64, CatalogError>;

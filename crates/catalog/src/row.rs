@@ -97,6 +97,17 @@ pub struct Diff {
     pub time: Moment,
 }
 
+/// A diff that is kept, without what it says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DiffInfo {
+    /// From this version; none for the empty one.
+    pub base: Option<VersionId>,
+    /// To this version.
+    pub head: VersionId,
+    /// When it was computed.
+    pub time: Moment,
+}
+
 /// A score: a row of the seed's `version_scores`, with what belongs to it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Score {

@@ -30,7 +30,9 @@ const SAID: [(&str, &str); 6] = [
     ),
     (
         "diff_attributions",
-        "(SELECT base_version_id FROM diffs WHERE diffs.id = diff_id), head_version_id, evidence_id, \
+        "(SELECT base_version_id FROM diffs WHERE diffs.id = diff_id), head_version_id, \
+         (SELECT evidence_id || selector FROM version_evidence_locations AS l \
+          WHERE l.id = version_evidence_location_id), evidence_id, \
          evidence_location_index, chunk_index, evidence_key, evidence_json, location_json, scoring_version, \
          contribution, contribution_pct, note, created_at",
     ),
@@ -161,4 +163,48 @@ fn headers_are_whole_in_sql() {
     let headers: BTreeMap<String, Vec<String>> = serde_json::from_str(&json).unwrap();
     assert_eq!(headers["date"], ["now"]);
     assert_eq!(headers["content-type"], ["text/html"]);
+}
+
+/// The tables of a `.moku` promise some columns never to be NULL; programs that were written for one rely on it.
+#[test]
+fn what_is_never_null_in_a_moku_is_not_here_either() {
+    let folder = tempfile::tempdir().unwrap();
+    let (ours, theirs) = (folder.path().join("catalog.db"), folder.path().join("moku.db"));
+    let catalog = SqliteCatalog::open_to_write(&ours).unwrap();
+    // No diff is kept, which an archive need not.
+    let rows = history().into_iter().filter(|row| !matches!(row, Row::Diff(_)));
+    catalog.apply(&mut rows.into_iter()).unwrap();
+    drop(MokuCatalog::open_to_write(&theirs, &MokuOptions::default()).unwrap());
+    let (ours, theirs) = (Connection::open(ours).unwrap(), Connection::open(theirs).unwrap());
+    for (table, _) in SAID {
+        let promised = format!("SELECT name FROM pragma_table_info('{table}') WHERE \"notnull\"");
+        let promised = answers(&theirs, &promised);
+        for column in promised.iter().flatten() {
+            let Value::Text(column) = column else { panic!("{column:?}") };
+            let broken = format!("SELECT count(*) FROM {table} WHERE {column} IS NULL");
+            assert_eq!(answers(&ours, &broken), [[Value::Integer(0)]], "{table}.{column}");
+        }
+    }
+    let places = "SELECT count(*) FROM diff_attributions WHERE version_evidence_location_id IS NOT NULL";
+    assert_eq!(answers(&ours, places), [[Value::Integer(1)]]);
+}
+
+/// `unhex` came in 2023, and many a `sqlite3` is older.
+#[test]
+fn views_need_no_new_sqlite_and_are_renewed_by_whoever_writes() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("catalog.db");
+    drop(SqliteCatalog::open_to_write(&path).unwrap());
+    let made = "SELECT name, sql FROM sqlite_schema WHERE type = 'view' ORDER BY name";
+    let database = Connection::open(&path).unwrap();
+    let views = answers(&database, made);
+    assert!(!format!("{views:?}").contains("unhex"), "{views:?}");
+    let older =
+        "DROP VIEW diffs; CREATE VIEW diffs AS SELECT unhex('00') AS id; CREATE VIEW mine AS SELECT 1";
+    database.execute_batch(older).unwrap();
+    drop(SqliteCatalog::open_to_write(&path).unwrap());
+    let mut renewed = answers(&database, made);
+    renewed.retain(|row| row[0] != Value::Text("mine".to_owned()));
+    assert_eq!(renewed, views);
+    assert_eq!(answers(&database, "SELECT * FROM mine"), [[Value::Integer(1)]]);
 }

@@ -18,6 +18,8 @@ pub(crate) const ARCHIVE: &str = "archive";
 
 /// The name of the flag that forbids writing.
 pub(crate) const READONLY: &str = "readonly";
+/// The name of the option for the project that a Moku site must belong to.
+pub(crate) const OF_PROJECT: &str = "of_project";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -52,6 +54,18 @@ struct Shared {
     /// Open it for reading only: a verb that would change it, or make another, refuses
     #[arg(long, global = true)]
     readonly: bool,
+
+    // Only Moku sites have projects: it is told where they are, in `varve moku --help`, and not with every verb.
+    /// Refuse a Moku site that belongs to another project; one that belongs to none becomes its, if anything is written
+    #[arg(
+        long,
+        global = true,
+        hide = true,
+        value_name = "ID",
+        env = "VARVE_PROJECT",
+        hide_env_values = true
+    )]
+    of_project: Option<String>,
 
     /// When to use colours; `auto` means on a terminal, and never when NO_COLOR is set
     #[arg(long, global = true, value_name = "WHEN", default_value = "auto", value_parser = ["auto", "always", "never"])]

@@ -1,21 +1,41 @@
-//! Spans of time as people write them: `500ms`, `2s`, `10m`, `1h`, `3d`.
+//! Spans of time as people write them: `500ms`, `2s`, `10m`, `1h`, `3d`, `2w`, `1y`.
 
 use std::time::Duration;
 
-const UNITS: [(&str, u64); 5] = [("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)];
+/// Units with their milliseconds. A year has 365 days and a quarter.
+const UNITS: [(&str, u64); 7] = [
+    ("ms", 1),
+    ("s", 1000),
+    ("m", 60_000),
+    ("h", 3_600_000),
+    ("d", 86_400_000),
+    ("w", 604_800_000),
+    ("y", 31_557_600_000),
+];
 
 /// Reads a span of time: a whole number and a unit, seconds if there is none.
 pub(crate) fn parse(text: &str) -> Result<Duration, String> {
+    read(text, Some(1000)).ok_or_else(|| {
+        "write a whole number and `ms`, `s`, `m`, `h`, `d`, `w` or `y`: `500ms`, `2s`".to_owned()
+    })
+}
+
+/// Reads a span of time whose unit must be said: for what is removed, and where a bare number is a year.
+pub(crate) fn parse_with_unit(text: &str) -> Result<Duration, String> {
+    read(text, None)
+        .ok_or_else(|| "write a whole number with `s`, `m`, `h`, `d`, `w` or `y` behind it: `90d`".to_owned())
+}
+
+fn read(text: &str, without_unit: Option<u64>) -> Option<Duration> {
     let text = text.trim();
     let end = text.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(text.len());
     let (digits, unit) = (&text[..end], text[end..].trim());
-    let wrong = || "write a whole number and `ms`, `s`, `m`, `h` or `d`: `500ms`, `2s`".to_owned();
-    let number: u64 = digits.parse().map_err(|_| wrong())?;
+    let number: u64 = digits.parse().ok()?;
     let factor = match unit {
-        "" => 1000,
-        unit => UNITS.iter().find(|(name, _)| *name == unit).ok_or_else(wrong)?.1,
+        "" => without_unit?,
+        unit => UNITS.iter().find(|(name, _)| *name == unit)?.1,
     };
-    number.checked_mul(factor).map(Duration::from_millis).ok_or_else(wrong)
+    number.checked_mul(factor).map(Duration::from_millis)
 }
 
 #[cfg(test)]
@@ -29,6 +49,16 @@ mod tests {
         }
         for text in ["", "s", "-1s", "1.5s", "1 week", "99999999999999999999s"] {
             assert!(parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_unit_that_must_be_said() {
+        assert_eq!(parse_with_unit("90d"), Ok(Duration::from_secs(90 * 86_400)));
+        assert_eq!(parse_with_unit("0s"), Ok(Duration::ZERO));
+        assert_eq!(parse_with_unit("2w"), Ok(Duration::from_secs(14 * 86_400)));
+        for wrong in ["", "d", "90", "-1d", "1.5d", "99999999999999999999y", "9é"] {
+            assert!(parse_with_unit(wrong).is_err(), "{wrong}");
         }
     }
 }

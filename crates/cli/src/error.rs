@@ -241,7 +241,7 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
             "nothing was changed; put `moku.db` back from a copy, or keep the bodies in an archive with `varve store`",
         ),
         ArchiveError::LostRows { .. } => Some(
-            "no body was removed; put `moku.db` back as it was, or call `varve gc` again if those rows are gone for good",
+            "no body was removed; put `moku.db` back as it was; if those rows are gone for good, `varve gc --accept-lost` clears up what they left",
         ),
         ArchiveError::NotForVersions { .. } => {
             Some("`varve import` brings it into an archive, which keeps versions")
@@ -326,9 +326,14 @@ fn for_catalog(failure: &CatalogError) -> Option<&'static str> {
         CatalogError::ReadOnly { .. } => {
             Some("reading verbs work; to write, copy the folder to a place that you may write to")
         }
-        CatalogError::Unknown { .. } => {
-            Some("it may be of a newer program: use that, or a later varve; nothing was changed")
+        CatalogError::Newer { .. } => {
+            Some("use the program that wrote it, or a later varve; nothing was changed")
         }
+        CatalogError::Foreign { .. } => Some(
+            "nothing was changed; a Moku site needs its own `moku.db`, from a copy; an archive without `catalog.db` makes it again with `varve rebuild`",
+        ),
+        // It says itself what to do.
+        CatalogError::Unknown { .. } => None,
         CatalogError::Database { .. } | CatalogError::Damaged { .. } => Some(
             "nothing was changed; an archive makes its catalog again with `varve rebuild`, a Moku site needs a copy of its `moku.db`",
         ),

@@ -19,6 +19,7 @@ mod prober;
 mod reaching;
 #[cfg(test)]
 mod reference;
+mod revision;
 mod session;
 mod urls;
 

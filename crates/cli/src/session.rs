@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ArgMatches;
-use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, open_history, open_holdings_by};
+use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, open_history_of, open_holdings_by};
 use varve_archive::verbs::commit::Intent;
 use varve_archive::verbs::intent;
+use varve_archive::verbs::moku::must_belong;
 use varve_archive::{
     ArchiveError, ArchiveWriter, Choice, Layout, Objects, Opening, Recovered, Size, find_root,
 };
@@ -30,11 +31,25 @@ pub(crate) struct Session {
     verb: String,
     /// Whether nothing may be written.
     readonly: bool,
+    /// The project that a Moku site must belong to.
+    project: Option<String>,
 }
 
 impl Session {
     /// The archive's folder: the one that was named, or the nearest from the current folder upwards.
     pub(crate) fn root(&self) -> Result<PathBuf, Error> {
+        let root = self.found_root()?;
+        self.must_belong(&root)?;
+        Ok(root)
+    }
+
+    /// Refuses a Moku site that belongs to another project than the one that was asked for. Whoever opens a folder that is not the
+    /// [root](Self::root) asks here first.
+    pub(crate) fn must_belong(&self, root: &Path) -> Result<(), Error> {
+        self.project.as_deref().map_or(Ok(()), |project| Ok(must_belong(root, project)?))
+    }
+
+    fn found_root(&self) -> Result<PathBuf, Error> {
         if let Some(root) = &self.archive {
             return Ok(root.clone());
         }
@@ -92,11 +107,23 @@ impl Session {
 
     /// Opens whatever layout it is, for adding to its history.
     pub(crate) fn open_history(&mut self) -> Result<Box<dyn HistoryWriter>, Error> {
-        let history = open_history(&self.root()?, self.opening()?)?;
+        let history = open_history_of(&self.root()?, self.project.as_deref(), self.opening()?)?;
         if let Some((was, to)) = history.mended_head().and_then(|was| Some((was, was.wanted()?))) {
             self.printer.say(format_args!("{was}: it was moved to {to}"));
         }
         Ok(history)
+    }
+
+    /// Opens it for adding to its history, or says why nothing can be added here: for verbs that can do without.
+    pub(crate) fn try_open_history(&mut self) -> Result<Result<Box<dyn HistoryWriter>, String>, Error> {
+        match self.open_history() {
+            Ok(history) => Ok(Ok(history)),
+            Err(Error::ReadOnlyAsked { .. }) => Ok(Err("`--readonly` was given".to_owned())),
+            Err(Error::Archive(error)) if error.is_of_reading_only() => {
+                Ok(Err("nothing can be written here".to_owned()))
+            }
+            Err(other) => Err(other),
+        }
     }
 
     /// The plan and the expectations in force, kept; nothing where the layout has neither.
@@ -150,7 +177,7 @@ pub(crate) const SOFTWARE: &str = concat!("varve/", env!("CARGO_PKG_VERSION"));
 /// Runs the verb that `words` (the program's name first) ask for; gives the exit code.
 pub(crate) fn run(words: Vec<OsString>) -> u8 {
     let printer = Printer::new(arguments::color_asked(&words));
-    let mut session = Session { printer, archive: None, verb: String::new(), readonly: false };
+    let mut session = Session { printer, archive: None, verb: String::new(), readonly: false, project: None };
     let result = read(words, &mut session);
     let finished = session.printer.finish();
     match result.and_then(|outcome| finished.map(|()| outcome)) {
@@ -174,6 +201,8 @@ fn read(words: Vec<OsString>, session: &mut Session) -> Result<Outcome, Error> {
 fn dispatch(matches: &ArgMatches, session: &mut Session) -> Result<Outcome, Error> {
     session.printer.set_quiet(matches.get_flag(arguments::QUIET));
     session.readonly = matches.get_flag(arguments::READONLY);
+    // A variable that is empty asks for nothing.
+    session.project = matches.get_one::<String>(arguments::OF_PROJECT).filter(|id| !id.is_empty()).cloned();
     session.archive = matches.get_one::<PathBuf>(arguments::ARCHIVE).cloned();
     let (name, own) = matches.subcommand().expect("clap refuses a call without a verb");
     session.verb = verb_of(matches);

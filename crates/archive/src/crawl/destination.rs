@@ -18,7 +18,7 @@ use super::plan::Plan;
 use super::task::Task;
 use crate::error::ArchiveError;
 use crate::etiquette::Etiquette;
-use crate::history::{ArchiveHistory, HistoryWriter};
+use crate::history::{ArchiveHistory, HistoryWriter, Holdings};
 use crate::on_wire::OfRun;
 
 /// Where a run puts what it gets.

@@ -119,6 +119,10 @@ impl ArchiveHoldings {
 }
 
 impl Holdings for ArchiveHoldings {
+    fn redaction(&self) -> Redaction {
+        self.archive.settings().redaction()
+    }
+
     fn unfinished_since(&self) -> Result<Option<Moment>, ArchiveError> {
         Ok(Frontier::runs(&self.catalog)?.first().map(|open| open.time))
     }
@@ -340,6 +344,10 @@ fn follow_head(layout: &Layout, catalog: &SqliteCatalog) -> Result<(), ArchiveEr
 }
 
 impl Holdings for ArchiveHistory {
+    fn redaction(&self) -> Redaction {
+        self.writer.settings().redaction()
+    }
+
     fn catalog(&self) -> &dyn CatalogRead {
         &*self.catalog
     }
@@ -364,10 +372,6 @@ impl Holdings for ArchiveHistory {
 impl HistoryWriter for ArchiveHistory {
     fn rows(&self) -> &dyn Catalog {
         &*self.catalog
-    }
-
-    fn redaction(&self) -> Redaction {
-        self.writer.settings().redaction()
     }
 
     fn now(&self) -> Moment {

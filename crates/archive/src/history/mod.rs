@@ -51,7 +51,7 @@ pub(crate) use lists::{FindList, Lists, shortened};
 pub(crate) use loaded::{Loaded, NOT_MODIFIED, headers_of, said_in_full};
 pub use moku::{MokuHistory, MokuHoldings, MokuOpening};
 pub use moku_head::HeadState;
-pub use open::{Kind, kind_of, open_history, open_holdings, open_holdings_by};
+pub use open::{Kind, kind_of, open_history, open_history_of, open_holdings, open_holdings_by};
 pub use pages::Pages;
 pub use pair::{Change, Pair, Pairs};
 pub(crate) use replace::replace;
@@ -78,6 +78,9 @@ pub trait Holdings: Send + Sync {
 
     /// The version that the next one descends from.
     fn head(&self) -> Result<Option<VersionId>, ArchiveError>;
+
+    /// Whether sensitive headers are hidden, in what is shown as in what is kept from now on.
+    fn redaction(&self) -> Redaction;
 
     /// The body of a capture. Reading it to its end checks it.
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError>;
@@ -206,9 +209,6 @@ pub trait HistoryWriter: Holdings {
     /// Its rows, to be added to.
     fn rows(&self) -> &dyn Catalog;
 
-    /// Whether sensitive headers are hidden.
-    fn redaction(&self) -> Redaction;
-
     /// The present.
     fn now(&self) -> Moment;
 
@@ -282,6 +282,16 @@ pub trait HistoryWriter: Holdings {
     /// What had to be put right about HEAD when this was opened: it points where this says now.
     fn mended_head(&self) -> Option<&HeadState> {
         None
+    }
+
+    /// A version that HEAD named before it was mended, and that has no rows: what only they named may still lie there.
+    fn lost_head(&self) -> Result<Option<VersionId>, ArchiveError> {
+        Ok(None)
+    }
+
+    /// Lets those rows be gone for good.
+    fn forget_lost_head(&self) -> Result<(), ArchiveError> {
+        Ok(())
     }
 
     /// The same, for reading.

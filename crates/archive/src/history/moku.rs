@@ -111,6 +111,11 @@ impl MokuHoldings {
 }
 
 impl Holdings for MokuHoldings {
+    fn redaction(&self) -> Redaction {
+        // Where that cannot be read, nothing is shown that should not be.
+        self.catalog.redaction().unwrap_or(Redaction::On)
+    }
+
     fn catalog(&self) -> &dyn CatalogRead {
         &self.catalog
     }
@@ -187,6 +192,10 @@ impl MokuHistory {
         let state = moku_head::judge(&self.catalog, &self.site.head())?;
         match state.wanted() {
             Some(version) => {
+                // Once HEAD is mended nothing else tells that rows are missing.
+                if let HeadState::Absent { named, .. } = &state {
+                    self.catalog.set_lost_head(Some(*named))?;
+                }
                 self.intend_head(&version)?;
                 self.bring_to(version)?;
                 Ok(Some(state))
@@ -246,6 +255,10 @@ fn settled(site: &Site) -> Result<SystemTime, ArchiveError> {
 }
 
 impl Holdings for MokuHistory {
+    fn redaction(&self) -> Redaction {
+        self.redaction
+    }
+
     fn catalog(&self) -> &dyn CatalogRead {
         &self.catalog
     }
@@ -266,10 +279,6 @@ impl Holdings for MokuHistory {
 impl HistoryWriter for MokuHistory {
     fn rows(&self) -> &dyn Catalog {
         &self.catalog
-    }
-
-    fn redaction(&self) -> Redaction {
-        self.redaction
     }
 
     fn now(&self) -> Moment {
@@ -331,6 +340,14 @@ impl HistoryWriter for MokuHistory {
 
     fn mended_head(&self) -> Option<&HeadState> {
         self.mended.as_ref()
+    }
+
+    fn lost_head(&self) -> Result<Option<VersionId>, ArchiveError> {
+        Ok(self.catalog.lost_head()?)
+    }
+
+    fn forget_lost_head(&self) -> Result<(), ArchiveError> {
+        Ok(self.catalog.set_lost_head(None)?)
     }
 
     fn as_holdings(&self) -> &dyn Holdings {

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use varve_catalog::MokuOptions;
 use varve_core::history::Choice;
 
 use super::{
@@ -59,9 +60,23 @@ pub fn open_holdings_by(root: &Path, choice: Choice) -> Result<Box<dyn Holdings>
 
 /// Opens what is at `root` for adding to its history.
 pub fn open_history(root: &Path, opening: Opening) -> Result<Box<dyn HistoryWriter>, ArchiveError> {
+    open_history_of(root, None, opening)
+}
+
+/// Opens what is at `root` for adding to its history. A Moku site of another project than this is refused, and one that belongs
+/// to none becomes this one's; other layouts have no project.
+pub fn open_history_of(
+    root: &Path,
+    project: Option<&str>,
+    opening: Opening,
+) -> Result<Box<dyn HistoryWriter>, ArchiveError> {
     match kind_of(root) {
         Some(Kind::Archive) => Ok(Box::new(ArchiveHistory::open(root, opening)?)),
-        Some(Kind::Moku) => Ok(Box::new(MokuHistory::open(root, &MokuOpening::default(), opening)?)),
+        Some(Kind::Moku) => {
+            let options = MokuOptions { project_id: project.map(str::to_owned), ..MokuOptions::default() };
+            let site_opening = MokuOpening { options, ..MokuOpening::default() };
+            Ok(Box::new(MokuHistory::open(root, &site_opening, opening)?))
+        }
         Some(Kind::Crystal) => Err(ArchiveError::NotForVersions { path: root.to_owned() }),
         Some(Kind::Aardwarc) => Err(ArchiveError::OnlyObjects { path: root.to_owned() }),
         None => Err(ArchiveError::NotAnArchive { path: root.to_owned() }),

@@ -6,20 +6,22 @@
 
 use varve_core::VersionId;
 use varve_core::diff::{BodyDiff, PageDiff, VersionDiff, moku};
-use varve_core::headers::HeaderDiff;
+use varve_core::headers::{HeaderDiff, HeaderView, Redaction};
 
 use super::loaded::Loaded;
 use super::{Change, Holdings, Pair};
 use crate::error::ArchiveError;
 use crate::verbs::diff::LONGEST;
 
-/// The row for two versions whose pages are these pairs.
+/// The row for two versions whose pages are these pairs. What was kept before `redaction` is hidden in it as well.
 pub(crate) fn stored_diff(
     holdings: &dyn Holdings,
+    redaction: Redaction,
     (base, head): (Option<VersionId>, VersionId),
     pairs: impl Iterator<Item = Result<Pair, ArchiveError>>,
 ) -> Result<VersionDiff, ArchiveError> {
-    let names = Names { base: base.map(|base| base.to_string()).unwrap_or_default(), head: head.to_string() };
+    let (base, head) = (base.map(|base| base.to_string()).unwrap_or_default(), head.to_string());
+    let names = Names { base, head, redaction };
     let files = pairs.map(|pair| names.page(holdings, &pair?)).collect::<Result<_, _>>()?;
     Ok(VersionDiff { base_version_id: names.base, head_version_id: names.head, files })
 }
@@ -27,6 +29,7 @@ pub(crate) fn stored_diff(
 struct Names {
     base: String,
     head: String,
+    redaction: Redaction,
 }
 
 impl Names {
@@ -34,7 +37,7 @@ impl Names {
         let file_path = pair.any().path.clone();
         let nothing = BodyDiff::new(&*self.base, &*self.head);
         if pair.change() == Change::Unchanged {
-            let headers = pair.head.as_ref().map(|head| HeaderDiff::between(&head.headers, &head.headers));
+            let headers = pair.head.as_ref().map(|head| self.headers(&head.headers, &head.headers));
             return Ok(PageDiff { file_path, body_diff: nothing, headers_diff: headers.unwrap_or_default() });
         }
         let sides = [&pair.base, &pair.head];
@@ -45,6 +48,10 @@ impl Names {
             true => BodyDiff { truncated: true, ..nothing },
             false => moku::body_diff(&self.base, &self.head, &base.body, &head.body),
         };
-        Ok(PageDiff { file_path, body_diff, headers_diff: HeaderDiff::between(&base.headers, &head.headers) })
+        Ok(PageDiff { file_path, body_diff, headers_diff: self.headers(&base.headers, &head.headers) })
+    }
+
+    fn headers(&self, base: &HeaderView, head: &HeaderView) -> HeaderDiff {
+        HeaderDiff::between(&base.shown(self.redaction), &head.shown(self.redaction))
     }
 }

@@ -9,6 +9,7 @@ use std::fs;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
+use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_store::steps::step;
 
@@ -79,7 +80,7 @@ impl PagePlace {
         } else {
             self.put(&path, &mut BufReader::with_capacity(PIECE, holdings.open_body(capture)?))?;
         }
-        self.put(&self.folder.join(HEADERS), &mut headers_json(capture).as_bytes())?;
+        self.put(&self.folder.join(HEADERS), &mut headers_json(capture, holdings.redaction()).as_bytes())?;
         self.is_new = false;
         Ok(())
     }
@@ -203,9 +204,10 @@ fn remove_page(folder: &Path) -> Result<(), ArchiveError> {
 
 /// The headers with the status among them, as Moku writes them: sorted, indented, without a line end, and with the
 /// characters that mean something in HTML spelled out.
-pub(crate) fn headers_json(capture: &Capture) -> String {
+pub(crate) fn headers_json(capture: &Capture, redaction: Redaction) -> String {
     let status = vec![capture.status.to_string()];
-    let mut all: BTreeMap<&str, &[String]> = capture.headers.iter().collect();
+    let headers = capture.headers.shown(redaction);
+    let mut all: BTreeMap<&str, &[String]> = headers.iter().collect();
     all.insert(STATUS, &status);
     let text = serde_json::to_string_pretty(&all).expect("texts can be written as JSON");
     text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
@@ -214,7 +216,7 @@ pub(crate) fn headers_json(capture: &Capture) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use varve_core::headers::{HeaderView, Redaction};
+    use varve_core::headers::HeaderView;
     use varve_core::history::Belongs;
     use varve_core::{BodyId, CaptureId, Moment, VersionId};
 
@@ -235,6 +237,6 @@ mod tests {
             truncated: false,
         };
         let text = "{\n  \"Status-Code\": [\n    \"200\"\n  ],\n  \"link\": [\n    \"\\u003c/a\\u003e; x\\u0026y\"\n  ]\n}";
-        assert_eq!(headers_json(&capture), text);
+        assert_eq!(headers_json(&capture, Redaction::On), text);
     }
 }

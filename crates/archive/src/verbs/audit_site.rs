@@ -1,8 +1,10 @@
 //! `audit` of a Moku site: is everything in it still what it was, and does it fit together?
 //!
 //! Every body is held against its name, every row against the rows and bodies that it names, every version that varve made
-//! against its id, HEAD against the versions, and the working tree against HEAD. Nothing is changed; what is wrong with HEAD or the tree is put right by the next
+//! against its id, every diff and score that is kept against the versions it is about, HEAD against the versions, and the working tree against HEAD. Nothing is changed; what is wrong with HEAD or the tree is put right by the next
 //! who writes, and what is lost is named.
+
+mod diffs;
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs::File;
@@ -13,14 +15,19 @@ use serde::Serialize;
 use varve_catalog::{CatalogError, Page, RowTrouble, VersionFilter};
 use varve_core::body::BodySource;
 use varve_core::fact::{Manifest, Page as ManifestPage};
+use varve_core::headers::Redaction;
 use varve_core::history::{Capture, Version};
 use varve_core::{BodyId, VersionId};
+use varve_page::score::Pack;
 use varve_store::audit::{AuditFinding, AuditKind};
 use varve_store::body::LooseFile;
 use varve_warc::digest::Algorithm;
 
 use crate::error::ArchiveError;
 use crate::history::{BODY, HEADERS, HeadState, Holdings, MokuHoldings, Pages, headers_json, tree_folder};
+
+/// The tables of what was computed, and can be again.
+const DERIVED: [&str; 4] = ["diffs", "version_scores", "version_evidence_locations", "diff_attributions"];
 
 /// What was looked at.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -55,6 +62,11 @@ pub fn audit_site(
     let here = bodies(&site, quick, &mut done, progress, &mut tell)?;
     snapshots(&site, &here, &mut done, &mut tell)?;
     done.versions = versions(&site, quick, &mut tell)?;
+    if !quick {
+        let rules = &Pack::exposure_1().scoring_version;
+        site.moku().examine_scores(rules, &mut |trouble| tell(of_rows(&trouble)))?;
+        diffs::diffs(&site, &mut tell)?;
+    }
     let head = head(&site, &mut tell)?;
     if head == HeadState::Right && !quick {
         match working_tree(&site, &mut tell) {
@@ -85,9 +97,26 @@ fn of_rows(trouble: &RowTrouble) -> AuditFinding {
             finding(AuditKind::Rows, None, format!("the database is damaged: {what}"))
         }
         RowTrouble::Dangling { table, row, refers_to } => {
-            let row = row.map(|row| format!(" {row}")).unwrap_or_default();
-            let message = format!("row{row} of `{table}` refers to one of `{refers_to}` that is not there");
-            finding(AuditKind::Rows, None, message)
+            let number = row.map(|row| format!(" {row}")).unwrap_or_default();
+            let message =
+                format!("row{number} of `{table}` refers to one of `{refers_to}` that is not there");
+            match row.filter(|_| DERIVED.contains(&table.as_str())) {
+                Some(row) => {
+                    let advice = format!(
+                        "nothing is lost with it: `DELETE FROM {table} WHERE rowid = {row}` removes it"
+                    );
+                    finding(AuditKind::Derived, None, format!("{message}; {advice}"))
+                }
+                None => finding(AuditKind::Rows, None, message),
+            }
+        }
+        RowTrouble::Score { table, row, version, rules, what } => {
+            let message = format!("row {row} of `{table}`, about version {version}: {what}");
+            let advice = match *rules == Pack::exposure_1().scoring_version {
+                true => format!("`varve score {version}` makes it again"),
+                false => format!("whatever scored by the rules `{}` can do so again", rules.escape_debug()),
+            };
+            finding(AuditKind::Derived, Some(version), format!("{message}; {advice}"))
         }
         RowTrouble::NoParent { version, parent } => {
             let message = format!("version {version} descends from {parent}, which is not there");
@@ -257,6 +286,15 @@ fn pages_of_manifest(
 }
 
 fn head(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Result<HeadState, ArchiveError> {
+    if let Some(lost) = site.moku().lost_head()?
+        && site.catalog().version(&lost)?.is_none()
+    {
+        let message = format!(
+            "version {lost}, which HEAD named, has no rows: put `moku.db` back as it was, or let them be gone for good \
+             with `varve gc --accept-lost`"
+        );
+        tell(finding(AuditKind::History, Some(&lost.to_string()), message));
+    }
     let state = site.head_state()?;
     let intended = site.intended_head();
     let is_there = match intended {
@@ -320,7 +358,7 @@ fn look_in(folder: &Path, pages: &[Capture]) -> Option<String> {
         Err(error) => return Some(format!("`{}` of HEAD cannot be read: {error}", body.display())),
     }
     match std::fs::read_to_string(&headers) {
-        Ok(text) if pages.iter().any(|page| is_same_json(&headers_json(page), &text)) => None,
+        Ok(text) if pages.iter().any(|page| are_headers_of(page, &text)) => None,
         Ok(_) => Some(format!("`{}` does not hold the headers of HEAD", headers.display())),
         Err(error) => Some(format!("`{}` of HEAD cannot be read: {error}", headers.display())),
     }
@@ -341,6 +379,12 @@ fn original_folder(path: &str) -> Option<PathBuf> {
         }
     }
     Some(folder)
+}
+
+/// Whether these are the headers of a page, with secrets or without: that may have been decided otherwise since.
+fn are_headers_of(page: &Capture, text: &str) -> bool {
+    let both = [Redaction::On, Redaction::Off];
+    both.into_iter().any(|redaction| is_same_json(&headers_json(page, redaction), text))
 }
 
 fn is_same_json(one: &str, other: &str) -> bool {

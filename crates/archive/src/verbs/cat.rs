@@ -163,7 +163,7 @@ pub fn head(holdings: &dyn Holdings, capture: &Capture) -> Result<Vec<u8>, Archi
         return Ok(head);
     }
     let mut text = format!("HTTP/1.1 {}\r\n", capture.status);
-    for (name, value) in capture.headers.pairs() {
+    for (name, value) in capture.headers.shown(holdings.redaction()).pairs() {
         text.push_str(&format!("{name}: {value}\r\n"));
     }
     text.push_str("\r\n");

@@ -105,12 +105,39 @@ pub struct Committed {
     pub changed: u64,
 }
 
-/// Every file below a folder with the URL it stands for, sorted; links and what is no file are left out.
-pub fn files_below(folder: &Path, base_url: &str) -> Result<Vec<(String, PathBuf)>, ArchiveError> {
+/// What is below a folder.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Below {
+    /// Every file with the URL it stands for, sorted.
+    pub files: Vec<(String, PathBuf)>,
+    /// What was left out, sorted.
+    pub left_out: Vec<LeftOut>,
+}
+
+/// Something below a folder that is no page.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LeftOut {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it is.
+    pub why: NotAPage,
+}
+
+/// Why something is no page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NotAPage {
+    /// It is a symbolic link, which may lead out of the folder, or in a circle: none is followed.
+    Link,
+    /// It is a pipe, a socket or a device, which holds nothing.
+    Special,
+}
+
+/// Every file below a folder with the URL it stands for. No link is followed, but for the folder itself, which was named.
+pub fn files_below(folder: &Path, base_url: &str) -> Result<Below, ArchiveError> {
     Reference::parse(base_url)
         .map_err(|source| ArchiveError::NotAUrl { text: base_url.to_owned(), source })?;
     let base = base_url.trim_end_matches('/');
-    let mut found = Vec::new();
+    let mut found = Below::default();
     let mut waiting = vec![(base.to_owned(), folder.to_owned())];
     while let Some((url, folder)) = waiting.pop() {
         for entry in fs::read_dir(&folder).map_err(ArchiveError::read(&folder))? {
@@ -120,11 +147,15 @@ pub fn files_below(folder: &Path, base_url: &str) -> Result<Vec<(String, PathBuf
             if kind.is_dir() {
                 waiting.push((url, entry.path()));
             } else if kind.is_file() {
-                found.push((url, entry.path()));
+                found.files.push((url, entry.path()));
+            } else {
+                let why = if kind.is_symlink() { NotAPage::Link } else { NotAPage::Special };
+                found.left_out.push(LeftOut { path: entry.path(), why });
             }
         }
     }
-    found.sort();
+    found.files.sort();
+    found.left_out.sort();
     Ok(found)
 }
 
@@ -228,7 +259,8 @@ fn diff_row(
 ) -> Result<Option<Row>, ArchiveError> {
     let Some(parent) = manifest.parent.filter(|_| history.keeps_diffs()) else { return Ok(None) };
     let pairs = pairs_with_parent(history, manifest, version);
-    let json = stored_diff(history.as_holdings(), (Some(parent), version), pairs)?.to_json();
+    let json =
+        stored_diff(history.as_holdings(), history.redaction(), (Some(parent), version), pairs)?.to_json();
     Ok(Some(Row::Diff(Diff { base: Some(parent), head: version, json, time: manifest.time })))
 }
 

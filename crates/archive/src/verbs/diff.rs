@@ -15,7 +15,7 @@ use crate::history::{HistoryWriter, Holdings, Loaded, NOT_MODIFIED, Pair, Pairs,
 
 pub use crate::history::Change;
 pub use varve_core::diff::{ChunkKind, Hunk, HunkLine, Segment, Style, UNENDED, View, html};
-pub use varve_page::compare::{Alike, Body, Comparison, Mode, Options, Report};
+pub use varve_page::compare::{Alike, Body, Comparison, Mode, Options, Report, chunk_place};
 
 /// Bodies longer than this are not compared, only weighed.
 pub const LONGEST: u64 = 64 << 20;
@@ -253,7 +253,7 @@ pub fn keep(
     head: VersionId,
 ) -> Result<(), ArchiveError> {
     let pairs = Pairs::new(history.catalog(), base, Some(head));
-    let json = stored_diff(history.as_holdings(), (base, head), pairs)?.to_json();
+    let json = stored_diff(history.as_holdings(), history.redaction(), (base, head), pairs)?.to_json();
     history.apply(vec![Row::Diff(Diff { base, head, json, time: history.now() })])
 }
 

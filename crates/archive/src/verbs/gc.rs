@@ -1,10 +1,14 @@
 //! `gc`: what is no longer wanted goes, as a list of actions that is computed, shown, and then performed.
 //!
 //! Versions that no rule keeps are forgotten, and those that descend from them descend from what came before; HEAD and
-//! what has a tag always stays. Old diffs are pruned. Then bodies that nobody refers to are swept. Rows go before bodies:
-//! whatever stops it in between leaves bodies too many, never too few, and the next call sweeps them.
+//! what has a tag always stays. Old diffs are pruned. Then bodies that nobody refers to are swept. Diffs with new parents
+//! are made first, and rows go before bodies: whatever stops it in between leaves too much, never too little, and the next
+//! call does the rest.
 //!
-//! In a varve archive nothing leaves a silo this way: only diffs go.
+//! In a varve archive nothing leaves a silo this way: only diffs go, and as in a site only those that are older than what is
+//! to be kept.
+
+mod diffs;
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -13,8 +17,10 @@ use varve_catalog::{CatalogError, Page, Row, VersionFilter, VersionInfo};
 use varve_core::{BodyId, Moment, VersionId};
 use varve_store::body::LooseFile;
 
+use self::diffs::Going;
+use super::diff;
 use crate::error::ArchiveError;
-use crate::history::{HeadState, HistoryWriter, Loose, Pages};
+use crate::history::{HistoryWriter, Loose, Pages};
 
 /// So many versions are read at a time.
 const PIECE: usize = 500;
@@ -30,13 +36,27 @@ pub struct Policy {
     pub keep_tags: Vec<String>,
     /// Versions, and diffs, that are younger than this.
     pub keep_within: Option<Duration>,
+    /// Rows that were lost are gone for good: what only they named goes too.
+    pub accept_lost: bool,
 }
 
 /// Something to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
+    /// The diff of a version with the parent that it will have is made, in place of the one with the parent that goes.
+    MakeDiff {
+        /// The new parent.
+        base: VersionId,
+        /// The version.
+        head: VersionId,
+    },
     /// A version is forgotten, with its captures, diffs and scores.
-    ForgetVersion(Box<VersionInfo>),
+    ForgetVersion {
+        /// The version.
+        info: Box<VersionInfo>,
+        /// How many diffs go with it. One between two versions that go is counted with the newer.
+        diffs: u64,
+    },
     /// So many diffs that were computed before an instant are forgotten; they can be computed again.
     PruneDiffs {
         /// The instant.
@@ -59,6 +79,8 @@ pub struct Actions {
     pub young: u64,
     /// Bodies are in silos, which nothing leaves by this verb.
     pub in_silos: bool,
+    /// The version that HEAD named and that has no rows, where that was accepted.
+    pub lost: Option<VersionId>,
 }
 
 /// Finds out what is to be done; changes nothing.
@@ -71,15 +93,20 @@ pub fn plan(history: &dyn HistoryWriter, policy: &Policy) -> Result<Actions, Arc
             return Err(ArchiveError::NoTag { name: tag.clone() });
         }
     }
-    refuse_lost_rows(history)?;
+    actions.lost = lost_head(history)?;
+    if let Some(named) = actions.lost.filter(|_| !policy.accept_lost) {
+        return Err(ArchiveError::LostRows { named });
+    }
     let (kept, forgotten) = choose(history, policy, cutoff)?;
     actions.kept = kept.len() as u64;
     let forgotten_ids: Vec<VersionId> = forgotten.iter().map(|info| info.version.id).collect();
-    actions.list.extend(forgotten.into_iter().map(Box::new).map(Action::ForgetVersion));
-    // In an archive a diff is nothing but a convenience, and all of them go unless some are to stay.
-    let diffs = cutoff.or_else(|| actions.in_silos.then(|| Moment::from_seconds(now.seconds() + 1)));
-    if let Some(before) = diffs {
-        let count = history.catalog().diffs_before(before)?;
+    let going = Going::find(history, &forgotten, cutoff)?;
+    actions.list.extend(going.made.iter().map(|&(base, head)| Action::MakeDiff { base, head }));
+    let forget =
+        |info: VersionInfo| Action::ForgetVersion { diffs: going.with(&info.version.id), info: info.into() };
+    actions.list.extend(forgotten.into_iter().map(forget));
+    if let Some(before) = cutoff {
+        let count = history.catalog().diffs_before(before)?.saturating_sub(going.before(before));
         if count > 0 {
             actions.list.push(Action::PruneDiffs { before, count });
         }
@@ -93,35 +120,37 @@ pub fn plan(history: &dyn HistoryWriter, policy: &Policy) -> Result<Actions, Arc
     Ok(actions)
 }
 
-/// Where HEAD names a version that has no rows, others may have lost theirs too, and all their bodies would seem unwanted.
-fn refuse_lost_rows(history: &dyn HistoryWriter) -> Result<(), ArchiveError> {
-    let named = match history.mended_head() {
-        Some(HeadState::Absent { named, .. }) => Some(*named),
-        _ => history.head()?.filter(|_| history.loose().is_some()),
-    };
-    match named {
-        Some(named) if history.catalog().version(&named)?.is_none() => Err(ArchiveError::LostRows { named }),
-        _ => Ok(()),
+/// The version that HEAD names, or named before it was mended, if it has no rows. Then others may have lost theirs too, and
+/// all their bodies would seem unwanted.
+fn lost_head(history: &dyn HistoryWriter) -> Result<Option<VersionId>, ArchiveError> {
+    let head = history.head()?.filter(|_| history.loose().is_some());
+    for named in history.lost_head()?.into_iter().chain(head) {
+        if history.catalog().version(&named)?.is_none() {
+            return Ok(Some(named));
+        }
     }
+    Ok(None)
 }
 
-/// Does what was planned. Bodies that came to be wanted meanwhile stay.
+/// Does what was planned. Bodies that came to be wanted meanwhile stay. Gives how many diffs were not made, because a body
+/// that they are about is damaged: that keeps nobody from clearing up.
 pub fn perform(
     history: &dyn HistoryWriter,
     actions: &Actions,
     progress: &dyn Fn(u64),
-) -> Result<(), ArchiveError> {
+) -> Result<u64, ArchiveError> {
+    let unmade = make_diffs(history, &actions.list, progress)?;
     let row = |action: &Action| match action {
-        Action::ForgetVersion(info) => Some(Row::ForgetVersion(info.version.id)),
+        Action::ForgetVersion { info, .. } => Some(Row::ForgetVersion(info.version.id)),
         Action::PruneDiffs { before, .. } => Some(Row::ForgetDiffs(*before)),
-        Action::RemoveBody(_) => None,
+        Action::MakeDiff { .. } | Action::RemoveBody(_) => None,
     };
     let rows: Vec<Row> = actions.list.iter().filter_map(row).collect();
     for rows in rows.chunks(TOGETHER) {
         history.apply(rows.to_vec())?;
         progress(rows.len() as u64);
     }
-    let Some(loose) = history.loose() else { return Ok(()) };
+    let Some(loose) = history.loose() else { return Ok(unmade) };
     // The rows that there are now have the last word.
     let marked = Marks { referred: referred(history)?, going: HashSet::new() };
     for action in &actions.list {
@@ -131,7 +160,27 @@ pub fn perform(
         }
         progress(1);
     }
-    Ok(())
+    if actions.lost.is_some() {
+        history.forget_lost_head()?;
+    }
+    Ok(unmade)
+}
+
+fn make_diffs(
+    history: &dyn HistoryWriter,
+    actions: &[Action],
+    progress: &dyn Fn(u64),
+) -> Result<u64, ArchiveError> {
+    let mut unmade = 0;
+    for action in actions {
+        let Action::MakeDiff { base, head } = action else { continue };
+        match diff::keep(history, Some(*base), *head) {
+            Err(ArchiveError::Body(_)) => unmade += 1,
+            made => made?,
+        }
+        progress(1);
+    }
+    Ok(unmade)
 }
 
 /// The instant that lies so far back.
@@ -247,7 +296,12 @@ pub fn totals(actions: &[Action]) -> BTreeMap<&'static str, (u64, u64)> {
     let mut totals = BTreeMap::new();
     for action in actions {
         let (name, count, bytes) = match action {
-            Action::ForgetVersion(_) => ("versions", 1, 0),
+            Action::MakeDiff { .. } => ("made", 1, 0),
+            Action::ForgetVersion { diffs, .. } => {
+                let total: &mut (u64, u64) = totals.entry("diffs").or_default();
+                total.0 += diffs;
+                ("versions", 1, 0)
+            }
             Action::PruneDiffs { count, .. } => ("diffs", *count, 0),
             Action::RemoveBody(file) => ("bodies", 1, file.length),
         };

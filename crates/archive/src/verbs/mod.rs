@@ -9,6 +9,7 @@ pub mod capture;
 pub mod cat;
 pub mod check;
 pub mod checkout;
+pub mod chosen;
 pub mod commit;
 pub mod crystal;
 pub mod demo;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use varve_catalog::CatalogError;
 use varve_core::headers::Redaction;
 
 use super::init::require_empty;
@@ -68,6 +69,23 @@ pub fn info(root: &Path) -> Result<SiteInfo, ArchiveError> {
         tags: site.catalog().tags()?.len() as u64,
         head: site.head()?,
     })
+}
+
+/// Refuses a site that belongs to another project. One that belongs to none is anybody's, other layouts have no project, and what
+/// cannot be read is told by whoever opens it.
+pub fn must_belong(root: &Path, project: &str) -> Result<(), ArchiveError> {
+    if kind_of(root) != Some(Kind::Moku) {
+        return Ok(());
+    }
+    let Ok(site) = MokuHoldings::open(root) else { return Ok(()) };
+    match site.moku().project_id()? {
+        Some(found) if found != project => Err(ArchiveError::Catalog(CatalogError::OtherProject {
+            path: site.moku().path().to_owned(),
+            wanted: project.to_owned(),
+            found,
+        })),
+        _ => Ok(()),
+    }
 }
 
 fn require_site(root: &Path) -> Result<(), ArchiveError> {

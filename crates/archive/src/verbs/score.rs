@@ -29,6 +29,8 @@ pub struct Scored {
     pub before: Option<u8>,
     /// Every page, the most exposed first.
     pub pages: Vec<PageScore>,
+    /// The path of the page that each attribution is about.
+    pub attributed: Vec<String>,
     /// What moved the score since the parent, in sentences, the greatest movement first.
     pub changes: Vec<String>,
     /// Pages that were not scored, because their bodies are not here: taken out by a rewrite, or lost.
@@ -88,11 +90,20 @@ pub fn compute(
     let moved = if parent.is_some() { moved } else { Vec::new() };
     let pairs: Vec<PagePair<'_>> = moved.iter().map(Moves::as_pair).collect();
     let shares = attribute(&pairs);
-    let row = row(&scored, version, now, attributions(parent, version, &pairs, &shares, now));
+    let (attributed, attributions) = attributions(parent, version, &pairs, &shares, now).into_iter().unzip();
+    let row = row(&scored, version, now, attributions);
     let changes = explain_change(&pairs, &shares);
     let mut pages = scored.pages().to_vec();
     pages.sort_by(|one, other| other.score.total_cmp(&one.score));
-    Ok(Scored { row, parent, before: before.filter(|_| parent.is_some()), pages, changes, absent })
+    Ok(Scored {
+        row,
+        parent,
+        before: before.filter(|_| parent.is_some()),
+        pages,
+        attributed,
+        changes,
+        absent,
+    })
 }
 
 /// A page before and after, scored.
@@ -144,7 +155,12 @@ impl Scorer<'_> {
         let chunk = |chunk: &varve_core::diff::Chunk| {
             Chunk::new(chunk.base_start, chunk.base_len, chunk.head_start, chunk.head_len)
         };
-        let chunks = moku::body_diff("", "", &base.body, &head.body).chunks.iter().map(chunk).collect();
+        // Chunks are numbered as in the whole diff, or not at all.
+        let is_whole = |page: &Loaded| !page.absent && page.body.len() <= limits.body;
+        let chunks = match is_whole(&base) && is_whole(&head) {
+            true => moku::body_diff("", "", &base.body, &head.body).chunks.iter().map(chunk).collect(),
+            false => Vec::new(),
+        };
         Ok(Moves { base: base_score, head: head_score, chunks, is_same: false, is_absent: false })
     }
 
@@ -201,7 +217,8 @@ fn attributions(
     pairs: &[PagePair<'_>],
     shares: &[Share],
     now: Moment,
-) -> Vec<Attribution> {
+) -> Vec<(String, Attribution)> {
+    let path = |pair: &PagePair<'_>| pair.head.or(pair.base).map(|page| page.file_path.clone());
     let one = |row: AttributionRow| Attribution {
         base,
         evidence_id: row.evidence_id.to_string(),
@@ -215,5 +232,9 @@ fn attributions(
         note: Some(row.note),
     };
     let rows = attribution_rows("", &head.to_string(), Pack::exposure_1(), pairs, shares, now.seconds());
-    rows.into_iter().map(one).collect()
+    let with_path = |row: AttributionRow| {
+        let page = pairs.get(row.page).and_then(path).unwrap_or_default();
+        (page, one(row))
+    };
+    rows.into_iter().map(with_path).collect()
 }

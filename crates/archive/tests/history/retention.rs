@@ -6,10 +6,11 @@ use std::process::Command;
 use std::time::Duration;
 
 use crate::scene::*;
-use varve_archive::ArchiveError;
-use varve_archive::history::HistoryWriter;
+use varve_archive::history::{HistoryWriter, Pages};
 use varve_archive::verbs::gc::{Action, Actions, Policy, perform, plan, totals};
 use varve_archive::verbs::{diff, tag};
+use varve_archive::{ArchiveError, VersionId};
+use varve_catalog::{Page, VersionFilter};
 use varve_testkit::fixtures;
 
 fn clear(writer: &dyn HistoryWriter, policy: &Policy) -> Actions {
@@ -50,12 +51,20 @@ fn old_versions_go_with_their_bodies_and_the_rest_stays_connected() {
         .list
         .iter()
         .filter_map(|action| match action {
-            Action::ForgetVersion(info) => Some(info.version.id),
+            Action::ForgetVersion { info, diffs } => Some((info.version.id, *diffs)),
             _ => None,
         })
         .collect();
-    assert_eq!(gone, [made[3], made[2], made[1]]);
+    // The last one goes with the diff of the version behind it, too.
+    assert_eq!(gone, [(made[3], 2), (made[2], 1), (made[1], 1)]);
     assert_eq!(totals(&planned.list)["bodies"], (3, 3));
+    assert_eq!(totals(&planned.list)["diffs"], (4, 0));
+    assert_eq!(diffs_of(root.path()), [(Some(made[0]), made[4]), (Some(made[4]), made[5])]);
+    let kept = writer.catalog().diff(Some(&made[0]), &made[4]).expect("read").expect("kept").json;
+    diff::keep(&*writer, Some(made[0]), made[4]).expect("kept");
+    let again = writer.catalog().diff(Some(&made[0]), &made[4]).expect("read").expect("kept").json;
+    assert_eq!(kept, again);
+    assert!(kept.contains(r#""content":"4""#), "{kept}");
     assert_eq!(bodies(root.path()).len(), 4);
     let parent = writer.catalog().version(&made[4]).expect("read").expect("kept").version.parent;
     assert_eq!(parent, Some(made[0]), "what descended from a version that went descends from its parent");
@@ -64,6 +73,61 @@ fn old_versions_go_with_their_bodies_and_the_rest_stays_connected() {
     }
     assert_eq!(writer.head().expect("read"), Some(made[5]));
     assert!(clear(&*writer, &policy).list.is_empty(), "nothing is left to do");
+}
+
+/// The diffs that a site keeps, as its table has them.
+fn diffs_of(root: &Path) -> Vec<(Option<VersionId>, VersionId)> {
+    let holdings = holdings(root);
+    let filter = VersionFilter::default();
+    let versions = holdings.catalog().versions(&filter, Page::first(100)).expect("read");
+    let mut found: Vec<_> = versions
+        .iter()
+        .flat_map(|info| holdings.catalog().diffs_with(&info.version.id).expect("read"))
+        .map(|diff| (diff.base, diff.head))
+        .collect();
+    let place = |id: &VersionId| versions.iter().rev().position(|info| info.version.id == *id);
+    found.sort_by_key(|(_, head)| place(head));
+    found.dedup();
+    found
+}
+
+#[test]
+fn a_diff_that_was_pruned_is_not_made_again_and_none_is_counted_twice() {
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Moku, root.path());
+    let writer = history(root.path());
+    let made: Vec<_> = (0..4)
+        .map(|number| commit_pages(&*writer, "v", &[("https://e.org/", &*number.to_string())]).version)
+        .collect();
+    tag::set(&*writer, "first", Some(made[0])).expect("set");
+    // Every diff is older than that, and goes with a version or by itself, once.
+    let policy = Policy { keep_last: Some(1), keep_within: Some(Duration::ZERO), ..Policy::default() };
+    let planned = clear(&*writer, &policy);
+    let totals = totals(&planned.list);
+    assert_eq!((totals["versions"].0, totals["diffs"].0), (2, 3), "{planned:?}");
+    assert!(!totals.contains_key("made"), "{planned:?}");
+    assert_eq!(diffs_of(root.path()), []);
+}
+
+#[test]
+fn a_damaged_body_keeps_nobody_from_clearing_up() {
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Moku, root.path());
+    let writer = history(root.path());
+    for number in 0..3 {
+        commit_pages(&*writer, "v", &[("https://e.org/", &*format!("text {number}"))]);
+    }
+    let first =
+        writer.catalog().versions(&VersionFilter::default(), Page::first(3)).expect("read")[2].clone();
+    tag::set(&*writer, "first", Some(first.version.id)).expect("set");
+    let page = Pages::new(writer.catalog(), Some(first.version.id)).next().expect("a page").expect("read");
+    let name = page.body.to_string();
+    fs::write(root.path().join(".moku/blobs").join(&name[..2]).join(&name), "otherwise").expect("written");
+    let policy = Policy { keep_last: Some(1), ..Policy::default() };
+    let planned = plan(&*writer, &policy).expect("planned");
+    assert_eq!(totals(&planned.list)["made"].0, 1);
+    assert_eq!(perform(&*writer, &planned, &|_| {}).expect("performed"), 1, "one diff cannot be made");
+    assert_eq!(bodies(root.path()).len(), 2);
 }
 
 #[test]
@@ -122,8 +186,11 @@ fn nothing_leaves_a_silo() {
     let second = commit_pages(&*writer, "2", &[("https://e.org/", "2")]).version;
     diff::keep(&*writer, Some(first), second).expect("kept");
     let before = rows(writer.as_holdings());
-    let actions = clear(&*writer, &Policy { keep_last: Some(1), ..Policy::default() });
-    assert!(actions.in_silos);
+    for policy in [Policy::default(), Policy { keep_last: Some(1), ..Policy::default() }] {
+        let actions = clear(&*writer, &policy);
+        assert!(actions.in_silos && actions.list.is_empty(), "as in a site, a diff stays: {actions:?}");
+    }
+    let actions = clear(&*writer, &Policy { keep_within: Some(Duration::ZERO), ..Policy::default() });
     assert!(matches!(actions.list.as_slice(), [Action::PruneDiffs { count: 1, .. }]), "{actions:?}");
     assert_eq!(rows(writer.as_holdings()), before);
     assert!(writer.catalog().diff(Some(&first), &second).expect("read").is_none());

@@ -34,6 +34,40 @@ fn a_new_form_raises_the_score_and_is_named_as_the_cause() {
     }
 }
 
+/// One numbering of chunks: that of the row, of `diff --mode letters`, and of the attributions.
+#[test]
+fn chunks_of_attributions_are_those_of_the_diff_by_letters() {
+    let base = format!("<html><body><p>old</p><i>same</i><p>{}</p></body></html>", "x".repeat(50));
+    let head = base
+        .replace("old", "new")
+        .replace("</body>", "<form action=/login><input type=file name=f></form></body>");
+    for kind in KINDS {
+        let root = tempfile::tempdir().expect("a folder");
+        make(kind, root.path());
+        let writer = history(root.path());
+        let first = commit_pages(&*writer, "first", &[("https://e.org/", &base)]).version;
+        let second = commit_pages(&*writer, "second", &[("https://e.org/", &head)]).version;
+        diff::keep(&*writer, Some(first), second).expect("kept");
+        let row = writer.catalog().diff(Some(&first), &second).expect("read").expect("kept").json;
+        let row = VersionDiff::parse(&row).expect("the shape of Moku");
+        let options = diff::Options { mode: diff::Mode::Letters, ..diff::Options::default() };
+        let request = diff::Request { base: Some(first), head: Some(second), options, ..Default::default() };
+        let mut shown = None;
+        diff::diff::<ArchiveError>(writer.as_holdings(), &request, |page| {
+            shown = page.comparison.map(|comparison| comparison.report(false).body_diff);
+            Ok(())
+        })
+        .expect("compared");
+        let shown = shown.expect("one page");
+        assert_eq!(row.files[0].body_diff, shown, "{kind:?}");
+        let scored = score(&*writer, second, &|_| {}).expect("scored");
+        let file = scored.row.attributions.iter().find(|one| one.key == "input_file").expect("named");
+        let chunk = &shown.chunks[usize::try_from(file.chunk_index).expect("in a chunk")];
+        assert!(chunk.content.contains("type=file"), "{kind:?}: {chunk:?}");
+        assert_eq!(scored.attributed, vec![String::new(); scored.row.attributions.len()], "{kind:?}");
+    }
+}
+
 #[test]
 fn a_score_made_again_replaces_the_first() {
     for kind in KINDS {

@@ -12,6 +12,8 @@ use varve_archive::verbs::audit::{AuditFinding, AuditKind};
 use varve_archive::verbs::audit_site::{SiteAudited, audit_site};
 use varve_archive::verbs::checkout;
 use varve_archive::verbs::commit::{NewPage, Request, commit};
+use varve_archive::verbs::gc::{Policy, perform, plan};
+use varve_archive::verbs::score::score;
 use varve_archive::{BodyId, VersionId};
 use varve_catalog::Row;
 
@@ -145,7 +147,7 @@ fn rows_that_contradict_each_other_are_named() {
     drop(database);
     let (_, found) = audit(root);
     let kinds: Vec<_> = found.iter().map(|finding| finding.kind).collect();
-    let wanted = [AuditKind::Rows, AuditKind::History, AuditKind::Rows, AuditKind::BodyMissing];
+    let wanted = [AuditKind::Derived, AuditKind::History, AuditKind::Rows, AuditKind::BodyMissing];
     assert_eq!(kinds[..4], wanted, "{found:?}");
     assert!(found[1].message.contains(absent), "{found:?}");
     let database = sql(root);
@@ -184,8 +186,18 @@ fn a_head_that_was_lost_is_told_and_the_next_writer_finds_it_again() {
         assert_eq!(kinds(root), [AuditKind::Head], "{content}");
         assert!(history(root).mended_head().is_some(), "{content}");
         assert_eq!(fs::read_to_string(&head).expect("read"), second.to_string());
-        assert_eq!(kinds(root), []);
+        let (_, found) = audit(root);
+        match content.parse::<VersionId>() {
+            // The version itself is not found again by that.
+            Ok(_) => assert!(found[0].message.contains("has no rows") && found.len() == 1, "{found:?}"),
+            Err(_) => assert_eq!(found, []),
+        }
     }
+    let accepted = Policy { accept_lost: true, ..Policy::default() };
+    let writer = history(root);
+    perform(&*writer, &plan(&*writer, &accepted).expect("planned"), &|_| {}).expect("performed");
+    drop(writer);
+    assert_eq!(kinds(root), []);
     fs::remove_file(&head).expect("removed");
     assert_eq!(kinds(root), [AuditKind::Head]);
     drop(history(root));
@@ -234,6 +246,55 @@ fn where_history_forked_behind_head_nobody_can_tell() {
     drop(writer);
     leave_behind(root, first);
     assert_eq!(MokuHoldings::open(root).expect("opened").head_state().expect("read"), HeadState::Right);
+}
+
+/// What was computed and kept is held against what it is about, and each finding says how to have it again.
+#[test]
+fn diffs_and_scores_that_are_not_what_they_must_be_are_named() {
+    let page = "<p>x</p><form action=/login><input type=password name=p></form>";
+    let changes = [
+        (
+            "UPDATE diffs SET diff_json = replace(diff_json, 'old', 'odd')",
+            "is not what its versions give now",
+        ),
+        ("UPDATE diffs SET diff_json = '{\"files\":7}'", "is not in the shape of a diff"),
+        ("UPDATE diffs SET diff_json = 'x'", "is not in the shape of a diff"),
+        (
+            "UPDATE diffs SET id = 'moku', diff_json = replace(diff_json, 'old', 'odd')",
+            "names text that its versions do not have",
+        ),
+        ("UPDATE diffs SET base_version_id = 'gone'", "refers to one of `versions`"),
+        ("UPDATE version_scores SET normalized = 101", "its score is not between 0 and 100"),
+        ("UPDATE version_scores SET score = 'high'", "its score is no number"),
+        ("UPDATE version_scores SET confidence = 2", "its confidence is not between 0 and 1"),
+        ("UPDATE version_scores SET score_json = '{'", "what it says is no JSON"),
+        ("UPDATE version_scores SET version_id = 'gone'", "refers to one of `versions`"),
+        ("UPDATE version_evidence_locations SET byte_end = -1", "its place ends before it begins"),
+        ("UPDATE version_evidence_locations SET evidence_index = -2", "is negative"),
+        ("DELETE FROM version_scores", "its version has no score by these rules"),
+        ("UPDATE diff_attributions SET contribution_pct = 200", "is not between 0 and 100 percent"),
+        ("UPDATE diff_attributions SET chunk_index = 99", "its diff has no chunk of that number"),
+        ("UPDATE diff_attributions SET diff_id = 'gone'", "refers to one of `diffs`"),
+        ("UPDATE diff_attributions SET version_evidence_location_id = 'gone'", "refers to one of"),
+        ("UPDATE diff_attributions SET evidence_id = 'other'", "it names the place of other evidence"),
+    ];
+    for (change, words) in changes {
+        let root = tempfile::tempdir().expect("a folder");
+        let root = root.path();
+        make(Kind::Moku, root);
+        let writer = history(root);
+        commit_pages(&*writer, "1", &[("https://e.org/", "<p>old</p>")]);
+        let second = commit_pages(&*writer, "2", &[("https://e.org/", page)]).version;
+        score(&*writer, second, &|_| {}).expect("scored");
+        drop(writer);
+        assert_eq!(audit(root).1, [], "sound at first");
+        assert!(sql(root).execute(change, []).expect("changed") > 0, "{change}");
+        let (_, found) = audit(root);
+        let told = found.iter().find(|finding| finding.message.contains(words));
+        let told = told.unwrap_or_else(|| panic!("{change}: {found:?}"));
+        assert_eq!(told.kind, AuditKind::Derived, "{told:?}");
+        assert!(told.message.contains("; "), "what to do is said: {told:?}");
+    }
 }
 
 #[test]

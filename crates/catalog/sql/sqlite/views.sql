@@ -1,5 +1,7 @@
 -- The tables of a .moku, by their names and columns: SQL that was written for one reads a catalog as well. Times are
--- seconds here. A row's id is made from its number where varve keeps none; the ids that varve prints are others.
+-- seconds here. A row's id is made from its number where varve keeps none; the ids that varve prints are others. That of
+-- a diff is made from its two versions, so that an attribution can name a diff that is not kept. Nothing is used here that
+-- a sqlite3 of 2022 lacks: people look at catalogs with what they have.
 
 CREATE VIEW versions AS
 SELECT lower(substr(hex(id), 1, 8) || '-' || substr(hex(id), 9, 4) || '-' || substr(hex(id), 13, 4)
@@ -42,7 +44,9 @@ JOIN urls AS u ON u.no = c.url_no
 LEFT JOIN headers AS h ON h.no = c.headers_no;
 
 CREATE VIEW diffs AS
-SELECT printf('00000000-0000-8000-8001-%012x', no) AS id,
+SELECT lower(substr(hex(head), 1, 8) || '-' || substr(hex(head), 9, 4) || '-8' || substr(hex(head), 14, 3)
+             || '-8' || substr(hex(base) || '00000000000000000000000000000000', 14, 3)
+             || '-' || substr(hex(base) || '00000000000000000000000000000000', 1, 12)) AS id,
        CASE WHEN length(base) = 16 THEN
        lower(substr(hex(base), 1, 8) || '-' || substr(hex(base), 9, 4) || '-' || substr(hex(base), 13, 4)
              || '-' || substr(hex(base), 17, 4) || '-' || substr(hex(base), 21)) END AS base_version_id,
@@ -81,12 +85,15 @@ FROM scores AS s, json_each(s.evidence) AS e;
 
 CREATE VIEW diff_attributions AS
 SELECT printf('00000000-0000-8000-8004-%06x%06x', s.no, a.key) AS id,
-       (SELECT printf('00000000-0000-8000-8001-%012x', d.no) FROM kept_diffs AS d
-        WHERE d.head = s.version
-          AND d.base = coalesce(unhex(a.value ->> 'base', '-'), x'')) AS diff_id,
+       lower(substr(hex(s.version), 1, 8) || '-' || substr(hex(s.version), 9, 4) || '-8' || substr(hex(s.version), 14, 3)
+             || '-8' || substr(replace(coalesce(a.value ->> 'base', ''), '-', '') || '00000000000000000000000000000000', 14, 3)
+             || '-' || substr(replace(coalesce(a.value ->> 'base', ''), '-', '') || '00000000000000000000000000000000', 1, 12)) AS diff_id,
        lower(substr(hex(s.version), 1, 8) || '-' || substr(hex(s.version), 9, 4) || '-' || substr(hex(s.version), 13, 4)
              || '-' || substr(hex(s.version), 17, 4) || '-' || substr(hex(s.version), 21)) AS head_version_id,
-       NULL AS version_evidence_location_id,
+       -- What went is evidence of the base: the head has no place for it.
+       (SELECT printf('00000000-0000-8000-8003-%06x%06x', s.no, e.key) FROM json_each(s.evidence) AS e
+        WHERE e.value ->> 'evidence_id' = a.value ->> 'evidence_id'
+          AND e.value ->> 'location_index' = a.value ->> 'location_index' LIMIT 1) AS version_evidence_location_id,
        a.value ->> 'evidence_id' AS evidence_id,
        a.value ->> 'location_index' AS evidence_location_index,
        a.value ->> 'chunk_index' AS chunk_index,

@@ -35,7 +35,7 @@ impl Era {
             return Ok(Self::Empty);
         }
         let has = |table: &str| tables.contains(table);
-        let not_moku = || Problem::Unknown("this database is not one of Moku".to_owned());
+        let not_moku = || Problem::Foreign(not_moku(&tables));
         if !has("versions") || !has("snapshots") {
             return Err(not_moku());
         }
@@ -104,6 +104,16 @@ impl Era {
     }
 }
 
+/// That a database is another program's, with some of its tables, by which people may know it.
+fn not_moku(tables: &BTreeSet<String>) -> String {
+    const SHOWN: usize = 5;
+    let names: Vec<String> =
+        tables.iter().take(SHOWN).map(|name| format!("`{}`", name.escape_debug())).collect();
+    let more =
+        if tables.len() > SHOWN { format!(" and {} more", tables.len() - SHOWN) } else { String::new() };
+    format!("this database is not one of Moku: it has the tables {}{more}", names.join(", "))
+}
+
 fn refuse_newer(connection: &Connection, has_meta: bool) -> Result<(), Problem> {
     if !has_meta {
         return Ok(());
@@ -111,7 +121,7 @@ fn refuse_newer(connection: &Connection, has_meta: bool) -> Result<(), Problem> 
     let sql = "SELECT coalesce(max(CAST(value AS INTEGER)), 0) FROM meta WHERE key = 'schema_version'";
     let version: i64 = connection.query_row(sql, [], |row| row.get(0))?;
     if version > NEWEST {
-        return Err(Problem::Unknown(format!(
+        return Err(Problem::Newer(format!(
             "it was written by a newer Moku (schema {version}; this varve knows {NEWEST})"
         )));
     }

@@ -31,6 +31,19 @@ pub enum RowTrouble {
         /// What it descends from.
         parent: String,
     },
+    /// A row of a score contradicts what it is about, or holds what such a row may not hold.
+    Score {
+        /// The table that it is in.
+        table: &'static str,
+        /// Its number there.
+        row: i64,
+        /// The version that was scored.
+        version: String,
+        /// The rules of the score.
+        rules: String,
+        /// What is wrong, as a sentence.
+        what: &'static str,
+    },
     /// Following the parents of a version never ends.
     Circle {
         /// The version.

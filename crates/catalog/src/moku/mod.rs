@@ -7,6 +7,7 @@
 
 mod era;
 mod examine;
+mod examine_derived;
 mod forget;
 mod read_captures;
 mod read_rest;
@@ -28,10 +29,11 @@ use crate::connect::{self, Readers};
 use crate::error::CatalogError;
 use crate::problem::Problem;
 use crate::read::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, VersionInfo};
-use crate::row::{Catalog, Diff, Row, Score, VerdictRow};
+use crate::row::{Catalog, Diff, DiffInfo, Row, Score, VerdictRow};
 
 use era::Era;
 pub use examine::{RowTrouble, SnapshotRow};
+pub use examine_derived::DiffRow;
 
 /// How a site is opened to write.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -84,6 +86,16 @@ impl MokuCatalog {
         self.write(|connection| schema::set_redaction(connection, redaction))
     }
 
+    /// A version that HEAD named though it had no rows; nobody has accepted yet that they are lost.
+    pub fn lost_head(&self) -> Result<Option<VersionId>, CatalogError> {
+        self.readers.ask(schema::lost_head)
+    }
+
+    /// Writes down such a version, or that its loss is accepted.
+    pub fn set_lost_head(&self, version: Option<VersionId>) -> Result<(), CatalogError> {
+        self.write(|connection| schema::set_lost_head(connection, version))
+    }
+
     /// The parent that a version was committed with, where retention has given it another.
     pub fn first_parent(&self, id: &VersionId) -> Result<Option<VersionId>, CatalogError> {
         self.readers.ask(|connection| schema::first_parent(connection, id))
@@ -102,6 +114,21 @@ impl MokuCatalog {
         self.readers.ask(|connection| examine::examine(connection, quick, found))
     }
 
+    /// Tells `found` what is wrong with the rows of scores, for audits. The scale of scores by `rules` goes from 0 to 100.
+    pub fn examine_scores(&self, rules: &str, found: &mut dyn FnMut(RowTrouble)) -> Result<(), CatalogError> {
+        self.readers.ask(|connection| examine_derived::scores(connection, rules, found))
+    }
+
+    /// The numbers of the diffs that are kept.
+    pub fn diff_numbers(&self) -> Result<Vec<i64>, CatalogError> {
+        self.readers.ask(examine_derived::diff_numbers)
+    }
+
+    /// A diff by its number, as its row has it.
+    pub fn diff_row(&self, number: i64) -> Result<Option<DiffRow>, CatalogError> {
+        self.readers.ask(|connection| examine_derived::diff(connection, number))
+    }
+
     /// Gives every capture as its row has it, also where no capture can be made of it.
     pub fn each_snapshot(&self, tell: &mut dyn FnMut(SnapshotRow)) -> Result<(), CatalogError> {
         self.readers.ask(|connection| examine::snapshots(connection, tell))
@@ -110,7 +137,7 @@ impl MokuCatalog {
 
 fn prepare_reader(connection: &Connection) -> Result<(), Problem> {
     match Era::of(connection)? {
-        Era::Empty => Err(Problem::Unknown("this database is empty".to_owned())),
+        Era::Empty => Err(Problem::Foreign("this database is empty".to_owned())),
         era => era.prepare(connection),
     }
 }
@@ -180,6 +207,10 @@ impl CatalogRead for MokuCatalog {
 
     fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<Diff>, CatalogError> {
         self.readers.ask(|connection| read_rest::diff(connection, base, head))
+    }
+
+    fn diffs_with(&self, version: &VersionId) -> Result<Vec<DiffInfo>, CatalogError> {
+        self.readers.ask(|connection| read_rest::diffs_with(connection, version))
     }
 
     fn diffs_before(&self, before: Moment) -> Result<u64, CatalogError> {

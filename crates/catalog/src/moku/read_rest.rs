@@ -6,7 +6,7 @@ use varve_core::{Moment, RunId, VersionId};
 
 use super::read_versions::id_at;
 use crate::problem::Problem;
-use crate::row::{Attribution, Diff, Evidence, Score};
+use crate::row::{Attribution, Diff, DiffInfo, Evidence, Score};
 
 /// All tags, by name.
 pub(super) fn tags(connection: &Connection) -> Result<Vec<Tag>, Problem> {
@@ -155,4 +155,18 @@ fn attribution_of(row: &Row<'_>) -> Result<Attribution, Problem> {
 pub(super) fn diffs_before(connection: &Connection, before: Moment) -> Result<u64, Problem> {
     let mut statement = connection.prepare_cached("SELECT count(*) FROM diffs WHERE created_at < ?1")?;
     Ok(statement.query_row([super::read_captures::seconds_up(before)], |row| row.get(0))?)
+}
+
+/// The diffs from a version or to it.
+pub(super) fn diffs_with(connection: &Connection, version: &VersionId) -> Result<Vec<DiffInfo>, Problem> {
+    let sql = "SELECT base_version_id, head_version_id, created_at FROM diffs
+        WHERE base_version_id = ?1 OR head_version_id = ?1";
+    let mut statement = connection.prepare_cached(sql)?;
+    let diffs = statement.query_and_then([version.to_string()], |row| {
+        let base = if row.get::<_, Option<String>>(0)?.is_some() { Some(id_at(row, 0)?) } else { None };
+        Ok::<_, Problem>(DiffInfo { base, head: id_at(row, 1)?, time: Moment::from_seconds(row.get(2)?) })
+    })?;
+    let mut diffs: Vec<DiffInfo> = diffs.collect::<Result<_, _>>()?;
+    diffs.sort();
+    Ok(diffs)
 }

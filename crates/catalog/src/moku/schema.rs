@@ -12,6 +12,8 @@ use crate::problem::Problem;
 pub(super) const TABLES: &str = include_str!("../../sql/moku/tables.sql");
 pub(super) const OWN: &str = include_str!("../../sql/moku/own.sql");
 const INDEXES: &str = include_str!("../../sql/moku/indexes.sql");
+/// Under this key stands a version that HEAD named though it had no rows.
+const LOST_HEAD: &str = "lost_head";
 const OWN_INDEXES: &str = include_str!("../../sql/moku/own_indexes.sql");
 
 /// Makes the site ready to be written: tables that it lacks, and its project. All or none.
@@ -62,13 +64,36 @@ fn check_project(connection: &Connection, era: Era, options: &MokuOptions) -> Re
     }
 }
 
+/// What varve itself wrote down about a site.
+fn state(connection: &Connection, key: &str) -> Result<Option<String>, Problem> {
+    if !connection.table_exists(Some("main"), "varve_state")? {
+        return Ok(None);
+    }
+    let sql = "SELECT value FROM varve_state WHERE key = ?1";
+    Ok(connection.prepare_cached(sql)?.query_row([key], |row| row.get(0)).optional()?)
+}
+
+/// A version that HEAD named though it had no rows.
+pub(super) fn lost_head(connection: &Connection) -> Result<Option<VersionId>, Problem> {
+    let damaged = |error| Problem::Damaged("varve_state", format!("lost_head: {error}"));
+    state(connection, LOST_HEAD)?.map(|text| text.parse().map_err(damaged)).transpose()
+}
+
+/// Writes down such a version, or that there is none any more.
+pub(super) fn set_lost_head(connection: &Connection, version: Option<VersionId>) -> Result<(), Problem> {
+    match version {
+        Some(version) => connection.execute(
+            "INSERT OR REPLACE INTO varve_state (key, value) VALUES (?1, ?2)",
+            [LOST_HEAD, &version.to_string()],
+        )?,
+        None => connection.execute("DELETE FROM varve_state WHERE key = ?1", [LOST_HEAD])?,
+    };
+    Ok(())
+}
+
 /// Whether sensitive headers of new captures are hidden: they are, unless it was decided otherwise.
 pub(super) fn redaction(connection: &Connection) -> Result<Redaction, Problem> {
-    if !connection.table_exists(Some("main"), "varve_state")? {
-        return Ok(Redaction::On);
-    }
-    let sql = "SELECT value FROM varve_state WHERE key = 'redaction'";
-    let said: Option<String> = connection.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?;
+    let said = state(connection, "redaction")?;
     Ok(if said.as_deref() == Some("off") { Redaction::Off } else { Redaction::On })
 }
 

@@ -27,7 +27,7 @@ use crate::connect::{self, Readers};
 use crate::error::CatalogError;
 use crate::problem::Problem;
 use crate::read::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, VersionInfo};
-use crate::row::{Catalog, Diff, LastList, Removal, Row, Score, VerdictRow};
+use crate::row::{Catalog, Diff, DiffInfo, LastList, Removal, Row, Score, VerdictRow};
 
 use memory::Memory;
 
@@ -144,6 +144,7 @@ fn open_writer(path: &Path) -> Result<Connection, Problem> {
     // A stranger's database is refused before anything about it is changed.
     schema::create_if_empty(&mut connection)?;
     schema::check(&connection)?;
+    schema::renew_views(&mut connection)?;
     connect::settle_writer(&connection)?;
     Ok(connection)
 }
@@ -209,6 +210,10 @@ impl CatalogRead for SqliteCatalog {
 
     fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<Diff>, CatalogError> {
         self.readers.ask(|connection| read_rest::diff(connection, base, head))
+    }
+
+    fn diffs_with(&self, version: &VersionId) -> Result<Vec<DiffInfo>, CatalogError> {
+        self.readers.ask(|connection| read_rest::diffs_with(connection, version))
     }
 
     fn diffs_before(&self, before: Moment) -> Result<u64, CatalogError> {

@@ -7,7 +7,7 @@ use varve_core::history::Tag;
 use varve_core::{Moment, RunId, VersionId};
 
 use crate::problem::Problem;
-use crate::row::{Diff, LastList, Score};
+use crate::row::{Diff, DiffInfo, LastList, Score};
 
 /// All tags, by name.
 pub(super) fn tags(connection: &Connection) -> Result<Vec<Tag>, Problem> {
@@ -123,4 +123,20 @@ fn list<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<Vec<T>, Pro
 pub(super) fn diffs_before(connection: &Connection, before: Moment) -> Result<u64, Problem> {
     let mut statement = connection.prepare_cached("SELECT count(*) FROM kept_diffs WHERE time < ?1")?;
     Ok(statement.query_row([before.micros()], |row| row.get(0))?)
+}
+
+/// The diffs from a version or to it.
+pub(super) fn diffs_with(connection: &Connection, version: &VersionId) -> Result<Vec<DiffInfo>, Problem> {
+    let mut statement =
+        connection.prepare_cached("SELECT base, head, time FROM kept_diffs WHERE head = ?1 OR base = ?1")?;
+    let diffs = statement.query_map([version.as_bytes()], |row| {
+        let id = |bytes| VersionId::new(Uuid::from_bytes(bytes));
+        // The base of a diff with nothing is no bytes at all.
+        let base: Vec<u8> = row.get(0)?;
+        let time = Moment::from_micros(row.get(2)?);
+        Ok(DiffInfo { base: base.try_into().ok().map(id), head: id(row.get(1)?), time })
+    })?;
+    let mut diffs: Vec<DiffInfo> = diffs.collect::<Result<_, _>>()?;
+    diffs.sort();
+    Ok(diffs)
 }

@@ -2,6 +2,8 @@
 //!
 //! A catalog is a cache. A format of the past is therefore not migrated: it is made again by `rebuild`, which is said.
 
+use std::collections::BTreeMap;
+
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
@@ -25,11 +27,11 @@ pub(super) fn check(connection: &Connection) -> Result<(), Problem> {
     let format: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     match (application, format) {
         (APPLICATION, FORMAT) => Ok(()),
-        (APPLICATION, newer) if newer > FORMAT => Err(Problem::Unknown(format!(
+        (APPLICATION, newer) if newer > FORMAT => Err(Problem::Newer(format!(
             "it was written by a newer varve (format {newer}; this one knows {FORMAT})"
         ))),
         (APPLICATION, older) => Err(Problem::Older(older)),
-        _ => Err(Problem::Unknown("this database is not a catalog of varve".to_owned())),
+        _ => Err(Problem::Foreign("this database is not a catalog of varve".to_owned())),
     }
 }
 
@@ -51,6 +53,36 @@ pub(super) fn create_if_empty(connection: &mut Connection) -> Result<(), Problem
         transaction.pragma_update(None, "user_version", FORMAT)?;
     }
     Ok(transaction.commit()?)
+}
+
+/// Gives a catalog the views of this program, where an earlier one made others. They hold nothing.
+pub(super) fn renew_views(connection: &mut Connection) -> Result<(), Problem> {
+    if has_views(connection)? {
+        return Ok(());
+    }
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    for (name, _) in views() {
+        transaction.execute_batch(&format!("DROP VIEW IF EXISTS {name}"))?;
+    }
+    transaction.execute_batch(VIEWS)?;
+    Ok(transaction.commit()?)
+}
+
+/// The views of this program, each with its name and the statement that makes it.
+fn views() -> impl Iterator<Item = (&'static str, &'static str)> {
+    VIEWS.split(';').filter_map(|part| {
+        let statement = &part[part.find("CREATE VIEW ")?..];
+        Some((statement.split(' ').nth(2)?, statement))
+    })
+}
+
+/// Whether the views are those of this program.
+fn has_views(connection: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT name, sql FROM main.sqlite_schema WHERE type = 'view'";
+    let mut statement = connection.prepare(sql)?;
+    let found: BTreeMap<String, String> =
+        statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?.collect::<Result<_, _>>()?;
+    Ok(views().all(|(name, statement)| found.get(name).is_some_and(|sql| sql == statement)))
 }
 
 fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {

@@ -94,6 +94,7 @@ fn same_of_each_version(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
         let id = version_id(which);
         assert_eq!(catalog.version(&id).unwrap(), model.version(&id).unwrap());
         assert_eq!(catalog.children(&id).unwrap(), model.children(&id).unwrap());
+        assert_eq!(catalog.diffs_with(&id).unwrap(), model.diffs_with(&id).unwrap());
         assert_eq!(catalog.scores(&id).unwrap(), model.scores(&id).unwrap());
         let whole = settled(model.captures_in(&id, Page::first(usize::MAX)).unwrap());
         let found = catalog.captures_in(&id, Page::first(usize::MAX)).unwrap();

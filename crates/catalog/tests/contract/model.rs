@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use varve_catalog::{
-    CaptureFilter, CatalogError, CatalogRead, Diff, Order, Page, Row, Score, VerdictRow, VersionFilter,
-    VersionInfo,
+    CaptureFilter, CatalogError, CatalogRead, Diff, DiffInfo, Order, Page, Row, Score, VerdictRow,
+    VersionFilter, VersionInfo,
 };
 use varve_core::history::{Belongs, Capture, Tag, Version};
 use varve_core::{BodyId, Moment, RunId, VersionId};
@@ -256,6 +256,14 @@ impl CatalogRead for Model {
 
     fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Answer<Option<Diff>> {
         Ok(self.diffs.get(&(base.copied(), *head)).cloned())
+    }
+
+    fn diffs_with(&self, version: &VersionId) -> Answer<Vec<DiffInfo>> {
+        let info = |diff: &Diff| DiffInfo { base: diff.base, head: diff.head, time: diff.time };
+        let of = |diff: &DiffInfo| diff.base == Some(*version) || diff.head == *version;
+        let mut found: Vec<_> = self.diffs.values().map(info).filter(of).collect();
+        found.sort();
+        Ok(found)
     }
 
     fn diffs_before(&self, before: Moment) -> Answer<u64> {

@@ -53,7 +53,7 @@ const ON_PAPER: usize = 10_000;
 /// Of a Crystal project, rows and bodies are held against each other, as `varve crystal verify --bodies` does it; no
 /// row knows a digest, so that a body which can be read is taken for what it was.
 ///
-/// Of a Moku site, every body is held against its name, and rows, bodies, HEAD and working tree against each other. A HEAD
+/// Of a Moku site, every body is held against its name, and rows, bodies, kept diffs and scores, HEAD and working tree against each other. A HEAD
 /// or a tree that was left behind is told, and put right by the next verb that writes.
 ///
 /// Of an AardWARC store, every record is held against its digests and its id, and segments against each other; its own
@@ -67,7 +67,7 @@ pub(super) struct Audit {
     #[arg(long)]
     quick: bool,
 
-    /// Look only at silos that were written since that day
+    /// Look only at silos that were written since that day, or for so long: `30d`
     #[arg(long, value_name = "DATE", value_parser = clock::parse_day)]
     since: Option<i64>,
 

@@ -3,17 +3,19 @@
 use std::io::{self, Write};
 
 use varve_archive::Choice;
-use varve_archive::verbs::cat::{At, at, body, head, look_up, wire};
+use varve_archive::verbs::cat::{At, body, head, look_up, wire};
 
 use super::choosing::Choosing;
 use super::{Outcome, Verb};
 use crate::error::Error;
+use crate::revision::at;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
 Examples:
   varve cat https://example.com/
   varve cat https://example.com/ --at 2026-03-01
+  varve cat https://example.com/ --at 2w
   varve cat https://example.com/ --at before-the-relaunch
   varve cat https://example.com/logo.png > logo.png
   varve cat https://example.com/ --headers
@@ -29,7 +31,7 @@ pub(super) struct Cat {
     /// The URL
     url: String,
 
-    /// When: a time, or a version
+    /// When: a time, how long ago (`2d`), or a version
     #[arg(long, value_name = "TIME|VERSION", conflicts_with = "newest_good")]
     at: Option<String>,
 

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use varve_archive::history::resolve_version;
 use varve_archive::verbs::checkout::{CheckedOut, checkout, export};
 
 use super::log::short;
 use super::{Outcome, Verb};
 use crate::error::Error;
 use crate::printer::counted;
+use crate::revision::resolve_version;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\

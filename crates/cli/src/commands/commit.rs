@@ -5,13 +5,15 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use varve_archive::history::resolve_version;
-use varve_archive::verbs::commit::{Committed, NewBody, NewPage, Request, commit};
+use varve_archive::verbs::commit::{
+    Below, Committed, LeftOut, NewBody, NewPage, NotAPage, Request, commit, files_below,
+};
 use varve_archive::{Headers, Moment};
 
 use super::{Outcome, Verb};
 use crate::error::Error;
-use crate::printer::counted;
+use crate::printer::{Printer, WARN, counted, visible};
+use crate::revision::resolve_version;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -37,7 +39,10 @@ const STDIN: &str = "-";
 /// With `--lines` each line is a JSON object: `url`, and `body` (text), `body_base64` or `file`; `status`, `headers`
 /// (`{name: value}` or `{name: [values]}`) and `time` if they are known.
 ///
-/// With `--json` the answer is one object: `version`, `parent`, `captures`, and how many `changed`.
+/// No symbolic link below a folder is followed: it may lead out of it. Links, pipes and the like are named, and left out.
+///
+/// With `--json` the answer is one object: `version`, `parent`, `captures`, how many `changed`, and where something below a folder was
+/// `left_out`, each `path` with `why` (`link` or `special`).
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Commit {
@@ -92,7 +97,8 @@ pub(super) struct Commit {
 
 impl Verb for Commit {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
-        let pages = self.pages()?;
+        let (pages, left_out) = self.pages()?;
+        warn(&mut session.printer, &left_out);
         let history = session.open_history()?;
         let parent =
             self.parent.as_deref().map(|text| resolve_version(history.as_holdings(), text)).transpose()?;
@@ -108,15 +114,16 @@ impl Verb for Commit {
         };
         let progress = session.printer.progress(Some(pages.len() as u64), "pages");
         let done = commit(&*history, &request, pages, &|more| progress.inc(more))?;
-        self.print(session, &done)?;
+        drop(progress);
+        self.print(session, &done, &left_out)?;
         Ok(Outcome::Done)
     }
 }
 
 impl Commit {
-    fn print(&self, session: &mut Session, done: &Committed) -> Result<(), Error> {
+    fn print(&self, session: &mut Session, done: &Committed, left_out: &[LeftOut]) -> Result<(), Error> {
         if self.json {
-            return session.printer.json(&Line::of(done));
+            return session.printer.json(&Line::of(done, left_out));
         }
         session.printer.line(done.version)?;
         let (pages, changed) = (counted(done.captures, "page"), done.changed);
@@ -124,9 +131,10 @@ impl Commit {
         Ok(())
     }
 
-    fn pages(&self) -> Result<Vec<NewPage>, Error> {
+    /// The pages, and what was met that is none.
+    fn pages(&self) -> Result<(Vec<NewPage>, Vec<LeftOut>), Error> {
         if let Some(file) = &self.lines {
-            return read_lines(file);
+            return Ok((read_lines(file)?, Vec::new()));
         }
         let headers = parse_headers(&self.headers)?;
         let page = |url: String, file: PathBuf| NewPage {
@@ -137,8 +145,8 @@ impl Commit {
             body: NewBody::File(file),
         };
         if let (Some(folder), Some(base)) = (&self.from, &self.base_url) {
-            let files = varve_archive::verbs::commit::files_below(folder, base)?;
-            return Ok(files.into_iter().map(|(url, file)| page(url, file)).collect());
+            let Below { files, left_out } = files_below(folder, base)?;
+            return Ok((files.into_iter().map(|(url, file)| page(url, file)).collect(), left_out));
         }
         if self.urls.len() != self.files.len() {
             let message = format!(
@@ -148,13 +156,31 @@ impl Commit {
             );
             return Err(clap::Error::raw(clap::error::ErrorKind::WrongNumberOfValues, message).into());
         }
-        Ok(self
-            .urls
-            .iter()
-            .cloned()
-            .zip(self.files.iter().cloned())
-            .map(|(url, file)| page(url, file))
-            .collect())
+        let pages = self.urls.iter().cloned().zip(self.files.iter().cloned());
+        Ok((pages.map(|(url, file)| page(url, file)).collect(), Vec::new()))
+    }
+}
+
+/// Names what was left out of a folder, with the reason.
+fn warn(printer: &mut Printer, left_out: &[LeftOut]) {
+    const NAMED: usize = 10;
+    if left_out.is_empty() {
+        return;
+    }
+    let count = counted(left_out.len() as u64, "name");
+    printer.say(format_args!("{WARN}warning:{WARN:#} {count} below the folder left out"));
+    for LeftOut { path, why } in left_out.iter().take(NAMED) {
+        printer.say(format_args!("  {}: {}", visible(&path.display().to_string()), reason(*why)));
+    }
+    if left_out.len() > NAMED {
+        printer.say(format_args!("  and {} more; `--json` names them all", left_out.len() - NAMED));
+    }
+}
+
+const fn reason(why: NotAPage) -> &'static str {
+    match why {
+        NotAPage::Link => "a symbolic link, which is not followed: it may lead anywhere",
+        NotAPage::Special => "neither a file nor a folder",
     }
 }
 
@@ -246,15 +272,31 @@ struct Line {
     parent: Option<String>,
     captures: u64,
     changed: u64,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    left_out: Vec<LeftOutLine>,
+}
+
+#[derive(Serialize)]
+struct LeftOutLine {
+    path: String,
+    why: &'static str,
 }
 
 impl Line {
-    fn of(done: &Committed) -> Self {
+    fn of(done: &Committed, left_out: &[LeftOut]) -> Self {
+        let left_out = left_out.iter().map(|LeftOut { path, why }| LeftOutLine {
+            path: path.display().to_string(),
+            why: match why {
+                NotAPage::Link => "link",
+                NotAPage::Special => "special",
+            },
+        });
         Self {
             version: done.version.to_string(),
             parent: done.parent.map(|parent| parent.to_string()),
             captures: done.captures,
             changed: done.changed,
+            left_out: left_out.collect(),
         }
     }
 }

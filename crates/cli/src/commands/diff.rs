@@ -5,9 +5,10 @@ mod line;
 mod summary;
 
 use serde::Serialize;
-use varve_archive::history::{Holdings, resolve_version};
+use varve_archive::history::Holdings;
 use varve_archive::verbs::diff::{
-    Body, Change, HunkLine, Mode, Options, PageDiff, Report, Request, Totals, UNENDED, View, diff, html,
+    Body, Change, ChunkKind, HunkLine, Mode, Options, PageDiff, Report, Request, Totals, UNENDED, View,
+    chunk_place, diff, html,
 };
 use varve_archive::{ArchiveError, VersionId};
 
@@ -16,6 +17,7 @@ use super::show::word;
 use super::{Outcome, Verb};
 use crate::error::Error;
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG, WARN, counted, visible};
+use crate::revision::resolve_version;
 use crate::session::Session;
 use document::Document;
 use line::{drawn, letters, marked_as_noise};
@@ -27,6 +29,7 @@ Examples:
   varve diff 2026-01-01 2026-06-01 --stat
   varve diff before-the-relaunch HEAD --url https://example.com/
   varve diff --mode dom --url https://example.com/
+  varve diff --mode letters --url https://example.com/ --json
   varve diff HEAD~2 HEAD~1 --twin HEAD
   varve diff --format html > changes.html";
 
@@ -42,13 +45,16 @@ Examples:
 /// Pages that do not count as changed are in `noise`, each with `url`, `path` and its `rules`, and in `alike`, where bytes differ and the text
 /// or the nodes are the `same`.
 ///
+/// By letters, bodies are compared as Moku does it, with the place of each chunk in bytes: these are the chunks that rows of `diffs`
+/// hold, and that `varve score` counts, from 0 in each page. Noise is not looked for then.
+///
 /// By words, what went stands in `[-` and `-]` and what came in `{+` and `+}`. With `--format html` there is one page that needs nothing
 /// else, with a list of the pages and both sides of every change.
 ///
 /// In a Crystal project two moments are compared, as in `varve diff r5 HEAD` or between two times; `--newest-good` looks past
 /// revisions that record failures.
 ///
-/// Diffs can be computed at any time. With `--keep` this one is kept too, until `gc` prunes it; a Moku site keeps that of
+/// Diffs can be computed at any time. With `--keep` this one is kept too, until `gc --keep-within` prunes it; a Moku site keeps that of
 /// every version with its parent by itself.
 ///
 /// With `--exit-code`, the exit code is 1 if anything differs.
@@ -72,8 +78,8 @@ pub(super) struct Diff {
     #[command(flatten)]
     choosing: Choosing,
 
-    /// How to compare: by lines, by words, by nodes of the page, or headers alone
-    #[arg(long, value_name = "MODE", default_value = "lines", value_parser = ["lines", "words", "dom", "headers"])]
+    /// How to compare: by lines, by words, by nodes of the page, headers alone, or by letters
+    #[arg(long, value_name = "MODE", default_value = "lines", value_parser = ["lines", "words", "dom", "headers", "letters"])]
     mode: String,
 
     /// How to show it
@@ -123,6 +129,7 @@ impl Verb for Diff {
         let mode = match self.mode.as_str() {
             "words" => Mode::Words,
             "dom" => Mode::Dom,
+            "letters" => Mode::Letters,
             _ => Mode::Lines,
         };
         let twin = self.twin.as_deref().map(|twin| resolve_version(&*holdings, twin)).transpose()?;
@@ -275,8 +282,8 @@ impl Show<'_> {
         let (view, all) = (self.view(), self.verb.all);
         let Some(document) = &mut self.document else { return Ok(()) };
         let title = format!("{} ({})", page.pair.any().url, word(page.change));
-        document.add(title, |title, number| match page.comparison {
-            Some(comparison) => comparison.html_section(title, status_note(page), &view, all, number),
+        document.add(title, |title, sides, number| match page.comparison {
+            Some(comparison) => comparison.html_section(title, sides, status_note(page), &view, all, number),
             None => {
                 let about = html::Page { title, notes: vec![not_compared(page)], ..html::Page::default() };
                 html::section(&about, &[], number)
@@ -340,6 +347,14 @@ impl Show<'_> {
                     visible(content.strip_prefix("moved ").filter(|_| word == "moved").unwrap_or(content));
                 let noise = marked_as_noise(chunk.noise.as_deref());
                 self.printer.line(format_args!("{FAINT}{word}{FAINT:#} {place} {content}{noise}"))?;
+            }
+        }
+        if let Body::Letters(diff) = &comparison.body {
+            for (number, chunk) in diff.chunks.iter().enumerate() {
+                let (sign, style) = if chunk.kind == ChunkKind::Removed { ('-', BAD) } else { ('+', GOOD) };
+                let (place, content) = (chunk_place(number, chunk), visible(&chunk.content));
+                self.printer
+                    .line(format_args!("{FAINT}{place}{FAINT:#} {style}{sign} {content}{style:#}"))?;
             }
         }
         let hunks = comparison.hunks(&self.view(), self.verb.all);
@@ -425,6 +440,7 @@ fn amount(page: &PageDiff<'_>, all: bool) -> String {
         (_, Some((added, removed))) if added + removed > 0 => {
             parts.push(format!("{GOOD}+{added}{GOOD:#} {BAD}-{removed}{BAD:#}"));
         }
+        (Body::Letters(diff), _) => parts.push(counted(diff.chunks.len() as u64, "chunk")),
         (Body::Dom(dom), _) => parts.push(counted(dom.shown(all).count() as u64, "node")),
         _ => {}
     }

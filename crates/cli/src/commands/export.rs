@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::Serialize;
 use varve_archive::ArchiveError;
-use varve_archive::history::{ArchiveHoldings, Kind, kind_of, resolve_version};
+use varve_archive::history::{ArchiveHoldings, Kind, kind_of};
 use varve_archive::verbs::crystal::export::{ProjectExported, export};
 use varve_archive::verbs::crystal::info::info;
 use varve_archive::verbs::crystal::save_as::save_as;
@@ -16,6 +16,7 @@ use super::{Outcome, Verb};
 use crate::clock;
 use crate::error::Error;
 use crate::printer::{Printer, WARN, counted, readable, visible};
+use crate::revision::resolve_version;
 use crate::session::{SOFTWARE, Session};
 
 /// The version that is meant where none is named.

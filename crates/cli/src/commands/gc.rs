@@ -8,6 +8,7 @@ use varve_archive::verbs::gc::{Action, Actions, Policy, perform, plan, totals};
 
 use super::log::short;
 use super::{Outcome, Verb};
+use crate::duration;
 use crate::error::Error;
 use crate::printer::{Printer, counted, readable, visible};
 use crate::session::Session;
@@ -20,16 +21,22 @@ Examples:
 
 /// Remove versions, diffs and bodies that are no longer wanted
 ///
-/// In a Moku site, versions go that no `--keep` option keeps; HEAD and what has a tag always stays, and what descended
-/// from a version that goes descends from its parent then. Without such an option all versions stay. Diffs older than
-/// `--keep-within` are pruned. Then bodies are removed that nothing refers to, unless another program that is using the
+/// In a Moku site, versions go that no `--keep` option keeps, with their diffs and scores; HEAD and what has a tag always
+/// stays. What descended from a version that goes descends from its parent then, and its diff with that parent is made in
+/// place of the one that goes. Then bodies are removed that nothing refers to, unless another program that is using the
 /// site may just have written them.
 ///
-/// In an archive nothing leaves a silo by this verb: it prunes the diffs that `diff --keep` kept. `varve rewrite` takes
-/// things out of silos.
+/// In an archive nothing leaves a silo by this verb, and all versions stay. `varve rewrite` takes things out of silos.
+///
+/// Without a `--keep` option, in an archive as in a site, all versions and all kept diffs stay. Diffs that were computed
+/// before `--keep-within` are pruned: they can be computed again. In an archive `--keep-within 0s` prunes all of them.
+///
+/// Where HEAD named a version that has no rows, nothing is done: others may have lost theirs too, and their bodies would
+/// seem unwanted. `--accept-lost` says that those rows are gone for good.
 ///
 /// What is to be done is listed first; with `--dry-run` that is all. With `--json` there is one object for each action
-/// (`action`: `forget_version`, `prune_diffs` or `remove_body`), and a last one with `summary`.
+/// (`action`: `make_diff`, `forget_version` with how many `diffs` go with it, `prune_diffs` or `remove_body`), and a last
+/// one with `summary`: `diffs` counts all that go, `made` those with a new parent.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Gc {
@@ -41,9 +48,13 @@ pub(super) struct Gc {
     #[arg(long = "keep-tag", value_name = "TAG")]
     keep_tags: Vec<String>,
 
-    /// Keep what is younger: `90d`, and `h`, `w` or `y` instead of `d`
-    #[arg(long, value_name = "TIME", value_parser = parse_duration)]
+    /// Keep what is younger: `90d`, and `s`, `m`, `h`, `w` or `y` instead of `d`
+    #[arg(long, value_name = "TIME", value_parser = duration::parse_with_unit)]
     keep_within: Option<Duration>,
+
+    /// Go on though HEAD named a version without rows: they are gone for good
+    #[arg(long)]
+    accept_lost: bool,
 
     /// Only list what would be done
     #[arg(long)]
@@ -54,22 +65,15 @@ pub(super) struct Gc {
     json: bool,
 }
 
-/// A number of seconds, minutes, hours, days, weeks or years.
-fn parse_duration(text: &str) -> Result<Duration, String> {
-    const UNITS: [(char, u64); 6] =
-        [('s', 1), ('m', 60), ('h', 3600), ('d', 86_400), ('w', 604_800), ('y', 31_557_600)];
-    let wrong = || "a time is a number with `s`, `m`, `h`, `d`, `w` or `y` behind it: `90d`".to_owned();
-    let (_, seconds) = UNITS.into_iter().find(|(unit, _)| text.ends_with(*unit)).ok_or_else(wrong)?;
-    let number: u64 = text[..text.len() - 1].trim().parse().map_err(|_| wrong())?;
-    number.checked_mul(seconds).map(Duration::from_secs).ok_or_else(wrong)
-}
-
 impl Verb for Gc {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
         let history = session.open_history()?;
-        let Self { keep_last, keep_tags, keep_within, .. } = &self;
-        let policy =
-            Policy { keep_last: *keep_last, keep_tags: keep_tags.clone(), keep_within: *keep_within };
+        let policy = Policy {
+            keep_last: self.keep_last,
+            keep_tags: self.keep_tags.clone(),
+            keep_within: self.keep_within,
+            accept_lost: self.accept_lost,
+        };
         let actions = plan(&*history, &policy)?;
         for action in &actions.list {
             if self.json {
@@ -81,7 +85,13 @@ impl Verb for Gc {
         session.printer.flush()?;
         if !self.dry_run {
             let progress = session.printer.progress(Some(actions.list.len() as u64), "actions");
-            perform(&*history, &actions, &|more| progress.inc(more))?;
+            let unmade = perform(&*history, &actions, &|more| progress.inc(more))?;
+            if unmade > 0 {
+                session.printer.say(format_args!(
+                    "{} not made: a body is damaged, which `varve audit` names",
+                    counted(unmade, "diff")
+                ));
+            }
         }
         self.conclude(&actions, &mut session.printer)?;
         Ok(Outcome::Done)
@@ -93,10 +103,11 @@ impl Gc {
         let totals = totals(&actions.list);
         let total = |name| totals.get(name).copied().unwrap_or_default();
         let (versions, diffs, (bodies, bytes)) = (total("versions").0, total("diffs").0, total("bodies"));
+        let made = total("made").0;
         if self.json {
             let Actions { kept, young, .. } = *actions;
             let dry_run = self.dry_run;
-            let summary = Summary { versions, diffs, bodies, bytes, kept, young, dry_run };
+            let summary = Summary { versions, diffs, made, bodies, bytes, kept, young, dry_run };
             return printer.json(&Last { summary });
         }
         let done = if self.dry_run { "would go" } else { "gone" };
@@ -115,6 +126,13 @@ impl Gc {
             readable(bytes),
             counted(actions.kept, "version")
         ));
+        if made > 0 {
+            let done = if self.dry_run { "would be made" } else { "made" };
+            printer.say(format_args!(
+                "{} {done}, with the parent that a version has then",
+                counted(made, "diff")
+            ));
+        }
         if actions.young > 0 {
             let young = actions.young;
             printer.say(format_args!("{young} unknown bodies stay: another program may be writing them"));
@@ -125,10 +143,14 @@ impl Gc {
 
 fn print(action: &Action, printer: &mut Printer) -> Result<(), Error> {
     match action {
-        Action::ForgetVersion(info) => printer.line(format_args!(
-            "forget version {} of {}: {}",
+        Action::MakeDiff { base, head } => {
+            printer.line(format_args!("make the diff of version {} with {}", short(head), short(base)))
+        }
+        Action::ForgetVersion { info, diffs } => printer.line(format_args!(
+            "forget version {} of {} with {}: {}",
             short(&info.version.id),
             info.version.time.for_people(),
+            counted(*diffs, "diff"),
             visible(info.version.message.lines().next().unwrap_or_default())
         )),
         Action::PruneDiffs { count, .. } => printer.line(format_args!("prune {}", counted(*count, "diff"))),
@@ -142,7 +164,8 @@ fn print(action: &Action, printer: &mut Printer) -> Result<(), Error> {
 #[derive(Serialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 enum Line<'a> {
-    ForgetVersion { version: String, message: &'a str, time: Moment, captures: u64 },
+    MakeDiff { base: String, head: String },
+    ForgetVersion { version: String, message: &'a str, time: Moment, captures: u64, diffs: u64 },
     PruneDiffs { before: Moment, count: u64 },
     RemoveBody { body: Option<String>, path: String, length: u64 },
 }
@@ -150,11 +173,15 @@ enum Line<'a> {
 impl<'a> Line<'a> {
     fn of(action: &'a Action) -> Self {
         match action {
-            Action::ForgetVersion(info) => Self::ForgetVersion {
+            Action::MakeDiff { base, head } => {
+                Self::MakeDiff { base: base.to_string(), head: head.to_string() }
+            }
+            Action::ForgetVersion { info, diffs } => Self::ForgetVersion {
                 version: info.version.id.to_string(),
                 message: &info.version.message,
                 time: info.version.time,
                 captures: info.captures,
+                diffs: *diffs,
             },
             Action::PruneDiffs { before, count } => Self::PruneDiffs { before: *before, count: *count },
             Action::RemoveBody(file) => Self::RemoveBody {
@@ -175,23 +202,10 @@ struct Last {
 struct Summary {
     versions: u64,
     diffs: u64,
+    made: u64,
     bodies: u64,
     bytes: u64,
     kept: u64,
     young: u64,
     dry_run: bool,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_have_units() {
-        assert_eq!(parse_duration("90d"), Ok(Duration::from_secs(90 * 86_400)));
-        assert_eq!(parse_duration("0s"), Ok(Duration::ZERO));
-        for wrong in ["", "d", "90", "-1d", "1.5d", "99999999999999999999y", "9é"] {
-            assert!(parse_duration(wrong).is_err(), "{wrong}");
-        }
-    }
 }

@@ -3,17 +3,20 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
-use varve_archive::history::{Holdings, resolve_version};
+use varve_archive::history::Holdings;
 use varve_archive::verbs::cat::{At, find, removal_of, version_of};
+use varve_archive::verbs::chosen::Chosen;
 use varve_archive::verbs::log::{
     CaptureFilter, Page, Removal, VersionFilter, VersionInfo, captures, removals, versions,
 };
 use varve_archive::{ArchiveError, Capture, Moment, VersionId};
 
 use super::{Outcome, Verb};
+use crate::clock;
 use crate::error::Error;
 use crate::graph::Graph;
 use crate::printer::{FAINT, GOOD, STRONG, WARN, counted, visible};
+use crate::revision::resolve_version;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -23,6 +26,7 @@ Examples:
   varve log --graph
   varve log https://example.com/
   varve log https://example.com/ --since 2026-01-01 --json
+  varve log https://example.com/ --since 2w --author ada
   varve log https://example.com/ --limit 20 --after 0b8af3c1";
 
 /// So many are read at a time.
@@ -41,6 +45,8 @@ const LATEST: usize = 100;
 ///
 /// A Crystal project keeps no versions: its latest captures are shown, of all URLs, 100 unless `--limit` says otherwise.
 ///
+/// `--author`, `--message` and `--tag` choose versions; of a URL, its captures in such versions. `--since` and `--until` go by the time of what is shown.
+///
 /// Long lists come in pieces: `--limit N`, then again with `--after` and the id of the last version seen. The captures of a URL go
 /// on behind the one in that version.
 #[derive(clap::Args)]
@@ -57,12 +63,12 @@ pub(super) struct Log {
     #[arg(long, value_name = "VERSION")]
     after: Option<String>,
 
-    /// Only those made then or later
-    #[arg(long, value_name = "TIME")]
+    /// Only those made then or later: a time, or how long ago, such as `90m`, `2d` or `1w`
+    #[arg(long, value_name = "TIME", value_parser = clock::parse_moment)]
     since: Option<Moment>,
 
     /// Only those made then or earlier
-    #[arg(long, value_name = "TIME")]
+    #[arg(long, value_name = "TIME", value_parser = clock::parse_moment)]
     until: Option<Moment>,
 
     /// Only versions that hold this URL
@@ -70,15 +76,15 @@ pub(super) struct Log {
     touching: Option<String>,
 
     /// Only versions whose author contains this text
-    #[arg(long, value_name = "TEXT", conflicts_with = "url")]
+    #[arg(long, value_name = "TEXT")]
     author: Option<String>,
 
     /// Only versions whose message contains this text
-    #[arg(long, value_name = "TEXT", conflicts_with = "url")]
+    #[arg(long, value_name = "TEXT")]
     message: Option<String>,
 
     /// Only the version with this tag
-    #[arg(long, value_name = "NAME", conflicts_with = "url")]
+    #[arg(long, value_name = "NAME")]
     tag: Option<String>,
 
     /// Draw how versions descend from each other
@@ -103,20 +109,30 @@ impl Verb for Log {
 }
 
 impl Log {
-    fn versions(&self, holdings: &dyn Holdings, session: &mut Session) -> Result<(), Error> {
-        let filter = VersionFilter {
+    /// Which versions are asked for.
+    fn filter(&self, holdings: &dyn Holdings) -> Result<VersionFilter, Error> {
+        if let Some(tag) = &self.tag
+            && holdings.catalog().tag(tag).map_err(ArchiveError::from)?.is_none()
+        {
+            return Err(ArchiveError::NoTag { name: tag.clone() }.into());
+        }
+        Ok(VersionFilter {
             url: self.touching.clone(),
             since: self.since,
             until: self.until,
             author: self.author.clone(),
             message: self.message.clone(),
             tag: self.tag.clone(),
-        };
-        if let Some(tag) = &self.tag
-            && holdings.catalog().tag(tag).map_err(ArchiveError::from)?.is_none()
-        {
-            return Err(ArchiveError::NoTag { name: tag.clone() }.into());
-        }
+        })
+    }
+
+    /// Whether versions are chosen by what they say.
+    fn asks_of_versions(&self) -> bool {
+        [&self.author, &self.message, &self.tag].into_iter().any(Option::is_some)
+    }
+
+    fn versions(&self, holdings: &dyn Holdings, session: &mut Session) -> Result<(), Error> {
+        let filter = self.filter(holdings)?;
         let mut after = self.after.as_deref().map(|text| resolve_version(holdings, text)).transpose()?;
         let is_rest = after.is_some();
         let head = readable_head(holdings, session)?;
@@ -202,6 +218,12 @@ impl Log {
     }
 
     fn captures(&self, holdings: &dyn Holdings, url: &str, session: &mut Session) -> Result<(), Error> {
+        let is_chosen = self.asks_of_versions();
+        if is_chosen && !holdings.has_versions() {
+            return Err(ArchiveError::KeepsNoVersions.into());
+        }
+        let of_versions = self.filter(holdings)?;
+        let mut chosen = Chosen::new(holdings, &of_versions);
         let filter = CaptureFilter { since: self.since, until: self.until, ..CaptureFilter::default() };
         let mut left = self.limit.unwrap_or(usize::MAX);
         let mut last: Option<Capture> = match &self.after {
@@ -211,23 +233,32 @@ impl Log {
             }
             None => None,
         };
+        let (is_rest, mut shown) = (last.is_some(), 0);
         while left > 0 {
-            let page = Page { after: last.as_ref(), limit: left.min(PIECE) };
-            let found = captures(holdings, url, &filter, page)?;
-            if found.is_empty() && last.is_none() && removals(holdings, url, 1)?.is_empty() {
-                session.printer.say(format_args!("nothing was captured of {}", visible(url)));
-            }
+            // How many of them are of such versions is only known when they are here.
+            let limit = if is_chosen { PIECE } else { left.min(PIECE) };
+            let found = captures(holdings, url, &filter, Page { after: last.as_ref(), limit })?;
             for capture in &found {
-                self.print_capture(holdings, capture, false, session)?;
+                if left > 0 && (!is_chosen || chosen.takes(capture)?) {
+                    self.print_capture(holdings, capture, false, session)?;
+                    (left, shown) = (left - 1, shown + 1);
+                }
             }
-            left -= found.len();
-            if found.len() < PIECE {
+            if found.len() < limit {
                 break;
             }
             last = found.into_iter().last();
         }
-        if self.after.is_none() {
-            self.print_removals(&removals(holdings, url, left)?, session)?;
+        if is_chosen && shown == 0 && !is_rest && self.limit != Some(0) {
+            session.printer.say(format_args!("no version like that has a capture of {}", visible(url)));
+        }
+        // What was taken out belongs to no version any more.
+        if self.after.is_none() && !is_chosen {
+            let removals = removals(holdings, url, left)?;
+            if shown == 0 && removals.is_empty() && self.limit != Some(0) {
+                session.printer.say(format_args!("nothing was captured of {}", visible(url)));
+            }
+            self.print_removals(&removals, session)?;
         }
         Ok(())
     }

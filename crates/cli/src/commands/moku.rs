@@ -15,12 +15,16 @@ Examples:
   varve moku info site --json
   varve moku set site --redaction off
   varve moku set site --project 9a41 --force
-  varve moku upgrade old-site";
+  varve moku upgrade old-site
+  varve -C site --of-project 9a41 log";
 
 /// Work on Moku sites
 ///
 /// Everything about history, such as `commit`, `log`, `diff`, `checkout`, `gc` and `score`, works on a site with `-C SITE`. These verbs
 /// are for what only such sites have.
+///
+/// With every verb, here and elsewhere, `--of-project ID`, or `VARVE_PROJECT` in the environment, refuses a site that belongs to another
+/// project. One that belongs to none may be read, and becomes that project's by the first verb that writes.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES, disable_help_subcommand = true)]
 pub(super) struct Moku {
@@ -68,6 +72,9 @@ struct Info {
 }
 
 /// Set what is set in a site
+///
+/// Where redaction is turned on later, what was kept before stays in the database as it is, and is hidden in all that is shown, checked out or
+/// exported. A kept diff from before still holds it, until `varve diff BASE HEAD --keep` makes it again.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").args(["project", "redaction"]).required(true).multiple(true))]
 struct Set {
@@ -82,7 +89,7 @@ struct Set {
     #[arg(long, requires = "project")]
     force: bool,
 
-    /// Whether sensitive headers, such as cookies, are hidden in what is committed from now on
+    /// Whether sensitive headers, such as cookies, are hidden in what is committed from now on and in what is shown
     #[arg(long, value_name = "WHEN", value_parser = ["on", "off"])]
     redaction: Option<String>,
 }
@@ -107,7 +114,10 @@ struct Which {
 impl Which {
     fn root(&self, session: &Session) -> Result<PathBuf, Error> {
         match &self.folder {
-            Some(folder) => Ok(folder.clone()),
+            Some(folder) => {
+                session.must_belong(folder)?;
+                Ok(folder.clone())
+            }
             None => session.root(),
         }
     }

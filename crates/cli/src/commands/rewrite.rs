@@ -1,13 +1,14 @@
 //! `varve rewrite`: takes things out of the silos for good.
 
 use serde::Serialize;
-use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Kind, kind_of, resolve_version};
+use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Kind, kind_of};
 use varve_archive::verbs::rewrite::{AtSign, Choice, GroupPattern, Receipt, Request, perform, plan};
 use varve_archive::{ArchiveError, Moment};
 
 use super::{Outcome, Verb};
 use crate::error::Error;
 use crate::printer::{Printer, STRONG, counted, readable, visible};
+use crate::revision::resolve_version;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\

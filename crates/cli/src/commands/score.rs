@@ -1,14 +1,15 @@
 //! `varve score`: how exposed the pages of a version are, and why.
 
 use serde::Serialize;
-use varve_archive::VersionId;
-use varve_archive::history::resolve_version;
-use varve_archive::verbs::score::{PageScore, Scored, score};
+use varve_archive::verbs::score::{PageScore, Scored, compute, score};
+use varve_archive::{Moment, VersionId};
 
 use super::log::short;
 use super::{Outcome, Verb};
+use crate::clock;
 use crate::error::Error;
 use crate::printer::{FAINT, STRONG, counted, visible};
+use crate::revision::resolve_version;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -26,11 +27,16 @@ const LISTED: usize = 20;
 ///
 /// Forms, inputs, scripts, cookies and frames expose a page; headers take some of it back. The score goes from 0 to 100,
 /// and that of a version is that of its most exposed page. It is kept with the version, with its evidence, and with
-/// how much of the change since the parent is due to which chunk of the diff.
+/// how much of the change since the parent is due to which chunk of the diff. With `--readonly`, or where nothing can be written, it is
+/// shown and not kept, which is said.
+///
+/// A chunk is told by its number, from 0, in the diff of its page with the parent's, as `varve diff --mode letters` shows it, in an
+/// archive as in a Moku site; that is what rows of `diffs` hold. Headers stand in no chunk, and neither does what is beyond the first 16 MiB
+/// of a page: of those it is -1.
 ///
 /// With `--json` there is one object: `version`, `parent`, `before` (the parent's score), `scoring_version`, `score`,
-/// `normalized`, `confidence`, `pages` (`url`, `path`, `score`, `normalized`, `exposure`, `hardening`), `evidence` and
-/// `attributions`; with `--explain` also `explanation`, a list of sentences.
+/// `normalized`, `confidence`, `kept`, `pages` (`url`, `path`, `score`, `normalized`, `exposure`, `hardening`), `evidence` and
+/// `attributions` (`evidence`, `key`, `path` of the page, `chunk`, `contribution`, `percent`, `note`); with `--explain` also `explanation`, a list of sentences.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Score {
@@ -49,14 +55,10 @@ pub(super) struct Score {
 
 impl Verb for Score {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
-        let history = session.open_history()?;
-        let version = resolve_version(history.as_holdings(), &self.version)?;
-        let progress = session.printer.progress(None, "pages");
-        let scored = score(&*history, version, &|more| progress.inc(more))?;
-        drop(progress);
+        let (version, scored, kept) = self.score(session)?;
         if self.json {
             let explanation = self.explain.then(|| explanation(&scored));
-            session.printer.json(&Line::of(version, &scored, explanation))?;
+            session.printer.json(&Line { kept, ..Line::of(version, &scored, explanation) })?;
         } else if self.explain {
             for sentence in explanation(&scored) {
                 session.printer.line(visible(&sentence))?;
@@ -71,6 +73,31 @@ impl Verb for Score {
                 .say(format_args!("{pages} not scored: the bodies are not here; `varve audit` says why"));
         }
         Ok(Outcome::Done)
+    }
+}
+
+impl Score {
+    /// Scores the version, and keeps the score where that can be done; gives whether it was.
+    fn score(&self, session: &mut Session) -> Result<(VersionId, Scored, bool), Error> {
+        let history = match session.try_open_history()? {
+            Ok(history) => history,
+            Err(why) => {
+                let (version, scored) = self.only_compute(session)?;
+                session.printer.say(format_args!("the score is not kept: {why}"));
+                return Ok((version, scored, false));
+            }
+        };
+        let version = resolve_version(history.as_holdings(), &self.version)?;
+        let progress = session.printer.progress(None, "pages");
+        Ok((version, score(&*history, version, &|more| progress.inc(more))?, true))
+    }
+
+    fn only_compute(&self, session: &mut Session) -> Result<(VersionId, Scored), Error> {
+        let holdings = session.holdings()?;
+        let version = resolve_version(&*holdings, &self.version)?;
+        let progress = session.printer.progress(None, "pages");
+        let now = Moment::from(clock::now().instant);
+        Ok((version, compute(&*holdings, version, now, &|more| progress.inc(more))?))
     }
 }
 
@@ -127,6 +154,7 @@ struct Line<'a> {
     score: f64,
     normalized: u8,
     confidence: f64,
+    kept: bool,
     pages: Vec<PageLine<'a>>,
     evidence: Vec<EvidenceLine<'a>>,
     attributions: Vec<AttributionLine<'a>>,
@@ -158,6 +186,7 @@ struct EvidenceLine<'a> {
 struct AttributionLine<'a> {
     evidence: &'a str,
     key: &'a str,
+    path: &'a str,
     chunk: i64,
     contribution: f64,
     percent: f64,
@@ -175,9 +204,11 @@ impl<'a> Line<'a> {
             bytes: evidence.bytes,
             lines: evidence.lines,
         });
-        let attributions = row.attributions.iter().map(|attribution| AttributionLine {
+        let attributions = row.attributions.iter().zip(&scored.attributed);
+        let attributions = attributions.map(|(attribution, path)| AttributionLine {
             evidence: &attribution.evidence_id,
             key: &attribution.key,
+            path,
             chunk: attribution.chunk_index,
             contribution: attribution.contribution,
             percent: attribution.percent,
@@ -191,6 +222,7 @@ impl<'a> Line<'a> {
             score: row.score,
             normalized: row.normalized,
             confidence: row.confidence,
+            kept: true,
             pages: scored.pages.iter().map(page_line).collect(),
             evidence: evidence.collect(),
             attributions: attributions.collect(),

@@ -1,7 +1,7 @@
 //! `varve show`: one version, page by page.
 
 use serde::Serialize;
-use varve_archive::history::{Holdings, Pair, resolve_version};
+use varve_archive::history::{Holdings, Pair};
 use varve_archive::verbs::show::{Change, pages, version};
 
 use super::choosing::Choosing;
@@ -9,6 +9,7 @@ use super::log::{VersionLine, describe, status};
 use super::{Outcome, Verb};
 use crate::error::Error;
 use crate::printer::{BAD, FAINT, GOOD, WARN, visible};
+use crate::revision::resolve_version;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\

@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 use varve_archive::Moment;
-use varve_archive::history::resolve_version;
 use varve_archive::verbs::tag::{list, set};
 
 use super::log::short;
 use super::{Outcome, Verb};
 use crate::error::Error;
 use crate::printer::STRONG;
+use crate::revision::resolve_version;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\

@@ -436,7 +436,7 @@ fn readonly_is_for_archives_too() {
 
 /// What a shell prints where a folder is mounted so that it cannot be written; none where nobody may mount anything.
 #[cfg(target_os = "linux")]
-fn where_read_only(folder: &str, script: &str) -> Option<std::process::Output> {
+pub(crate) fn where_read_only(folder: &str, script: &str) -> Option<std::process::Output> {
     let mount =
         "mount --bind \"$1\" \"$1\" && mount -o remount,ro,bind \"$1\" && ! touch \"$1/x\" 2>/dev/null";
     let in_namespace = |script: &str| {

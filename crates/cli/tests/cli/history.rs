@@ -206,11 +206,137 @@ fn tags_checkouts_and_scores_work_on_both_layouts() {
         let shares = high["attributions"].as_array().unwrap();
         let percent: f64 = shares.iter().map(|share| share["percent"].as_f64().unwrap()).sum();
         assert!((percent - 100.0).abs() < 1e-6, "{percent}");
+        // Each chunk is found by its number in the diff of its page, and holds what it is blamed for.
+        let diff = place.object(&["diff", &first, &second, "--mode", "letters", "--json"]);
+        let mut found = 0;
+        for share in shares.iter().filter(|share| share["chunk"] != -1) {
+            let is_page = |file: &&serde_json::Value| file["path"] == share["path"];
+            let file = diff["files"].as_array().unwrap().iter().find(is_page).unwrap();
+            let number = share["chunk"].as_u64().unwrap() as usize;
+            let content = file["body_diff"]["chunks"][number]["content"].as_str().unwrap();
+            assert!(content.contains("form") || content.contains("input"), "{share}: {content}");
+            found += 1;
+        }
+        assert!(found > 0, "{shares:?}");
         let why = place.data(&["score", &second, "--explain"]);
         assert!(why.contains("of 100") && why.contains("Since"), "{why}");
         if place.is_archive {
             assert_eq!(place.run(&["audit"]).status.code(), Some(0));
         }
+    }
+}
+
+/// What only looks needs no right to write: a score is shown all the same, and it is said that it is not kept.
+#[test]
+fn a_score_is_shown_where_it_cannot_be_kept() {
+    for place in places() {
+        let [_, second] = two_versions(&place);
+        let output = place.run(&["--readonly", "score", "--json"]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert!(stderr(&output).contains("the score is not kept: `--readonly`"), "{}", stderr(&output));
+        let shown: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let rows = || place.lines(&["show", "HEAD", "--json"]);
+        let before = rows();
+        let script = "$0 -C \"$1\" score --json";
+        let museum = place.path("museum");
+        if let Some(read) = crate::crystal::where_read_only(museum.to_str().unwrap(), script) {
+            assert_eq!(read.status.code(), Some(0), "{}", stderr(&read));
+            assert!(stderr(&read).contains("nothing can be written here"), "{}", stderr(&read));
+        }
+        assert_eq!(rows(), before);
+        let kept = place.object(&["score", "--json"]);
+        assert_eq!((&shown["kept"], &kept["kept"]), (&false.into(), &true.into()));
+        assert_eq!((&shown["score"], &shown["version"]), (&kept["score"], &second.into()));
+        assert_eq!(shown["attributions"], kept["attributions"]);
+    }
+}
+
+/// What is no page is named; nothing outside of the folder comes in.
+#[cfg(unix)]
+#[test]
+fn links_below_a_folder_are_named_and_not_followed() {
+    for place in places() {
+        place.file("site/index.html", "<p>here</p>");
+        place.file("secret/key.html", "elsewhere");
+        std::os::unix::fs::symlink("../secret", place.path("site/way-out")).unwrap();
+        std::os::unix::fs::symlink("index.html", place.path("site/home.html")).unwrap();
+        std::os::unix::fs::symlink("nowhere", place.path("site/broken")).unwrap();
+        let _pipe = std::os::unix::net::UnixListener::bind(place.path("site/socket")).unwrap();
+        let words = ["commit", "--from", "site", "--base-url", "https://e.org/", "-m", "x"];
+        let output = place.run(&words);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let told = stderr(&output);
+        for name in ["warning: 4 names", "way-out: a symbolic link", "home.html", "broken", "socket: neither"]
+        {
+            assert!(told.contains(name), "{name}: {told}");
+        }
+        let done = place.object(&[&words[..], &["--json"]].concat());
+        assert_eq!(done["captures"], 1);
+        let left_out = done["left_out"].as_array().unwrap();
+        let whys: Vec<_> = left_out.iter().map(|one| one["why"].as_str().unwrap()).collect();
+        assert_eq!(whys, ["link", "link", "special", "link"]);
+        assert_eq!(place.lines(&["show", "HEAD", "--json"]).len(), 2, "the version and one page");
+    }
+}
+
+/// Above its columns a diff says to people which versions they are: in short, with the date and why.
+#[test]
+fn the_columns_of_an_html_diff_are_for_people() {
+    for place in places() {
+        for (body, message) in [("one\n", "First & only\n\nmore"), ("two\n", &"long ".repeat(40))] {
+            place.file("page.txt", body);
+            place.data(&["commit", "page.txt", "--url", "https://e.org/p.txt", "-m", message]);
+        }
+        let versions = place.lines(&["log", "--json"]);
+        let id = |number: usize| versions[number]["id"].as_str().unwrap();
+        let day = &versions[1]["time"].as_str().unwrap()[..10];
+        let html = place.data(&["diff", "--format", "html"]);
+        let heads: Vec<&str> = html.lines().filter(|line| line.contains("<th class=\"number\"")).collect();
+        assert_eq!(heads.len(), 1, "{html}");
+        for words in [&id(1)[..8], &id(0)[..8], day, "“First &amp; only”", "long long…”"] {
+            assert!(heads[0].contains(words), "{words}: {}", heads[0]);
+        }
+        assert!(!heads[0].contains(id(0)) && !heads[0].contains(id(1)), "no whole ids: {}", heads[0]);
+    }
+}
+
+/// A time may be told from now, wherever one is taken; and the timeline of a URL has the filters that versions have.
+#[test]
+fn times_are_told_from_now_and_a_timeline_is_filtered_by_its_versions() {
+    for place in places() {
+        let url = "https://e.org/";
+        let ten_days_ago = std::time::SystemTime::now() - std::time::Duration::from_secs(864_000);
+        let seconds = ten_days_ago.duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+        let time = varve_archive::Moment::from_seconds(seconds as i64).to_string();
+        let old = serde_json::json!({ "url": url, "body": "old", "time": time }).to_string();
+        place.file("old.jsonl", &old);
+        place.data(&["commit", "--lines", "old.jsonl", "-m", "From the archive", "--author", "Ada"]);
+        place.file("new.html", "new");
+        place.data(&["commit", "new.html", "--url", url, "-m", "today", "--author", "Bob"]);
+        place.data(&["tag", "fresh"]);
+        let times = |words: &[&str]| place.lines(&[&["log", url, "--json"], words].concat()).len();
+        for (words, count) in [
+            (&["--since", "2d"][..], 1),
+            (&["--since", "20d"], 2),
+            (&["--until", "2d ago"], 1),
+            (&["--until", "2w"], 0),
+            (&["--author", "ada"], 1),
+            (&["--author", "nobody"], 0),
+            (&["--message", "FROM THE"], 1),
+            (&["--tag", "fresh"], 1),
+            (&["--tag", "fresh", "--author", "ada"], 0),
+            (&["--author", "a", "--limit", "1"], 1),
+        ] {
+            assert_eq!(times(words), count, "{words:?}");
+        }
+        assert_eq!(place.data(&["cat", url, "--at", "5d"]), "old");
+        assert_eq!(place.data(&["cat", url, "--at", "0s"]), "new");
+        assert_eq!(place.lines(&["log", "--since", "1h", "--json"]).len(), 2);
+        assert_eq!(place.lines(&["show", "0s", "--json"])[0]["message"], "today");
+        let unknown = place.failure(&["log", url, "--tag", "none"]);
+        assert!(unknown.contains("there is no tag"), "{unknown}");
+        let wrong = place.failure(&["log", "--since", "soon"]);
+        assert!(wrong.contains("how long ago"), "{wrong}");
     }
 }
 
@@ -231,6 +357,8 @@ fn gc_lists_what_it_does_and_does_what_it_lists() {
         (&summary["versions"], &summary["bodies"], &summary["kept"]),
         (&2.into(), &2.into(), &2.into())
     );
+    // Of three diffs, that of the newest version stays; the one behind what goes has no parent any more.
+    assert_eq!((&summary["diffs"], &summary["made"]), (&2.into(), &0.into()));
     assert_eq!(place.lines(&["log", "--json"]).len(), 2);
     assert_eq!(place.data(&["cat", "https://e.org/"]), "<p>3</p>");
     let archive = Place::new(true);

@@ -29,6 +29,46 @@ fn a_site_goes_to_another_project_only_by_force() {
     assert_eq!(place.object(&["moku", "info", "site", "--json"])["project"], "two");
 }
 
+/// Whoever names a project gets no other project's site, whatever the verb; a site of none becomes its by the first that writes.
+#[test]
+fn every_verb_that_names_a_project_is_held_to_it() {
+    let place = place();
+    place.file("page.html", "x");
+    let commit = ["commit", "page.html", "--url", "https://example.com/", "-m", "one"];
+    place.data(&[&["--of-project", "one"], &commit[..]].concat());
+    assert_eq!(place.object(&["moku", "info", "--json"])["project"], "one");
+    for words in [
+        &commit[..],
+        &["log"],
+        &["show"],
+        &["cat", "https://example.com/"],
+        &["diff"],
+        &["score"],
+        &["gc"],
+        &["audit"],
+        &["tag", "name"],
+        &["checkout", "HEAD"],
+        &["moku", "info"],
+        &["moku", "info", "museum"],
+        &["moku", "set", "--redaction", "off"],
+    ] {
+        let refused = place.failure(&[words, &["--of-project", "two"]].concat());
+        assert!(refused.contains("belongs to the project one, not to two"), "{words:?}: {refused}");
+        let named = place.command().args(words).env("VARVE_PROJECT", "two").output().unwrap();
+        assert_eq!(named.status.code(), Some(2), "{words:?}");
+    }
+    assert_eq!(place.lines(&["log", "--json", "--of-project", "one"]).len(), 1);
+    // A site that belongs to none may be read by anybody, and is not changed by that.
+    let free = self::place();
+    free.file("page.html", "x");
+    free.data(&commit);
+    free.data(&["log", "--of-project", "two"]);
+    assert!(free.object(&["moku", "info", "--json"])["project"].is_null());
+    let archive = Place::new(true);
+    archive.file("page.html", "x");
+    archive.data(&[&commit[..], &["--of-project", "two"]].concat());
+}
+
 #[test]
 fn redaction_is_on_until_somebody_decides_otherwise() {
     let place = place();
@@ -45,9 +85,50 @@ fn redaction_is_on_until_somebody_decides_otherwise() {
     place.data(&["moku", "set", "site", "--redaction", "off"]);
     assert!(commit("shown").contains("cookie: a=b"));
     place.data(&["moku", "set", "site", "--redaction", "on"]);
+    // What was kept meanwhile is not shown any more, and no diff made now tells it.
+    let shown = place.lines(&["-C", "site", "log", "--json"])[0]["id"].as_str().unwrap().to_owned();
+    let head = place.data(&["-C", "site", "cat", "https://example.com/", "--headers", "--at", &shown]);
+    assert!(head.contains("cookie: [REDACTED]"), "{head}");
     assert!(commit("hidden again").contains("cookie: [REDACTED]"));
+    place.data(&["-C", "site", "diff", "HEAD~2", "HEAD~1", "--keep"]);
+    place.data(&["-C", "site", "diff", "HEAD~1", "HEAD", "--keep"]);
+    place.data(&["-C", "site", "checkout", "HEAD~1", "--to", "out"]);
+    let tree = std::fs::read_to_string(place.path("out/.page_headers.json")).unwrap();
+    assert!(tree.contains("[REDACTED]") && !tree.contains("a=b"), "{tree}");
+    let database = rusqlite::Connection::open(place.path("site/.moku/moku.db")).unwrap();
+    let told = "SELECT count(*) FROM diffs WHERE diff_json LIKE '%a=b%'";
+    assert_eq!(database.query_row(told, [], |row| row.get::<_, i64>(0)).unwrap(), 0);
+    drop(database);
+    assert_eq!(place.run(&["-C", "site", "audit"]).status.code(), Some(0));
     let nothing = place.run(&["moku", "set", "site"]);
     assert_eq!(nothing.status.code(), Some(2), "{}", stderr(&nothing));
+}
+
+/// What stands in the place of a database is called what it is, and newer only if it says so itself.
+#[test]
+fn what_is_no_database_of_moku_is_called_what_it_is() {
+    let place = place();
+    let database = place.path("museum/.moku/moku.db");
+    let make = |sql: &str| {
+        let _ = std::fs::remove_file(&database);
+        rusqlite::Connection::open(&database).unwrap().execute_batch(sql).unwrap();
+    };
+    let refused = |words: &str, is_newer: bool| {
+        let said = place.failure(&["log"]);
+        assert!(said.contains(words) && said.contains("nothing was changed"), "{said}");
+        assert_eq!(said.contains("newer"), is_newer, "{said}");
+    };
+    std::fs::write(&database, [7; 5000]).unwrap();
+    refused("this is not a database of SQLite", false);
+    std::fs::write(&database, "").unwrap();
+    refused("this database is empty", false);
+    make("CREATE TABLE moz_places (url); CREATE TABLE moz_visits (at)");
+    refused("not one of Moku: it has the tables `moz_places`, `moz_visits`", false);
+    make(
+        "CREATE TABLE meta (key, value); INSERT INTO meta VALUES ('schema_version', '9');
+          CREATE TABLE versions (id); CREATE TABLE snapshots (id, version_id, blob_id)",
+    );
+    refused("schema 9", true);
 }
 
 /// A new database would say that nothing is here, and the next sweep would make it so.
@@ -57,7 +138,10 @@ fn a_site_whose_database_is_lost_is_left_alone() {
     place.file("page.html", "x");
     place.data(&["commit", "page.html", "--url", "https://example.com/", "-m", "one"]);
     let (database, blobs) = (place.path("museum/.moku/moku.db"), place.path("museum/.moku/blobs"));
-    let bodies = || std::fs::read_dir(&blobs).unwrap().count();
+    let bodies = || {
+        let folders = std::fs::read_dir(&blobs).unwrap().map(|folder| folder.unwrap().path());
+        folders.map(|folder| std::fs::read_dir(folder).unwrap().count()).sum::<usize>()
+    };
     assert_eq!(bodies(), 1);
     let kept = std::fs::read(&database).unwrap();
     std::fs::remove_file(&database).unwrap();
@@ -88,6 +172,19 @@ fn a_site_whose_database_is_lost_is_left_alone() {
     let refused = place.failure(&["gc"]);
     assert!(refused.contains("HEAD names version") && refused.contains("rows are lost"), "{refused}");
     assert_eq!(bodies(), 1);
+
+    // HEAD was mended by that; what is lost is lost all the same, until somebody says that it is.
+    for words in [&["gc"] as &[&str], &["gc", "--dry-run"], &["gc", "--keep-last", "1"]] {
+        let refused = place.failure(words);
+        assert!(refused.contains("rows are lost") && refused.contains("--accept-lost"), "{refused}");
+    }
+    let audit = place.run(&["audit"]);
+    assert!(String::from_utf8_lossy(&audit.stdout).contains("has no rows"), "{audit:?}");
+    assert_eq!(place.lines(&["gc", "--accept-lost", "--dry-run", "--json"]).len(), 2);
+    assert_eq!(bodies(), 1);
+    place.data(&["gc", "--accept-lost"]);
+    assert_eq!(bodies(), 0);
+    place.data(&["gc"]);
 }
 
 /// What only a path tells apart finds no second place in a tree; what has no end as a path finds one.

@@ -5,6 +5,7 @@
 use super::names::{is_order_sensitive, is_sensitive};
 use super::{Headers, decode};
 use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The single value that a redacted header has.
@@ -53,6 +54,15 @@ impl HeaderView {
     /// The same view under another redaction. What is redacted already cannot come back.
     pub fn with_redaction(&self, redaction: Redaction) -> Self {
         Self::from_pairs(self.pairs(), redaction)
+    }
+
+    /// The view as it may be shown: with redaction, nothing sensitive that was kept without it.
+    pub fn shown(&self, redaction: Redaction) -> Cow<'_, Self> {
+        let is_plain = |(name, values): (&str, &[String])| is_sensitive(name) && values != [REDACTED];
+        match redaction == Redaction::On && self.iter().any(is_plain) {
+            true => Cow::Owned(self.with_redaction(redaction)),
+            false => Cow::Borrowed(self),
+        }
     }
 
     /// The values of a header, if it has any. `name` is in lower case.
@@ -112,7 +122,9 @@ mod tests {
         ) {
             let redaction = if on { Redaction::On } else { Redaction::Off };
             let view = HeaderView::from_pairs(pairs, redaction);
-            prop_assert_eq!(view.with_redaction(redaction), view);
+            prop_assert_eq!(view.with_redaction(redaction), view.clone());
+            prop_assert_eq!(view.shown(redaction).into_owned(), view.clone());
+            prop_assert_eq!(view.shown(Redaction::On).into_owned(), view.with_redaction(Redaction::On));
         }
     }
 }

@@ -7,7 +7,7 @@
 
 mod show;
 
-pub use show::{Encoded, Report};
+pub use show::{Encoded, Report, chunk_place};
 
 use crate::charset;
 use crate::dom::{Cut, Tree};
@@ -18,7 +18,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use varve_core::BodyId;
-use varve_core::diff::{self, TextDiff};
+use varve_core::diff::{self, BodyDiff, TextDiff, moku};
 use varve_core::headers::{HeaderDiff, HeaderView, Redaction};
 
 /// One of two captures.
@@ -44,6 +44,8 @@ pub enum Mode {
     Words,
     /// By nodes, where both are HTML and can be read whole; else by lines.
     Dom,
+    /// By letters, as rows of `diffs` hold it: these are the chunks that attributions of a score count. Nothing is noise.
+    Letters,
 }
 
 /// What to compare, and what to overlook.
@@ -85,6 +87,8 @@ pub enum Body<'a> {
     Text(TextBody<'a>),
     /// By nodes.
     Dom(DomBody),
+    /// By letters.
+    Letters(BodyDiff),
 }
 
 /// A body that is only weighed and hashed.
@@ -140,7 +144,7 @@ pub fn learn(one: &Side<'_>, other: &Side<'_>, options: &Options) -> Volatile {
         match compare_bodies(one, other, &Options { mode, ..options.clone() }) {
             Body::Text(text) => volatile.learn_lines(&text.diff),
             Body::Dom(dom) => volatile.learn_nodes(&dom.diff.changes),
-            Body::Same | Body::Binary(..) => {}
+            Body::Same | Body::Binary(..) | Body::Letters(_) => {}
         }
     }
     volatile
@@ -155,6 +159,9 @@ fn compare_bodies<'a>(base: &Side<'a>, head: &Side<'a>, options: &Options) -> Bo
     if base.body == head.body {
         return Body::Same;
     }
+    if options.mode == Mode::Letters {
+        return Body::Letters(moku::body_diff(base.id, head.id, base.body, head.body));
+    }
     let kinds = [kind(base), kind(head)];
     if kinds.contains(&Kind::Binary) {
         return Body::Binary(Bytes::of(base.body), Bytes::of(head.body));
@@ -164,13 +171,10 @@ fn compare_bodies<'a>(base: &Side<'a>, head: &Side<'a>, options: &Options) -> Bo
     let encodings = [Encoded::of(&from), Encoded::of(&to)];
     let mut not_by_nodes = None;
     if options.mode == Mode::Dom && kinds == [Kind::Html; 2] {
-        let (base, head) = (Tree::parse(&from.text), Tree::parse(&to.text));
-        let diff = DomDiff::between(&base, &head);
-        if diff.cut.is_none() {
-            let noise = classify_nodes(&base, &head, &diff.changes, &options.volatile);
-            return Body::Dom(DomBody { diff, noise, encodings });
+        match compare_nodes([&from.text, &to.text], &options.volatile) {
+            Ok((diff, noise)) => return Body::Dom(DomBody { diff, noise, encodings }),
+            Err(cut) => not_by_nodes = Some(cut),
         }
-        not_by_nodes = diff.cut;
     }
     let mut diff = TextDiff::between(from.text, to.text, options.text);
     separate_noise(&mut diff, &options.volatile);
@@ -178,6 +182,26 @@ fn compare_bodies<'a>(base: &Side<'a>, head: &Side<'a>, options: &Options) -> Bo
     let (words, without_trailing_space) =
         (options.mode == Mode::Words, options.text.ignore_trailing_whitespace);
     Body::Text(TextBody { diff, noise, words, without_trailing_space, not_by_nodes, encodings })
+}
+
+/// Compares two pages by their nodes, if both can be read whole; else says why not. Where the first cannot, the second is not read.
+fn compare_nodes(
+    [from, to]: [&str; 2],
+    volatile: &Volatile,
+) -> Result<(DomDiff, Vec<Option<NoiseRule>>), Cut> {
+    let base = Tree::parse(from);
+    if let Some(cut) = base.cut() {
+        return Err(cut);
+    }
+    let head = Tree::parse(to);
+    let diff = DomDiff::between(&base, &head);
+    match diff.cut {
+        Some(cut) => Err(cut),
+        None => {
+            let noise = classify_nodes(&base, &head, &diff.changes, volatile);
+            Ok((diff, noise))
+        }
+    }
 }
 
 /// What a side is. An empty body is whatever the other one is.
@@ -212,6 +236,7 @@ impl Body<'_> {
             Self::Binary(..) => true,
             Self::Text(text) => text.noise.iter().any(is_edit),
             Self::Dom(dom) => dom.diff.truncated || dom.noise.iter().any(is_edit),
+            Self::Letters(diff) => diff.truncated || !diff.chunks.is_empty(),
         }
     }
 }

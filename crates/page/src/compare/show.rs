@@ -54,7 +54,7 @@ impl Comparison<'_> {
         let encodings = match &self.body {
             Body::Text(text) => Some(text.encodings),
             Body::Dom(dom) => Some(dom.encodings),
-            Body::Same | Body::Binary(..) => None,
+            Body::Same | Body::Binary(..) | Body::Letters(_) => None,
         };
         let mut noise = BTreeMap::new();
         for rule in self.body_noise().iter().flatten() {
@@ -83,6 +83,7 @@ impl Comparison<'_> {
             Body::Binary(from, to) => BodyDiff { chunks: vec![binary_chunk(from, to)], ..body },
             Body::Text(text) => text.tell(body, all),
             Body::Dom(dom) => dom.tell(body, all),
+            Body::Letters(diff) => diff.clone(),
         }
     }
 
@@ -121,22 +122,24 @@ impl Comparison<'_> {
         html::page(&self.page(title, all), &self.hunks(view, all))
     }
 
-    /// The comparison as one section of such a page, with what else is to be said first; `number` is its own.
+    /// The comparison as one section of such a page, with what the base and the head are called in it, and with what else is to be
+    /// said first; `number` is its own.
     pub fn html_section(
         &self,
         title: &str,
+        [base, head]: [&str; 2],
         note: Option<String>,
         view: &View,
         all: bool,
         number: usize,
     ) -> String {
-        let mut page = self.page(title, all);
+        let mut page = Page { base, head, ..self.page(title, all) };
         page.notes.splice(0..0, note);
         html::section(&page, &self.hunks(view, all), number)
     }
 
     fn page<'p>(&'p self, title: &'p str, all: bool) -> Page<'p> {
-        let tables = vec![self.header_table(all), self.node_table(all)];
+        let tables = vec![self.header_table(all), self.node_table(all), self.chunk_table()];
         Page { title, base: &self.base_id, head: &self.head_id, notes: self.notes(all), tables }
     }
 
@@ -145,7 +148,7 @@ impl Comparison<'_> {
         match &self.body {
             Body::Text(text) => &text.noise,
             Body::Dom(dom) => &dom.noise,
-            Body::Same | Body::Binary(..) => &[],
+            Body::Same | Body::Binary(..) | Body::Letters(_) => &[],
         }
     }
 
@@ -175,6 +178,13 @@ impl Comparison<'_> {
             Body::Dom(dom) => {
                 notes.extend(dom.diff.truncated.then(|| "There are more changes than are shown.".to_owned()));
             }
+            Body::Letters(diff) if diff.truncated => {
+                notes.push("There are more changes than are shown.".to_owned());
+            }
+            Body::Letters(diff) if diff.chunks.is_empty() => {
+                notes.push("The bodies differ only in white space.".to_owned());
+            }
+            Body::Letters(_) => {}
         }
         notes.extend(self.note_of_noise(all));
         notes
@@ -203,6 +213,18 @@ impl Comparison<'_> {
         rows.extend(shown.removed.iter().map(|(name, from)| row("removed", name, from, &[])));
         rows.extend(shown.redacted.iter().map(|name| row("redacted", name, &[], &[])));
         Table { title: "Headers".to_owned(), rows }
+    }
+
+    fn chunk_table(&self) -> Table {
+        let Body::Letters(diff) = &self.body else { return Table::default() };
+        let row = |(number, chunk): (usize, &Chunk)| {
+            let (place, text) = (chunk_place(number, chunk), chunk.content.clone());
+            match chunk.kind {
+                ChunkKind::Removed => Row { what: "removed".to_owned(), place, from: text, ..Row::default() },
+                _ => Row { what: "added".to_owned(), place, to: text, ..Row::default() },
+            }
+        };
+        Table { title: "Chunks".to_owned(), rows: diff.chunks.iter().enumerate().map(row).collect() }
     }
 
     fn node_table(&self, all: bool) -> Table {
@@ -282,6 +304,12 @@ fn node_chunk(change: &NodeChange, rule: Option<NoiseRule>) -> Chunk {
     };
     let chunk = Chunk::new(kind, content);
     Chunk { path: Some(change.selector.clone()), noise: rule.map(|rule| rule.to_string()), ..chunk }
+}
+
+/// The number of a chunk, and at which byte of its side it begins.
+pub fn chunk_place(number: usize, chunk: &Chunk) -> String {
+    let start = if chunk.kind == ChunkKind::Removed { chunk.base_start } else { chunk.head_start };
+    format!("chunk {number} at byte {start}")
 }
 
 fn binary_chunk(from: &Bytes, to: &Bytes) -> Chunk {

@@ -84,6 +84,43 @@ mod tests {
         insta::assert_snapshot!(told(base, head), @r#"inserted html > body > div: <div class="w"><h1>Title</h1><p>one</p><p>two</p></div>"#);
     }
 
+    /// A list of news, with the times that such lists show.
+    fn news(items: &[(&str, &str)]) -> String {
+        let item = |(title, time): &(&str, &str)| {
+            format!("<li><div><a href=/{title}>{title} happened</a> <span>{time} ago</span></div></li>")
+        };
+        format!("<h1>News</h1><ul>{}</ul><p>end", items.iter().map(item).collect::<String>())
+    }
+
+    #[test]
+    fn what_came_on_top_of_a_list_is_not_what_fell_off_its_end() {
+        let base = news(&[("a", "1h"), ("b", "2h"), ("c", "3h"), ("d", "4h")]);
+        let head = news(&[("x", "1m"), ("a", "1h"), ("b", "2h"), ("c", "3h")]);
+        insta::assert_snapshot!(told(&base, &head), @r#"
+        inserted html > body > ul > li:nth-of-type(1): <li><div><a href="/x">x happened</a> <span>1m ago</span></div></li>
+        removed html > body > ul > li:nth-of-type(4): <li><div><a href="/d">d happened</a> <span>4h ago</span></div></li>
+        "#);
+        // The times of those that stay are others, and they are still the same items.
+        let later = news(&[("x", "9m"), ("a", "5h"), ("b", "6h"), ("c", "7h")]);
+        let told = told(&base, &later);
+        let kinds: Vec<_> = told.lines().map(|line| line.split(' ').next().unwrap()).collect();
+        assert_eq!(kinds, ["inserted", "text", "text", "text", "removed"], "{told}");
+        assert!(!told.contains("attribute"), "no item became another: {told}");
+    }
+
+    #[test]
+    fn what_is_alone_of_its_kind_is_itself_wherever_it_is() {
+        let base = "<main>old words</main><p>one</p><p>two</p>";
+        let head = "<p>one</p><p>two</p><main>new words</main>";
+        assert!(
+            told(base, head).contains("text html > body > main: old words -> new words"),
+            "{}",
+            told(base, head)
+        );
+        let renamed = told("<p>a<div class=x>b</div><p>c", "<p>a<div class=y>B</div><p>c");
+        assert!(renamed.contains("attribute") && renamed.contains("text"), "{renamed}");
+    }
+
     #[test]
     fn white_space_between_nodes_is_nothing() {
         assert_eq!(told("<ul><li>a</li><li>b</li></ul>", "<ul>\n  <li>a</li>\n  <li> b </li>\n</ul>"), "");

@@ -1,11 +1,16 @@
 //! Which node of one tree is which of another.
 
 use crate::dom::{Data, Node, Tree};
-use std::collections::HashMap;
 use std::collections::hash_map::DefaultHasher;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::{Hash, Hasher};
 use varve_core::diff::Budget;
 use varve_core::diff::sequence;
+
+/// So many nodes of a subtree are looked at for what it shares with another.
+const MOST_INNER: usize = 64;
+/// So far above a node that is looked for which is shared.
+const MOST_DEEP: usize = 8;
 
 /// The pairing of two trees.
 pub(super) struct Pairs {
@@ -100,8 +105,9 @@ impl Pairs {
             };
             if alone(base, place, &self.of_base) && alone(head, partner, &self.of_head) {
                 self.in_order(base, head, (place, partner), hashes);
-                self.in_order(base, head, (place, partner), &roles);
+                // Before what they are to their parent: in a list all are the same to it.
                 self.by_content(base, head, place, partner);
+                self.in_order(base, head, (place, partner), &roles);
                 self.by_name(base, head, place, partner);
             }
         }
@@ -140,39 +146,44 @@ impl Pairs {
         }
     }
 
-    /// Pairs children of one name that have a paired child in common: only what is on them changed.
+    /// Pairs children of one name of which the same subtrees are parts: something else in or on them changed. Of several, the one
+    /// counts that has most in common.
     fn by_content(&mut self, base: &Tree, head: &Tree, place: usize, partner: usize) {
         for child in children(base, place) {
-            let shared = children(base, child).find_map(|inner| {
-                let parent = head.nodes()[self.of_base[inner]?].parent;
-                let fits = head.nodes()[parent].parent == partner
-                    && self.of_head[parent].is_none()
-                    && head.nodes()[parent].name() == base.nodes()[child].name();
-                fits.then_some(parent)
-            });
-            if let Some(found) = shared.filter(|_| self.of_base[child].is_none()) {
+            if self.of_base[child].is_some() {
+                continue;
+            }
+            let mut shared: BTreeMap<usize, usize> = BTreeMap::new();
+            let inner = child + 1..base.nodes()[child].end.min(child + 1 + MOST_INNER);
+            for inner in inner.filter(|inner| is_visible(base, *inner)) {
+                let Some(found) = self.of_base[inner] else { continue };
+                if let Some(holder) = child_above(head, found, partner) {
+                    *shared.entry(holder).or_default() += weight(base, inner);
+                }
+            }
+            let fits = |holder: &usize| {
+                self.of_head[*holder].is_none() && head.nodes()[*holder].name() == base.nodes()[child].name()
+            };
+            let best = shared.into_iter().filter(|(holder, _)| fits(holder));
+            // Of equal ones the first in order, which is the last that `max_by_key` sees.
+            if let Some((found, _)) = best.rev().max_by_key(|(_, weight)| *weight) {
                 self.join(child, found);
             }
         }
     }
 
-    /// Pairs elements that are the only ones of their name left on both sides.
+    /// Pairs elements that are the only ones of their name left on both sides, if they stand between the same siblings, have
+    /// the same id, or never had a like beside them. What came on top of a list is not what fell off its end.
     fn by_name(&mut self, base: &Tree, head: &Tree, place: usize, partner: usize) {
-        let only = |tree: &Tree, place: usize, partners: &[Option<usize>]| {
-            let mut names: HashMap<String, (usize, usize)> = HashMap::new();
-            for child in children(tree, place).filter(|child| partners[*child].is_none()) {
-                if let Some(name) = tree.nodes()[child].name() {
-                    let entry = names.entry(name.to_owned()).or_default();
-                    *entry = (child, entry.1 + 1);
-                }
-            }
-            names.retain(|_, (_, count)| *count == 1);
-            names
-        };
-        let (from, to) = (only(base, place, &self.of_base), only(head, partner, &self.of_head));
-        for (name, (child, _)) in from {
-            if let Some((found, _)) = to.get(&name) {
-                self.join(child, *found);
+        let from = lone_children(base, place, &self.of_base, |found| head.nodes()[found].parent == partner);
+        let to = lone_children(head, partner, &self.of_head, |found| base.nodes()[found].parent == place);
+        for (name, one) in from {
+            let Some(other) = to.get(name) else { continue };
+            let same_place = one.behind == other.behind.and_then(|behind| self.of_head[behind]);
+            let id = base.nodes()[one.place].attribute("id").filter(|id| !id.is_empty());
+            let same_id = id.is_some() && id == head.nodes()[other.place].attribute("id");
+            if same_place || same_id || (one.is_single && other.is_single) {
+                self.join(one.place, other.place);
             }
         }
     }
@@ -224,6 +235,69 @@ impl Pairs {
                     .filter(|pair| in_order.binary_search_by_key(&pair.1, |kept| kept.1).is_err()),
             );
         }
+    }
+}
+
+/// The only child of its name that has no partner.
+struct Lone {
+    place: usize,
+    /// The last sibling before it that stayed a sibling.
+    behind: Option<usize>,
+    /// Whether none of its siblings has its name.
+    is_single: bool,
+}
+
+/// Such children, by name. `stayed` tells whether the partner of a child has the right parent.
+fn lone_children<'t>(
+    tree: &'t Tree,
+    place: usize,
+    partners: &[Option<usize>],
+    stayed: impl Fn(usize) -> bool,
+) -> HashMap<&'t str, Lone> {
+    let mut found: HashMap<&str, (Option<Lone>, usize, usize)> = HashMap::new();
+    let mut behind = None;
+    for child in children(tree, place) {
+        let is_alone = partners[child].is_none();
+        if let Some(name) = tree.nodes()[child].name() {
+            let (lone, alone, all) = found.entry(name).or_default();
+            *all += 1;
+            if is_alone {
+                *alone += 1;
+                *lone = Some(Lone { place: child, behind, is_single: false });
+            }
+        }
+        if partners[child].is_some_and(&stayed) {
+            behind = Some(child);
+        }
+    }
+    let only = |(name, (lone, alone, all)): (&'t str, (Option<Lone>, usize, usize))| {
+        lone.filter(|_| alone == 1).map(|lone| (name, Lone { is_single: all == 1, ..lone }))
+    };
+    found.into_iter().filter_map(only).collect()
+}
+
+/// The child of `parent` that a node is in, unless it is too deep in it.
+fn child_above(tree: &Tree, place: usize, parent: usize) -> Option<usize> {
+    let mut at = place;
+    for _ in 0..MOST_DEEP {
+        let above = tree.nodes()[at].parent;
+        if above == parent {
+            return (at != place).then_some(at);
+        }
+        if above == 0 {
+            return None;
+        }
+        at = above;
+    }
+    None
+}
+
+/// How much a node says of what it is in: text by its length, an element by being there.
+fn weight(tree: &Tree, place: usize) -> usize {
+    match &tree.nodes()[place].data {
+        Data::Text(text) => 1 + text.trim().len(),
+        Data::Element(_, attributes) => 1 + attributes.len(),
+        _ => 1,
     }
 }
 

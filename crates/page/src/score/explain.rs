@@ -108,7 +108,7 @@ pub fn explain_change(pairs: &[PagePair<'_>], shares: &[Share]) -> Vec<String> {
 /// One share as a sentence.
 fn tell_share(pair: &PagePair<'_>, share: &Share) -> Option<String> {
     let page = pair.head.or(pair.base)?;
-    let place = share.chunk.map_or("no chunk of the body".to_owned(), |chunk| format!("chunk {}", chunk + 1));
+    let place = share.chunk.map_or("no chunk of the body".to_owned(), |chunk| format!("chunk {chunk}"));
     let moved = format!("{:+.2} ({:.1} %)", share.contribution, share.percent);
     let told = match &share.cause {
         Cause::Came(find) => format!("new: {}", named(pair.head?, *find)?),

@@ -132,6 +132,8 @@ pub struct EvidenceLocationRow {
 pub struct AttributionRow {
     /// Made from the diff and what moved.
     pub id: Uuid,
+    /// Which pair of pages it is about.
+    pub page: usize,
     /// The diff.
     pub diff_id: String,
     /// The version whose score moved.
@@ -211,6 +213,7 @@ pub fn attribution_rows(
                 &place,
                 &subject.note,
             ]),
+            page: share.page,
             diff_id: diff_id.to_owned(),
             head_version_id: head_version_id.to_owned(),
             version_evidence_location_id: subject.location_row,

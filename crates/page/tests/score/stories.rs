@@ -141,7 +141,7 @@ fn the_change_of_a_score_is_shared_out_to_chunks() {
     assert!(shares.iter().any(|share| is_policy(&share.cause) && share.contribution > 0.0));
     assert_eq!(of(RuleId::InputFile), &shares[0], "the greatest comes first");
     let said = explain_change(&[pair], &shares);
-    assert!(said[0].contains("chunk 2: new: Input for a file"), "{said:#?}");
+    assert!(said[0].contains("chunk 1: new: Input for a file"), "{said:#?}");
     assert!(
         said.iter().any(|line| line.ends_with("content-security-policy script-src protects less")),
         "{said:#?}"

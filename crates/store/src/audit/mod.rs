@@ -63,6 +63,8 @@ pub enum AuditKind {
     BodyMissing,
     /// In a Moku site: rows contradict each other, or cannot be read.
     Rows,
+    /// In a Moku site: a diff or a score that is kept is not what it must be. It can be made again.
+    Derived,
     /// In a Moku site: HEAD does not point where it should.
     Head,
     /// In a Moku site: the working tree does not hold the pages of HEAD.
@@ -90,6 +92,7 @@ impl AuditKind {
             | Self::IndexDamaged
             | Self::NotCompared
             | Self::Catalog
+            | Self::Derived
             | Self::Head
             | Self::WorkingTree => AuditSeverity::Warning,
             _ => AuditSeverity::Error,

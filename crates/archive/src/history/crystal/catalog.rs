@@ -5,7 +5,7 @@
 //! answered with nothing.
 
 use varve_catalog::{
-    CaptureFilter, CatalogError, CatalogRead, Diff, Order, Page, Score, VerdictRow, VersionFilter,
+    CaptureFilter, CatalogError, CatalogRead, Diff, DiffInfo, Order, Page, Score, VerdictRow, VersionFilter,
     VersionInfo,
 };
 use varve_core::history::{Capture, Tag, Version};
@@ -321,6 +321,10 @@ impl CatalogRead for CrystalCatalog {
     fn head(&self) -> Answer<Option<VersionId>> {
         let inner = self.lock();
         Ok(inner.newest().map_err(|error| inner.failed(error))?.map(version_at))
+    }
+
+    fn diffs_with(&self, _: &VersionId) -> Answer<Vec<DiffInfo>> {
+        Ok(Vec::new())
     }
 
     fn diffs_before(&self, _: varve_core::Moment) -> Answer<u64> {

@@ -17,6 +17,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use varve_catalog::{CaptureFilter, CatalogRead, Page};
+use varve_core::headers::Redaction;
 use varve_core::history::{Capture, Choice};
 use varve_core::{BodyId, VersionId};
 use varve_crystal::{Project, Revision, RevisionId};
@@ -87,6 +88,11 @@ impl Inner {
 }
 
 impl Holdings for CrystalHoldings {
+    fn redaction(&self) -> Redaction {
+        // A project says nothing about it: what it holds is shown as it is.
+        Redaction::Off
+    }
+
     fn catalog(&self) -> &dyn CatalogRead {
         &self.catalog
     }

@@ -11,6 +11,7 @@ use varve_archive::history::Holdings;
 use varve_archive::verbs::diff::{Quiet, Totals, html};
 use varve_archive::verbs::show;
 
+use super::super::log::short;
 use super::summary::{rules, sameness};
 use crate::error::Error;
 use crate::printer::Printer;
@@ -25,6 +26,8 @@ const MOST_LISTED: usize = 1000;
 pub(super) struct Document {
     title: String,
     notes: Vec<String>,
+    /// What the older and the newer side are called above their lines.
+    sides: [String; 2],
     /// What the pages so far are called.
     titles: Vec<String>,
     sections: SpooledTempFile,
@@ -35,18 +38,21 @@ impl Document {
         let (older, newer) = (base.map(|base| Named::of(holdings, base)), Named::of(holdings, head));
         let from = older.as_ref().map_or("nothing", |older| &older.name);
         let title = format!("Changes from {from} to {}", newer.name);
+        let side = |named: Option<&Named>| named.map_or("nothing", |named| &named.side).to_owned();
+        let sides = [side(older.as_ref()), side(Some(&newer))];
         let older = older.map_or_else(|| "nothing".to_owned(), |older| older.about);
         let notes = vec![format!("Older: {older}"), format!("Newer: {}", newer.about)];
-        Self { title, notes, titles: Vec::new(), sections: tempfile::spooled_tempfile(IN_MEMORY) }
+        Self { title, notes, sides, titles: Vec::new(), sections: tempfile::spooled_tempfile(IN_MEMORY) }
     }
 
-    /// Adds a section, which `make` writes, given its number.
+    /// Adds a section, which `make` writes, given its title, what both sides are called, and its number.
     pub(super) fn add(
         &mut self,
         title: String,
-        make: impl FnOnce(&str, usize) -> String,
+        make: impl FnOnce(&str, [&str; 2], usize) -> String,
     ) -> Result<(), Error> {
-        let section = make(&title, self.titles.len() + 1);
+        let [older, newer] = &self.sides;
+        let section = make(&title, [older, newer], self.titles.len() + 1);
         self.titles.push(title);
         self.sections.write_all(section.as_bytes()).map_err(Error::Temporary)
     }
@@ -71,6 +77,8 @@ impl Document {
 struct Named {
     /// In few words.
     name: String,
+    /// Above a column of lines: which version, when, and the beginning of why.
+    side: String,
     /// In a sentence.
     about: String,
 }
@@ -79,12 +87,23 @@ impl Named {
     /// Layouts without versions know only the name of the moment, which then is all that is said.
     fn of(holdings: &dyn Holdings, id: VersionId) -> Self {
         let Ok(info) = show::version(holdings, &id) else {
-            return Self { name: id.to_string(), about: id.to_string() };
+            return Self { name: id.to_string(), side: id.to_string(), about: id.to_string() };
         };
         let (version, time) = (&info.version, info.version.time.for_people());
         let author = version.author.as_deref().map(|author| format!(" by {author}")).unwrap_or_default();
         let about = format!("“{}”{author}, {time}, version {id}", version.message.trim());
-        Self { name: time.to_string(), about }
+        let side = format!("{}, {time}, “{}”", short(&id), beginning(&version.message));
+        Self { name: time, side, about }
+    }
+}
+
+/// The beginning of a message: its first line, and of a long one not all.
+fn beginning(message: &str) -> String {
+    const LETTERS: usize = 60;
+    let line = message.trim().lines().next().unwrap_or_default();
+    match line.char_indices().nth(LETTERS) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line.to_owned(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! `varve plan show|check|suggest|restore`.
 
 use serde_json::json;
-use varve_archive::history::{ArchiveHoldings, resolve_version};
+use varve_archive::history::ArchiveHoldings;
 use varve_archive::verbs::capture::Settings;
 use varve_archive::verbs::intent;
 use varve_archive::verbs::plan::load;
@@ -13,6 +13,7 @@ use super::layout;
 use crate::error::Error;
 use crate::printer::{BAD, counted, visible};
 use crate::reaching::Reaching;
+use crate::revision::resolve_version;
 use crate::session::Session;
 
 /// Show the plan

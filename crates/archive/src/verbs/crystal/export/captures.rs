@@ -63,7 +63,8 @@ fn answer(
     let head = holdings.wire_head(capture)?.and_then(|head| Head::parse(&head));
     let payload = holdings.archive().store().response_payload(record.as_bytes())?;
     let (Some(head), Some(payload)) = (head, payload) else {
-        let headers = capture.headers.pairs().collect();
+        let shown = capture.headers.shown(holdings.redaction());
+        let headers = shown.pairs().collect();
         let metadata = Metadata::new(11, capture.status.into(), b"", &headers, capture.time.utc());
         return Ok((metadata, body_from(writer, holdings.open_body(capture)?, record)?));
     };

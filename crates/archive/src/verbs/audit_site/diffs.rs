@@ -1,0 +1,146 @@
+//! The diffs that a site keeps, held against the versions that they are about.
+//!
+//! A diff that varve wrote must be the one that is computed now. Moku compares letters a little otherwise, gives up after a second
+//! and leaves out what is gone: of its diffs only the text of each chunk is looked for where the chunk says that it stands.
+
+use std::collections::HashMap;
+
+use varve_core::VersionId;
+use varve_core::body::BodySource;
+use varve_core::diff::{Chunk, ChunkKind, VersionDiff};
+use varve_core::headers::Redaction;
+use varve_store::audit::{AuditFinding, AuditKind};
+
+use super::finding;
+use crate::error::ArchiveError;
+use crate::history::{Holdings, Loaded, MokuHoldings, NOT_MODIFIED, Pair, Pairs, stored_diff};
+use crate::verbs::diff::LONGEST;
+
+/// Looks at every diff. Those whose versions are not there are told with the rows.
+pub(super) fn diffs(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Result<(), ArchiveError> {
+    for number in site.moku().diff_numbers()? {
+        let Some(row) = site.moku().diff_row(number)? else { continue };
+        let Some((base, head)) = ends(site, &row.base, &row.head)? else { continue };
+        let about = Diff { base, head };
+        let wrong = match VersionDiff::parse(&row.json) {
+            Err(error) => Some(format!("is not in the shape of a diff: {error}")),
+            Ok(kept) => about.contradiction(site, &kept, row.is_ours)?.map(str::to_owned),
+        };
+        if let Some(wrong) = wrong {
+            tell(finding(AuditKind::Derived, Some(&row.head), about.sentence(&wrong)));
+        }
+    }
+    Ok(())
+}
+
+/// The versions of a diff; none unless both are there.
+fn ends(
+    site: &MokuHoldings,
+    base: &str,
+    head: &str,
+) -> Result<Option<(Option<VersionId>, VersionId)>, ArchiveError> {
+    let there = |text: &str| -> Result<Option<VersionId>, ArchiveError> {
+        let Ok(id) = text.parse() else { return Ok(None) };
+        Ok(site.catalog().version(&id)?.map(|info| info.version.id))
+    };
+    let Some(head) = there(head)? else { return Ok(None) };
+    if base.is_empty() {
+        return Ok(Some((None, head)));
+    }
+    Ok(there(base)?.map(|base| (Some(base), head)))
+}
+
+/// What a diff is about.
+struct Diff {
+    base: Option<VersionId>,
+    head: VersionId,
+}
+
+impl Diff {
+    /// What is wrong, and what to do about it.
+    fn sentence(&self, wrong: &str) -> String {
+        let Self { base, head } = self;
+        match base {
+            Some(base) => format!(
+                "the diff of {base} and {head} {wrong}; `varve diff {base} {head} --keep` makes it again"
+            ),
+            None => format!("the diff of nothing and {head} {wrong}; it can be deleted, nothing needs it"),
+        }
+    }
+
+    /// In what it contradicts its versions, if it does and their bodies are here to tell.
+    fn contradiction(
+        &self,
+        site: &MokuHoldings,
+        kept: &VersionDiff,
+        is_ours: bool,
+    ) -> Result<Option<&'static str>, ArchiveError> {
+        let pairs = Pairs::new(site.catalog(), self.base, Some(self.head)).collect::<Result<Vec<_>, _>>();
+        let judged = pairs.and_then(|pairs| match (is_ours, can_tell(site, &pairs)?) {
+            (_, false) => Ok(None),
+            (true, true) => {
+                // Whether secrets are hidden may have been decided otherwise since.
+                for redaction in [Redaction::On, Redaction::Off] {
+                    let pairs = pairs.iter().cloned().map(Ok);
+                    if stored_diff(site, redaction, (self.base, self.head), pairs)? == *kept {
+                        return Ok(None);
+                    }
+                }
+                Ok(Some("is not what its versions give now"))
+            }
+            (false, true) => {
+                let stands = stands_there(site, &pairs, kept)?;
+                Ok((!stands).then_some("names text that its versions do not have"))
+            }
+        });
+        match judged {
+            // What is damaged is told where it lies.
+            Err(ArchiveError::Body(_) | ArchiveError::Catalog(_)) => Ok(None),
+            judged => judged,
+        }
+    }
+}
+
+/// Whether all bodies are here. Headers of an answer that said that nothing changed may be those of a version that is forgotten.
+fn can_tell(site: &MokuHoldings, pairs: &[Pair]) -> Result<bool, ArchiveError> {
+    let pages = || pairs.iter().flat_map(|pair| [&pair.base, &pair.head]).flatten();
+    if pages().any(|page| page.status == NOT_MODIFIED) {
+        return Ok(false);
+    }
+    let bodies: Vec<_> = pages().map(|page| page.body).collect();
+    Ok(site.bodies().have_bodies(&bodies)?.into_iter().all(|is_here| is_here))
+}
+
+/// Whether each chunk stands where it says. Pages that share a path cannot be told apart, and letters beyond ASCII are counted otherwise.
+fn stands_there(site: &MokuHoldings, pairs: &[Pair], kept: &VersionDiff) -> Result<bool, ArchiveError> {
+    let mut by_path: HashMap<&str, Vec<&Pair>> = HashMap::new();
+    for pair in pairs {
+        by_path.entry(pair.any().path.trim_start_matches('/')).or_default().push(pair);
+    }
+    for file in &kept.files {
+        let Some([pair]) = by_path.get(file.file_path.trim_start_matches('/')).map(Vec::as_slice) else {
+            continue;
+        };
+        let base = Loaded::of(site, pair.base.as_ref(), LONGEST)?.body;
+        let head = Loaded::of(site, pair.head.as_ref(), LONGEST)?.body;
+        let is_plain = base.is_ascii() && head.is_ascii();
+        if is_plain && !file.body_diff.chunks.iter().all(|chunk| stands(chunk, &base, &head)) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn stands(chunk: &Chunk, base: &[u8], head: &[u8]) -> bool {
+    let (side, start, length) = match chunk.kind {
+        ChunkKind::Removed => (base, chunk.base_start, chunk.base_len),
+        ChunkKind::Added => (head, chunk.head_start, chunk.head_len),
+        ChunkKind::Modified => return true,
+    };
+    // Early diffs have no places.
+    if length == 0 {
+        return true;
+    }
+    let there = start.checked_add(length).and_then(|end| side.get(start..end));
+    there.is_some_and(|there| there.starts_with(chunk.content.as_bytes()))
+}

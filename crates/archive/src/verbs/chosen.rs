@@ -1,0 +1,39 @@
+//! Which captures belong to the versions that are asked for, by author, message or tag.
+//!
+//! For the timeline of one URL, whose captures are found by URL and time: what their versions say is looked up once for each.
+
+use std::collections::HashMap;
+
+use varve_catalog::VersionFilter;
+use varve_core::VersionId;
+use varve_core::history::Capture;
+
+use super::cat::version_of;
+use crate::error::ArchiveError;
+use crate::history::Holdings;
+
+/// Tells captures of the versions that are asked for from others.
+pub struct Chosen<'a> {
+    holdings: &'a dyn Holdings,
+    filter: &'a VersionFilter,
+    known: HashMap<VersionId, bool>,
+}
+
+impl<'a> Chosen<'a> {
+    /// Only captures of versions with the author, message and tag of this filter; its URL and times are not looked at.
+    pub fn new(holdings: &'a dyn Holdings, filter: &'a VersionFilter) -> Self {
+        Self { holdings, filter, known: HashMap::new() }
+    }
+
+    /// Whether a capture belongs to such a version. One of a run that is not finished belongs to none.
+    pub fn takes(&mut self, capture: &Capture) -> Result<bool, ArchiveError> {
+        let Some(version) = version_of(capture) else { return Ok(false) };
+        if let Some(takes) = self.known.get(&version) {
+            return Ok(*takes);
+        }
+        let info = self.holdings.catalog().version(&version)?;
+        let takes = info.is_some_and(|info| self.filter.takes(&info));
+        self.known.insert(version, takes);
+        Ok(takes)
+    }
+}

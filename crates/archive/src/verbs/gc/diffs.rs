@@ -1,0 +1,81 @@
+//! Which diffs go with versions, and which are made in their place.
+//!
+//! Where versions go from between others, the one that stays behind them gets another parent. If its diff with the parent it
+//! had was kept, one with the new parent is kept instead: a site has the diff of each version with its parent, before and after.
+
+use std::collections::{HashMap, HashSet};
+
+use varve_catalog::{DiffInfo, VersionInfo};
+use varve_core::{Moment, VersionId};
+
+use crate::error::ArchiveError;
+use crate::history::HistoryWriter;
+
+/// The diffs that do not stay as they are, because versions go.
+#[derive(Default)]
+pub(super) struct Going {
+    /// How many go with each version. One between two versions that go is counted with the newer.
+    counts: HashMap<VersionId, u64>,
+    /// When each of them was computed.
+    times: Vec<Moment>,
+    /// The diffs to be made: from the new parent to the version that stays.
+    pub(super) made: Vec<(VersionId, VersionId)>,
+}
+
+impl Going {
+    /// Finds out what goes and what is made instead. Diffs from before `cutoff` are not made again.
+    pub(super) fn find(
+        history: &dyn HistoryWriter,
+        forgotten: &[VersionInfo],
+        cutoff: Option<Moment>,
+    ) -> Result<Self, ArchiveError> {
+        let parents: HashMap<_, _> =
+            forgotten.iter().map(|info| (info.version.id, info.version.parent)).collect();
+        let mut going = Self::default();
+        for info in forgotten {
+            let id = info.version.id;
+            let children: HashSet<VersionId> = history.catalog().children(&id)?.into_iter().collect();
+            for diff in history.catalog().diffs_with(&id)? {
+                going.count(id, diff, &parents);
+                let stays = children.contains(&diff.head) && !parents.contains_key(&diff.head);
+                let is_old = cutoff.is_some_and(|cutoff| diff.time < cutoff);
+                if let Some(parent) = remaining(&parents, id).filter(|_| stays && !is_old) {
+                    going.made.push((parent, diff.head));
+                }
+            }
+        }
+        // Moku may have kept a diff twice.
+        going.made.dedup();
+        Ok(going)
+    }
+
+    fn count(&mut self, id: VersionId, diff: DiffInfo, parents: &HashMap<VersionId, Option<VersionId>>) {
+        if diff.head == id || !parents.contains_key(&diff.head) {
+            *self.counts.entry(id).or_default() += 1;
+            self.times.push(diff.time);
+        }
+    }
+
+    /// How many go with a version.
+    pub(super) fn with(&self, id: &VersionId) -> u64 {
+        self.counts.get(id).copied().unwrap_or_default()
+    }
+
+    /// How many of them were computed before an instant.
+    pub(super) fn before(&self, before: Moment) -> u64 {
+        self.times.iter().filter(|time| **time < before).count() as u64
+    }
+}
+
+/// The nearest ancestor that stays. Parents that lead in a circle lead to none.
+fn remaining(parents: &HashMap<VersionId, Option<VersionId>>, from: VersionId) -> Option<VersionId> {
+    let mut seen = HashSet::new();
+    let mut at = from;
+    while let Some(parent) = parents.get(&at) {
+        if !seen.insert(at) {
+            return None;
+        }
+        at = (*parent)?;
+    }
+    Some(at)
+}

@@ -1,0 +1,27 @@
+//! What people call a version or a time, with times that are told from now: `2d` is two days ago.
+//!
+//! The rooms below have no clock; here the present is added, and what is an id or a tag stays one.
+
+use varve_archive::history::{Holdings, resolve_version as resolve_exactly};
+use varve_archive::verbs::cat::{At, at as at_exactly};
+use varve_archive::{ArchiveError, VersionId};
+
+use crate::clock;
+
+/// The version that a person means: HEAD, a tag, an id, the beginning of one, a step back from any of them, or a time.
+pub(crate) fn resolve_version(holdings: &dyn Holdings, text: &str) -> Result<VersionId, ArchiveError> {
+    or_ago(text, |text| resolve_exactly(holdings, text))
+}
+
+/// What a person's text means: a time, or a version.
+pub(crate) fn at(holdings: &dyn Holdings, text: &str) -> Result<At, ArchiveError> {
+    or_ago(text, |text| at_exactly(holdings, text))
+}
+
+/// Asks for the text, and if nothing is called that, for the time that lies so far back.
+fn or_ago<T>(text: &str, ask: impl Fn(&str) -> Result<T, ArchiveError>) -> Result<T, ArchiveError> {
+    match (ask(text), clock::parse_ago(text)) {
+        (Err(ArchiveError::NoVersion { .. }), Some(time)) => ask(&time.to_string()),
+        (answer, _) => answer,
+    }
+}
