@@ -5,8 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 use varve_core::pattern::{AtSign, GroupPattern};
+use varve_core::url::address;
 
-use super::address::{address, host_of};
+use super::address::host_of;
 
 /// How far around its seeds a crawl goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

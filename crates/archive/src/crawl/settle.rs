@@ -21,6 +21,8 @@ use super::task::{Entry, Task};
 use crate::error::ArchiveError;
 use crate::rows::row_of_receipt;
 
+/// The first status of an answer that is not what was asked for.
+const REFUSED: u16 = 400;
 /// So many known members go into the frontier at once.
 const SOWN_AT_ONCE: usize = 2048;
 
@@ -104,8 +106,14 @@ impl Crawl<'_> {
         if task.errand == Errand::Robots {
             return self.robots_came(&task, outcome);
         }
+        if let Some(met) = task.met.clone().filter(|_| outcome.status >= REFUSED) {
+            // It is no longer to be had by the spelling by which it is here.
+            let key = Some(by_spelling(&met));
+            let lead = Lead { url: met, key, errand: task.errand, redirect: false, refusal: None };
+            self.follow(lead, &task)?;
+        }
         for lead in outcome.leads {
-            self.follow(lead, &task);
+            self.follow(lead, &task)?;
             if self.has_many_entries() {
                 self.push_entries()?;
             }
@@ -159,21 +167,47 @@ impl Crawl<'_> {
     }
 
     /// Puts a lead on its way into the frontier, unless it is there.
-    fn follow(&mut self, lead: Lead, from: &Task) {
+    fn follow(&mut self, mut lead: Lead, from: &Task) -> Result<(), ArchiveError> {
         if let Some(refusal) = lead.refusal {
-            return self.refused.note(lead, refusal);
+            self.refused.note(lead, refusal);
+            return Ok(());
         }
         let redirects = if lead.redirect { from.redirects.saturating_add(1) } else { 0 };
         if redirects > self.around.plan.settings.redirects {
-            self.tally.skipped += 1;
-            let rule = &Rule::Redirects;
-            (self.around.report)(Event::Skipped { url: &lead.url, rule, is_seed: false });
-            return;
+            self.leave_out(&lead.url, &Rule::Redirects);
+            return Ok(());
+        }
+        if lead.redirect && self.comes_back(&lead, from)? {
+            lead.key = Some(by_spelling(&lead.url));
         }
         let news = self.known.note(&lead);
         if news != News::Old {
             self.entries.push(Entry::new(lead, redirects, from.no, news == News::Nearer));
         }
+        Ok(())
+    }
+
+    /// Whether redirects lead back to what they began with, by a spelling that was not asked for on the way: a site may send its
+    /// reader elsewhere and back with a mark.
+    fn comes_back(&self, lead: &Lead, from: &Task) -> Result<bool, ArchiveError> {
+        let mut before = from.no.filter(|_| from.redirects > 0);
+        let mut met = false;
+        for _ in 0..=from.redirects {
+            let Some(no) = before else { break };
+            let Some((url, found_on)) = self.around.frontier.way_to(no)? else { break };
+            if url == lead.url {
+                return Ok(false);
+            }
+            met |= self.around.plan.address(&url) == lead.key();
+            before = found_on;
+        }
+        Ok(met)
+    }
+
+    /// Says that something is not asked for that never joined the frontier.
+    pub(super) fn leave_out(&mut self, url: &str, rule: &Rule) {
+        self.tally.skipped += 1;
+        (self.around.report)(Event::Skipped { url, rule, is_seed: false });
     }
 
     /// Begins with seeds.
@@ -240,6 +274,11 @@ impl Crawl<'_> {
             }
         }
     }
+}
+
+/// What tells a spelling from all others of its URL, where only that one will do.
+pub(super) fn by_spelling(url: &str) -> String {
+    format!("={url}")
 }
 
 /// An error and its causes, as one sentence.

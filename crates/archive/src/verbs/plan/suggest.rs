@@ -7,11 +7,12 @@ use std::io::{self, Read};
 use varve_core::exchange::ResponseHead;
 use varve_core::headers::Headers;
 use varve_core::pattern::suggest_groups;
+use varve_core::url::address;
 use varve_fetch::{FetchRequest, Fetcher};
 use varve_page::links::{Kind, Limits, Link, Role, extract};
 use varve_warc::http::{BodyLimits, Head, open_body};
 
-use crate::crawl::{Settings, address, asked};
+use crate::crawl::{Settings, asked};
 use crate::error::ArchiveError;
 use crate::history::Holdings;
 use crate::verbs::capture::{Reach, client};
