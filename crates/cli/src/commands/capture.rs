@@ -51,13 +51,14 @@ Examples:
 /// that was cut short is kept if its `Content-Length` shows it, and else recorded as a failure. `--browser` is refused: a
 /// project has no place for the document and the picture that a browser makes.
 ///
-/// Ctrl-C stops a run, and makes a version of what it has got. A run that was stopped, or broke off by whatever, goes on
+/// Ctrl-C stops a run, and makes a version of what it has got; the exit code is 130. A run that was stopped, or broke off by whatever, goes on
 /// with `--resume` where it was; the version that it then becomes holds all of it. `--finish` leaves it at what it has got. What sites ask of robots is obeyed, and hosts are asked slowly: one request at a time, with a pause.
 ///
 /// Patterns: `**` is any text, `*` any text without `/`, `?`, `=` and `&`, `#` a number; they match the whole URL.
 ///
 /// With `--json` there is one object a line: events with `event` (`captured`, `failed`, `skipped`, ...), and last
-/// `version`, `captured`, `unchanged`, `failed`, `skipped`, `bytes`, `queued`, `stopped`.
+/// `version`, `captured`, `unchanged`, `failed`, `skipped`, `bytes`, `queued`, `stopped`, and `pages_answered`: how many pages were answered
+/// with which status of 400 or more.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Capture {
@@ -212,10 +213,10 @@ impl Verb for Capture {
 
 fn outcome(ended: &Ended) -> Outcome {
     match ended.version {
+        _ if ended.stopped => Outcome::Interrupted,
         // That a site is not for robots is what was found out.
         None if ended.tally.failed == 0 && ended.tally.seeds_refused > 0 => Outcome::Findings,
         None => Outcome::Incomplete,
-        Some(_) if ended.stopped => Outcome::Incomplete,
         Some(_) if ended.tally.failed > 0 || ended.tally.seeds_refused > 0 => Outcome::Findings,
         Some(_) => Outcome::Done,
     }
@@ -320,6 +321,7 @@ impl Capture {
                 "captured": ended.captures,
                 "captured_now": tally.captured,
                 "pages": tally.pages,
+                "pages_answered": seen.refused(),
                 "unchanged": tally.unchanged,
                 "truncated": tally.truncated,
                 "failed": tally.failed,
@@ -333,7 +335,7 @@ impl Capture {
             session.printer.line(version)?;
         }
         seen.tell(&mut session.printer);
-        session.printer.say(summary(ended));
+        session.printer.say(if self.finish { finished(ended) } else { summary(ended) });
         Ok(())
     }
 }
@@ -347,14 +349,44 @@ fn chromium() -> Option<PathBuf> {
     places.into_iter().find(|place| place.is_file())
 }
 
+/// What a run was left at, for people.
+fn finished(ended: &Ended) -> String {
+    match ended.version {
+        Some(_) => format!("finished with what it had got: {} captured", ended.captures),
+        None => "finished; it had captured nothing".to_owned(),
+    }
+}
+
 /// What came of it, for people.
 fn summary(ended: &Ended) -> String {
+    let got = got(ended);
+    match ended.version {
+        _ if ended.stopped => format!(
+            "stopped: {got}, {} waiting\n`varve capture --resume` goes on; `varve capture --finish` leaves it at that",
+            ended.queued
+        ),
+        _ => got,
+    }
+}
+
+fn got(ended: &Ended) -> String {
     let tally = &ended.tally;
+    if ended.version.is_none() {
+        let parts = [(tally.failed, "failed"), (tally.skipped, "skipped")].into_iter();
+        let parts: Vec<String> =
+            parts.filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        let nothing = if ended.stopped { "nothing was captured" } else { "nothing could be captured" };
+        return if parts.is_empty() {
+            nothing.to_owned()
+        } else {
+            format!("{nothing}: {}", parts.join(", "))
+        };
+    }
     // A run that was resumed has captures that other processes made, and only those are counted by kind that were made now.
     let all_now = ended.captures == tally.captured;
     let now = if all_now { String::new() } else { format!(", {} of them now", tally.captured) };
     let cut = if tally.truncated == 0 { String::new() } else { format!(", {} cut short", tally.truncated) };
-    let got = format!(
+    format!(
         "{} captured{now} ({} of them {}, {} unchanged{cut}), {} failed, {} received",
         ended.captures,
         tally.pages,
@@ -362,20 +394,7 @@ fn summary(ended: &Ended) -> String {
         tally.unchanged,
         tally.failed,
         people_size(tally.bytes)
-    );
-    match ended.version {
-        _ if ended.stopped => format!(
-            "stopped: {got}, {} waiting\n`varve capture --resume` goes on; `varve capture --finish` leaves it at that",
-            ended.queued
-        ),
-        Some(_) => got,
-        None => format!(
-            "nothing could be captured: {} failed, {} skipped, {} received",
-            tally.failed,
-            tally.skipped,
-            people_size(tally.bytes)
-        ),
-    }
+    )
 }
 
 fn millis(duration: Duration) -> u64 {

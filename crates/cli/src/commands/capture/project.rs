@@ -32,7 +32,7 @@ impl Capture {
         super::super::crystal::say_opened(&captured.opened, &mut session.printer);
         self.print_project(session, &captured, &seen)?;
         Ok(match (captured.finished, captured.tally.failed + captured.tally.seeds_refused) {
-            (false, _) => Outcome::Incomplete,
+            (false, _) => Outcome::Interrupted,
             (true, 0) => Outcome::Done,
             (true, _) => Outcome::Findings,
         })

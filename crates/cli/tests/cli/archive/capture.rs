@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use varve_testkit::web::{Site, Web};
+use varve_testkit::web::{Answer, Site, Web};
 
 use super::oracles::{FASTWARC, python};
 use super::{Scene, stderr, stdout};
@@ -102,6 +102,37 @@ fn people_are_told_that_what_they_named_is_not_for_robots() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
+/// A page that is not there is an answer like others, but nobody would look for it among them.
+#[test]
+fn people_and_machines_are_told_which_pages_were_refused() {
+    let links: String = (0..7).map(|number| format!("<a href='/gone/{number}'>x</a>")).collect();
+    let site = Site::new().page("/", Answer::html(links)).page("/busy", Answer::status(500));
+    let (scene, web) = (Scene::new(&[]), Web::serve(site));
+    let seeds = [web.url("/"), web.url("/busy")];
+    let words = [
+        "capture",
+        &*seeds[0],
+        &*seeds[1],
+        "--scope",
+        "host",
+        "--allow-private",
+        "--delay",
+        "0",
+        "--retries",
+        "0",
+    ];
+    let output = scene.run(&words);
+    let told = stderr(&output);
+    for said in
+        ["7 pages answered 404:\n  ", "\n  and 2 more\n", &*format!("1 page answered 500:\n  {}\n", seeds[1])]
+    {
+        assert!(told.contains(said), "{told}");
+    }
+    let output = scene.run(&[&words[..], &["--json"]].concat());
+    let last = lines(&output.stdout).pop().unwrap();
+    assert_eq!(last["pages_answered"], serde_json::json!({"404": 7, "500": 1}), "{last}");
+}
+
 #[test]
 fn people_are_told_what_is_not_whole() {
     let (scene, web) = (Scene::new(&[]), Web::start());
@@ -164,7 +195,7 @@ fn an_interrupted_run_says_how_to_go_on() {
     }
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     assert!(stderr(&output).contains("varve capture --resume"), "{}", stderr(&output));
     let version = stdout(&output).trim().to_owned();
     let head: Value = serde_json::from_str(&scene.line(&["log", "--json"])).unwrap();
@@ -173,7 +204,10 @@ fn an_interrupted_run_says_how_to_go_on() {
     let other = scene.run(&["capture", &seed]);
     assert_eq!(other.status.code(), Some(2));
     assert!(stderr(&other).contains("--finish"), "{}", stderr(&other));
-    assert_eq!(scene.line(&["capture", "--finish"]), version, "it stays at the version of the stop");
+    let finished = scene.run(&["capture", "--finish"]);
+    assert_eq!(stdout(&finished).trim(), version, "it stays at the version of the stop");
+    let captured = head["captures"].as_u64().unwrap();
+    assert_eq!(stderr(&finished), format!("finished with what it had got: {captured} captured\n"));
     let audit = scene.run(&["audit"]);
     assert_eq!(audit.status.code(), Some(0), "{}", stdout(&audit));
 }
