@@ -94,6 +94,10 @@ impl Crawl<'_> {
             self.skip(task, &rule);
             return Ok(());
         }
+        if let Some(until) = self.resting.until(&task.host) {
+            self.leave(task, until);
+            return Ok(());
+        }
         if self.is_in_hand(&task.url) {
             self.deferred.push(task);
             return Ok(());

@@ -142,7 +142,8 @@ fn crawl(
     let counts = frontier.counts()?;
     let queued = counts.ready + counts.claimed + counts.waiting;
     let made = make_version(conduct, run, &course, format!("{message} (stopped, {queued} waiting)"))?;
-    Ok(Ended { stopped: true, ..made.ended(run, tally, queued) })
+    let again = if ending == Ending::Left { frontier.next_again()? } else { None };
+    Ok(Ended { stopped: true, again, ..made.ended(run, tally, queued) })
 }
 
 /// One process's share of a run.
@@ -268,7 +269,7 @@ impl MadeVersion {
     /// How the run ended that it was made of.
     fn ended(self, run: RunId, tally: Tally, queued: u64) -> Ended {
         let Self { version, parent, captures } = self;
-        Ended { run, version, parent, tally, captures, queued, stopped: false }
+        Ended { run, version, parent, tally, captures, queued, stopped: false, again: None }
     }
 }
 

@@ -40,6 +40,7 @@ mod plan;
 mod project;
 mod refused;
 mod rendering;
+mod resting;
 mod robots;
 mod run;
 mod scope;

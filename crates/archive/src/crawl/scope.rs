@@ -64,6 +64,8 @@ pub enum Rule {
     DoNotDownload(String),
     /// An alias of the plan leaves it on the live web.
     External,
+    /// Its host asks to be left alone for longer than the run waits.
+    Waits,
 }
 
 impl std::fmt::Display for Rule {
@@ -81,6 +83,7 @@ impl std::fmt::Display for Rule {
             Self::NoFollow => f.write_str("nofollow"),
             Self::DoNotDownload(group) => write!(f, "plan:do_not_download:{group}"),
             Self::External => f.write_str("plan:external"),
+            Self::Waits => f.write_str("retry-after"),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use varve_core::receipt::Receipt;
 use varve_core::robots::Robots;
-use varve_fetch::politeness::Verdict;
+use varve_fetch::politeness::{Outcome as Ended, Verdict};
 
 use super::address::origin_of;
 use super::errand::Errand;
@@ -32,13 +32,26 @@ impl Crawl<'_> {
         self.fetching_now -= 1;
         let Fetched { task, tries, outcome, result, others, renderings, notes } = fetched;
         let host = task.host.clone();
+        let wait = Self::asked_to_wait(outcome).filter(|_| !task.urgent);
+        let too_long = wait.filter(|wait| self.is_too_long(*wait));
         let verdict = match task.urgent {
             // The agenda never heard of it.
             true => Verdict::Done(task),
+            // What is left for another day is not tried again today.
+            false if too_long.is_some() => {
+                self.agenda.done(&host, task, u32::MAX, Ended::Hopeless, Instant::now())
+            }
             false => self.agenda.done(&host, task, tries, outcome, Instant::now()),
         };
         let mut tasks = match verdict {
-            Verdict::Again => return Ok(()),
+            Verdict::Done(task) | Verdict::GivenUp(task) if too_long.is_some() => {
+                self.leave_host(&host, task, too_long.unwrap_or_default());
+                return Ok(());
+            }
+            Verdict::Again => {
+                self.tell_wait(&host, wait.unwrap_or_default());
+                return Ok(());
+            }
             Verdict::Done(task) | Verdict::GivenUp(task) => vec![task].into_iter(),
             Verdict::HostGivenUp(tasks) => tasks.into_iter(),
         };

@@ -58,7 +58,7 @@ Examples:
 ///
 /// With `--json` there is one object a line: events with `event` (`captured`, `failed`, `skipped`, ...), and last
 /// `version`, `captured`, `unchanged`, `failed`, `skipped`, `bytes`, `queued`, `stopped`, and `pages_answered`: how many pages were answered
-/// with which status of 400 or more.
+/// with which status of 400 or more. `again` is there when hosts asked to be left alone for longer than `--max-wait`: from then on `--resume` goes on.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Capture {
@@ -121,6 +121,10 @@ pub(super) struct Capture {
     /// The pause after the first failure; it doubles with each further one
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration::parse)]
     retry_pause: Duration,
+
+    /// Wait for a host that asks to be left alone (`Retry-After`) for so long; one that asks for more is left for `--resume`
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration::parse)]
+    max_wait: Duration,
 
     /// Ask for what sites ask robots not to ask for, and follow links that say they should not be followed
     #[arg(long)]
@@ -213,6 +217,8 @@ impl Verb for Capture {
 
 fn outcome(ended: &Ended) -> Outcome {
     match ended.version {
+        Some(_) if ended.again.is_some() => Outcome::Findings,
+        None if ended.again.is_some() => Outcome::Incomplete,
         _ if ended.stopped => Outcome::Interrupted,
         // That a site is not for robots is what was found out.
         None if ended.tally.failed == 0 && ended.tally.seeds_refused > 0 => Outcome::Findings,
@@ -288,6 +294,7 @@ impl Capture {
             whole: self.whole,
             retries: self.retries,
             retry_pause: millis(self.retry_pause),
+            max_wait: millis(self.max_wait),
             user_agent: self.reaching.user_agent(session)?,
             timeout: millis(self.timeout),
             connect_timeout: millis(self.connect_timeout),
@@ -329,6 +336,7 @@ impl Capture {
                 "bytes": tally.bytes,
                 "queued": ended.queued,
                 "stopped": ended.stopped,
+                "again": ended.again.map(|again| again.to_string()),
             }));
         }
         if let Some(version) = ended.version {
@@ -360,6 +368,13 @@ fn finished(ended: &Ended) -> String {
 /// What came of it, for people.
 fn summary(ended: &Ended) -> String {
     let got = got(ended);
+    if let Some(again) = ended.again {
+        let then = again.for_people();
+        return format!(
+            "{got}, {} left for later\n`varve capture --resume` goes on, after {then}; `varve capture --finish` leaves it at that",
+            ended.queued
+        );
+    }
     match ended.version {
         _ if ended.stopped => format!(
             "stopped: {got}, {} waiting\n`varve capture --resume` goes on; `varve capture --finish` leaves it at that",

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::json;
+use varve_archive::Moment;
 use varve_archive::verbs::capture::{Captured, Event, Progress};
 
 use super::people_size;
@@ -155,6 +156,7 @@ impl<'a> Watcher<'a> {
             Event::Failed { url, message, .. } => self.remark("failed", url, message),
             Event::Noted { url, note } => self.remark("note", url, note),
             Event::Skipped { url, rule, is_seed } => self.count(url, &rule.to_string(), *is_seed),
+            Event::Waits { host, until, left } => self.waits(host, *until, *left),
             Event::Progress(progress) => self.tell(progress),
             _ => {}
         }
@@ -162,6 +164,16 @@ impl<'a> Watcher<'a> {
 
     fn remark(&mut self, what: &str, url: &str, message: &str) {
         self.printer.say(format_args!("{WARN}{what}:{WARN:#} {}: {}", visible(url), visible(message)));
+    }
+
+    /// A run that waits must not look as if it hung.
+    fn waits(&mut self, host: &str, until: Moment, left: bool) {
+        let then = if left { ": what is wanted of it is left for `--resume`" } else { "" };
+        self.printer.say(format_args!(
+            "{WARN}waiting:{WARN:#} {} asks to be left alone until {}{then}",
+            visible(host),
+            until.for_people()
+        ));
     }
 
     /// What people named themselves, and do not get, is said at once.
@@ -183,7 +195,7 @@ impl<'a> Watcher<'a> {
     /// Whoever watches must not wait for a buffer to fill.
     fn show(&mut self, event: &Event<'_>) -> Result<(), Error> {
         match event {
-            Event::Began { .. } | Event::Checkpoint { .. } => self.printer.flush(),
+            Event::Began { .. } | Event::Waits { .. } | Event::Checkpoint { .. } => self.printer.flush(),
             _ => Ok(()),
         }
     }
@@ -265,6 +277,9 @@ fn line(event: &Event<'_>) -> Option<serde_json::Value> {
         Event::Noted { url, note } => json!({"event": "note", "url": url, "message": note}),
         Event::Skipped { url, rule, is_seed } => {
             json!({"event": "skipped", "url": url, "rule": rule.to_string(), "seed": is_seed})
+        }
+        Event::Waits { host, until, left } => {
+            json!({"event": "waits", "host": host, "until": until.to_string(), "left": left})
         }
         Event::Checkpoint { captured } => json!({"event": "checkpoint", "captured": captured}),
         Event::Progress(_) => return None,
