@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use varve_fetch::{Client, Credentials, CredentialsError, Guard, Limits, Options, Proxy};
+use varve_fetch::{Budget, Client, Credentials, CredentialsError, Guard, Limits, Options, Proxy};
 
 use crate::archive::read_settings;
 use crate::crawl::origin_of;
@@ -39,6 +39,8 @@ pub(crate) struct Asker<'a> {
     pub(crate) user_agent: &'a str,
     /// How much one answer may take.
     pub(crate) limits: Limits,
+    /// How much all of them may take together, if that is limited.
+    pub(crate) budget: Option<Budget>,
     /// Connections kept for one origin.
     pub(crate) per_host: usize,
     /// Where the headers of a reach are sent.
@@ -66,6 +68,7 @@ impl Reach {
         let mut options = Options::new(asker.temporary);
         asker.user_agent.clone_into(&mut options.user_agent);
         options.limits = asker.limits;
+        options.budget.clone_from(&asker.budget);
         options.guard = if self.allow_private { Guard::allow_private() } else { Guard::new() };
         self.allow.iter().try_for_each(|entry| options.guard.allow(entry))?;
         options.credentials = self.credentials_for(asker.seeds).map_err(ArchiveError::Credentials)?;

@@ -12,6 +12,7 @@ use varve_core::Moment;
 use varve_core::exchange::{Exchange, Timing};
 use varve_core::secret::Secret;
 
+use crate::budget::Budget;
 use crate::compose::{Composed, Manner, compose};
 use crate::connect::{Connection, Connector, Link, Opening};
 use crate::credentials::Credentials;
@@ -37,6 +38,8 @@ pub struct Options {
     pub user_agent: String,
     /// How much a server may take.
     pub limits: Limits,
+    /// How much all answers together may take, if that is limited.
+    pub budget: Option<Budget>,
     /// Which addresses may be connected to.
     pub guard: Guard,
     /// Headers for single origins.
@@ -61,6 +64,7 @@ impl Options {
             spool_over: 1 << 20,
             user_agent: user_agent(None),
             limits: Limits::default(),
+            budget: None,
             guard: Guard::new(),
             credentials: Credentials::new(),
             proxy: None,
@@ -89,6 +93,7 @@ struct Inner {
     connector: Connector,
     pool: Pool,
     limits: Limits,
+    budget: Option<Budget>,
     user_agent: String,
     credentials: Credentials,
     proxy_authorization: Option<Secret<String>>,
@@ -107,6 +112,7 @@ impl Client {
             connector,
             pool: Pool::new(options.idle_per_origin, options.idle_in_all),
             limits: options.limits,
+            budget: options.budget,
             user_agent: options.user_agent,
             credentials: options.credentials,
             proxy_authorization,
@@ -237,7 +243,8 @@ impl Inner {
         request: &Composed,
         patience: &Patience<'_>,
     ) -> Result<Answer, Silence> {
-        let spool = Spool::new(Arc::clone(&self.spool_folder), self.spool_over, patience.limits.bytes);
+        let spool = Spool::new(Arc::clone(&self.spool_folder), self.spool_over, patience.limits.bytes)
+            .within(self.budget.clone());
         match &mut connection.link {
             Link::One(line) => http1::exchange(line, request, spool, patience).await,
             Link::Two(session) => {

@@ -10,6 +10,7 @@
 
 #[cfg(unix)]
 pub mod browser;
+mod budget;
 mod client;
 mod compose;
 mod connect;
@@ -31,6 +32,7 @@ mod stream;
 mod target;
 mod tls;
 
+pub use budget::Budget;
 pub use client::{Client, Options, user_agent};
 pub use credentials::{Credentials, CredentialsError};
 pub use error::{FetchError, FetchErrorKind};

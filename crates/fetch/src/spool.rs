@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 use varve_core::exchange::{Wire, WireBytes};
 
+use crate::budget::Budget;
+
 /// Takes in an answer.
 pub(crate) struct Spool {
     memory: Vec<u8>,
@@ -21,12 +23,36 @@ pub(crate) struct Spool {
     folder: Arc<Path>,
     /// How many bytes may still be taken in.
     room: u64,
+    /// How many may be by all answers together, if that is limited.
+    budget: Option<Budget>,
+    /// Whether this is the beginning of the answer, which is taken in though the budget is spent.
+    begins: bool,
 }
 
 impl Spool {
     /// Puts answers past `threshold` bytes down in `folder`, and takes `most` bytes in all.
     pub(crate) fn new(folder: Arc<Path>, threshold: usize, most: u64) -> Self {
-        Self { memory: Vec::new(), file: None, in_file: 0, threshold, folder, room: most }
+        Self {
+            memory: Vec::new(),
+            file: None,
+            in_file: 0,
+            threshold,
+            folder,
+            room: most,
+            budget: None,
+            begins: true,
+        }
+    }
+
+    /// With a budget that it shares with others.
+    pub(crate) fn within(mut self, budget: Option<Budget>) -> Self {
+        self.budget = budget;
+        self
+    }
+
+    /// The beginning of the answer is here.
+    pub(crate) fn has_begun(&mut self) {
+        self.begins = false;
     }
 
     /// So many bytes are expected.
@@ -37,14 +63,18 @@ impl Spool {
 
     /// Takes in bytes, as many as there is room for.
     pub(crate) fn keep(&mut self, bytes: &[u8]) {
-        let count = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
+        let mut count = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
+        let granted = self.budget.as_ref().map(|budget| budget.take(count));
+        if let Some(granted) = granted.filter(|_| !self.begins) {
+            count = granted;
+        }
         self.memory.extend_from_slice(&bytes[..count]);
         self.room -= count as u64;
     }
 
     /// Whether nothing more will be taken in.
     pub(crate) fn is_full(&self) -> bool {
-        self.room == 0
+        self.room == 0 || (!self.begins && self.budget.as_ref().is_some_and(Budget::is_spent))
     }
 
     /// Moves what was taken in to the file, if it has grown past the threshold.

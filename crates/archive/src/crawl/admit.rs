@@ -64,7 +64,7 @@ impl Crawl<'_> {
     /// The limit that was reached, if one was.
     fn limit(&self) -> Option<Rule> {
         let settings = &self.around.plan.settings;
-        if settings.limit_bytes.is_some_and(|most| self.tally.bytes >= most) {
+        if self.around.fetching.has_received_enough() {
             return Some(Rule::Limit("bytes"));
         }
         let is_late = |most: u64| self.began.elapsed() >= Duration::from_millis(most);
@@ -264,6 +264,9 @@ impl Crawl<'_> {
         self.tally.skipped += 1;
         self.settled.extend(task.no.map(|no| (no, Settled::Skipped(rule.to_string()))));
         let is_seed = task.errand == Errand::Page { depth: 0 };
+        if let Rule::Limit(which) = rule {
+            self.tally.limited = Some(which);
+        }
         self.tally.seeds_refused += u64::from(is_seed && matches!(rule, Rule::Robots(_)));
         (self.around.report)(Event::Skipped { url: &task.url, rule, is_seed });
     }

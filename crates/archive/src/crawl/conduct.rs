@@ -127,7 +127,8 @@ fn crawl(
     let destination = &IntoArchive { history, stops: &course.stops };
     let share = Work { destination, frontier: &frontier, plan: &plan, fetchers, resumed, threads, stop };
     let (ending, tally) = work(share, report)?;
-    let (run, message) = (frontier.run(), &course.settings.message);
+    let limited = tally.limited.map(|which| format!(" (limit of {which} reached)")).unwrap_or_default();
+    let (run, message) = (frontier.run(), format!("{}{limited}", course.settings.message));
     if ending == Ending::Finished {
         let captures = history.catalog().captures_of_run(&run)?;
         if course.stops.is_empty() && captures > 0 && captures == tally.robots {
@@ -135,7 +136,7 @@ fn crawl(
             frontier.finish()?;
             return Ok(MadeVersion::default().ended(run, tally, 0));
         }
-        let made = make_version(conduct, run, &course, message.clone())?;
+        let made = make_version(conduct, run, &course, message)?;
         frontier.finish()?;
         return Ok(made.ended(run, tally, 0));
     }

@@ -112,6 +112,8 @@ pub struct Tally {
     pub seeds_refused: u64,
     /// Bytes that were received.
     pub bytes: u64,
+    /// The limit that was reached, if something was not asked for or not taken in because of it: of pages, of bytes or of time.
+    pub limited: Option<&'static str>,
 }
 
 /// How a run ended.

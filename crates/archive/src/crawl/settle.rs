@@ -146,6 +146,9 @@ impl Crawl<'_> {
         self.tally.pages += u64::from(is_page);
         self.tally.unchanged += u64::from(unchanged);
         self.tally.truncated += u64::from(receipt.truncated.is_some());
+        if receipt.truncated.is_some() && self.around.fetching.has_received_enough() {
+            self.tally.limited = Some("bytes");
+        }
         self.tally.bytes += outcome.bytes;
         (self.around.report)(Event::Captured(Captured {
             url: &receipt.url,

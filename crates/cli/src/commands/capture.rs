@@ -86,7 +86,7 @@ pub(super) struct Capture {
     #[arg(long, value_name = "N")]
     limit_pages: Option<u64>,
 
-    /// Stop after so much was received
+    /// Stop once so much was received: nothing else is asked for then, and what is under way is cut short there
     #[arg(long, value_name = "SIZE")]
     limit_bytes: Option<Size>,
 
@@ -335,6 +335,7 @@ impl Capture {
                 "skipped": tally.skipped,
                 "bytes": tally.bytes,
                 "queued": ended.queued,
+                "limited": tally.limited,
                 "stopped": ended.stopped,
                 "again": ended.again.map(|again| again.to_string()),
             }));
@@ -401,8 +402,9 @@ fn got(ended: &Ended) -> String {
     let all_now = ended.captures == tally.captured;
     let now = if all_now { String::new() } else { format!(", {} of them now", tally.captured) };
     let cut = if tally.truncated == 0 { String::new() } else { format!(", {} cut short", tally.truncated) };
+    let limit = tally.limited.map(|which| format!("; the limit of {which} was reached")).unwrap_or_default();
     format!(
-        "{} captured{now} ({} of them {}, {} unchanged{cut}), {} failed, {} received",
+        "{} captured{now} ({} of them {}, {} unchanged{cut}), {} failed, {} received{limit}",
         ended.captures,
         tally.pages,
         if tally.pages == 1 { "a page" } else { "pages" },

@@ -76,7 +76,7 @@ pub fn of_live_page(
     reach: &Reach,
     text: &str,
 ) -> Result<Suggestion, ArchiveError> {
-    let client = client(folder, settings, reach)?;
+    let client = client(folder, settings, reach, None)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(ArchiveError::Threads)?;
     let mut url = page_address(text)?;
