@@ -198,7 +198,7 @@ impl Crawl<'_> {
             Word::Go(task) => self.enqueue(task),
             Word::No(Task { reply: Some(reply), url, .. }, rule) => self.turn_away(&url, rule, reply),
             Word::No(task, rule) => self.skip_busy(task, &rule),
-            Word::Lost(task, why) => self.fail(task, "robots", &why),
+            Word::Lost(task, kind, why) => self.fail(task, &kind, &why),
             Word::Wait(None) if urgent => self.hasten_robots(&origin),
             Word::Wait(None) => {}
             Word::Wait(Some(file)) => {

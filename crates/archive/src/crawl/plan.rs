@@ -53,6 +53,10 @@ pub(crate) enum Refusal {
     NoFollow,
     /// Sitemaps name sitemaps, too often in a row.
     Nested,
+    /// It is a redirect to itself.
+    Loop,
+    /// It is a redirect to what is not on the web.
+    Scheme,
 }
 
 impl Refusal {
@@ -61,6 +65,8 @@ impl Refusal {
         match self {
             Self::NoFollow => Rule::NoFollow,
             Self::Nested => Rule::Sitemaps,
+            Self::Loop => Rule::Loop,
+            Self::Scheme => Rule::Scheme,
         }
     }
 }

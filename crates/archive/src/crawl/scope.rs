@@ -66,6 +66,17 @@ pub enum Rule {
     External,
     /// Its host asks to be left alone for longer than the run waits.
     Waits,
+    /// Its address is one that may not be asked.
+    Guard,
+    /// It is a redirect to what redirected to it.
+    Loop,
+    /// It is a redirect to what is not on the web.
+    Scheme,
+}
+
+impl Rule {
+    /// The word for what the guard refuses, among failures and among rules.
+    pub(crate) const GUARD: &'static str = "guard";
 }
 
 impl std::fmt::Display for Rule {
@@ -84,6 +95,9 @@ impl std::fmt::Display for Rule {
             Self::DoNotDownload(group) => write!(f, "plan:do_not_download:{group}"),
             Self::External => f.write_str("plan:external"),
             Self::Waits => f.write_str("retry-after"),
+            Self::Guard => f.write_str(Self::GUARD),
+            Self::Loop => f.write_str("redirects:loop"),
+            Self::Scheme => f.write_str("redirects:scheme"),
         }
     }
 }

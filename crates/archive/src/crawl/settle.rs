@@ -13,7 +13,7 @@ use super::event::{Captured, Event};
 use super::fetching::Fetched;
 use super::keeper::{Kept, KeptRevision, Material, Outcome};
 use super::known::News;
-use super::plan::Lead;
+use super::plan::{Lead, Refusal};
 use super::robots::MOST_REDIRECTS as MOST_ROBOTS_REDIRECTS;
 use super::run::{Crawl, Settled};
 use super::scope::Rule;
@@ -77,14 +77,15 @@ impl Crawl<'_> {
     /// Gives a URL up.
     pub(super) fn fail(&mut self, task: Task, kind: &str, message: &str) {
         if let Some(reply) = task.reply {
-            return self.turn_away(&task.url, Rule::Robots(None), reply);
+            let rule = if kind == Rule::GUARD { Rule::Guard } else { Rule::Robots(None) };
+            return self.turn_away(&task.url, rule, reply);
         }
         self.no_longer_busy(&task);
         self.came_back(&task);
         self.settled.extend(task.no.map(|no| (no, Settled::Failed(format!("{kind}: {message}")))));
         if let Some(origin) = &task.origin {
             // Without its file, nothing is asked of the host; what waited has the same reason to fail.
-            for waiting in self.robots.unreachable(origin, message) {
+            for waiting in self.robots.unreachable(origin, kind, message) {
                 self.fail(waiting, kind, message);
             }
             return;
@@ -184,17 +185,32 @@ impl Crawl<'_> {
 
     /// Puts a lead on its way into the frontier, unless it is there.
     fn follow(&mut self, mut lead: Lead, from: &Task) -> Result<(), ArchiveError> {
-        if let Some(refusal) = lead.refusal {
-            self.refused.note(lead, refusal);
-            return Ok(());
+        match lead.refusal {
+            // It is known and captured, which is why it is not followed.
+            Some(Refusal::Loop) => {
+                self.leave_out(&lead.url, &Rule::Loop);
+                return Ok(());
+            }
+            Some(refusal) => {
+                self.refused.note(lead, refusal);
+                return Ok(());
+            }
+            None => {}
         }
         let redirects = if lead.redirect { from.redirects.saturating_add(1) } else { 0 };
         if redirects > self.around.plan.settings.redirects {
             self.leave_out(&lead.url, &Rule::Redirects);
             return Ok(());
         }
-        if lead.redirect && self.comes_back(&lead, from)? {
-            lead.key = Some(by_spelling(&lead.url));
+        if lead.redirect {
+            match self.turn(&lead, from)? {
+                Turn::Onward => {}
+                Turn::Back => lead.key = Some(by_spelling(&lead.url)),
+                Turn::Loop => {
+                    self.leave_out(&lead.url, &Rule::Loop);
+                    return Ok(());
+                }
+            }
         }
         let news = self.known.note(&lead);
         if news != News::Old {
@@ -203,21 +219,22 @@ impl Crawl<'_> {
         Ok(())
     }
 
-    /// Whether redirects lead back to what they began with, by a spelling that was not asked for on the way: a site may send its
-    /// reader elsewhere and back with a mark.
-    fn comes_back(&self, lead: &Lead, from: &Task) -> Result<bool, ArchiveError> {
+    /// Whether redirects lead back to where they came from.
+    fn turn(&self, lead: &Lead, from: &Task) -> Result<Turn, ArchiveError> {
         let mut before = from.no.filter(|_| from.redirects > 0);
-        let mut met = false;
+        let mut turn = Turn::Onward;
         for _ in 0..=from.redirects {
             let Some(no) = before else { break };
             let Some((url, found_on)) = self.around.frontier.way_to(no)? else { break };
             if url == lead.url {
-                return Ok(false);
+                return Ok(Turn::Loop);
             }
-            met |= self.around.plan.address(&url) == lead.key();
+            if self.around.plan.address(&url) == lead.key() {
+                turn = Turn::Back;
+            }
             before = found_on;
         }
-        Ok(met)
+        Ok(turn)
     }
 
     /// Says that something is not asked for that never joined the frontier.
@@ -290,6 +307,16 @@ impl Crawl<'_> {
             }
         }
     }
+}
+
+/// Where a redirect leads, seen from those before it.
+enum Turn {
+    /// Elsewhere.
+    Onward,
+    /// To another spelling of something on the way: a site may send its reader elsewhere and back with a mark.
+    Back,
+    /// To the very text that was asked for on the way.
+    Loop,
 }
 
 /// What tells a spelling from all others of its URL, where only that one will do.

@@ -179,6 +179,7 @@ impl<'a> Watcher<'a> {
     /// What people named themselves, and do not get, is said at once.
     fn count(&mut self, url: &str, rule: &str, is_seed: bool) {
         let group = group_of(rule);
+        self.failures.guard |= group == "guard";
         if is_seed {
             self.remark("skipped", url, rule);
             self.failures.robots |= group == "robots";
