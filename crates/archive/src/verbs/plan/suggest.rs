@@ -6,7 +6,7 @@ use std::io::{self, Read};
 
 use varve_core::exchange::ResponseHead;
 use varve_core::headers::Headers;
-use varve_core::pattern::suggest_groups;
+use varve_core::pattern::suggest_groups_on;
 use varve_core::url::address;
 use varve_fetch::{FetchRequest, Fetcher};
 use varve_page::links::{Kind, Limits, Link, Role, extract};
@@ -129,6 +129,6 @@ fn links(url: &str, headers: &Headers, redirects: bool, body: impl Read) -> Foun
 }
 
 fn suggestion(url: String, captured: Option<varve_core::Moment>, links: &[String]) -> Suggestion {
-    let groups = suggest_groups(links.iter().map(String::as_str));
+    let groups = suggest_groups_on(&url, links.iter().map(String::as_str));
     Suggestion { url, captured, links: links.len(), groups }
 }
