@@ -124,7 +124,7 @@ fn crawl(
 ) -> Result<Ended, ArchiveError> {
     let plan = Plan::new(course.settings.clone());
     let Conduct { history, threads, stop, .. } = *conduct;
-    let destination = &IntoArchive { history, stops: &course.stops };
+    let destination = &IntoArchive { history, stops: &course.stops, proxy: fetchers.proxy.clone() };
     let share = Work { destination, frontier: &frontier, plan: &plan, fetchers, resumed, threads, stop };
     let (ending, tally) = work(share, report)?;
     let limited = tally.limited.map(|which| format!(" (limit of {which} reached)")).unwrap_or_default();

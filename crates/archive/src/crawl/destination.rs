@@ -82,6 +82,8 @@ impl Stored {
 pub(crate) struct IntoArchive<'a> {
     pub(crate) history: &'a ArchiveHistory,
     pub(crate) stops: &'a [VersionId],
+    /// The proxies that requests go through, without credentials.
+    pub(crate) proxy: Option<String>,
 }
 
 impl Destination for IntoArchive<'_> {
@@ -99,7 +101,8 @@ impl Destination for IntoArchive<'_> {
 
     fn keepers<'k>(&'k self, run: RunId, plan: &'k Plan) -> Result<Box<dyn Keepers + 'k>, ArchiveError> {
         let store = self.history.writer().store();
-        let described_by = Some(store.describe_run(&Etiquette::of(&plan.settings).fields(run))?);
+        let described_by =
+            Some(store.describe_run(&Etiquette::of(&plan.settings, self.proxy.clone()).fields(run))?);
         let (keeper, run) = (ExchangeKeeper::new(store), OfRun { id: run, described_by });
         Ok(Box::new(Keeping { history: self.history, keeper, plan, run }))
     }

@@ -65,6 +65,8 @@ pub(crate) struct Fetchers {
     pub(crate) door: Option<Arc<Door>>,
     /// How much all answers together may take, if that is limited.
     pub(crate) budget: Option<Budget>,
+    /// The proxies that requests go through, without credentials.
+    pub(crate) proxy: Option<String>,
 }
 
 /// Makes requests.

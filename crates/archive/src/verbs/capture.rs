@@ -25,7 +25,7 @@ use crate::reach::Asker;
 pub use crate::crawl::{Captured, Ended, Event, Progress, Rule, ScopeKind, Settings, Tally};
 pub use crate::reach::{Reach, contact_in};
 pub use varve_catalog::OpenRun;
-pub use varve_fetch::user_agent;
+pub use varve_fetch::{ProxyTexts, user_agent};
 
 /// How the work is done.
 pub struct Manner<'a> {
@@ -128,18 +128,18 @@ pub(crate) fn usual_and_pages(
     settings: &Settings,
     reach: &Reach,
 ) -> Result<Fetchers, ArchiveError> {
-    let budget = settings.limit_bytes.map(Budget::new);
+    let (budget, proxy) = (settings.limit_bytes.map(Budget::new), reach.proxies_shown());
     let client = client(folder, settings, reach, budget.clone())?;
     if !settings.browser {
         let usual: Arc<dyn Fetcher> = Arc::new(client);
-        return Ok(Fetchers { pages: Arc::clone(&usual), usual, door: None, budget });
+        return Ok(Fetchers { pages: Arc::clone(&usual), usual, door: None, budget, proxy });
     }
     let executable = reach.browser.as_deref().ok_or(ArchiveError::NoBrowser)?;
     let pace = Arc::new(Pace::new(settings.per_host, Duration::from_millis(settings.delay)));
     let door = Arc::new(Door::new(Arc::clone(&pace)));
     let usual = Arc::new(Paced { client: client.clone(), pace });
     let pages = browser(client, executable, folder, Arc::clone(&door))?;
-    Ok(Fetchers { usual, pages, door: Some(door), budget })
+    Ok(Fetchers { usual, pages, door: Some(door), budget, proxy })
 }
 
 #[cfg(unix)]

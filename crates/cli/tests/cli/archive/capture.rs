@@ -3,7 +3,7 @@
 //! `VARVE_CRAWL_KILLS` sets how often a crawl is killed, and makes it one of 2,000 pages; the default is for every day.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -180,6 +180,65 @@ fn credentials_may_come_from_the_environment() {
     let output = capture(&scene, &[&web.url("/")]).env("VARVE_CREDENTIALS", "nonsense").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("HOST NAME: VALUE"), "{}", stderr(&output));
+}
+
+/// Answers everything that it is asked with a page of its own.
+fn small_proxy() -> std::net::SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut line = String::new();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            while reader.read_line(&mut line).unwrap_or(0) > 2 {}
+            let asked = line.lines().next().unwrap_or_default().to_owned();
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{asked}",
+                asked.len()
+            );
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    address
+}
+
+/// Nobody has to name a proxy twice; that there was one is written down, and its password is not.
+#[test]
+fn the_environment_may_name_proxies() {
+    let (scene, proxy) = (Scene::new(&[]), small_proxy());
+    let url = "http://far-away.test/page";
+    let through = format!("http://me:hunter2@{proxy}");
+    let run = |words: &[&str], variables: &[(&str, &str)]| {
+        let mut command = capture(&scene, &[&[url, "--ignore-robots"], words].concat());
+        lines(&command.envs(variables.iter().copied()).output().unwrap().stdout)
+    };
+    let events = run(&[], &[("http_proxy", &through)]);
+    assert!(events.iter().any(|event| event["event"] == "captured" && event["status"] == 200), "{events:?}");
+    assert_eq!(scene.data(&["cat", url]), format!("GET {url} HTTP/1.1").as_bytes());
+    let unpacked = Command::new("gzip").arg("-dc").args(scene.silos()).output().unwrap();
+    let text = String::from_utf8_lossy(&unpacked.stdout);
+    assert!(
+        text.contains(&format!("\r\nvarve-proxy: http=http://{proxy}\r\n")) && !text.contains("hunter2"),
+        "{text}"
+    );
+    let without: [(&[&str], &[(&str, &str)]); 3] = [
+        (&["--proxy", "none"], &[("http_proxy", &through)]),
+        (&[], &[("HTTP_PROXY", &through)]),
+        (&[], &[("http_proxy", &through), ("no_proxy", ".test")]),
+    ];
+    for (words, variables) in without {
+        let events = run(words, variables);
+        assert!(
+            events.iter().any(|event| event["event"] == "failed" && event["kind"] == "dns"),
+            "{events:?}"
+        );
+    }
+    // What is on this machine no proxy elsewhere can know.
+    let web = Web::start();
+    let mut command = capture(&scene, &[&web.url("/about.html")]);
+    let output = command.env("all_proxy", &through).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
 /// Ctrl-C: what there is is a version, and how to go on is said; the rest can be left.
