@@ -284,6 +284,7 @@ impl Inner {
             cipher: facts.cipher.clone(),
             timing: timing(opening, answer.first_byte, total),
             truncated: answer.truncated,
+            trailers: answer.trailers,
         })
     }
 }

@@ -250,7 +250,10 @@ async fn http2_only(insists: Insists) -> SocketAddr {
                             body.send_reset(h2::Reason::INTERNAL_ERROR);
                         });
                     } else {
-                        body.send_data("world".into(), true).unwrap();
+                        body.send_data("world".into(), false).unwrap();
+                        let mut trailers = http::HeaderMap::new();
+                        trailers.insert("x-checksum", "1f".parse().unwrap());
+                        body.send_trailers(trailers).unwrap();
                     }
                 }
             });
@@ -278,6 +281,7 @@ async fn insist_on_http2(insists: Insists) {
         let exchange = client.exchange(FetchRequest::get(url)).await.unwrap();
         assert_answer(&exchange, wanted.as_bytes(), None);
         assert_eq!(exchange.protocol, ["h2", "tls/1.3"]);
+        assert_eq!(exchange.trailers, ["x-checksum: 1f"]);
         assert!(exchange.request.starts_with(b"GET / HTTP/1.1\r\nHost: secure.example:"));
         assert_eq!(exchange.timing.tls.is_some(), first);
     }
