@@ -106,7 +106,7 @@ fn last_asked<'c>(found: &'c [Capture], url: &str, by_any: bool) -> Option<&'c C
     let Some(newest) = found.first().filter(|_| by_any) else { return exactly() };
     let beside = || found.iter().filter(|capture| capture.belongs == newest.belongs);
     let led_there = beside().any(is_whole) && !beside().any(|capture| capture.url == url);
-    beside().last().filter(|_| led_there).or_else(exactly)
+    beside().next_back().filter(|_| led_there).or_else(exactly)
 }
 
 /// Whether a capture's body is the page itself, and whole.

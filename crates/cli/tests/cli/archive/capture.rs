@@ -222,13 +222,12 @@ fn the_environment_may_name_proxies() {
         text.contains(&format!("\r\nvarve-proxy: http=http://{proxy}\r\n")) && !text.contains("hunter2"),
         "{text}"
     );
-    let without: [(&[&str], &[(&str, &str)]); 3] = [
-        (&["--proxy", "none"], &[("http_proxy", &through)]),
-        (&[], &[("HTTP_PROXY", &through)]),
-        (&[], &[("http_proxy", &through), ("no_proxy", ".test")]),
+    let events = [
+        run(&["--proxy", "none"], &[("http_proxy", &through)]),
+        run(&[], &[("HTTP_PROXY", &through)]),
+        run(&[], &[("http_proxy", &through), ("no_proxy", ".test")]),
     ];
-    for (words, variables) in without {
-        let events = run(words, variables);
+    for events in events {
         assert!(
             events.iter().any(|event| event["event"] == "failed" && event["kind"] == "dns"),
             "{events:?}"
