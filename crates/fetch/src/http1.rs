@@ -163,7 +163,6 @@ impl Reading {
         let spool = &mut self.spool;
         self.framing.push(bytes, &mut |bytes| spool.keep(bytes));
         if let Some(expected) = self.framing.expected().filter(|_| !had_body) {
-            self.spool.has_begun();
             self.spool.expect(expected);
         }
     }

@@ -134,7 +134,6 @@ impl Taking {
         text.extend_from_slice(b"\r\n");
         let fits = text.len() <= self.limit && head.headers.len() <= most_lines;
         self.spool.keep(&text[..text.len().min(self.limit)]);
-        self.spool.has_begun();
         fits
     }
 

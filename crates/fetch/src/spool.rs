@@ -25,7 +25,7 @@ pub(crate) struct Spool {
     room: u64,
     /// How many may be by all answers together, if that is limited.
     budget: Option<Budget>,
-    /// Whether this is the beginning of the answer, which is taken in though the budget is spent.
+    /// Whether nothing came yet. What comes first is the head of the answer, by itself, and is taken in though the budget is spent.
     begins: bool,
 }
 
@@ -50,11 +50,6 @@ impl Spool {
         self
     }
 
-    /// The beginning of the answer is here.
-    pub(crate) fn has_begun(&mut self) {
-        self.begins = false;
-    }
-
     /// So many bytes are expected.
     pub(crate) fn expect(&mut self, bytes: u64) {
         let bytes = usize::try_from(bytes.min(self.room)).unwrap_or(usize::MAX);
@@ -68,6 +63,7 @@ impl Spool {
         if let Some(granted) = granted.filter(|_| !self.begins) {
             count = granted;
         }
+        self.begins = false;
         self.memory.extend_from_slice(&bytes[..count]);
         self.room -= count as u64;
     }
@@ -170,6 +166,19 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(read_all(&long), b"abcdefghij");
         }
+    }
+
+    #[tokio::test]
+    async fn a_budget_is_shared_and_heads_are_whole() {
+        let (folder, budget) = (tempfile::tempdir().unwrap(), Budget::new(6));
+        let spool = || Spool::new(folder.path().into(), 100, 100).within(Some(budget.clone()));
+        let (mut one, mut other) = (spool(), spool());
+        one.keep(b"head");
+        other.keep(b"head");
+        assert!(one.is_full() && other.is_full());
+        one.keep(b"body");
+        assert_eq!(read_all(&one.into_wire().await.unwrap()), b"head");
+        assert_eq!(read_all(&other.into_wire().await.unwrap()), b"head");
     }
 
     #[tokio::test]

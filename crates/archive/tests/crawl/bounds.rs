@@ -64,7 +64,8 @@ fn a_limit_of_bytes_holds_for_what_is_under_way() {
     let settings = Settings { per_host: 8, limit_bytes, ..scene.settings(&["/"], ScopeKind::Host) };
     let told = scene.run(settings);
     let ended = told.ended();
-    assert!(ended.tally.bytes < (1 << 20) + 8 * (33 << 10), "{ended:?}");
+    // Of those that are under way the heads are whole.
+    assert!(ended.tally.bytes < (1 << 20) + 8 * 1024, "{ended:?}");
     assert!(ended.tally.truncated > 0 && ended.tally.limited == Some("bytes"), "{ended:?}");
     assert!(
         told.captured.values().any(|(_, _, cut)| cut.as_deref() == Some("length")),
