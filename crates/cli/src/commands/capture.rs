@@ -401,6 +401,9 @@ fn got(ended: &Ended) -> String {
     // A run that was resumed has captures that other processes made, and only those are counted by kind that were made now.
     let all_now = ended.captures == tally.captured;
     let now = if all_now { String::new() } else { format!(", {} of them now", tally.captured) };
+    if !all_now && tally.captured == 0 && tally.failed == 0 {
+        return format!("{} captured, none of them now", ended.captures);
+    }
     let cut = if tally.truncated == 0 { String::new() } else { format!(", {} cut short", tally.truncated) };
     let limit = tally.limited.map(|which| format!("; the limit of {which} was reached")).unwrap_or_default();
     format!(
