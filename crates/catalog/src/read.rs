@@ -129,7 +129,7 @@ pub trait CatalogRead: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// The URLs that are here and have the same [address](varve_core::url::address) as this one, sorted by their bytes; it may be one of
+    /// The URLs that are here and have the same [address](fn@varve_core::url::address) as this one, sorted by their bytes; it may be one of
     /// them itself. Nothing where a layout itself decides which URLs mean the same.
     fn spellings_of(&self, _url: &str) -> Result<Vec<String>, CatalogError> {
         Ok(Vec::new())

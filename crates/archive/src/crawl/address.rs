@@ -1,4 +1,4 @@
-//! The two texts of a URL that a crawl knows: the one that it asks for, and its [address](varve_core::url::address).
+//! The two texts of a URL that a crawl knows: the one that it asks for, and its [address](fn@varve_core::url::address).
 //!
 //! What is asked for is the URL as it was found: a server may want its parameters in the order that it gave them. The
 //! address is the same for all spellings of a URL, and tells whether it was asked for already. Names
