@@ -26,11 +26,13 @@ pub struct Etiquette {
     pub concurrency: usize,
     /// How often something that failed is tried again.
     pub retries: u32,
+    /// The proxies that requests go through, without credentials.
+    pub proxy: Option<String>,
 }
 
 impl Etiquette {
     /// That of a crawl.
-    pub(crate) fn of(settings: &Settings) -> Self {
+    pub(crate) fn of(settings: &Settings, proxy: Option<String>) -> Self {
         let depth = settings.depth.map_or_else(String::new, |depth| format!(" depth={depth}"));
         Self {
             robots: settings.robots,
@@ -40,6 +42,7 @@ impl Etiquette {
             per_host: settings.per_host,
             concurrency: settings.concurrency,
             retries: settings.retries,
+            proxy,
         }
     }
 
@@ -57,6 +60,7 @@ impl Etiquette {
             "varve-politeness",
             format!("delay={delay} per-host={per_host} concurrency={concurrency} retries={retries}"),
         ));
+        fields.extend(self.proxy.clone().map(|proxy| ("varve-proxy", proxy)));
         fields
     }
 }

@@ -53,6 +53,7 @@ pub(crate) fn keep_rendered(
             ip: exchange.ip,
             protocols: &exchange.protocol,
             cipher: exchange.cipher.as_deref(),
+            trailers: &exchange.trailers,
             timing: Some(&timing),
             truncated: exchange.truncated.map(|truncated| truncated.word()),
             run: Some(run.id),

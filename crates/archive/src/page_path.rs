@@ -8,16 +8,26 @@ use std::path::PathBuf;
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
-use varve_core::url::{Reference, tree_path};
+use varve_core::url::{Reference, address, tree_path};
 
 /// Names that mean something else in a working tree.
 const RESERVED: [&str; 4] = [".moku", ".page_body", ".page_headers.json", ".varve-checkout"];
 /// Every file system holds names of so many bytes.
 const LONGEST_NAME: usize = 200;
 
-/// The path of a page: that of its URL, with the query behind it where there is one, because pages that differ in it are
-/// different pages.
+/// The path of a page: that of its address, with the query behind it where there is one, because pages that differ in it are
+/// different pages. All spellings of a URL have one path, so that a page is itself whichever of them was met first.
 pub fn page_path(url: &str) -> String {
+    address(url).map_or_else(|| path_as_spelled(url), |address| path_as_spelled(&address))
+}
+
+/// The path of a page whose version was written with `path`. Versions were once written with paths that told spellings apart:
+/// those are read as they would be written today. A path that somebody chose stays.
+pub(crate) fn path_written(url: &str, path: &str) -> String {
+    if path.contains('?') && path == path_as_spelled(url) { page_path(url) } else { path.to_owned() }
+}
+
+fn path_as_spelled(url: &str) -> String {
     let path = tree_path(url).unwrap_or_default();
     let mut path = String::from_utf8_lossy(&path).into_owned();
     let query = Reference::parse(url).ok().and_then(|reference| reference.raw_query().map(str::to_owned));
@@ -88,6 +98,17 @@ mod tests {
     #[test]
     fn a_query_is_part_of_the_page() {
         assert_eq!(page_path("https://example.com/s?q=1"), "/s?q=1");
+    }
+
+    #[test]
+    fn all_spellings_of_a_page_have_one_path() {
+        for url in ["http://h/s?y=2&x=1", "http://h/s?utm_source=z&x=1&y=2", "http://h:80/a/../s?x=1&y=2#z"] {
+            assert_eq!(page_path(url), "/s?x=1&y=2", "{url}");
+        }
+        assert_eq!(page_path("http://h/s?utm_source=z"), "/s");
+        assert_eq!(page_path("file:///s?y=2&x=1"), "/s?y=2&x=1");
+        assert_eq!(path_written("http://h/s?y=2&x=1", "/s?y=2&x=1"), "/s?x=1&y=2");
+        assert_eq!(path_written("http://h/s?y=2&x=1", "/elsewhere?y"), "/elsewhere?y");
     }
 
     #[test]

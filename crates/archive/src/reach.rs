@@ -5,7 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use varve_fetch::{Client, Credentials, CredentialsError, Guard, Limits, Options, Proxy};
+use varve_fetch::{
+    Budget, Client, Credentials, CredentialsError, Guard, Limits, Options, Proxies, ProxyTexts,
+};
 
 use crate::archive::read_settings;
 use crate::crawl::origin_of;
@@ -23,8 +25,8 @@ pub struct Reach {
     pub credentials: String,
     /// Headers for the origins of the seeds alone: `NAME: VALUE`.
     pub headers: Vec<String>,
-    /// The URL of a proxy.
-    pub proxy: Option<String>,
+    /// The proxies that requests go through.
+    pub proxies: ProxyTexts,
     /// Certificates to trust besides the platform's, as PEM.
     pub certificates: Option<Vec<u8>>,
     /// Chromium, for pages that are loaded in a browser.
@@ -39,6 +41,8 @@ pub(crate) struct Asker<'a> {
     pub(crate) user_agent: &'a str,
     /// How much one answer may take.
     pub(crate) limits: Limits,
+    /// How much all of them may take together, if that is limited.
+    pub(crate) budget: Option<Budget>,
     /// Connections kept for one origin.
     pub(crate) per_host: usize,
     /// Where the headers of a reach are sent.
@@ -66,13 +70,19 @@ impl Reach {
         let mut options = Options::new(asker.temporary);
         asker.user_agent.clone_into(&mut options.user_agent);
         options.limits = asker.limits;
+        options.budget.clone_from(&asker.budget);
         options.guard = if self.allow_private { Guard::allow_private() } else { Guard::new() };
         self.allow.iter().try_for_each(|entry| options.guard.allow(entry))?;
         options.credentials = self.credentials_for(asker.seeds).map_err(ArchiveError::Credentials)?;
-        options.proxy = self.proxy.as_deref().map(Proxy::parse).transpose()?;
+        options.proxies = Proxies::read(&self.proxies)?;
         options.additional_roots.clone_from(&self.certificates);
         options.idle_per_origin = asker.per_host.max(1);
         Client::new(options).map_err(ArchiveError::Roots)
+    }
+
+    /// The proxies that requests go through, as silos say it.
+    pub(crate) fn proxies_shown(&self) -> Option<String> {
+        Proxies::read(&self.proxies).ok().and_then(|proxies| proxies.shown())
     }
 
     /// Headers go to the seeds' own origins: what a page embeds from elsewhere has no business with them.

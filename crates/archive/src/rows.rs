@@ -13,7 +13,7 @@ use varve_core::{RecordId, VersionId};
 use varve_store::exchange::Scanned;
 
 use crate::history::{FindList, Lists};
-use crate::page_path::page_path;
+use crate::page_path::{page_path, path_written};
 
 /// A record that should be a fact and cannot be read as one.
 #[derive(Debug, thiserror::Error)]
@@ -151,7 +151,7 @@ pub(crate) fn capture_of(version: VersionId, page: &Page) -> Capture {
         id: Capture::derive_id(belongs, &page.url, page.time, &record),
         belongs,
         url: page.url.clone(),
-        path: page.path.clone(),
+        path: path_written(&page.url, &page.path),
         time: page.time,
         status: page.status,
         headers: page.headers.clone(),

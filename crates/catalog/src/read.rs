@@ -119,8 +119,27 @@ pub trait CatalogRead: Send + Sync {
         page: Page<&Capture>,
     ) -> Result<Vec<Capture>, CatalogError>;
 
-    /// The URLs at a path, on any host and with any query, as far as the catalog knows paths with queries.
-    fn urls_at_path(&self, _path: &str, _limit: usize) -> Result<Vec<String>, CatalogError> {
+    /// The captures of several URLs as if they were one: as [`captures_of`](Self::captures_of), in one line. Where a layout itself
+    /// decides which URLs mean the same, it is the first of them that it knows.
+    fn captures_of_any(
+        &self,
+        urls: &[&str],
+        filter: &CaptureFilter,
+        order: Order,
+        page: Page<&Capture>,
+    ) -> Result<Vec<Capture>, CatalogError> {
+        for url in urls {
+            let found = self.captures_of(url, filter, order, page)?;
+            if !found.is_empty() {
+                return Ok(found);
+            }
+        }
+        Ok(Vec::new())
+    }
+
+    /// The URLs that are here and have the same [address](fn@varve_core::url::address) as this one, sorted by their bytes; it may be one of
+    /// them itself. Nothing where a layout itself decides which URLs mean the same.
+    fn spellings_of(&self, _url: &str) -> Result<Vec<String>, CatalogError> {
         Ok(Vec::new())
     }
 

@@ -34,6 +34,7 @@ Exit codes:
   0    done
   1    done, and there are findings
   2    could not run
+  130  stopped by Ctrl-C or another signal
   255  a bug in varve";
 
 /// Options that stand before or after any verb.

@@ -11,7 +11,7 @@ use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// The exit code of a process that was interrupted, as shells have it.
-const INTERRUPTED: i32 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// A flag that is raised when the process is asked to end. Where signals cannot be heard it never is, and they do what
 /// they always did.
@@ -37,7 +37,7 @@ fn listen(flag: &AtomicBool) {
                 _ = terminate.recv() => {}
             }
             if flag.swap(true, Ordering::Relaxed) {
-                std::process::exit(INTERRUPTED);
+                std::process::exit(INTERRUPTED.into());
             }
         }
     });

@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use varve_archive::verbs::capture::{Reach, contact_in, user_agent};
+use varve_archive::verbs::capture::{ProxyTexts, Reach, contact_in, user_agent};
 use varve_archive::{ArchiveError, Layout};
 
 use crate::error::Error;
@@ -32,7 +32,8 @@ pub(crate) struct Reaching {
     #[arg(long, value_name = "FILE")]
     credentials: Option<PathBuf>,
 
-    /// A proxy for all requests: `http://HOST:PORT` or `socks5://HOST:PORT`
+    /// A proxy for all requests: `http://HOST:PORT` or `socks5://HOST:PORT`, or `none`. Without it the variables http_proxy, https_proxy (or HTTPS_PROXY),
+    /// all_proxy and no_proxy count as curl has them, for all but this machine
     #[arg(long, value_name = "URL")]
     proxy: Option<String>,
 
@@ -50,13 +51,21 @@ impl Reaching {
         let reach = Reach {
             allow_private: self.allow_private,
             credentials: String::from_utf8_lossy(&credentials).into_owned(),
-            proxy: self.proxy.clone(),
+            proxies: self.proxies(),
             certificates: self.ca.as_deref().map(read).transpose()?,
             ..Reach::default()
         };
         match layout(session)? {
             Some(layout) => Ok(reach.within(&layout)?),
             None => Ok(reach),
+        }
+    }
+
+    fn proxies(&self) -> ProxyTexts {
+        match self.proxy.as_deref() {
+            Some("none") => ProxyTexts::default(),
+            Some(url) => ProxyTexts::all(url),
+            None => proxies_of(|name| std::env::var(name).ok()),
         }
     }
 
@@ -74,6 +83,19 @@ impl Reaching {
     }
 }
 
+/// The proxies that the environment names, as curl reads it. `HTTP_PROXY` does not count: to a program behind a web server it is a header that
+/// any stranger may send.
+fn proxies_of(variable: impl Fn(&str) -> Option<String>) -> ProxyTexts {
+    let first = |names: &[&str]| names.iter().find_map(|name| variable(name).filter(|text| !text.is_empty()));
+    let all = || first(&["all_proxy", "ALL_PROXY"]);
+    ProxyTexts {
+        http: first(&["http_proxy"]).or_else(all),
+        https: first(&["https_proxy", "HTTPS_PROXY"]).or_else(all),
+        except: first(&["no_proxy", "NO_PROXY"]),
+        never_here: true,
+    }
+}
+
 /// Where the archive is, unless the verb was called outside of one.
 fn layout(session: &Session) -> Result<Option<Layout>, Error> {
     match session.root() {
@@ -85,4 +107,31 @@ fn layout(session: &Session) -> Result<Option<Layout>, Error> {
 
 fn read(path: &Path) -> Result<Vec<u8>, Error> {
     fs::read(path).map_err(|source| Error::Read { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_is_read_as_curl_reads_it() {
+        let read = |set: &[(&str, &str)]| {
+            let texts = proxies_of(|name| {
+                set.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned())
+            });
+            (
+                texts.http.unwrap_or_default(),
+                texts.https.unwrap_or_default(),
+                texts.except.unwrap_or_default(),
+            )
+        };
+        let said =
+            |http: &str, https: &str, except: &str| (http.to_owned(), https.to_owned(), except.to_owned());
+        assert_eq!(
+            read(&[("http_proxy", "a"), ("HTTPS_PROXY", "b"), ("NO_PROXY", "c")]),
+            said("a", "b", "c")
+        );
+        assert_eq!(read(&[("HTTP_PROXY", "a")]), said("", "", ""));
+        assert_eq!(read(&[("all_proxy", "a"), ("https_proxy", "b"), ("no_proxy", "")]), said("a", "b", ""));
+    }
 }

@@ -12,6 +12,7 @@ use varve_core::Moment;
 use varve_core::exchange::{Exchange, Timing};
 use varve_core::secret::Secret;
 
+use crate::budget::Budget;
 use crate::compose::{Composed, Manner, compose};
 use crate::connect::{Connection, Connector, Link, Opening};
 use crate::credentials::Credentials;
@@ -21,7 +22,7 @@ use crate::guard::Guard;
 use crate::http1::{self, Answer, Patience, Silence};
 use crate::limits::Limits;
 use crate::pool::Pool;
-use crate::proxy::Proxy;
+use crate::proxy::{Proxies, Proxy};
 use crate::resolve::{Resolve, SystemResolver};
 use crate::spool::Spool;
 use crate::target::Target;
@@ -37,12 +38,14 @@ pub struct Options {
     pub user_agent: String,
     /// How much a server may take.
     pub limits: Limits,
+    /// How much all answers together may take, if that is limited.
+    pub budget: Option<Budget>,
     /// Which addresses may be connected to.
     pub guard: Guard,
     /// Headers for single origins.
     pub credentials: Credentials,
-    /// What all requests go through.
-    pub proxy: Option<Proxy>,
+    /// What requests go through.
+    pub proxies: Proxies,
     /// Root certificates to trust besides the platform's, as PEM.
     pub additional_roots: Option<Vec<u8>>,
     /// Idle connections kept for one origin.
@@ -61,9 +64,10 @@ impl Options {
             spool_over: 1 << 20,
             user_agent: user_agent(None),
             limits: Limits::default(),
+            budget: None,
             guard: Guard::new(),
             credentials: Credentials::new(),
-            proxy: None,
+            proxies: Proxies::default(),
             additional_roots: None,
             idle_per_origin: 16,
             idle_in_all: 512,
@@ -89,9 +93,9 @@ struct Inner {
     connector: Connector,
     pool: Pool,
     limits: Limits,
+    budget: Option<Budget>,
     user_agent: String,
     credentials: Credentials,
-    proxy_authorization: Option<Secret<String>>,
     spool_folder: Arc<Path>,
     spool_over: usize,
 }
@@ -100,16 +104,15 @@ impl Client {
     /// A client without connections yet.
     pub fn new(options: Options) -> Result<Self, RootsError> {
         let tls = Tls::new(options.additional_roots.as_deref())?;
-        let proxy_authorization = options.proxy.as_ref().and_then(Proxy::authorization).map(Secret::new);
         let connector =
-            Connector { guard: options.guard, resolver: options.resolver, proxy: options.proxy, tls };
+            Connector { guard: options.guard, resolver: options.resolver, proxies: options.proxies, tls };
         Ok(Self(Arc::new(Inner {
             connector,
             pool: Pool::new(options.idle_per_origin, options.idle_in_all),
             limits: options.limits,
+            budget: options.budget,
             user_agent: options.user_agent,
             credentials: options.credentials,
-            proxy_authorization,
             spool_folder: options.spool_folder.into(),
             spool_over: options.spool_over,
         })))
@@ -161,17 +164,23 @@ impl Fetcher for Client {
 impl Inner {
     /// Whether the proxy itself answers requests for a target, as opposed to passing bytes on.
     fn sends_whole_urls(&self, target: &Target) -> bool {
-        self.connector.proxy.as_ref().is_some_and(|proxy| proxy.takes_whole_urls(&target.origin))
+        self.proxy_for(target).is_some()
+    }
+
+    /// The proxy that answers requests for a target itself.
+    fn proxy_for(&self, target: &Target) -> Option<&Proxy> {
+        let proxy = self.connector.proxies.for_origin(&target.origin);
+        proxy.filter(|proxy| proxy.takes_whole_urls(&target.origin))
     }
 
     fn compose(&self, request: FetchRequest, target: &Target) -> Result<Composed, FetchError> {
-        let proxied = self.sends_whole_urls(target);
-        let proxy_authorization = self.proxy_authorization.as_ref().filter(|_| proxied);
+        let proxy = self.proxy_for(target);
+        let proxy_authorization = proxy.and_then(Proxy::authorization).map(Secret::new);
         let manner = Manner {
             user_agent: &self.user_agent,
             credentials: &self.credentials,
-            proxied,
-            proxy_authorization: proxy_authorization.map(|value| value.expose().as_str()),
+            proxied: proxy.is_some(),
+            proxy_authorization: proxy_authorization.as_ref().map(|value| value.expose().as_str()),
         };
         compose(request, target, &manner)
     }
@@ -237,7 +246,8 @@ impl Inner {
         request: &Composed,
         patience: &Patience<'_>,
     ) -> Result<Answer, Silence> {
-        let spool = Spool::new(Arc::clone(&self.spool_folder), self.spool_over, patience.limits.bytes);
+        let spool = Spool::new(Arc::clone(&self.spool_folder), self.spool_over, patience.limits.bytes)
+            .within(self.budget.clone());
         match &mut connection.link {
             Link::One(line) => http1::exchange(line, request, spool, patience).await,
             Link::Two(session) => {
@@ -274,6 +284,7 @@ impl Inner {
             cipher: facts.cipher.clone(),
             timing: timing(opening, answer.first_byte, total),
             truncated: answer.truncated,
+            trailers: answer.trailers,
         })
     }
 }

@@ -15,7 +15,7 @@ use crate::error::{FetchError, FetchErrorKind};
 use crate::guard::Guard;
 use crate::http1::Line;
 use crate::http2;
-use crate::proxy::Proxy;
+use crate::proxy::Proxies;
 use crate::resolve::Resolve;
 use crate::stream::Stream;
 use crate::target::Origin;
@@ -31,7 +31,7 @@ const MOST_ADDRESSES: usize = 8;
 pub(crate) struct Connector {
     pub(crate) guard: Guard,
     pub(crate) resolver: Arc<dyn Resolve>,
-    pub(crate) proxy: Option<Proxy>,
+    pub(crate) proxies: Proxies,
     pub(crate) tls: Tls,
 }
 
@@ -65,6 +65,8 @@ pub(crate) struct Opening {
     pub(crate) dns: Duration,
     pub(crate) connect: Duration,
     pub(crate) tls: Option<Duration>,
+    /// The address of the server; behind a proxy nobody knows it.
+    ip: Option<IpAddr>,
 }
 
 impl Connector {
@@ -72,11 +74,11 @@ impl Connector {
     pub(crate) async fn open(&self, origin: &Origin) -> Result<Connection, FetchError> {
         let (stream, opening) = self.dial(origin).await?;
         if !origin.secure {
-            return Ok(self.plain(stream, opening));
+            return Ok(plain(stream, opening));
         }
         let started = Instant::now();
         match self.tls.agree(stream, origin, false).await? {
-            Handshake::Agreed(stream) => Ok(self.encrypted(stream, opening, started)),
+            Handshake::Agreed(stream) => Ok(encrypted(stream, opening, started)),
             Handshake::WantsHttp2 => self.open_http2(origin).await,
         }
     }
@@ -85,7 +87,7 @@ impl Connector {
     pub(crate) async fn open_http2(&self, origin: &Origin) -> Result<Connection, FetchError> {
         let (stream, mut opening) = self.dial(origin).await?;
         let started = Instant::now();
-        let ip = self.visible_ip(&stream);
+        let ip = opening.ip;
         let Handshake::Agreed(stream) = self.tls.agree(stream, origin, true).await? else {
             return Err(FetchError::new(FetchErrorKind::Tls, format!("`{}` speaks no HTTP", origin.host)));
         };
@@ -97,38 +99,11 @@ impl Connector {
         Ok(Connection { link, facts, opening: Some(opening), names_no_protocol: false })
     }
 
-    fn plain(&self, stream: TcpStream, opening: Opening) -> Connection {
-        let ip = self.visible_ip(&stream);
-        let facts = Arc::new(Facts { ip, protocol: vec!["http/1.1".to_owned()], cipher: None });
-        let link = Link::One(Line::new(Stream::Plain(stream)));
-        Connection { link, facts, opening: Some(opening), names_no_protocol: false }
-    }
-
-    fn encrypted(
-        &self,
-        stream: Box<tokio_rustls::client::TlsStream<TcpStream>>,
-        mut opening: Opening,
-        started: Instant,
-    ) -> Connection {
-        opening.tls = Some(started.elapsed());
-        let (connection, session) = stream.get_ref();
-        let ip = self.visible_ip(connection);
-        let (protocol, cipher) = agreed("http/1.1", session);
-        let facts = Arc::new(Facts { ip, protocol, cipher });
-        let names_no_protocol = session.alpn_protocol().is_none();
-        let link = Link::One(Line::new(Stream::Tls(stream)));
-        Connection { link, facts, opening: Some(opening), names_no_protocol }
-    }
-
-    /// The address of the server; behind a proxy nobody knows it.
-    fn visible_ip(&self, stream: &TcpStream) -> Option<IpAddr> {
-        if self.proxy.is_some() { None } else { stream.peer_addr().ok().map(|address| address.ip()) }
-    }
-
     /// A connection on which the origin can be spoken to, not yet encrypted.
     async fn dial(&self, origin: &Origin) -> Result<(TcpStream, Opening), FetchError> {
         let started = Instant::now();
-        let addresses = match &self.proxy {
+        let proxy = self.proxies.for_origin(origin);
+        let addresses = match proxy {
             Some(proxy) => {
                 self.guard.check_name(&origin.host).map_err(|what| refused_by_guard(&origin.host, what))?;
                 self.resolve(proxy.host(), proxy.port()).await.map_err(of_proxy)?
@@ -136,17 +111,18 @@ impl Connector {
             None => self.vetted(origin).await?,
         };
         let dns = started.elapsed();
-        let mut stream = match &self.proxy {
+        let mut stream = match proxy {
             Some(proxy) => connect_any(addresses, proxy.host()).await.map_err(of_proxy)?,
             None => connect_any(addresses, &origin.host).await?,
         };
         // Requests are written whole: waiting to fill packets would only delay them.
         stream.set_nodelay(true).map_err(|error| FetchError::connect(&origin.host_and_port(), error))?;
-        if let Some(proxy) = &self.proxy {
+        if let Some(proxy) = proxy {
             proxy.open_way(&mut stream, origin).await?;
         }
         let connect = started.elapsed().saturating_sub(dns);
-        Ok((stream, Opening { dns, connect, tls: None }))
+        let ip = stream.peer_addr().ok().map(|address| address.ip()).filter(|_| proxy.is_none());
+        Ok((stream, Opening { dns, connect, tls: None, ip }))
     }
 
     /// The addresses of an origin that the guard lets through.
@@ -178,6 +154,28 @@ impl Connector {
 
 fn agreed(http: &str, session: &rustls::ClientConnection) -> (Vec<String>, Option<String>) {
     (vec![http.to_owned(), tls::version(session).to_owned()], tls::cipher(session))
+}
+
+fn plain(stream: TcpStream, opening: Opening) -> Connection {
+    let ip = opening.ip;
+    let facts = Arc::new(Facts { ip, protocol: vec!["http/1.1".to_owned()], cipher: None });
+    let link = Link::One(Line::new(Stream::Plain(stream)));
+    Connection { link, facts, opening: Some(opening), names_no_protocol: false }
+}
+
+fn encrypted(
+    stream: Box<tokio_rustls::client::TlsStream<TcpStream>>,
+    mut opening: Opening,
+    started: Instant,
+) -> Connection {
+    opening.tls = Some(started.elapsed());
+    let (_, session) = stream.get_ref();
+    let ip = opening.ip;
+    let (protocol, cipher) = agreed("http/1.1", session);
+    let facts = Arc::new(Facts { ip, protocol, cipher });
+    let names_no_protocol = session.alpn_protocol().is_none();
+    let link = Link::One(Line::new(Stream::Tls(stream)));
+    Connection { link, facts, opening: Some(opening), names_no_protocol }
 }
 
 /// A failure on the way to the proxy, which says nothing of the host that was to be asked.

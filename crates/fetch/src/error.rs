@@ -33,8 +33,14 @@ pub enum FetchErrorKind {
     Refused,
     /// The connection could not be opened for another reason, or was lost before an answer.
     Connect,
-    /// No encryption could be agreed on, or the certificate is not trusted.
+    /// No encryption could be agreed on, or the certificate is not accepted.
     Tls,
+    /// No authority that is known stands for the certificate.
+    Issuer,
+    /// The certificate has expired, or is not valid yet.
+    Expired,
+    /// The certificate is for another name.
+    Name,
     /// The proxy refuses, or does not speak its protocol.
     Proxy,
     /// Nothing came in time.
@@ -58,6 +64,9 @@ impl FetchErrorKind {
             Self::Refused => "refused",
             Self::Connect => "connect",
             Self::Tls => "tls",
+            Self::Issuer => "tls:issuer",
+            Self::Expired => "tls:expired",
+            Self::Name => "tls:name",
             Self::Proxy => "proxy",
             Self::Timeout => "timeout",
             Self::Protocol => "protocol",
@@ -73,7 +82,8 @@ impl FetchErrorKind {
 
     /// Whether nothing at all was heard of the server.
     pub const fn is_silence(self) -> bool {
-        matches!(self, Self::Dns | Self::Refused | Self::Connect | Self::Tls | Self::Proxy | Self::Timeout)
+        use FetchErrorKind::{Connect, Dns, Expired, Issuer, Name, Proxy, Refused, Timeout, Tls};
+        matches!(self, Dns | Refused | Connect | Tls | Issuer | Expired | Name | Proxy | Timeout)
     }
 }
 

@@ -42,6 +42,8 @@ pub(crate) struct Answer {
     pub(crate) spool: Spool,
     pub(crate) truncated: Option<Truncated>,
     pub(crate) interim: u32,
+    /// Lines behind the body that are not in its bytes.
+    pub(crate) trailers: Vec<String>,
     pub(crate) first_byte: Duration,
     /// Whether the connection may serve another request.
     pub(crate) reusable: bool,
@@ -181,7 +183,7 @@ impl Reading {
             (Ending::Whole, _) => None,
         };
         let first_byte = self.first_byte.unwrap_or_default();
-        Ok(Answer { spool: self.spool, truncated, interim, first_byte, reusable })
+        Ok(Answer { spool: self.spool, truncated, interim, trailers: Vec::new(), first_byte, reusable })
     }
 
     fn nothing(self, interim: u32) -> Silence {

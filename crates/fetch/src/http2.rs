@@ -75,8 +75,10 @@ impl Session {
         } else {
             Some(Truncated::Length)
         };
+        let trailers = if truncated.is_none() { taking.trailers(patience).await } else { Vec::new() };
         self.closed = truncated.is_some();
-        Ok(Answer { spool: taking.spool, truncated, interim: 0, first_byte, reusable: truncated.is_none() })
+        let (spool, reusable) = (taking.spool, truncated.is_none());
+        Ok(Answer { spool, truncated, interim: 0, trailers, first_byte, reusable })
     }
 
     async fn ask(&mut self, request: &Composed, url: &str) -> Result<http::Response<RecvStream>, FetchError> {
@@ -109,6 +111,9 @@ fn failed(what: &str, error: h2::Error) -> FetchError {
     FetchError::new(FetchErrorKind::Protocol, format!("HTTP/2 failed to {what}")).because(error)
 }
 
+/// Bytes of lines behind a body that are kept.
+const MOST_TRAILERS: usize = 8 << 10;
+
 /// An answer on its way in.
 struct Taking {
     spool: Spool,
@@ -130,6 +135,24 @@ impl Taking {
         let fits = text.len() <= self.limit && head.headers.len() <= most_lines;
         self.spool.keep(&text[..text.len().min(self.limit)]);
         fits
+    }
+
+    /// The lines that come behind a whole body, as `name: value`. What is longer than anybody sends is left out.
+    async fn trailers(&mut self, patience: &Patience<'_>) -> Vec<String> {
+        let waiting = poll_fn(|context| self.body.poll_trailers(context));
+        let came = timeout(patience.left(patience.limits.idle), waiting).await;
+        let Ok(Ok(Some(trailers))) = came else { return Vec::new() };
+        let mut room = MOST_TRAILERS;
+        let lines = trailers
+            .iter()
+            .map(|(name, value)| format!("{name}: {}", String::from_utf8_lossy(value.as_bytes())));
+        lines
+            .take_while(|line| {
+                let fits = line.len() <= room;
+                room = room.saturating_sub(line.len());
+                fits
+            })
+            .collect()
     }
 
     /// Takes in the data; says why it is not whole, if it is not.

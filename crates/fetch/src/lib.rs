@@ -10,6 +10,7 @@
 
 #[cfg(unix)]
 pub mod browser;
+mod budget;
 mod client;
 mod compose;
 mod connect;
@@ -31,6 +32,7 @@ mod stream;
 mod target;
 mod tls;
 
+pub use budget::Budget;
 pub use client::{Client, Options, user_agent};
 pub use credentials::{Credentials, CredentialsError};
 pub use error::{FetchError, FetchErrorKind};
@@ -38,6 +40,6 @@ pub use fetcher::{FetchRequest, Fetched, Fetcher, Pending, Rendering, RenderingK
 pub use gate::{Gate, Turn};
 pub use guard::Guard;
 pub use limits::Limits;
-pub use proxy::{Proxy, ProxyError};
+pub use proxy::{Proxies, Proxy, ProxyError, ProxyTexts};
 pub use resolve::{Resolve, SystemResolver};
 pub use tls::RootsError;

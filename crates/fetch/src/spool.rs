@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 use varve_core::exchange::{Wire, WireBytes};
 
+use crate::budget::Budget;
+
 /// Takes in an answer.
 pub(crate) struct Spool {
     memory: Vec<u8>,
@@ -21,12 +23,31 @@ pub(crate) struct Spool {
     folder: Arc<Path>,
     /// How many bytes may still be taken in.
     room: u64,
+    /// How many may be by all answers together, if that is limited.
+    budget: Option<Budget>,
+    /// Whether nothing came yet. What comes first is the head of the answer, by itself, and is taken in though the budget is spent.
+    begins: bool,
 }
 
 impl Spool {
     /// Puts answers past `threshold` bytes down in `folder`, and takes `most` bytes in all.
     pub(crate) fn new(folder: Arc<Path>, threshold: usize, most: u64) -> Self {
-        Self { memory: Vec::new(), file: None, in_file: 0, threshold, folder, room: most }
+        Self {
+            memory: Vec::new(),
+            file: None,
+            in_file: 0,
+            threshold,
+            folder,
+            room: most,
+            budget: None,
+            begins: true,
+        }
+    }
+
+    /// With a budget that it shares with others.
+    pub(crate) fn within(mut self, budget: Option<Budget>) -> Self {
+        self.budget = budget;
+        self
     }
 
     /// So many bytes are expected.
@@ -37,14 +58,19 @@ impl Spool {
 
     /// Takes in bytes, as many as there is room for.
     pub(crate) fn keep(&mut self, bytes: &[u8]) {
-        let count = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
+        let mut count = usize::try_from(self.room).unwrap_or(usize::MAX).min(bytes.len());
+        let granted = self.budget.as_ref().map(|budget| budget.take(count));
+        if let Some(granted) = granted.filter(|_| !self.begins) {
+            count = granted;
+        }
+        self.begins = false;
         self.memory.extend_from_slice(&bytes[..count]);
         self.room -= count as u64;
     }
 
     /// Whether nothing more will be taken in.
     pub(crate) fn is_full(&self) -> bool {
-        self.room == 0
+        self.room == 0 || (!self.begins && self.budget.as_ref().is_some_and(Budget::is_spent))
     }
 
     /// Moves what was taken in to the file, if it has grown past the threshold.
@@ -140,6 +166,19 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(read_all(&long), b"abcdefghij");
         }
+    }
+
+    #[tokio::test]
+    async fn a_budget_is_shared_and_heads_are_whole() {
+        let (folder, budget) = (tempfile::tempdir().unwrap(), Budget::new(6));
+        let spool = || Spool::new(folder.path().into(), 100, 100).within(Some(budget.clone()));
+        let (mut one, mut other) = (spool(), spool());
+        one.keep(b"head");
+        other.keep(b"head");
+        assert!(one.is_full() && other.is_full());
+        one.keep(b"body");
+        assert_eq!(read_all(&one.into_wire().await.unwrap()), b"head");
+        assert_eq!(read_all(&other.into_wire().await.unwrap()), b"head");
     }
 
     #[tokio::test]

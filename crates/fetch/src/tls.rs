@@ -98,8 +98,8 @@ impl Tls {
             Ok(stream) => Ok(Handshake::Agreed(Box::new(stream))),
             Err(error) if !http2 && refuses_http1(&error) => Ok(Handshake::WantsHttp2),
             Err(error) => Err(match distrust(&error) {
-                Some(why) => {
-                    FetchError::new(FetchErrorKind::Tls, format!("`{}` is not trusted: {why}", origin.host))
+                Some((kind, why)) => {
+                    FetchError::new(kind, format!("`{}` is not trusted: {why}", origin.host))
                 }
                 None => refuse().because(error),
             }),
@@ -108,26 +108,27 @@ impl Tls {
 }
 
 /// What is wrong with the certificate of a server, if that is why there is no connection.
-fn distrust(error: &std::io::Error) -> Option<String> {
+fn distrust(error: &std::io::Error) -> Option<(FetchErrorKind, String)> {
     let inner = error.get_ref()?.downcast_ref::<rustls::Error>()?;
     let rustls::Error::InvalidCertificate(problem) = inner else { return None };
-    Some(match problem {
+    let (kind, why) = match problem {
         CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-            "its certificate has expired".to_owned()
+            (FetchErrorKind::Expired, "its certificate has expired")
         }
         CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-            "its certificate is not valid yet".to_owned()
+            (FetchErrorKind::Expired, "its certificate is not valid yet")
         }
         CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-            "its certificate is for another name".to_owned()
+            (FetchErrorKind::Name, "its certificate is for another name")
         }
-        CertificateError::Revoked => "its certificate was revoked".to_owned(),
+        CertificateError::Revoked => (FetchErrorKind::Tls, "its certificate was revoked"),
         // Among the others is that a certificate speaks for itself.
         CertificateError::UnknownIssuer | CertificateError::Other(_) => {
-            "no authority that is known stands for its certificate".to_owned()
+            (FetchErrorKind::Issuer, "no authority that is known stands for its certificate")
         }
-        other => format!("its certificate is not accepted ({other})"),
-    })
+        other => return Some((FetchErrorKind::Tls, format!("its certificate is not accepted ({other})"))),
+    };
+    Some((kind, why.to_owned()))
 }
 
 /// The certificates of a PEM text.

@@ -235,6 +235,38 @@ async fn a_page_that_never_settles_is_taken_as_it_is() {
     studio.assert_nothing_left().await;
 }
 
+/// Its scripts never rest, so it answers nothing: the time that it was given is not given once more for each question.
+#[tokio::test]
+async fn a_page_that_never_rests_is_left_soon_after_its_time() {
+    let Some(mut studio) = Studio::new() else { return };
+    studio.options.patience = Duration::from_secs(3);
+    let (address, _) =
+        serve("127.0.0.1:0", |_, _| ok("text/html", "<p>here</p><script>while (true) {}</script>"));
+    let began = std::time::Instant::now();
+    let fetched = studio.capture(format!("http://{address}/")).await.unwrap();
+    assert_eq!((fetched.exchanges.len(), fetched.renderings.len()), (1, 0));
+    assert!(began.elapsed() < Duration::from_secs(17), "{:?}", began.elapsed());
+    studio.assert_nothing_left().await;
+}
+
+/// What a browser puts down for a while lies in its profile, which is swept whatever ends the processes.
+#[tokio::test]
+async fn a_browser_leaves_nothing_elsewhere() {
+    let Some(studio) = Studio::new() else { return };
+    let (folder, found) = (studio.folder.path().to_owned(), std::sync::Arc::new(Mutex::new(Vec::new())));
+    let log = std::sync::Arc::clone(&found);
+    let (address, _) = serve("127.0.0.1:0", move |_, _| {
+        let profiles = std::fs::read_dir(&folder).unwrap().flatten();
+        let temporary = profiles.flat_map(|profile| std::fs::read_dir(profile.path().join("tmp"))).flatten();
+        log.lock().unwrap().extend(temporary.flatten().map(|entry| entry.file_name()));
+        ok("text/html", "<p>here</p>")
+    });
+    studio.capture(format!("http://{address}/")).await.unwrap();
+    let found = found.lock().unwrap().clone();
+    assert!(found.iter().any(|name| name.to_string_lossy().starts_with("org.chromium.")), "{found:?}");
+    studio.assert_nothing_left().await;
+}
+
 #[tokio::test]
 async fn a_page_that_cannot_be_had_is_the_error_of_its_request() {
     let Some(studio) = Studio::new() else { return };

@@ -33,6 +33,7 @@ fn exchange<'a>(url: &'a str, second: u32, response: &'a Vec<u8>) -> NewExchange
         ip: Some([192, 0, 2, 7].into()),
         protocols: &[],
         cipher: None,
+        trailers: &[],
         timing: Some("dns=1 total=20"),
         truncated: None,
         run: Some(RunId::new(uuid::Uuid::from_u128(7))),
@@ -303,4 +304,18 @@ fn bodies_are_read_whole_where_they_lie_in_one_record_and_are_right() {
     let mut opened = store.open_body(&id_of(&committed)).expect("asked").expect("found");
     assert!(opened.read_to_end(&mut into).is_err());
     assert!(store.read_body(&id_of(&plain), 1 << 20, &mut into).expect("read"));
+}
+
+/// What came behind a body by HTTP/2 stands beside it: the block has no place for it.
+#[test]
+fn lines_behind_the_body_are_kept_beside_it() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 30, Packing::Gzip);
+    let wire = answer("", b"hello");
+    let trailers = ["x-checksum: 1f".to_owned(), "server-timing: cache;dur=2".to_owned()];
+    let kept = keep(&writer, &NewExchange { trailers: &trailers, ..exchange("http://e/a", 1, &wire) });
+    writer.sync().expect("synced");
+    let located = writer.reader().find(kept.receipt.record.as_bytes()).expect("read").expect("there");
+    let said: Vec<_> = located.header.fields.get_all("Varve-Trailer").collect();
+    assert_eq!(said, [&b"x-checksum: 1f"[..], b"server-timing: cache;dur=2"]);
 }

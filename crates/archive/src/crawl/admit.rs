@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 
 use varve_core::trap::{Limits as TrapLimits, Watch, suspect};
 
+use super::address::host_of;
 use super::errand::Errand;
 use super::event::Event;
 use super::keeper::Material;
-use super::past::Past;
+use super::past::{LookUp, Past};
 use super::robots::Word;
 use super::run::{Crawl, Settled};
 use super::scope::Rule;
@@ -63,7 +64,7 @@ impl Crawl<'_> {
     /// The limit that was reached, if one was.
     fn limit(&self) -> Option<Rule> {
         let settings = &self.around.plan.settings;
-        if settings.limit_bytes.is_some_and(|most| self.tally.bytes >= most) {
+        if self.around.fetching.has_received_enough() {
             return Some(Rule::Limit("bytes"));
         }
         let is_late = |most: u64| self.began.elapsed() >= Duration::from_millis(most);
@@ -93,11 +94,16 @@ impl Crawl<'_> {
             self.skip(task, &rule);
             return Ok(());
         }
-        if self.busy.contains(&task.url) || self.fresh.contains(&task.url) {
+        if let Some(until) = self.resting.until(&task.host) {
+            self.leave(task, until);
+            return Ok(());
+        }
+        if self.is_in_hand(&task.url) {
             self.deferred.push(task);
             return Ok(());
         }
-        match self.around.destination.past(self.around.run, &task.url)? {
+        let by = if self.is_told_how(&task) { LookUp::Exact } else { LookUp::Any };
+        match self.around.destination.past(self.around.run, &task.url, by)? {
             Past::ThisRun(stored) => {
                 self.busy.insert(task.url.clone());
                 self.give(task, Material::Stored(stored));
@@ -107,7 +113,19 @@ impl Crawl<'_> {
                 if self.around.plan.settings.whole {
                     earlier.condition = None;
                 }
+                if earlier.newest.url != task.url && !self.respell(&mut task, &earlier.newest.url) {
+                    // Of another text a server cannot say that nothing changed.
+                    earlier.condition = None;
+                }
                 task.earlier = Some(earlier);
+                if task.met.is_some() && self.is_in_hand(&task.url) {
+                    self.deferred.push(Task {
+                        url: task.met.take().unwrap_or_default(),
+                        earlier: None,
+                        ..task
+                    });
+                    return Ok(());
+                }
             }
             Past::Nothing => {}
         }
@@ -122,6 +140,37 @@ impl Crawl<'_> {
         }
         self.enqueue(task);
         Ok(())
+    }
+
+    /// Whether a URL is being asked for, or was since the last checkpoint.
+    fn is_in_hand(&self, url: &str) -> bool {
+        self.busy.contains(url) || self.fresh.contains(url)
+    }
+
+    /// Whether it matters by which spelling something is asked for: people typed it, or a server sent its reader there.
+    fn is_told_how(&self, task: &Task) -> bool {
+        task.redirects > 0 || matches!(task.errand, Errand::Page { depth: 0 } | Errand::Robots)
+    }
+
+    /// Asks by the spelling by which a page is here, so that its history stays in one line; not where the rules of this run are
+    /// against it.
+    fn respell(&self, task: &mut Task, kept: &str) -> bool {
+        let plan = self.around.plan;
+        let address = plan.address(kept);
+        // What was not captured by a crawl may be spelled as nobody asks.
+        let is_askable = plan.asked(kept).as_deref() == Some(kept) && host_of(kept) == task.host;
+        let against = match task.errand {
+            Errand::Page { .. } => plan.scope.refuses_page(kept, &address),
+            _ => plan.scope.excludes(kept, &address),
+        };
+        if !is_askable
+            || self.is_told_how(task)
+            || against.or_else(|| plan.unplanned(task.errand, kept)).is_some()
+        {
+            return false;
+        }
+        task.met = Some(std::mem::replace(&mut task.url, kept.to_owned()));
+        true
     }
 
     fn has_room_for_a_page(&self) -> bool {
@@ -149,7 +198,7 @@ impl Crawl<'_> {
             Word::Go(task) => self.enqueue(task),
             Word::No(Task { reply: Some(reply), url, .. }, rule) => self.turn_away(&url, rule, reply),
             Word::No(task, rule) => self.skip_busy(task, &rule),
-            Word::Lost(task, why) => self.fail(task, "robots", &why),
+            Word::Lost(task, kind, why) => self.fail(task, &kind, &why),
             Word::Wait(None) if urgent => self.hasten_robots(&origin),
             Word::Wait(None) => {}
             Word::Wait(Some(file)) => {
@@ -215,6 +264,9 @@ impl Crawl<'_> {
         self.tally.skipped += 1;
         self.settled.extend(task.no.map(|no| (no, Settled::Skipped(rule.to_string()))));
         let is_seed = task.errand == Errand::Page { depth: 0 };
+        if let Rule::Limit(which) = rule {
+            self.tally.limited = Some(which);
+        }
         self.tally.seeds_refused += u64::from(is_seed && matches!(rule, Rule::Robots(_)));
         (self.around.report)(Event::Skipped { url: &task.url, rule, is_seed });
     }

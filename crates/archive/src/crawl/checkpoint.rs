@@ -64,5 +64,6 @@ fn outcome_of(settled: &Settled) -> FrontierOutcome<'_> {
         Settled::Done => FrontierOutcome::Done,
         Settled::Failed(reason) => FrontierOutcome::Failed(reason),
         Settled::Skipped(rule) => FrontierOutcome::Skipped(rule),
+        Settled::Again(until) => FrontierOutcome::Again(*until, "retry-after"),
     }
 }

@@ -124,10 +124,11 @@ fn crawl(
 ) -> Result<Ended, ArchiveError> {
     let plan = Plan::new(course.settings.clone());
     let Conduct { history, threads, stop, .. } = *conduct;
-    let destination = &IntoArchive { history, stops: &course.stops };
+    let destination = &IntoArchive { history, stops: &course.stops, proxy: fetchers.proxy.clone() };
     let share = Work { destination, frontier: &frontier, plan: &plan, fetchers, resumed, threads, stop };
     let (ending, tally) = work(share, report)?;
-    let (run, message) = (frontier.run(), &course.settings.message);
+    let limited = tally.limited.map(|which| format!(" (limit of {which} reached)")).unwrap_or_default();
+    let (run, message) = (frontier.run(), format!("{}{limited}", course.settings.message));
     if ending == Ending::Finished {
         let captures = history.catalog().captures_of_run(&run)?;
         if course.stops.is_empty() && captures > 0 && captures == tally.robots {
@@ -135,14 +136,15 @@ fn crawl(
             frontier.finish()?;
             return Ok(MadeVersion::default().ended(run, tally, 0));
         }
-        let made = make_version(conduct, run, &course, message.clone())?;
+        let made = make_version(conduct, run, &course, message)?;
         frontier.finish()?;
         return Ok(made.ended(run, tally, 0));
     }
     let counts = frontier.counts()?;
     let queued = counts.ready + counts.claimed + counts.waiting;
     let made = make_version(conduct, run, &course, format!("{message} (stopped, {queued} waiting)"))?;
-    Ok(Ended { stopped: true, ..made.ended(run, tally, queued) })
+    let again = if ending == Ending::Left { frontier.next_again()? } else { None };
+    Ok(Ended { stopped: true, again, ..made.ended(run, tally, queued) })
 }
 
 /// One process's share of a run.
@@ -268,7 +270,7 @@ impl MadeVersion {
     /// How the run ended that it was made of.
     fn ended(self, run: RunId, tally: Tally, queued: u64) -> Ended {
         let Self { version, parent, captures } = self;
-        Ended { run, version, parent, tally, captures, queued, stopped: false }
+        Ended { run, version, parent, tally, captures, queued, stopped: false, again: None }
     }
 }
 

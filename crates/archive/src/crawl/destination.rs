@@ -13,7 +13,7 @@ use varve_crystal::RevisionId;
 use varve_store::exchange::ExchangeKeeper;
 
 use super::keeper::{Keeping, Material, Outcome};
-use super::past::{Past, look_up};
+use super::past::{LookUp, Past, look_up};
 use super::plan::Plan;
 use super::task::Task;
 use crate::error::ArchiveError;
@@ -29,8 +29,8 @@ pub(crate) trait Destination: Sync {
     /// Whether sensitive headers are hidden in rows.
     fn hiding(&self) -> Redaction;
 
-    /// What is here of a URL already.
-    fn past(&self, run: RunId, url: &str) -> Result<Past, ArchiveError>;
+    /// What is here of a URL already, by the text as it is or by any spelling.
+    fn past(&self, run: RunId, url: &str, by: LookUp) -> Result<Past, ArchiveError>;
 
     /// Those who keep answers.
     fn keepers<'k>(&'k self, run: RunId, plan: &'k Plan) -> Result<Box<dyn Keepers + 'k>, ArchiveError>;
@@ -82,6 +82,8 @@ impl Stored {
 pub(crate) struct IntoArchive<'a> {
     pub(crate) history: &'a ArchiveHistory,
     pub(crate) stops: &'a [VersionId],
+    /// The proxies that requests go through, without credentials.
+    pub(crate) proxy: Option<String>,
 }
 
 impl Destination for IntoArchive<'_> {
@@ -93,13 +95,14 @@ impl Destination for IntoArchive<'_> {
         self.history.redaction()
     }
 
-    fn past(&self, run: RunId, url: &str) -> Result<Past, ArchiveError> {
-        look_up(self.history, run, self.stops, url)
+    fn past(&self, run: RunId, url: &str, by: LookUp) -> Result<Past, ArchiveError> {
+        look_up(self.history, (run, self.stops), url, by)
     }
 
     fn keepers<'k>(&'k self, run: RunId, plan: &'k Plan) -> Result<Box<dyn Keepers + 'k>, ArchiveError> {
         let store = self.history.writer().store();
-        let described_by = Some(store.describe_run(&Etiquette::of(&plan.settings).fields(run))?);
+        let described_by =
+            Some(store.describe_run(&Etiquette::of(&plan.settings, self.proxy.clone()).fields(run))?);
         let (keeper, run) = (ExchangeKeeper::new(store), OfRun { id: run, described_by });
         Ok(Box::new(Keeping { history: self.history, keeper, plan, run }))
     }

@@ -41,6 +41,15 @@ pub enum Event<'a> {
         /// Whether it was named by whoever asked, or a redirect from there led to it.
         is_seed: bool,
     },
+    /// A host asks to be left alone.
+    Waits {
+        /// The host.
+        host: &'a str,
+        /// Until then.
+        until: Moment,
+        /// Whether that is too long for this run, so that what is wanted of it is left for whoever resumes.
+        left: bool,
+    },
     /// Everything up to here is safe.
     Checkpoint {
         /// Captures so far.
@@ -103,6 +112,8 @@ pub struct Tally {
     pub seeds_refused: u64,
     /// Bytes that were received.
     pub bytes: u64,
+    /// The limit that was reached, if something was not asked for or not taken in because of it: of pages, of bytes or of time.
+    pub limited: Option<&'static str>,
 }
 
 /// How a run ended.
@@ -120,6 +131,8 @@ pub struct Ended {
     pub captures: u64,
     /// URLs that still wait.
     pub queued: u64,
-    /// Whether it was stopped, and can be resumed.
+    /// Whether it was stopped, or left something for another day, and can be resumed.
     pub stopped: bool,
+    /// From when on there is something to ask of hosts that asked to be left alone, if that is why it ended.
+    pub again: Option<Moment>,
 }

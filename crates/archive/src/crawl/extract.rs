@@ -7,6 +7,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::io::Read;
 
 use varve_core::headers::Headers;
+use varve_core::url::resolve;
 use varve_page::links::{Kind, Limits, Link, Place, Role, extract};
 
 use super::errand::Errand;
@@ -18,6 +19,11 @@ const MOST_LINKS: u64 = 200_000;
 const MOST_LEADS: usize = 60_000;
 /// So much of a body is read for links.
 const MOST_BYTES: u64 = 64 << 20;
+
+/// Where redirects say where they lead.
+const LOCATION: &str = "location";
+/// A longer address of what is not on the web, such as a picture in itself, is not listed.
+const LONGEST_LISTED: usize = 2000;
 
 /// What an answer says, as far as links go.
 pub(crate) struct Answer<'a> {
@@ -48,12 +54,18 @@ pub(crate) fn leads(
             return;
         }
         each(&link.target);
-        if let Some(lead) = plan.lead(answer.url, errand, &link).filter(|lead| lead.url != answer.url)
+        let is_location = link.place == Place::Header(LOCATION);
+        let mut lead = plan.lead(answer.url, errand, &link);
+        if let Some(lead) = lead.as_mut().filter(|lead| is_location && lead.url == answer.url) {
+            lead.refusal = Some(Refusal::Loop);
+        }
+        if let Some(lead) = lead.filter(|lead| is_location || lead.url != answer.url)
             && seen.insert(hasher.hash_one(&lead))
         {
             found.push(lead);
         }
     };
+    let foreign = foreign_redirect(answer, errand);
     let extracted = extract(kind, answer.url, answer.headers, body, limits, &mut take);
     let shy = extracted.is_ok_and(|extracted| extracted.metadata.robots.nofollow);
     if shy && plan.settings.nofollow {
@@ -61,12 +73,22 @@ pub(crate) fn leads(
             lead.refusal = Some(Refusal::NoFollow);
         }
     }
+    found.extend(foreign);
     found
+}
+
+/// Where an answer sends its reader, if that is not on the web: it is listed, and not followed.
+fn foreign_redirect(answer: &Answer<'_>, errand: Errand) -> Option<Lead> {
+    let location = answer.headers.get_text(LOCATION).filter(|_| (300..400).contains(&answer.status))?;
+    let url = resolve(answer.url, location.trim()).ok().filter(|url| url.len() <= LONGEST_LISTED)?;
+    let is_web = url.starts_with("http://") || url.starts_with("https://");
+    let refusal = Some(Refusal::Scheme);
+    (!is_web).then_some(Lead { url, key: None, errand, redirect: true, refusal })
 }
 
 /// A `Location` sends nobody anywhere unless the status says so.
 fn is_no_redirect(link: &Link<'_>, status: u16) -> bool {
-    link.role == Role::Redirect && link.place == Place::Header("location") && !(300..400).contains(&status)
+    link.role == Role::Redirect && link.place == Place::Header(LOCATION) && !(300..400).contains(&status)
 }
 
 /// How the body is read. An answer that is no page in itself, as a redirect or an error, has only its headers read.

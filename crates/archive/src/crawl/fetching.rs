@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use varve_core::exchange::{Exchange, Truncated};
 use varve_fetch::politeness::{Outcome, Policy, retry_after};
-use varve_fetch::{FetchError, FetchRequest, Fetcher, Rendering};
+use varve_fetch::{Budget, FetchError, FetchRequest, Fetcher, Rendering};
 
 use super::door::{Door, Inquiry};
 use super::keeper::Kept;
@@ -63,6 +63,10 @@ pub(crate) struct Fetchers {
     pub(crate) pages: Arc<dyn Fetcher>,
     /// Before the browser, if there is one.
     pub(crate) door: Option<Arc<Door>>,
+    /// How much all answers together may take, if that is limited.
+    pub(crate) budget: Option<Budget>,
+    /// The proxies that requests go through, without credentials.
+    pub(crate) proxy: Option<String>,
 }
 
 /// Makes requests.
@@ -82,6 +86,11 @@ impl Fetching {
             door.open(sender.clone());
         }
         Ok(Self { runtime: Some(runtime), fetchers, sender })
+    }
+
+    /// Whether as much was received as may be, by what is under way as well.
+    pub(crate) fn has_received_enough(&self) -> bool {
+        self.fetchers.budget.as_ref().is_some_and(Budget::is_spent)
     }
 
     /// A host asks for a longer delay.

@@ -40,6 +40,7 @@ mod plan;
 mod project;
 mod refused;
 mod rendering;
+mod resting;
 mod robots;
 mod run;
 mod scope;
@@ -47,7 +48,7 @@ mod settings;
 mod settle;
 mod task;
 
-pub(crate) use address::{address, asked, has_user_info, host_of, origin_of};
+pub(crate) use address::{asked, has_user_info, host_of, origin_of};
 pub(crate) use conduct::{Conduct, NewVersion, Work, begin, finish, resume, version_of_run, work};
 pub(crate) use door::Door;
 pub use event::{Captured, Ended, Event, Progress, Tally};

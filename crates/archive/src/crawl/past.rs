@@ -2,6 +2,9 @@
 //!
 //! A capture of this very run, or of what it had got when it was stopped, is not made again. One of an earlier run makes a conditional request possible, and an
 //! answer that nothing changed refers to the record that holds the bytes.
+//!
+//! A site may link to a page by another spelling than it did. Then the one by which it is here is known, so that whoever asks may
+//! ask by that one: only of the same text can a server say that nothing changed.
 
 use varve_catalog::{CaptureFilter, Order, Page};
 use varve_core::history::{Belongs, Capture};
@@ -29,9 +32,9 @@ pub(crate) enum Past {
 /// The last capture of a URL.
 #[derive(Clone, Debug)]
 pub(crate) struct Earlier {
-    /// The newest.
+    /// The newest. Its URL may be another spelling.
     pub(crate) newest: Capture,
-    /// What to say in the next request, if the bytes are at hand.
+    /// What to say in the next request for its URL, if the bytes are at hand.
     pub(crate) condition: Option<Condition>,
 }
 
@@ -49,22 +52,61 @@ pub(crate) struct Condition {
 /// Looks up a URL, for a run that has these stops behind it.
 pub(crate) fn look_up(
     history: &ArchiveHistory,
-    run: RunId,
-    stops: &[VersionId],
+    (run, stops): (RunId, &[VersionId]),
     url: &str,
+    by: LookUp,
 ) -> Result<Past, ArchiveError> {
+    let catalog = history.catalog();
     let filter = CaptureFilter::default();
-    let found = history.catalog().captures_of(url, &filter, Order::NewestFirst, Page::first(LOOKED_AT))?;
-    let Some(newest) = found.first() else { return Ok(Past::Nothing) };
-    let is_of_this_run = match newest.belongs {
+    let page = Page::first(LOOKED_AT);
+    let is_of_this_run = |capture: &Capture| match capture.belongs {
         Belongs::Run(owner) => owner == run,
         Belongs::Version(owner) => stops.contains(&owner),
     };
-    if is_of_this_run {
+    let exactly = catalog.captures_of(url, &filter, Order::NewestFirst, page)?;
+    if let Some(newest) = exactly.first().filter(|newest| is_of_this_run(newest)) {
         return Ok(Past::ThisRun(Stored::Capture(Box::new(newest.clone()))));
     }
+    let kept = if by == LookUp::Any { catalog.spellings_of(url)? } else { Vec::new() };
+    let found = match kept.iter().any(|kept| kept != url) {
+        true => {
+            let kept: Vec<&str> = kept.iter().map(String::as_str).collect();
+            catalog.captures_of_any(&kept, &filter, Order::NewestFirst, page)?
+        }
+        false => exactly,
+    };
+    if let Some(stored) = found.iter().find(|capture| is_of_this_run(capture) && !is_refused(capture)) {
+        return Ok(Past::ThisRun(Stored::Capture(Box::new(stored.clone()))));
+    }
+    // A spelling that this run was refused by is not tried again.
+    let by_any = !found.iter().any(is_of_this_run);
+    let Some(newest) = last_asked(&found, url, by_any) else { return Ok(Past::Nothing) };
     let condition = condition(history, newest, &found)?;
     Ok(Past::Earlier(Box::new(Earlier { newest: newest.clone(), condition })))
+}
+
+/// By which spellings a URL is looked up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LookUp {
+    /// By the text as it is.
+    Exact,
+    /// By any that has the same address.
+    Any,
+}
+
+/// Whether a server would not give the page by this spelling, so that another may be tried.
+fn is_refused(capture: &Capture) -> bool {
+    capture.status >= 400
+}
+
+/// The capture of earlier runs by which a page is known: by the very text if the newest of them asked for it by that, else by the spelling
+/// that it asked for first, if that led to the page.
+fn last_asked<'c>(found: &'c [Capture], url: &str, by_any: bool) -> Option<&'c Capture> {
+    let exactly = || found.iter().find(|capture| capture.url == url);
+    let Some(newest) = found.first().filter(|_| by_any) else { return exactly() };
+    let beside = || found.iter().filter(|capture| capture.belongs == newest.belongs);
+    let led_there = beside().any(is_whole) && !beside().any(|capture| capture.url == url);
+    beside().next_back().filter(|_| led_there).or_else(exactly)
 }
 
 /// Whether a capture's body is the page itself, and whole.
@@ -80,7 +122,8 @@ fn condition(
     if !is_whole(newest) {
         return Ok(None);
     }
-    let same = || all.iter().filter(|capture| is_whole(capture) && capture.body == newest.body);
+    let is_same = |capture: &&Capture| capture.url == newest.url && capture.body == newest.body;
+    let same = || all.iter().filter(is_same).filter(|capture| is_whole(capture));
     let said = |name: &str| same().find_map(|capture| first_header(capture, name));
     let names = [("etag", "If-None-Match"), ("last-modified", "If-Modified-Since")];
     let headers: Vec<(String, String)> = names

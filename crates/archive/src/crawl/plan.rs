@@ -5,11 +5,13 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::address::{address, asked};
+use super::address::asked;
 use super::errand::{DEEPEST_SITEMAP, Errand, LONGEST_CHAIN};
 use super::itinerary::Itinerary;
 use super::scope::{Rule, Scope, ScopeKind};
 use super::settings::Settings;
+use super::settle::by_spelling;
+use varve_core::url::address;
 use varve_page::links::{Link, Place, Role};
 
 /// What is asked for when a text is a URL; none for what is not asked for.
@@ -51,6 +53,10 @@ pub(crate) enum Refusal {
     NoFollow,
     /// Sitemaps name sitemaps, too often in a row.
     Nested,
+    /// It is a redirect to itself.
+    Loop,
+    /// It is a redirect to what is not on the web.
+    Scheme,
 }
 
 impl Refusal {
@@ -59,6 +65,8 @@ impl Refusal {
         match self {
             Self::NoFollow => Rule::NoFollow,
             Self::Nested => Rule::Sitemaps,
+            Self::Loop => Rule::Loop,
+            Self::Scheme => Rule::Scheme,
         }
     }
 }
@@ -111,7 +119,7 @@ impl Plan {
         if lead.key() != self.address(from) {
             return lead;
         }
-        Lead { key: Some(format!("={}", lead.url)), ..lead }
+        Lead { key: Some(by_spelling(&lead.url)), ..lead }
     }
 
     /// Whether pages so many links away from a seed are wanted.

@@ -6,7 +6,7 @@
 use std::collections::HashMap;
 
 use super::event::Event;
-use super::past::Past;
+use super::past::{LookUp, Past};
 use super::plan::{Lead, Refusal};
 use super::run::Crawl;
 use crate::error::ArchiveError;
@@ -35,7 +35,7 @@ impl Crawl<'_> {
             std::mem::take(&mut self.refused.0).into_iter().collect();
         refused.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
         for (address, (url, refusal)) in refused {
-            let is_here = |url: &str| match self.around.destination.past(self.around.run, url)? {
+            let is_here = |url: &str| match self.around.destination.past(self.around.run, url, LookUp::Any)? {
                 Past::ThisRun(_) => Ok::<_, ArchiveError>(true),
                 Past::Earlier(_) | Past::Nothing => Ok(false),
             };

@@ -15,7 +15,7 @@ use varve_store::exchange::{NewRendering, NewRenderings};
 use super::address::host_of;
 use super::errand::Errand;
 use super::keeper::{Keeping, Material};
-use super::past::Past;
+use super::past::{LookUp, Past};
 use super::plan::Lead;
 use super::run::Crawl;
 use super::task::Task;
@@ -81,7 +81,7 @@ impl Crawl<'_> {
             if unwanted || self.busy.contains(&url) || self.fresh.contains(&url) {
                 continue;
             }
-            let earlier = match self.around.destination.past(self.around.run, &url)? {
+            let earlier = match self.around.destination.past(self.around.run, &url, LookUp::Exact)? {
                 Past::ThisRun(_) => continue,
                 Past::Earlier(earlier) => Some(earlier),
                 Past::Nothing => None,

@@ -29,8 +29,8 @@ enum State {
     Asked(Vec<Task>),
     /// Read.
     Read(Box<Rules>),
-    /// Nobody answers there.
-    Unreachable(Box<str>),
+    /// It could not be had: the sort of failure as a word, and a sentence.
+    Unreachable(Box<str>, Box<str>),
 }
 
 /// What a host's file means for a task.
@@ -39,8 +39,8 @@ pub(crate) enum Word {
     Go(Task),
     /// Do not.
     No(Task, Rule),
-    /// The host cannot be reached at all.
-    Lost(Task, Box<str>),
+    /// The host cannot be reached at all: the sort of failure as a word, and a sentence.
+    Lost(Task, Box<str>, Box<str>),
     /// The file was asked for, and the task waits for it. The address of the file if it is to be asked for now.
     Wait(Option<String>),
 }
@@ -55,7 +55,7 @@ impl RobotsFiles {
                 self.held += 1;
                 Word::Wait(None)
             }
-            Some(State::Unreachable(why)) => Word::Lost(task, why.clone()),
+            Some(State::Unreachable(kind, why)) => Word::Lost(task, kind.clone(), why.clone()),
             Some(State::Read(rules)) => match verdict(rules, &task.url) {
                 Some(rule) => Word::No(task, rule),
                 None => Word::Go(task),
@@ -76,8 +76,8 @@ impl RobotsFiles {
     }
 
     /// The file cannot be had because nobody answers. Gives what waited for it.
-    pub(crate) fn unreachable(&mut self, origin: &str, why: &str) -> Vec<Task> {
-        self.release(origin, State::Unreachable(why.into()))
+    pub(crate) fn unreachable(&mut self, origin: &str, kind: &str, why: &str) -> Vec<Task> {
+        self.release(origin, State::Unreachable(kind.into(), why.into()))
     }
 
     fn release(&mut self, origin: &str, state: State) -> Vec<Task> {

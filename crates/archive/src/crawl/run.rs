@@ -17,8 +17,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use varve_catalog::{Frontier, Row};
-use varve_core::RunId;
 use varve_core::trap::{Limits as TrapLimits, Watch};
+use varve_core::{Moment, RunId};
 use varve_fetch::politeness::{Agenda, Next};
 
 use super::backlog::Backlog;
@@ -29,6 +29,7 @@ use super::keeper::{Job, Material};
 use super::known::Known;
 use super::plan::Plan;
 use super::refused::Refused;
+use super::resting::Resting;
 use super::robots::RobotsFiles;
 use super::task::{Entry, Task};
 use crate::error::ArchiveError;
@@ -61,6 +62,8 @@ pub(crate) enum Ending {
     Finished,
     /// It was told to stop.
     Stopped,
+    /// Nothing is left but what hosts ask not to be asked for yet.
+    Left,
 }
 
 /// What became of a URL of the frontier, to be said when everything else is safe.
@@ -68,6 +71,8 @@ pub(crate) enum Settled {
     Done,
     Failed(String),
     Skipped(String),
+    /// Not before this instant.
+    Again(Moment),
 }
 
 /// What a run works with.
@@ -89,6 +94,7 @@ pub(crate) struct Crawl<'a> {
     pub(super) around: Surroundings<'a>,
     pub(super) agenda: Agenda<Task>,
     pub(super) robots: RobotsFiles,
+    pub(super) resting: Resting,
     pub(super) watch: Watch,
     pub(super) known: Known,
     pub(super) refused: Refused,
@@ -130,6 +136,7 @@ impl<'a> Crawl<'a> {
         Self {
             agenda: Agenda::new(around.plan.settings.policy(), seed),
             robots: RobotsFiles::default(),
+            resting: Resting::default(),
             watch: Watch::new(TrapLimits::for_year(year)),
             known: Known::new(around.plan.settings.depth),
             refused: Refused::default(),
@@ -180,7 +187,9 @@ impl<'a> Crawl<'a> {
                 self.checkpoint()?;
                 if !left && self.out_in_all == 0 && self.claim()? == 0 {
                     self.list_refused()?;
-                    return Ok(Ending::Finished);
+                    let counts = self.around.frontier.counts()?;
+                    let left = counts.ready + counts.waiting > 0;
+                    return Ok(if left { Ending::Left } else { Ending::Finished });
                 }
                 continue;
             }
@@ -236,8 +245,10 @@ impl<'a> Crawl<'a> {
     /// Takes URLs out of the frontier; says how many.
     fn claim(&mut self) -> Result<usize, ArchiveError> {
         let room = WINDOW.saturating_sub(self.out_in_all);
-        let out = &self.out;
-        let mut has_room = |host: &str| out.get(host).is_none_or(|out| *out < WINDOW_OF_HOST / 2);
+        let (out, resting) = (&self.out, &self.resting);
+        let mut has_room = |host: &str| {
+            resting.until(host).is_none() && out.get(host).is_none_or(|out| *out < WINDOW_OF_HOST / 2)
+        };
         let now = self.around.destination.present();
         let claimed = self.around.frontier.claim(room, WINDOW_OF_HOST / 2, now, &mut has_room)?;
         self.empty_since = claimed.is_empty().then(Instant::now);

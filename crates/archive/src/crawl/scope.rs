@@ -5,8 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 use varve_core::pattern::{AtSign, GroupPattern};
+use varve_core::url::address;
 
-use super::address::{address, host_of};
+use super::address::host_of;
 
 /// How far around its seeds a crawl goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +64,19 @@ pub enum Rule {
     DoNotDownload(String),
     /// An alias of the plan leaves it on the live web.
     External,
+    /// Its host asks to be left alone for longer than the run waits.
+    Waits,
+    /// Its address is one that may not be asked.
+    Guard,
+    /// It is a redirect to what redirected to it.
+    Loop,
+    /// It is a redirect to what is not on the web.
+    Scheme,
+}
+
+impl Rule {
+    /// The word for what the guard refuses, among failures and among rules.
+    pub(crate) const GUARD: &'static str = "guard";
 }
 
 impl std::fmt::Display for Rule {
@@ -80,6 +94,10 @@ impl std::fmt::Display for Rule {
             Self::NoFollow => f.write_str("nofollow"),
             Self::DoNotDownload(group) => write!(f, "plan:do_not_download:{group}"),
             Self::External => f.write_str("plan:external"),
+            Self::Waits => f.write_str("retry-after"),
+            Self::Guard => f.write_str(Self::GUARD),
+            Self::Loop => f.write_str("redirects:loop"),
+            Self::Scheme => f.write_str("redirects:scheme"),
         }
     }
 }

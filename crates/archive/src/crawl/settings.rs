@@ -61,6 +61,8 @@ pub struct Settings {
     pub retries: u32,
     /// The pause after the first failure, in milliseconds; it doubles with each further one.
     pub retry_pause: u64,
+    /// For how long a host that asks to be left alone is waited for, in milliseconds; one that asks for more is left for whoever resumes.
+    pub max_wait: u64,
     /// Who asks.
     pub user_agent: String,
     /// For one answer altogether, in milliseconds.
@@ -101,6 +103,7 @@ impl Default for Settings {
             whole: false,
             retries: policy.retries,
             retry_pause: millis(policy.backoff.first),
+            max_wait: millis(policy.longest_retry_after),
             user_agent: varve_fetch::user_agent(None),
             timeout: millis(limits.total),
             connect_timeout: millis(limits.connect),
@@ -120,6 +123,7 @@ impl Settings {
             delay: Duration::from_millis(self.delay),
             connections_per_host: self.per_host.max(1),
             retries: self.retries,
+            longest_retry_after: Duration::from_millis(self.max_wait),
             backoff: Backoff {
                 first,
                 longest: policy.backoff.longest.min(first.saturating_mul(MOST_GROWTH)),

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use varve_core::receipt::Receipt;
 use varve_core::robots::Robots;
-use varve_fetch::politeness::Verdict;
+use varve_fetch::politeness::{Outcome as Ended, Verdict};
 
 use super::address::origin_of;
 use super::errand::Errand;
@@ -13,7 +13,7 @@ use super::event::{Captured, Event};
 use super::fetching::Fetched;
 use super::keeper::{Kept, KeptRevision, Material, Outcome};
 use super::known::News;
-use super::plan::Lead;
+use super::plan::{Lead, Refusal};
 use super::robots::MOST_REDIRECTS as MOST_ROBOTS_REDIRECTS;
 use super::run::{Crawl, Settled};
 use super::scope::Rule;
@@ -21,6 +21,8 @@ use super::task::{Entry, Task};
 use crate::error::ArchiveError;
 use crate::rows::row_of_receipt;
 
+/// The first status of an answer that is not what was asked for.
+const REFUSED: u16 = 400;
 /// So many known members go into the frontier at once.
 const SOWN_AT_ONCE: usize = 2048;
 
@@ -30,13 +32,26 @@ impl Crawl<'_> {
         self.fetching_now -= 1;
         let Fetched { task, tries, outcome, result, others, renderings, notes } = fetched;
         let host = task.host.clone();
+        let wait = Self::asked_to_wait(outcome).filter(|_| !task.urgent);
+        let too_long = wait.filter(|wait| self.is_too_long(*wait));
         let verdict = match task.urgent {
             // The agenda never heard of it.
             true => Verdict::Done(task),
+            // What is left for another day is not tried again today.
+            false if too_long.is_some() => {
+                self.agenda.done(&host, task, u32::MAX, Ended::Hopeless, Instant::now())
+            }
             false => self.agenda.done(&host, task, tries, outcome, Instant::now()),
         };
         let mut tasks = match verdict {
-            Verdict::Again => return Ok(()),
+            Verdict::Done(task) | Verdict::GivenUp(task) if too_long.is_some() => {
+                self.leave_host(&host, task, too_long.unwrap_or_default());
+                return Ok(());
+            }
+            Verdict::Again => {
+                self.tell_wait(&host, wait.unwrap_or_default());
+                return Ok(());
+            }
             Verdict::Done(task) | Verdict::GivenUp(task) => vec![task].into_iter(),
             Verdict::HostGivenUp(tasks) => tasks.into_iter(),
         };
@@ -62,14 +77,15 @@ impl Crawl<'_> {
     /// Gives a URL up.
     pub(super) fn fail(&mut self, task: Task, kind: &str, message: &str) {
         if let Some(reply) = task.reply {
-            return self.turn_away(&task.url, Rule::Robots(None), reply);
+            let rule = if kind == Rule::GUARD { Rule::Guard } else { Rule::Robots(None) };
+            return self.turn_away(&task.url, rule, reply);
         }
         self.no_longer_busy(&task);
         self.came_back(&task);
         self.settled.extend(task.no.map(|no| (no, Settled::Failed(format!("{kind}: {message}")))));
         if let Some(origin) = &task.origin {
             // Without its file, nothing is asked of the host; what waited has the same reason to fail.
-            for waiting in self.robots.unreachable(origin, message) {
+            for waiting in self.robots.unreachable(origin, kind, message) {
                 self.fail(waiting, kind, message);
             }
             return;
@@ -104,8 +120,14 @@ impl Crawl<'_> {
         if task.errand == Errand::Robots {
             return self.robots_came(&task, outcome);
         }
+        if let Some(met) = task.met.clone().filter(|_| outcome.status >= REFUSED) {
+            // It is no longer to be had by the spelling by which it is here.
+            let key = Some(by_spelling(&met));
+            let lead = Lead { url: met, key, errand: task.errand, redirect: false, refusal: None };
+            self.follow(lead, &task)?;
+        }
         for lead in outcome.leads {
-            self.follow(lead, &task);
+            self.follow(lead, &task)?;
             if self.has_many_entries() {
                 self.push_entries()?;
             }
@@ -125,6 +147,9 @@ impl Crawl<'_> {
         self.tally.pages += u64::from(is_page);
         self.tally.unchanged += u64::from(unchanged);
         self.tally.truncated += u64::from(receipt.truncated.is_some());
+        if receipt.truncated.is_some() && self.around.fetching.has_received_enough() {
+            self.tally.limited = Some("bytes");
+        }
         self.tally.bytes += outcome.bytes;
         (self.around.report)(Event::Captured(Captured {
             url: &receipt.url,
@@ -159,21 +184,63 @@ impl Crawl<'_> {
     }
 
     /// Puts a lead on its way into the frontier, unless it is there.
-    fn follow(&mut self, lead: Lead, from: &Task) {
-        if let Some(refusal) = lead.refusal {
-            return self.refused.note(lead, refusal);
+    fn follow(&mut self, mut lead: Lead, from: &Task) -> Result<(), ArchiveError> {
+        match lead.refusal {
+            // It is known and captured, which is why it is not followed.
+            Some(Refusal::Loop) => {
+                self.leave_out(&lead.url, &Rule::Loop);
+                return Ok(());
+            }
+            Some(refusal) => {
+                self.refused.note(lead, refusal);
+                return Ok(());
+            }
+            None => {}
         }
         let redirects = if lead.redirect { from.redirects.saturating_add(1) } else { 0 };
         if redirects > self.around.plan.settings.redirects {
-            self.tally.skipped += 1;
-            let rule = &Rule::Redirects;
-            (self.around.report)(Event::Skipped { url: &lead.url, rule, is_seed: false });
-            return;
+            self.leave_out(&lead.url, &Rule::Redirects);
+            return Ok(());
+        }
+        if lead.redirect {
+            match self.turn(&lead, from)? {
+                Turn::Onward => {}
+                Turn::Back => lead.key = Some(by_spelling(&lead.url)),
+                Turn::Loop => {
+                    self.leave_out(&lead.url, &Rule::Loop);
+                    return Ok(());
+                }
+            }
         }
         let news = self.known.note(&lead);
         if news != News::Old {
             self.entries.push(Entry::new(lead, redirects, from.no, news == News::Nearer));
         }
+        Ok(())
+    }
+
+    /// Whether redirects lead back to where they came from.
+    fn turn(&self, lead: &Lead, from: &Task) -> Result<Turn, ArchiveError> {
+        let mut before = from.no.filter(|_| from.redirects > 0);
+        let mut turn = Turn::Onward;
+        for _ in 0..=from.redirects {
+            let Some(no) = before else { break };
+            let Some((url, found_on)) = self.around.frontier.way_to(no)? else { break };
+            if url == lead.url {
+                return Ok(Turn::Loop);
+            }
+            if self.around.plan.address(&url) == lead.key() {
+                turn = Turn::Back;
+            }
+            before = found_on;
+        }
+        Ok(turn)
+    }
+
+    /// Says that something is not asked for that never joined the frontier.
+    pub(super) fn leave_out(&mut self, url: &str, rule: &Rule) {
+        self.tally.skipped += 1;
+        (self.around.report)(Event::Skipped { url, rule, is_seed: false });
     }
 
     /// Begins with seeds.
@@ -240,6 +307,21 @@ impl Crawl<'_> {
             }
         }
     }
+}
+
+/// Where a redirect leads, seen from those before it.
+enum Turn {
+    /// Elsewhere.
+    Onward,
+    /// To another spelling of something on the way: a site may send its reader elsewhere and back with a mark.
+    Back,
+    /// To the very text that was asked for on the way.
+    Loop,
+}
+
+/// What tells a spelling from all others of its URL, where only that one will do.
+pub(super) fn by_spelling(url: &str) -> String {
+    format!("={url}")
 }
 
 /// An error and its causes, as one sentence.

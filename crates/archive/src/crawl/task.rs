@@ -15,6 +15,8 @@ pub(crate) struct Task {
     pub(crate) no: Option<i64>,
     /// What is asked for.
     pub(crate) url: String,
+    /// The spelling that was met, where it is asked for by another, by which it is here.
+    pub(crate) met: Option<String>,
     /// The host, as politeness knows it.
     pub(crate) host: String,
     /// Why.
@@ -52,6 +54,7 @@ impl Task {
         Self {
             no: None,
             url,
+            met: None,
             host,
             errand,
             redirects: 0,

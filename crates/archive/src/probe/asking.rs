@@ -83,6 +83,7 @@ impl Asking {
             per_host: self.per_host(),
             concurrency: self.concurrency.max(1),
             retries: 0,
+            proxy: self.reach.proxies_shown(),
         }
     }
 

@@ -40,6 +40,7 @@ impl WebProber {
             temporary: &asking.temporary,
             user_agent: &asking.user_agent,
             limits: asking.limits(),
+            budget: None,
             per_host: asking.per_host(),
             seeds: &[],
         })?;

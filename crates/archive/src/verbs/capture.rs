@@ -14,7 +14,7 @@ use varve_core::RunId;
 use varve_core::plan::Plan;
 use varve_core::secret::ShownUrl;
 use varve_core::url::normalise;
-use varve_fetch::{Client, FetchError, FetchRequest, Fetched, Fetcher, Pending};
+use varve_fetch::{Budget, Client, FetchError, FetchRequest, Fetched, Fetcher, Pending};
 
 use super::commit::Intent;
 use crate::crawl::{Conduct, Door, Fetchers, Itinerary, Pace, Paced, asked, begin, has_user_info};
@@ -25,7 +25,7 @@ use crate::reach::Asker;
 pub use crate::crawl::{Captured, Ended, Event, Progress, Rule, ScopeKind, Settings, Tally};
 pub use crate::reach::{Reach, contact_in};
 pub use varve_catalog::OpenRun;
-pub use varve_fetch::user_agent;
+pub use varve_fetch::{ProxyTexts, user_agent};
 
 /// How the work is done.
 pub struct Manner<'a> {
@@ -128,17 +128,18 @@ pub(crate) fn usual_and_pages(
     settings: &Settings,
     reach: &Reach,
 ) -> Result<Fetchers, ArchiveError> {
-    let client = client(folder, settings, reach)?;
+    let (budget, proxy) = (settings.limit_bytes.map(Budget::new), reach.proxies_shown());
+    let client = client(folder, settings, reach, budget.clone())?;
     if !settings.browser {
         let usual: Arc<dyn Fetcher> = Arc::new(client);
-        return Ok(Fetchers { pages: Arc::clone(&usual), usual, door: None });
+        return Ok(Fetchers { pages: Arc::clone(&usual), usual, door: None, budget, proxy });
     }
     let executable = reach.browser.as_deref().ok_or(ArchiveError::NoBrowser)?;
     let pace = Arc::new(Pace::new(settings.per_host, Duration::from_millis(settings.delay)));
     let door = Arc::new(Door::new(Arc::clone(&pace)));
     let usual = Arc::new(Paced { client: client.clone(), pace });
     let pages = browser(client, executable, folder, Arc::clone(&door))?;
-    Ok(Fetchers { usual, pages, door: Some(door) })
+    Ok(Fetchers { usual, pages, door: Some(door), budget, proxy })
 }
 
 #[cfg(unix)]
@@ -177,11 +178,17 @@ impl<F: Fetcher> Fetcher for FewAtATime<F> {
 }
 
 /// Who asks: with the guard, credentials, proxy and certificates of this process.
-pub(crate) fn client(folder: &Path, settings: &Settings, reach: &Reach) -> Result<Client, ArchiveError> {
+pub(crate) fn client(
+    folder: &Path,
+    settings: &Settings,
+    reach: &Reach,
+    budget: Option<Budget>,
+) -> Result<Client, ArchiveError> {
     reach.client(&Asker {
         temporary: folder,
         user_agent: &settings.user_agent,
         limits: settings.fetch_limits(),
+        budget,
         per_host: settings.per_host,
         seeds: &settings.seeds,
     })

@@ -6,7 +6,7 @@ use varve_catalog::{CaptureFilter, CatalogRead, Order, Page, Removal};
 use varve_core::history::{Belongs, Capture, Choice};
 use varve_core::{Moment, RecordId, VersionId};
 
-use super::log::first_kept;
+use super::log::{at_address, first_kept};
 use crate::error::ArchiveError;
 use crate::history::{Holdings, resolve_version};
 
@@ -36,7 +36,9 @@ pub fn at(holdings: &dyn Holdings, text: &str) -> Result<At, ArchiveError> {
 
 /// The capture of a URL at that time.
 pub fn find(holdings: &dyn Holdings, url: &str, at: &At) -> Result<Capture, ArchiveError> {
-    if let Some(capture) = first_kept(holdings, url, |spelling| find_exactly(holdings, spelling, at))? {
+    if let Some(capture) =
+        at_address(holdings, url, |spellings| find_spelled(holdings, (url, spellings), at))?
+    {
         return Ok(capture);
     }
     let at = match at {
@@ -47,34 +49,76 @@ pub fn find(holdings: &dyn Holdings, url: &str, at: &At) -> Result<Capture, Arch
     Err(ArchiveError::NoCapture { url: url.to_owned(), at })
 }
 
-fn find_exactly(holdings: &dyn Holdings, url: &str, at: &At) -> Result<Option<Capture>, ArchiveError> {
+/// The capture of a URL that has these spellings here.
+fn find_spelled(
+    holdings: &dyn Holdings,
+    (url, spellings): (&str, &[&str]),
+    at: &At,
+) -> Result<Option<Capture>, ArchiveError> {
     let catalog = holdings.catalog();
-    if let At::Version(version) = at {
-        if !holdings.has_versions() {
-            // Such a layout has no paths but URLs, and itself decides which of them mean the same.
-            return Ok(catalog.captures_at_path(version, url)?.into_iter().next());
+    let until = match at {
+        At::Version(version) => return in_version(holdings, (url, spellings), version),
+        At::NewestGood => {
+            let found = newest_good(catalog, spellings)?;
+            return found.map(|found| as_asked(catalog, url, found, Capture::is_good)).transpose();
         }
-        let path = crate::page_path(url);
-        let mut found = catalog.captures_at_path(version, &path)?;
-        // A Moku site knows no queries in its paths.
-        if found.is_empty() && path.contains('?') {
-            found = catalog.captures_at_path(version, path.split('?').next().unwrap_or_default())?;
-        }
-        // A version may hold several captures of a page, as the import of a project does: they come oldest first.
-        return Ok(found.into_iter().rfind(|capture| capture.url == url));
-    }
-    if *at == At::NewestGood {
-        return newest_good(catalog, url);
-    }
-    let until = if let At::Time(time) = at { Some(*time) } else { None };
+        At::Time(time) => Some(*time),
+        At::Newest => None,
+    };
     let filter = CaptureFilter { until, ..CaptureFilter::default() };
-    let found = catalog.captures_of(url, &filter, Order::NewestFirst, Page::first(1))?;
-    Ok(found.into_iter().next())
+    let found = catalog.captures_of_any(spellings, &filter, Order::NewestFirst, Page::first(1))?;
+    let is_in_time = |capture: &Capture| until.is_none_or(|until| capture.time <= until);
+    found.into_iter().next().map(|found| as_asked(catalog, url, found, is_in_time)).transpose()
+}
+
+/// The capture in a version.
+fn in_version(
+    holdings: &dyn Holdings,
+    (url, spellings): (&str, &[&str]),
+    version: &VersionId,
+) -> Result<Option<Capture>, ArchiveError> {
+    let catalog = holdings.catalog();
+    if !holdings.has_versions() {
+        // Such a layout has no paths but URLs, and itself decides which of them mean the same.
+        let spelling = spellings.first().copied().unwrap_or(url);
+        return Ok(catalog.captures_at_path(version, spelling)?.into_iter().next());
+    }
+    let path = crate::page_path(url);
+    let mut found = catalog.captures_at_path(version, &path)?;
+    // A Moku site knows no queries in its paths.
+    if let Some((bare, _)) = path.split_once('?').filter(|_| found.is_empty()) {
+        found = catalog.captures_at_path(version, bare)?;
+    }
+    found.retain(|capture| spellings.contains(&capture.url.as_str()));
+    // A version may hold several captures of a page, as the import of a project does: they come oldest first.
+    let exactly = found.iter().rposition(|capture| capture.url == url);
+    Ok(exactly.map(|place| found.swap_remove(place)).or_else(|| newest_of(found)))
+}
+
+/// The last by time; of several at one time the last.
+fn newest_of(captures: Vec<Capture>) -> Option<Capture> {
+    captures.into_iter().max_by_key(|capture| capture.time)
+}
+
+/// What was found by any spelling; where the version or the run that has it was answered by the very spelling that is asked for as
+/// well, that answer: a site may send its reader from one to the other.
+fn as_asked(
+    catalog: &dyn CatalogRead,
+    url: &str,
+    found: Capture,
+    is_wanted: impl Fn(&Capture) -> bool,
+) -> Result<Capture, ArchiveError> {
+    if found.url == url {
+        return Ok(found);
+    }
+    let filter = CaptureFilter { until: Some(found.time), ..CaptureFilter::default() };
+    let exactly = catalog.captures_of(url, &filter, Order::NewestFirst, Page::first(1))?.into_iter().next();
+    Ok(exactly.filter(|exactly| exactly.belongs == found.belongs && is_wanted(exactly)).unwrap_or(found))
 }
 
 /// The newest capture that got what was asked for; where there is none, the newest. It is mostly the first, so that the
 /// others are only asked for when it is not.
-fn newest_good(catalog: &dyn CatalogRead, url: &str) -> Result<Option<Capture>, ArchiveError> {
+fn newest_good(catalog: &dyn CatalogRead, spellings: &[&str]) -> Result<Option<Capture>, ArchiveError> {
     let mut last: Option<Capture> = None;
     let mut limit = 1;
     let mut ready = Vec::new().into_iter();
@@ -83,7 +127,7 @@ fn newest_good(catalog: &dyn CatalogRead, url: &str) -> Result<Option<Capture>, 
             return Some(Ok(capture));
         }
         let page = Page { after: last.as_ref(), limit };
-        match catalog.captures_of(url, &CaptureFilter::default(), Order::NewestFirst, page) {
+        match catalog.captures_of_any(spellings, &CaptureFilter::default(), Order::NewestFirst, page) {
             Ok(found) => {
                 limit = PIECE;
                 last = found.last().cloned();

@@ -140,7 +140,7 @@ fn one_page(holdings: &dyn Holdings, request: &Request, url: &str) -> Result<Opt
 fn is_page(pair: &Pair, url: &str) -> bool {
     let mut sides = [&pair.base, &pair.head].into_iter().flatten();
     let spellings = super::log::spellings(url);
-    let address = crate::crawl::address(url).unwrap_or_default();
+    let address = varve_core::url::address(url).unwrap_or_default();
     sides.any(|page| spellings.contains(&page.url) || super::log::is_spelling(&page.url, &address))
 }
 
@@ -211,7 +211,10 @@ fn taught(
     let (Some(twin), Some(page)) = (request.twin, &pair.head) else { return Ok(None) };
     let found = holdings.catalog().captures_at_path(&twin, &page.path)?;
     let is_twin = |capture: &&Capture| {
-        capture.url == page.url && capture.status == page.status && capture.length.unwrap_or(0) <= LONGEST
+        let address = varve_core::url::address(&page.url).unwrap_or_else(|| page.url.clone());
+        super::log::is_spelling(&capture.url, &address)
+            && capture.status == page.status
+            && capture.length.unwrap_or(0) <= LONGEST
     };
     let Some(twin) = found.iter().find(is_twin) else { return Ok(None) };
     let twin = Loaded::of(holdings, Some(twin), LONGEST)?;

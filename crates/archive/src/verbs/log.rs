@@ -2,17 +2,12 @@
 
 use varve_core::history::Capture;
 use varve_core::url::query::Query;
-use varve_core::url::{clean, normalise};
+use varve_core::url::{address, clean, normalise};
 
-use crate::crawl::address;
 use crate::error::ArchiveError;
 use crate::history::Holdings;
-use crate::page_path;
 
 pub use varve_catalog::{CaptureFilter, Order, Page, Removal, VersionFilter, VersionInfo};
-
-/// So many URLs with the same path are looked at.
-const MOST_AT_PATH: usize = 20_000;
 
 /// Versions, newest first.
 pub fn versions(
@@ -23,18 +18,32 @@ pub fn versions(
     Ok(holdings.catalog().versions(filter, page)?)
 }
 
-/// Captures of a URL, newest first. The URL may be spelled in any way that varve takes for the same.
+/// Captures of a URL, newest first, by whichever of its spellings they were made. The URL may be spelled in any way that varve takes
+/// for the same.
 pub fn captures(
     holdings: &dyn Holdings,
     url: &str,
     filter: &CaptureFilter,
     page: Page<&Capture>,
 ) -> Result<Vec<Capture>, ArchiveError> {
-    let found = first_kept(holdings, url, |spelling| {
-        let found = holdings.catalog().captures_of(spelling, filter, Order::NewestFirst, page)?;
+    let found = at_address(holdings, url, |spellings| {
+        let found = holdings.catalog().captures_of_any(spellings, filter, Order::NewestFirst, page)?;
         Ok(Some(found).filter(|found| !found.is_empty()))
     })?;
     Ok(found.unwrap_or_default())
+}
+
+/// What is found by all spellings of a URL that are kept, taken together; where none is, by the first likely one by which anything is.
+pub(crate) fn at_address<T>(
+    holdings: &dyn Holdings,
+    url: &str,
+    mut find: impl FnMut(&[&str]) -> Result<Option<T>, ArchiveError>,
+) -> Result<Option<T>, ArchiveError> {
+    let kept = holdings.catalog().spellings_of(url)?;
+    if kept.is_empty() {
+        return first_kept(holdings, url, |spelling| find(&[spelling]));
+    }
+    find(&kept.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
 /// The answers of a URL that were taken out of the silos, so that no capture tells of them; what went last first.
@@ -59,12 +68,8 @@ pub(crate) fn first_kept<T>(
             return Ok(Some(found));
         }
     }
-    let Some(address) = address(url) else { return Ok(None) };
-    let path = page_path(&address);
-    let path = path.split('?').next().unwrap_or_default();
-    for kept in holdings.catalog().urls_at_path(path, MOST_AT_PATH)? {
+    for kept in holdings.catalog().spellings_of(url)? {
         if !likely.contains(&kept)
-            && is_spelling(&kept, &address)
             && let Some(found) = find(&kept)?
         {
             return Ok(Some(found));

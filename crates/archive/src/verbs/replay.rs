@@ -198,11 +198,11 @@ pub fn ends(holdings: &dyn Holdings, url: &str) -> Result<Option<(Capture, Captu
 
 /// The text under which a URL is known, if it is.
 pub fn known_as(holdings: &dyn Holdings, url: &str) -> Result<Option<String>, ArchiveError> {
-    match cat::find(holdings, url, &At::Newest) {
-        Ok(capture) => Ok(Some(capture.url)),
-        Err(ArchiveError::NoCapture { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
+    first_kept(holdings, url, |spelling| {
+        let filter = CaptureFilter::default();
+        let found = holdings.catalog().captures_of(spelling, &filter, Order::NewestFirst, Page::first(1))?;
+        Ok(found.into_iter().next().map(|capture| capture.url))
+    })
 }
 
 /// The status and the headers that a capture is shown with: where a server said that nothing changed, those of the answer

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use varve_archive::history::Holdings;
 use varve_archive::verbs::capture::{Reach, ScopeKind, Settings};
 use varve_testkit::web::{Answer, Site};
 
@@ -45,6 +46,36 @@ fn a_limit_of_bytes_is_exceeded_by_no_more_than_what_is_under_way() {
     let bytes = told.ended().tally.bytes;
     assert!((30_000..60_000).contains(&bytes), "{bytes}");
     assert!(told.skipped.values().filter(|rule| *rule == "limit:bytes").count() > 90);
+    scene.assert_sound();
+}
+
+/// What is under way is cut there, and nothing else is asked for: a few long answers at a time do not make it many times the limit.
+#[test]
+fn a_limit_of_bytes_holds_for_what_is_under_way() {
+    const LONG: usize = 4 << 20;
+    let mut site = Site::new();
+    let mut links = String::new();
+    for number in 0..20 {
+        links.push_str(&format!("<a href='/long/{number}'>x</a>"));
+        site = site.page(&format!("/long/{number}"), Answer::html("x".repeat(LONG)));
+    }
+    let scene = Scene::new(site.page("/", Answer::html(links)));
+    let limit_bytes = Some(1 << 20);
+    let settings = Settings { per_host: 8, limit_bytes, ..scene.settings(&["/"], ScopeKind::Host) };
+    let told = scene.run(settings);
+    let ended = told.ended();
+    // Of those that are under way the heads are whole.
+    assert!(ended.tally.bytes < (1 << 20) + 8 * 1024, "{ended:?}");
+    assert!(ended.tally.truncated > 0 && ended.tally.limited == Some("bytes"), "{ended:?}");
+    assert!(
+        told.captured.values().any(|(_, _, cut)| cut.as_deref() == Some("length")),
+        "{:?}",
+        told.captured
+    );
+    let history = scene.history();
+    let version = history.catalog().version(&told.version()).unwrap().unwrap().version;
+    assert!(version.message.ends_with("(limit of bytes reached)"), "{}", version.message);
+    drop(history);
     scene.assert_sound();
 }
 

@@ -359,3 +359,31 @@ fn links_of_every_sort_of_rubbish_do_no_harm() {
     assert!(told.paths().iter().all(|path| !path.contains(char::is_control)));
     scene.assert_sound();
 }
+
+/// Nothing is asked for by such a redirect, and nobody would know why.
+#[test]
+fn redirects_that_lead_nowhere_are_listed_with_their_rule() {
+    let links: String =
+        ["/self", "/one", "/file", "/mail"].iter().map(|path| format!("<a href={path}>x</a>")).collect();
+    let site = Site::new()
+        .page("/", Answer::html(links))
+        .page("/self", Answer::redirect(302, "/self"))
+        .page("/one", Answer::redirect(302, "/two"))
+        .page("/two", Answer::redirect(302, "/one"))
+        .page("/file", Answer::redirect(302, "file:///etc/passwd"))
+        .page("/mail", Answer::redirect(302, "mailto:a@example.com"));
+    let scene = Scene::new(site);
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    let rules: Vec<(&str, &str)> =
+        told.skipped.iter().map(|(url, rule)| (url.as_str(), rule.as_str())).collect();
+    let expected = [
+        ("/one", "redirects:loop"),
+        ("/self", "redirects:loop"),
+        ("file:///etc/passwd", "redirects:scheme"),
+        ("mailto:a@example.com", "redirects:scheme"),
+    ];
+    assert_eq!(rules, expected);
+    for path in ["/self", "/one", "/two"] {
+        assert_eq!(scene.web.count(path), 1);
+    }
+}

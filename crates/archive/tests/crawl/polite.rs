@@ -1,11 +1,11 @@
 //! What hosts may ask for: to be left alone, to be asked slowly, not to be asked at all.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use varve_archive::verbs::capture::{Reach, ScopeKind, Settings};
-use varve_testkit::web::{Answer, Site};
+use varve_testkit::web::{Answer, Request, Site};
 
 use crate::scene::Scene;
 
@@ -278,4 +278,36 @@ fn a_seed_that_is_not_for_robots_is_named_and_no_version_is_made() {
         assert_eq!((told.captured["/"].0, told.ended().tally.seeds_refused), (200, 0));
         scene.assert_sound();
     }
+}
+
+/// Its pages are not lost, and nobody waits for a day: whoever resumes goes on when the time has come.
+#[test]
+fn a_host_that_asks_for_too_long_a_wait_is_left_for_another_day() {
+    let busy = Arc::new(AtomicBool::new(true));
+    let page = || {
+        let busy = Arc::clone(&busy);
+        move |_: &Request| match busy.load(Ordering::SeqCst) {
+            true => Answer::status(503).header("Retry-After", "2"),
+            false => Answer::html("a page"),
+        }
+    };
+    let front = Answer::html("<a href=/a>a</a><a href=/b>b</a>");
+    let site = Site::new().page("/", front).computed("/a", page()).computed("/b", page());
+    let scene = Scene::new(site);
+    let settings = Settings { max_wait: 1000, per_host: 1, ..scene.settings(&["/"], ScopeKind::Host) };
+    let told = scene.run(settings);
+    let ended = told.ended();
+    assert!(ended.stopped && ended.again.is_some() && ended.version.is_some(), "{ended:?}");
+    assert!(ended.queued >= 2, "{ended:?}");
+    assert!(!told.captured.contains_key("/a") && told.failed.is_empty(), "{:?}", told.paths());
+    let before = scene.web.total();
+    let early = scene.resume();
+    assert!(early.ended().again.is_some() && scene.web.total() == before, "{:?}", early.ended());
+    busy.store(false, Ordering::SeqCst);
+    std::thread::sleep(Duration::from_millis(2100));
+    let told = scene.resume();
+    assert!(!told.ended().stopped, "{:?}", told.ended());
+    let paths = scene.paths_of(told.version());
+    assert!(["/", "/a", "/b"].iter().all(|path| paths.iter().any(|found| found == path)), "{paths:?}");
+    scene.assert_sound();
 }

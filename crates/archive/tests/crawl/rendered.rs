@@ -11,7 +11,7 @@ use varve_archive::verbs::capture::{Event, Manner, Reach, ScopeKind, Settings, c
 use varve_archive::verbs::log::{CaptureFilter, Page, captures};
 use varve_archive::{Archive, ArchiveError};
 use varve_core::RecordId;
-use varve_testkit::web::{Answer, Site};
+use varve_testkit::web::{Answer, Request, Site};
 
 use crate::scene::Scene;
 
@@ -179,4 +179,26 @@ fn links_that_scripts_made_survive_the_end_of_a_process() {
     assert_eq!(told.captured.get("/made").map(|one| one.0), Some(200), "{:?}", told.failed);
     assert_eq!(scene.web.count("/"), 1);
     scene.assert_sound();
+}
+
+/// What a page may not have because of where it lies has nothing to do with what the host asks of robots.
+#[test]
+fn what_the_guard_refuses_is_said_to_be_that() {
+    let Some(browser) = chromium() else { return };
+    let front = |request: &Request| {
+        let port =
+            request.header("host").and_then(|host| host.rsplit(':').next()).unwrap_or_default().to_owned();
+        let script = format!(
+            "fetch('http://127.0.0.2:{port}/one').catch(() => fetch('http://127.0.0.2:{port}/two').catch(() => 0))"
+        );
+        Answer::html(format!("<script>{script}</script>"))
+    };
+    let scene = Scene::new(Site::new().computed("/", front));
+    let reach = Reach { allow: vec!["127.0.0.1/32".to_owned()], browser: Some(browser), ..Reach::default() };
+    let settings = Settings { robots: true, ..settings(&scene) };
+    let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
+    for path in ["/one", "/two"] {
+        let rule = told.skipped.iter().find(|(url, _)| url.ends_with(path)).map(|(_, rule)| rule.as_str());
+        assert_eq!(rule, Some("guard"), "{path}: {:?} {:?}", told.skipped, told.failed);
+    }
 }

@@ -1,5 +1,10 @@
 //! By which spelling a URL is asked for, and that none is asked for twice because of its spellings.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use varve_archive::VersionId;
+use varve_archive::history::{Change, Holdings, Pairs};
 use varve_archive::verbs::capture::{Reach, ScopeKind, Settings};
 use varve_archive::verbs::{cat, log, replay};
 use varve_testkit::web::{Answer, Request, Site};
@@ -142,4 +147,113 @@ fn it_is_asked_for_conditionally_and_found_by_every_spelling() {
     }
     let other = scene.web.url("/q?b=2&a=1");
     assert!(cat::find(&history, &other, &cat::At::Newest).is_err());
+}
+
+/// A site that links to a page by one spelling, and by another after the first crawl.
+fn flipping(page: fn(&Request) -> Answer) -> (Site, Arc<AtomicBool>) {
+    let flipped = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&flipped);
+    let front = move |_: &Request| match seen.load(Ordering::SeqCst) {
+        false => links(&["/a?x=1&y=2"]),
+        true => links(&["/a?utm_source=news&y=2&x=1", "/a?x=1&y=2"]),
+    };
+    (Site::new().computed("/", front).computed("/a", page), flipped)
+}
+
+fn tagged(request: &Request) -> Answer {
+    match request.header("if-none-match") {
+        Some(_) => Answer::status(304).header("ETag", "\"1\""),
+        None => Answer::html("the page").header("ETag", "\"1\""),
+    }
+}
+
+/// How the page is asked for by any of these, and what became of it between two versions.
+fn became(scene: &Scene, versions: [VersionId; 2]) -> Vec<(String, Change)> {
+    let history = scene.history();
+    let pairs = Pairs::new(history.catalog(), Some(versions[0]), Some(versions[1]));
+    let pairs = pairs.map(Result::unwrap).filter(|pair| pair.any().path.starts_with("/a"));
+    pairs.map(|pair| (pair.any().path.clone(), pair.change())).collect()
+}
+
+#[test]
+fn a_page_keeps_the_spelling_by_which_it_is_here() {
+    let (site, flipped) = flipping(tagged);
+    let scene = Scene::new(site);
+    let first = scene.run(scene.settings(&["/"], ScopeKind::Host)).version();
+    flipped.store(true, Ordering::SeqCst);
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    assert_eq!(told.captured["/a?x=1&y=2"].0, 304);
+    assert_eq!((scene.web.count("/a?x=1&y=2"), scene.web.count("/a?utm_source=news&y=2&x=1")), (2, 0));
+    assert_eq!(became(&scene, [first, told.version()]), [("/a?x=1&y=2".to_owned(), Change::Unchanged)]);
+    scene.assert_sound();
+}
+
+#[test]
+fn a_page_that_is_refused_by_the_old_spelling_is_asked_for_by_the_new_one() {
+    let picky = |request: &Request| match request.header("if-none-match") {
+        Some(_) => Answer::status(404),
+        None => Answer::html("the page").header("ETag", "\"1\""),
+    };
+    let (site, flipped) = flipping(picky);
+    let scene = Scene::new(site);
+    let first = scene.run(scene.settings(&["/"], ScopeKind::Host)).version();
+    flipped.store(true, Ordering::SeqCst);
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    assert_eq!(told.captured["/a?x=1&y=2"].0, 404);
+    assert_eq!(told.captured["/a?utm_source=news&y=2&x=1"].0, 200);
+    assert_eq!((scene.web.count("/a?x=1&y=2"), scene.web.count("/a?utm_source=news&y=2&x=1")), (2, 1));
+    let paths: Vec<String> =
+        became(&scene, [first, told.version()]).into_iter().map(|(path, _)| path).collect();
+    assert_eq!(paths, ["/a?x=1&y=2", "/a?x=1&y=2"]);
+    scene.assert_sound();
+}
+
+/// What people type is asked for as they typed it; it is the same page all the same.
+#[test]
+fn two_spellings_are_one_page_in_history() {
+    let scene = Scene::new(Site::new().page("/a", Answer::html("the page")));
+    let spellings = ["/a?x=1&y=2", "/a?y=2&utm_source=z&x=1"];
+    let versions = spellings.map(|path| scene.run(scene.settings(&[path], ScopeKind::Page)).version());
+    for spelling in spellings {
+        assert_eq!(scene.web.count(spelling), 1);
+    }
+    assert_eq!(became(&scene, versions), [("/a?x=1&y=2".to_owned(), Change::Unchanged)]);
+    let history = scene.history();
+    let [old, new] = spellings.map(|path| scene.web.url(path));
+    for asked in [&old, &new, &scene.web.url("/a?y=2&x=1#top")] {
+        let filter = log::CaptureFilter::default();
+        let found = log::captures(&history, asked, &filter, log::Page::first(9)).unwrap();
+        let urls: Vec<&str> = found.iter().map(|capture| capture.url.as_str()).collect();
+        assert_eq!(urls, [new.as_str(), old.as_str()]);
+        let first = log::captures(&history, asked, &filter, log::Page::first(1)).unwrap();
+        let rest = log::Page { after: first.first(), limit: 9 };
+        assert_eq!(log::captures(&history, asked, &filter, rest).unwrap(), found[1..]);
+        assert_eq!(cat::find(&history, asked, &cat::At::Newest).unwrap().url, new);
+        for (version, url) in versions.iter().zip([&old, &new]) {
+            assert_eq!(cat::find(&history, asked, &cat::At::Version(*version)).unwrap().url, *url);
+        }
+    }
+    drop(history);
+    scene.assert_sound();
+}
+
+#[test]
+fn redirects_that_come_back_by_another_spelling_are_followed() {
+    let gate = |request: &Request| match request.query() {
+        "" => Answer::redirect(302, "/pass"),
+        _ => Answer::html("inside"),
+    };
+    let site = Site::new()
+        .page("/", links(&["/gate", "/loop"]))
+        .computed("/gate", gate)
+        .page("/pass", Answer::redirect(302, "/gate?utm_source=pass"))
+        .page("/loop", Answer::redirect(302, "/back"))
+        .page("/back", Answer::redirect(302, "/loop"));
+    let scene = Scene::new(site);
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    assert_eq!(told.captured["/gate?utm_source=pass"].0, 200, "{:?}", told.paths());
+    for path in ["/gate", "/pass", "/gate?utm_source=pass", "/loop", "/back"] {
+        assert_eq!(scene.web.count(path), 1, "{path}");
+    }
+    scene.assert_sound();
 }

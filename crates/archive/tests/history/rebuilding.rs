@@ -146,6 +146,7 @@ fn told(url: &str, mood: u8) -> Answer {
         ip: None,
         protocol: vec!["http/1.1".to_owned()],
         cipher: None,
+        trailers: vec!["x-checksum: 1f".to_owned()],
         timing: Timing::default(),
         truncated: None,
     };

@@ -151,6 +151,7 @@ fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> VersionId {
             ip: None,
             protocols: &[],
             cipher: None,
+            trailers: &[],
             timing: None,
             truncated: None,
             run: Some(run),

@@ -116,6 +116,7 @@ fn capture(root: &Path, number: u128, answer: &[u8], unchanged: Option<&Receipt>
         ip: None,
         protocols: &[],
         cipher: None,
+        trailers: &[],
         timing: None,
         truncated: None,
         run: Some(run),

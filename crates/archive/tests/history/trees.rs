@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::scene::*;
+use varve_archive::history::{Change, Pairs};
 use varve_archive::verbs::checkout::{checkout, export};
 
 #[test]
@@ -178,4 +179,31 @@ fn a_head_that_was_about_to_move_is_moved_by_the_next_who_opens() {
     std::fs::write(root.join(".moku/varve.head"), never.to_string()).expect("written");
     assert_eq!(history(root).head().expect("read"), Some(second));
     assert!(!root.join(".moku/varve.head").exists());
+}
+
+/// A version that was committed with two spellings of one page keeps both; those of the next are paired by URL, and then by page.
+#[test]
+fn two_spellings_share_a_path_and_stay_two() {
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Archive, root.path());
+    let writer = history(root.path());
+    let [one, other, third] =
+        ["https://e.org/a?x=1&y=2", "https://e.org/a?y=2&x=1", "https://e.org/a?y=2&utm_source=z&x=1"];
+    let commit = |message: &str, pages: &[(&str, &str)]| commit_pages(&*writer, message, pages).version;
+    let versions = [
+        commit("1", &[(one, "one"), (other, "other")]),
+        commit("2", &[(one, "one"), (other, "changed")]),
+        commit("3", &[(third, "one")]),
+    ];
+    let changes = |base: usize, head: usize| {
+        let pairs = Pairs::new(writer.catalog(), Some(versions[base]), Some(versions[head]));
+        let pairs = pairs.map(|pair| pair.expect("read"));
+        pairs.map(|pair| (pair.any().url.clone(), pair.change())).collect::<Vec<_>>()
+    };
+    let (unchanged, changed) = (Change::Unchanged, Change::Changed);
+    assert_eq!(changes(0, 1), [(one.to_owned(), unchanged), (other.to_owned(), changed)]);
+    assert_eq!(changes(1, 2), [(third.to_owned(), unchanged), (other.to_owned(), Change::Removed)]);
+    let to = root.path().join("out");
+    let done = export(writer.as_holdings(), versions[0], &to, &mut |_| {}).expect("written");
+    assert_eq!((done.written, done.covered), (2, 1), "the second is written over the first");
 }

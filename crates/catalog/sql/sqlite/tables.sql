@@ -37,7 +37,7 @@ CREATE UNIQUE INDEX owners_by_line ON owners (line, step) WHERE line IS NOT NULL
 -- A URL and where its pages lie in a working tree. A URL that was kept under two paths has two rows.
 CREATE TABLE urls (
     no      INTEGER PRIMARY KEY,
-    url_key INTEGER NOT NULL,                -- finds rows; two URLs may share one, so the text is compared
+    url_key INTEGER NOT NULL,                -- of the address, which all spellings share; two addresses may share one, so texts are compared
     url     TEXT NOT NULL,
     path    TEXT NOT NULL
 );

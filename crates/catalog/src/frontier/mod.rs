@@ -219,6 +219,15 @@ impl Frontier {
         })
     }
 
+    /// The URL with a number, and the number of the page that led to it.
+    pub fn way_to(&self, no: i64) -> Result<Option<(String, Option<i64>)>, CatalogError> {
+        self.catalog.ask(|connection| {
+            let sql = "SELECT url, found_on FROM frontier WHERE run_no = ?1 AND no = ?2";
+            let mut statement = connection.prepare_cached(sql)?;
+            Ok(statement.query_row([self.no, no], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
+        })
+    }
+
     /// The instant at which the next waiting URL may be asked for again.
     pub fn next_again(&self) -> Result<Option<Moment>, CatalogError> {
         self.catalog.ask(|connection| {

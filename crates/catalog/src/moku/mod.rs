@@ -190,7 +190,21 @@ impl CatalogRead for MokuCatalog {
         order: Order,
         page: Page<&Capture>,
     ) -> Result<Vec<Capture>, CatalogError> {
-        self.readers.ask(|connection| read_captures::of_url(connection, url, filter, order, page))
+        self.captures_of_any(&[url], filter, order, page)
+    }
+
+    fn captures_of_any(
+        &self,
+        urls: &[&str],
+        filter: &CaptureFilter,
+        order: Order,
+        page: Page<&Capture>,
+    ) -> Result<Vec<Capture>, CatalogError> {
+        self.readers.ask(|connection| read_captures::of_urls(connection, urls, filter, order, page))
+    }
+
+    fn spellings_of(&self, url: &str) -> Result<Vec<String>, CatalogError> {
+        self.readers.ask(|connection| read_captures::spellings(connection, url))
     }
 
     fn urls(&self, prefix: &str, page: Page<&str>) -> Result<Vec<String>, CatalogError> {

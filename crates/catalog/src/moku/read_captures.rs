@@ -8,6 +8,7 @@ use serde::de::IntoDeserializer;
 use serde_json::Value;
 use varve_core::headers::HeaderView;
 use varve_core::history::{Belongs, Capture};
+use varve_core::url::address;
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 
 use crate::error::CatalogError;
@@ -19,6 +20,9 @@ use crate::sql_limit;
 const PAGES: &str =
     "SELECT place, id, version_id, run, status_code, url, file_path, blob_id, created_at, headers,
     record, length, truncated FROM pages";
+
+/// So many URLs of one path are looked at for spellings of one of them.
+const MOST_WITH_QUERY: usize = 2_000;
 
 /// The captures of a version behind `page.after`. Those that share path and URL come together.
 pub(super) fn in_version(
@@ -58,10 +62,10 @@ pub(super) fn at_path(
     collect(connection, &sql, params![version.to_string(), path], capture_of)
 }
 
-/// The captures of a URL.
-pub(super) fn of_url(
+/// The captures of some URLs, in one line.
+pub(super) fn of_urls(
     connection: &Connection,
-    url: &str,
+    wanted: &[&str],
     filter: &CaptureFilter,
     order: Order,
     page: Page<&Capture>,
@@ -72,13 +76,14 @@ pub(super) fn of_url(
     };
     let committed = if filter.committed_only { "AND version_id IS NOT NULL" } else { "" };
     let sql = format!(
-        "{PAGES} WHERE url = ?1 AND created_at BETWEEN ?2 AND ?3 AND (created_at, place) {compare} (?4, ?5)
+        "{PAGES} WHERE url IN (SELECT value FROM json_each(?1)) AND created_at BETWEEN ?2 AND ?3 AND (created_at, place) {compare} (?4, ?5)
          {committed} ORDER BY created_at {direction}, place {direction} LIMIT ?6"
     );
     let since = filter.since.map_or(i64::MIN, seconds_up);
     let until = filter.until.map_or(i64::MAX, Moment::seconds);
     let (time, place) = begin_behind(connection, order, page.after)?;
-    collect(connection, &sql, params![url, since, until, time, place, sql_limit(page.limit)], capture_of)
+    let wanted = serde_json::to_string(wanted).expect("texts can be written as JSON");
+    collect(connection, &sql, params![wanted, since, until, time, place, sql_limit(page.limit)], capture_of)
 }
 
 /// The first whole second at or after an instant.
@@ -108,6 +113,23 @@ fn begin_behind(
     })?;
     let place = places.iter().find(|(same, _)| *same).or(places.first());
     Ok((after.time.seconds(), place.map_or(behind_equals, |(_, place)| *place)))
+}
+
+/// The URLs with the same address as this one. A site has no number for them, so all are looked at that differ from the
+/// address behind their path only, as nearly all spellings do.
+pub(super) fn spellings(connection: &Connection, url: &str) -> Result<Vec<String>, Problem> {
+    let Some(wanted) = address(url) else { return Ok(Vec::new()) };
+    let bare = wanted.split('?').next().unwrap_or_default();
+    let with_query = format!("{bare}?");
+    let mut found = urls(connection, &with_query, Page::first(MOST_WITH_QUERY))?;
+    for exactly in [bare, url] {
+        let first = urls(connection, exactly, Page::first(1))?;
+        found.extend(first.into_iter().filter(|first| first == exactly));
+    }
+    found.retain(|kept| address(kept).as_ref() == Some(&wanted));
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
 }
 
 /// URLs that begin with a text: one step for each, however often it was captured.

@@ -4,6 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use uuid::Uuid;
 use varve_core::headers::HeaderView;
 use varve_core::history::{Belongs, Capture};
+use varve_core::url::{address, key};
 use varve_core::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
 
 use super::headers;
@@ -29,9 +30,11 @@ pub(super) const CAPTURE: &str = "SELECT c.no, c.time, c.status, h.json, c.own_h
     FROM captures AS c CROSS JOIN owners AS o ON o.no = c.owner_no CROSS JOIN urls AS u ON u.no = c.url_no
     LEFT JOIN headers AS h ON h.no = c.headers_no";
 
-/// The number by which rows of a URL are found. A text that is no URL has one as well.
+/// The number by which rows of a URL are found: that of its address, so that all its spellings are found together. A text that is
+/// no URL has one as well.
 pub(super) fn url_key(url: &str) -> i64 {
-    varve_core::url::key(url).map_or(0, varve_core::UrlKey::to_signed)
+    let address = address(url);
+    key(address.as_deref().unwrap_or(url)).map_or(0, varve_core::UrlKey::to_signed)
 }
 
 /// The records of a run's captures. The record of a capture that a run made is never that of its body.
@@ -124,16 +127,21 @@ pub(super) fn at_path(
     collect(connection, &sql, params![owner, path], capture_of)
 }
 
-/// The captures of a URL.
-pub(super) fn of_url(
+/// The captures of some URLs, in one line.
+pub(super) fn of_urls(
     connection: &Connection,
-    url: &str,
+    urls: &[&str],
     filter: &CaptureFilter,
     order: Order,
     page: Page<&Capture>,
 ) -> Result<Vec<Capture>, Problem> {
-    let url_nos = url_nos(connection, url)?;
-    let behind = begin_behind(connection, &url_nos, order, page.after)?;
+    let mut url_nos = Vec::with_capacity(urls.len());
+    for url in urls {
+        url_nos.append(&mut self::url_nos(connection, url)?);
+    }
+    url_nos.sort_unstable();
+    url_nos.dedup();
+    let behind = begin_behind(connection, order, page.after)?;
     let wanted = Wanted { order, filter, behind, limit: page.limit };
     let mut found = Vec::new();
     for url_no in &url_nos {
@@ -148,16 +156,13 @@ pub(super) fn of_url(
     Ok(found.into_iter().map(|(_, capture)| capture).collect())
 }
 
-/// The URLs at a path, with any query.
-pub(super) fn urls_at_path(
-    connection: &Connection,
-    path: &str,
-    limit: usize,
-) -> Result<Vec<String>, Problem> {
-    // `@` is what follows `?`.
-    let sql = "SELECT url FROM urls WHERE path = ?1
-        UNION SELECT url FROM urls WHERE path >= ?1 || '?' AND path < ?1 || '@' LIMIT ?2";
-    collect(connection, sql, params![path, sql_limit(limit)], |row| Ok(row.get(0)?))
+/// The URLs with the same address as this one. Two addresses may share a key, so they are compared.
+pub(super) fn spellings(connection: &Connection, url: &str) -> Result<Vec<String>, Problem> {
+    let wanted = address(url);
+    let sql = "SELECT DISTINCT url FROM urls WHERE url_key = ?1 ORDER BY url";
+    let mut found: Vec<String> = collect(connection, sql, [url_key(url)], |row| Ok(row.get(0)?))?;
+    found.retain(|kept| kept == url || (wanted.is_some() && address(kept) == wanted));
+    Ok(found)
 }
 
 /// The captures of a URL that have rows of their own.
@@ -189,23 +194,18 @@ fn key_of(row: &Row<'_>) -> Result<Key, Problem> {
 }
 
 /// Behind what a page begins that goes on behind a capture.
-fn begin_behind(
-    connection: &Connection,
-    url_nos: &[i64],
-    order: Order,
-    after: Option<&Capture>,
-) -> Result<Key, Problem> {
+fn begin_behind(connection: &Connection, order: Order, after: Option<&Capture>) -> Result<Key, Problem> {
     let (before_all, behind_equals) = match order {
         Order::OldestFirst => (i64::MIN, i64::MAX),
         Order::NewestFirst => (i64::MAX, i64::MIN),
     };
     let Some(after) = after else { return Ok((before_all, before_all, before_all)) };
     let time = after.time.micros();
-    let sql = format!("{CAPTURE} WHERE c.url_no = ?1 AND c.time = ?2");
-    for url_no in url_nos {
-        if let Some(key) = read_spans::key_of(connection, *url_no, after)? {
+    if let Some(url_no) = url_no_at(connection, &after.url, &after.path)? {
+        if let Some(key) = read_spans::key_of(connection, url_no, after)? {
             return Ok(key);
         }
+        let sql = format!("{CAPTURE} WHERE c.url_no = ?1 AND c.time = ?2");
         let same_time =
             collect(connection, &sql, params![url_no, time], |row| Ok((key_of(row)?, capture_of(row)?)))?;
         if let Some((key, _)) = same_time.iter().find(|(_, capture)| capture.id == after.id) {
@@ -213,6 +213,12 @@ fn begin_behind(
         }
     }
     Ok((time, behind_equals, behind_equals))
+}
+
+/// The row of a URL that was kept under a path.
+fn url_no_at(connection: &Connection, url: &str, path: &str) -> Result<Option<i64>, Problem> {
+    let sql = "SELECT no FROM urls WHERE path = ?1 AND url = ?2";
+    Ok(connection.prepare_cached(sql)?.query_row([path, url], |row| row.get(0)).optional()?)
 }
 
 /// The rows of a URL: one, unless it was kept under several paths.

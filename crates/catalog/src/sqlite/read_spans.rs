@@ -81,8 +81,8 @@ pub(super) struct Wanted<'a> {
     pub(super) limit: usize,
 }
 
-/// The place of a capture of a URL among all of them: its time, the number of its owner, that of its own row, which is 0 for one
-/// that stayed from an earlier version.
+/// The place of a capture among all of its page: its time, the number of its owner, that of its own row; for one that stayed from
+/// an earlier version, that of its URL, below zero.
 pub(super) type Key = (i64, i64, i64);
 
 /// A stretch of versions that hold one capture of a URL.
@@ -164,11 +164,11 @@ fn of_span(
         Order::NewestFirst => ("<", "DESC"),
     };
     let sql = format!(
-        "SELECT {COLUMNS}, o.no FROM owners AS o CROSS JOIN (SELECT ?2 AS first) AS s
+        "SELECT {COLUMNS}, o.no, c.url_no FROM owners AS o CROSS JOIN (SELECT ?2 AS first) AS s
          CROSS JOIN captures AS c ON c.no = ?4 CROSS JOIN urls AS u ON u.no = c.url_no
          LEFT JOIN headers AS h ON h.no = c.headers_no
          WHERE o.line = ?1 AND o.step > ?2 AND o.step <= ?3 AND o.time BETWEEN ?5 AND ?6
-           AND (o.time, o.no, 0) {compare} (?8, ?9, ?10)
+           AND (o.time, o.no, -c.url_no) {compare} (?8, ?9, ?10)
          ORDER BY o.step {direction} LIMIT ?7"
     );
     let (time, owner, row) = wanted.behind;
@@ -184,7 +184,9 @@ fn of_span(
         owner,
         row
     ];
-    collect(connection, &sql, params, |row| Ok(((row.get(1)?, row.get(15)?, 0), capture_of(row)?)))
+    collect(connection, &sql, params, |row| {
+        Ok(((row.get(1)?, row.get(15)?, -row.get::<_, i64>(16)?), capture_of(row)?))
+    })
 }
 
 /// The place of a capture of a URL, if it is one behind the first of its span.
@@ -200,5 +202,5 @@ pub(super) fn key_of(
     let mut statement = connection.prepare_cached(sql)?;
     let owner =
         statement.query_row(params![version.as_bytes(), time, url_no], |row| row.get(0)).optional()?;
-    Ok(owner.map(|owner| (time, owner, 0)))
+    Ok(owner.map(|owner| (time, owner, -url_no)))
 }

@@ -12,7 +12,7 @@ use crate::problem::Problem;
 /// `vrvc`: what SQLite's header says about whose file this is.
 const APPLICATION: i64 = 0x7672_7663;
 /// The format that this program reads and writes.
-const FORMAT: i64 = 3;
+const FORMAT: i64 = 4;
 /// The shape of the views: the one that the tables of a `.moku` have.
 const SCHEMA_VERSION: &str = "2";
 

@@ -142,11 +142,13 @@ fn same_urls(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
     assert_eq!(catalog.last_verdicts(page).unwrap(), model.last_verdicts(page).unwrap());
     for url in URLS {
         assert_eq!(catalog.verdicts_of(url, 2).unwrap(), model.verdicts_of(url, 2).unwrap());
-        same_captures_of(catalog, model, url);
+        same_captures_of(catalog, model, &[url]);
     }
+    same_captures_of(catalog, model, &URLS[1..4]);
+    same_captures_of(catalog, model, &[URLS[5], URLS[0], URLS[0]]);
 }
 
-fn same_captures_of(catalog: &dyn CatalogRead, model: &dyn CatalogRead, url: &str) {
+fn same_captures_of(catalog: &dyn CatalogRead, model: &dyn CatalogRead, urls: &[&str]) {
     let none = CaptureFilter::default();
     let filters = [
         none.clone(),
@@ -155,30 +157,30 @@ fn same_captures_of(catalog: &dyn CatalogRead, model: &dyn CatalogRead, url: &st
     ];
     for filter in &filters {
         for order in [Order::NewestFirst, Order::OldestFirst] {
-            let whole = model.captures_of(url, filter, order, Page::first(usize::MAX)).unwrap();
-            let found = catalog.captures_of(url, filter, order, Page::first(usize::MAX)).unwrap();
-            assert_eq!(settled(found.clone()), settled(whole), "{url} {filter:?} {order:?}");
+            let whole = model.captures_of_any(urls, filter, order, Page::first(usize::MAX)).unwrap();
+            let found = catalog.captures_of_any(urls, filter, order, Page::first(usize::MAX)).unwrap();
+            assert_eq!(settled(found.clone()), settled(whole), "{urls:?} {filter:?} {order:?}");
             let times: Vec<_> = found.iter().map(|capture| capture.time).collect();
             let sorted = match order {
                 Order::OldestFirst => times.is_sorted(),
                 Order::NewestFirst => times.iter().rev().is_sorted(),
             };
             assert!(sorted, "{times:?}");
-            assert_eq!(captures_of_by_one(catalog, url, filter, order), found);
+            assert_eq!(captures_of_by_one(catalog, urls, filter, order), found);
         }
     }
 }
 
 fn captures_of_by_one(
     catalog: &dyn CatalogRead,
-    url: &str,
+    urls: &[&str],
     filter: &CaptureFilter,
     order: Order,
 ) -> Vec<Capture> {
     let mut all: Vec<Capture> = Vec::new();
     loop {
         let page = Page { after: all.last(), limit: 1 };
-        let page = catalog.captures_of(url, filter, order, page).unwrap();
+        let page = catalog.captures_of_any(urls, filter, order, page).unwrap();
         if page.is_empty() {
             return all;
         }

@@ -218,7 +218,18 @@ impl CatalogRead for Model {
         order: Order,
         page: Page<&Capture>,
     ) -> Answer<Vec<Capture>> {
-        let mut list: Vec<_> = self.captures.iter().filter(|capture| capture.url == url).cloned().collect();
+        self.captures_of_any(&[url], filter, order, page)
+    }
+
+    fn captures_of_any(
+        &self,
+        urls: &[&str],
+        filter: &CaptureFilter,
+        order: Order,
+        page: Page<&Capture>,
+    ) -> Answer<Vec<Capture>> {
+        let is_one = |capture: &&Capture| urls.contains(&capture.url.as_str());
+        let mut list: Vec<_> = self.captures.iter().filter(is_one).cloned().collect();
         list.sort_by_key(|capture| capture.time);
         if order == Order::NewestFirst {
             list.reverse();

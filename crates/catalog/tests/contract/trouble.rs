@@ -7,7 +7,7 @@ use rusqlite::Connection;
 use varve_catalog::{
     Catalog, CatalogError, Diff, MokuCatalog, MokuOptions, Page, Row, SqliteCatalog, VersionFilter,
 };
-use varve_core::history::Version;
+use varve_core::history::{Belongs, Capture, Version};
 
 use crate::histories::{a_capture_of, moment, version_id};
 use crate::{KINDS, Kind, compare};
@@ -154,9 +154,11 @@ fn a_catalog_of_an_earlier_varve_says_that_it_is_one() {
     let kind = &KINDS[0];
     drop(kind.open(folder.path()));
     let file = folder.path().join(kind.file);
-    Connection::open(&file).unwrap().execute_batch("PRAGMA user_version = 1").unwrap();
-    let refused = kind.open_to_read(folder.path()).err().unwrap();
-    assert!(matches!(refused, CatalogError::Older { format: 1, .. }), "{refused}");
+    for earlier in 1..4 {
+        Connection::open(&file).unwrap().pragma_update(None, "user_version", earlier).unwrap();
+        let refused = kind.open_to_read(folder.path()).err().unwrap();
+        assert!(matches!(refused, CatalogError::Older { format, .. } if format == earlier), "{refused}");
+    }
 }
 
 #[test]
@@ -248,5 +250,30 @@ fn reading_leaves_no_files_behind() {
         );
         assert_eq!(std::fs::read(folder.path().join(kind.file)).unwrap(), before);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
+
+/// Rows are found by the number of their address; two addresses never share what they found.
+#[test]
+fn all_spellings_of_an_address_are_found() {
+    for kind in KINDS {
+        let folder = tempfile::tempdir().unwrap();
+        let catalog = kind.open(folder.path());
+        let spellings = ["https://h/a?x=1&y=2", "https://h/a?y=2&utm_source=z&x=1", "https://h/a?y=2&x=1"];
+        let others = ["https://h/a", "https://h/a?x=1", "https://h/a?x=1&y=2&y=3", "https://h/ab?x=1&y=2"];
+        let belongs = Belongs::Run(crate::histories::run_id(1));
+        let mut rows = spellings.iter().chain(&others).map(|url| {
+            let capture = a_capture_of(1, 0);
+            let record = capture.record.unwrap();
+            let id = Capture::derive_id(belongs, url, capture.time, &record);
+            Row::Capture(Box::new(Capture { id, belongs, url: (*url).to_owned(), ..capture }))
+        });
+        catalog.apply(&mut rows).unwrap();
+        let mut wanted = spellings.map(str::to_owned);
+        wanted.sort_unstable();
+        for asked in spellings.into_iter().chain(["https://H/a?utm_medium=m&y=2&x=1#top"]) {
+            assert_eq!(catalog.spellings_of(asked).unwrap(), wanted);
+        }
+        assert_eq!(catalog.spellings_of(others[0]).unwrap(), ["https://h/a"]);
     }
 }

@@ -51,13 +51,14 @@ Examples:
 /// that was cut short is kept if its `Content-Length` shows it, and else recorded as a failure. `--browser` is refused: a
 /// project has no place for the document and the picture that a browser makes.
 ///
-/// Ctrl-C stops a run, and makes a version of what it has got. A run that was stopped, or broke off by whatever, goes on
+/// Ctrl-C stops a run, and makes a version of what it has got; the exit code is 130. A run that was stopped, or broke off by whatever, goes on
 /// with `--resume` where it was; the version that it then becomes holds all of it. `--finish` leaves it at what it has got. What sites ask of robots is obeyed, and hosts are asked slowly: one request at a time, with a pause.
 ///
 /// Patterns: `**` is any text, `*` any text without `/`, `?`, `=` and `&`, `#` a number; they match the whole URL.
 ///
 /// With `--json` there is one object a line: events with `event` (`captured`, `failed`, `skipped`, ...), and last
-/// `version`, `captured`, `unchanged`, `failed`, `skipped`, `bytes`, `queued`, `stopped`.
+/// `version`, `captured`, `unchanged`, `failed`, `skipped`, `bytes`, `queued`, `stopped`, and `pages_answered`: how many pages were answered
+/// with which status of 400 or more. `again` is there when hosts asked to be left alone for longer than `--max-wait`: from then on `--resume` goes on.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Capture {
@@ -85,7 +86,7 @@ pub(super) struct Capture {
     #[arg(long, value_name = "N")]
     limit_pages: Option<u64>,
 
-    /// Stop after so much was received
+    /// Stop once so much was received: nothing else is asked for then, and what is under way is cut short there
     #[arg(long, value_name = "SIZE")]
     limit_bytes: Option<Size>,
 
@@ -120,6 +121,10 @@ pub(super) struct Capture {
     /// The pause after the first failure; it doubles with each further one
     #[arg(long, value_name = "TIME", default_value = "2s", value_parser = duration::parse)]
     retry_pause: Duration,
+
+    /// Wait for a host that asks to be left alone (`Retry-After`) for so long; one that asks for more is left for `--resume`
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration::parse)]
+    max_wait: Duration,
 
     /// Ask for what sites ask robots not to ask for, and follow links that say they should not be followed
     #[arg(long)]
@@ -212,10 +217,12 @@ impl Verb for Capture {
 
 fn outcome(ended: &Ended) -> Outcome {
     match ended.version {
+        Some(_) if ended.again.is_some() => Outcome::Findings,
+        None if ended.again.is_some() => Outcome::Incomplete,
+        _ if ended.stopped => Outcome::Interrupted,
         // That a site is not for robots is what was found out.
         None if ended.tally.failed == 0 && ended.tally.seeds_refused > 0 => Outcome::Findings,
         None => Outcome::Incomplete,
-        Some(_) if ended.stopped => Outcome::Incomplete,
         Some(_) if ended.tally.failed > 0 || ended.tally.seeds_refused > 0 => Outcome::Findings,
         Some(_) => Outcome::Done,
     }
@@ -287,6 +294,7 @@ impl Capture {
             whole: self.whole,
             retries: self.retries,
             retry_pause: millis(self.retry_pause),
+            max_wait: millis(self.max_wait),
             user_agent: self.reaching.user_agent(session)?,
             timeout: millis(self.timeout),
             connect_timeout: millis(self.connect_timeout),
@@ -320,20 +328,23 @@ impl Capture {
                 "captured": ended.captures,
                 "captured_now": tally.captured,
                 "pages": tally.pages,
+                "pages_answered": seen.refused(),
                 "unchanged": tally.unchanged,
                 "truncated": tally.truncated,
                 "failed": tally.failed,
                 "skipped": tally.skipped,
                 "bytes": tally.bytes,
                 "queued": ended.queued,
+                "limited": tally.limited,
                 "stopped": ended.stopped,
+                "again": ended.again.map(|again| again.to_string()),
             }));
         }
         if let Some(version) = ended.version {
             session.printer.line(version)?;
         }
         seen.tell(&mut session.printer);
-        session.printer.say(summary(ended));
+        session.printer.say(if self.finish { finished(ended) } else { summary(ended) });
         Ok(())
     }
 }
@@ -347,35 +358,63 @@ fn chromium() -> Option<PathBuf> {
     places.into_iter().find(|place| place.is_file())
 }
 
+/// What a run was left at, for people.
+fn finished(ended: &Ended) -> String {
+    match ended.version {
+        Some(_) => format!("finished with what it had got: {} captured", ended.captures),
+        None => "finished; it had captured nothing".to_owned(),
+    }
+}
+
 /// What came of it, for people.
 fn summary(ended: &Ended) -> String {
+    let got = got(ended);
+    if let Some(again) = ended.again {
+        let then = again.for_people();
+        return format!(
+            "{got}, {} left for later\n`varve capture --resume` goes on, after {then}; `varve capture --finish` leaves it at that",
+            ended.queued
+        );
+    }
+    match ended.version {
+        _ if ended.stopped => format!(
+            "stopped: {got}, {} waiting\n`varve capture --resume` goes on; `varve capture --finish` leaves it at that",
+            ended.queued
+        ),
+        _ => got,
+    }
+}
+
+fn got(ended: &Ended) -> String {
     let tally = &ended.tally;
+    if ended.version.is_none() {
+        let parts = [(tally.failed, "failed"), (tally.skipped, "skipped")].into_iter();
+        let parts: Vec<String> =
+            parts.filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        let nothing = if ended.stopped { "nothing was captured" } else { "nothing could be captured" };
+        return if parts.is_empty() {
+            nothing.to_owned()
+        } else {
+            format!("{nothing}: {}", parts.join(", "))
+        };
+    }
     // A run that was resumed has captures that other processes made, and only those are counted by kind that were made now.
     let all_now = ended.captures == tally.captured;
     let now = if all_now { String::new() } else { format!(", {} of them now", tally.captured) };
+    if !all_now && tally.captured == 0 && tally.failed == 0 {
+        return format!("{} captured, none of them now", ended.captures);
+    }
     let cut = if tally.truncated == 0 { String::new() } else { format!(", {} cut short", tally.truncated) };
-    let got = format!(
-        "{} captured{now} ({} of them {}, {} unchanged{cut}), {} failed, {} received",
+    let limit = tally.limited.map(|which| format!("; the limit of {which} was reached")).unwrap_or_default();
+    format!(
+        "{} captured{now} ({} of them {}, {} unchanged{cut}), {} failed, {} received{limit}",
         ended.captures,
         tally.pages,
         if tally.pages == 1 { "a page" } else { "pages" },
         tally.unchanged,
         tally.failed,
         people_size(tally.bytes)
-    );
-    match ended.version {
-        _ if ended.stopped => format!(
-            "stopped: {got}, {} waiting\n`varve capture --resume` goes on; `varve capture --finish` leaves it at that",
-            ended.queued
-        ),
-        Some(_) => got,
-        None => format!(
-            "nothing could be captured: {} failed, {} skipped, {} received",
-            tally.failed,
-            tally.skipped,
-            people_size(tally.bytes)
-        ),
-    }
+    )
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -206,7 +206,7 @@ impl<'a> Teller<'a> {
         self.printer.text(&self.reporter.close())?;
         if stop.load(Ordering::Relaxed) {
             self.printer.say("stopped: only what had its verdict by then is told");
-            return Ok(Outcome::Incomplete);
+            return Ok(Outcome::Interrupted);
         }
         if self.reporter.summary().total() == 0 {
             self.printer.say(format_args!("{WARN}warning:{WARN:#} no URL was meant: nothing was checked"));

@@ -36,6 +36,9 @@ const LATEST: usize = 100;
 
 /// Show the versions, newest first, or the captures of a URL
 ///
+/// A URL may be spelled in any way: all its captures are shown, by whichever spelling they were made, and where there are several each says
+/// which it was.
+///
 /// With `--json` there is one object a line. For versions: `id`, `parent`, `message`, `author`, `time`, `captures`,
 /// `tags`. For captures of a URL: `url`, `time`, `status`, `body`, `version`, `length`,
 /// and `renderings` where a browser loaded it: the ids of the document that scripts left and of a picture, for `varve get`.
@@ -206,7 +209,7 @@ impl Log {
             let limit = left.min(PIECE);
             let found = holdings.latest_captures(&filter, Page { after: last.as_ref(), limit })?;
             for capture in &found {
-                self.print_capture(holdings, capture, true, session)?;
+                self.print_capture(holdings, capture, Columns { body: false, url: true }, session)?;
             }
             left -= found.len();
             if found.len() < limit {
@@ -238,9 +241,11 @@ impl Log {
             // How many of them are of such versions is only known when they are here.
             let limit = if is_chosen { PIECE } else { left.min(PIECE) };
             let found = captures(holdings, url, &filter, Page { after: last.as_ref(), limit })?;
+            // Which spelling it was is said where there are several.
+            let columns = Columns { body: true, url: found.iter().any(|capture| capture.url != found[0].url) };
             for capture in &found {
                 if left > 0 && (!is_chosen || chosen.takes(capture)?) {
-                    self.print_capture(holdings, capture, false, session)?;
+                    self.print_capture(holdings, capture, columns, session)?;
                     (left, shown) = (left - 1, shown + 1);
                 }
             }
@@ -280,7 +285,7 @@ impl Log {
         &self,
         holdings: &dyn Holdings,
         capture: &Capture,
-        with_url: bool,
+        columns: Columns,
         session: &mut Session,
     ) -> Result<(), Error> {
         let version = version_of(capture);
@@ -301,16 +306,16 @@ impl Log {
         }
         let version = version.map_or("(unfinished)".to_owned(), |version| short(&version));
         let length = capture.length.map_or("?".to_owned(), |length| length.to_string());
-        let body = match with_url {
-            true => String::new(),
-            false => holdings.name_body(capture)?.to_string().chars().take(12).collect(),
+        let body = match columns.body {
+            true => holdings.name_body(capture)?.to_string().chars().take(12).collect(),
+            false => String::new(),
         };
         let cut = match (capture.truncated, capture.length) {
             (true, Some(_)) => format!(" {WARN}cut short{WARN:#}"),
             (true, None) => format!(" {WARN}body lost{WARN:#}"),
             (false, _) => String::new(),
         };
-        let url = if with_url { format!("  {}", visible(&capture.url)) } else { String::new() };
+        let url = if columns.url { format!("  {}", visible(&capture.url)) } else { String::new() };
         session.printer.line(format_args!(
             "{}  {}  {length:>10}  {FAINT}{body}{FAINT:#}  {STRONG}{version}{STRONG:#}{cut}{url}",
             capture.time.for_people(),
@@ -324,6 +329,13 @@ impl Log {
         }
         Ok(())
     }
+}
+
+/// What a line about a capture says besides the rest.
+#[derive(Clone, Copy)]
+struct Columns {
+    body: bool,
+    url: bool,
 }
 
 /// That something was taken out, in a line.

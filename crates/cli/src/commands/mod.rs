@@ -42,6 +42,7 @@ pub(crate) mod urls;
 use clap::{ArgMatches, Args, Command};
 
 use crate::error::{self, Error};
+use crate::interrupt;
 use crate::session::Session;
 
 /// Every verb, in the order in which help lists them.
@@ -97,6 +98,8 @@ pub(crate) enum Outcome {
     Findings,
     /// Some of it could not be done, and each failure was reported where it happened.
     Incomplete,
+    /// It was asked to stop, and put itself in order.
+    Interrupted,
 }
 
 impl Outcome {
@@ -111,6 +114,7 @@ impl Outcome {
             Self::Done => 0,
             Self::Findings => error::FINDINGS,
             Self::Incomplete => error::COULD_NOT_RUN,
+            Self::Interrupted => interrupt::INTERRUPTED,
         }
     }
 }

@@ -38,6 +38,9 @@ pub struct Exchange {
     pub timing: Timing,
     /// Why the answer is not whole; none when it is.
     pub truncated: Option<Truncated>,
+    /// Lines that came behind the body and are not in the answer's bytes, as `name: value`: those of HTTP/2. In HTTP/1.1 they are
+    /// part of the chunks.
+    pub trailers: Vec<String>,
 }
 
 impl Exchange {

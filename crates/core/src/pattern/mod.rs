@@ -12,9 +12,11 @@
 //! without looking back: all ways to match are followed at the same time, as bits, so that no pattern and no URL,
 //! however hostile, costs more than the product of their lengths divided by 64.
 
+mod flat;
 mod machine;
 mod suggest;
 
+pub use flat::suggest_groups_on;
 pub use suggest::{SuggestedGroup, looseness, suggest_groups, suggest_pattern, suggest_sequence};
 
 use machine::{Class, Element, Machine};

@@ -9,7 +9,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 
 /// So many URLs make a kind.
-const ENOUGH: usize = 3;
+pub(super) const ENOUGH: usize = 3;
 /// So many URLs of one shape are looked at: a kind shows in fewer.
 const MOST_ALIKE: usize = 2000;
 
@@ -124,9 +124,14 @@ pub fn suggest_groups<'u>(urls: impl IntoIterator<Item = &'u str>) -> Vec<Sugges
         }
     }
     let mut groups: Vec<SuggestedGroup> = shapes.into_values().flat_map(groups_alike).collect();
+    by_size(&mut groups);
+    groups
+}
+
+/// The largest first.
+pub(super) fn by_size(groups: &mut [SuggestedGroup]) {
     groups
         .sort_by(|one, other| other.members.cmp(&one.members).then_with(|| one.pattern.cmp(&other.pattern)));
-    groups
 }
 
 /// What URLs that may be of one kind have in common: the host, the signs, and whether the end is empty.

@@ -84,6 +84,8 @@ pub struct Limits {
     pub years: RangeInclusive<u16>,
     /// How many dates a page may have before those in the years to come count as a calendar, whatever it is called.
     pub dates: u16,
+    /// How many pages a calendar may have that is known to go on for ever.
+    pub calendar: u16,
     /// Under how many session ids one page may be asked for.
     pub sessions: u16,
     /// How many URLs one page may have with the same one parameter, two parameters, and more.
@@ -102,6 +104,7 @@ impl Default for Limits {
             parameters: 20,
             years: 1990..=2100,
             dates: 24,
+            calendar: 500,
             sessions: 2,
             variants: [10_000, 5000, 1000],
             combinations: 100,

@@ -3,7 +3,8 @@
 //! Each URL is noted once, when it is first seen. A page is its site and path; a combination is the set of names of
 //! its parameters; a variant is one set of values. A forum with a hundred thousand topics has one combination and
 //! many variants, which is fine up to a point; a shop with filters has many combinations, which is not. And a calendar is one shape
-//! of URL with ever more dates: one that goes on into years to come goes back as well, however it is called. An archive
+//! of URL with ever more dates: one that goes on into years to come goes back as well, however it is called; once that is
+//! known, it gets as many pages as calendars do, and one of days none for every day of a quarter of a century. An archive
 //! of real years has no such dates, so it is left alone however old it is.
 
 use std::collections::HashSet;
@@ -69,11 +70,16 @@ impl Watch {
 
     /// Whether a date is one of endlessly many of its shape.
     fn is_endless(&mut self, site: &str, Dated { year, shape }: Dated) -> bool {
-        let is_many = self.sketch.add((Counted::Date, site, &shape)) > self.limits.dates;
-        if self.limits.years.contains(&year) {
+        let dates = self.sketch.add((Counted::Date, site, &shape));
+        let is_many = dates > self.limits.dates;
+        let is_spent = dates > self.limits.calendar && !self.endless.is_empty();
+        if self.limits.years.contains(&year) && !is_spent {
             return false;
         }
         let calendar = (site.to_owned(), shape);
+        if self.limits.years.contains(&year) {
+            return self.endless.contains(&calendar);
+        }
         let is_future = year > *self.limits.years.end();
         if is_future && is_many && self.endless.len() < MOST_CALENDARS {
             self.endless.insert(calendar);
@@ -208,9 +214,20 @@ mod tests {
             format!("http://h/ev/{year:04}-{month:02}-{:02}/", number.rem_euclid(30) + 1)
         };
         let pages = crawl(&day, 40_000);
-        assert!((5000..11_000).contains(&pages), "{pages}");
+        assert!((1000..2500).contains(&pages), "{pages}");
         let back = |number: i32| format!("http://h/back/{}-01", 2026 - number.abs());
         assert!(crawl(&back, 20_000) < 1000);
+    }
+
+    /// A newspaper has an edition each day, and none in the years to come.
+    #[test]
+    fn a_newspaper_is_no_calendar() {
+        let mut watch = Watch::new(Limits::for_year(2026));
+        for number in 0..9000 {
+            let (year, month) = month(-number / 30);
+            let url = format!("http://h/paper/{year}/{month:02}/{:02}/", number % 30 + 1);
+            assert_eq!(watch.note(&url), None, "{url}");
+        }
     }
 
     #[test]

@@ -7,7 +7,8 @@
 //! | --- | --- |
 //! | what does this text say, byte for byte? | [`reference`](mod@reference) |
 //! | the same page without tracking parameters | [`clean`](mod@clean) |
-//! | what does a crawl ask for? | [`tidy`](mod@tidy) |
+//! | what does a crawl ask for? | [`asked`](mod@asked) |
+//! | which spellings are one page? | [`address`](mod@address), by [`tidy`](mod@tidy) |
 //! | the number under which rows are found | [`key`](mod@key) |
 //! | one text for all spellings | [`normalise`](mod@normalise) |
 //! | where does a link on this page lead? | [`resolve`](mod@resolve) |
@@ -20,6 +21,7 @@
 //! The `url` crate is used only where a browser's reading is wanted: elsewhere it does too much, since it
 //! maps hosts, adds slashes and resolves dots, and a key made from what it prints would match no other program's.
 
+pub mod address;
 pub mod alternatives;
 pub mod asked;
 pub mod canonical;
@@ -37,6 +39,7 @@ pub mod surt;
 pub mod tidy;
 pub mod tree_path;
 
+pub use address::address;
 pub use alternatives::{Alternatives, SiteRules, alternatives};
 pub use asked::asked;
 pub use canonical::{Candidates, Canonical, CanonicalSource, canonical};

@@ -20,6 +20,9 @@ use crate::target::Target;
 /// How long the browser may take for anything that needs no network.
 const BRISK: Duration = Duration::from_secs(15);
 
+/// How long it may take for a page that has not settled: one whose scripts never rest answers nothing.
+const BRIEF: Duration = Duration::from_secs(4);
+
 /// Pictures are cut at this height, in pixels.
 const HIGHEST: f64 = 16_384.0;
 
@@ -38,7 +41,7 @@ pub(super) async fn capture(
     let (pipe, events) = Pipe::new(input, output);
     let outcome = load(browser, (target.url, patience), &pipe, events).await;
     // A browser that is asked to close takes its children with it; one that has crashed cannot be asked.
-    let _ = timeout(BRISK, pipe.call(None, "Browser.close", json!({}))).await;
+    let _ = timeout(BRIEF, pipe.call(None, "Browser.close", json!({}))).await;
     drop(pipe);
     process.end().await;
     outcome
@@ -62,6 +65,7 @@ async fn load(
         asking: JoinSet::new(),
         asked: 0,
         loaded: false,
+        settled: false,
         fetched: Fetched::default(),
         first_error: None,
     };
@@ -75,7 +79,14 @@ async fn load(
 }
 
 async fn brisk<T>(work: impl Future<Output = Result<T, FetchError>>) -> Result<T, FetchError> {
-    timeout(BRISK, work).await.unwrap_or_else(|_| Err(failed("the browser does not answer")))
+    within(BRISK, work).await
+}
+
+async fn within<T>(
+    patience: Duration,
+    work: impl Future<Output = Result<T, FetchError>>,
+) -> Result<T, FetchError> {
+    timeout(patience, work).await.unwrap_or_else(|_| Err(failed("the browser does not answer")))
 }
 
 /// Opens an empty page whose requests are stopped; gives its session.
@@ -111,6 +122,7 @@ struct Page<'a> {
     asking: JoinSet<Answered>,
     asked: usize,
     loaded: bool,
+    settled: bool,
     fetched: Fetched,
     first_error: Option<FetchError>,
 }
@@ -145,6 +157,7 @@ impl Page<'_> {
                         self.note(format!("the page had not settled after {seconds} s and was taken as it was"));
                         self.asking.abort_all();
                     }
+                    self.settled = quiet;
                     return Ok(());
                 }
             }
@@ -222,8 +235,9 @@ impl Page<'_> {
 
     /// Takes the document and a picture; what cannot be taken is noted.
     async fn render(&mut self) {
-        // A page whose scripts never rest answers neither.
-        let (document, picture) = tokio::join!(brisk(self.document()), brisk(self.picture()));
+        let patience = if self.settled { BRISK } else { BRIEF };
+        let (document, picture) =
+            tokio::join!(within(patience, self.document()), within(patience, self.picture()));
         for (rendering, what) in [(document, "document"), (picture, "picture")] {
             match rendering {
                 Ok(rendering) => self.fetched.renderings.push(rendering),

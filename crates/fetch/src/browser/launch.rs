@@ -1,6 +1,6 @@
 //! Starting a browser, and making sure that it ends with everything it started.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,9 @@ const FAREWELL: Duration = Duration::from_secs(3);
 
 /// How long the processes of a killed browser may take to be gone: the kernel needs milliseconds.
 const BURIAL: Duration = Duration::from_secs(2);
+
+/// The path of a socket has 107 bytes at most, of which `/org.chromium.Chromium.XXXXXX/SingletonSocket` takes 45.
+const LONGEST_TEMPORARY: usize = 62;
 
 /// A running browser. When it is dropped its whole process group is killed and waited for.
 pub(super) struct Process {
@@ -37,7 +40,11 @@ pub(super) fn launch(
         .prefix("browser-")
         .tempdir_in(&options.folder)
         .map_err(|error| start("there is no place for its profile").because(error))?;
-    let mut child = Command::new("/bin/sh")
+    let mut command = Command::new("/bin/sh");
+    if let Some(temporary) = temporary_in(profile.path()) {
+        command.env("TMPDIR", temporary);
+    }
+    let mut child = command
         .arg("-c")
         .arg(WITH_PIPES)
         .arg(&options.executable)
@@ -54,6 +61,14 @@ pub(super) fn launch(
         return Err(start("no pipes"));
     };
     Ok((Process { child, group, _profile: profile }, input, output))
+}
+
+/// A folder for what the browser puts down for a while, so that it goes with the profile even where both processes were killed: whoever
+/// sweeps the one sweeps the other. None where the path would be too long for the socket that it makes there.
+fn temporary_in(profile: &Path) -> Option<PathBuf> {
+    let folder = std::path::absolute(profile.join("tmp")).ok()?;
+    let fits = folder.as_os_str().len() <= LONGEST_TEMPORARY;
+    (fits && std::fs::create_dir(&folder).is_ok()).then_some(folder)
 }
 
 fn arguments(options: &BrowserOptions, user_agent: &str, profile: &Path) -> Vec<String> {

@@ -4,8 +4,11 @@
 //! with SOCKS, so what it dials in the end is out of our sight; the guard refuses beforehand what can be told from the
 //! URL alone. Proxies that are themselves reached through TLS are not supported.
 
+mod choice;
 mod connect;
 mod socks;
+
+pub use choice::{Proxies, ProxyTexts};
 
 use data_encoding::BASE64;
 use tokio::net::TcpStream;
@@ -15,7 +18,7 @@ use varve_core::secret::{Secret, ShownUrl};
 use crate::error::{FetchError, FetchErrorKind};
 use crate::target::Origin;
 
-/// A proxy that all requests of a client go through.
+/// A proxy that requests of a client go through.
 #[derive(Clone, Debug)]
 pub struct Proxy {
     kind: Kind,
@@ -68,6 +71,18 @@ impl Proxy {
             Secret::new(Login { name, password })
         });
         Some(Self { kind, host, port: url.port().unwrap_or(port), login })
+    }
+
+    /// Its URL, without credentials.
+    pub(crate) fn shown(&self) -> String {
+        let scheme = match self.kind {
+            Kind::Http => "http",
+            Kind::Socks5 => "socks5",
+        };
+        match self.host.contains(':') {
+            true => format!("{scheme}://[{}]:{}", self.host, self.port),
+            false => format!("{scheme}://{}:{}", self.host, self.port),
+        }
     }
 
     pub(crate) fn host(&self) -> &str {

@@ -29,7 +29,12 @@ pub(crate) fn authority() -> &'static Authority {
 
 /// A certificate that says of itself that it is an authority, as `openssl req -x509` makes them.
 fn own_authority() -> Authority {
+    own_authority_until(4096)
+}
+
+fn own_authority_until(year: i32) -> Authority {
     let mut parameters = rcgen::CertificateParams::new(["secure.example".to_owned()]).unwrap();
+    parameters.not_after = rcgen::date_time_ymd(year, 1, 1);
     parameters.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     let key = rcgen::KeyPair::generate().unwrap();
     let made = parameters.self_signed(&key).unwrap();
@@ -109,9 +114,9 @@ async fn certificates_that_are_not_trusted() {
     let ask = |client: Client, host: &'static str| async move {
         kind(client.exchange(FetchRequest::get(format!("https://{host}:{}/", address.port()))).await)
     };
-    assert_eq!(ask(trusting(false), "secure.example").await, FetchErrorKind::Tls, "self-signed");
-    assert_eq!(ask(trusting(true), "other.example").await, FetchErrorKind::Tls, "for another name");
-    assert_eq!(ask(trusting(true), "127.0.0.1").await, FetchErrorKind::Tls, "for a name, not an address");
+    assert_eq!(ask(trusting(false), "secure.example").await, FetchErrorKind::Issuer, "self-signed");
+    assert_eq!(ask(trusting(true), "other.example").await, FetchErrorKind::Name, "for another name");
+    assert_eq!(ask(trusting(true), "127.0.0.1").await, FetchErrorKind::Name, "for a name, not an address");
     let said = |client: Client, host: &'static str| async move {
         let url = format!("https://{host}:{}/", address.port());
         client.exchange(FetchRequest::get(url)).await.unwrap_err().to_string()
@@ -134,8 +139,18 @@ async fn an_authority_that_was_named_may_speak_for_itself() {
         async move { client.exchange(FetchRequest::get(url)).await }
     };
     assert_answer(&ask(&named, "secure.example").await.unwrap(), answer, None);
-    assert_eq!(kind(ask(&named, "other.example").await), FetchErrorKind::Tls, "for another name");
-    assert_eq!(kind(ask(&other, "secure.example").await), FetchErrorKind::Tls, "another one was named");
+    assert_eq!(kind(ask(&named, "other.example").await), FetchErrorKind::Name, "for another name");
+    assert_eq!(kind(ask(&other, "secure.example").await), FetchErrorKind::Issuer, "another one was named");
+}
+
+#[tokio::test]
+async fn a_certificate_that_has_expired() {
+    let named = own_authority_until(2020);
+    let address = answer_as(config_of(&named, &[b"http/1.1"]), b"HTTP/1.1 200 OK\r\n\r\n");
+    let url = format!("https://secure.example:{}/", address.port());
+    let error = client_with(Some(named.pem)).exchange(FetchRequest::get(url)).await.unwrap_err();
+    assert_eq!(error.to_string(), "`secure.example` is not trusted: its certificate has expired");
+    assert_eq!(error.kind.word(), "tls:expired");
 }
 
 #[tokio::test]
@@ -235,7 +250,10 @@ async fn http2_only(insists: Insists) -> SocketAddr {
                             body.send_reset(h2::Reason::INTERNAL_ERROR);
                         });
                     } else {
-                        body.send_data("world".into(), true).unwrap();
+                        body.send_data("world".into(), false).unwrap();
+                        let mut trailers = http::HeaderMap::new();
+                        trailers.insert("x-checksum", "1f".parse().unwrap());
+                        body.send_trailers(trailers).unwrap();
                     }
                 }
             });
@@ -263,6 +281,7 @@ async fn insist_on_http2(insists: Insists) {
         let exchange = client.exchange(FetchRequest::get(url)).await.unwrap();
         assert_answer(&exchange, wanted.as_bytes(), None);
         assert_eq!(exchange.protocol, ["h2", "tls/1.3"]);
+        assert_eq!(exchange.trailers, ["x-checksum: 1f"]);
         assert!(exchange.request.starts_with(b"GET / HTTP/1.1\r\nHost: secure.example:"));
         assert_eq!(exchange.timing.tls.is_some(), first);
     }

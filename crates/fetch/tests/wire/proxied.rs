@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
 
-use varve_fetch::{Client, FetchErrorKind, FetchRequest, Guard, Options, Proxy};
+use varve_fetch::{Client, FetchErrorKind, FetchRequest, Guard, Options, Proxies, ProxyTexts};
 
 use crate::encrypted::{answer_in_tls, authority};
 use crate::server::*;
@@ -12,7 +12,7 @@ use crate::server::*;
 fn through(proxy: &str, guard: Guard) -> Options {
     let mut options = options();
     options.guard = guard;
-    options.proxy = Some(Proxy::parse(proxy).unwrap());
+    options.proxies = Proxies::read(&ProxyTexts::all(proxy)).unwrap();
     options
 }
 

@@ -28,6 +28,21 @@ fn line(link: &Link<'_>) -> String {
     format!("{:?} {} {place}{guessed}{nofollow}", link.role, link.target)
 }
 
+/// A button sends its form elsewhere; one that posts leads nowhere, and one that sends nothing neither.
+#[test]
+fn buttons_that_send_forms() {
+    let html = r#"<form method=post><button formaction=posted></button><input type=submit formaction=got formmethod=GET></form>
+        <form><button formaction=a></button><input type=image formaction=b><button formaction=c formmethod=post></button>
+        <button type=button formaction=d></button><input type=text formaction=e></form><button formaction=http://o/f></button>"#;
+    let expected = [
+        "Navigate http://h/d/a button@formaction",
+        "Navigate http://h/d/b input@formaction",
+        "Navigate http://h/d/got input@formaction",
+        "Navigate http://o/f button@formaction",
+    ];
+    assert_eq!(lines(&page(html)), expected);
+}
+
 #[test]
 fn roles_and_places() {
     let html = r##"<html manifest=app.cache><head><base href="/b/"><base href="/c/">

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{Datelike, NaiveDate};
 use maud::{Markup, html};
 use varve_archive::history::Holdings;
-use varve_archive::verbs::log::{CaptureFilter, Order, Page};
+use varve_archive::verbs::log::{CaptureFilter, Page, captures};
 use varve_archive::{ArchiveError, Capture, Moment};
 
 use super::frame;
@@ -41,8 +41,7 @@ pub(super) fn days(holdings: &dyn Holdings, url: &str) -> Result<Days, ArchiveEr
     let mut after: Option<Capture> = None;
     loop {
         let page = Page { after: after.as_ref(), limit: PIECE };
-        let piece =
-            holdings.catalog().captures_of(url, &CaptureFilter::default(), Order::NewestFirst, page)?;
+        let piece = captures(holdings, url, &CaptureFilter::default(), page)?;
         piece.iter().for_each(|capture| days.count(capture));
         if piece.len() < PIECE {
             return Ok(days);

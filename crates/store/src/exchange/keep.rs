@@ -195,6 +195,9 @@ fn answer(
     if !renderings.is_empty() {
         draft = draft.field(field::RENDERINGS, &renderings.to_string());
     }
+    for trailer in exchange.trailers {
+        draft = draft.field(field::TRAILER, trailer);
+    }
     if let Some(timing) = exchange.timing {
         draft = draft.field(field::TIMING, timing);
     }

@@ -41,6 +41,8 @@ pub struct NewExchange<'a> {
     pub protocols: &'a [String],
     /// The cipher suite.
     pub cipher: Option<&'a str>,
+    /// Lines behind the body that are not among its bytes, as `name: value`.
+    pub trailers: &'a [String],
     /// How long each step took, as text.
     pub timing: Option<&'a str>,
     /// Why the answer is not whole, in the words of the standard: length, time, disconnect or unspecified.
@@ -101,4 +103,6 @@ pub mod field {
     pub const RENDERINGS: &str = "Varve-Renderings";
     /// How long each step took.
     pub const TIMING: &str = "Varve-Timing";
+    /// A line that came behind the body, where the protocol does not have it in the block.
+    pub const TRAILER: &str = "Varve-Trailer";
 }

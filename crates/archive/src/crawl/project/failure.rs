@@ -13,7 +13,7 @@ pub(super) fn download_error(kind: &str, url: &str, message: &str) -> Option<Dow
         "refused" => DownloadError::connection_refused(),
         "timeout" => DownloadError::timed_out(),
         "protocol" => DownloadError::disconnected(),
-        "tls" => DownloadError::new("SSLError", message),
+        tls if tls.split(':').next() == Some("tls") => DownloadError::new("SSLError", message),
         "connect" => DownloadError::new("ConnectionError", message),
         "proxy" => DownloadError::new("ProxyError", message),
         "url" => DownloadError::unknown_scheme(url.split(':').next().unwrap_or_default()),

@@ -26,7 +26,7 @@ use varve_fetch::Credentials;
 
 use super::address::has_user_info;
 use super::destination::{Destination, Keepers, Stored};
-use super::past::Past;
+use super::past::{LookUp, Past};
 use super::plan::{Plan, Spelling};
 use crate::error::ArchiveError;
 use crate::writer::Clock;
@@ -163,7 +163,7 @@ impl Destination for IntoProject {
         Redaction::On
     }
 
-    fn past(&self, _: RunId, url: &str) -> Result<Past, ArchiveError> {
+    fn past(&self, _: RunId, url: &str, _: LookUp) -> Result<Past, ArchiveError> {
         let Some(resource) = self.open.resource(url)? else { return Ok(Past::Nothing) };
         let newest =
             self.open.ask(|project| project.revision_of_at(resource.id, RevisionId(i64::MAX)))?.flatten();

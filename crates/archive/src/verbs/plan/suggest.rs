@@ -6,12 +6,13 @@ use std::io::{self, Read};
 
 use varve_core::exchange::ResponseHead;
 use varve_core::headers::Headers;
-use varve_core::pattern::suggest_groups;
+use varve_core::pattern::suggest_groups_on;
+use varve_core::url::address;
 use varve_fetch::{FetchRequest, Fetcher};
 use varve_page::links::{Kind, Limits, Link, Role, extract};
 use varve_warc::http::{BodyLimits, Head, open_body};
 
-use crate::crawl::{Settings, address, asked};
+use crate::crawl::{Settings, asked};
 use crate::error::ArchiveError;
 use crate::history::Holdings;
 use crate::verbs::capture::{Reach, client};
@@ -75,7 +76,7 @@ pub fn of_live_page(
     reach: &Reach,
     text: &str,
 ) -> Result<Suggestion, ArchiveError> {
-    let client = client(folder, settings, reach)?;
+    let client = client(folder, settings, reach, None)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(ArchiveError::Threads)?;
     let mut url = page_address(text)?;
@@ -128,6 +129,6 @@ fn links(url: &str, headers: &Headers, redirects: bool, body: impl Read) -> Foun
 }
 
 fn suggestion(url: String, captured: Option<varve_core::Moment>, links: &[String]) -> Suggestion {
-    let groups = suggest_groups(links.iter().map(String::as_str));
+    let groups = suggest_groups_on(&url, links.iter().map(String::as_str));
     Suggestion { url, captured, links: links.len(), groups }
 }

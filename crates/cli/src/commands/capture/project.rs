@@ -1,5 +1,7 @@
 //! `varve capture` into a Crystal project: the same arguments and events, and revisions instead of a version.
 
+use std::sync::atomic::Ordering;
+
 use serde_json::json;
 use varve_archive::verbs::capture::{Event, Reach, Settings};
 use varve_archive::verbs::crystal::capture::{self as into_project, ProjectCaptured};
@@ -32,7 +34,8 @@ impl Capture {
         super::super::crystal::say_opened(&captured.opened, &mut session.printer);
         self.print_project(session, &captured, &seen)?;
         Ok(match (captured.finished, captured.tally.failed + captured.tally.seeds_refused) {
-            (false, _) => Outcome::Incomplete,
+            (false, _) if stop.load(Ordering::Relaxed) => Outcome::Interrupted,
+            (false, _) => Outcome::Findings,
             (true, 0) => Outcome::Done,
             (true, _) => Outcome::Findings,
         })

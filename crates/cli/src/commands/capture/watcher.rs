@@ -1,12 +1,14 @@
 //! What a run tells people and machines while it goes on.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde_json::json;
+use varve_archive::Moment;
 use varve_archive::verbs::capture::{Captured, Event, Progress};
 
 use super::people_size;
@@ -23,7 +25,9 @@ pub(super) struct Watcher<'a> {
     json: bool,
     began: Instant,
     /// What each rule skipped.
-    skipped: BTreeMap<String, Skipped>,
+    skipped: BTreeMap<String, Urls>,
+    /// Pages whose answer was not what was asked for, by its status.
+    refused: BTreeMap<u16, Urls>,
     /// Where all of it is listed, if that is wanted.
     list: Option<List>,
     /// The sorts of failure about which something can be done.
@@ -36,16 +40,38 @@ pub(super) struct Watcher<'a> {
 #[derive(Clone, Copy, Default)]
 struct Failures {
     guard: bool,
-    tls: bool,
+    issuer: bool,
+    expired: bool,
+    name: bool,
     robots: bool,
 }
 
-/// What a rule skipped.
+/// URLs that have something in common.
 #[derive(Default)]
-struct Skipped {
+struct Urls {
     count: u64,
     /// The first few.
     first: Vec<String>,
+}
+
+impl Urls {
+    fn add(&mut self, url: &str) {
+        self.count += 1;
+        if self.first.len() < NAMED {
+            self.first.push(url.to_owned());
+        }
+    }
+
+    /// Says what they have in common, and names the first of them.
+    fn name(&self, what: fmt::Arguments<'_>, printer: &mut Printer) {
+        printer.say(format_args!("{what}:"));
+        for url in &self.first {
+            printer.say(format_args!("  {}", visible(url)));
+        }
+        if self.count > self.first.len() as u64 {
+            printer.say(format_args!("  and {} more", self.count - self.first.len() as u64));
+        }
+    }
 }
 
 /// A file that lists all that was skipped, a line each.
@@ -72,7 +98,8 @@ impl List {
 
 /// What is left to say at the end.
 pub(super) struct Seen {
-    skipped: BTreeMap<String, Skipped>,
+    skipped: BTreeMap<String, Urls>,
+    refused: BTreeMap<u16, Urls>,
     /// Whether all that was skipped is in a file.
     is_listed: bool,
     failures: Failures,
@@ -89,6 +116,7 @@ impl<'a> Watcher<'a> {
             json,
             began: Instant::now(),
             skipped: BTreeMap::new(),
+            refused: BTreeMap::new(),
             list,
             failures: Failures::default(),
             failure: Ok(()),
@@ -100,13 +128,18 @@ impl<'a> Watcher<'a> {
         self.failure?;
         let is_listed = self.list.is_some();
         self.list.map_or(Ok(()), List::end)?;
-        Ok(Seen { skipped: self.skipped, is_listed, failures: self.failures })
+        Ok(Seen { skipped: self.skipped, refused: self.refused, is_listed, failures: self.failures })
     }
 
     pub(super) fn see(&mut self, event: &Event<'_>) {
         if let Event::Failed { kind, .. } = event {
             self.failures.guard |= *kind == "guard";
-            self.failures.tls |= *kind == "tls";
+            self.failures.issuer |= *kind == "tls:issuer";
+            self.failures.expired |= *kind == "tls:expired";
+            self.failures.name |= *kind == "tls:name";
+        }
+        if let Event::Captured(Captured { url, status: status @ 400.., is_page: true, .. }) = event {
+            self.refused.entry(*status).or_default().add(url);
         }
         if let Event::Skipped { url, rule, .. } = event {
             self.list(url, &rule.to_string());
@@ -123,6 +156,7 @@ impl<'a> Watcher<'a> {
             Event::Failed { url, message, .. } => self.remark("failed", url, message),
             Event::Noted { url, note } => self.remark("note", url, note),
             Event::Skipped { url, rule, is_seed } => self.count(url, &rule.to_string(), *is_seed),
+            Event::Waits { host, until, left } => self.waits(host, *until, *left),
             Event::Progress(progress) => self.tell(progress),
             _ => {}
         }
@@ -132,18 +166,25 @@ impl<'a> Watcher<'a> {
         self.printer.say(format_args!("{WARN}{what}:{WARN:#} {}: {}", visible(url), visible(message)));
     }
 
+    /// A run that waits must not look as if it hung.
+    fn waits(&mut self, host: &str, until: Moment, left: bool) {
+        let then = if left { ": what is wanted of it is left for `--resume`" } else { "" };
+        self.printer.say(format_args!(
+            "{WARN}waiting:{WARN:#} {} asks to be left alone until {}{then}",
+            visible(host),
+            until.for_people()
+        ));
+    }
+
     /// What people named themselves, and do not get, is said at once.
     fn count(&mut self, url: &str, rule: &str, is_seed: bool) {
         let group = group_of(rule);
+        self.failures.guard |= group == "guard";
         if is_seed {
             self.remark("skipped", url, rule);
             self.failures.robots |= group == "robots";
         }
-        let skipped = self.skipped.entry(group).or_default();
-        skipped.count += 1;
-        if skipped.first.len() < NAMED {
-            skipped.first.push(url.to_owned());
-        }
+        self.skipped.entry(group).or_default().add(url);
     }
 
     fn list(&mut self, url: &str, rule: &str) {
@@ -155,7 +196,7 @@ impl<'a> Watcher<'a> {
     /// Whoever watches must not wait for a buffer to fill.
     fn show(&mut self, event: &Event<'_>) -> Result<(), Error> {
         match event {
-            Event::Began { .. } | Event::Checkpoint { .. } => self.printer.flush(),
+            Event::Began { .. } | Event::Waits { .. } | Event::Checkpoint { .. } => self.printer.flush(),
             _ => Ok(()),
         }
     }
@@ -178,16 +219,18 @@ impl<'a> Watcher<'a> {
 }
 
 impl Seen {
+    /// How many pages were answered otherwise than asked for, by the status.
+    pub(super) fn refused(&self) -> BTreeMap<String, u64> {
+        self.refused.iter().map(|(status, urls)| (status.to_string(), urls.count)).collect()
+    }
+
     /// Says what was skipped, and what to do about failures.
     pub(super) fn tell(&self, printer: &mut Printer) {
-        for (rule, Skipped { count, first }) in &self.skipped {
-            printer.say(format_args!("{} skipped by {}:", counted(*count, "URL"), visible(rule)));
-            for url in first {
-                printer.say(format_args!("  {}", visible(url)));
-            }
-            if *count > first.len() as u64 {
-                printer.say(format_args!("  and {} more", count - first.len() as u64));
-            }
+        for (rule, urls) in &self.skipped {
+            urls.name(format_args!("{} skipped by {}", counted(urls.count, "URL"), visible(rule)), printer);
+        }
+        for (status, urls) in &self.refused {
+            urls.name(format_args!("{} answered {status}", counted(urls.count, "page")), printer);
         }
         let is_short = self.skipped.values().any(|skipped| skipped.count > skipped.first.len() as u64);
         if is_short && !self.is_listed {
@@ -202,8 +245,15 @@ impl Seen {
                  `allow_private = [\"HOST\", \"10.0.0.0/8\"]` in `varve.toml` allows single ones for good",
             );
         }
-        if self.failures.tls {
+        if self.failures.issuer {
             printer.say("hint: `--ca FILE` trusts the certificates in a file besides the system's");
+        }
+        if self.failures.expired {
+            printer.say("hint: if the clock of this machine is right, only whoever runs the site can renew its certificate");
+        }
+        if self.failures.name {
+            printer
+                .say("hint: ask for the site by a name that its certificate is for, with or without `www.`");
         }
     }
 }
@@ -228,6 +278,9 @@ fn line(event: &Event<'_>) -> Option<serde_json::Value> {
         Event::Noted { url, note } => json!({"event": "note", "url": url, "message": note}),
         Event::Skipped { url, rule, is_seed } => {
             json!({"event": "skipped", "url": url, "rule": rule.to_string(), "seed": is_seed})
+        }
+        Event::Waits { host, until, left } => {
+            json!({"event": "waits", "host": host, "until": until.to_string(), "left": left})
         }
         Event::Checkpoint { captured } => json!({"event": "checkpoint", "captured": captured}),
         Event::Progress(_) => return None,

@@ -49,7 +49,7 @@ impl Verb for Demo {
             part(&tour, session)?;
             // Whoever has seen enough leaves nothing behind either.
             if stop.load(Ordering::Relaxed) {
-                return Ok(Outcome::Incomplete);
+                return Ok(Outcome::Interrupted);
             }
         }
         tour.farewell(self.keep.as_deref(), &mut session.printer)?;

@@ -80,7 +80,8 @@ impl Check {
 
 /// Suggest groups from the links of a page
 ///
-/// The page is read from the archive if it was captured, and else fetched, without being kept. With `--json` there is one
+/// The page is read from the archive if it was captured, and else fetched, without being kept. Links that lie beside the page are
+/// grouped by how their names begin, because all of them together would be the site. With `--json` there is one
 /// object a group: `pattern`, `members`.
 #[derive(clap::Args)]
 pub(super) struct Suggest {
@@ -126,7 +127,9 @@ impl Suggest {
                 false => printer.line(format_args!("{:>6}  {}", group.members, visible(&group.pattern)))?,
             }
         }
-        if !suggestion.groups.is_empty() {
+        if suggestion.groups.is_empty() {
+            printer.say("its links have nothing in common that would make a group");
+        } else {
             printer.say("`varve plan group add PATTERN --found-on NAME` takes one into the plan");
         }
         Ok(Outcome::Done)

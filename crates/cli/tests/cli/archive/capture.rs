@@ -3,12 +3,12 @@
 //! `VARVE_CRAWL_KILLS` sets how often a crawl is killed, and makes it one of 2,000 pages; the default is for every day.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use varve_testkit::web::{Site, Web};
+use varve_testkit::web::{Answer, Site, Web};
 
 use super::oracles::{FASTWARC, python};
 use super::{Scene, stderr, stdout};
@@ -102,6 +102,37 @@ fn people_are_told_that_what_they_named_is_not_for_robots() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
 
+/// A page that is not there is an answer like others, but nobody would look for it among them.
+#[test]
+fn people_and_machines_are_told_which_pages_were_refused() {
+    let links: String = (0..7).map(|number| format!("<a href='/gone/{number}'>x</a>")).collect();
+    let site = Site::new().page("/", Answer::html(links)).page("/busy", Answer::status(500));
+    let (scene, web) = (Scene::new(&[]), Web::serve(site));
+    let seeds = [web.url("/"), web.url("/busy")];
+    let words = [
+        "capture",
+        &*seeds[0],
+        &*seeds[1],
+        "--scope",
+        "host",
+        "--allow-private",
+        "--delay",
+        "0",
+        "--retries",
+        "0",
+    ];
+    let output = scene.run(&words);
+    let told = stderr(&output);
+    for said in
+        ["7 pages answered 404:\n  ", "\n  and 2 more\n", &*format!("1 page answered 500:\n  {}\n", seeds[1])]
+    {
+        assert!(told.contains(said), "{told}");
+    }
+    let output = scene.run(&[&words[..], &["--json"]].concat());
+    let last = lines(&output.stdout).pop().unwrap();
+    assert_eq!(last["pages_answered"], serde_json::json!({"404": 7, "500": 1}), "{last}");
+}
+
 #[test]
 fn people_are_told_what_is_not_whole() {
     let (scene, web) = (Scene::new(&[]), Web::start());
@@ -151,6 +182,64 @@ fn credentials_may_come_from_the_environment() {
     assert!(stderr(&output).contains("HOST NAME: VALUE"), "{}", stderr(&output));
 }
 
+/// Answers everything that it is asked with a page of its own.
+fn small_proxy() -> std::net::SocketAddr {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut line = String::new();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            while reader.read_line(&mut line).unwrap_or(0) > 2 {}
+            let asked = line.lines().next().unwrap_or_default().to_owned();
+            let answer = format!(
+                "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: {}\r\n\r\n{asked}",
+                asked.len()
+            );
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    address
+}
+
+/// Nobody has to name a proxy twice; that there was one is written down, and its password is not.
+#[test]
+fn the_environment_may_name_proxies() {
+    let (scene, proxy) = (Scene::new(&[]), small_proxy());
+    let url = "http://far-away.test/page";
+    let through = format!("http://me:hunter2@{proxy}");
+    let run = |words: &[&str], variables: &[(&str, &str)]| {
+        let mut command = capture(&scene, &[&[url, "--ignore-robots"], words].concat());
+        lines(&command.envs(variables.iter().copied()).output().unwrap().stdout)
+    };
+    let events = run(&[], &[("http_proxy", &through)]);
+    assert!(events.iter().any(|event| event["event"] == "captured" && event["status"] == 200), "{events:?}");
+    assert_eq!(scene.data(&["cat", url]), format!("GET {url} HTTP/1.1").as_bytes());
+    let unpacked = Command::new("gzip").arg("-dc").args(scene.silos()).output().unwrap();
+    let text = String::from_utf8_lossy(&unpacked.stdout);
+    assert!(
+        text.contains(&format!("\r\nvarve-proxy: http=http://{proxy}\r\n")) && !text.contains("hunter2"),
+        "{text}"
+    );
+    let events = [
+        run(&["--proxy", "none"], &[("http_proxy", &through)]),
+        run(&[], &[("HTTP_PROXY", &through)]),
+        run(&[], &[("http_proxy", &through), ("no_proxy", ".test")]),
+    ];
+    for events in events {
+        assert!(
+            events.iter().any(|event| event["event"] == "failed" && event["kind"] == "dns"),
+            "{events:?}"
+        );
+    }
+    // What is on this machine no proxy elsewhere can know.
+    let web = Web::start();
+    let mut command = capture(&scene, &[&web.url("/about.html")]);
+    let output = command.env("all_proxy", &through).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
 /// Ctrl-C: what there is is a version, and how to go on is said; the rest can be left.
 #[test]
 fn an_interrupted_run_says_how_to_go_on() {
@@ -164,7 +253,7 @@ fn an_interrupted_run_says_how_to_go_on() {
     }
     Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let output = child.wait_with_output().unwrap();
-    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(&output));
     assert!(stderr(&output).contains("varve capture --resume"), "{}", stderr(&output));
     let version = stdout(&output).trim().to_owned();
     let head: Value = serde_json::from_str(&scene.line(&["log", "--json"])).unwrap();
@@ -173,7 +262,10 @@ fn an_interrupted_run_says_how_to_go_on() {
     let other = scene.run(&["capture", &seed]);
     assert_eq!(other.status.code(), Some(2));
     assert!(stderr(&other).contains("--finish"), "{}", stderr(&other));
-    assert_eq!(scene.line(&["capture", "--finish"]), version, "it stays at the version of the stop");
+    let finished = scene.run(&["capture", "--finish"]);
+    assert_eq!(stdout(&finished).trim(), version, "it stays at the version of the stop");
+    let captured = head["captures"].as_u64().unwrap();
+    assert_eq!(stderr(&finished), format!("finished with what it had got: {captured} captured\n"));
     let audit = scene.run(&["audit"]);
     assert_eq!(audit.status.code(), Some(0), "{}", stdout(&audit));
 }

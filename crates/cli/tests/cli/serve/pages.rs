@@ -119,3 +119,23 @@ fn what_programs_rely_on_is_there() {
         assert_eq!(served.page(target).status, 400, "{target}");
     }
 }
+
+/// A page has one history, by whichever spellings it was captured.
+#[test]
+fn all_spellings_have_one_history() {
+    for is_archive in [true, false] {
+        let place = Place::new(is_archive);
+        let (old, new) = ("2025-12-31T10:00:00Z", "2026-01-05T10:00:00Z");
+        commit(&place, &[page("http://e.org/a?x=1&y=2", old, "<h1>Old</h1>\n")], "one");
+        commit(&place, &[page("http://e.org/a?y=2&x=1", new, "<h1>New</h1>\n")], "other");
+        let served = Served::start(&place.path("museum"));
+        for url in ["http://e.org/a?x=1%26y=2", "http://e.org/a?y=2%26x=1"] {
+            let history = served.page(&format!("/page?url={url}")).text();
+            for wanted in ["2 captures", ">changed</a>", "2025-12-31: 1 capture"] {
+                assert!(history.contains(wanted), "{wanted}\n{history}");
+            }
+            let diff = served.page(&format!("/diff?url={url}&base={old}&head={new}")).text();
+            assert!(diff.contains("<del>Old</del>") && diff.contains("<ins>New</ins>"), "{diff}");
+        }
+    }
+}

@@ -60,8 +60,16 @@ pub(super) struct Page<'p, 's> {
     anchor: Anchor,
     pub(super) has_base: bool,
     pub(super) has_icon: bool,
+    /// Whether the form around what goes by is sent by another method than `GET`.
+    posts: bool,
     /// How many documents are around this one.
     pub(super) depth: usize,
+}
+
+/// Whether that is what forms are sent by if nobody says otherwise.
+fn is_get(method: &str) -> bool {
+    let method = method.trim();
+    method.is_empty() || method.eq_ignore_ascii_case("get")
 }
 
 impl<'p, 's> Page<'p, 's> {
@@ -78,6 +86,7 @@ impl<'p, 's> Page<'p, 's> {
             anchor: Anchor::default(),
             has_base: false,
             has_icon: false,
+            posts: false,
             depth: 0,
         }
     }
@@ -97,6 +106,7 @@ impl<'p, 's> Page<'p, 's> {
             "link" => self.link(tag),
             "meta" => self.meta(tag),
             "form" => self.form(tag),
+            "button" | "input" => self.button(tag),
             "a" | "area" => self.anchor(tag, encoding),
             _ => {}
         }
@@ -111,6 +121,9 @@ impl<'p, 's> Page<'p, 's> {
         if self.anchor.is_open && CLOSING.iter().any(|closing| name.eq_ignore_ascii_case(closing.as_bytes()))
         {
             self.anchor.is_open = false;
+        }
+        if name.eq_ignore_ascii_case(b"form") {
+            self.posts = false;
         }
     }
 
@@ -174,17 +187,31 @@ impl<'p, 's> Page<'p, 's> {
 
     /// A form that is sent by `GET` leads somewhere; one that posts does not.
     fn form(&mut self, tag: &Tag<'_>) {
-        let method = tag.text("method").trim();
-        let Some(action) =
-            tag.value("action").filter(|_| method.is_empty() || method.eq_ignore_ascii_case("get"))
-        else {
-            return;
-        };
+        self.posts = !is_get(tag.text("method"));
+        let Some(action) = tag.value("action").filter(|_| !self.posts) else { return };
         if !trim(&action.text).is_empty() {
             let mut found =
                 Found::new(&action.text, place(tag, action), Role::Navigate).at(self.at(action.offset));
             found.nofollow = tag.has_word("rel", "nofollow");
             self.emitter.emit(found);
+        }
+    }
+
+    /// A button may send its form elsewhere, and by another method.
+    fn button(&mut self, tag: &Tag<'_>) {
+        let Some(action) = tag.value("formaction").filter(|action| !trim(&action.text).is_empty()) else {
+            return;
+        };
+        let kind = trim(tag.text("type"));
+        let sends = match &*tag.name {
+            "button" => !["button", "reset"].iter().any(|other| kind.eq_ignore_ascii_case(other)),
+            _ => ["submit", "image"].iter().any(|sending| kind.eq_ignore_ascii_case(sending)),
+        };
+        let method = tag.text("formmethod");
+        let is_get = if trim(method).is_empty() { !self.posts } else { is_get(method) };
+        if sends && is_get {
+            let found = Found::new(&action.text, place(tag, action), Role::Navigate);
+            self.emitter.emit(found.at(self.at(action.offset)));
         }
     }
 
@@ -238,6 +265,7 @@ impl<'p, 's> Page<'p, 's> {
             "a" | "area" => matches!(&*value.name, "href" | "xlink:href"),
             "meta" => value.name == "content",
             "form" => value.name == "action",
+            "button" | "input" => value.name == "formaction",
             _ => false,
         };
         if is_special {

@@ -68,6 +68,7 @@ impl Importing<'_> {
             ip: None,
             protocols: &[],
             cipher: None,
+            trailers: &[],
             timing: None,
             truncated,
             run: Some(self.run),

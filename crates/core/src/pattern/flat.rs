@@ -1,0 +1,120 @@
+//! Groups for sites that lie in one folder: there a folder says nothing, and names do.
+//!
+//! A page whose links lie beside it suggests a group of everything beside it, which is the site itself and no group. What its
+//! members have in common then is how their names begin: `sql-select.html` and `sql-insert.html`, `chapter1.html` and
+//! `chapter2.html`.
+
+use std::collections::BTreeMap;
+
+use super::suggest::{ENOUGH, SuggestedGroup, by_size};
+use super::{AtSign, GroupPattern};
+
+/// Groups for the links of a page, where one that holds all that lies beside the page gives way to those in it. What is in none of them
+/// is in no group.
+pub fn suggest_groups_on<'u>(page: &str, urls: impl IntoIterator<Item = &'u str>) -> Vec<SuggestedGroup> {
+    let urls: Vec<&str> = urls.into_iter().collect();
+    let mut groups = Vec::new();
+    for group in super::suggest::suggest_groups(urls.iter().copied()) {
+        match folder_of(&group.pattern).filter(|folder| is_beside(page, folder)) {
+            Some(folder) => groups.extend(groups_by_name(folder, &urls)),
+            None => groups.push(group),
+        }
+    }
+    by_size(&mut groups);
+    groups
+}
+
+/// The folder that a pattern holds all pages of, if it is one of that sort.
+fn folder_of(pattern: &str) -> Option<&str> {
+    let folder = pattern.strip_suffix('*').filter(|folder| folder.ends_with('/'))?;
+    (!folder.contains(['*', '#'])).then_some(folder)
+}
+
+/// Whether a page lies in a folder, and not below it.
+fn is_beside(page: &str, folder: &str) -> bool {
+    page.strip_prefix(folder).is_some_and(|name| !name.split(['?', '#']).next().unwrap_or(name).contains('/'))
+}
+
+/// Groups of names that differ in a number, and of names that begin with the same word.
+fn groups_by_name(folder: &str, urls: &[&str]) -> Vec<SuggestedGroup> {
+    let everything = GroupPattern::new(&format!("{folder}*"), AtSign::Literal);
+    let mut names: Vec<&str> = urls.iter().filter(|url| everything.matches(url)).copied().collect();
+    names.sort_unstable();
+    names.dedup();
+    let mut groups = Vec::new();
+    for kind in [numbered, begun] {
+        let mut kinds: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for url in &names {
+            if let Some(name) = kind(&url[folder.len()..]) {
+                kinds.entry(format!("{folder}{name}")).or_default().push(url);
+            }
+        }
+        kinds.retain(|_, members| members.len() >= ENOUGH);
+        names.retain(|url| !kinds.values().any(|members| members.contains(url)));
+        groups.extend(
+            kinds.into_iter().map(|(pattern, members)| SuggestedGroup { pattern, members: members.len() }),
+        );
+    }
+    groups
+}
+
+/// `chapter#.html` for `chapter12.html`.
+fn numbered(name: &str) -> Option<String> {
+    let start = name.find(|letter: char| letter.is_ascii_digit())?;
+    let end = name[start..].find(|letter: char| !letter.is_ascii_digit()).map_or(name.len(), |at| start + at);
+    Some(format!("{}#{}", &name[..start], &name[end..])).filter(|pattern| is_plain(&name[..start], pattern))
+}
+
+/// `sql-*` for `sql-select.html`.
+fn begun(name: &str) -> Option<String> {
+    let end = name.find(['-', '_'])? + 1;
+    Some(format!("{}*", &name[..end])).filter(|pattern| end > 1 && is_plain(&name[..end], pattern))
+}
+
+/// Whether no letter of a name would be taken for a sign.
+fn is_plain(beginning: &str, pattern: &str) -> bool {
+    !beginning.contains(['*', '#', '@']) && pattern.matches(['*', '#']).count() == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn suggested(page: &str, names: &[&str]) -> Vec<(String, usize)> {
+        let urls: Vec<String> = names.iter().map(|name| format!("http://h/docs/{name}")).collect();
+        let groups = suggest_groups_on(page, urls.iter().map(String::as_str));
+        groups.into_iter().map(|group| (group.pattern, group.members)).collect()
+    }
+
+    #[test]
+    fn a_flat_site_is_grouped_by_names() {
+        let names = [
+            "index.html",
+            "sql-select.html",
+            "sql-insert.html",
+            "sql-update.html",
+            "sql-select.html",
+            "sql-copy.html",
+            "chapter1.html",
+            "chapter2.html",
+            "chapter10.html",
+            "about.html",
+            "faq.html",
+            "a-b.html",
+        ];
+        let groups = suggested("http://h/docs/index.html", &names);
+        let expected = [("http://h/docs/sql-*".to_owned(), 4), ("http://h/docs/chapter#.html".to_owned(), 3)];
+        assert_eq!(groups, expected);
+    }
+
+    #[test]
+    fn what_has_nothing_in_common_is_no_group() {
+        assert_eq!(suggested("http://h/docs/", &["one.html", "two.html", "three.html"]), []);
+    }
+
+    #[test]
+    fn a_folder_of_others_is_a_group() {
+        let groups = suggested("http://h/index.html", &["one.html", "two.html", "three.html"]);
+        assert_eq!(groups, [("http://h/docs/*".to_owned(), 3)]);
+    }
+}

@@ -1,0 +1,43 @@
+//! How much all answers of a run may take together, those under way included.
+//!
+//! Whoever takes bytes in takes them out of the budget. The beginning of an answer, with its head, is always taken in, so that what is
+//! recorded can be read; of bodies no byte is taken in once nothing is left.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Bytes that may still be received. Cloning shares them.
+#[derive(Clone, Debug)]
+pub struct Budget(Arc<AtomicU64>);
+
+impl Budget {
+    /// So many bytes.
+    pub fn new(bytes: u64) -> Self {
+        Self(Arc::new(AtomicU64::new(bytes)))
+    }
+
+    /// Whether nothing is left.
+    pub fn is_spent(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
+    /// Takes so many bytes out; gives how many there were, up to that.
+    pub(crate) fn take(&self, bytes: usize) -> usize {
+        let wanted = bytes as u64;
+        let take = |left: u64| Some(left.saturating_sub(wanted));
+        let left = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).unwrap_or_default();
+        usize::try_from(left).unwrap_or(usize::MAX).min(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_is_given_than_there_is() {
+        let budget = Budget::new(10);
+        assert_eq!((budget.take(4), budget.clone().take(4), budget.is_spent()), (4, 4, false));
+        assert_eq!((budget.take(4), budget.take(4), budget.is_spent()), (2, 0, true));
+    }
+}
