@@ -169,7 +169,7 @@ impl Reading {
 
     fn finish(mut self, stop: Stop, patience: &Patience<'_>) -> Result<Answer, Silence> {
         let proper = !matches!(stop, Stop::Closed { proper: false });
-        let overflowing = self.spool.is_full() && !self.framing.is_done();
+        let overflowing = self.spool.has_overflowed() || (self.spool.is_full() && !self.framing.is_done());
         let reusable = matches!(stop, Stop::End) && self.framing.is_reusable() && self.lost.is_none();
         let interim = self.framing.interim();
         let spool = &mut self.spool;

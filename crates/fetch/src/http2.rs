@@ -168,7 +168,7 @@ impl Taking {
             self.spool.keep(&data);
             self.spool.settle().await.map_err(FetchError::spool)?;
             if self.spool.is_full() {
-                let whole = self.body.is_end_stream();
+                let whole = self.body.is_end_stream() && !self.spool.has_overflowed();
                 return Ok(if whole { None } else { Some(Truncated::Length) });
             }
             if Instant::now() >= patience.deadline {

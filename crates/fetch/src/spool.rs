@@ -27,6 +27,8 @@ pub(crate) struct Spool {
     budget: Option<Budget>,
     /// Whether nothing came yet. What comes first is the head of the answer, by itself, and is taken in though the budget is spent.
     begins: bool,
+    /// Whether something came that was not taken in.
+    overflowed: bool,
 }
 
 impl Spool {
@@ -41,6 +43,7 @@ impl Spool {
             room: most,
             budget: None,
             begins: true,
+            overflowed: false,
         }
     }
 
@@ -64,6 +67,7 @@ impl Spool {
             count = granted;
         }
         self.begins = false;
+        self.overflowed |= count < bytes.len();
         self.memory.extend_from_slice(&bytes[..count]);
         self.room -= count as u64;
     }
@@ -71,6 +75,12 @@ impl Spool {
     /// Whether nothing more will be taken in.
     pub(crate) fn is_full(&self) -> bool {
         self.room == 0 || (!self.begins && self.budget.as_ref().is_some_and(Budget::is_spent))
+    }
+
+    /// Whether something came for which there was no room: what was taken in is not all, even where the server has nothing more to
+    /// say.
+    pub(crate) fn has_overflowed(&self) -> bool {
+        self.overflowed
     }
 
     /// Moves what was taken in to the file, if it has grown past the threshold.

@@ -79,6 +79,20 @@ fn a_limit_of_bytes_holds_for_what_is_under_way() {
     scene.assert_sound();
 }
 
+/// Whole in one read, and still longer than what is kept of it: it is not whole, and the next run asks for all of it.
+#[test]
+fn a_short_answer_that_is_cut_is_said_to_be_and_comes_whole_the_next_time() {
+    let page = Answer::html("x".repeat(10_000)).header("ETag", "\"one\"");
+    let scene = Scene::new(Site::new().page("/", page));
+    let settings = |largest| Settings { largest, ..scene.settings(&["/"], ScopeKind::Page) };
+    let told = scene.run(settings(1000));
+    assert_eq!(told.captured["/"].2.as_deref(), Some("length"), "{:?}", told.captured);
+    assert_eq!(told.ended().tally.truncated, 1);
+    let told = scene.run(settings(1 << 20));
+    assert_eq!((told.captured["/"].0, told.captured["/"].2.as_deref()), (200, None), "{:?}", told.captured);
+    scene.assert_sound();
+}
+
 #[test]
 fn a_limit_of_time_ends_an_answer_without_end() {
     let site = Site::new().at("/drip", |_, connection| {

@@ -289,3 +289,16 @@ async fn insist_on_http2(insists: Insists) {
     assert_eq!(cut.truncated, Some(Truncated::Disconnect));
     assert!(bytes_of(&cut).ends_with(b"\r\n\r\nhello "));
 }
+
+/// The last of the data comes with what ends it, and there is no room for all of it.
+#[tokio::test]
+async fn http2_is_cut_at_the_limit() {
+    let address = http2_only(Insists::AtOnce).await;
+    let url = format!("https://secure.example:{}/", address.port());
+    let whole = trusting(true).exchange(FetchRequest::get(url.as_str())).await.unwrap();
+    let bytes = whole.response.len() - 2;
+    let mut request = FetchRequest::get(url);
+    request.limits = Some(Limits { bytes, ..Limits::default() });
+    let cut = trusting(true).exchange(request).await.unwrap();
+    assert_eq!((cut.response.len(), cut.truncated), (bytes, Some(Truncated::Length)));
+}

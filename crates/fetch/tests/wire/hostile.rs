@@ -109,6 +109,14 @@ async fn a_body_as_long_as_the_limit_is_whole() {
 }
 
 #[tokio::test]
+async fn a_body_that_comes_at_once_and_is_longer_than_the_limit_is_not_whole() {
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+    let limits = Limits { bytes: answer.len() as u64 - 2, ..Limits::default() };
+    let exchange = get_within(answering(&answer[..]), limits).await.unwrap();
+    assert_answer(&exchange, &answer[..answer.len() - 2], Some(Truncated::Length));
+}
+
+#[tokio::test]
 async fn limits_without_limit_are_no_trouble() {
     let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999999\r\n\r\nhello";
     let (ever, all) = (Duration::MAX, u64::MAX);
