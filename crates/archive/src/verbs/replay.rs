@@ -152,23 +152,45 @@ fn among_others(holdings: &dyn Holdings, chosen: Capture) -> Result<Found, Archi
     })
 }
 
-/// The capture of exactly this URL that is nearest to a time.
+/// All spellings of a URL that are here; the URL itself where none is, or where the layout itself decides which URLs mean the same.
+pub fn all_spellings(holdings: &dyn Holdings, url: &str) -> Result<Vec<String>, ArchiveError> {
+    let kept = holdings.catalog().spellings_of(url)?;
+    Ok(if kept.is_empty() { vec![url.to_owned()] } else { kept })
+}
+
+/// The capture of a URL that is nearest to a time, by whichever spelling it was made. Redirects are those of this very spelling: a site
+/// may send its reader from one to the other, and the reader would never arrive.
 pub fn nearest(holdings: &dyn Holdings, url: &str, when: When) -> Result<Option<Found>, ArchiveError> {
     let When { from: second, last } = when;
     let behind = Moment::from_micros(last.micros().saturating_add(1));
+    let spellings = all_spellings(holdings, url)?;
+    let spellings: Vec<&str> = spellings.iter().map(String::as_str).collect();
     let ask = |since, until, order| {
         let filter = CaptureFilter { since, until, committed_only: false };
-        holdings.catalog().captures_of(url, &filter, order, Page::first(LOOK))
+        let mut found = holdings.catalog().captures_of_any(&spellings, &filter, order, Page::first(LOOK))?;
+        if spellings.contains(&url) {
+            found.retain(|capture| capture.url == url || !is_redirect(capture));
+        }
+        Ok::<_, ArchiveError>(found)
     };
     let mut line = ask(None, Some(last), Order::NewestFirst)?;
     line.reverse();
     let before = line.len();
     line.extend(ask(Some(behind), None, Order::OldestFirst)?);
-    let Some(place) = choose(&line, before, second) else { return Ok(None) };
+    let Some(place) = choose(&line, before, second).map(|place| as_spelled(&line, place, url)) else {
+        return Ok(None);
+    };
     let exact = place < before && line[place].time >= second;
     let previous = place.checked_sub(1).map(|place| line[place].clone());
     let next = line.get(place + 1).cloned();
     Ok(Some(Found { capture: line.swap_remove(place), previous, next, exact }))
+}
+
+/// The place of the capture that was made together with the one at `place`, and by this very spelling; that place itself where there is none.
+fn as_spelled(line: &[Capture], place: usize, url: &str) -> usize {
+    let chosen = &line[place];
+    let is_meant = |other: &Capture| other.url == url && other.belongs == chosen.belongs && other.status != 0;
+    if chosen.url == url { place } else { line.iter().rposition(is_meant).unwrap_or(place) }
 }
 
 /// The place of the nearest capture in a line of which the first `before` are not after what is meant.
@@ -189,9 +211,10 @@ fn choose(line: &[Capture], before: usize, from: Moment) -> Option<usize> {
         .or_else(|| any.into_iter().flatten().min_by_key(distance))
 }
 
-/// The first and the last capture of exactly this URL.
-pub fn ends(holdings: &dyn Holdings, url: &str) -> Result<Option<(Capture, Capture)>, ArchiveError> {
-    let one = |order| holdings.catalog().captures_of(url, &CaptureFilter::default(), order, Page::first(1));
+/// The first and the last capture of URLs that are one.
+pub fn ends(holdings: &dyn Holdings, urls: &[&str]) -> Result<Option<(Capture, Capture)>, ArchiveError> {
+    let one =
+        |order| holdings.catalog().captures_of_any(urls, &CaptureFilter::default(), order, Page::first(1));
     let (first, last) = (one(Order::OldestFirst)?.pop(), one(Order::NewestFirst)?.pop());
     Ok(first.zip(last))
 }
@@ -212,9 +235,14 @@ pub fn answer(holdings: &dyn Holdings, capture: &Capture) -> Result<(u16, Header
     Ok((status, headers_of(holdings, capture)?))
 }
 
+/// Whether a capture is a redirect.
+fn is_redirect(capture: &Capture) -> bool {
+    (300..400).contains(&capture.status) && capture.status != NOT_MODIFIED
+}
+
 /// Whether a capture is a redirect to that URL: shown in its place, it would lead to itself.
 fn leads_to(capture: &Capture, url: &str) -> bool {
-    if !(300..400).contains(&capture.status) {
+    if !is_redirect(capture) {
         return false;
     }
     let location = capture.headers.get("location").and_then(|values| values.first());

@@ -88,7 +88,7 @@ pub struct Limits {
     pub calendar: u16,
     /// Under how many session ids one page may be asked for.
     pub sessions: u16,
-    /// How many URLs one page may have with the same one parameter, two parameters, and more.
+    /// How many URLs one page may have with the same one parameter, two parameters, and more; with all of them no more than with one.
     pub variants: [u16; 3],
     /// How many combinations of parameters one page may have.
     pub combinations: u16,

@@ -24,6 +24,7 @@ const MOST_CALENDARS: usize = 4096;
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Counted {
+    Page,
     Combination,
     Variant,
     Session,
@@ -88,7 +89,8 @@ impl Watch {
         is_many && (is_future || year < OLDEST) || !is_future && self.endless.contains(&calendar)
     }
 
-    /// Counts the variants of a combination, and the combinations of a page.
+    /// Counts the variants of a combination, the combinations of a page, and all its variants: a few filters with a few values each make
+    /// more of them than any site has pages.
     fn count(&mut self, parts: Parts<'_>, names: &[&str]) -> Option<Trap> {
         let page = (parts.site, parts.path);
         let variants = self.sketch.add((Counted::Variant, page, names));
@@ -96,7 +98,11 @@ impl Watch {
             return Some(Trap::TooManyCombinations);
         }
         let most = self.limits.variants[names.len().min(3) - 1];
-        (variants > most).then_some(Trap::TooManyVariants)
+        if variants > most {
+            return Some(Trap::TooManyVariants);
+        }
+        (self.sketch.add((Counted::Page, page)) > self.limits.variants[0])
+            .then_some(Trap::TooManyCombinations)
     }
 }
 
@@ -173,6 +179,15 @@ mod tests {
         assert_eq!(trapped("http://h/shop?c=x&b=2&a=1".to_owned()), Some(Trap::TooManyVariants));
         assert_eq!(trapped("http://h/shop?a=1".to_owned()), None);
         assert_eq!(trapped("http://other/topic?t=1".to_owned()), None);
+    }
+
+    #[test]
+    fn a_page_gets_no_more_by_many_combinations_than_by_one() {
+        let mut watch = watch();
+        // Four pairs of names, each with fewer values than a pair may have.
+        let mut urls = (0..80).map(|number| format!("http://h/f?a{}=1&b={number}", number % 4));
+        assert!(urls.by_ref().take(50).all(|url| watch.note(&url).is_none()));
+        assert!(urls.all(|url| watch.note(&url) == Some(Trap::TooManyCombinations)));
     }
 
     /// Follows `next` and `previous` as a crawl does, and says how many pages there were.

@@ -4,7 +4,7 @@ use std::io;
 
 use varve_archive::history::Holdings;
 use varve_archive::verbs::log::{CaptureFilter, Order, Page};
-use varve_archive::verbs::replay::{known_as, others};
+use varve_archive::verbs::replay::{all_spellings, known_as, others};
 use varve_archive::{Capture, Moment};
 
 use super::query::{Query, Scope, Sort};
@@ -65,7 +65,7 @@ fn under(
             let page = Page { after: after.as_deref(), limit: PIECE };
             let urls = holdings.catalog().urls(prefix, page).map_err(io::Error::other)?;
             for url in urls.iter().filter(|url| is_wanted(url)) {
-                if !of_url(holdings, query, url, each)? {
+                if !of_urls(holdings, query, std::slice::from_ref(url), each)? {
                     return Ok(());
                 }
             }
@@ -84,15 +84,17 @@ fn exact(holdings: &dyn Holdings, query: &Query, each: &mut Each<'_>) -> io::Res
     let url = if query.url.contains("://") { query.url.clone() } else { format!("http://{}", query.url) };
     for candidate in std::iter::once(url.clone()).chain(others(&url)) {
         if let Some(known) = known_as(holdings, &candidate).map_err(io::Error::other)? {
-            return of_url(holdings, query, &known, each);
+            let spellings = all_spellings(holdings, &known).map_err(io::Error::other)?;
+            return of_urls(holdings, query, &spellings, each);
         }
     }
     Ok(true)
 }
 
-fn of_url(holdings: &dyn Holdings, query: &Query, url: &str, each: &mut Each<'_>) -> io::Result<bool> {
+/// The captures of URLs that are one.
+fn of_urls(holdings: &dyn Holdings, query: &Query, urls: &[String], each: &mut Each<'_>) -> io::Result<bool> {
     let line = |since, until, order| {
-        Line::new(holdings, url, CaptureFilter { since, until, committed_only: false }, order)
+        Line::new(holdings, urls, CaptureFilter { since, until, committed_only: false }, order)
     };
     match query.sort {
         Sort::OldestFirst => all(line(query.from, query.to, Order::OldestFirst), each),
@@ -139,10 +141,10 @@ fn closest(before: Line<'_>, after: Line<'_>, time: Moment, each: &mut Each<'_>)
     }
 }
 
-/// The captures of one URL, read piece by piece.
+/// The captures of URLs that are one, read piece by piece.
 struct Line<'h> {
     holdings: &'h dyn Holdings,
-    url: String,
+    urls: Vec<&'h str>,
     filter: CaptureFilter,
     order: Order,
     piece: std::vec::IntoIter<Capture>,
@@ -151,16 +153,16 @@ struct Line<'h> {
 }
 
 impl<'h> Line<'h> {
-    fn new(holdings: &'h dyn Holdings, url: &str, filter: CaptureFilter, order: Order) -> Self {
-        let piece = Vec::new().into_iter();
-        Self { holdings, url: url.to_owned(), filter, order, piece, last: None, ended: false }
+    fn new(holdings: &'h dyn Holdings, urls: &'h [String], filter: CaptureFilter, order: Order) -> Self {
+        let (urls, piece) = (urls.iter().map(String::as_str).collect(), Vec::new().into_iter());
+        Self { holdings, urls, filter, order, piece, last: None, ended: false }
     }
 
     fn fill(&mut self) -> io::Result<()> {
         let page = Page { after: self.last.as_ref(), limit: PIECE };
         let catalog = self.holdings.catalog();
         let piece =
-            catalog.captures_of(&self.url, &self.filter, self.order, page).map_err(io::Error::other)?;
+            catalog.captures_of_any(&self.urls, &self.filter, self.order, page).map_err(io::Error::other)?;
         self.ended = piece.len() < PIECE;
         self.last = piece.last().cloned();
         self.piece = piece.into_iter();

@@ -4,9 +4,10 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use http::header::{self, HeaderName, HeaderValue};
-use varve_archive::Capture;
+use varve_archive::history::Holdings;
 use varve_archive::verbs::log::{CaptureFilter, Order, Page};
-use varve_archive::verbs::replay::{Found, Known, When, ends, find, known_as, precise_digits};
+use varve_archive::verbs::replay::{Found, Known, When, all_spellings, ends, find, known_as, precise_digits};
+use varve_archive::{ArchiveError, Capture};
 
 use super::address::{Address, BadAddress, Modifier};
 use super::missing;
@@ -40,7 +41,7 @@ pub(super) fn links(shelf: &Shelf, request: &Request, found: &Found) -> String {
          <{origin}/timemap/link/{url}>; rel=\"timemap\"; type=\"application/link-format\""
     );
     let (first, last) = match (&found.previous, &found.next) {
-        (Some(_), _) | (_, Some(_)) => ends(&*shelf.holdings, &capture.url).ok().flatten().unzip(),
+        (Some(_), _) | (_, Some(_)) => ends_of(&*shelf.holdings, &capture.url).ok().flatten().unzip(),
         (None, None) => (Some(capture.clone()), Some(capture.clone())),
     };
     let all = [
@@ -120,8 +121,17 @@ pub(super) fn time_map(shelf: &Arc<Shelf>, request: &Request, rest: &str) -> Ans
         .with(header::CONTENT_TYPE, HeaderValue::from_static("application/link-format"))
 }
 
+/// The first and the last capture of a URL, by whichever spellings they were made.
+fn ends_of(holdings: &dyn Holdings, url: &str) -> Result<Option<(Capture, Capture)>, ArchiveError> {
+    let spellings = all_spellings(holdings, url)?;
+    ends(holdings, &spellings.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
 fn write_map(shelf: &Shelf, origin: &str, url: &str, output: &mut dyn Write) -> io::Result<()> {
-    let Some((first, last)) = ends(&*shelf.holdings, url).map_err(io::Error::other)? else { return Ok(()) };
+    let spellings = all_spellings(&*shelf.holdings, url).map_err(io::Error::other)?;
+    let spellings: Vec<&str> = spellings.iter().map(String::as_str).collect();
+    let ends = ends(&*shelf.holdings, &spellings).map_err(io::Error::other)?;
+    let Some((first, last)) = ends else { return Ok(()) };
     let shown = header_url(url);
     write!(
         output,
@@ -137,7 +147,7 @@ fn write_map(shelf: &Shelf, origin: &str, url: &str, output: &mut dyn Write) -> 
         let piece = shelf
             .holdings
             .catalog()
-            .captures_of(url, &filter, Order::OldestFirst, page)
+            .captures_of_any(&spellings, &filter, Order::OldestFirst, page)
             .map_err(io::Error::other)?;
         for (number, capture) in piece.iter().enumerate() {
             let around = &piece[number.saturating_sub(1)..piece.len().min(number + 2)];

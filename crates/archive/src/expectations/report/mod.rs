@@ -89,11 +89,12 @@ impl Checked {
             Some(_) => format!(", this answer{}", place(self.version)),
             None => String::new(),
         };
+        let how = if matches!(self.standing, Some(Standing::Gone { .. })) { "gone" } else { "failing" };
         Some(match &self.last_good {
             Some(good) => {
-                format!("failing since {since}, last good {}{}{kept}", good.time, place(self.good_version()))
+                format!("{how} since {since}, last good {}{}{kept}", good.time, place(self.good_version()))
             }
-            None => format!("failing since {since}, never seen good{kept}"),
+            None => format!("{how} since {since}, never seen good{kept}"),
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Each form of the report, whole.
 
 use super::*;
-use varve_core::expectation::Departure;
+use varve_core::expectation::{Departure, Standing};
 use varve_core::{BodyId, RecordId};
 
 fn checked(url: &str, verdict: Verdict, status: Option<u16>) -> Checked {
@@ -88,6 +88,15 @@ fn for_programs() {
         text.lines().last().unwrap(),
         r#"{"summary":{"met":1,"drift":1,"unreachable":1,"skipped":1}}"#
     );
+}
+
+#[test]
+fn what_is_gone_is_called_so() {
+    let mut checked = checked("http://example.com/", Verdict::Drift(Vec::new()), Some(410));
+    checked.since = Some("2026-01-02T03:04:05Z".into());
+    checked.standing = Some(Standing::Gone { since: 0 });
+    let text = Reporter::new(ReportFormat::Text).add(&checked);
+    assert!(text.contains("gone since 2026-01-02T03:04:05Z, never seen good"), "{text}");
 }
 
 #[test]

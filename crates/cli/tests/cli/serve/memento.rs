@@ -76,3 +76,29 @@ fn the_map_lists_all() {
     );
     assert_eq!(served.get("/timemap/link/http://nowhere.example/").status, 404);
 }
+
+/// A page has one line of captures, by whichever spellings they were made; a redirect from one to the other still arrives.
+#[test]
+fn all_spellings_have_one_line() {
+    let place = Place::new(true);
+    let (one, other) = ("http://e.org/a?x=1&y=2", "http://e.org/a?y=2&x=1");
+    commit(&place, &[page(one, "2026-01-01T00:00:00Z", "<p>1")], "one");
+    let moved = serde_json::json!({
+        "url": other, "status": 301, "time": "2026-02-01T00:00:00Z", "headers": { "location": one }, "body": ""
+    });
+    commit(&place, &[moved, page(one, "2026-02-01T00:00:01Z", "<p>2")], "moved");
+    commit(&place, &[page(other, "2026-03-01T00:00:00Z", "<p>3")], "other");
+    let served = Served::start(&place.path("museum"));
+    for url in [one, other] {
+        let map = served.get(&format!("/timemap/link/{url}")).text();
+        assert_eq!(map.matches("memento\";").count(), 4, "{map}");
+        let rows = served.page(&format!("/cdx?url={}", url.replace('&', "%26"))).text();
+        assert_eq!(rows.lines().count(), 4, "{rows}");
+        let gate = served
+            .get_with(&format!("/timegate/{url}"), &[("Accept-Datetime", "Sun, 01 Mar 2026 00:00:00 GMT")]);
+        let wanted = format!("http://{}/web/20260301000000/{other}", served.replay);
+        assert_eq!(gate.header("location"), Some(wanted.as_str()));
+    }
+    assert_eq!(served.get(&format!("/web/20260201000000id_/{other}")).status, 301);
+    assert_eq!(served.get(&format!("/web/20260201000000id_/{one}")).status, 200);
+}
