@@ -267,6 +267,11 @@ pub trait HistoryWriter: Holdings {
     /// opens the layout next brings it about, if the version is there by then.
     fn intend_head(&self, version: &VersionId) -> Result<(), ArchiveError>;
 
+    /// Says that HEAD stays where it is after all: what was intended failed, and was told to have.
+    fn forget_intention(&self) -> Result<(), ArchiveError> {
+        Ok(())
+    }
+
     /// Lets HEAD point to a version.
     fn set_head(&self, version: &VersionId) -> Result<(), ArchiveError>;
 

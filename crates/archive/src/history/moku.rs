@@ -22,7 +22,7 @@ use super::moku_head::{self, HeadState};
 use super::neighbours::is_open_elsewhere;
 use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, Loose, head};
 use crate::error::ArchiveError;
-use crate::verbs::checkout::write_tree;
+use crate::verbs::checkout::{write_tree, write_what_can_be};
 use crate::writer::{Clock, Opening};
 
 /// No fetch of Moku takes longer between a body and its row.
@@ -171,20 +171,22 @@ impl MokuHistory {
         let clock = opening.clock;
         let mut history =
             Self { site, catalog, bodies, redaction, clock, mended: None, settled, _lock: lock };
-        history.follow_intention()?;
-        history.mended = history.mend_head()?;
+        let followed = history.follow_intention()?;
+        history.mended = history.mend_head()?.or(followed);
         Ok(history)
     }
 
-    /// Brings about what somebody who was stopped meant to: rows are there, HEAD and the working tree are behind.
-    fn follow_intention(&self) -> Result<(), ArchiveError> {
-        let Ok(Some(version)) = head::read(&self.site.intended_head()) else {
-            return forget_intention(&self.site);
-        };
-        if self.catalog.version(&version)?.is_none() {
-            return forget_intention(&self.site);
+    /// Brings about what somebody who was stopped meant to: rows are there, HEAD and the working tree are behind. Gives what
+    /// that was, if HEAD moved.
+    fn follow_intention(&self) -> Result<Option<HeadState>, ArchiveError> {
+        let intended = head::read(&self.site.intended_head()).ok().flatten();
+        let Some(to) = intended else { return self.forget_intention().map(|()| None) };
+        if self.catalog.version(&to)?.is_none() {
+            return self.forget_intention().map(|()| None);
         }
-        self.bring_to(version)
+        let before = self.head().ok().flatten();
+        self.bring_to(to)?;
+        Ok((before != Some(to)).then_some(HeadState::Intended { to }))
     }
 
     /// Moves a HEAD that Moku left behind, or that is lost; gives what it was.
@@ -207,7 +209,10 @@ impl MokuHistory {
     /// Lets working tree, rows and HEAD be those of a version.
     fn bring_to(&self, version: VersionId) -> Result<(), ArchiveError> {
         // The tree is a convenience: what cannot be written there must not keep anyone from the site.
-        let _ = write_tree(self, &self.site.root, self.head().ok().flatten(), version, &mut |_| {});
+        let (root, before) = (&self.site.root, self.head().ok().flatten());
+        if write_tree(self, root, before, version, &mut |_| {}).is_err() {
+            write_what_can_be(self, root, before, version);
+        }
         self.apply(vec![Row::Head(version)])?;
         self.set_head(&version)
     }
@@ -231,17 +236,6 @@ fn refuse_lost_database(site: &Site) -> Result<(), ArchiveError> {
         return Err(ArchiveError::LostDatabase { path });
     }
     Ok(())
-}
-
-fn forget_intention(site: &Site) -> Result<(), ArchiveError> {
-    let path = site.intended_head();
-    step("remove", &path);
-    match std::fs::remove_file(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(ArchiveError::Write { path, source: error })
-        }
-        _ => Ok(()),
-    }
 }
 
 /// Since when bodies may belong to what is not written down yet. Moku knows nothing of varve's lock, and writes bodies
@@ -323,7 +317,18 @@ impl HistoryWriter for MokuHistory {
 
     fn set_head(&self, version: &VersionId) -> Result<(), ArchiveError> {
         head::write(&self.site.head(), version)?;
-        forget_intention(&self.site)
+        self.forget_intention()
+    }
+
+    fn forget_intention(&self) -> Result<(), ArchiveError> {
+        let path = self.site.intended_head();
+        step("remove", &path);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(ArchiveError::Write { path, source: error })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn keeps_diffs(&self) -> bool {
