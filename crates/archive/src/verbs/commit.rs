@@ -18,7 +18,7 @@ use varve_core::{Moment, RecordId, VersionId};
 
 use crate::error::ArchiveError;
 use crate::history::{
-    BodyInput, Change, HistoryWriter, Pages, Pair, Pairs, WorkingTree, shortened, stored_diff,
+    BodyInput, Change, HistoryWriter, Pages, Pair, Pairs, WorkingTree, shortened, whole_stored_diff,
 };
 use crate::in_order::{Crew, in_order};
 use crate::media_type::{BYTES, of_name};
@@ -103,6 +103,9 @@ pub struct Committed {
     pub captures: u64,
     /// How many of them are new, or differ from those of the parent.
     pub changed: u64,
+    /// The diff with the parent, which this layout keeps with each version, was not made: a body that it is about is damaged
+    /// or not here.
+    pub lacks_diff: bool,
 }
 
 /// What is below a folder.
@@ -219,7 +222,7 @@ pub fn commit(
         verdicts: None,
     };
     let changed = changed(history, &manifest)?;
-    let version = write_version(history, &manifest)?;
+    let (version, lacks_diff) = write_with_diff(history, &manifest)?;
     if let Some(root) = history.working_tree() {
         let mut tree = WorkingTree::new(root);
         for page in Pages::new(history.catalog(), Some(version)) {
@@ -229,7 +232,7 @@ pub fn commit(
     history.set_head(&version)?;
     let captures = manifest.pages.len() as u64;
     seen.write_down();
-    Ok(Committed { version, parent, captures, changed })
+    Ok(Committed { version, parent, captures, changed, lacks_diff })
 }
 
 /// Writes a version down, which has all its pages in `manifest`, and makes its rows. HEAD stays where it is, for the caller
@@ -238,6 +241,14 @@ pub(crate) fn write_version(
     history: &dyn HistoryWriter,
     manifest: &Manifest,
 ) -> Result<VersionId, ArchiveError> {
+    write_with_diff(history, manifest).map(|(version, _)| version)
+}
+
+/// The same; with the version comes whether a diff is kept with it in this layout and could not be made.
+fn write_with_diff(
+    history: &dyn HistoryWriter,
+    manifest: &Manifest,
+) -> Result<(VersionId, bool), ArchiveError> {
     let (written, list) = shortened(history, manifest)?;
     let json = serde_json::to_vec(&written).expect("a manifest can be written as JSON");
     let version = Manifest::version_id(&json);
@@ -245,23 +256,29 @@ pub(crate) fn write_version(
     let record = history.keep_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json)?;
     let mut rows = rows_of_version(version, record, manifest, &manifest.pages);
     rows.extend(list);
-    rows.extend(diff_row(history, manifest, version)?);
+    let wanted = manifest.parent.filter(|_| history.keeps_diffs());
+    let diff = match wanted {
+        Some(parent) => diff_row(history, manifest, (parent, version))?,
+        None => None,
+    };
+    let lacks_diff = wanted.is_some() && diff.is_none();
+    rows.extend(diff);
     history.intend_head(&version)?;
     history.apply(rows)?;
-    Ok(version)
+    Ok((version, lacks_diff))
 }
 
-/// The diff against the parent, where the layout keeps one with each version.
+/// The diff against the parent; none where a body of it is damaged or not here, which must keep nobody from going on.
 fn diff_row(
     history: &dyn HistoryWriter,
     manifest: &Manifest,
-    version: VersionId,
+    (parent, version): (VersionId, VersionId),
 ) -> Result<Option<Row>, ArchiveError> {
-    let Some(parent) = manifest.parent.filter(|_| history.keeps_diffs()) else { return Ok(None) };
     let pairs = pairs_with_parent(history, manifest, version);
-    let json =
-        stored_diff(history.as_holdings(), history.redaction(), (Some(parent), version), pairs)?.to_json();
-    Ok(Some(Row::Diff(Diff { base: Some(parent), head: version, json, time: manifest.time })))
+    let ends = (parent, version);
+    let diff = whole_stored_diff(history.as_holdings(), history.redaction(), ends, pairs)?;
+    let row = |json| Row::Diff(Diff { base: Some(parent), head: version, json, time: manifest.time });
+    Ok(diff.map(|diff| row(diff.to_json())))
 }
 
 /// The pages of the parent, and those of a version that no row tells of yet.

@@ -13,14 +13,13 @@ mod diffs;
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use varve_catalog::{CatalogError, Page, Row, VersionFilter, VersionInfo};
+use varve_catalog::{CatalogError, Diff, Page, Row, VersionFilter, VersionInfo};
 use varve_core::{BodyId, Moment, VersionId};
 use varve_store::body::LooseFile;
 
 use self::diffs::Going;
-use super::diff;
 use crate::error::ArchiveError;
-use crate::history::{HistoryWriter, Loose, Pages};
+use crate::history::{HistoryWriter, Loose, Pages, Pairs, whole_stored_diff};
 
 /// So many versions are read at a time.
 const PIECE: usize = 500;
@@ -133,7 +132,7 @@ fn lost_head(history: &dyn HistoryWriter) -> Result<Option<VersionId>, ArchiveEr
 }
 
 /// Does what was planned. Bodies that came to be wanted meanwhile stay. Gives how many diffs were not made, because a body
-/// that they are about is damaged: that keeps nobody from clearing up.
+/// that they are about is damaged or not here: that keeps nobody from clearing up.
 pub fn perform(
     history: &dyn HistoryWriter,
     actions: &Actions,
@@ -174,9 +173,13 @@ fn make_diffs(
     let mut unmade = 0;
     for action in actions {
         let Action::MakeDiff { base, head } = action else { continue };
-        match diff::keep(history, Some(*base), *head) {
-            Err(ArchiveError::Body(_)) => unmade += 1,
-            made => made?,
+        let pairs = Pairs::new(history.catalog(), Some(*base), Some(*head));
+        match whole_stored_diff(history.as_holdings(), history.redaction(), (*base, *head), pairs)? {
+            Some(diff) => {
+                let (json, time) = (diff.to_json(), history.now());
+                history.apply(vec![Row::Diff(Diff { base: Some(*base), head: *head, json, time })])?;
+            }
+            None => unmade += 1,
         }
         progress(1);
     }

@@ -110,24 +110,54 @@ fn a_diff_that_was_pruned_is_not_made_again_and_none_is_counted_twice() {
 }
 
 #[test]
-fn a_damaged_body_keeps_nobody_from_clearing_up() {
-    let root = tempfile::tempdir().expect("a folder");
-    make(Kind::Moku, root.path());
-    let writer = history(root.path());
-    for number in 0..3 {
-        commit_pages(&*writer, "v", &[("https://e.org/", &*format!("text {number}"))]);
+fn a_damaged_or_a_missing_body_keeps_nobody_from_clearing_up() {
+    for is_missing in [false, true] {
+        let root = tempfile::tempdir().expect("a folder");
+        make(Kind::Moku, root.path());
+        let writer = history(root.path());
+        let made: Vec<_> = (0..3)
+            .map(|number| {
+                commit_pages(&*writer, "v", &[("https://e.org/", &*format!("text {number}"))]).version
+            })
+            .collect();
+        tag::set(&*writer, "first", Some(made[0])).expect("set");
+        spoil(&*writer, root.path(), made[0], is_missing);
+        let policy = Policy { keep_last: Some(1), ..Policy::default() };
+        let planned = plan(&*writer, &policy).expect("planned");
+        assert_eq!(totals(&planned.list)["made"].0, 1);
+        assert_eq!(perform(&*writer, &planned, &|_| {}).expect("performed"), 1, "one diff cannot be made");
+        assert_eq!(diffs_of(root.path()), []);
+        assert_eq!(bodies(root.path()).len(), if is_missing { 1 } else { 2 });
     }
-    let first =
-        writer.catalog().versions(&VersionFilter::default(), Page::first(3)).expect("read")[2].clone();
-    tag::set(&*writer, "first", Some(first.version.id)).expect("set");
-    let page = Pages::new(writer.catalog(), Some(first.version.id)).next().expect("a page").expect("read");
+}
+
+/// Damages the body of the first page of a version, or removes it.
+fn spoil(writer: &dyn HistoryWriter, root: &Path, version: VersionId, is_missing: bool) {
+    let page = Pages::new(writer.catalog(), Some(version)).next().expect("a page").expect("read");
     let name = page.body.to_string();
-    fs::write(root.path().join(".moku/blobs").join(&name[..2]).join(&name), "otherwise").expect("written");
-    let policy = Policy { keep_last: Some(1), ..Policy::default() };
-    let planned = plan(&*writer, &policy).expect("planned");
-    assert_eq!(totals(&planned.list)["made"].0, 1);
-    assert_eq!(perform(&*writer, &planned, &|_| {}).expect("performed"), 1, "one diff cannot be made");
-    assert_eq!(bodies(root.path()).len(), 2);
+    let path = root.join(".moku/blobs").join(&name[..2]).join(&name);
+    match is_missing {
+        true => fs::remove_file(path).expect("removed"),
+        false => fs::write(path, "otherwise").expect("written"),
+    }
+}
+
+#[test]
+fn a_damaged_or_a_missing_body_of_the_parent_keeps_nobody_from_committing() {
+    for is_missing in [false, true] {
+        let root = tempfile::tempdir().expect("a folder");
+        make(Kind::Moku, root.path());
+        let writer = history(root.path());
+        let first = commit_pages(&*writer, "1", &[("https://e.org/", "text")]);
+        assert!(!first.lacks_diff, "the first version has none");
+        spoil(&*writer, root.path(), first.version, is_missing);
+        let second = commit_pages(&*writer, "2", &[("https://e.org/other", "other text")]);
+        assert!(second.lacks_diff);
+        let third = commit_pages(&*writer, "3", &[("https://e.org/other", "again")]);
+        assert!(!third.lacks_diff);
+        assert_eq!(diffs_of(root.path()), [(Some(second.version), third.version)]);
+        assert_eq!(writer.head().expect("read"), Some(third.version));
+    }
 }
 
 #[test]

@@ -115,6 +115,12 @@ impl Verb for Commit {
         let progress = session.printer.progress(Some(pages.len() as u64), "pages");
         let done = commit(&*history, &request, pages, &|more| progress.inc(more))?;
         drop(progress);
+        if done.lacks_diff {
+            session.printer.say(format_args!(
+                "{WARN}warning:{WARN:#} the diff with the parent is not kept: a body of one of the two is damaged or not here; \
+                 `varve audit` names it"
+            ));
+        }
         self.print(session, &done, &left_out)?;
         Ok(Outcome::Done)
     }

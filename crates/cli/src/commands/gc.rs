@@ -83,27 +83,28 @@ impl Verb for Gc {
             }
         }
         session.printer.flush()?;
+        let mut unmade = 0;
         if !self.dry_run {
             let progress = session.printer.progress(Some(actions.list.len() as u64), "actions");
-            let unmade = perform(&*history, &actions, &|more| progress.inc(more))?;
+            unmade = perform(&*history, &actions, &|more| progress.inc(more))?;
             if unmade > 0 {
                 session.printer.say(format_args!(
-                    "{} not made: a body is damaged, which `varve audit` names",
+                    "{} not made: a body is damaged or not here; `varve audit` names it",
                     counted(unmade, "diff")
                 ));
             }
         }
-        self.conclude(&actions, &mut session.printer)?;
+        self.conclude(&actions, unmade, &mut session.printer)?;
         Ok(Outcome::Done)
     }
 }
 
 impl Gc {
-    fn conclude(&self, actions: &Actions, printer: &mut Printer) -> Result<(), Error> {
+    fn conclude(&self, actions: &Actions, unmade: u64, printer: &mut Printer) -> Result<(), Error> {
         let totals = totals(&actions.list);
         let total = |name| totals.get(name).copied().unwrap_or_default();
         let (versions, diffs, (bodies, bytes)) = (total("versions").0, total("diffs").0, total("bodies"));
-        let made = total("made").0;
+        let made = total("made").0.saturating_sub(unmade);
         if self.json {
             let Actions { kept, young, .. } = *actions;
             let dry_run = self.dry_run;
