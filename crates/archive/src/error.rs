@@ -129,11 +129,14 @@ pub enum ArchiveError {
     },
     /// Bodies would be swept by rows that cannot be all of them.
     #[error(
-        "HEAD names version {named}, which is not there: rows are lost, and bodies that only they name would go"
+        "{} version {named}, which is not there: rows are lost, and bodies that only they name would go",
+        child.map_or_else(|| "HEAD named".to_owned(), |child| format!("version {child} descends from"))
     )]
     LostRows {
-        /// What HEAD names.
+        /// The version that is not there.
         named: VersionId,
+        /// The version that descends from it; none where HEAD named it.
+        child: Option<VersionId>,
     },
     /// Versions cannot be added to this layout.
     #[error("`{}` is a Crystal project, to which versions cannot be added", path.display())]

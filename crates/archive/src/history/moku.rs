@@ -124,6 +124,27 @@ impl Holdings for MokuHoldings {
         head::read(&self.site.head())
     }
 
+    fn settled_head(&self) -> Result<Option<VersionId>, ArchiveError> {
+        let state = match self.intended_head() {
+            Some(to) if self.catalog.version(&to)?.is_some() => HeadState::Intended { to },
+            _ => self.head_state()?,
+        };
+        state.wanted().map_or_else(|| self.head(), |to| Ok(Some(to)))
+    }
+
+    fn lost_head(&self) -> Result<Option<VersionId>, ArchiveError> {
+        match self.head_state()? {
+            HeadState::Absent { named, .. } => Ok(Some(named)),
+            _ => Ok(self.catalog.lost_head()?),
+        }
+    }
+
+    fn loose(&self, now: Moment) -> Option<Loose<'_>> {
+        let since = Duration::from_micros(u64::try_from(now.micros()).unwrap_or_default());
+        let settled = SystemTime::UNIX_EPOCH + since;
+        Some(Loose { bodies: &self.bodies, settled: patient(&self.site, settled) })
+    }
+
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
         open_body(&self.bodies, capture)
     }
@@ -244,8 +265,13 @@ fn settled(site: &Site) -> Result<SystemTime, ArchiveError> {
     let path = site.lock();
     let taken =
         std::fs::metadata(&path).and_then(|found| found.modified()).map_err(ArchiveError::read(&path))?;
+    Ok(patient(site, taken))
+}
+
+/// That instant, or one as long before it as another program that has the site open may take.
+fn patient(site: &Site, at: SystemTime) -> SystemTime {
     let patience = if is_open_elsewhere(&site.database()) { LONG_FETCH } else { Duration::ZERO };
-    Ok(taken.checked_sub(patience).unwrap_or(SystemTime::UNIX_EPOCH))
+    at.checked_sub(patience).unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 impl Holdings for MokuHistory {
@@ -259,6 +285,14 @@ impl Holdings for MokuHistory {
 
     fn head(&self) -> Result<Option<VersionId>, ArchiveError> {
         head::read(&self.site.head())
+    }
+
+    fn lost_head(&self) -> Result<Option<VersionId>, ArchiveError> {
+        Ok(self.catalog.lost_head()?)
+    }
+
+    fn loose(&self, _: Moment) -> Option<Loose<'_>> {
+        Some(Loose { bodies: &self.bodies, settled: self.settled })
     }
 
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
@@ -335,20 +369,12 @@ impl HistoryWriter for MokuHistory {
         true
     }
 
-    fn loose(&self) -> Option<Loose<'_>> {
-        Some(Loose { bodies: &self.bodies, settled: self.settled })
-    }
-
     fn working_tree(&self) -> Option<&Path> {
         Some(&self.site.root)
     }
 
     fn mended_head(&self) -> Option<&HeadState> {
         self.mended.as_ref()
-    }
-
-    fn lost_head(&self) -> Result<Option<VersionId>, ArchiveError> {
-        Ok(self.catalog.lost_head()?)
     }
 
     fn forget_lost_head(&self) -> Result<(), ArchiveError> {

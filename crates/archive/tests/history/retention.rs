@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use crate::scene::*;
 use varve_archive::history::{HistoryWriter, Pages};
-use varve_archive::verbs::gc::{Action, Actions, Policy, perform, plan, totals};
+use varve_archive::verbs::audit_site::audit_site;
+use varve_archive::verbs::gc::{Action, Actions, Policy, perform, plan, plan_to_show, totals};
 use varve_archive::verbs::{diff, tag};
 use varve_archive::{ArchiveError, VersionId};
 use varve_catalog::{Page, VersionFilter};
@@ -158,6 +159,63 @@ fn a_damaged_or_a_missing_body_of_the_parent_keeps_nobody_from_committing() {
         assert_eq!(diffs_of(root.path()), [(Some(second.version), third.version)]);
         assert_eq!(writer.head().expect("read"), Some(third.version));
     }
+}
+
+#[test]
+fn bodies_of_a_version_whose_rows_are_lost_stay_until_that_is_accepted() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    let writer = history(root);
+    let made: Vec<_> = (0..3)
+        .map(|number| commit_pages(&*writer, "v", &[("https://e.org/", &*number.to_string())]).version)
+        .collect();
+    drop(writer);
+    let database = rusqlite::Connection::open(root.join(".moku/moku.db")).expect("opened");
+    database.pragma_update(None, "foreign_keys", false).expect("set");
+    for sql in ["DELETE FROM snapshots WHERE version_id = ?", "DELETE FROM versions WHERE id = ?"] {
+        assert_eq!(database.execute(sql, [made[1].to_string()]).expect("deleted"), 1);
+    }
+    drop(database);
+    let writer = history(root);
+    for policy in [Policy::default(), Policy { keep_last: Some(1), ..Policy::default() }] {
+        let refused = plan(&*writer, &policy);
+        let Err(ArchiveError::LostRows { named, child }) = refused else { panic!("{refused:?}") };
+        assert_eq!((named, child), (made[1], Some(made[2])));
+    }
+    let accepting = Policy { accept_lost: true, ..Policy::default() };
+    let actions = clear(&*writer, &accepting);
+    assert_eq!(actions.list[0], Action::AcceptLost { version: made[1], child: made[2] });
+    assert_eq!(bodies(root).len(), 2);
+    // From then on nothing is missing, and the version behind it is still the one that was committed.
+    assert!(clear(&*writer, &Policy::default()).list.is_empty());
+    let parent = writer.catalog().version(&made[2]).expect("read").expect("kept").version.parent;
+    assert_eq!(parent, None);
+    drop(writer);
+    let mut found = Vec::new();
+    audit_site(root, false, &|_| {}, &mut |finding| found.push(finding)).expect("audited");
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn a_plan_that_is_only_shown_is_the_one_that_is_made_and_writes_nothing() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    let writer = history(root);
+    for number in 0..3 {
+        commit_pages(&*writer, "v", &[("https://e.org/", &*number.to_string())]);
+    }
+    drop(writer);
+    // HEAD is lost: whoever writes mends it.
+    fs::remove_file(root.join(".moku/HEAD")).expect("removed");
+    let policy = Policy { keep_last: Some(0), ..Policy::default() };
+    let seconds = std::time::UNIX_EPOCH.elapsed().expect("a clock").as_secs();
+    let now = varve_archive::Moment::from_seconds(seconds.cast_signed());
+    let shown = plan_to_show(&*holdings(root), now, &policy).expect("planned");
+    assert!(!root.join(".moku/HEAD").exists());
+    assert_eq!((shown.kept, totals(&shown.list)["versions"].0), (1, 2));
+    assert_eq!(plan(&*history(root), &policy).expect("planned"), shown);
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod history_kill;
 mod history_words;
 mod key;
 mod moku;
+mod moku_gc;
 mod paperwork;
 mod plan;
 mod project;

@@ -170,7 +170,7 @@ fn a_site_whose_database_is_lost_is_left_alone() {
     other.data(&["commit", "page.html", "--url", "https://example.com/", "-m", "another site"]);
     std::fs::copy(other.path("museum/.moku/moku.db"), &database).unwrap();
     let refused = place.failure(&["gc"]);
-    assert!(refused.contains("HEAD names version") && refused.contains("rows are lost"), "{refused}");
+    assert!(refused.contains("HEAD named version") && refused.contains("rows are lost"), "{refused}");
     assert_eq!(bodies(), 1);
 
     // HEAD was mended by that; what is lost is lost all the same, until somebody says that it is.
