@@ -4,6 +4,7 @@
 //! hold a NUL, or be longer than any file name. The names are made from it so that no two paths share one, none leads
 //! out of the tree, and an ordinary path is found under its own name.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use data_encoding::HEXLOWER;
@@ -25,6 +26,25 @@ pub fn page_path(url: &str) -> String {
 /// those are read as they would be written today. A path that somebody chose stays.
 pub(crate) fn path_written(url: &str, path: &str) -> String {
     if path.contains('?') && path == path_as_spelled(url) { page_path(url) } else { path.to_owned() }
+}
+
+/// By what a page is found again in another version, where each may have written its path otherwise: as [`path_written`] has it,
+/// with the query where Moku left it out, and with the slash in front, which a later Moku leaves out.
+pub(crate) fn path_to_pair(url: &str, path: &str) -> String {
+    let path = with_slash(path);
+    if !url.contains('?') {
+        return path.into_owned();
+    }
+    let lacks_query = !path.contains('?') && *tree_path(url).unwrap_or_default() == *path.as_bytes();
+    if lacks_query { page_path(url) } else { path_written(url, &path) }
+}
+
+/// A path as it begins today. That of the first page of a site is empty, or its query.
+pub(crate) fn with_slash(path: &str) -> Cow<'_, str> {
+    match path.is_empty() || path.starts_with(['/', '?']) {
+        true => path.into(),
+        false => format!("/{path}").into(),
+    }
 }
 
 fn path_as_spelled(url: &str) -> String {
@@ -109,6 +129,18 @@ mod tests {
         assert_eq!(page_path("file:///s?y=2&x=1"), "/s?y=2&x=1");
         assert_eq!(path_written("http://h/s?y=2&x=1", "/s?y=2&x=1"), "/s?x=1&y=2");
         assert_eq!(path_written("http://h/s?y=2&x=1", "/elsewhere?y"), "/elsewhere?y");
+    }
+
+    #[test]
+    fn a_page_is_found_again_however_its_path_was_written() {
+        for (path, url) in [("/s?x=1&y=2", "http://h/s?x=1&y=2"), ("/s?y=2&x=1", "http://h/s?y=2&x=1")] {
+            for path in [path, "/s", "s"] {
+                assert_eq!(path_to_pair(url, path), "/s?x=1&y=2", "{path} of {url}");
+            }
+        }
+        assert_eq!(path_to_pair("http://h/?q=1", ""), "?q=1");
+        assert_eq!(path_to_pair("http://h/new", "new"), path_to_pair("http://h/new", "/new"));
+        assert_eq!(path_to_pair("http://h/s?x=1", "chosen"), "/chosen");
     }
 
     #[test]

@@ -17,6 +17,7 @@ mod neighbours;
 mod open;
 mod packers;
 mod pages;
+mod pages_by_key;
 mod pair;
 mod replace;
 mod revision;

@@ -123,7 +123,7 @@ pub(crate) fn write_what_can_be(
     version: VersionId,
 ) {
     let mut tree = WorkingTree::new(root);
-    for pair in Pairs::new(holdings.catalog(), before, Some(version)).map_while(Result::ok) {
+    for pair in Pairs::in_place(holdings.catalog(), before, Some(version)).map_while(Result::ok) {
         // What failed here has been told of already: this call is made because it did.
         let _ = match (pair.base, pair.head) {
             (_, Some(page)) => tree.write(holdings, &page),
@@ -149,7 +149,7 @@ fn fill_tree(
         taken: HashSet::new(),
         done: CheckedOut::default(),
     };
-    for pair in Pairs::new(holdings.catalog(), before, Some(version)) {
+    for pair in Pairs::in_place(holdings.catalog(), before, Some(version)) {
         match pair? {
             Pair { base, head: Some(page) } => filling.add(page, base, progress)?,
             Pair { base: Some(page), head: None } => {
