@@ -13,6 +13,8 @@ use varve_core::url::{Reference, address, tree_path};
 
 /// Names that mean something else in a working tree.
 const RESERVED: [&str; 4] = [".moku", ".page_body", ".page_headers.json", ".varve-checkout"];
+/// The name of a segment without one, as in `/a//b`. No other segment has it: what has a percent sign is spelled out.
+const NO_NAME: &str = "%";
 /// Every file system holds names of so many bytes.
 const LONGEST_NAME: usize = 200;
 
@@ -64,7 +66,9 @@ const LONGEST_PATH: usize = 2000;
 /// The folder of a page below the root of a working tree.
 pub(crate) fn folder_of(path: &str) -> PathBuf {
     let mut folder = PathBuf::new();
-    for segment in path.split('/').filter(|segment| !segment.is_empty()) {
+    // Paths begin with a slash, or, as a later Moku writes them, without.
+    let path_below = path.strip_prefix('/').unwrap_or(path).trim_end_matches('/');
+    for segment in path_below.split('/').filter(|_| !path_below.is_empty()) {
         let name = name_of(segment);
         if folder.as_os_str().len() + name.len() > LONGEST_PATH {
             // What is left of a path without end is one name: no name of a segment begins so.
@@ -78,6 +82,9 @@ pub(crate) fn folder_of(path: &str) -> PathBuf {
 
 /// A name that a disk can hold, for one segment of a path.
 fn name_of(segment: &str) -> String {
+    if segment.is_empty() {
+        return NO_NAME.to_owned();
+    }
     let mut name = String::with_capacity(segment.len());
     let is_reserved = RESERVED.iter().any(|reserved| segment.eq_ignore_ascii_case(reserved));
     let is_temporary = segment.starts_with(".tmp-");
@@ -148,6 +155,9 @@ mod tests {
         assert_eq!(folder_of("/../.moku/HEAD"), PathBuf::from("%2E./%2Emoku/HEAD"));
         assert_eq!(folder_of("/a/%2E./x"), PathBuf::from("a/%252E./x"));
         assert_eq!(folder_of("/v1..v2"), PathBuf::from("v1..v2"));
+        assert_eq!(folder_of("/a//b"), PathBuf::from("a/%/b"));
+        assert_eq!(folder_of("//a"), PathBuf::from("%/a"));
+        assert_eq!(folder_of("/%"), PathBuf::from("%25"));
     }
 
     #[test]
