@@ -200,6 +200,12 @@ pub enum ArchiveError {
         /// Why.
         source: UrlError,
     },
+    /// A URL to which no name of a file can be added.
+    #[error("`{}` has a query or a fragment, and names of files cannot stand behind one", text.escape_debug())]
+    NotAFolderUrl {
+        /// What was given.
+        text: String,
+    },
     /// A version without pages.
     #[error("version {version} holds no page")]
     NoPages {

@@ -13,9 +13,11 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use varve_catalog::{Diff, Row};
 use varve_core::fact::{Manifest, Page, media_type, sort_pages};
 use varve_core::headers::{HeaderView, Headers};
-use varve_core::url::{Reference, normalise};
+use varve_core::secret::ShownUrl;
+use varve_core::url::normalise;
 use varve_core::{Moment, RecordId, VersionId};
 
+use crate::crawl::has_user_info;
 use crate::error::ArchiveError;
 use crate::history::{
     BodyInput, Change, HistoryWriter, Pages, Pair, Pairs, WorkingTree, shortened, whole_stored_diff,
@@ -135,10 +137,22 @@ pub enum NotAPage {
     Special,
 }
 
+/// A URL in its one spelling. One with a name or a password in it is refused: what is committed stays.
+fn settled(text: &str) -> Result<String, ArchiveError> {
+    let url = normalise(text)
+        .map_err(|source| ArchiveError::NotAUrl { text: ShownUrl(text).to_string(), source })?;
+    if has_user_info(&url) {
+        return Err(ArchiveError::UserInfo { shown: ShownUrl(text).to_string() });
+    }
+    Ok(url)
+}
+
 /// Every file below a folder with the URL it stands for. No link is followed, but for the folder itself, which was named.
 pub fn files_below(folder: &Path, base_url: &str) -> Result<Below, ArchiveError> {
-    Reference::parse(base_url)
-        .map_err(|source| ArchiveError::NotAUrl { text: base_url.to_owned(), source })?;
+    settled(base_url)?;
+    if base_url.contains(['?', '#']) {
+        return Err(ArchiveError::NotAFolderUrl { text: ShownUrl(base_url).to_string() });
+    }
     let base = base_url.trim_end_matches('/');
     let mut found = Below::default();
     let mut waiting = vec![(base.to_owned(), folder.to_owned())];
@@ -298,10 +312,7 @@ fn settle_urls(pages: &mut [NewPage]) -> Result<(), ArchiveError> {
         return Err(ArchiveError::NothingToCommit);
     }
     for page in &mut *pages {
-        match normalise(&page.url) {
-            Ok(url) => page.url = url,
-            Err(source) => return Err(ArchiveError::NotAUrl { text: page.url.clone(), source }),
-        }
+        page.url = settled(&page.url)?;
     }
     let mut urls = HashSet::with_capacity(pages.len());
     match pages.iter().find(|page| !urls.insert(page.url.as_str())) {

@@ -5,6 +5,7 @@
 
 mod archive;
 mod check;
+mod commit_urls;
 mod crystal;
 mod crystal_kill;
 mod demo;
