@@ -42,7 +42,7 @@ pub fn checkout(
     }
     let done = match history.working_tree() {
         Some(root) => write_tree(history.as_holdings(), root, before, version, progress)
-            .or_else(|error| Err(turn_back(history, root, before, version).err().unwrap_or(error)))?,
+            .map_err(|error| turn_back(history, root, before, version).err().unwrap_or(error))?,
         None => CheckedOut::default(),
     };
     if before != Some(version) {
