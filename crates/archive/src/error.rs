@@ -129,11 +129,14 @@ pub enum ArchiveError {
     },
     /// Bodies would be swept by rows that cannot be all of them.
     #[error(
-        "HEAD names version {named}, which is not there: rows are lost, and bodies that only they name would go"
+        "{} version {named}, which is not there: rows are lost, and bodies that only they name would go",
+        child.map_or_else(|| "HEAD named".to_owned(), |child| format!("version {child} descends from"))
     )]
     LostRows {
-        /// What HEAD names.
+        /// The version that is not there.
         named: VersionId,
+        /// The version that descends from it; none where HEAD named it.
+        child: Option<VersionId>,
     },
     /// Versions cannot be added to this layout.
     #[error("`{}` is a Crystal project, to which versions cannot be added", path.display())]
@@ -196,6 +199,12 @@ pub enum ArchiveError {
         text: String,
         /// Why.
         source: UrlError,
+    },
+    /// A URL to which no name of a file can be added.
+    #[error("`{}` has a query or a fragment, and names of files cannot stand behind one", text.escape_debug())]
+    NotAFolderUrl {
+        /// What was given.
+        text: String,
     },
     /// A version without pages.
     #[error("version {version} holds no page")]

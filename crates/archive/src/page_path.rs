@@ -4,6 +4,7 @@
 //! hold a NUL, or be longer than any file name. The names are made from it so that no two paths share one, none leads
 //! out of the tree, and an ordinary path is found under its own name.
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 use data_encoding::HEXLOWER;
@@ -12,6 +13,8 @@ use varve_core::url::{Reference, address, tree_path};
 
 /// Names that mean something else in a working tree.
 const RESERVED: [&str; 4] = [".moku", ".page_body", ".page_headers.json", ".varve-checkout"];
+/// The name of a segment without one, as in `/a//b`. No other segment has it: what has a percent sign is spelled out.
+const NO_NAME: &str = "%";
 /// Every file system holds names of so many bytes.
 const LONGEST_NAME: usize = 200;
 
@@ -25,6 +28,25 @@ pub fn page_path(url: &str) -> String {
 /// those are read as they would be written today. A path that somebody chose stays.
 pub(crate) fn path_written(url: &str, path: &str) -> String {
     if path.contains('?') && path == path_as_spelled(url) { page_path(url) } else { path.to_owned() }
+}
+
+/// By what a page is found again in another version, where each may have written its path otherwise: as [`path_written`] has it,
+/// with the query where Moku left it out, and with the slash in front, which a later Moku leaves out.
+pub(crate) fn path_to_pair(url: &str, path: &str) -> String {
+    let path = with_slash(path);
+    if !url.contains('?') {
+        return path.into_owned();
+    }
+    let lacks_query = !path.contains('?') && *tree_path(url).unwrap_or_default() == *path.as_bytes();
+    if lacks_query { page_path(url) } else { path_written(url, &path) }
+}
+
+/// A path as it begins today. That of the first page of a site is empty, or its query.
+pub(crate) fn with_slash(path: &str) -> Cow<'_, str> {
+    match path.is_empty() || path.starts_with(['/', '?']) {
+        true => path.into(),
+        false => format!("/{path}").into(),
+    }
 }
 
 fn path_as_spelled(url: &str) -> String {
@@ -44,7 +66,9 @@ const LONGEST_PATH: usize = 2000;
 /// The folder of a page below the root of a working tree.
 pub(crate) fn folder_of(path: &str) -> PathBuf {
     let mut folder = PathBuf::new();
-    for segment in path.split('/').filter(|segment| !segment.is_empty()) {
+    // Paths begin with a slash, or, as a later Moku writes them, without.
+    let path_below = path.strip_prefix('/').unwrap_or(path).trim_end_matches('/');
+    for segment in path_below.split('/').filter(|_| !path_below.is_empty()) {
         let name = name_of(segment);
         if folder.as_os_str().len() + name.len() > LONGEST_PATH {
             // What is left of a path without end is one name: no name of a segment begins so.
@@ -58,6 +82,9 @@ pub(crate) fn folder_of(path: &str) -> PathBuf {
 
 /// A name that a disk can hold, for one segment of a path.
 fn name_of(segment: &str) -> String {
+    if segment.is_empty() {
+        return NO_NAME.to_owned();
+    }
     let mut name = String::with_capacity(segment.len());
     let is_reserved = RESERVED.iter().any(|reserved| segment.eq_ignore_ascii_case(reserved));
     let is_temporary = segment.starts_with(".tmp-");
@@ -112,10 +139,25 @@ mod tests {
     }
 
     #[test]
+    fn a_page_is_found_again_however_its_path_was_written() {
+        for (path, url) in [("/s?x=1&y=2", "http://h/s?x=1&y=2"), ("/s?y=2&x=1", "http://h/s?y=2&x=1")] {
+            for path in [path, "/s", "s"] {
+                assert_eq!(path_to_pair(url, path), "/s?x=1&y=2", "{path} of {url}");
+            }
+        }
+        assert_eq!(path_to_pair("http://h/?q=1", ""), "?q=1");
+        assert_eq!(path_to_pair("http://h/new", "new"), path_to_pair("http://h/new", "/new"));
+        assert_eq!(path_to_pair("http://h/s?x=1", "chosen"), "/chosen");
+    }
+
+    #[test]
     fn what_means_something_else_is_spelled_out() {
         assert_eq!(folder_of("/../.moku/HEAD"), PathBuf::from("%2E./%2Emoku/HEAD"));
         assert_eq!(folder_of("/a/%2E./x"), PathBuf::from("a/%252E./x"));
         assert_eq!(folder_of("/v1..v2"), PathBuf::from("v1..v2"));
+        assert_eq!(folder_of("/a//b"), PathBuf::from("a/%/b"));
+        assert_eq!(folder_of("//a"), PathBuf::from("%/a"));
+        assert_eq!(folder_of("/%"), PathBuf::from("%25"));
     }
 
     #[test]

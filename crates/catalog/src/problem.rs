@@ -78,6 +78,14 @@ fn of_sqlite(error: rusqlite::Error, path: std::path::PathBuf) -> CatalogError {
         Some(ErrorCode::DatabaseCorrupt) => {
             CatalogError::Damaged { path, table: "the file itself", what: error.to_string() }
         }
-        _ => CatalogError::Database { path, source: Box::new(error) },
+        _ => CatalogError::Database { path, source: Box::new(without_sql(error)) },
+    }
+}
+
+/// What is wrong with a statement, without the statement, which says nothing to whoever has an odd database.
+fn without_sql(error: rusqlite::Error) -> rusqlite::Error {
+    match error {
+        rusqlite::Error::SqlInputError { error, msg, .. } => rusqlite::Error::SqliteFailure(error, Some(msg)),
+        other => other,
     }
 }

@@ -11,6 +11,12 @@ pub(crate) fn now() -> Date {
     Date::at_second(SystemTime::now())
 }
 
+/// The present, to the microsecond: for what is held against the times of files.
+pub(crate) fn moment() -> Moment {
+    let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+    Moment::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+}
+
 /// The number of the day, counted from 1970.
 pub(crate) fn day() -> u64 {
     seconds() / 86_400

@@ -216,6 +216,9 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::NotAUrl { text, .. } if !text.contains("://") => {
             Some("a URL begins with its scheme, as in `https://example.com/`")
         }
+        ArchiveError::NotAFolderUrl { .. } => {
+            Some("give the URL of the folder alone, as in `--base-url https://example.com/docs/`")
+        }
         ArchiveError::AmbiguousVersion { .. } => Some("give more digits"),
         ArchiveError::NoTag { .. } => Some("`varve tag` lists all tags"),
         ArchiveError::BadHead { .. } => {
@@ -275,7 +278,7 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::Lock(LockError::Io { source, .. }) => for_writing(source.kind()),
         ArchiveError::NotASite { .. } => Some("`varve moku new DIR` makes one"),
         ArchiveError::BadTag { .. } => Some(
-            "a tag has letters, digits and `._-/+`, begins with none of `.-/`, and is neither HEAD nor like an id",
+            "a tag has letters, digits and `._-/+`, begins with none of `.-/`, and is neither HEAD nor like an id or a time such as `2d`",
         ),
         ArchiveError::Removed { .. } => Some("`varve get TOMBSTONE` prints what is known of it"),
         ArchiveError::NoCapture { at: Some(_), .. } => Some("`varve log URL` lists when it was captured"),
@@ -312,9 +315,9 @@ fn for_capture(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::NoBrowser => {
             Some("install Chromium (Debian's package is `chromium`), or name it with `--chromium FILE`")
         }
-        ArchiveError::UserInfo { .. } => {
-            Some("write a line `HOST Authorization: Basic ...` into a file, and name it with `--credentials`")
-        }
+        ArchiveError::UserInfo { .. } => Some(
+            "leave them out of the URL; to capture with them, write a line `HOST Authorization: Basic ...` into a file, and name it with `--credentials`",
+        ),
         ArchiveError::Credentials(_) => Some("a line is `HOST NAME: VALUE`: `example.com Cookie: a=b`"),
         _ => None,
     }

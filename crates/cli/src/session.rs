@@ -49,7 +49,13 @@ impl Session {
         self.project.as_deref().map_or(Ok(()), |project| Ok(must_belong(root, project)?))
     }
 
-    fn found_root(&self) -> Result<PathBuf, Error> {
+    /// The project that a site must belong to, and becomes part of where it belongs to none.
+    pub(crate) fn project(&self) -> Option<String> {
+        self.project.clone()
+    }
+
+    /// The same as [`root`](Self::root), whatever project it belongs to.
+    pub(crate) fn found_root(&self) -> Result<PathBuf, Error> {
         if let Some(root) = &self.archive {
             return Ok(root.clone());
         }

@@ -25,7 +25,7 @@ use varve_warc::write::Packer;
 
 use super::filling::weight;
 use super::packers::Packers;
-use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, Loose, RecordPlace, head, part_of, read_opened};
+use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, RecordPlace, head, part_of, read_opened};
 use crate::archive::{Archive, silo_files};
 use crate::content::{About, store_file};
 use crate::error::ArchiveError;
@@ -454,10 +454,6 @@ impl HistoryWriter for ArchiveHistory {
 
     fn keeps_diffs(&self) -> bool {
         false
-    }
-
-    fn loose(&self) -> Option<Loose<'_>> {
-        None
     }
 
     fn working_tree(&self) -> Option<&Path> {

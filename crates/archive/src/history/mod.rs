@@ -17,6 +17,7 @@ mod neighbours;
 mod open;
 mod packers;
 mod pages;
+mod pages_by_key;
 mod pair;
 mod replace;
 mod revision;
@@ -56,7 +57,7 @@ pub use pages::Pages;
 pub use pair::{Change, Pair, Pairs};
 pub(crate) use replace::replace;
 pub use revision::resolve_version;
-pub(crate) use stored_diff::stored_diff;
+pub(crate) use stored_diff::{stored_diff, whole_stored_diff};
 pub use working_tree::WorkingTree;
 pub(crate) use working_tree::{BODY, HEADERS, PagePlace, headers_json, tree_folder};
 
@@ -78,6 +79,22 @@ pub trait Holdings: Send + Sync {
 
     /// The version that the next one descends from.
     fn head(&self) -> Result<Option<VersionId>, ArchiveError>;
+
+    /// Where HEAD points as soon as somebody has opened this for writing, which may mend it.
+    fn settled_head(&self) -> Result<Option<VersionId>, ArchiveError> {
+        self.head()
+    }
+
+    /// A version that HEAD names, or named before it was mended, and that has no rows: what only they named may still lie there.
+    fn lost_head(&self) -> Result<Option<VersionId>, ArchiveError> {
+        Ok(None)
+    }
+
+    /// Bodies that lie loose and may be swept; none where they lie in silos, which nothing leaves. Whoever is only reading says
+    /// when that is.
+    fn loose(&self, _now: Moment) -> Option<Loose<'_>> {
+        None
+    }
 
     /// Whether sensitive headers are hidden, in what is shown as in what is kept from now on.
     fn redaction(&self) -> Redaction;
@@ -267,14 +284,16 @@ pub trait HistoryWriter: Holdings {
     /// opens the layout next brings it about, if the version is there by then.
     fn intend_head(&self, version: &VersionId) -> Result<(), ArchiveError>;
 
+    /// Says that HEAD stays where it is after all: what was intended failed, and was told to have.
+    fn forget_intention(&self) -> Result<(), ArchiveError> {
+        Ok(())
+    }
+
     /// Lets HEAD point to a version.
     fn set_head(&self, version: &VersionId) -> Result<(), ArchiveError>;
 
     /// Whether each version comes with its diff against its parent.
     fn keeps_diffs(&self) -> bool;
-
-    /// Bodies that lie loose and may be swept; none where they lie in silos, which nothing leaves.
-    fn loose(&self) -> Option<Loose<'_>>;
 
     /// The folder whose files mirror HEAD, if this layout has one.
     fn working_tree(&self) -> Option<&Path>;
@@ -282,11 +301,6 @@ pub trait HistoryWriter: Holdings {
     /// What had to be put right about HEAD when this was opened: it points where this says now.
     fn mended_head(&self) -> Option<&HeadState> {
         None
-    }
-
-    /// A version that HEAD named before it was mended, and that has no rows: what only they named may still lie there.
-    fn lost_head(&self) -> Result<Option<VersionId>, ArchiveError> {
-        Ok(None)
     }
 
     /// Lets those rows be gone for good.

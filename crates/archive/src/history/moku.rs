@@ -22,7 +22,7 @@ use super::moku_head::{self, HeadState};
 use super::neighbours::is_open_elsewhere;
 use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, Loose, head};
 use crate::error::ArchiveError;
-use crate::verbs::checkout::write_tree;
+use crate::verbs::checkout::{write_tree, write_what_can_be};
 use crate::writer::{Clock, Opening};
 
 /// No fetch of Moku takes longer between a body and its row.
@@ -124,6 +124,27 @@ impl Holdings for MokuHoldings {
         head::read(&self.site.head())
     }
 
+    fn settled_head(&self) -> Result<Option<VersionId>, ArchiveError> {
+        let state = match self.intended_head() {
+            Some(to) if self.catalog.version(&to)?.is_some() => HeadState::Intended { to },
+            _ => self.head_state()?,
+        };
+        state.wanted().map_or_else(|| self.head(), |to| Ok(Some(to)))
+    }
+
+    fn lost_head(&self) -> Result<Option<VersionId>, ArchiveError> {
+        match self.head_state()? {
+            HeadState::Absent { named, .. } => Ok(Some(named)),
+            _ => Ok(self.catalog.lost_head()?),
+        }
+    }
+
+    fn loose(&self, now: Moment) -> Option<Loose<'_>> {
+        let since = Duration::from_micros(u64::try_from(now.micros()).unwrap_or_default());
+        let settled = SystemTime::UNIX_EPOCH + since;
+        Some(Loose { bodies: &self.bodies, settled: patient(&self.site, settled) })
+    }
+
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
         open_body(&self.bodies, capture)
     }
@@ -171,20 +192,22 @@ impl MokuHistory {
         let clock = opening.clock;
         let mut history =
             Self { site, catalog, bodies, redaction, clock, mended: None, settled, _lock: lock };
-        history.follow_intention()?;
-        history.mended = history.mend_head()?;
+        let followed = history.follow_intention()?;
+        history.mended = history.mend_head()?.or(followed);
         Ok(history)
     }
 
-    /// Brings about what somebody who was stopped meant to: rows are there, HEAD and the working tree are behind.
-    fn follow_intention(&self) -> Result<(), ArchiveError> {
-        let Ok(Some(version)) = head::read(&self.site.intended_head()) else {
-            return forget_intention(&self.site);
-        };
-        if self.catalog.version(&version)?.is_none() {
-            return forget_intention(&self.site);
+    /// Brings about what somebody who was stopped meant to: rows are there, HEAD and the working tree are behind. Gives what
+    /// that was, if HEAD moved.
+    fn follow_intention(&self) -> Result<Option<HeadState>, ArchiveError> {
+        let intended = head::read(&self.site.intended_head()).ok().flatten();
+        let Some(to) = intended else { return self.forget_intention().map(|()| None) };
+        if self.catalog.version(&to)?.is_none() {
+            return self.forget_intention().map(|()| None);
         }
-        self.bring_to(version)
+        let before = self.head().ok().flatten();
+        self.bring_to(to)?;
+        Ok((before != Some(to)).then_some(HeadState::Intended { to }))
     }
 
     /// Moves a HEAD that Moku left behind, or that is lost; gives what it was.
@@ -207,7 +230,10 @@ impl MokuHistory {
     /// Lets working tree, rows and HEAD be those of a version.
     fn bring_to(&self, version: VersionId) -> Result<(), ArchiveError> {
         // The tree is a convenience: what cannot be written there must not keep anyone from the site.
-        let _ = write_tree(self, &self.site.root, self.head().ok().flatten(), version, &mut |_| {});
+        let (root, before) = (&self.site.root, self.head().ok().flatten());
+        if write_tree(self, root, before, version, &mut |_| {}).is_err() {
+            write_what_can_be(self, root, before, version);
+        }
         self.apply(vec![Row::Head(version)])?;
         self.set_head(&version)
     }
@@ -233,25 +259,19 @@ fn refuse_lost_database(site: &Site) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-fn forget_intention(site: &Site) -> Result<(), ArchiveError> {
-    let path = site.intended_head();
-    step("remove", &path);
-    match std::fs::remove_file(&path) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-            Err(ArchiveError::Write { path, source: error })
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Since when bodies may belong to what is not written down yet. Moku knows nothing of varve's lock, and writes bodies
 /// before rows: while it has the site open, what is younger than a long fetch is left alone.
 fn settled(site: &Site) -> Result<SystemTime, ArchiveError> {
     let path = site.lock();
     let taken =
         std::fs::metadata(&path).and_then(|found| found.modified()).map_err(ArchiveError::read(&path))?;
+    Ok(patient(site, taken))
+}
+
+/// That instant, or one as long before it as another program that has the site open may take.
+fn patient(site: &Site, at: SystemTime) -> SystemTime {
     let patience = if is_open_elsewhere(&site.database()) { LONG_FETCH } else { Duration::ZERO };
-    Ok(taken.checked_sub(patience).unwrap_or(SystemTime::UNIX_EPOCH))
+    at.checked_sub(patience).unwrap_or(SystemTime::UNIX_EPOCH)
 }
 
 impl Holdings for MokuHistory {
@@ -265,6 +285,14 @@ impl Holdings for MokuHistory {
 
     fn head(&self) -> Result<Option<VersionId>, ArchiveError> {
         head::read(&self.site.head())
+    }
+
+    fn lost_head(&self) -> Result<Option<VersionId>, ArchiveError> {
+        Ok(self.catalog.lost_head()?)
+    }
+
+    fn loose(&self, _: Moment) -> Option<Loose<'_>> {
+        Some(Loose { bodies: &self.bodies, settled: self.settled })
     }
 
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
@@ -323,15 +351,22 @@ impl HistoryWriter for MokuHistory {
 
     fn set_head(&self, version: &VersionId) -> Result<(), ArchiveError> {
         head::write(&self.site.head(), version)?;
-        forget_intention(&self.site)
+        self.forget_intention()
+    }
+
+    fn forget_intention(&self) -> Result<(), ArchiveError> {
+        let path = self.site.intended_head();
+        step("remove", &path);
+        match std::fs::remove_file(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(ArchiveError::Write { path, source: error })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn keeps_diffs(&self) -> bool {
         true
-    }
-
-    fn loose(&self) -> Option<Loose<'_>> {
-        Some(Loose { bodies: &self.bodies, settled: self.settled })
     }
 
     fn working_tree(&self) -> Option<&Path> {
@@ -340,10 +375,6 @@ impl HistoryWriter for MokuHistory {
 
     fn mended_head(&self) -> Option<&HeadState> {
         self.mended.as_ref()
-    }
-
-    fn lost_head(&self) -> Result<Option<VersionId>, ArchiveError> {
-        Ok(self.catalog.lost_head()?)
     }
 
     fn forget_lost_head(&self) -> Result<(), ArchiveError> {

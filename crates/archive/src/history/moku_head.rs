@@ -46,6 +46,11 @@ pub enum HeadState {
         /// The newest version, if there is one.
         to: Option<VersionId>,
     },
+    /// Somebody was stopped while moving it.
+    Intended {
+        /// Where it was to point.
+        to: VersionId,
+    },
 }
 
 impl HeadState {
@@ -53,7 +58,7 @@ impl HeadState {
     pub fn wanted(&self) -> Option<VersionId> {
         match self {
             Self::Right => None,
-            Self::Behind { to, .. } | Self::Missing { to } => Some(*to),
+            Self::Behind { to, .. } | Self::Missing { to } | Self::Intended { to } => Some(*to),
             Self::Unreadable { to, .. } | Self::Absent { to, .. } => *to,
         }
     }
@@ -71,6 +76,7 @@ impl std::fmt::Display for HeadState {
             Self::Absent { named, .. } => {
                 write!(formatter, "HEAD names version {named}, which is not there")
             }
+            Self::Intended { .. } => write!(formatter, "an earlier call was stopped while it moved HEAD"),
         }
     }
 }

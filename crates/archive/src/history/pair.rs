@@ -1,6 +1,6 @@
 //! Two versions side by side: which page of the one is which page of the other.
 //!
-//! Pages are paired by path. Where several share one, those with the same URL belong together, and the rest go in order.
+//! Pages are paired by path, however it was written. Where several share one, those with the same URL belong together, and the rest go in order.
 //! Both lists come sorted and are read once, so comparing two versions of a million pages holds only those of one path.
 
 use std::iter::Peekable;
@@ -10,6 +10,7 @@ use varve_core::VersionId;
 use varve_core::history::Capture;
 
 use super::pages::Pages;
+use super::pages_by_key::{Key, PagesByKey};
 use crate::error::ArchiveError;
 
 /// What became of a page.
@@ -60,8 +61,8 @@ fn same(base: &Capture, head: &Capture) -> bool {
 
 /// The pages of two versions, in the order of their paths.
 pub struct Pairs<'a> {
-    base: Peekable<Pages<'a>>,
-    head: Peekable<Pages<'a>>,
+    base: Peekable<PagesByKey<'a>>,
+    head: Peekable<PagesByKey<'a>>,
     ready: std::vec::IntoIter<Pair>,
 }
 
@@ -73,25 +74,39 @@ impl<'a> Pairs<'a> {
 
     /// Pairs pages wherever they come from, each side sorted by path and URL.
     pub(crate) fn between(base: Pages<'a>, head: Pages<'a>) -> Self {
-        Self { base: base.peekable(), head: head.peekable(), ready: Vec::new().into_iter() }
+        Self::by(Key::Page, base, head)
+    }
+
+    /// Pairs what lies in the same place of a working tree.
+    pub(crate) fn in_place(
+        catalog: &'a dyn CatalogRead,
+        base: Option<VersionId>,
+        head: Option<VersionId>,
+    ) -> Self {
+        Self::by(Key::Place, Pages::new(catalog, base), Pages::new(catalog, head))
+    }
+
+    fn by(key: Key, base: Pages<'a>, head: Pages<'a>) -> Self {
+        let side = |pages| PagesByKey::new(key, pages).peekable();
+        Self { base: side(base), head: side(head), ready: Vec::new().into_iter() }
     }
 
     fn fetch(&mut self) -> Result<Option<Pair>, ArchiveError> {
         if let Some(pair) = self.ready.next() {
             return Ok(Some(pair));
         }
-        let next = [path_of(&mut self.base)?, path_of(&mut self.head)?];
-        let Some(path) = next.into_iter().flatten().min() else { return Ok(None) };
-        let base = take(&mut self.base, &path)?;
-        let head = take(&mut self.head, &path)?;
+        let next = [key_of(&mut self.base)?, key_of(&mut self.head)?];
+        let Some(key) = next.into_iter().flatten().min() else { return Ok(None) };
+        let base = take(&mut self.base, &key)?;
+        let head = take(&mut self.head, &key)?;
         self.ready = pair_up(base, head).into_iter();
         Ok(self.ready.next())
     }
 }
 
-fn path_of(pages: &mut Peekable<Pages<'_>>) -> Result<Option<String>, ArchiveError> {
+fn key_of(pages: &mut Peekable<PagesByKey<'_>>) -> Result<Option<String>, ArchiveError> {
     match pages.peek() {
-        Some(Ok(capture)) => Ok(Some(capture.path.clone())),
+        Some(Ok((key, _))) => Ok(Some(key.clone())),
         None => Ok(None),
         Some(Err(_)) => match pages.next() {
             Some(Err(error)) => Err(error),
@@ -100,11 +115,11 @@ fn path_of(pages: &mut Peekable<Pages<'_>>) -> Result<Option<String>, ArchiveErr
     }
 }
 
-/// All pages at `path`, which is where the list stands if it has any.
-fn take(pages: &mut Peekable<Pages<'_>>, path: &str) -> Result<Vec<Capture>, ArchiveError> {
+/// All pages with `key`, which is where the list stands if it has any.
+fn take(pages: &mut Peekable<PagesByKey<'_>>, key: &str) -> Result<Vec<Capture>, ArchiveError> {
     let mut taken = Vec::new();
-    while let Some(page) = pages.next_if(|page| page.as_ref().map_or(true, |page| page.path == path)) {
-        taken.push(page?);
+    while let Some(page) = pages.next_if(|page| page.as_ref().map_or(true, |(found, _)| found == key)) {
+        taken.push(page?.1);
     }
     Ok(taken)
 }

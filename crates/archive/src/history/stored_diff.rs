@@ -21,18 +21,43 @@ pub(crate) fn stored_diff(
     pairs: impl Iterator<Item = Result<Pair, ArchiveError>>,
 ) -> Result<VersionDiff, ArchiveError> {
     let (base, head) = (base.map(|base| base.to_string()).unwrap_or_default(), head.to_string());
-    let names = Names { base, head, redaction };
-    let files = pairs.map(|pair| names.page(holdings, &pair?)).collect::<Result<_, _>>()?;
-    Ok(VersionDiff { base_version_id: names.base, head_version_id: names.head, files })
+    let names = Names { base, head, redaction, is_whole: false };
+    names.diff(holdings, pairs)
+}
+
+/// The same where nobody asked for it and it is made by the way; none where a body that it is about is damaged or not here: a
+/// diff without it would say that nothing changed, and whoever makes it has other things to do that must not fail for it.
+pub(crate) fn whole_stored_diff(
+    holdings: &dyn Holdings,
+    redaction: Redaction,
+    (base, head): (VersionId, VersionId),
+    pairs: impl Iterator<Item = Result<Pair, ArchiveError>>,
+) -> Result<Option<VersionDiff>, ArchiveError> {
+    let names = Names { base: base.to_string(), head: head.to_string(), redaction, is_whole: true };
+    match names.diff(holdings, pairs) {
+        Err(ArchiveError::Body(_) | ArchiveError::Absent { .. }) => Ok(None),
+        made => made.map(Some),
+    }
 }
 
 struct Names {
     base: String,
     head: String,
     redaction: Redaction,
+    /// A body that is not here is an error.
+    is_whole: bool,
 }
 
 impl Names {
+    fn diff(
+        self,
+        holdings: &dyn Holdings,
+        pairs: impl Iterator<Item = Result<Pair, ArchiveError>>,
+    ) -> Result<VersionDiff, ArchiveError> {
+        let files = pairs.map(|pair| self.page(holdings, &pair?)).collect::<Result<_, _>>()?;
+        Ok(VersionDiff { base_version_id: self.base, head_version_id: self.head, files })
+    }
+
     fn page(&self, holdings: &dyn Holdings, pair: &Pair) -> Result<PageDiff, ArchiveError> {
         let file_path = pair.any().path.clone();
         let nothing = BodyDiff::new(&*self.base, &*self.head);
@@ -43,6 +68,9 @@ impl Names {
         let sides = [&pair.base, &pair.head];
         let base = Loaded::of(holdings, pair.base.as_ref(), LONGEST)?;
         let head = Loaded::of(holdings, pair.head.as_ref(), LONGEST)?;
+        if self.is_whole && (base.absent || head.absent) {
+            return Err(ArchiveError::Absent { id: pair.any().body.to_string() });
+        }
         let is_long = sides.into_iter().flatten().any(|page| page.length.unwrap_or(0) > LONGEST);
         let body_diff = match is_long || base.absent || head.absent {
             true => BodyDiff { truncated: true, ..nothing },

@@ -122,6 +122,21 @@ impl WorkingTree {
         Ok(PagePlace { folder, is_new: self.is_new && was_made })
     }
 
+    /// Writes the headers of a page again, where they are: what may be shown of them may have been decided otherwise since.
+    pub(crate) fn rewrite_headers(
+        &mut self,
+        holdings: &dyn Holdings,
+        capture: &Capture,
+    ) -> Result<(), ArchiveError> {
+        let relative = folder_of(&capture.path);
+        let path = self.root.join(&relative).join(HEADERS);
+        if self.has_link(&relative)? || fs::symlink_metadata(&path).is_err() {
+            return Ok(());
+        }
+        let json = headers_json(capture, holdings.redaction());
+        replace(&path, &mut json.as_bytes(), false).map_err(ArchiveError::write(&path))
+    }
+
     /// Removes a page, and the folders that are empty without it.
     pub fn remove(&mut self, capture: &Capture) -> Result<(), ArchiveError> {
         let relative = folder_of(&capture.path);

@@ -41,7 +41,8 @@ pub fn checkout(
         history.intend_head(&version)?;
     }
     let done = match history.working_tree() {
-        Some(root) => write_tree(history.as_holdings(), root, before, version, progress)?,
+        Some(root) => write_tree(history.as_holdings(), root, before, version, progress)
+            .map_err(|error| turn_back(history, root, before, version).err().unwrap_or(error))?,
         None => CheckedOut::default(),
     };
     if before != Some(version) {
@@ -54,6 +55,22 @@ pub fn checkout(
         history.set_head(&version)?;
     }
     Ok(done)
+}
+
+/// Gives a tree back the pages of HEAD, as far as they can be written, after those of another version could not: the checkout
+/// failed, and nobody may find later that it came about all the same.
+fn turn_back(
+    history: &dyn HistoryWriter,
+    root: &Path,
+    before: Option<VersionId>,
+    version: VersionId,
+) -> Result<(), ArchiveError> {
+    if let Some(before) = before {
+        // Whoever is stopped on the way back is to be brought back, too.
+        history.intend_head(&before)?;
+        write_what_can_be(history.as_holdings(), root, Some(version), before);
+    }
+    history.forget_intention()
 }
 
 /// Writes the pages of a version to a folder: a new or empty one, or one that such a call made before.
@@ -98,6 +115,24 @@ pub(crate) fn write_tree(
     fill_tree(holdings, WorkingTree::new(root), before, version, progress)
 }
 
+/// Does what [`write_tree`] does with each page that it can be done with, and leaves the others as they are.
+pub(crate) fn write_what_can_be(
+    holdings: &dyn Holdings,
+    root: &Path,
+    before: Option<VersionId>,
+    version: VersionId,
+) {
+    let mut tree = WorkingTree::new(root);
+    for pair in Pairs::in_place(holdings.catalog(), before, Some(version)).map_while(Result::ok) {
+        // What failed here has been told of already: this call is made because it did.
+        let _ = match (pair.base, pair.head) {
+            (_, Some(page)) => tree.write(holdings, &page),
+            (Some(page), None) => tree.remove(&page),
+            (None, None) => Ok(()),
+        };
+    }
+}
+
 /// Folders are made and pages removed on this thread, in order; pages are written on all, some hundreds at a time.
 fn fill_tree(
     holdings: &dyn Holdings,
@@ -114,7 +149,7 @@ fn fill_tree(
         taken: HashSet::new(),
         done: CheckedOut::default(),
     };
-    for pair in Pairs::new(holdings.catalog(), before, Some(version)) {
+    for pair in Pairs::in_place(holdings.catalog(), before, Some(version)) {
         match pair? {
             Pair { base, head: Some(page) } => filling.add(page, base, progress)?,
             Pair { base: Some(page), head: None } => {

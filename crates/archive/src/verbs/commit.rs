@@ -13,12 +13,14 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
 use varve_catalog::{Diff, Row};
 use varve_core::fact::{Manifest, Page, media_type, sort_pages};
 use varve_core::headers::{HeaderView, Headers};
-use varve_core::url::{Reference, normalise};
+use varve_core::secret::ShownUrl;
+use varve_core::url::normalise;
 use varve_core::{Moment, RecordId, VersionId};
 
+use crate::crawl::has_user_info;
 use crate::error::ArchiveError;
 use crate::history::{
-    BodyInput, Change, HistoryWriter, Pages, Pair, Pairs, WorkingTree, shortened, stored_diff,
+    BodyInput, Change, HistoryWriter, Pages, Pair, Pairs, WorkingTree, shortened, whole_stored_diff,
 };
 use crate::in_order::{Crew, in_order};
 use crate::media_type::{BYTES, of_name};
@@ -103,6 +105,9 @@ pub struct Committed {
     pub captures: u64,
     /// How many of them are new, or differ from those of the parent.
     pub changed: u64,
+    /// The diff with the parent, which this layout keeps with each version, was not made: a body that it is about is damaged
+    /// or not here.
+    pub lacks_diff: bool,
 }
 
 /// What is below a folder.
@@ -132,10 +137,22 @@ pub enum NotAPage {
     Special,
 }
 
+/// A URL in its one spelling. One with a name or a password in it is refused: what is committed stays.
+fn settled(text: &str) -> Result<String, ArchiveError> {
+    let url = normalise(text)
+        .map_err(|source| ArchiveError::NotAUrl { text: ShownUrl(text).to_string(), source })?;
+    if has_user_info(&url) {
+        return Err(ArchiveError::UserInfo { shown: ShownUrl(text).to_string() });
+    }
+    Ok(url)
+}
+
 /// Every file below a folder with the URL it stands for. No link is followed, but for the folder itself, which was named.
 pub fn files_below(folder: &Path, base_url: &str) -> Result<Below, ArchiveError> {
-    Reference::parse(base_url)
-        .map_err(|source| ArchiveError::NotAUrl { text: base_url.to_owned(), source })?;
+    settled(base_url)?;
+    if base_url.contains(['?', '#']) {
+        return Err(ArchiveError::NotAFolderUrl { text: ShownUrl(base_url).to_string() });
+    }
     let base = base_url.trim_end_matches('/');
     let mut found = Below::default();
     let mut waiting = vec![(base.to_owned(), folder.to_owned())];
@@ -219,7 +236,7 @@ pub fn commit(
         verdicts: None,
     };
     let changed = changed(history, &manifest)?;
-    let version = write_version(history, &manifest)?;
+    let (version, lacks_diff) = write_with_diff(history, &manifest)?;
     if let Some(root) = history.working_tree() {
         let mut tree = WorkingTree::new(root);
         for page in Pages::new(history.catalog(), Some(version)) {
@@ -229,7 +246,7 @@ pub fn commit(
     history.set_head(&version)?;
     let captures = manifest.pages.len() as u64;
     seen.write_down();
-    Ok(Committed { version, parent, captures, changed })
+    Ok(Committed { version, parent, captures, changed, lacks_diff })
 }
 
 /// Writes a version down, which has all its pages in `manifest`, and makes its rows. HEAD stays where it is, for the caller
@@ -238,6 +255,14 @@ pub(crate) fn write_version(
     history: &dyn HistoryWriter,
     manifest: &Manifest,
 ) -> Result<VersionId, ArchiveError> {
+    write_with_diff(history, manifest).map(|(version, _)| version)
+}
+
+/// The same; with the version comes whether a diff is kept with it in this layout and could not be made.
+fn write_with_diff(
+    history: &dyn HistoryWriter,
+    manifest: &Manifest,
+) -> Result<(VersionId, bool), ArchiveError> {
     let (written, list) = shortened(history, manifest)?;
     let json = serde_json::to_vec(&written).expect("a manifest can be written as JSON");
     let version = Manifest::version_id(&json);
@@ -245,23 +270,29 @@ pub(crate) fn write_version(
     let record = history.keep_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json)?;
     let mut rows = rows_of_version(version, record, manifest, &manifest.pages);
     rows.extend(list);
-    rows.extend(diff_row(history, manifest, version)?);
+    let wanted = manifest.parent.filter(|_| history.keeps_diffs());
+    let diff = match wanted {
+        Some(parent) => diff_row(history, manifest, (parent, version))?,
+        None => None,
+    };
+    let lacks_diff = wanted.is_some() && diff.is_none();
+    rows.extend(diff);
     history.intend_head(&version)?;
     history.apply(rows)?;
-    Ok(version)
+    Ok((version, lacks_diff))
 }
 
-/// The diff against the parent, where the layout keeps one with each version.
+/// The diff against the parent; none where a body of it is damaged or not here, which must keep nobody from going on.
 fn diff_row(
     history: &dyn HistoryWriter,
     manifest: &Manifest,
-    version: VersionId,
+    (parent, version): (VersionId, VersionId),
 ) -> Result<Option<Row>, ArchiveError> {
-    let Some(parent) = manifest.parent.filter(|_| history.keeps_diffs()) else { return Ok(None) };
     let pairs = pairs_with_parent(history, manifest, version);
-    let json =
-        stored_diff(history.as_holdings(), history.redaction(), (Some(parent), version), pairs)?.to_json();
-    Ok(Some(Row::Diff(Diff { base: Some(parent), head: version, json, time: manifest.time })))
+    let ends = (parent, version);
+    let diff = whole_stored_diff(history.as_holdings(), history.redaction(), ends, pairs)?;
+    let row = |json| Row::Diff(Diff { base: Some(parent), head: version, json, time: manifest.time });
+    Ok(diff.map(|diff| row(diff.to_json())))
 }
 
 /// The pages of the parent, and those of a version that no row tells of yet.
@@ -281,10 +312,7 @@ fn settle_urls(pages: &mut [NewPage]) -> Result<(), ArchiveError> {
         return Err(ArchiveError::NothingToCommit);
     }
     for page in &mut *pages {
-        match normalise(&page.url) {
-            Ok(url) => page.url = url,
-            Err(source) => return Err(ArchiveError::NotAUrl { text: page.url.clone(), source }),
-        }
+        page.url = settled(&page.url)?;
     }
     let mut urls = HashSet::with_capacity(pages.len());
     match pages.iter().find(|page| !urls.insert(page.url.as_str())) {

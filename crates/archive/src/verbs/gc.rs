@@ -13,14 +13,13 @@ mod diffs;
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use varve_catalog::{CatalogError, Page, Row, VersionFilter, VersionInfo};
+use varve_catalog::{CatalogError, Diff, Page, Row, VersionFilter, VersionInfo};
 use varve_core::{BodyId, Moment, VersionId};
 use varve_store::body::LooseFile;
 
 use self::diffs::Going;
-use super::diff;
 use crate::error::ArchiveError;
-use crate::history::{HistoryWriter, Loose, Pages};
+use crate::history::{HistoryWriter, Holdings, Loose, Pages, Pairs, whole_stored_diff};
 
 /// So many versions are read at a time.
 const PIECE: usize = 500;
@@ -43,6 +42,13 @@ pub struct Policy {
 /// Something to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Action {
+    /// A version whose rows are lost is let go: those that descend from it descend from nothing then.
+    AcceptLost {
+        /// The version.
+        version: VersionId,
+        /// One that descends from it.
+        child: VersionId,
+    },
     /// The diff of a version with the parent that it will have is made, in place of the one with the parent that goes.
     MakeDiff {
         /// The new parent.
@@ -85,34 +91,46 @@ pub struct Actions {
 
 /// Finds out what is to be done; changes nothing.
 pub fn plan(history: &dyn HistoryWriter, policy: &Policy) -> Result<Actions, ArchiveError> {
-    let now = history.now();
+    plan_to_show(history.as_holdings(), history.now(), policy)
+}
+
+/// The same where nothing may be written: what [`plan`] would find if nothing changed until then.
+pub fn plan_to_show(holdings: &dyn Holdings, now: Moment, policy: &Policy) -> Result<Actions, ArchiveError> {
+    let loose = holdings.loose(now);
     let cutoff = policy.keep_within.map(|within| before(now, within));
-    let mut actions = Actions { in_silos: history.loose().is_none(), ..Actions::default() };
+    let mut actions = Actions { in_silos: loose.is_none(), ..Actions::default() };
     for tag in &policy.keep_tags {
-        if history.catalog().tag(tag)?.is_none() {
+        if holdings.catalog().tag(tag)?.is_none() {
             return Err(ArchiveError::NoTag { name: tag.clone() });
         }
     }
-    actions.lost = lost_head(history)?;
-    if let Some(named) = actions.lost.filter(|_| !policy.accept_lost) {
-        return Err(ArchiveError::LostRows { named });
+    let Choice { kept, forgotten, lost_parents } = choose(holdings, policy, loose.is_some(), cutoff)?;
+    if loose.is_some() {
+        actions.lost = lost_head(holdings)?;
+        let lost = actions.lost.map(|named| (named, None));
+        let mut lost =
+            lost.into_iter().chain(lost_parents.iter().map(|(named, child)| (*named, Some(*child))));
+        if let Some((named, child)) = lost.next().filter(|_| !policy.accept_lost) {
+            return Err(ArchiveError::LostRows { named, child });
+        }
+        let accept = |(version, child)| Action::AcceptLost { version, child };
+        actions.list.extend(lost_parents.into_iter().map(accept));
     }
-    let (kept, forgotten) = choose(history, policy, cutoff)?;
     actions.kept = kept.len() as u64;
     let forgotten_ids: Vec<VersionId> = forgotten.iter().map(|info| info.version.id).collect();
-    let going = Going::find(history, &forgotten, cutoff)?;
+    let going = Going::find(holdings, &forgotten, cutoff)?;
     actions.list.extend(going.made.iter().map(|&(base, head)| Action::MakeDiff { base, head }));
     let forget =
         |info: VersionInfo| Action::ForgetVersion { diffs: going.with(&info.version.id), info: info.into() };
     actions.list.extend(forgotten.into_iter().map(forget));
     if let Some(before) = cutoff {
-        let count = history.catalog().diffs_before(before)?.saturating_sub(going.before(before));
+        let count = holdings.catalog().diffs_before(before)?.saturating_sub(going.before(before));
         if count > 0 {
             actions.list.push(Action::PruneDiffs { before, count });
         }
     }
-    if let Some(loose) = history.loose() {
-        let marked = marks(history, &kept, &forgotten_ids)?;
+    if let Some(loose) = loose {
+        let marked = marks(holdings, &kept, &forgotten_ids)?;
         let (unwanted, young) = unwanted(&loose, &marked)?;
         actions.young = young;
         actions.list.extend(unwanted.into_iter().map(Action::RemoveBody));
@@ -122,10 +140,9 @@ pub fn plan(history: &dyn HistoryWriter, policy: &Policy) -> Result<Actions, Arc
 
 /// The version that HEAD names, or named before it was mended, if it has no rows. Then others may have lost theirs too, and
 /// all their bodies would seem unwanted.
-fn lost_head(history: &dyn HistoryWriter) -> Result<Option<VersionId>, ArchiveError> {
-    let head = history.head()?.filter(|_| history.loose().is_some());
-    for named in history.lost_head()?.into_iter().chain(head) {
-        if history.catalog().version(&named)?.is_none() {
+fn lost_head(holdings: &dyn Holdings) -> Result<Option<VersionId>, ArchiveError> {
+    for named in holdings.lost_head()?.into_iter().chain(holdings.settled_head()?) {
+        if holdings.catalog().version(&named)?.is_none() {
             return Ok(Some(named));
         }
     }
@@ -133,7 +150,7 @@ fn lost_head(history: &dyn HistoryWriter) -> Result<Option<VersionId>, ArchiveEr
 }
 
 /// Does what was planned. Bodies that came to be wanted meanwhile stay. Gives how many diffs were not made, because a body
-/// that they are about is damaged: that keeps nobody from clearing up.
+/// that they are about is damaged or not here: that keeps nobody from clearing up.
 pub fn perform(
     history: &dyn HistoryWriter,
     actions: &Actions,
@@ -142,6 +159,7 @@ pub fn perform(
     let unmade = make_diffs(history, &actions.list, progress)?;
     let row = |action: &Action| match action {
         Action::ForgetVersion { info, .. } => Some(Row::ForgetVersion(info.version.id)),
+        Action::AcceptLost { version, .. } => Some(Row::ForgetVersion(*version)),
         Action::PruneDiffs { before, .. } => Some(Row::ForgetDiffs(*before)),
         Action::MakeDiff { .. } | Action::RemoveBody(_) => None,
     };
@@ -150,9 +168,9 @@ pub fn perform(
         history.apply(rows.to_vec())?;
         progress(rows.len() as u64);
     }
-    let Some(loose) = history.loose() else { return Ok(unmade) };
+    let Some(loose) = history.loose(history.now()) else { return Ok(unmade) };
     // The rows that there are now have the last word.
-    let marked = Marks { referred: referred(history)?, going: HashSet::new() };
+    let marked = Marks { referred: referred(history.as_holdings())?, going: HashSet::new() };
     for action in &actions.list {
         let Action::RemoveBody(file) = action else { continue };
         if !file.id.is_some_and(|id| marked.has(&id)) {
@@ -174,9 +192,13 @@ fn make_diffs(
     let mut unmade = 0;
     for action in actions {
         let Action::MakeDiff { base, head } = action else { continue };
-        match diff::keep(history, Some(*base), *head) {
-            Err(ArchiveError::Body(_)) => unmade += 1,
-            made => made?,
+        let pairs = Pairs::new(history.catalog(), Some(*base), Some(*head));
+        match whole_stored_diff(history.as_holdings(), history.redaction(), (*base, *head), pairs)? {
+            Some(diff) => {
+                let (json, time) = (diff.to_json(), history.now());
+                history.apply(vec![Row::Diff(Diff { base: Some(*base), head: *head, json, time })])?;
+            }
+            None => unmade += 1,
         }
         progress(1);
     }
@@ -190,31 +212,44 @@ fn before(now: Moment, within: Duration) -> Moment {
 }
 
 /// Which versions stay and which go, newest first.
+#[derive(Default)]
+struct Choice {
+    kept: Vec<VersionId>,
+    forgotten: Vec<VersionInfo>,
+    /// The versions that others descend from and that have no rows, each with one of those others.
+    lost_parents: BTreeMap<VersionId, VersionId>,
+}
+
 fn choose(
-    history: &dyn HistoryWriter,
+    holdings: &dyn Holdings,
     policy: &Policy,
+    may_go: bool,
     cutoff: Option<Moment>,
-) -> Result<(Vec<VersionId>, Vec<VersionInfo>), ArchiveError> {
-    let catalog = history.catalog();
-    let heads = [history.head()?, catalog.head()?];
+) -> Result<Choice, ArchiveError> {
+    let catalog = holdings.catalog();
+    let heads = [holdings.settled_head()?, catalog.head()?];
     // Nothing leaves a silo, and without a rule nothing leaves at all.
-    let all_stay = history.loose().is_none()
-        || (policy.keep_last.is_none() && policy.keep_tags.is_empty() && cutoff.is_none());
-    let (mut kept, mut forgotten) = (Vec::new(), Vec::new());
+    let all_stay = !may_go || (policy.keep_last.is_none() && policy.keep_tags.is_empty() && cutoff.is_none());
+    let mut choice = Choice::default();
+    let mut seen = HashSet::new();
     let (mut after, mut number) = (None, 0);
     loop {
         let piece = catalog.versions(&VersionFilter::default(), Page { after, limit: PIECE })?;
-        let Some(last) = piece.last() else { return Ok((kept, forgotten)) };
+        let Some(last) = piece.last() else { break };
         after = Some(last.version.id);
         for info in piece {
+            seen.insert(info.version.id);
+            choice.lost_parents.extend(info.version.parent.map(|parent| (parent, info.version.id)));
             let is_recent = policy.keep_last.is_some_and(|last| number < last)
                 || cutoff.is_some_and(|cutoff| info.version.time >= cutoff);
             let stays =
                 all_stay || is_recent || !info.tags.is_empty() || heads.contains(&Some(info.version.id));
             number += 1;
-            if stays { kept.push(info.version.id) } else { forgotten.push(info) }
+            if stays { choice.kept.push(info.version.id) } else { choice.forgotten.push(info) }
         }
     }
+    choice.lost_parents.retain(|parent, _| !seen.contains(parent));
+    Ok(choice)
 }
 
 /// Which bodies are referred to now, and which will not be any more.
@@ -231,22 +266,22 @@ impl Marks {
 }
 
 fn marks(
-    history: &dyn HistoryWriter,
+    holdings: &dyn Holdings,
     kept: &[VersionId],
     forgotten: &[VersionId],
 ) -> Result<Marks, ArchiveError> {
     let mut going = HashSet::new();
     if !forgotten.is_empty() {
-        each_body_of(history, forgotten, |body| _ = going.insert(body))?;
-        each_body_of(history, kept, |body| _ = going.remove(&body))?;
+        each_body_of(holdings, forgotten, |body| _ = going.insert(body))?;
+        each_body_of(holdings, kept, |body| _ = going.remove(&body))?;
     }
-    Ok(Marks { referred: referred(history)?, going })
+    Ok(Marks { referred: referred(holdings)?, going })
 }
 
 /// Every body that a row refers to, also those of runs that are not finished.
-fn referred(history: &dyn HistoryWriter) -> Result<HashSet<BodyId>, ArchiveError> {
+fn referred(holdings: &dyn Holdings) -> Result<HashSet<BodyId>, ArchiveError> {
     let mut referred = HashSet::new();
-    history.catalog().each_body(&mut |body| {
+    holdings.catalog().each_body(&mut |body| {
         referred.insert(body);
         Ok::<(), CatalogError>(())
     })?;
@@ -254,12 +289,12 @@ fn referred(history: &dyn HistoryWriter) -> Result<HashSet<BodyId>, ArchiveError
 }
 
 fn each_body_of(
-    history: &dyn HistoryWriter,
+    holdings: &dyn Holdings,
     versions: &[VersionId],
     mut each: impl FnMut(BodyId),
 ) -> Result<(), ArchiveError> {
     for version in versions {
-        for page in Pages::new(history.catalog(), Some(*version)) {
+        for page in Pages::new(holdings.catalog(), Some(*version)) {
             each(page?.body);
         }
     }
@@ -296,6 +331,7 @@ pub fn totals(actions: &[Action]) -> BTreeMap<&'static str, (u64, u64)> {
     let mut totals = BTreeMap::new();
     for action in actions {
         let (name, count, bytes) = match action {
+            Action::AcceptLost { .. } => ("accepted", 1, 0),
             Action::MakeDiff { .. } => ("made", 1, 0),
             Action::ForgetVersion { diffs, .. } => {
                 let total: &mut (u64, u64) = totals.entry("diffs").or_default();

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use varve_catalog::CatalogError;
+use varve_core::VersionId;
 use varve_core::headers::Redaction;
 
 use super::init::require_empty;
 use crate::error::ArchiveError;
-use crate::history::{Holdings, Kind, MokuHistory, MokuHoldings, MokuOpening, kind_of};
+use crate::history::{Holdings, Kind, MokuHistory, MokuHoldings, MokuOpening, Pages, WorkingTree, kind_of};
 use crate::writer::Opening;
 
 pub use varve_catalog::MokuOptions;
@@ -22,7 +23,7 @@ pub struct SiteInfo {
     /// How many tags there are.
     pub tags: u64,
     /// Where HEAD points.
-    pub head: Option<varve_core::VersionId>,
+    pub head: Option<VersionId>,
 }
 
 /// What to set. What is not named stays.
@@ -53,10 +54,22 @@ pub fn create(folder: &Path, settings: Settings, opening: Opening) -> Result<(),
     MokuHistory::open(folder, &settings.opening(), opening).map(drop)
 }
 
-/// Sets what is to be set in the site at `root`. A project that is not the site's is refused, unless it is forced.
+/// Sets what is to be set in the site at `root`. A project that is not the site's is refused, unless it is forced. Where secrets
+/// are hidden from now on, the working tree does not show them any longer either.
 pub fn set(root: &Path, settings: Settings, opening: Opening) -> Result<(), ArchiveError> {
     require_site(root)?;
-    MokuHistory::open(root, &settings.opening(), opening).map(drop)
+    let hides = settings.redacts == Some(true);
+    let history = MokuHistory::open(root, &settings.opening(), opening)?;
+    match history.head()?.filter(|_| hides) {
+        Some(head) => rewrite_headers(&history, root, head),
+        None => Ok(()),
+    }
+}
+
+/// Writes the headers of all pages in the tree of HEAD again; bodies stay as they are.
+fn rewrite_headers(history: &MokuHistory, root: &Path, head: VersionId) -> Result<(), ArchiveError> {
+    let mut tree = WorkingTree::new(root);
+    Pages::new(history.catalog(), Some(head)).try_for_each(|page| tree.rewrite_headers(history, &page?))
 }
 
 /// What is set in the site at `root`.

@@ -1,8 +1,8 @@
 //! `tag`: names for versions.
 
-use varve_core::VersionId;
 use varve_core::fact::{TagSet, media_type};
 use varve_core::history::Tag;
+use varve_core::{Moment, VersionId};
 
 use crate::error::ArchiveError;
 use crate::history::{HistoryWriter, Holdings};
@@ -18,7 +18,8 @@ pub fn list(holdings: &dyn Holdings) -> Result<Vec<Tag>, ArchiveError> {
 
 /// Gives a tag to a version, or takes it away when there is no version.
 pub fn set(history: &dyn HistoryWriter, name: &str, version: Option<VersionId>) -> Result<(), ArchiveError> {
-    if !is_name(name) {
+    // One that is no name any more can still be taken away.
+    if version.is_some() && !is_name(name) {
         return Err(ArchiveError::BadTag { name: name.to_owned() });
     }
     let about = match (version, history.catalog().tag(name)?) {
@@ -43,4 +44,12 @@ fn is_name(name: &str) -> bool {
         && !name.starts_with(['-', '.', '/'])
         && !matches!(name, "HEAD" | "@")
         && !is_id
+        && !is_span(name)
+        && name.parse::<Moment>().is_err()
+}
+
+/// Whether it says how long ago something was: `90m`, `2d`.
+fn is_span(name: &str) -> bool {
+    let unit = name.trim_start_matches(|letter: char| letter.is_ascii_digit());
+    unit.len() < name.len() && matches!(unit, "ms" | "s" | "m" | "h" | "d" | "w" | "y")
 }

@@ -110,7 +110,8 @@ fn tags_name_versions_and_can_move_and_go() {
         assert_eq!(log.expect("read")[0].tags, ["good"]);
         tag::set(&*writer, "good", None).expect("gone");
         assert!(tag::list(writer.as_holdings()).expect("read").is_empty());
-        for bad in ["", "HEAD", "-x", "a b", "0123abcd"] {
+        tag::set(&*writer, "h1", Some(first)).expect("a name");
+        for bad in ["", "HEAD", "-x", "a b", "0123abcd", "1h", "90m", "500ms"] {
             assert!(
                 matches!(tag::set(&*writer, bad, Some(first)), Err(ArchiveError::BadTag { .. })),
                 "{bad}"

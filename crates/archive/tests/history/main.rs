@@ -3,6 +3,7 @@
 mod layouts;
 mod lists;
 mod packing;
+mod pairing;
 mod rebuilding;
 mod retention;
 mod rewriting;

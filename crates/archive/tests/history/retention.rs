@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use crate::scene::*;
 use varve_archive::history::{HistoryWriter, Pages};
-use varve_archive::verbs::gc::{Action, Actions, Policy, perform, plan, totals};
+use varve_archive::verbs::audit_site::audit_site;
+use varve_archive::verbs::gc::{Action, Actions, Policy, perform, plan, plan_to_show, totals};
 use varve_archive::verbs::{diff, tag};
 use varve_archive::{ArchiveError, VersionId};
 use varve_catalog::{Page, VersionFilter};
@@ -110,24 +111,111 @@ fn a_diff_that_was_pruned_is_not_made_again_and_none_is_counted_twice() {
 }
 
 #[test]
-fn a_damaged_body_keeps_nobody_from_clearing_up() {
-    let root = tempfile::tempdir().expect("a folder");
-    make(Kind::Moku, root.path());
-    let writer = history(root.path());
-    for number in 0..3 {
-        commit_pages(&*writer, "v", &[("https://e.org/", &*format!("text {number}"))]);
+fn a_damaged_or_a_missing_body_keeps_nobody_from_clearing_up() {
+    for is_missing in [false, true] {
+        let root = tempfile::tempdir().expect("a folder");
+        make(Kind::Moku, root.path());
+        let writer = history(root.path());
+        let made: Vec<_> = (0..3)
+            .map(|number| {
+                commit_pages(&*writer, "v", &[("https://e.org/", &*format!("text {number}"))]).version
+            })
+            .collect();
+        tag::set(&*writer, "first", Some(made[0])).expect("set");
+        spoil(&*writer, root.path(), made[0], is_missing);
+        let policy = Policy { keep_last: Some(1), ..Policy::default() };
+        let planned = plan(&*writer, &policy).expect("planned");
+        assert_eq!(totals(&planned.list)["made"].0, 1);
+        assert_eq!(perform(&*writer, &planned, &|_| {}).expect("performed"), 1, "one diff cannot be made");
+        assert_eq!(diffs_of(root.path()), []);
+        assert_eq!(bodies(root.path()).len(), if is_missing { 1 } else { 2 });
     }
-    let first =
-        writer.catalog().versions(&VersionFilter::default(), Page::first(3)).expect("read")[2].clone();
-    tag::set(&*writer, "first", Some(first.version.id)).expect("set");
-    let page = Pages::new(writer.catalog(), Some(first.version.id)).next().expect("a page").expect("read");
+}
+
+/// Damages the body of the first page of a version, or removes it.
+fn spoil(writer: &dyn HistoryWriter, root: &Path, version: VersionId, is_missing: bool) {
+    let page = Pages::new(writer.catalog(), Some(version)).next().expect("a page").expect("read");
     let name = page.body.to_string();
-    fs::write(root.path().join(".moku/blobs").join(&name[..2]).join(&name), "otherwise").expect("written");
-    let policy = Policy { keep_last: Some(1), ..Policy::default() };
-    let planned = plan(&*writer, &policy).expect("planned");
-    assert_eq!(totals(&planned.list)["made"].0, 1);
-    assert_eq!(perform(&*writer, &planned, &|_| {}).expect("performed"), 1, "one diff cannot be made");
-    assert_eq!(bodies(root.path()).len(), 2);
+    let path = root.join(".moku/blobs").join(&name[..2]).join(&name);
+    match is_missing {
+        true => fs::remove_file(path).expect("removed"),
+        false => fs::write(path, "otherwise").expect("written"),
+    }
+}
+
+#[test]
+fn a_damaged_or_a_missing_body_of_the_parent_keeps_nobody_from_committing() {
+    for is_missing in [false, true] {
+        let root = tempfile::tempdir().expect("a folder");
+        make(Kind::Moku, root.path());
+        let writer = history(root.path());
+        let first = commit_pages(&*writer, "1", &[("https://e.org/", "text")]);
+        assert!(!first.lacks_diff, "the first version has none");
+        spoil(&*writer, root.path(), first.version, is_missing);
+        let second = commit_pages(&*writer, "2", &[("https://e.org/other", "other text")]);
+        assert!(second.lacks_diff);
+        let third = commit_pages(&*writer, "3", &[("https://e.org/other", "again")]);
+        assert!(!third.lacks_diff);
+        assert_eq!(diffs_of(root.path()), [(Some(second.version), third.version)]);
+        assert_eq!(writer.head().expect("read"), Some(third.version));
+    }
+}
+
+#[test]
+fn bodies_of_a_version_whose_rows_are_lost_stay_until_that_is_accepted() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    let writer = history(root);
+    let made: Vec<_> = (0..3)
+        .map(|number| commit_pages(&*writer, "v", &[("https://e.org/", &*number.to_string())]).version)
+        .collect();
+    drop(writer);
+    let database = rusqlite::Connection::open(root.join(".moku/moku.db")).expect("opened");
+    database.pragma_update(None, "foreign_keys", false).expect("set");
+    for sql in ["DELETE FROM snapshots WHERE version_id = ?", "DELETE FROM versions WHERE id = ?"] {
+        assert_eq!(database.execute(sql, [made[1].to_string()]).expect("deleted"), 1);
+    }
+    drop(database);
+    let writer = history(root);
+    for policy in [Policy::default(), Policy { keep_last: Some(1), ..Policy::default() }] {
+        let refused = plan(&*writer, &policy);
+        let Err(ArchiveError::LostRows { named, child }) = refused else { panic!("{refused:?}") };
+        assert_eq!((named, child), (made[1], Some(made[2])));
+    }
+    let accepting = Policy { accept_lost: true, ..Policy::default() };
+    let actions = clear(&*writer, &accepting);
+    assert_eq!(actions.list[0], Action::AcceptLost { version: made[1], child: made[2] });
+    assert_eq!(bodies(root).len(), 2);
+    // From then on nothing is missing, and the version behind it is still the one that was committed.
+    assert!(clear(&*writer, &Policy::default()).list.is_empty());
+    let parent = writer.catalog().version(&made[2]).expect("read").expect("kept").version.parent;
+    assert_eq!(parent, None);
+    drop(writer);
+    let mut found = Vec::new();
+    audit_site(root, false, &|_| {}, &mut |finding| found.push(finding)).expect("audited");
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
+fn a_plan_that_is_only_shown_is_the_one_that_is_made_and_writes_nothing() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    let writer = history(root);
+    for number in 0..3 {
+        commit_pages(&*writer, "v", &[("https://e.org/", &*number.to_string())]);
+    }
+    drop(writer);
+    // HEAD is lost: whoever writes mends it.
+    fs::remove_file(root.join(".moku/HEAD")).expect("removed");
+    let policy = Policy { keep_last: Some(0), ..Policy::default() };
+    let seconds = std::time::UNIX_EPOCH.elapsed().expect("a clock").as_secs();
+    let now = varve_archive::Moment::from_seconds(seconds.cast_signed());
+    let shown = plan_to_show(&*holdings(root), now, &policy).expect("planned");
+    assert!(!root.join(".moku/HEAD").exists());
+    assert_eq!((shown.kept, totals(&shown.list)["versions"].0), (1, 2));
+    assert_eq!(plan(&*history(root), &policy).expect("planned"), shown);
 }
 
 #[test]

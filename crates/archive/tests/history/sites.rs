@@ -14,7 +14,7 @@ use varve_archive::verbs::checkout;
 use varve_archive::verbs::commit::{NewPage, Request, commit};
 use varve_archive::verbs::gc::{Policy, perform, plan};
 use varve_archive::verbs::score::score;
-use varve_archive::{BodyId, VersionId};
+use varve_archive::{ArchiveError, BodyId, VersionId};
 use varve_catalog::Row;
 
 fn audit(root: &Path) -> (SiteAudited, Vec<AuditFinding>) {
@@ -267,6 +267,9 @@ fn diffs_and_scores_that_are_not_what_they_must_be_are_named() {
         ("UPDATE version_scores SET normalized = 101", "its score is not between 0 and 100"),
         ("UPDATE version_scores SET score = 'high'", "its score is no number"),
         ("UPDATE version_scores SET confidence = 2", "its confidence is not between 0 and 1"),
+        ("UPDATE version_scores SET normalized = 99", "its numbers are not those of what it says"),
+        ("UPDATE version_scores SET score = score + 0.01", "its numbers are not those of what it says"),
+        ("UPDATE version_scores SET confidence = 0.01", "its numbers are not those of what it says"),
         ("UPDATE version_scores SET score_json = '{'", "what it says is no JSON"),
         ("UPDATE version_scores SET version_id = 'gone'", "refers to one of `versions`"),
         ("UPDATE version_evidence_locations SET byte_end = -1", "its place ends before it begins"),
@@ -436,4 +439,47 @@ fn the_statements_of_the_original_work_on_what_varve_wrote_and_the_other_way_rou
         [("https://e.org/theirs".into(), "their page".into())]
     );
     assert_eq!(commit_pages(&*writer, "4", &[("https://e.org/", "4")]).parent, Some(theirs));
+}
+
+#[test]
+fn a_checkout_that_fails_leaves_head_and_tree_as_they_were() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let [first, second] = site(root);
+    let writer = history(root);
+    checkout::checkout(&*writer, first, &mut |_| {}).expect("moved");
+    fs::write(root.join("b"), "in the way").expect("written");
+    let failed = checkout::checkout(&*writer, second, &mut |_| {});
+    assert!(matches!(failed, Err(ArchiveError::InTheWay { .. })), "{failed:?}");
+    drop(writer);
+    let writer = history(root);
+    assert_eq!((writer.head().expect("read"), writer.mended_head()), (Some(first), None));
+    assert_eq!(fs::read_to_string(root.join(".page_body")).expect("read"), "old");
+    fs::remove_file(root.join("b")).expect("removed");
+    // The body of a page that is written last is damaged: the ones before it are taken back.
+    fs::write(blob(root, "more"), "odd!").expect("written");
+    assert!(checkout::checkout(&*writer, second, &mut |_| {}).is_err());
+    drop(writer);
+    assert_eq!(history(root).head().expect("read"), Some(first));
+    assert_eq!(fs::read_to_string(root.join(".page_body")).expect("read"), "old");
+    let (_, found) = audit(root);
+    let kinds: Vec<_> = found.iter().map(|finding| finding.kind).collect();
+    assert_eq!(kinds, [AuditKind::Digest], "{found:?}");
+}
+
+#[test]
+fn what_somebody_who_was_stopped_meant_to_do_is_told_when_it_is_done() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let [first, second] = site(root);
+    checkout::checkout(&*history(root), first, &mut |_| {}).expect("moved");
+    fs::write(root.join(".moku/varve.head"), second.to_string()).expect("written");
+    // One page cannot be written; the others are all the same.
+    fs::write(root.join("b"), "in the way").expect("written");
+    let writer = history(root);
+    assert_eq!(writer.mended_head(), Some(&HeadState::Intended { to: second }));
+    assert_eq!(writer.head().expect("read"), Some(second));
+    assert_eq!(fs::read_to_string(root.join(".page_body")).expect("read"), "new");
+    drop(writer);
+    assert_eq!(history(root).mended_head(), None);
 }

@@ -13,10 +13,19 @@ use crate::problem::Problem;
 /// A table, what is wrong with its rows `t`, and the words for it.
 type Check = (&'static str, &'static str, &'static str);
 
-const CHECKS: [Check; 13] = [
+const CHECKS: [Check; 14] = [
     ("version_scores", "typeof(t.score) NOT IN ('real', 'integer')", "its score is no number"),
     ("version_scores", "t.confidence NOT BETWEEN 0 AND 1", "its confidence is not between 0 and 1"),
     ("version_scores", "NOT json_valid(t.score_json)", "what it says is no JSON"),
+    (
+        "version_scores",
+        // What one of the two does not tell is no contradiction.
+        "CASE WHEN json_valid(t.score_json) THEN
+             abs(t.score - json_extract(t.score_json, '$.score')) > 0.000001
+             OR t.normalized <> json_extract(t.score_json, '$.normalized')
+             OR abs(t.confidence - json_extract(t.score_json, '$.confidence')) > 0.000001 END",
+        "its numbers are not those of what it says",
+    ),
     (
         "version_evidence_locations",
         "t.evidence_index < 0 OR t.location_index < -1",

@@ -39,6 +39,8 @@ const STDIN: &str = "-";
 /// With `--lines` each line is a JSON object: `url`, and `body` (text), `body_base64` or `file`; `status`, `headers`
 /// (`{name: value}` or `{name: [values]}`) and `time` if they are known.
 ///
+/// A URL with a name or a password in it is refused.
+///
 /// No symbolic link below a folder is followed: it may lead out of it. Links, pipes and the like are named, and left out.
 ///
 /// With `--json` the answer is one object: `version`, `parent`, `captures`, how many `changed`, and where something below a folder was
@@ -66,7 +68,7 @@ pub(super) struct Commit {
     #[arg(long, value_name = "DIR", requires = "base_url", conflicts_with = "lines")]
     from: Option<PathBuf>,
 
-    /// The URL of that folder
+    /// The URL of that folder, without a query or a fragment
     #[arg(long, value_name = "URL", requires = "from")]
     base_url: Option<String>,
 
@@ -115,6 +117,12 @@ impl Verb for Commit {
         let progress = session.printer.progress(Some(pages.len() as u64), "pages");
         let done = commit(&*history, &request, pages, &|more| progress.inc(more))?;
         drop(progress);
+        if done.lacks_diff {
+            session.printer.say(format_args!(
+                "{WARN}warning:{WARN:#} the diff with the parent is not kept: a body of one of the two is damaged or not here; \
+                 `varve audit` names it"
+            ));
+        }
         self.print(session, &done, &left_out)?;
         Ok(Outcome::Done)
     }

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use serde::Serialize;
 use varve_archive::Moment;
-use varve_archive::verbs::gc::{Action, Actions, Policy, perform, plan, totals};
+use varve_archive::verbs::gc::{Action, Actions, Policy, perform, plan, plan_to_show, totals};
 
 use super::log::short;
 use super::{Outcome, Verb};
+use crate::clock;
 use crate::duration;
 use crate::error::Error;
 use crate::printer::{Printer, counted, readable, visible};
@@ -31,11 +32,12 @@ Examples:
 /// Without a `--keep` option, in an archive as in a site, all versions and all kept diffs stay. Diffs that were computed
 /// before `--keep-within` are pruned: they can be computed again. In an archive `--keep-within 0s` prunes all of them.
 ///
-/// Where HEAD named a version that has no rows, nothing is done: others may have lost theirs too, and their bodies would
-/// seem unwanted. `--accept-lost` says that those rows are gone for good.
+/// Where HEAD named a version that has no rows, or one descends from such a version, nothing is done: others may have lost theirs
+/// too, and their bodies would seem unwanted. `--accept-lost` says that those rows are gone for good; what descended from them
+/// descends from nothing then.
 ///
-/// What is to be done is listed first; with `--dry-run` that is all. With `--json` there is one object for each action
-/// (`action`: `make_diff`, `forget_version` with how many `diffs` go with it, `prune_diffs` or `remove_body`), and a last
+/// What is to be done is listed first; with `--dry-run` that is all, and nothing is written. With `--json` there is one object for
+/// each action (`action`: `accept_lost` with one `child`, `make_diff`, `forget_version` with how many `diffs` go with it, `prune_diffs` or `remove_body`), and a last
 /// one with `summary`: `diffs` counts all that go, `made` those with a new parent.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -52,7 +54,7 @@ pub(super) struct Gc {
     #[arg(long, value_name = "TIME", value_parser = duration::parse_with_unit)]
     keep_within: Option<Duration>,
 
-    /// Go on though HEAD named a version without rows: they are gone for good
+    /// Go on though HEAD named a version without rows, or one descends from it: they are gone for good
     #[arg(long)]
     accept_lost: bool,
 
@@ -67,14 +69,18 @@ pub(super) struct Gc {
 
 impl Verb for Gc {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
-        let history = session.open_history()?;
         let policy = Policy {
             keep_last: self.keep_last,
             keep_tags: self.keep_tags.clone(),
             keep_within: self.keep_within,
             accept_lost: self.accept_lost,
         };
-        let actions = plan(&*history, &policy)?;
+        // Whoever only wants to know changes nothing, and needs no disk that can be written.
+        let history = if self.dry_run { None } else { Some(session.open_history()?) };
+        let actions = match &history {
+            Some(history) => plan(&**history, &policy)?,
+            None => plan_to_show(&*session.holdings()?, clock::moment(), &policy)?,
+        };
         for action in &actions.list {
             if self.json {
                 session.printer.json(&Line::of(action))?;
@@ -83,27 +89,28 @@ impl Verb for Gc {
             }
         }
         session.printer.flush()?;
-        if !self.dry_run {
+        let mut unmade = 0;
+        if let Some(history) = &history {
             let progress = session.printer.progress(Some(actions.list.len() as u64), "actions");
-            let unmade = perform(&*history, &actions, &|more| progress.inc(more))?;
+            unmade = perform(&**history, &actions, &|more| progress.inc(more))?;
             if unmade > 0 {
                 session.printer.say(format_args!(
-                    "{} not made: a body is damaged, which `varve audit` names",
+                    "{} not made: a body is damaged or not here; `varve audit` names it",
                     counted(unmade, "diff")
                 ));
             }
         }
-        self.conclude(&actions, &mut session.printer)?;
+        self.conclude(&actions, unmade, &mut session.printer)?;
         Ok(Outcome::Done)
     }
 }
 
 impl Gc {
-    fn conclude(&self, actions: &Actions, printer: &mut Printer) -> Result<(), Error> {
+    fn conclude(&self, actions: &Actions, unmade: u64, printer: &mut Printer) -> Result<(), Error> {
         let totals = totals(&actions.list);
         let total = |name| totals.get(name).copied().unwrap_or_default();
         let (versions, diffs, (bodies, bytes)) = (total("versions").0, total("diffs").0, total("bodies"));
-        let made = total("made").0;
+        let made = total("made").0.saturating_sub(unmade);
         if self.json {
             let Actions { kept, young, .. } = *actions;
             let dry_run = self.dry_run;
@@ -143,6 +150,11 @@ impl Gc {
 
 fn print(action: &Action, printer: &mut Printer) -> Result<(), Error> {
     match action {
+        Action::AcceptLost { version, child } => printer.line(format_args!(
+            "let version {} be gone: version {} descends from nothing then",
+            short(version),
+            short(child)
+        )),
         Action::MakeDiff { base, head } => {
             printer.line(format_args!("make the diff of version {} with {}", short(head), short(base)))
         }
@@ -164,6 +176,7 @@ fn print(action: &Action, printer: &mut Printer) -> Result<(), Error> {
 #[derive(Serialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 enum Line<'a> {
+    AcceptLost { version: String, child: String },
     MakeDiff { base: String, head: String },
     ForgetVersion { version: String, message: &'a str, time: Moment, captures: u64, diffs: u64 },
     PruneDiffs { before: Moment, count: u64 },
@@ -173,6 +186,9 @@ enum Line<'a> {
 impl<'a> Line<'a> {
     fn of(action: &'a Action) -> Self {
         match action {
+            Action::AcceptLost { version, child } => {
+                Self::AcceptLost { version: version.to_string(), child: child.to_string() }
+            }
             Action::MakeDiff { base, head } => {
                 Self::MakeDiff { base: base.to_string(), head: head.to_string() }
             }

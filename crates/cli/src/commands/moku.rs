@@ -49,7 +49,7 @@ struct New {
     #[arg(value_name = "DIR")]
     folder: PathBuf,
 
-    /// The project that the site belongs to; Moku's server asks for it
+    /// The project that the site belongs to, instead of that of `--of-project`; Moku's server asks for it
     #[arg(long, value_name = "ID")]
     project: Option<String>,
 
@@ -74,7 +74,7 @@ struct Info {
 /// Set what is set in a site
 ///
 /// Where redaction is turned on later, what was kept before stays in the database as it is, and is hidden in all that is shown, checked out or
-/// exported. A kept diff from before still holds it, until `varve diff BASE HEAD --keep` makes it again.
+/// exported, and in the working tree. A kept diff from before still holds it, until `varve diff BASE HEAD --keep` makes it again.
 #[derive(clap::Args)]
 #[command(group = clap::ArgGroup::new("what").args(["project", "redaction"]).required(true).multiple(true))]
 struct Set {
@@ -121,6 +121,11 @@ impl Which {
             None => session.root(),
         }
     }
+
+    /// The same, whatever project it belongs to.
+    fn root_of_any_project(&self, session: &Session) -> Result<PathBuf, Error> {
+        self.folder.clone().map_or_else(|| session.found_root(), Ok)
+    }
 }
 
 impl Verb for Moku {
@@ -128,17 +133,21 @@ impl Verb for Moku {
         match self.verb {
             MokuVerb::New(New { folder, project, redaction }) => {
                 let redacts = Some(redaction == "on");
+                let project = project.or_else(|| session.project());
                 create(&folder, Settings { project, redacts, ..Settings::default() }, session.opening()?)?;
                 session.printer.say(format_args!("made a Moku site in `{}`", folder.display()));
             }
             MokuVerb::Info(verb) => verb.run(session)?,
             MokuVerb::Set(Set { which, project, force, redaction }) => {
                 let redacts = redaction.map(|word| word == "on");
+                // Whoever takes a site from another project has named that project here.
+                let root = if force { which.root_of_any_project(session)? } else { which.root(session)? };
+                let project = project.or_else(|| session.project());
                 let settings = Settings { project, force, redacts, upgrade: false };
-                set(&which.root(session)?, settings, session.opening()?)?;
+                set(&root, settings, session.opening()?)?;
             }
             MokuVerb::Upgrade(Upgrade { which }) => {
-                let settings = Settings { upgrade: true, ..Settings::default() };
+                let settings = Settings { project: session.project(), upgrade: true, ..Settings::default() };
                 set(&which.root(session)?, settings, session.opening()?)?;
                 session.printer.say("the site has the tables of today");
             }

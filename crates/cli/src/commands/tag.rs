@@ -20,7 +20,7 @@ Examples:
 
 /// Name a version, or list the names
 ///
-/// A tag that is there already moves to the version. With `--json` there is one object a line: `name`, `version`, `time`.
+/// A tag that is there already moves to the version. What means a version already, HEAD, an id or a time such as `2d`, cannot be one. With `--json` there is one object a line: `name`, `version`, `time`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Tag {

@@ -5,6 +5,7 @@
 
 mod archive;
 mod check;
+mod commit_urls;
 mod crystal;
 mod crystal_kill;
 mod demo;
@@ -15,6 +16,7 @@ mod history_kill;
 mod history_words;
 mod key;
 mod moku;
+mod moku_gc;
 mod paperwork;
 mod plan;
 mod project;

@@ -27,6 +27,12 @@ fn a_site_goes_to_another_project_only_by_force() {
     assert_eq!(place.object(&["moku", "info", "site", "--json"])["project"], "one");
     place.data(&["moku", "set", "site", "--project", "two", "--force"]);
     assert_eq!(place.object(&["moku", "info", "site", "--json"])["project"], "two");
+    // Also where all verbs are held to the project that is to have it.
+    place.data(&["--of-project", "three", "moku", "set", "site", "--project", "three", "--force"]);
+    place.data(&["--of-project", "three", "moku", "new", "other"]);
+    for site in ["site", "other"] {
+        assert_eq!(place.object(&["moku", "info", site, "--json"])["project"], "three");
+    }
 }
 
 /// Whoever names a project gets no other project's site, whatever the verb; a site of none becomes its by the first that writes.
@@ -84,7 +90,10 @@ fn redaction_is_on_until_somebody_decides_otherwise() {
     assert!(commit("hidden").contains("cookie: [REDACTED]"));
     place.data(&["moku", "set", "site", "--redaction", "off"]);
     assert!(commit("shown").contains("cookie: a=b"));
+    let tree = || std::fs::read_to_string(place.path("site/.page_headers.json")).unwrap();
+    assert!(tree().contains("a=b"));
     place.data(&["moku", "set", "site", "--redaction", "on"]);
+    assert!(tree().contains("[REDACTED]") && !tree().contains("a=b"), "{}", tree());
     // What was kept meanwhile is not shown any more, and no diff made now tells it.
     let shown = place.lines(&["-C", "site", "log", "--json"])[0]["id"].as_str().unwrap().to_owned();
     let head = place.data(&["-C", "site", "cat", "https://example.com/", "--headers", "--at", &shown]);
@@ -170,7 +179,7 @@ fn a_site_whose_database_is_lost_is_left_alone() {
     other.data(&["commit", "page.html", "--url", "https://example.com/", "-m", "another site"]);
     std::fs::copy(other.path("museum/.moku/moku.db"), &database).unwrap();
     let refused = place.failure(&["gc"]);
-    assert!(refused.contains("HEAD names version") && refused.contains("rows are lost"), "{refused}");
+    assert!(refused.contains("HEAD named version") && refused.contains("rows are lost"), "{refused}");
     assert_eq!(bodies(), 1);
 
     // HEAD was mended by that; what is lost is lost all the same, until somebody says that it is.
@@ -226,4 +235,17 @@ fn what_is_committed_is_found_and_dropped_under_any_spelling() {
     assert_eq!(went[0]["url"], "https://example.com/user/1", "{went:?}");
     let refused = place.failure(&["cat", "https://Example.com:443/user/1"]);
     assert!(refused.contains("was taken out"), "{refused}");
+}
+
+/// What is odd about a database is said in a sentence, without the statement that met it.
+#[test]
+fn an_odd_table_is_told_without_sql() {
+    let place = place();
+    place.file("page.html", "x");
+    place.data(&["commit", "page.html", "--url", "https://example.com/", "-m", "one"]);
+    let database = rusqlite::Connection::open(place.path("museum/.moku/moku.db")).unwrap();
+    database.execute_batch("ALTER TABLE versions RENAME COLUMN author TO writer").unwrap();
+    drop(database);
+    let told = place.failure(&["log"]);
+    assert!(told.contains("no such column") && !told.contains("SELECT"), "{told}");
 }

@@ -9,7 +9,7 @@ use varve_catalog::{DiffInfo, VersionInfo};
 use varve_core::{Moment, VersionId};
 
 use crate::error::ArchiveError;
-use crate::history::HistoryWriter;
+use crate::history::Holdings;
 
 /// The diffs that do not stay as they are, because versions go.
 #[derive(Default)]
@@ -25,7 +25,7 @@ pub(super) struct Going {
 impl Going {
     /// Finds out what goes and what is made instead. Diffs from before `cutoff` are not made again.
     pub(super) fn find(
-        history: &dyn HistoryWriter,
+        holdings: &dyn Holdings,
         forgotten: &[VersionInfo],
         cutoff: Option<Moment>,
     ) -> Result<Self, ArchiveError> {
@@ -34,8 +34,8 @@ impl Going {
         let mut going = Self::default();
         for info in forgotten {
             let id = info.version.id;
-            let children: HashSet<VersionId> = history.catalog().children(&id)?.into_iter().collect();
-            for diff in history.catalog().diffs_with(&id)? {
+            let children: HashSet<VersionId> = holdings.catalog().children(&id)?.into_iter().collect();
+            for diff in holdings.catalog().diffs_with(&id)? {
                 going.count(id, diff, &parents);
                 let stays = children.contains(&diff.head) && !parents.contains_key(&diff.head);
                 let is_old = cutoff.is_some_and(|cutoff| diff.time < cutoff);

@@ -1,0 +1,67 @@
+//! `gc` of a Moku site as people meet it: what is only shown, what is counted, and what it refuses.
+
+use crate::history::Place;
+use crate::stderr;
+
+/// A site with so many versions of a page; gives their ids, the oldest first.
+fn site(versions: usize) -> (Place, Vec<String>) {
+    let place = Place::new(false);
+    let commit = |number: usize| {
+        place.file("page.html", &format!("text {number}"));
+        let words = ["commit", "page.html", "--url", "https://example.com/", "-m", "a version"];
+        place.data(&words).trim().to_owned()
+    };
+    let made = (0..versions).map(commit).collect();
+    (place, made)
+}
+
+/// Where the body of a version of [`site`] lies.
+fn body(place: &Place, number: usize) -> std::path::PathBuf {
+    let blobs = std::fs::read_dir(place.path("museum/.moku/blobs")).unwrap();
+    let mut files = blobs.flat_map(|folder| std::fs::read_dir(folder.unwrap().path()).unwrap());
+    let text = format!("text {number}").into_bytes();
+    files
+        .find_map(|file| Some(file.unwrap().path()).filter(|path| std::fs::read(path).unwrap() == text))
+        .unwrap()
+}
+
+#[test]
+fn a_dry_run_writes_nothing_and_needs_no_leave_to() {
+    let (place, made) = site(3);
+    std::fs::write(place.path("museum/.moku/HEAD"), "").unwrap();
+    let words = ["gc", "--keep-last", "1", "--dry-run", "--json"];
+    let shown = place.data(&words);
+    assert_eq!(place.data(&[&["--readonly"], &words[..]].concat()), shown);
+    assert_eq!(std::fs::read(place.path("museum/.moku/HEAD")).unwrap(), b"");
+    place.data(&[&["--of-project", "mine"], &words[..]].concat());
+    assert!(place.object(&["moku", "info", "--json"])["project"].is_null());
+    let mut done = place.lines(&["gc", "--keep-last", "1", "--json"]);
+    done.last_mut().unwrap()["summary"]["dry_run"] = true.into();
+    let shown: Vec<serde_json::Value> =
+        shown.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(done, shown);
+    assert_eq!(std::fs::read_to_string(place.path("museum/.moku/HEAD")).unwrap(), made[2]);
+}
+
+#[test]
+fn a_diff_that_could_not_be_made_is_not_counted_as_made() {
+    let (place, made) = site(3);
+    place.data(&["tag", "first", &made[0]]);
+    std::fs::write(body(&place, 0), "damaged").unwrap();
+    let output = place.run(&["gc", "--keep-last", "1", "--json"]);
+    assert!(stderr(&output).contains("1 diff not made"), "{}", stderr(&output));
+    let last = String::from_utf8(output.stdout).unwrap();
+    let last: serde_json::Value = serde_json::from_str(last.lines().last().unwrap()).unwrap();
+    assert_eq!((&last["summary"]["made"], &last["summary"]["versions"]), (&0.into(), &1.into()));
+}
+
+#[test]
+fn a_commit_behind_a_damaged_body_goes_on_and_says_what_it_lacks() {
+    let (place, _) = site(1);
+    std::fs::write(body(&place, 0), "damaged").unwrap();
+    place.file("other.html", "other");
+    let words = ["commit", "other.html", "--url", "https://example.com/other", "-m", "another page"];
+    let output = place.run(&words);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the diff with the parent is not kept"), "{}", stderr(&output));
+}
