@@ -158,7 +158,11 @@ impl Scorer<'_> {
         // Chunks are numbered as in the whole diff, or not at all.
         let is_whole = |page: &Loaded| !page.absent && page.body.len() <= limits.body;
         let chunks = match is_whole(&base) && is_whole(&head) {
-            true => moku::body_diff("", "", &base.body, &head.body).chunks.iter().map(chunk).collect(),
+            true => {
+                // Evidence has its places in the bytes of a body, so the chunks need theirs there too.
+                let diff = moku::body_diff("", "", &base.body, &head.body);
+                moku::in_bytes(diff, &base.body, &head.body).chunks.iter().map(chunk).collect()
+            }
             false => Vec::new(),
         };
         Ok(Moves { base: base_score, head: head_score, chunks, is_same: false, is_absent: false })

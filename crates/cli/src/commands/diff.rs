@@ -45,8 +45,9 @@ Examples:
 /// Pages that do not count as changed are in `noise`, each with `url`, `path` and its `rules`, and in `alike`, where bytes differ and the text
 /// or the nodes are the `same`.
 ///
-/// By letters, bodies are compared as Moku does it, with the place of each chunk in bytes: these are the chunks that rows of `diffs`
-/// hold, and that `varve score` counts, from 0 in each page. Noise is not looked for then.
+/// By letters, bodies are compared as Moku does it, with the place of each chunk in bytes of the body: these are the chunks that rows of
+/// `diffs` hold, and that `varve score` counts, from 0 in each page. (Rows count three for each byte of a body that is not UTF-8, as Moku
+/// does.) Noise is not looked for then.
 ///
 /// By words, what went stands in `[-` and `-]` and what came in `{+` and `+}`. With `--format html` there is one page that needs nothing
 /// else, with a list of the pages and both sides of every change.

@@ -44,7 +44,8 @@ pub enum Mode {
     Words,
     /// By nodes, where both are HTML and can be read whole; else by lines.
     Dom,
-    /// By letters, as rows of `diffs` hold it: these are the chunks that attributions of a score count. Nothing is noise.
+    /// By letters, as rows of `diffs` hold it, with places in bytes of the bodies: these are the chunks that attributions of a score
+    /// count. Nothing is noise.
     Letters,
 }
 
@@ -159,12 +160,13 @@ fn compare_bodies<'a>(base: &Side<'a>, head: &Side<'a>, options: &Options) -> Bo
     if base.body == head.body {
         return Body::Same;
     }
-    if options.mode == Mode::Letters {
-        return Body::Letters(moku::body_diff(base.id, head.id, base.body, head.body));
-    }
     let kinds = [kind(base), kind(head)];
     if kinds.contains(&Kind::Binary) {
         return Body::Binary(Bytes::of(base.body), Bytes::of(head.body));
+    }
+    if options.mode == Mode::Letters {
+        let diff = moku::body_diff(base.id, head.id, base.body, head.body);
+        return Body::Letters(moku::in_bytes(diff, base.body, head.body));
     }
     let (from, to) =
         (charset::decode(base.body, base.content_type()), charset::decode(head.body, head.content_type()));
