@@ -90,6 +90,8 @@ pub enum Body<'a> {
     Dom(DomBody),
     /// By letters.
     Letters(BodyDiff),
+    /// They differ and were not compared: too long, or not to be had.
+    Unread,
 }
 
 /// A body that is only weighed and hashed.
@@ -131,7 +133,21 @@ pub struct DomBody {
 
 /// Compares two captures.
 pub fn compare<'a>(base: &Side<'a>, head: &Side<'a>, options: &Options) -> Comparison<'a> {
-    let body = compare_bodies(base, head, options);
+    with_headers(base, head, compare_bodies(base, head, options), options)
+}
+
+/// Compares all but the bodies, of which it is only known whether they are the same.
+pub fn compare_heads<'a>(
+    base: &Side<'a>,
+    head: &Side<'a>,
+    same_body: bool,
+    options: &Options,
+) -> Comparison<'a> {
+    let body = if same_body { Body::Same } else { Body::Unread };
+    with_headers(base, head, body, options)
+}
+
+fn with_headers<'a>(base: &Side<'a>, head: &Side<'a>, body: Body<'a>, options: &Options) -> Comparison<'a> {
     let headers = compare_headers(base, head, options);
     let header_noise = classify_headers(&headers, !body.is_changed(), &options.volatile);
     Comparison { base_id: base.id.to_owned(), head_id: head.id.to_owned(), body, headers, header_noise }
@@ -145,7 +161,7 @@ pub fn learn(one: &Side<'_>, other: &Side<'_>, options: &Options) -> Volatile {
         match compare_bodies(one, other, &Options { mode, ..options.clone() }) {
             Body::Text(text) => volatile.learn_lines(&text.diff),
             Body::Dom(dom) => volatile.learn_nodes(&dom.diff.changes),
-            Body::Same | Body::Binary(..) | Body::Letters(_) => {}
+            Body::Same | Body::Binary(..) | Body::Letters(_) | Body::Unread => {}
         }
     }
     volatile
@@ -235,7 +251,7 @@ impl Body<'_> {
         let is_edit = |rule: &Option<NoiseRule>| rule.is_none();
         match self {
             Self::Same => false,
-            Self::Binary(..) => true,
+            Self::Binary(..) | Self::Unread => true,
             Self::Text(text) => text.noise.iter().any(is_edit),
             Self::Dom(dom) => dom.diff.truncated || dom.noise.iter().any(is_edit),
             Self::Letters(diff) => diff.truncated || !diff.chunks.is_empty(),
