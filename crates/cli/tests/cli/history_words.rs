@@ -30,6 +30,72 @@ fn captures_of_a_page_come_in_pieces() {
     }
 }
 
+/// One version may hold a page by two spellings; neither a piece nor what goes on behind it may lose one.
+#[test]
+fn no_spelling_is_lost_between_pieces() {
+    let other = "https://example.com/?b=2&a=1";
+    let same = "https://example.com/?a=1&b=2";
+    for place in places() {
+        let versions = ["1", "2"].map(|body| {
+            place.file("one.html", body);
+            place.file("two.html", body);
+            let words =
+                ["commit", "one.html", "two.html", "--url", same, "--url", other, "-m", "m", "--json"];
+            place.object(&words)["version"].as_str().unwrap().to_owned()
+        });
+        let first = place.lines(&["log", same, "--json", "-n", "1"]);
+        let spellings = |lines: &[serde_json::Value]| -> Vec<String> {
+            let mut urls: Vec<_> =
+                lines.iter().map(|line| line["url"].as_str().unwrap().to_owned()).collect();
+            urls.sort_unstable();
+            urls
+        };
+        assert_eq!(spellings(&first), [same, other], "all of a version");
+        assert!(first.iter().all(|line| line["version"] == versions[1].as_str()), "{first:?}");
+        let rest = place.lines(&["log", same, "--json", "-n", "1", "--after", &versions[1]]);
+        assert_eq!(spellings(&rest), [same, other], "behind all of a version");
+        assert!(rest.iter().all(|line| line["version"] == versions[0].as_str()), "{rest:?}");
+        let third = place.lines(&["log", same, "--json", "--after", &versions[0]]);
+        assert!(third.is_empty(), "{third:?}");
+    }
+}
+
+#[test]
+fn versions_are_found_by_any_spelling_of_a_url() {
+    for place in places() {
+        place.file("page.html", "x");
+        place.data(&["commit", "page.html", "--url", "https://example.com/?a=1&b=2", "-m", "m"]);
+        let found = |url: &str| place.lines(&["log", "--touching", url, "--json"]).len();
+        assert_eq!(found("https://example.com/?b=2&a=1"), 1);
+        assert_eq!(found("https://example.com/?a=1&b=2"), 1);
+        assert_eq!(found("https://example.com/?a=1"), 0);
+    }
+}
+
+#[test]
+fn a_day_as_an_end_is_its_end() {
+    for place in places() {
+        let version = commit(&place, "x", "m");
+        let time = place.object(&["log", "--json"])["time"].as_str().unwrap().to_owned();
+        let day = &time[..10];
+        for words in [vec!["log", "--json"], vec!["log", URL, "--json"]] {
+            let words = [&words[..], &["--since", day, "--until", day]].concat();
+            assert_eq!(place.lines(&words).len(), 1, "{words:?}");
+        }
+        assert_eq!(place.data(&["cat", URL, "--at", day]), "x");
+        assert!(place.lines(&["log", "--json", "--until", "2020-01-01"]).is_empty(), "{version}");
+    }
+}
+
+#[test]
+fn a_dictionary_that_cannot_be_is_refused() {
+    let place = Place::new(true);
+    for size in ["0", "9MiB"] {
+        let said = place.failure(&["train", "--size", size]);
+        assert!(said.contains("from 1 KiB to 8 MiB"), "{said}");
+    }
+}
+
 #[test]
 fn a_list_without_anything_in_it_says_so() {
     for place in places() {
