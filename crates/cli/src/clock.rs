@@ -36,6 +36,11 @@ pub(crate) fn parse_moment(text: &str) -> Result<Moment, String> {
     }
 }
 
+/// An instant as people say until when: a day, a month or a year counts to its end.
+pub(crate) fn parse_end(text: &str) -> Result<Moment, String> {
+    Moment::parse_end(text).or_else(|_| parse_moment(text))
+}
+
 /// An instant that is told by how long ago it is. What is beyond the reach of clocks is no instant.
 pub(crate) fn parse_ago(text: &str) -> Option<Moment> {
     let text = text.trim();

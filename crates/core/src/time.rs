@@ -74,6 +74,22 @@ impl std::fmt::Display for Moment {
     }
 }
 
+impl Moment {
+    /// Reads what [`str::parse`] does; a day, a month or a year is its last instant, as people mean it who say until when.
+    pub fn parse_end(text: &str) -> Result<Self, MomentError> {
+        let start: Self = text.parse()?;
+        let begin = start.utc();
+        let is_digits = text.trim().bytes().all(|byte| byte.is_ascii_digit());
+        let next = match (is_digits, text.trim().len()) {
+            (true, 4) => begin.checked_add_months(chrono::Months::new(12)),
+            (true, 6) => begin.checked_add_months(chrono::Months::new(1)),
+            (true, 8) | (false, 10) => begin.checked_add_days(chrono::Days::new(1)),
+            _ => return Ok(start),
+        };
+        Ok(next.map_or(start, |next| Self::from_micros(Self::from(next).micros() - 1)))
+    }
+}
+
 impl std::str::FromStr for Moment {
     type Err = MomentError;
 
@@ -121,6 +137,17 @@ impl<'de> serde::Deserialize<'de> for Moment {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_day_as_an_end_is_its_end() {
+        let end = |text: &str| Moment::parse_end(text).unwrap().to_string();
+        for text in ["2024-02-29", "20240229", "202402"] {
+            assert!(end(text).starts_with("2024-02-29T23:59:59.999999"), "{text}: {}", end(text));
+        }
+        assert!(end("2024").starts_with("2024-12-31T23:59:59"));
+        assert_eq!(Moment::parse_end("2024-02-29T12:00:00Z"), "2024-02-29T12:00:00Z".parse());
+        assert!(Moment::parse_end("yesterday").is_err());
+    }
 
     #[test]
     fn people_may_write_it_in_many_ways() {

@@ -337,6 +337,12 @@ fn binary_bodies_are_weighed() {
         compare(&side("a", &image, b"\x89PNG\0"), &side("b", &image, b"\x89PNG\0\0"), &Options::default());
     insta::assert_snapshot!(comparison.body_diff(false).chunks[0].content, @"binary: 5 bytes sha256:ad91235e882292469812e16da0b8fc77075a7c6d6f8760c24be14a5c792508cf → 6 bytes sha256:4ed147525816e2611eae4f940c63ad947074621c39c285463b087c87a7143081");
     assert!(matches!(comparison.body, Body::Binary(..)) && comparison.is_changed());
+    let by_letters = compare(
+        &side("a", &image, b"\x89PNG\0"),
+        &side("b", &image, b"\x89PNG\0\0"),
+        &in_mode(Mode::Letters),
+    );
+    assert!(matches!(by_letters.body, Body::Binary(..)), "no letters can be told apart in it");
 }
 
 #[test]

@@ -23,6 +23,8 @@ pub(crate) struct Loaded {
     pub(crate) body: Vec<u8>,
     /// The page is known, but its body is not here: taken out by a rewrite, or lost, which audit tells apart.
     pub(crate) absent: bool,
+    /// The body is here and cannot be read.
+    pub(crate) damaged: bool,
 }
 
 impl Loaded {
@@ -36,7 +38,7 @@ impl Loaded {
         let mut body = Vec::new();
         let reader: Box<dyn Read + Send> = match holdings.open_body(capture) {
             Err(ArchiveError::Absent { .. }) => {
-                return Ok(Self { headers: headers_of(holdings, capture)?, body, absent: true });
+                return Ok(Self { absent: true, ..Self::head_of(holdings, Some(capture))? });
             }
             // A download that failed is a page with nothing on it.
             Err(ArchiveError::DownloadFailed { .. }) => return Ok(Self::default()),
@@ -46,7 +48,32 @@ impl Loaded {
             .take(most)
             .read_to_end(&mut body)
             .map_err(|error| ArchiveError::Body(varve_core::body::BodyError::new(error)))?;
-        Ok(Self { headers: headers_of(holdings, capture)?, body, absent: false })
+        Ok(Self { body, ..Self::head_of(holdings, Some(capture))? })
+    }
+
+    /// Reads a page as far as it can be read: a damaged body is said to be, and keeps nobody from the other pages.
+    pub(crate) fn even_damaged(
+        holdings: &dyn Holdings,
+        capture: Option<&Capture>,
+        most: u64,
+    ) -> Result<Self, ArchiveError> {
+        match Self::of(holdings, capture, most) {
+            Err(error) if error.is_damage() => {
+                Ok(Self { damaged: true, ..Self::head_of(holdings, capture)? })
+            }
+            loaded => loaded,
+        }
+    }
+
+    /// Reads the headers of a page, and no body.
+    pub(crate) fn head_of(holdings: &dyn Holdings, capture: Option<&Capture>) -> Result<Self, ArchiveError> {
+        let headers = capture.map(|capture| headers_of(holdings, capture)).transpose()?;
+        Ok(Self { headers: headers.unwrap_or_default(), ..Self::default() })
+    }
+
+    /// Whether there is no body to look at.
+    pub(crate) const fn is_bodiless(&self) -> bool {
+        self.absent || self.damaged
     }
 }
 

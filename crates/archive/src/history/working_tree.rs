@@ -6,9 +6,10 @@
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
-use std::io::{self, BufRead, BufReader};
+use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
+use varve_core::body::BodyError;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_store::steps::step;
@@ -78,16 +79,46 @@ impl PagePlace {
         if is_small && holdings.read_body(capture, IN_ONE_GO, buffer)? {
             self.put(&path, &mut buffer.as_slice())?;
         } else {
-            self.put(&path, &mut BufReader::with_capacity(PIECE, holdings.open_body(capture)?))?;
+            self.put_long(&path, holdings.open_body(capture)?)?;
         }
         self.put(&self.folder.join(HEADERS), &mut headers_json(capture, holdings.redaction()).as_bytes())?;
         self.is_new = false;
         Ok(())
     }
 
+    /// Writes a body as it is read. One that cannot be read to its end leaves nothing behind, and is told from a file that cannot be
+    /// written.
+    fn put_long(&self, path: &Path, body: Box<dyn Read + Send>) -> Result<(), ArchiveError> {
+        let mut body = Noticing { body, failed: false };
+        let written = self.put(path, &mut BufReader::with_capacity(PIECE, &mut body));
+        match written {
+            Err(ArchiveError::Write { source, .. }) if body.failed => {
+                if self.is_new {
+                    remove_page(&self.folder)?;
+                }
+                Err(ArchiveError::Body(BodyError::new(source)))
+            }
+            written => written,
+        }
+    }
+
     fn put(&self, path: &Path, content: &mut dyn BufRead) -> Result<(), ArchiveError> {
         let written = if self.is_new { write_new(path, content) } else { replace(path, content, false) };
         written.map_err(ArchiveError::write(path))
+    }
+}
+
+/// A body that remembers whether reading it failed.
+struct Noticing {
+    body: Box<dyn Read + Send>,
+    failed: bool,
+}
+
+impl Read for Noticing {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.body.read(buffer);
+        self.failed |= matches!(&read, Err(error) if error.kind() != io::ErrorKind::Interrupted);
+        read
     }
 }
 

@@ -28,7 +28,7 @@ pub enum At {
 
 /// What a person's text means: a time, or a version.
 pub fn at(holdings: &dyn Holdings, text: &str) -> Result<At, ArchiveError> {
-    match text.parse() {
+    match Moment::parse_end(text) {
         Ok(time) => Ok(At::Time(time)),
         Err(_) => resolve_version(holdings, text).map(At::Version),
     }

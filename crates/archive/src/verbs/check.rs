@@ -131,7 +131,13 @@ pub fn explain<E: From<ArchiveError>>(
     let pair = Pair { base: Some((**base).clone()), head: Some((**head).clone()) };
     let is_long = [base, head].into_iter().any(|capture| capture.length.unwrap_or(0) > LONGEST);
     if is_long {
-        each(&PageDiff { pair: &pair, change: Change::Changed, comparison: None, absent: [false; 2] })?;
+        each(&PageDiff {
+            pair: &pair,
+            change: Change::Changed,
+            comparison: None,
+            absent: [false; 2],
+            damaged: [false; 2],
+        })?;
         return Ok(true);
     }
     let (old, new) =
@@ -140,7 +146,7 @@ pub fn explain<E: From<ArchiveError>>(
     let (old_id, new_id) = (base.id.to_string(), head.id.to_string());
     let comparison = compare(&side(&old, &old_id), &side(&new, &new_id), options);
     let comparison = (!absent.contains(&true)).then_some(&comparison);
-    each(&PageDiff { pair: &pair, change: Change::Changed, comparison, absent })?;
+    each(&PageDiff { pair: &pair, change: Change::Changed, comparison, absent, damaged: [false; 2] })?;
     Ok(true)
 }
 

@@ -25,6 +25,8 @@ pub struct CheckedOut {
     pub removed: u64,
     /// Pages of the version whose bodies are not here any more: taken out by a rewrite, or lost.
     pub absent: u64,
+    /// Pages of the version whose bodies are here and cannot be read.
+    pub damaged: u64,
     /// Pages of the version in whose place lies another of the same path: a tree has one place for a path, whatever the host.
     pub covered: u64,
 }
@@ -92,7 +94,7 @@ pub fn export(
     // Until it is done the folder holds pages of both, and of a new tree some that may not be whole.
     write_mark(&format!("{} unfinished", before.unwrap_or(version)))?;
     let tree = if is_new { WorkingTree::new_at(folder) } else { WorkingTree::new(folder) };
-    let done = fill_tree(holdings, tree, before, version, progress)?;
+    let done = fill_tree(holdings, (tree, Damage::CostsThePage), before, version, progress)?;
     write_mark(&version.to_string())?;
     Ok(done)
 }
@@ -112,7 +114,16 @@ pub(crate) fn write_tree(
     version: VersionId,
     progress: &mut dyn FnMut(u64),
 ) -> Result<CheckedOut, ArchiveError> {
-    fill_tree(holdings, WorkingTree::new(root), before, version, progress)
+    fill_tree(holdings, (WorkingTree::new(root), Damage::EndsAll), before, version, progress)
+}
+
+/// What a body that cannot be read means.
+#[derive(Clone, Copy, PartialEq)]
+enum Damage {
+    /// The tree is that of the layout itself: half a version must not become HEAD.
+    EndsAll,
+    /// The page is left out and counted, and people have all others.
+    CostsThePage,
 }
 
 /// Does what [`write_tree`] does with each page that it can be done with, and leaves the others as they are.
@@ -136,7 +147,7 @@ pub(crate) fn write_what_can_be(
 /// Folders are made and pages removed on this thread, in order; pages are written on all, some hundreds at a time.
 fn fill_tree(
     holdings: &dyn Holdings,
-    tree: WorkingTree,
+    (tree, damage): (WorkingTree, Damage),
     before: Option<VersionId>,
     version: VersionId,
     progress: &mut dyn FnMut(u64),
@@ -144,6 +155,7 @@ fn fill_tree(
     let mut filling = Filling {
         holdings,
         tree,
+        damage,
         waiting: Vec::new(),
         folders: HashSet::new(),
         taken: HashSet::new(),
@@ -175,6 +187,7 @@ const TOGETHER: usize = 16;
 struct Filling<'a> {
     holdings: &'a dyn Holdings,
     tree: WorkingTree,
+    damage: Damage,
     waiting: Vec<Job>,
     /// The folders of those that wait.
     folders: HashSet<PathBuf>,
@@ -221,11 +234,11 @@ impl Filling<'_> {
         }
         self.folders.clear();
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
-        let (holdings, done) = (self.holdings, &mut self.done);
+        let (holdings, damage, done) = (self.holdings, self.damage, &mut self.done);
         let mut empty = Vec::new();
         let worker = || {
             let mut buffer = Vec::new();
-            move |job: Job| job.write(holdings, &mut buffer)
+            move |job: Job| job.write(holdings, damage, &mut buffer)
         };
         in_order(
             Crew { threads, together: TOGETHER },
@@ -235,8 +248,9 @@ impl Filling<'_> {
                 let written: Written = written?;
                 done.written += written.written;
                 done.absent += written.absent;
+                done.damaged += written.damaged;
                 empty.extend(written.left_empty);
-                progress(written.written + written.absent);
+                progress(written.written + written.absent + written.damaged);
                 Ok::<(), ArchiveError>(())
             },
         )?;
@@ -262,21 +276,29 @@ fn in_reading_order(
 struct Written {
     written: u64,
     absent: u64,
+    damaged: u64,
     /// What was there before, if nothing came in its place.
     left_empty: Option<Capture>,
 }
 
 impl Job {
-    fn write(mut self, holdings: &dyn Holdings, buffer: &mut Vec<u8>) -> Result<Written, ArchiveError> {
+    fn write(
+        mut self,
+        holdings: &dyn Holdings,
+        damage: Damage,
+        buffer: &mut Vec<u8>,
+    ) -> Result<Written, ArchiveError> {
         let mut done = Written::default();
+        let is_damage = |error: &ArchiveError| damage == Damage::CostsThePage && error.is_damage();
         for (page, base) in self.pages {
             match self.place.write(holdings, &page, buffer) {
-                Err(ArchiveError::Absent { .. }) => {
+                Err(error) if is_damage(&error) || matches!(error, ArchiveError::Absent { .. }) => {
                     // Nor may the page of another version pass for it.
                     if base.is_some() {
                         self.place.clear()?;
                     }
-                    done.absent += 1;
+                    let count = if is_damage(&error) { &mut done.damaged } else { &mut done.absent };
+                    *count += 1;
                     done.left_empty = base;
                 }
                 other => {

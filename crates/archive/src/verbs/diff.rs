@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use varve_catalog::{Diff, Row};
 use varve_core::VersionId;
 use varve_core::history::Capture;
-use varve_page::compare::{Side, compare, learn};
+use varve_page::compare::{Side, compare, compare_heads, learn};
 
 use crate::error::ArchiveError;
 use crate::history::{HistoryWriter, Holdings, Loaded, NOT_MODIFIED, Pair, Pairs, stored_diff};
@@ -47,10 +47,12 @@ pub struct PageDiff<'a> {
     pub pair: &'a Pair,
     /// What became of it.
     pub change: Change,
-    /// How it changed; none when bodies cannot be compared.
+    /// How it changed; none where names are enough. Where bodies cannot be compared, how all else did.
     pub comparison: Option<&'a Comparison<'a>>,
     /// Whether the body of the base and that of the head are known, and not here: taken out by a rewrite, or lost.
     pub absent: [bool; 2],
+    /// Whether they are here and cannot be read.
+    pub damaged: [bool; 2],
 }
 
 /// No more pages than this are named that do not count as changed: each costs memory until the end.
@@ -86,6 +88,8 @@ pub struct Totals {
     pub same_text: u64,
     /// In both, with other bytes and the same nodes.
     pub same_nodes: u64,
+    /// Changed, with a body that cannot be read.
+    pub damaged: u64,
     /// How many of the pages with noise alone each rule had a part in.
     pub rules: BTreeMap<&'static str, u64>,
     /// The first of the pages that differ and do not count as changed.
@@ -155,21 +159,24 @@ fn compare_pair<E: From<ArchiveError>>(
     let is_plain = request.names_only && change != Change::Changed;
     let is_long =
         [&pair.base, &pair.head].into_iter().flatten().any(|page| page.length.unwrap_or(0) > LONGEST);
-    if is_plain || is_long {
+    if is_plain {
         totals.count(change);
-        return each(&PageDiff { pair, change, comparison: None, absent: [false; 2] });
+        return each(&PageDiff { pair, change, comparison: None, absent: [false; 2], damaged: [false; 2] });
     }
-    let base = Loaded::of(holdings, pair.base.as_ref(), LONGEST)?;
-    let head = Loaded::of(holdings, pair.head.as_ref(), LONGEST)?;
-    let absent = [base.absent, head.absent];
-    if absent.contains(&true) {
-        totals.count(change);
-        return each(&PageDiff { pair, change, comparison: None, absent });
-    }
+    let load = |page: &Option<Capture>| match is_long {
+        true => Loaded::head_of(holdings, page.as_ref()),
+        false => Loaded::even_damaged(holdings, page.as_ref(), LONGEST),
+    };
+    let (base, head) = (load(&pair.base)?, load(&pair.head)?);
+    let (absent, damaged) = ([base.absent, head.absent], [base.damaged, head.damaged]);
     let (base_id, head_id) = (name(request.base), name(request.head));
-    let taught = taught(holdings, request, pair, &head)?;
-    let options = taught.as_ref().unwrap_or(&request.options);
-    let comparison = compare(&side(&base, &base_id), &side(&head, &head_id), options);
+    let sides = [side(&base, &base_id), side(&head, &head_id)];
+    let comparison = if is_long || base.is_bodiless() || head.is_bodiless() {
+        compare_heads(&sides[0], &sides[1], has_same_body(pair), &request.options)
+    } else {
+        let taught = taught(holdings, request, pair, &head)?;
+        compare(&sides[0], &sides[1], taught.as_ref().unwrap_or(&request.options))
+    };
     let status_differs = status_differs(pair);
     if request.headers_only && !status_differs && comparison.headers_changed(request.all) == 0 {
         totals.unchanged += 1;
@@ -180,7 +187,13 @@ fn compare_pair<E: From<ArchiveError>>(
         return Ok(());
     }
     totals.count(change);
-    each(&PageDiff { pair, change, comparison: Some(&comparison), absent })
+    totals.damaged += u64::from(damaged.contains(&true));
+    each(&PageDiff { pair, change, comparison: Some(&comparison), absent, damaged })
+}
+
+/// Whether the body is known to be the same without a look at it.
+fn has_same_body(pair: &Pair) -> bool {
+    matches!((&pair.base, &pair.head), (Some(base), Some(head)) if base.body == head.body)
 }
 
 /// Whether a page is answered otherwise, or was not there. A server that says that nothing is new says nothing else.
@@ -217,8 +230,8 @@ fn taught(
             && capture.length.unwrap_or(0) <= LONGEST
     };
     let Some(twin) = found.iter().find(is_twin) else { return Ok(None) };
-    let twin = Loaded::of(holdings, Some(twin), LONGEST)?;
-    if twin.absent {
+    let twin = Loaded::even_damaged(holdings, Some(twin), LONGEST)?;
+    if twin.is_bodiless() {
         return Ok(None);
     }
     let volatile = learn(&side(head, "head"), &side(&twin, "twin"), &request.options);

@@ -35,6 +35,8 @@ pub struct Scored {
     pub changes: Vec<String>,
     /// Pages that were not scored, because their bodies are not here: taken out by a rewrite, or lost.
     pub absent: u64,
+    /// Pages that were not scored, or not held against the parent, because a body cannot be read.
+    pub damaged: u64,
 }
 
 impl Scored {
@@ -73,10 +75,11 @@ pub fn compute(
     let mut pages = Vec::new();
     let mut before: Option<u8> = None;
     let mut moved = Vec::new();
-    let mut absent = 0;
+    let (mut absent, mut damaged) = (0, 0);
     for pair in Pairs::new(holdings.catalog(), parent, Some(version)) {
         let moves = scorer.pair(&pair?)?;
         absent += u64::from(moves.is_absent);
+        damaged += u64::from(moves.is_damaged);
         let base = moves.base.as_ref().or(moves.head.as_ref().filter(|_| moves.is_same));
         before = before.max(base.map(|page| page.normalized));
         pages.extend(moves.head.clone());
@@ -103,6 +106,7 @@ pub fn compute(
         attributed,
         changes,
         absent,
+        damaged,
     })
 }
 
@@ -115,9 +119,17 @@ struct Moves {
     is_same: bool,
     /// The body of the head is not here, so nothing can be said of the page.
     is_absent: bool,
+    /// A body cannot be read: of the head, nothing can be said of the page; of the base, not how it came to be so.
+    is_damaged: bool,
 }
 
 impl Moves {
+    /// A page of which it is not told how it changed.
+    fn unmoved(head: Option<PageScore>) -> Self {
+        let chunks = Vec::new();
+        Self { base: None, head, chunks, is_same: true, is_absent: false, is_damaged: false }
+    }
+
     fn as_pair(&self) -> PagePair<'_> {
         PagePair { base: self.base.as_ref(), head: self.head.as_ref(), chunks: &self.chunks }
     }
@@ -135,21 +147,18 @@ impl Scorer<'_> {
         let limits = Limits::default();
         // One byte more, so that it is noticed when there is more.
         let most = limits.body as u64 + 1;
-        let head = Loaded::of(self.holdings, pair.head.as_ref(), most)?;
-        if head.absent {
-            return Ok(Moves { base: None, head: None, chunks: Vec::new(), is_same: true, is_absent: true });
+        let head = Loaded::even_damaged(self.holdings, pair.head.as_ref(), most)?;
+        if head.is_bodiless() {
+            return Ok(Moves { is_absent: head.absent, is_damaged: head.damaged, ..Moves::unmoved(None) });
         }
         let head_score = pair.head.as_ref().map(|page| self.page(page, &head, self.head, &limits));
         if pair.change() == Change::Unchanged {
-            return Ok(Moves {
-                base: None,
-                head: head_score,
-                chunks: Vec::new(),
-                is_same: true,
-                is_absent: false,
-            });
+            return Ok(Moves::unmoved(head_score));
         }
-        let base = Loaded::of(self.holdings, pair.base.as_ref(), most)?;
+        let base = Loaded::even_damaged(self.holdings, pair.base.as_ref(), most)?;
+        if base.damaged {
+            return Ok(Moves { is_damaged: true, ..Moves::unmoved(head_score) });
+        }
         let version = self.base.unwrap_or(self.head);
         let base_score = pair.base.as_ref().map(|page| self.page(page, &base, version, &limits));
         let chunk = |chunk: &varve_core::diff::Chunk| {
@@ -158,10 +167,14 @@ impl Scorer<'_> {
         // Chunks are numbered as in the whole diff, or not at all.
         let is_whole = |page: &Loaded| !page.absent && page.body.len() <= limits.body;
         let chunks = match is_whole(&base) && is_whole(&head) {
-            true => moku::body_diff("", "", &base.body, &head.body).chunks.iter().map(chunk).collect(),
+            true => {
+                // Evidence has its places in the bytes of a body, so the chunks need theirs there too.
+                let diff = moku::body_diff("", "", &base.body, &head.body);
+                moku::in_bytes(diff, &base.body, &head.body).chunks.iter().map(chunk).collect()
+            }
             false => Vec::new(),
         };
-        Ok(Moves { base: base_score, head: head_score, chunks, is_same: false, is_absent: false })
+        Ok(Moves { base: base_score, head: head_score, chunks, is_same: false, ..Moves::unmoved(None) })
     }
 
     fn page(&self, capture: &Capture, loaded: &Loaded, version: VersionId, limits: &Limits) -> PageScore {

@@ -1,10 +1,12 @@
 //! Scores are kept, explained, and attributed to the changes that caused them, on both layouts.
 
 use crate::scene::*;
-use varve_archive::ArchiveError;
+use varve_archive::history::HistoryWriter;
+use varve_archive::verbs::commit::{NewBody, Request, commit};
 use varve_archive::verbs::score::{Scored, score};
 use varve_archive::verbs::{diff, tag};
-use varve_core::diff::VersionDiff;
+use varve_archive::{ArchiveError, VersionId};
+use varve_core::diff::{BodyDiff, VersionDiff};
 
 const QUIET: &str = "<html><body><p>nothing to see</p></body></html>";
 const LOGIN: &str =
@@ -50,15 +52,7 @@ fn chunks_of_attributions_are_those_of_the_diff_by_letters() {
         diff::keep(&*writer, Some(first), second).expect("kept");
         let row = writer.catalog().diff(Some(&first), &second).expect("read").expect("kept").json;
         let row = VersionDiff::parse(&row).expect("the shape of Moku");
-        let options = diff::Options { mode: diff::Mode::Letters, ..diff::Options::default() };
-        let request = diff::Request { base: Some(first), head: Some(second), options, ..Default::default() };
-        let mut shown = None;
-        diff::diff::<ArchiveError>(writer.as_holdings(), &request, |page| {
-            shown = page.comparison.map(|comparison| comparison.report(false).body_diff);
-            Ok(())
-        })
-        .expect("compared");
-        let shown = shown.expect("one page");
+        let shown = by_letters(&*writer, [first, second]);
         assert_eq!(row.files[0].body_diff, shown, "{kind:?}");
         let scored = score(&*writer, second, &|_| {}).expect("scored");
         let file = scored.row.attributions.iter().find(|one| one.key == "input_file").expect("named");
@@ -66,6 +60,47 @@ fn chunks_of_attributions_are_those_of_the_diff_by_letters() {
         assert!(chunk.content.contains("type=file"), "{kind:?}: {chunk:?}");
         assert_eq!(scored.attributed, vec![String::new(); scored.row.attributions.len()], "{kind:?}");
     }
+}
+
+/// A page that is not UTF-8 has fewer bytes than its text has, and evidence counts the bytes.
+#[test]
+fn attributions_of_a_page_that_is_not_utf_8_name_their_chunk() {
+    let page = |word: &str, form: &str| {
+        let text = format!("<p>{}</p><i>the same on both sides</i>{form}</body></html>", word.repeat(40));
+        let mut body = [b"<html><body>".to_vec(), b"\xe9".repeat(300), text.into_bytes()].concat();
+        body.push(b'\n');
+        let mut page = page("https://e.org/", "");
+        page.body = NewBody::Bytes(body.into());
+        page
+    };
+    let form = "<form action=/login><input type=password name=p></form>";
+    for kind in KINDS {
+        let root = tempfile::tempdir().expect("a folder");
+        make(kind, root.path());
+        let writer = history(root.path());
+        let request = Request { message: "m".to_owned(), threads: 1, ..Request::default() };
+        let versions = [("old", ""), ("new", form)].map(|(word, form)| {
+            commit(&*writer, &request, vec![page(word, form)], &|_| {}).expect("committed").version
+        });
+        let shown = by_letters(&*writer, versions);
+        let scored = score(&*writer, versions[1], &|_| {}).expect("scored");
+        let input = scored.row.attributions.iter().find(|one| one.key == "input_password").expect("named");
+        let chunk = &shown.chunks[usize::try_from(input.chunk_index).expect("in a chunk")];
+        assert!(chunk.content.contains("type=password"), "{kind:?}: {chunk:?}");
+    }
+}
+
+/// The first page of a diff by letters.
+fn by_letters(writer: &dyn HistoryWriter, [base, head]: [VersionId; 2]) -> BodyDiff {
+    let options = diff::Options { mode: diff::Mode::Letters, ..diff::Options::default() };
+    let request = diff::Request { base: Some(base), head: Some(head), options, ..Default::default() };
+    let mut shown = None;
+    diff::diff::<ArchiveError>(writer.as_holdings(), &request, |page| {
+        shown = page.comparison.map(|comparison| comparison.report(false).body_diff);
+        Ok(())
+    })
+    .expect("compared");
+    shown.expect("one page")
 }
 
 #[test]

@@ -4,7 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use varve_core::history::Version;
 use varve_core::{Moment, RecordId, VersionId};
 
-use super::read_captures::seconds_up;
+use super::read_captures::{seconds_up, spellings};
 use crate::problem::Problem;
 use crate::read::{Page, VersionFilter, VersionInfo};
 use crate::{select, sql_limit};
@@ -47,9 +47,17 @@ pub(super) fn versions(
     page: Page<VersionId>,
 ) -> Result<Vec<VersionInfo>, Problem> {
     let (which, asked) = match (&filter.url, &filter.tag) {
-        (Some(url), _) => ("AND c.id IN (SELECT version_id FROM pages WHERE url = ?5)", Some(url)),
-        (None, Some(tag)) => ("AND c.id = (SELECT version_id FROM varve_tags WHERE name = ?5)", Some(tag)),
-        (None, None) => ("AND ?5 IS NULL", None),
+        (Some(url), _) => {
+            let urls = [vec![url.clone()], spellings(connection, url)?].concat();
+            let urls = serde_json::to_string(&urls).expect("texts can be written as JSON");
+            let any = "SELECT version_id FROM pages WHERE url IN (SELECT value FROM json_each(?5))";
+            (format!("AND c.id IN ({any})"), Some(urls))
+        }
+        (None, Some(tag)) => {
+            let tagged = "AND c.id = (SELECT version_id FROM varve_tags WHERE name = ?5)";
+            (tagged.to_owned(), Some(tag.clone()))
+        }
+        (None, None) => ("AND ?5 IS NULL".to_owned(), None),
     };
     let sql = format!(
         "SELECT {COLUMNS} FROM commits AS c

@@ -5,7 +5,7 @@ use uuid::Uuid;
 use varve_core::history::Version;
 use varve_core::{Moment, RecordId, RunId, VersionId};
 
-use super::read_captures::url_nos;
+use super::read_captures::{spellings, url_nos};
 use crate::problem::Problem;
 use crate::read::{Page, VersionFilter, VersionInfo};
 use crate::{select, sql_limit};
@@ -85,8 +85,11 @@ fn source(
     filter: &VersionFilter,
 ) -> Result<(String, Option<rusqlite::types::Value>), Problem> {
     if let Some(url) = &filter.url {
-        let numbers: Vec<String> = url_nos(connection, url)?.iter().map(i64::to_string).collect();
-        let numbers = numbers.join(", ");
+        let mut numbers = url_nos(connection, url)?;
+        for spelling in spellings(connection, url)?.iter().filter(|spelling| *spelling != url) {
+            numbers.extend(url_nos(connection, spelling)?);
+        }
+        let numbers = numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
         let holding = format!(
             "SELECT owner_no FROM captures WHERE url_no IN ({numbers})
              UNION SELECT v.no FROM spans AS s CROSS JOIN owners AS v

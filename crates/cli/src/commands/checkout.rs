@@ -25,7 +25,7 @@ Examples:
 /// their digests as they are written. Files are not synced to the disk one by one: they can be written again at any time. A folder whose
 /// checkout did not come to its end says `unfinished` in its `.varve-checkout`, and the next checkout to it brings it to one.
 ///
-/// A page whose body is not here, taken out or lost, is left out and counted, and the exit code is 1 then; so is one of several
+/// A page whose body is not here, taken out or lost, is left out and counted, as is with `--to` one whose body is damaged, and the exit code is 1 then; so is one of several
 /// pages with the same path, on different hosts or with and without a slash at the end: a tree has one place for them.
 ///
 /// Without it, HEAD moves to the version: the next one will descend from it. In a Moku site the working tree follows.
@@ -58,12 +58,13 @@ impl Verb for Checkout {
             (version, checkout(&*history, version, &mut |more| progress.inc(more))?)
         };
         if self.json {
-            let CheckedOut { written, removed, absent, covered } = done;
+            let CheckedOut { written, removed, absent, damaged, covered } = done;
             let line = Line {
                 version: version.to_string(),
                 written: written.saturating_sub(covered),
                 removed,
                 absent,
+                damaged,
                 covered,
             };
             session.printer.json(&line)?;
@@ -77,6 +78,12 @@ impl Verb for Checkout {
                 .printer
                 .say(format_args!("{absent} left out: the bodies are not here; `varve audit` says why"));
         }
+        if done.damaged > 0 {
+            let damaged = counted(done.damaged, "page");
+            session.printer.say(format_args!(
+                "{damaged} left out: the bodies cannot be read; `varve audit` names the damage"
+            ));
+        }
         if done.covered > 0 {
             let covered = counted(done.covered, "page");
             session.printer.say(format_args!(
@@ -86,7 +93,7 @@ impl Verb for Checkout {
         if self.to.is_none() {
             session.printer.say(format_args!("HEAD is {}", short(&version)));
         }
-        Ok(if done.absent + done.covered > 0 { Outcome::Findings } else { Outcome::Done })
+        Ok(if done.absent + done.damaged + done.covered > 0 { Outcome::Findings } else { Outcome::Done })
     }
 }
 
@@ -96,5 +103,6 @@ struct Line {
     written: u64,
     removed: u64,
     absent: u64,
+    damaged: u64,
     covered: u64,
 }

@@ -41,12 +41,14 @@ Examples:
 /// `--twin VERSION`, what differs between the newer version and that one, which was captured together with it, is noise.
 ///
 /// With `--json` there is one object: `base`, `head`, and `files`, each with `url`, `path`, `change` (added, removed,
-/// changed), `status`, `body_diff` and `headers_diff`; or with `absent` in place of the last two, where a body is known and not here.
+/// changed), `status`, `body_diff` and `headers_diff`; a body that was not compared has no chunks and is `truncated`: because it is longer than
+/// 64 MiB, because it is known and not here (`absent`), or because it is `damaged`, each said of the older and of the newer version.
 /// Pages that do not count as changed are in `noise`, each with `url`, `path` and its `rules`, and in `alike`, where bytes differ and the text
 /// or the nodes are the `same`.
 ///
-/// By letters, bodies are compared as Moku does it, with the place of each chunk in bytes: these are the chunks that rows of `diffs`
-/// hold, and that `varve score` counts, from 0 in each page. Noise is not looked for then.
+/// By letters, bodies are compared as Moku does it, with the place of each chunk in bytes of the body: these are the chunks that rows of
+/// `diffs` hold, and that `varve score` counts, from 0 in each page. (Rows count three for each byte of a body that is not UTF-8, as Moku
+/// does.) Noise is not looked for then.
 ///
 /// By words, what went stands in `[-` and `-]` and what came in `{+` and `+}`. With `--format html` there is one page that needs nothing
 /// else, with a list of the pages and both sides of every change.
@@ -57,7 +59,7 @@ Examples:
 /// Diffs can be computed at any time. With `--keep` this one is kept too, until `gc --keep-within` prunes it; a Moku site keeps that of
 /// every version with its parent by itself.
 ///
-/// With `--exit-code`, the exit code is 1 if anything differs.
+/// With `--exit-code`, the exit code is 1 if anything differs; where a body is damaged, it is 1 in any case, and all other pages are shown.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Diff {
@@ -154,7 +156,8 @@ impl Verb for Diff {
             let history = session.open_history()?;
             varve_archive::verbs::diff::keep(&*history, base, head)?;
         }
-        Ok(if self.exit_code && totals.differ() { Outcome::Findings } else { Outcome::Done })
+        let is_finding = totals.damaged > 0 || (self.exit_code && totals.differ());
+        Ok(if is_finding { Outcome::Findings } else { Outcome::Done })
     }
 }
 
@@ -282,12 +285,10 @@ impl Show<'_> {
         let (view, all) = (self.view(), self.verb.all);
         let Some(document) = &mut self.document else { return Ok(()) };
         let title = format!("{} ({})", page.pair.any().url, word(page.change));
+        let notes: Vec<String> = status_note(page).into_iter().chain(not_compared(page)).collect();
         document.add(title, |title, sides, number| match page.comparison {
-            Some(comparison) => comparison.html_section(title, sides, status_note(page), &view, all, number),
-            None => {
-                let about = html::Page { title, notes: vec![not_compared(page)], ..html::Page::default() };
-                html::section(&about, &[], number)
-            }
+            Some(comparison) => comparison.html_section(title, sides, notes, &view, all, number),
+            None => html::section(&html::Page { title, notes, ..html::Page::default() }, &[], number),
         })
     }
 
@@ -305,9 +306,7 @@ impl Show<'_> {
         {
             self.printer.line(format_args!("{WARN}status {} → {}{WARN:#}", base.status, head.status))?;
         }
-        let Some(comparison) = page.comparison else {
-            return self.printer.line(not_compared(page));
-        };
+        let Some(comparison) = page.comparison else { return Ok(()) };
         if page.change != Change::Changed && self.verb.mode != "headers" {
             return Ok(());
         }
@@ -336,7 +335,9 @@ impl Show<'_> {
     }
 
     fn body(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
-        let Some(comparison) = page.comparison else { return Ok(()) };
+        let Some(comparison) = page.comparison else {
+            return not_compared(page).map_or(Ok(()), |note| self.printer.line(note));
+        };
         if let Body::Dom(dom) = &comparison.body {
             let chunks = comparison.body_diff(self.verb.all).chunks;
             for ((change, _), chunk) in dom.shown(self.verb.all).zip(chunks) {
@@ -377,7 +378,7 @@ impl Show<'_> {
             };
             self.printer.line(format_args!("{FAINT}{}{FAINT:#}", visible(&more)))?;
         }
-        for note in comparison.notes(self.verb.all) {
+        for note in not_compared(page).into_iter().chain(comparison.notes(self.verb.all)) {
             self.printer.line(format_args!("{FAINT}{note}{FAINT:#}"))?;
         }
         Ok(())
@@ -415,15 +416,30 @@ fn status_note(page: &PageDiff<'_>) -> Option<String> {
     (base.status != head.status).then(|| format!("Status: {} → {}.", base.status, head.status))
 }
 
-/// Why a page is named and not compared.
-fn not_compared(page: &PageDiff<'_>) -> String {
-    let side = match page.absent {
-        [true, true] => "The bodies of both versions are",
-        [true, false] => "The body of the older version is",
-        [false, true] => "The body of the newer version is",
-        [false, false] => return "The page is too long to be compared.".to_owned(),
+/// Why the bodies of a page were not compared, if they were not.
+fn not_compared(page: &PageDiff<'_>) -> Option<String> {
+    let is_compared = page.comparison.is_some_and(|comparison| !matches!(comparison.body, Body::Unread));
+    if is_compared {
+        return None;
+    }
+    let side = |which: [bool; 2]| match which {
+        [true, true] => Some("The bodies of both versions"),
+        [true, false] => Some("The body of the older version"),
+        [false, true] => Some("The body of the newer version"),
+        [false, false] => None,
     };
-    format!("{side} not here; `varve audit` says whether that is on purpose.")
+    let verb = |which: [bool; 2]| if which == [true; 2] { "are" } else { "is" };
+    let damaged = side(page.damaged)
+        .map(|side| format!("{side} {} damaged; `varve audit` names the damage.", verb(page.damaged)));
+    let absent = side(page.absent).map(|side| {
+        format!("{side} {} not here; `varve audit` says whether that is on purpose.", verb(page.absent))
+    });
+    let reasons: Vec<String> = damaged.into_iter().chain(absent).collect();
+    Some(if reasons.is_empty() {
+        "The page is too long to be compared.".to_owned()
+    } else {
+        reasons.join(" ")
+    })
 }
 
 /// How much of a page changed.
@@ -434,7 +450,7 @@ fn amount(page: &PageDiff<'_>, all: bool) -> String {
     {
         parts.push(format!("status {} → {}", base.status, head.status));
     }
-    let Some(comparison) = page.comparison else { return not_compared(page) };
+    let Some(comparison) = page.comparison else { return not_compared(page).unwrap_or_default() };
     match (&comparison.body, comparison.lines_changed(all)) {
         (Body::Binary(from, to), _) => parts.push(format!("{} → {} bytes", from.length, to.length)),
         (_, Some((added, removed))) if added + removed > 0 => {
@@ -448,6 +464,7 @@ fn amount(page: &PageDiff<'_>, all: bool) -> String {
     if page.change == Change::Changed && headers > 0 {
         parts.push(counted(headers, "header"));
     }
+    parts.extend(not_compared(page));
     parts.join(", ")
 }
 
@@ -459,6 +476,8 @@ struct FileLine<'a> {
     status: [Option<u16>; 2],
     #[serde(skip_serializing_if = "Option::is_none")]
     absent: Option<[bool; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    damaged: Option<[bool; 2]>,
     #[serde(flatten)]
     report: Option<Report>,
 }
@@ -476,6 +495,7 @@ impl<'a> FileLine<'a> {
             change: word(page.change),
             status: [&page.pair.base, &page.pair.head].map(|side| side.as_ref().map(|page| page.status)),
             absent: page.absent.contains(&true).then_some(page.absent),
+            damaged: page.damaged.contains(&true).then_some(page.damaged),
             report,
         }
     }

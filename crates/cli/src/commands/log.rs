@@ -31,6 +31,8 @@ Examples:
 
 /// So many are read at a time.
 const PIECE: usize = 200;
+/// So many more than are asked for are read, to see whether the version goes on: a page has few spellings.
+const BESIDE: usize = 8;
 /// So many captures of a layout without versions are shown unless more are asked for: each costs the reading of a body.
 const LATEST: usize = 100;
 
@@ -51,7 +53,7 @@ const LATEST: usize = 100;
 /// `--author`, `--message` and `--tag` choose versions; of a URL, its captures in such versions. `--since` and `--until` go by the time of what is shown.
 ///
 /// Long lists come in pieces: `--limit N`, then again with `--after` and the id of the last version seen. The captures of a URL go
-/// on behind the one in that version.
+/// on behind those in that version, and a piece never ends between captures of one version: it may be longer than N for that.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Log {
@@ -70,11 +72,11 @@ pub(super) struct Log {
     #[arg(long, value_name = "TIME", value_parser = clock::parse_moment)]
     since: Option<Moment>,
 
-    /// Only those made then or earlier
-    #[arg(long, value_name = "TIME", value_parser = clock::parse_moment)]
+    /// Only those made then or earlier; a day, as in `2026-11-17`, counts to its end
+    #[arg(long, value_name = "TIME", value_parser = clock::parse_end)]
     until: Option<Moment>,
 
-    /// Only versions that hold this URL
+    /// Only versions that hold this URL, spelled in any way
     #[arg(long, value_name = "URL", conflicts_with = "url")]
     touching: Option<String>,
 
@@ -229,29 +231,32 @@ impl Log {
         let mut chosen = Chosen::new(holdings, &of_versions);
         let filter = CaptureFilter { since: self.since, until: self.until, ..CaptureFilter::default() };
         let mut left = self.limit.unwrap_or(usize::MAX);
-        let mut last: Option<Capture> = match &self.after {
-            Some(text) => {
-                let version = At::Version(resolve_version(holdings, text)?);
-                Some(find(holdings, url, &version)?)
-            }
-            None => None,
-        };
+        let after = self.after.as_deref().map(|text| resolve_version(holdings, text)).transpose()?;
+        let mut last = after.map(|version| find(holdings, url, &At::Version(version))).transpose()?;
+        // The version whose captures are passed over, and then the one that is being shown.
+        let (mut seen, mut shown_last) = (after, None);
         let (is_rest, mut shown) = (last.is_some(), 0);
-        while left > 0 {
+        let mut is_more = left > 0;
+        while is_more {
             // How many of them are of such versions is only known when they are here.
-            let limit = if is_chosen { PIECE } else { left.min(PIECE) };
+            let limit = if is_chosen { PIECE } else { left.saturating_add(BESIDE).min(PIECE) };
             let found = captures(holdings, url, &filter, Page { after: last.as_ref(), limit })?;
             // Which spelling it was is said where there are several.
             let columns =
                 Columns { body: true, url: found.iter().any(|capture| capture.url != found[0].url) };
+            is_more = found.len() == limit;
             for capture in &found {
-                if left > 0 && (!is_chosen || chosen.takes(capture)?) {
-                    self.print_capture(holdings, capture, columns, session)?;
-                    (left, shown) = (left - 1, shown + 1);
+                let version = version_of(capture);
+                seen = seen.filter(|seen| version == Some(*seen));
+                if seen.is_some() || (is_chosen && !chosen.takes(capture)?) {
+                    continue;
                 }
-            }
-            if found.len() < limit {
-                break;
+                if left == 0 && (version.is_none() || version != shown_last) {
+                    is_more = false;
+                    break;
+                }
+                self.print_capture(holdings, capture, columns, session)?;
+                (left, shown, shown_last) = (left.saturating_sub(1), shown + 1, version);
             }
             last = found.into_iter().last();
         }

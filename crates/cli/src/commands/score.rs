@@ -34,6 +34,8 @@ const LISTED: usize = 20;
 /// archive as in a Moku site; that is what rows of `diffs` hold. Headers stand in no chunk, and neither does what is beyond the first 16 MiB
 /// of a page: of those it is -1.
 ///
+/// Pages whose bodies are not here are left out and counted; so are those whose bodies are damaged, and the exit code is 1 then.
+///
 /// With `--json` there is one object: `version`, `parent`, `before` (the parent's score), `scoring_version`, `score`,
 /// `normalized`, `confidence`, `kept`, `pages` (`url`, `path`, `score`, `normalized`, `exposure`, `hardening`), `evidence` and
 /// `attributions` (`evidence`, `key`, `path` of the page, `chunk`, `contribution`, `percent`, `note`); with `--explain` also `explanation`, a list of sentences.
@@ -72,7 +74,13 @@ impl Verb for Score {
                 .printer
                 .say(format_args!("{pages} not scored: the bodies are not here; `varve audit` says why"));
         }
-        Ok(Outcome::Done)
+        if scored.damaged > 0 {
+            let pages = counted(scored.damaged, "page");
+            session.printer.say(format_args!(
+                "{pages} not scored or not compared: the bodies cannot be read; `varve audit` names the damage"
+            ));
+        }
+        Ok(if scored.damaged > 0 { Outcome::Findings } else { Outcome::Done })
     }
 }
 

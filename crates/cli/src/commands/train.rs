@@ -25,13 +25,24 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Train {
-    /// How large the dictionary may be: 8 MiB at most, and if nobody says; up to 112 KiB holds no pages
-    #[arg(long, value_name = "SIZE")]
+    /// How large the dictionary may be: from 1 KiB to 8 MiB, which it is if nobody says; up to 112 KiB holds no pages
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     size: Option<Size>,
 
     /// Print one JSON object
     #[arg(long)]
     json: bool,
+}
+
+/// No dictionary is smaller: there would be nothing in it.
+const SMALLEST_SIZE: u64 = 1 << 10;
+
+fn parse_size(text: &str) -> Result<Size, String> {
+    let size: Size = text.parse().map_err(|error| format!("{error}"))?;
+    match (SMALLEST_SIZE..=LARGEST_SIZE as u64).contains(&size.0) {
+        true => Ok(size),
+        false => Err("a dictionary has from 1 KiB to 8 MiB: readers must hold it in memory".to_owned()),
+    }
 }
 
 #[derive(Serialize)]
@@ -47,7 +58,7 @@ impl Verb for Train {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
         let history = session.open_archive_history()?;
         let size = self.size.map_or(LARGEST_SIZE, |size| usize::try_from(size.0).unwrap_or(usize::MAX));
-        let done = train::train(&history, size.clamp(1 << 10, LARGEST_SIZE))?;
+        let done = train::train(&history, size)?;
         let train::Trained { samples, bytes, pages, size, packed } = done;
         if self.json {
             session.printer.json(&Line { samples, bytes, pages, size, packed })?;

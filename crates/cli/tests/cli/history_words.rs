@@ -30,6 +30,72 @@ fn captures_of_a_page_come_in_pieces() {
     }
 }
 
+/// One version may hold a page by two spellings; neither a piece nor what goes on behind it may lose one.
+#[test]
+fn no_spelling_is_lost_between_pieces() {
+    let other = "https://example.com/?b=2&a=1";
+    let same = "https://example.com/?a=1&b=2";
+    for place in places() {
+        let versions = ["1", "2"].map(|body| {
+            place.file("one.html", body);
+            place.file("two.html", body);
+            let words =
+                ["commit", "one.html", "two.html", "--url", same, "--url", other, "-m", "m", "--json"];
+            place.object(&words)["version"].as_str().unwrap().to_owned()
+        });
+        let first = place.lines(&["log", same, "--json", "-n", "1"]);
+        let spellings = |lines: &[serde_json::Value]| -> Vec<String> {
+            let mut urls: Vec<_> =
+                lines.iter().map(|line| line["url"].as_str().unwrap().to_owned()).collect();
+            urls.sort_unstable();
+            urls
+        };
+        assert_eq!(spellings(&first), [same, other], "all of a version");
+        assert!(first.iter().all(|line| line["version"] == versions[1].as_str()), "{first:?}");
+        let rest = place.lines(&["log", same, "--json", "-n", "1", "--after", &versions[1]]);
+        assert_eq!(spellings(&rest), [same, other], "behind all of a version");
+        assert!(rest.iter().all(|line| line["version"] == versions[0].as_str()), "{rest:?}");
+        let third = place.lines(&["log", same, "--json", "--after", &versions[0]]);
+        assert!(third.is_empty(), "{third:?}");
+    }
+}
+
+#[test]
+fn versions_are_found_by_any_spelling_of_a_url() {
+    for place in places() {
+        place.file("page.html", "x");
+        place.data(&["commit", "page.html", "--url", "https://example.com/?a=1&b=2", "-m", "m"]);
+        let found = |url: &str| place.lines(&["log", "--touching", url, "--json"]).len();
+        assert_eq!(found("https://example.com/?b=2&a=1"), 1);
+        assert_eq!(found("https://example.com/?a=1&b=2"), 1);
+        assert_eq!(found("https://example.com/?a=1"), 0);
+    }
+}
+
+#[test]
+fn a_day_as_an_end_is_its_end() {
+    for place in places() {
+        let version = commit(&place, "x", "m");
+        let time = place.object(&["log", "--json"])["time"].as_str().unwrap().to_owned();
+        let day = &time[..10];
+        for words in [vec!["log", "--json"], vec!["log", URL, "--json"]] {
+            let words = [&words[..], &["--since", day, "--until", day]].concat();
+            assert_eq!(place.lines(&words).len(), 1, "{words:?}");
+        }
+        assert_eq!(place.data(&["cat", URL, "--at", day]), "x");
+        assert!(place.lines(&["log", "--json", "--until", "2020-01-01"]).is_empty(), "{version}");
+    }
+}
+
+#[test]
+fn a_dictionary_that_cannot_be_is_refused() {
+    let place = Place::new(true);
+    for size in ["0", "9MiB"] {
+        let said = place.failure(&["train", "--size", size]);
+        assert!(said.contains("from 1 KiB to 8 MiB"), "{said}");
+    }
+}
+
 #[test]
 fn a_list_without_anything_in_it_says_so() {
     for place in places() {
@@ -247,10 +313,80 @@ fn a_body_that_is_not_here_is_never_taken_for_an_empty_one() {
         assert!(told.contains("not here; `varve audit`"), "{told}");
         let file = place.object(&["diff", "--json"])["files"][0].clone();
         assert_eq!(file["absent"], serde_json::json!(absent));
-        assert!(file.get("body_diff").is_none(), "{file}");
+        assert_eq!(file["body_diff"]["truncated"], true, "{file}");
+        assert_eq!(file["body_diff"]["chunks"], serde_json::json!([]), "{file}");
         let written = place.run(&["checkout", "HEAD~1", "--to", "tree"]);
         assert_eq!(written.status.code(), Some(1), "{}", stderr(&written));
         assert_eq!(place.run(&["score", "HEAD~1"]).status.code(), Some(2), "there is no page to be scored");
+    }
+}
+
+/// Flips a byte in the body that all others are short beside.
+fn damage_the_longest_body(place: &Place, url: &str) {
+    let path = if place.is_archive {
+        place.path("museum/warc/0/00000000.warc.gz")
+    } else {
+        let id = place.lines(&["log", url, "--json"])[0]["body"].as_str().unwrap().to_owned();
+        place.path(&format!("museum/.moku/blobs/{}/{id}", &id[..2]))
+    };
+    let mut bytes = std::fs::read(&path).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+}
+
+#[test]
+fn a_damaged_body_costs_its_own_page_alone() {
+    // The second is written piece by piece, and fails when some of it is written already.
+    for letters in [300_000, 6_000_000] {
+        for place in places() {
+            let commit = ["commit", "--from", "site", "--base-url", "https://e.org/", "-m", "m"];
+            place.file("site/b.html", "old");
+            place.data(&commit);
+            place.file("site/b.html", "new <form action=/login><input type=password name=p></form>");
+            let numbers = (0..letters / 8_u64).map(|n| n.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32);
+            place.file("site/a.html", &numbers.map(|n| format!("{n:08x}")).collect::<String>());
+            place.data(&commit);
+            damage_the_longest_body(&place, "https://e.org/a.html");
+            let shown = place.run(&["diff", "--json"]);
+            assert_eq!(shown.status.code(), Some(1), "{}", stderr(&shown));
+            let shown: serde_json::Value = serde_json::from_str(&stdout(&shown)).unwrap();
+            assert_eq!(shown["files"][0]["damaged"], serde_json::json!([false, true]), "{shown}");
+            assert_eq!(shown["files"][1]["body_diff"]["chunks"][0]["content"], "old", "{shown}");
+            let said = stdout(&place.run(&["diff"]));
+            assert!(said.contains("The body of the newer version is damaged; `varve audit`"), "{said}");
+            let scored = place.run(&["score"]);
+            assert_eq!(scored.status.code(), Some(1), "{}", stderr(&scored));
+            assert!(stdout(&scored).contains("https://e.org/b.html"), "{}", stdout(&scored));
+            let written = place.run(&["checkout", "HEAD", "--to", "out", "--json"]);
+            assert_eq!(written.status.code(), Some(1), "{}", stderr(&written));
+            assert!(stdout(&written).contains(r#""written":1,"removed":0,"absent":0,"damaged":1"#));
+            assert!(place.path("out/b.html/.page_body").is_file());
+            assert!(!place.path("out/a.html/.page_body").exists(), "half a page is no page");
+        }
+    }
+}
+
+#[test]
+fn headers_of_pages_that_are_too_long_are_compared() {
+    let long = 64 * 1024 * 1024 + 1;
+    for place in places() {
+        let versions = ["one", "two"].map(|word| {
+            let file = std::fs::File::create(place.path("long.bin")).unwrap();
+            std::io::Write::write_all(&mut &file, word.as_bytes()).unwrap();
+            file.set_len(long).unwrap();
+            let header = format!("X-Word: {word}");
+            let words = ["commit", "long.bin", "--url", URL, "-m", word, "--header", &header, "--json"];
+            place.object(&words)["version"].as_str().unwrap().to_owned()
+        });
+        let [base, head] = &versions;
+        let shown = place.data(&["diff", base, head, "--mode", "headers"]);
+        assert!(shown.contains("- x-word: one\n+ x-word: two"), "{shown}");
+        let shown = place.data(&["diff", base, head]);
+        assert!(shown.contains("x-word") && shown.contains("too long to be compared"), "{shown}");
+        let file = place.object(&["diff", base, head, "--json"])["files"][0].clone();
+        assert_eq!(file["body_diff"]["truncated"], true, "{file}");
+        assert_eq!(file["headers_diff"]["changed"]["x-word"]["to"][0], "two", "{file}");
     }
 }
 

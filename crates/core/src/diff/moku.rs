@@ -7,7 +7,8 @@
 //!
 //! Nor is a row ever longer than people can read: past some megabytes text is left out, and the row says `truncated`.
 //!
-//! Offsets count bytes of the decoded text, which for UTF-8 are those of the body.
+//! Offsets count bytes of the decoded text, which for UTF-8 are those of the body. Of other bodies each byte that is not UTF-8
+//! counts three there; [`in_bytes`] tells the same chunks with places in the bodies themselves.
 
 use super::chunks::{BodyDiff, Chunk, ChunkKind, MOST_CONTENT};
 use super::lines::Options;
@@ -35,6 +36,55 @@ pub fn body_diff(base_id: &str, head_id: &str, base: &[u8], head: &[u8]) -> Body
         by_words(&mut body, &lines);
     }
     body
+}
+
+/// The chunks of [`body_diff`], with places and lengths in bytes of the bodies as they are and not of their decoded text.
+pub fn in_bytes(mut diff: BodyDiff, base: &[u8], head: &[u8]) -> BodyDiff {
+    let (mut base, mut head) = (Places::of(base), Places::of(head));
+    for chunk in &mut diff.chunks {
+        (chunk.base_start, chunk.base_len) = base.range(chunk.base_start, chunk.base_len);
+        (chunk.head_start, chunk.head_len) = head.range(chunk.head_start, chunk.head_len);
+    }
+    diff
+}
+
+/// Finds places of a decoded text in the body that it was decoded from. Goes forward only, as chunks do, and so holds nothing.
+struct Places<'a> {
+    ahead: std::str::Utf8Chunks<'a>,
+    /// Where the stretch at hand begins in the text and in the body.
+    text: usize,
+    body: usize,
+    /// How many of its bytes are UTF-8, and how many behind them are not.
+    valid: usize,
+    invalid: usize,
+}
+
+impl<'a> Places<'a> {
+    fn of(body: &'a [u8]) -> Self {
+        Self { ahead: body.utf8_chunks(), text: 0, body: 0, valid: 0, invalid: 0 }
+    }
+
+    fn range(&mut self, start: usize, length: usize) -> (usize, usize) {
+        let (from, to) = (self.at(start), self.at(start + length));
+        (from, to - from)
+    }
+
+    fn at(&mut self, place: usize) -> usize {
+        const WIDTH: usize = char::REPLACEMENT_CHARACTER.len_utf8();
+        loop {
+            let (within, length) = (place - self.text, self.valid + self.invalid * WIDTH);
+            if within < length {
+                return self.body + within.min(self.valid) + within.saturating_sub(self.valid) / WIDTH;
+            }
+            self.text += length;
+            self.body += self.valid + self.invalid;
+            let Some(next) = self.ahead.next() else {
+                (self.valid, self.invalid) = (0, 0);
+                return self.body;
+            };
+            (self.valid, self.invalid) = (next.valid().len(), next.invalid().len());
+        }
+    }
 }
 
 /// What diff-match-patch would cost at worst: for lines, all by those that differ; within a change, its length squared.
@@ -154,6 +204,25 @@ mod tests {
     #[test]
     fn every_byte_that_is_not_text_counts() {
         assert_eq!(decode(b"a\xe2\x82b\xff"), "a\u{fffd}\u{fffd}b\u{fffd}");
+    }
+
+    #[test]
+    fn places_in_bytes_are_those_of_the_body() {
+        let base = [b"\xe9".repeat(100), b"old \xe9 same, \xc3\xa9 \xe2\x82 and gone".to_vec()].concat();
+        let head =
+            [b"\xe9".repeat(90), b"new \xe9 same, \xc3\xa9 \xe2\x82 and \xff\xff more".to_vec()].concat();
+        let diff = body_diff("", "", &base, &head);
+        let told = in_bytes(diff.clone(), &base, &head);
+        assert_ne!(told, diff, "the text is longer than the bodies");
+        for chunk in &told.chunks {
+            let (body, start, length) = match chunk.kind {
+                ChunkKind::Removed => (&base, chunk.base_start, chunk.base_len),
+                _ => (&head, chunk.head_start, chunk.head_len),
+            };
+            assert_eq!(decode(&body[start..start + length]), chunk.content);
+        }
+        let [base, head] = ["é one", "é two"].map(str::as_bytes);
+        assert_eq!(in_bytes(body_diff("", "", base, head), base, head), body_diff("", "", base, head));
     }
 
     #[test]

@@ -44,7 +44,8 @@ pub enum Mode {
     Words,
     /// By nodes, where both are HTML and can be read whole; else by lines.
     Dom,
-    /// By letters, as rows of `diffs` hold it: these are the chunks that attributions of a score count. Nothing is noise.
+    /// By letters, as rows of `diffs` hold it, with places in bytes of the bodies: these are the chunks that attributions of a score
+    /// count. Nothing is noise.
     Letters,
 }
 
@@ -89,6 +90,8 @@ pub enum Body<'a> {
     Dom(DomBody),
     /// By letters.
     Letters(BodyDiff),
+    /// They differ and were not compared: too long, or not to be had.
+    Unread,
 }
 
 /// A body that is only weighed and hashed.
@@ -130,7 +133,21 @@ pub struct DomBody {
 
 /// Compares two captures.
 pub fn compare<'a>(base: &Side<'a>, head: &Side<'a>, options: &Options) -> Comparison<'a> {
-    let body = compare_bodies(base, head, options);
+    with_headers(base, head, compare_bodies(base, head, options), options)
+}
+
+/// Compares all but the bodies, of which it is only known whether they are the same.
+pub fn compare_heads<'a>(
+    base: &Side<'a>,
+    head: &Side<'a>,
+    same_body: bool,
+    options: &Options,
+) -> Comparison<'a> {
+    let body = if same_body { Body::Same } else { Body::Unread };
+    with_headers(base, head, body, options)
+}
+
+fn with_headers<'a>(base: &Side<'a>, head: &Side<'a>, body: Body<'a>, options: &Options) -> Comparison<'a> {
     let headers = compare_headers(base, head, options);
     let header_noise = classify_headers(&headers, !body.is_changed(), &options.volatile);
     Comparison { base_id: base.id.to_owned(), head_id: head.id.to_owned(), body, headers, header_noise }
@@ -144,7 +161,7 @@ pub fn learn(one: &Side<'_>, other: &Side<'_>, options: &Options) -> Volatile {
         match compare_bodies(one, other, &Options { mode, ..options.clone() }) {
             Body::Text(text) => volatile.learn_lines(&text.diff),
             Body::Dom(dom) => volatile.learn_nodes(&dom.diff.changes),
-            Body::Same | Body::Binary(..) | Body::Letters(_) => {}
+            Body::Same | Body::Binary(..) | Body::Letters(_) | Body::Unread => {}
         }
     }
     volatile
@@ -159,12 +176,13 @@ fn compare_bodies<'a>(base: &Side<'a>, head: &Side<'a>, options: &Options) -> Bo
     if base.body == head.body {
         return Body::Same;
     }
-    if options.mode == Mode::Letters {
-        return Body::Letters(moku::body_diff(base.id, head.id, base.body, head.body));
-    }
     let kinds = [kind(base), kind(head)];
     if kinds.contains(&Kind::Binary) {
         return Body::Binary(Bytes::of(base.body), Bytes::of(head.body));
+    }
+    if options.mode == Mode::Letters {
+        let diff = moku::body_diff(base.id, head.id, base.body, head.body);
+        return Body::Letters(moku::in_bytes(diff, base.body, head.body));
     }
     let (from, to) =
         (charset::decode(base.body, base.content_type()), charset::decode(head.body, head.content_type()));
@@ -233,7 +251,7 @@ impl Body<'_> {
         let is_edit = |rule: &Option<NoiseRule>| rule.is_none();
         match self {
             Self::Same => false,
-            Self::Binary(..) => true,
+            Self::Binary(..) | Self::Unread => true,
             Self::Text(text) => text.noise.iter().any(is_edit),
             Self::Dom(dom) => dom.diff.truncated || dom.noise.iter().any(is_edit),
             Self::Letters(diff) => diff.truncated || !diff.chunks.is_empty(),

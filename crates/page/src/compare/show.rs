@@ -54,7 +54,7 @@ impl Comparison<'_> {
         let encodings = match &self.body {
             Body::Text(text) => Some(text.encodings),
             Body::Dom(dom) => Some(dom.encodings),
-            Body::Same | Body::Binary(..) | Body::Letters(_) => None,
+            Body::Same | Body::Binary(..) | Body::Letters(_) | Body::Unread => None,
         };
         let mut noise = BTreeMap::new();
         for rule in self.body_noise().iter().flatten() {
@@ -84,6 +84,7 @@ impl Comparison<'_> {
             Body::Text(text) => text.tell(body, all),
             Body::Dom(dom) => dom.tell(body, all),
             Body::Letters(diff) => diff.clone(),
+            Body::Unread => BodyDiff { truncated: true, ..body },
         }
     }
 
@@ -128,13 +129,13 @@ impl Comparison<'_> {
         &self,
         title: &str,
         [base, head]: [&str; 2],
-        note: Option<String>,
+        notes: Vec<String>,
         view: &View,
         all: bool,
         number: usize,
     ) -> String {
         let mut page = Page { base, head, ..self.page(title, all) };
-        page.notes.splice(0..0, note);
+        page.notes.splice(0..0, notes);
         html::section(&page, &self.hunks(view, all), number)
     }
 
@@ -148,7 +149,7 @@ impl Comparison<'_> {
         match &self.body {
             Body::Text(text) => &text.noise,
             Body::Dom(dom) => &dom.noise,
-            Body::Same | Body::Binary(..) | Body::Letters(_) => &[],
+            Body::Same | Body::Binary(..) | Body::Letters(_) | Body::Unread => &[],
         }
     }
 
@@ -184,7 +185,8 @@ impl Comparison<'_> {
             Body::Letters(diff) if diff.chunks.is_empty() => {
                 notes.push("The bodies differ only in white space.".to_owned());
             }
-            Body::Letters(_) => {}
+            // Why that is knows whoever did not read them.
+            Body::Letters(_) | Body::Unread => {}
         }
         notes.extend(self.note_of_noise(all));
         notes

@@ -93,6 +93,20 @@ mod tests {
     }
 
     #[test]
+    fn what_changed_places_in_a_list_is_not_what_came_to_it() {
+        let list = |names: &[&str]| {
+            let items = names.iter().map(|name| format!("<li><a href=/{name}>{name}</a></li>"));
+            format!("<ul>{}</ul>", items.collect::<String>())
+        };
+        let base = list(&["Apple", "Banana", "Cherry", "Date"]);
+        let head = list(&["Zero", "Apple", "Cherry", "Banana", "Date"]);
+        insta::assert_snapshot!(told(&base, &head), @r#"
+        inserted html > body > ul > li:nth-of-type(1): <li><a href="/Zero">Zero</a></li>
+        moved html > body > ul > li:nth-of-type(4): from html > body > ul > li:nth-of-type(2)
+        "#);
+    }
+
+    #[test]
     fn what_came_on_top_of_a_list_is_not_what_fell_off_its_end() {
         let base = news(&[("a", "1h"), ("b", "2h"), ("c", "3h"), ("d", "4h")]);
         let head = news(&[("x", "1m"), ("a", "1h"), ("b", "2h"), ("c", "3h")]);

@@ -22,6 +22,8 @@ pub(super) struct Pairs {
     pub(super) moved: Vec<(usize, usize)>,
     /// Whether not all could be compared.
     pub(super) truncated: bool,
+    /// For each node of the head, whether it was found among its siblings out of their order.
+    out_of_order: Vec<bool>,
 }
 
 /// A child, as its siblings are compared.
@@ -36,7 +38,8 @@ enum Slot {
 impl Pairs {
     pub(super) fn find(base: &Tree, head: &Tree) -> Self {
         let (of_base, of_head) = (vec![None; base.nodes().len()], vec![None; head.nodes().len()]);
-        let mut pairs = Self { of_base, of_head, moved: Vec::new(), truncated: false };
+        let out_of_order = vec![false; head.nodes().len()];
+        let mut pairs = Self { of_base, of_head, moved: Vec::new(), truncated: false, out_of_order };
         pairs.join(0, 0);
         let hashes = (hashes(base), hashes(head));
         pairs.by_sequence(base, head, &hashes);
@@ -105,6 +108,7 @@ impl Pairs {
             };
             if alone(base, place, &self.of_base) && alone(head, partner, &self.of_head) {
                 self.in_order(base, head, (place, partner), hashes);
+                self.by_likeness(base, head, (place, partner), hashes);
                 // Before what they are to their parent: in a list all are the same to it.
                 self.by_content(base, head, place, partner);
                 self.in_order(base, head, (place, partner), &roles);
@@ -143,6 +147,25 @@ impl Pairs {
         }
         for (base, head) in joined {
             self.join(base, head);
+        }
+    }
+
+    /// Pairs children that are the same on both sides and stand in another order there, if nothing else is like them: what came
+    /// beside them must not be taken for them.
+    fn by_likeness(
+        &mut self,
+        base: &Tree,
+        head: &Tree,
+        parents: (usize, usize),
+        hashes: &(Vec<u64>, Vec<u64>),
+    ) {
+        let to = single_children(head, parents.1, &self.of_head, &hashes.1);
+        for (hash, from) in single_children(base, parents.0, &self.of_base, &hashes.0) {
+            let (Some(from), Some(Some(to))) = (from, to.get(&hash)) else { continue };
+            if equal(base, from, head, *to) {
+                (0..base.nodes()[from].end - from).for_each(|step| self.join(from + step, to + step));
+                self.out_of_order[*to] = true;
+            }
         }
     }
 
@@ -229,13 +252,32 @@ impl Pairs {
             if kept.is_sorted() {
                 continue;
             }
-            let in_order = sequence::longest_rising(kept.clone());
+            // Those that were found in order stay, and what was found out of it moved; else as few as can be.
+            let steady: Vec<_> =
+                kept.iter().copied().filter(|(_, child)| !self.out_of_order[*child]).collect();
+            let in_order = if steady.is_sorted() { steady } else { sequence::longest_rising(kept.clone()) };
             self.moved.extend(
                 kept.into_iter()
                     .filter(|pair| in_order.binary_search_by_key(&pair.1, |kept| kept.1).is_err()),
             );
         }
     }
+}
+
+/// Children that tell what they are and have no partner, nor has anything in them, by their hashes; none where several are alike.
+fn single_children(
+    tree: &Tree,
+    place: usize,
+    partners: &[Option<usize>],
+    hashes: &[u64],
+) -> HashMap<u64, Option<usize>> {
+    let mut found: HashMap<u64, Option<usize>> = HashMap::new();
+    for child in children(tree, place) {
+        if is_telling(tree, child) && free(&partners[child..tree.nodes()[child].end]) {
+            found.entry(hashes[child]).and_modify(|one| *one = None).or_insert(Some(child));
+        }
+    }
+    found
 }
 
 /// The only child of its name that has no partner.

@@ -315,6 +315,17 @@ mod tests {
                 r#"<meta content="tok-22222222" name="csrf-token">"#,
                 "csrf-token",
             ),
+            (
+                "<input type=hidden name=csrf_token value=a1b2c3d4e5>",
+                "<input type=hidden name=csrf_token value=f6g7h8i9j0>",
+                "csrf-token",
+            ),
+            (
+                "<input value=a1b2c3d4e5 type=hidden name=csrf_token>",
+                "<input value=f6g7h8i9j0 type=hidden name=csrf_token>",
+                "csrf-token",
+            ),
+            ("<script nonce=abcd1234>", "<script nonce=efgh5678>", "nonce"),
             (r#"{"csrfToken":"abcdefgh1"}"#, r#"{"csrfToken":"abcdefgh2"}"#, "csrf-token"),
             ("<!-- cached 2024-05-01 10:11:12 -->", "<!-- cached 2024-05-02 09:08:07 -->", "timestamp"),
             (r#"{"timestamp":1700000000}"#, r#"{"timestamp":1700000001}"#, "timestamp"),

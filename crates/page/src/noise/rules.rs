@@ -174,6 +174,17 @@ pub const RULES: &[Rule] = &[
                 TOKENS,
                 r#"(?i)(?:value|content)\s*=\s*["'](?<v>[^"'<>\s]{8,})["'][^<>]{0,120}?(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate|__eventvalidation)"#,
             ),
+            // In a tag a value needs no quotes: it ends with white space or with the tag.
+            proven(
+                TOKENS,
+                Proof::Tag,
+                r#"(?i)(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate\w*|__eventvalidation)[^<>]{0,120}?\s(?:value|content)=(?<v>[^"'<>\s]{8,})"#,
+            ),
+            proven(
+                TOKENS,
+                Proof::Tag,
+                r#"(?i)\s(?:value|content)=(?<v>[^"'<>\s]{8,})\s[^<>]{0,120}?(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate|__eventvalidation)"#,
+            ),
             pattern(
                 Sign::Words(&["_token"]),
                 r#"(?i)name=["']?_token["']?\s[^<>]{0,120}?value=["']?(?<v>[^"'<>\s]{8,})"#,
