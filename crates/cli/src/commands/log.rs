@@ -242,7 +242,8 @@ impl Log {
             let limit = if is_chosen { PIECE } else { left.min(PIECE) };
             let found = captures(holdings, url, &filter, Page { after: last.as_ref(), limit })?;
             // Which spelling it was is said where there are several.
-            let columns = Columns { body: true, url: found.iter().any(|capture| capture.url != found[0].url) };
+            let columns =
+                Columns { body: true, url: found.iter().any(|capture| capture.url != found[0].url) };
             for capture in &found {
                 if left > 0 && (!is_chosen || chosen.takes(capture)?) {
                     self.print_capture(holdings, capture, columns, session)?;
