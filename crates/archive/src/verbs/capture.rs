@@ -25,7 +25,7 @@ use crate::reach::Asker;
 pub use crate::crawl::{Captured, Ended, Event, Progress, Rule, ScopeKind, Settings, Tally};
 pub use crate::reach::{Reach, contact_in};
 pub use varve_catalog::OpenRun;
-pub use varve_fetch::{ProxyTexts, user_agent};
+pub use varve_fetch::{ProxyText, ProxyTexts, user_agent};
 
 /// How the work is done.
 pub struct Manner<'a> {

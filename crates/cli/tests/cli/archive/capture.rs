@@ -238,6 +238,15 @@ fn the_environment_may_name_proxies() {
     let mut command = capture(&scene, &[&web.url("/about.html")]);
     let output = command.env("all_proxy", &through).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    // A variable may be meant for others, and stands in the way only of what would go through it.
+    let output = capture(&scene, &[&web.url("/")]).env("ALL_PROXY", "socks4://127.0.0.1:9").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let events = run(&[], &[("ALL_PROXY", "socks4://127.0.0.1:9")]);
+    let failed = events.iter().find(|event| event["event"] == "failed").expect("it is not asked");
+    let why = failed.to_string();
+    assert!(why.contains("ALL_PROXY") && why.contains("`--proxy none`"), "{why}");
+    let given = capture(&scene, &[url, "--proxy", "socks4://127.0.0.1:9"]).output().unwrap();
+    assert_eq!(given.status.code(), Some(2), "{}", stderr(&given));
 }
 
 /// Ctrl-C: what there is is a version, and how to go on is said; the rest can be left.
