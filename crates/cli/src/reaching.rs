@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use varve_archive::verbs::capture::{ProxyTexts, Reach, contact_in, user_agent};
+use varve_archive::verbs::capture::{ProxyText, ProxyTexts, Reach, contact_in, user_agent};
 use varve_archive::{ArchiveError, Layout};
 
 use crate::error::Error;
@@ -86,12 +86,17 @@ impl Reaching {
 /// The proxies that the environment names, as curl reads it. `HTTP_PROXY` does not count: to a program behind a web server it is a header that
 /// any stranger may send.
 fn proxies_of(variable: impl Fn(&str) -> Option<String>) -> ProxyTexts {
-    let first = |names: &[&str]| names.iter().find_map(|name| variable(name).filter(|text| !text.is_empty()));
+    let first = |names: &[&'static str]| {
+        names.iter().find_map(|&name| {
+            let text = variable(name).filter(|text| !text.is_empty())?;
+            Some(ProxyText { text, variable: Some(name) })
+        })
+    };
     let all = || first(&["all_proxy", "ALL_PROXY"]);
     ProxyTexts {
         http: first(&["http_proxy"]).or_else(all),
         https: first(&["https_proxy", "HTTPS_PROXY"]).or_else(all),
-        except: first(&["no_proxy", "NO_PROXY"]),
+        except: first(&["no_proxy", "NO_PROXY"]).map(|except| except.text),
         never_here: true,
     }
 }
@@ -120,8 +125,8 @@ mod tests {
                 set.iter().find(|(known, _)| *known == name).map(|(_, text)| (*text).to_owned())
             });
             (
-                texts.http.unwrap_or_default(),
-                texts.https.unwrap_or_default(),
+                texts.http.map(|http| http.text).unwrap_or_default(),
+                texts.https.map(|https| https.text).unwrap_or_default(),
                 texts.except.unwrap_or_default(),
             )
         };

@@ -169,7 +169,8 @@ impl Inner {
 
     /// The proxy that answers requests for a target itself.
     fn proxy_for(&self, target: &Target) -> Option<&Proxy> {
-        let proxy = self.connector.proxies.for_origin(&target.origin);
+        // Whoever dials says what is wrong with one that cannot be used.
+        let proxy = self.connector.proxies.for_origin(&target.origin).ok().flatten();
         proxy.filter(|proxy| proxy.takes_whole_urls(&target.origin))
     }
 

@@ -102,7 +102,7 @@ impl Connector {
     /// A connection on which the origin can be spoken to, not yet encrypted.
     async fn dial(&self, origin: &Origin) -> Result<(TcpStream, Opening), FetchError> {
         let started = Instant::now();
-        let proxy = self.proxies.for_origin(origin);
+        let proxy = self.proxies.for_origin(origin)?;
         let addresses = match proxy {
             Some(proxy) => {
                 self.guard.check_name(&origin.host).map_err(|what| refused_by_guard(&origin.host, what))?;

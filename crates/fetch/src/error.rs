@@ -23,7 +23,7 @@ pub struct FetchError {
 pub enum FetchErrorKind {
     /// The URL cannot be asked: not HTTP, no host, not a URL.
     Url,
-    /// A header of the request cannot be sent.
+    /// The request cannot be sent: a header of it, or nobody knows the proxy that it should go through.
     Request,
     /// The host has no address.
     Dns,

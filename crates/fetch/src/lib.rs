@@ -40,6 +40,6 @@ pub use fetcher::{FetchRequest, Fetched, Fetcher, Pending, Rendering, RenderingK
 pub use gate::{Gate, Turn};
 pub use guard::Guard;
 pub use limits::Limits;
-pub use proxy::{Proxies, Proxy, ProxyError, ProxyTexts};
+pub use proxy::{Proxies, Proxy, ProxyError, ProxyText, ProxyTexts};
 pub use resolve::{Resolve, SystemResolver};
 pub use tls::RootsError;

@@ -66,19 +66,26 @@ pub(crate) fn begin(
     crawl(conduct, frontier, course, fetchers, false, report)
 }
 
-/// Goes on with a run.
+/// Goes on with a run, with settings that may have changed.
 pub(crate) fn resume(
     conduct: &Conduct<'_>,
     run: RunId,
+    change: impl FnOnce(&mut Settings),
     fetchers: impl FnOnce(&Settings) -> Result<Fetchers, ArchiveError>,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended, ArchiveError> {
     let history = conduct.history;
     let (mut frontier, mut course) = open_run(history, run)?;
+    let begun = course.settings.clone();
+    change(&mut course.settings);
+    if course.settings.message.trim().is_empty() {
+        return Err(ArchiveError::NoMessage);
+    }
     let fetchers = fetchers(&course.settings)?;
-    if let Some(version) = history.sqlite().version_of_run(&run)? {
-        course.stops.push(version);
-        let next = RunId::new(Uuid::now_v7());
+    let version = history.sqlite().version_of_run(&run)?;
+    course.stops.extend(version);
+    if version.is_some() || course.settings != begun {
+        let next = if version.is_some() { RunId::new(Uuid::now_v7()) } else { run };
         note_down(history, next, &course)?;
         frontier.go_on_as(next, &course.to_json())?;
     }

@@ -25,7 +25,7 @@ use crate::reach::Asker;
 pub use crate::crawl::{Captured, Ended, Event, Progress, Rule, ScopeKind, Settings, Tally};
 pub use crate::reach::{Reach, contact_in};
 pub use varve_catalog::OpenRun;
-pub use varve_fetch::{ProxyTexts, user_agent};
+pub use varve_fetch::{ProxyText, ProxyTexts, user_agent};
 
 /// How the work is done.
 pub struct Manner<'a> {
@@ -67,16 +67,18 @@ pub fn capture(
     begin(&conduct(history, manner), settings, run, fetchers, report)
 }
 
-/// Goes on with the run that is not finished.
+/// Goes on with the run that is not finished. `change` may put other settings in the place of those that it was begun with, and
+/// they stay with it; those that say which pages belong to it are best left alone.
 pub fn resume(
     history: &ArchiveHistory,
+    change: impl FnOnce(&mut Settings),
     manner: Manner<'_>,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended, ArchiveError> {
     let run = unfinished(history)?.first().map(|open| open.run).ok_or(ArchiveError::NoRun)?;
     let reach = manner.reach.clone();
     let fetchers = |settings: &Settings| fetchers(history, settings, &reach);
-    crate::crawl::resume(&conduct(history, manner), run, fetchers, report)
+    crate::crawl::resume(&conduct(history, manner), run, change, fetchers, report)
 }
 
 /// Leaves the unfinished run at the version that was made when it was stopped; if it was not stopped but broke off, makes a

@@ -145,7 +145,7 @@ impl Scene {
         };
         let ended = match settings {
             Some(settings) => capture(&history, settings, manner, &mut report)?,
-            None => resume(&history, manner, &mut report)?,
+            None => resume(&history, |_| {}, manner, &mut report)?,
         };
         told.ended = Some(ended);
         Ok(told)

@@ -73,7 +73,7 @@ impl Scene {
         };
         match settings {
             Some(settings) => capture(&self.project, settings, &manner, &mut report),
-            None => resume(&self.project, &manner, &mut report),
+            None => resume(&self.project, |_| {}, &manner, &mut report),
         }
     }
 

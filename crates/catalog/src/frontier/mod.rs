@@ -238,7 +238,8 @@ impl Frontier {
         })
     }
 
-    /// From here on the URLs are those of another run, that goes on in place of this one.
+    /// From here on the URLs are those of another run, that goes on in place of this one; or of the same run, that was told other
+    /// settings.
     pub fn go_on_as(&mut self, run: RunId, settings: &str) -> Result<(), CatalogError> {
         self.catalog.write_lightly(|connection| {
             let sql = "UPDATE frontier_runs SET run = ?2, settings = ?3 WHERE no = ?1";

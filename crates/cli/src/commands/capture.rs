@@ -1,6 +1,7 @@
 //! `varve capture`: fetches pages with all that belongs to them, and makes one version of them, or revisions of a Crystal
 //! project.
 
+mod given;
 mod project;
 mod watcher;
 
@@ -13,6 +14,7 @@ use varve_archive::verbs::capture::{self as verb, Ended, Event, Manner, Reach, S
 use varve_archive::verbs::plan::{Plan, is_project, load};
 use varve_archive::{ArchiveError, Layout, Size};
 
+use self::given::{Given, usual_per_host};
 use self::watcher::{Seen, Watcher};
 use super::{Outcome, Verb};
 use crate::error::Error;
@@ -52,7 +54,8 @@ Examples:
 /// project has no place for the document and the picture that a browser makes.
 ///
 /// Ctrl-C stops a run, and makes a version of what it has got; the exit code is 130. A run that was stopped, or broke off by whatever, goes on
-/// with `--resume` where it was; the version that it then becomes holds all of it. `--finish` leaves it at what it has got. What sites ask of robots is obeyed, and hosts are asked slowly: one request at a time, with a pause.
+/// with `--resume` where it was; the version that it then becomes holds all of it. Options that would change which pages belong to it are refused
+/// then, others that are given count from there on. `--finish` leaves it at what it has got. What sites ask of robots is obeyed, and hosts are asked slowly: one request at a time, with a pause.
 ///
 /// Patterns: `**` is any text, `*` any text without `/`, `?`, `=` and `&`, `#` a number; they match the whole URL.
 ///
@@ -62,24 +65,27 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Capture {
+    #[command(flatten)]
+    given: Given,
+
     /// Where to begin; without any, the plan says it
     #[arg(value_name = "URL", conflicts_with_all = ["resume", "finish"])]
     urls: Vec<String>,
 
     /// Follow links so many steps away
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", conflicts_with_all = ["resume", "finish"])]
     depth: Option<u32>,
 
     /// Follow links within this: the given pages alone, what begins as they do, their hosts, their domains
-    #[arg(long, value_name = "SCOPE", value_parser = ["page", "prefix", "host", "domain"])]
+    #[arg(long, value_name = "SCOPE", value_parser = ["page", "prefix", "host", "domain"], conflicts_with_all = ["resume", "finish"])]
     scope: Option<String>,
 
     /// Follow only links to pages that match
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(long, value_name = "PATTERN", conflicts_with_all = ["resume", "finish"])]
     include: Vec<String>,
 
     /// Leave out what matches
-    #[arg(long, value_name = "PATTERN")]
+    #[arg(long, value_name = "PATTERN", conflicts_with_all = ["resume", "finish"])]
     exclude: Vec<String>,
 
     /// Stop after so many pages
@@ -95,7 +101,7 @@ pub(super) struct Capture {
     limit_time: Option<Duration>,
 
     /// Load pages in headless Chromium
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["resume", "finish"])]
     browser: bool,
 
     /// Where Chromium is; without it, it is looked for
@@ -127,16 +133,16 @@ pub(super) struct Capture {
     max_wait: Duration,
 
     /// Ask for what sites ask robots not to ask for, and follow links that say they should not be followed
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["resume", "finish"])]
     ignore_robots: bool,
 
     /// Follow links that say they should not be followed, but obey `robots.txt`
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["resume", "finish"])]
     ignore_nofollow: bool,
 
     /// Follow links also where they look like a trap: calendars without end, one page with thousands of parameters or with a
     /// session in each link, paths that repeat themselves
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["resume", "finish"])]
     no_traps: bool,
 
     /// List every URL that is skipped in this file: the rule, a tab, the URL
@@ -171,7 +177,7 @@ pub(super) struct Capture {
     largest: Size,
 
     /// Redirects in a row that are followed
-    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(0..101))]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = clap::value_parser!(u8).range(0..101), conflicts_with_all = ["resume", "finish"])]
     redirects: u8,
 
     /// Why this version is made
@@ -182,12 +188,13 @@ pub(super) struct Capture {
     #[arg(long, env = "VARVE_AUTHOR", hide_env_values = true)]
     author: Option<String>,
 
-    /// Go on with the run that was stopped or broke off
+    /// Go on with the run that was stopped or broke off, as it was begun. Limits (they count anew), pace, timeouts, `--largest`,
+    /// `--whole`, `--user-agent`, message and author may be said anew, and stay with the run
     #[arg(long, conflicts_with = "finish")]
     resume: bool,
 
     /// Leave the run that was stopped or broke off at what it has got
-    #[arg(long)]
+    #[arg(long, conflicts_with_all = ["message", "limit_pages", "limit_bytes", "limit_time"])]
     finish: bool,
 
     /// Print one JSON object a line
@@ -240,7 +247,8 @@ impl Capture {
             return verb::finish(history, manner);
         }
         if self.resume {
-            return verb::resume(history, manner, report);
+            let change = |kept: &mut Settings| self.given.change(kept, &settings);
+            return verb::resume(history, change, manner, report);
         }
         verb::capture(history, settings, manner, report)
     }
@@ -272,8 +280,7 @@ impl Capture {
             (Some("host"), _) | (None, Some(1..)) => ScopeKind::Host,
             _ => ScopeKind::Page,
         };
-        let in_turns = if self.delay.is_zero() { self.concurrency } else { 1 };
-        Ok(Settings {
+        let settings = Settings {
             seeds: self.urls.clone(),
             plan,
             browser: self.browser,
@@ -286,7 +293,7 @@ impl Capture {
             limit_time: self.limit_time.map(millis),
             redirects: self.redirects,
             concurrency: usize::from(self.concurrency),
-            per_host: usize::from(self.per_host.unwrap_or(in_turns)),
+            per_host: 1,
             delay: millis(self.delay),
             robots: !self.ignore_robots,
             nofollow: !self.ignore_robots && !self.ignore_nofollow,
@@ -302,7 +309,9 @@ impl Capture {
             largest: self.largest.0,
             message: self.message.clone().unwrap_or_else(|| self.usual_message()),
             author: self.author.clone(),
-        })
+        };
+        let per_host = self.per_host.map_or_else(|| usual_per_host(&settings), usize::from);
+        Ok(Settings { per_host, ..settings })
     }
 
     fn usual_message(&self) -> String {

@@ -4,24 +4,63 @@
 //! members have in common then is how their names begin: `sql-select.html` and `sql-insert.html`, `chapter1.html` and
 //! `chapter2.html`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::suggest::{ENOUGH, SuggestedGroup, by_size};
 use super::{AtSign, GroupPattern};
 
+/// What the links of a page suggest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SuggestedGroups {
+    /// The groups, the largest first. Each says how many of all links it matches, also those that another matches.
+    pub groups: Vec<SuggestedGroup>,
+    /// How many links lie beside the page and are in no group.
+    pub left_beside: usize,
+}
+
 /// Groups for the links of a page, where one that holds all that lies beside the page gives way to those in it. What is in none of them
 /// is in no group.
-pub fn suggest_groups_on<'u>(page: &str, urls: impl IntoIterator<Item = &'u str>) -> Vec<SuggestedGroup> {
+pub fn suggest_groups_on<'u>(page: &str, urls: impl IntoIterator<Item = &'u str>) -> SuggestedGroups {
+    let urls: BTreeSet<&str> = urls.into_iter().collect();
     let urls: Vec<&str> = urls.into_iter().collect();
-    let mut groups = Vec::new();
+    let mut found = Vec::new();
     for group in super::suggest::suggest_groups(urls.iter().copied()) {
         match folder_of(&group.pattern).filter(|folder| is_beside(page, folder)) {
-            Some(folder) => groups.extend(groups_by_name(folder, &urls)),
-            None => groups.push(group),
+            Some(folder) => found.extend(groups_by_name(folder, &urls)),
+            None => found.push(group),
         }
     }
+    let mut left: Vec<&str> = urls.iter().filter(|url| is_neighbour(page, url)).copied().collect();
+    let mut groups = Vec::new();
+    for SuggestedGroup { pattern, .. } in found {
+        let compiled = GroupPattern::new(&pattern, AtSign::Literal);
+        if holds_all_beside(&compiled, page, &left) {
+            continue;
+        }
+        left.retain(|url| !compiled.matches(url));
+        let members = urls.iter().filter(|url| compiled.matches(url)).count();
+        groups.push(SuggestedGroup { pattern, members });
+    }
     by_size(&mut groups);
-    groups
+    SuggestedGroups { groups, left_beside: left.len() }
+}
+
+/// The folder that a page lies in.
+fn own_folder(page: &str) -> &str {
+    let path = page.split(['?', '#']).next().unwrap_or(page);
+    &path[..path.rfind('/').map_or(0, |at| at + 1)]
+}
+
+/// Whether a URL is another page in the folder of a page.
+fn is_neighbour(page: &str, url: &str) -> bool {
+    url != page && url.len() > own_folder(page).len() && is_beside(url, own_folder(page))
+}
+
+/// Whether a pattern that leaves folders open holds the page's own as well, and with it links that were set apart before it was
+/// guessed: it was made for what is elsewhere, and would bring the site.
+fn holds_all_beside(pattern: &GroupPattern, page: &str, beside: &[&str]) -> bool {
+    pattern.matches(&format!("{}a-name-that-nobody-has", own_folder(page)))
+        && beside.iter().any(|url| pattern.matches(url))
 }
 
 /// The folder that a pattern holds all pages of, if it is one of that sort.
@@ -82,8 +121,8 @@ mod tests {
 
     fn suggested(page: &str, names: &[&str]) -> Vec<(String, usize)> {
         let urls: Vec<String> = names.iter().map(|name| format!("http://h/docs/{name}")).collect();
-        let groups = suggest_groups_on(page, urls.iter().map(String::as_str));
-        groups.into_iter().map(|group| (group.pattern, group.members)).collect()
+        let suggested = suggest_groups_on(page, urls.iter().map(String::as_str));
+        suggested.groups.into_iter().map(|group| (group.pattern, group.members)).collect()
     }
 
     #[test]
@@ -110,6 +149,28 @@ mod tests {
     #[test]
     fn what_has_nothing_in_common_is_no_group() {
         assert_eq!(suggested("http://h/docs/", &["one.html", "two.html", "three.html"]), []);
+    }
+
+    /// The manual of Python: many pages beside this one, and one link into each of the other folders.
+    #[test]
+    fn a_pattern_for_what_is_elsewhere_does_not_hold_the_folder_of_the_page() {
+        let beside = ["library/os.html", "library/re.html", "library/io.html", "library/ast.html"];
+        let elsewhere = ["tutorial/index.html", "reference/index.html", "faq/general.html"];
+        let names = [&beside[..], &elsewhere[..]].concat();
+        assert_eq!(suggested("http://h/docs/library/index.html", &names), []);
+        let urls: Vec<String> = names.iter().map(|name| format!("http://h/docs/{name}")).collect();
+        let on = |page| suggest_groups_on(page, urls.iter().map(String::as_str));
+        assert_eq!(on("http://h/docs/library/index.html").left_beside, 4);
+        // Where none of them is beside the page, it says how many it matches of all.
+        let group = |pattern: &str, members| SuggestedGroup { pattern: pattern.to_owned(), members };
+        let expected = [group("http://h/docs/*/*", 7), group("http://h/docs/library/*", 4)];
+        assert_eq!((on("http://h/docs/").groups, on("http://h/docs/").left_beside), (expected.to_vec(), 0));
+    }
+
+    #[test]
+    fn numbered_pages_beside_the_page_are_a_group() {
+        let groups = suggested("http://h/docs/2", &["1", "3", "4"]);
+        assert_eq!(groups, [("http://h/docs/#".to_owned(), 3)]);
     }
 
     #[test]

@@ -16,7 +16,7 @@ mod flat;
 mod machine;
 mod suggest;
 
-pub use flat::suggest_groups_on;
+pub use flat::{SuggestedGroups, suggest_groups_on};
 pub use suggest::{SuggestedGroup, looseness, suggest_groups, suggest_pattern, suggest_sequence};
 
 use machine::{Class, Element, Machine};

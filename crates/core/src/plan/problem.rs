@@ -94,6 +94,12 @@ pub enum Problem {
         /// The beginning.
         source_prefix: String,
     },
+    /// Aliases that lead back to where they begin.
+    #[error("the aliases lead in a circle: {}", shown_circle(prefixes))]
+    AliasCircle {
+        /// The beginnings in the order in which one leads to the next, the smallest first.
+        prefixes: Vec<String>,
+    },
 }
 
 /// What is wrong with a pattern.
@@ -213,7 +219,32 @@ impl Plan {
                 found.insert(Problem::AliasToItself { source_prefix: source_prefix() });
             }
         }
+        found.extend(self.aliases.iter().filter_map(|alias| self.circle(&alias.source)));
     }
+
+    /// The circle of two or more aliases that a beginning is in, if it is in one. Nothing runs in it, for an alias is applied once; but which
+    /// of the places is meant then hangs on where a link happens to point.
+    fn circle(&self, start: &str) -> Option<Problem> {
+        let aliases = self.aliases();
+        let mut prefixes = vec![start.to_owned()];
+        // Whoever has met more than there are aliases without coming back does not come back.
+        while prefixes.len() <= self.aliases.len() {
+            let Some(Target::Internal(next)) = aliases.apply(prefixes.last()?) else { return None };
+            if next == start {
+                let first = (0..prefixes.len()).min_by_key(|&at| &prefixes[at])?;
+                prefixes.rotate_left(first);
+                return (prefixes.len() > 1).then_some(Problem::AliasCircle { prefixes });
+            }
+            prefixes.push(next);
+        }
+        None
+    }
+}
+
+/// The beginnings of a circle, and the first again.
+fn shown_circle(prefixes: &[String]) -> String {
+    let around = prefixes.iter().chain(prefixes.first());
+    around.map(|prefix| format!("`{prefix}`")).collect::<Vec<_>>().join(" to ")
 }
 
 /// The one spelling of a page's URL; none for what is no page.

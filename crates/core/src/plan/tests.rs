@@ -143,6 +143,22 @@ fn an_edit_that_makes_it_worse_is_refused() {
 }
 
 #[test]
+fn aliases_in_a_circle_are_named_once() {
+    let alias = |(source, target): (&str, &str)| Alias {
+        source: format!("https://{source}/"),
+        target: format!("https://{target}/"),
+        external: false,
+    };
+    let problems = |pairs: &[(&str, &str)]| {
+        let plan = Plan { aliases: pairs.iter().copied().map(alias).collect(), ..Plan::default() };
+        plan.problems().iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let told = "the aliases lead in a circle: `https://a/` to `https://c/` to `https://b/` to `https://a/`";
+    assert_eq!(problems(&[("b", "a"), ("c", "b"), ("a", "c"), ("d", "a")]), [told]);
+    assert_eq!(problems(&[("a", "b"), ("b", "c"), ("d", "d/e")]), [""; 0]);
+}
+
+#[test]
 fn the_longest_alias_decides() {
     let alias =
         |source: &str, target: &str| Alias { source: source.into(), target: target.into(), external: false };

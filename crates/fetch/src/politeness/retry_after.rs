@@ -7,7 +7,11 @@ use varve_core::Moment;
 const MONTHS: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
-/// How long a `Retry-After` asks to wait, seen from `now`. A date that is past asks for nothing.
+/// Nobody is believed who asks for more: a run would be left for ever.
+const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// How long a `Retry-After` asks to wait, seen from `now`. A date that is past asks for nothing, and more than a week is read as
+/// a week.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -18,7 +22,11 @@ const MONTHS: [&str; 12] =
 /// assert_eq!(retry_after("soon", now), None);
 /// ```
 pub fn retry_after(value: &str, now: Moment) -> Option<Duration> {
-    let value = value.trim();
+    asked(value.trim(), now).map(|wait| wait.min(LONGEST))
+}
+
+/// What it asks for, whether it is to be believed or not.
+fn asked(value: &str, now: Moment) -> Option<Duration> {
     if !value.is_empty() && value.bytes().all(|byte| byte.is_ascii_digit()) {
         return Some(Duration::from_secs(value.parse().unwrap_or(u64::MAX)));
     }
@@ -66,7 +74,9 @@ mod tests {
         for (value, seconds) in [
             ("0", Some(0)),
             (" 120 ", Some(120)),
-            ("99999999999999999999999", Some(u64::MAX)),
+            ("604799", Some(604_799)),
+            ("99999999999999999999999", Some(604_800)),
+            ("Sun, 06 Nov 2094 08:49:37 GMT", Some(604_800)),
             ("Sun, 06 Nov 1994 08:49:37 GMT", Some(37)),
             ("Sunday, 06-Nov-94 08:49:37 GMT", Some(37)),
             ("Sun Nov  6 08:49:37 1994", Some(37)),

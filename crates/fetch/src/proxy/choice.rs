@@ -1,31 +1,42 @@
 //! Which proxy a request goes through: one for all, or as the variables say that curl and others know (`http_proxy`, `no_proxy`).
 //!
-//! Reads no environment itself: whoever does hands the texts over.
+//! Reads no environment itself: whoever does hands the texts over. What somebody gave must be a proxy; what a variable says may be meant
+//! for other programs, and is judged when a request would go through it.
 
 use std::net::IpAddr;
 
 use ipnet::IpNet;
 
 use super::{Proxy, ProxyError};
+use crate::error::{FetchError, FetchErrorKind};
 use crate::target::Origin;
 
 /// What proxies are named by, as texts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProxyTexts {
     /// For `http`.
-    pub http: Option<String>,
+    pub http: Option<ProxyText>,
     /// For `https`.
-    pub https: Option<String>,
+    pub https: Option<ProxyText>,
     /// Hosts that are asked without one: names with all below them, addresses, networks, or `*`, divided by commas or spaces.
     pub except: Option<String>,
     /// Whether this machine is asked without one, whatever the exceptions say.
     pub never_here: bool,
 }
 
+/// What one proxy is named by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProxyText {
+    /// The text.
+    pub text: String,
+    /// The variable that has it; none if somebody gave it.
+    pub variable: Option<&'static str>,
+}
+
 impl ProxyTexts {
-    /// One proxy for everything.
+    /// One proxy for everything, that somebody gave.
     pub fn all(url: &str) -> Self {
-        let url = Some(url.to_owned());
+        let url = Some(ProxyText { text: url.to_owned(), variable: None });
         Self { http: url.clone(), https: url, ..Self::default() }
     }
 }
@@ -33,9 +44,26 @@ impl ProxyTexts {
 /// The proxies of a client, and who is asked without one.
 #[derive(Clone, Debug, Default)]
 pub struct Proxies {
-    http: Option<Proxy>,
-    https: Option<Proxy>,
+    http: Option<Named>,
+    https: Option<Named>,
     except: Vec<Exception>,
+}
+
+/// What a text names.
+#[derive(Clone, Debug)]
+enum Named {
+    Proxy(Proxy),
+    /// No proxy that is known, and the sentence that says so.
+    Nothing(String),
+}
+
+impl Named {
+    fn proxy(&self) -> Option<&Proxy> {
+        match self {
+            Self::Proxy(proxy) => Some(proxy),
+            Self::Nothing(_) => None,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -48,25 +76,25 @@ enum Exception {
 }
 
 impl Proxies {
-    /// Reads what names them. A proxy without a scheme is one of HTTP.
+    /// Reads what names them. A proxy without a scheme is one of HTTP. Only what somebody gave is an error here.
     pub fn read(texts: &ProxyTexts) -> Result<Self, ProxyError> {
-        let proxy = |text: &Option<String>| {
-            let text = text.as_deref().map(str::trim).filter(|text| !text.is_empty());
-            text.map(|text| match text.contains("://") {
-                true => Proxy::parse(text),
-                false => Proxy::parse(&format!("http://{text}")),
-            })
-            .transpose()
-        };
         let listed = texts.except.as_deref().unwrap_or_default().split([',', ' ', '\t']);
         let mut except: Vec<Exception> = listed.filter_map(exception).collect();
         except.extend(texts.never_here.then_some(Exception::Here));
-        Ok(Self { http: proxy(&texts.http)?, https: proxy(&texts.https)?, except })
+        Ok(Self { http: named(texts.http.as_ref())?, https: named(texts.https.as_ref())?, except })
     }
 
-    /// The proxy that an origin is asked through.
-    pub(crate) fn for_origin(&self, origin: &Origin) -> Option<&Proxy> {
-        let proxy = if origin.secure { self.https.as_ref() } else { self.http.as_ref() }?;
+    /// The proxy that an origin is asked through. Where a variable names none that is known, nobody can tell where the request should go.
+    pub(crate) fn for_origin(&self, origin: &Origin) -> Result<Option<&Proxy>, FetchError> {
+        let named = if origin.secure { self.https.as_ref() } else { self.http.as_ref() };
+        match named.filter(|_| !self.is_excepted(origin)) {
+            None => Ok(None),
+            Some(Named::Proxy(proxy)) => Ok(Some(proxy)),
+            Some(Named::Nothing(why)) => Err(FetchError::new(FetchErrorKind::Request, why)),
+        }
+    }
+
+    fn is_excepted(&self, origin: &Origin) -> bool {
         let host = origin.bare_host().trim_end_matches('.');
         let address: Option<IpAddr> = host.parse().ok();
         let is_excepted = |exception: &Exception| match exception {
@@ -78,22 +106,42 @@ impl Proxies {
                 rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
             }
         };
-        (!self.except.iter().any(is_excepted)).then_some(proxy)
+        self.except.iter().any(is_excepted)
     }
 
     /// Where requests go through, for records and without credentials; none if they go nowhere.
     pub fn shown(&self) -> Option<String> {
-        match (&self.http, &self.https) {
+        let proxy = |named: &'_ Option<Named>| named.as_ref().and_then(Named::proxy).map(Proxy::shown);
+        match (proxy(&self.http), proxy(&self.https)) {
             (None, None) => None,
-            (Some(http), Some(https)) if http.shown() == https.shown() => Some(http.shown()),
+            (Some(http), Some(https)) if http == https => Some(http),
             (http, https) => {
                 let named = [("http", http), ("https", https)];
-                let named = named.into_iter().filter_map(|(scheme, proxy)| {
-                    proxy.as_ref().map(|proxy| format!("{scheme}={}", proxy.shown()))
-                });
+                let named = named
+                    .into_iter()
+                    .filter_map(|(scheme, proxy)| proxy.map(|proxy| format!("{scheme}={proxy}")));
                 Some(named.collect::<Vec<_>>().join(" "))
             }
         }
+    }
+}
+
+/// What a text names, if there is one.
+fn named(text: Option<&ProxyText>) -> Result<Option<Named>, ProxyError> {
+    let Some(ProxyText { text, variable }) = text.filter(|text| !text.text.trim().is_empty()) else {
+        return Ok(None);
+    };
+    let text = text.trim();
+    let read = match text.contains("://") {
+        true => Proxy::parse(text),
+        false => Proxy::parse(&format!("http://{text}")),
+    };
+    match (read, variable) {
+        (Ok(proxy), _) => Ok(Some(Named::Proxy(proxy))),
+        (Err(error), None) => Err(error),
+        (Err(error), Some(variable)) => Ok(Some(Named::Nothing(format!(
+            "the variable {variable} cannot be followed: {error}, or give `--proxy none` to ask without one"
+        )))),
     }
 }
 
@@ -118,15 +166,37 @@ mod tests {
 
     fn chosen(texts: &ProxyTexts, secure: bool, host: &str) -> Option<String> {
         let origin = Origin { secure, host: host.into(), port: 80 };
-        Proxies::read(texts).unwrap().for_origin(&origin).map(Proxy::shown)
+        Proxies::read(texts).unwrap().for_origin(&origin).unwrap().map(Proxy::shown)
+    }
+
+    fn said(text: &str, variable: &'static str) -> Option<ProxyText> {
+        Some(ProxyText { text: text.to_owned(), variable: Some(variable) })
+    }
+
+    /// A variable may be meant for others: it stands in the way only of what would go through it.
+    #[test]
+    fn a_variable_is_judged_when_it_is_needed() {
+        let texts = ProxyTexts { https: said("socks4://p", "all_proxy"), ..ProxyTexts::default() };
+        let texts = ProxyTexts { http: said("http://q", "http_proxy"), never_here: true, ..texts };
+        assert_eq!(chosen(&texts, false, "h").as_deref(), Some("http://q:80"));
+        assert_eq!(chosen(&texts, true, "127.0.0.1"), None);
+        let proxies = Proxies::read(&texts).unwrap();
+        let error = proxies
+            .for_origin(&Origin { secure: true, host: "h".into(), port: 443 })
+            .unwrap_err()
+            .to_string();
+        for word in ["all_proxy", "socks4://p", "`--proxy none`"] {
+            assert!(error.contains(word), "{error}");
+        }
+        assert_eq!(proxies.shown().as_deref(), Some("http=http://q:80"));
     }
 
     #[test]
     fn each_scheme_has_its_own() {
-        let texts = ProxyTexts { http: Some("me:secret@p:3128".to_owned()), ..ProxyTexts::default() };
+        let texts = ProxyTexts { http: said("me:secret@p:3128", "http_proxy"), ..ProxyTexts::default() };
         assert_eq!(chosen(&texts, false, "h").as_deref(), Some("http://p:3128"));
         assert_eq!(chosen(&texts, true, "h"), None);
-        let both = ProxyTexts { https: Some("socks5://q".to_owned()), ..texts };
+        let both = ProxyTexts { https: said("socks5://q", "https_proxy"), ..texts };
         assert_eq!(chosen(&both, true, "h").as_deref(), Some("socks5://q:1080"));
         assert_eq!(
             Proxies::read(&both).unwrap().shown().as_deref(),

@@ -8,7 +8,7 @@ mod choice;
 mod connect;
 mod socks;
 
-pub use choice::{Proxies, ProxyTexts};
+pub use choice::{Proxies, ProxyText, ProxyTexts};
 
 use data_encoding::BASE64;
 use tokio::net::TcpStream;
@@ -47,7 +47,8 @@ pub struct ProxyError {
 }
 
 impl Proxy {
-    /// Reads the URL of a proxy, with a name and password in it if it wants them. `socks5h` is the same as `socks5`.
+    /// Reads the URL of a proxy, with a name and password in it if it wants them. `socks5h` is the same as `socks5`, and
+    /// so is `socks`, as desktops write it.
     pub fn parse(text: &str) -> Result<Self, ProxyError> {
         Self::read(text).ok_or_else(|| ProxyError { shown: ShownUrl(text).to_string() })
     }
@@ -56,7 +57,7 @@ impl Proxy {
         let url = Url::parse(text).ok()?;
         let (kind, port) = match url.scheme() {
             "http" => (Kind::Http, 80),
-            "socks5" | "socks5h" => (Kind::Socks5, 1080),
+            "socks5" | "socks5h" | "socks" => (Kind::Socks5, 1080),
             _ => return None,
         };
         let host = match url.host()? {
@@ -134,6 +135,7 @@ mod tests {
         assert!(!format!("{proxy:?}").contains("hunter2"));
         let proxy = Proxy::parse("socks5h://example.com").unwrap();
         assert_eq!((proxy.host(), proxy.port(), proxy.kind), ("example.com", 1080, Kind::Socks5));
+        assert_eq!(Proxy::parse("socks://127.0.0.1:1080/").unwrap().shown(), "socks5://127.0.0.1:1080");
         for text in ["", "example.com:80", "https://x/", "socks4://x", "http://a:hunter2@"] {
             let error = Proxy::parse(text).unwrap_err();
             assert!(!error.to_string().contains("hunter2"), "{error}");

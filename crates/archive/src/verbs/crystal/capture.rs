@@ -98,19 +98,25 @@ pub fn capture(
     crawl(&open, frontier, (settings, rows, false), manner, report)
 }
 
-/// Goes on with the capture that is not finished.
+/// Goes on with the capture that is not finished. `change` may put other settings in the place of those that it was begun with,
+/// and they stay with it.
 pub fn resume(
     path: &Path,
+    change: impl FnOnce(&mut Settings),
     manner: &Manner<'_>,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<ProjectCaptured, ArchiveError> {
     let writer = ProjectWriter::open(path)?;
     writer.room()?;
-    let (frontier, after) = unfinished(&writer)?;
-    let settings: Settings =
-        serde_json::from_str(&frontier.settings()?).map_err(ArchiveError::RunSettings)?;
-    let rows = Rows::read(&writer)?;
-    let run = frontier.run();
+    let (mut frontier, after) = unfinished(&writer)?;
+    let begun: Settings = serde_json::from_str(&frontier.settings()?).map_err(ArchiveError::RunSettings)?;
+    let mut settings = begun.clone();
+    change(&mut settings);
+    let (rows, run) = (Rows::read(&writer)?, frontier.run());
+    if settings != begun {
+        let json = serde_json::to_string(&settings).expect("settings can be written as JSON");
+        frontier.go_on_as(run, &json)?;
+    }
     report(Event::Began { run, resumed: true });
     crawl(&OpenProject::new(writer, after)?, frontier, (settings, rows, true), manner, report)
 }

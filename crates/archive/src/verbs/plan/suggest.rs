@@ -6,7 +6,7 @@ use std::io::{self, Read};
 
 use varve_core::exchange::ResponseHead;
 use varve_core::headers::Headers;
-use varve_core::pattern::suggest_groups_on;
+use varve_core::pattern::{SuggestedGroups, suggest_groups_on};
 use varve_core::url::address;
 use varve_fetch::{FetchRequest, Fetcher};
 use varve_page::links::{Kind, Limits, Link, Role, extract};
@@ -36,6 +36,8 @@ pub struct Suggestion {
     pub links: usize,
     /// The groups, the largest first.
     pub groups: Vec<SuggestedGroup>,
+    /// How many links lie beside the page and are in no group.
+    pub left_beside: usize,
 }
 
 /// Suggests groups from the capture of a page that the archive has; none if it has none that is a page.
@@ -129,6 +131,6 @@ fn links(url: &str, headers: &Headers, redirects: bool, body: impl Read) -> Foun
 }
 
 fn suggestion(url: String, captured: Option<varve_core::Moment>, links: &[String]) -> Suggestion {
-    let groups = suggest_groups_on(&url, links.iter().map(String::as_str));
-    Suggestion { url, captured, links: links.len(), groups }
+    let SuggestedGroups { groups, left_beside } = suggest_groups_on(&url, links.iter().map(String::as_str));
+    Suggestion { url, captured, links: links.len(), groups, left_beside }
 }

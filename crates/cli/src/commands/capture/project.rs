@@ -26,7 +26,10 @@ impl Capture {
         let mut report = |event: Event<'_>| watcher.see(&event);
         let captured = match (self.finish, self.resume) {
             (true, _) => into_project::finish(&root),
-            (_, true) => into_project::resume(&root, &manner, &mut report),
+            (_, true) => {
+                let change = |kept: &mut Settings| self.given.change(kept, &settings);
+                into_project::resume(&root, change, &manner, &mut report)
+            }
             _ => into_project::capture(&root, settings, &manner, &mut report),
         };
         let seen = watcher.end()?;

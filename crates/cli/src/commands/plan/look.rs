@@ -81,8 +81,8 @@ impl Check {
 /// Suggest groups from the links of a page
 ///
 /// The page is read from the archive if it was captured, and else fetched, without being kept. Links that lie beside the page are
-/// grouped by how their names begin, because all of them together would be the site. With `--json` there is one
-/// object a group: `pattern`, `members`.
+/// grouped by how their names begin, because all of them together would be the site; how many are left then is said. With `--json` there is one
+/// object a group: `pattern`, and in `members` how many links of the page it matches.
 #[derive(clap::Args)]
 pub(super) struct Suggest {
     /// The page
@@ -126,6 +126,10 @@ impl Suggest {
                 true => printer.json(&json!({ "pattern": group.pattern, "members": group.members }))?,
                 false => printer.line(format_args!("{:>6}  {}", group.members, visible(&group.pattern)))?,
             }
+        }
+        if suggestion.left_beside > 0 {
+            let left = counted(suggestion.left_beside as u64, "link");
+            printer.say(format_args!("{left} beside the page: too few names begin alike to make a group"));
         }
         if suggestion.groups.is_empty() {
             printer.say("its links have nothing in common that would make a group");

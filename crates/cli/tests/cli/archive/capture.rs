@@ -238,6 +238,15 @@ fn the_environment_may_name_proxies() {
     let mut command = capture(&scene, &[&web.url("/about.html")]);
     let output = command.env("all_proxy", &through).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    // A variable may be meant for others, and stands in the way only of what would go through it.
+    let output = capture(&scene, &[&web.url("/")]).env("ALL_PROXY", "socks4://127.0.0.1:9").output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let events = run(&[], &[("ALL_PROXY", "socks4://127.0.0.1:9")]);
+    let failed = events.iter().find(|event| event["event"] == "failed").expect("it is not asked");
+    let why = failed.to_string();
+    assert!(why.contains("ALL_PROXY") && why.contains("`--proxy none`"), "{why}");
+    let given = capture(&scene, &[url, "--proxy", "socks4://127.0.0.1:9"]).output().unwrap();
+    assert_eq!(given.status.code(), Some(2), "{}", stderr(&given));
 }
 
 /// Ctrl-C: what there is is a version, and how to go on is said; the rest can be left.
@@ -268,6 +277,45 @@ fn an_interrupted_run_says_how_to_go_on() {
     assert_eq!(stderr(&finished), format!("finished with what it had got: {captured} captured\n"));
     let audit = scene.run(&["audit"]);
     assert_eq!(audit.status.code(), Some(0), "{}", stdout(&audit));
+}
+
+/// Whoever goes on with a run may say how from there on, and not which pages belong to it.
+#[test]
+fn what_is_said_to_a_resumed_run_counts_or_is_refused() {
+    let (scene, web) = (Scene::new(&[]), Web::start());
+    let seed = web.url("/site/5000/0");
+    let child = capture(&scene, &[&seed, "--scope", "host", "-m", "begun"]).stdout(Stdio::null()).spawn();
+    let mut child = child.unwrap();
+    while web.total() < 50 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let options = ["--scope=host", "--depth=1", "--include=x", "--exclude=x", "--browser", "--ignore-robots"];
+    for option in options {
+        let output = scene.run(&["capture", "--resume", option]);
+        assert_eq!(output.status.code(), Some(2), "{option}");
+        assert!(stderr(&output).contains("cannot be used with"), "{}", stderr(&output));
+    }
+    let refused = scene.run(&["capture", "--finish", "-m", "later"]);
+    assert!(stderr(&refused).contains("cannot be used with"), "{}", stderr(&refused));
+    let blank = scene.run(&["capture", "--resume", "-m", " "]);
+    assert_eq!(blank.status.code(), Some(2), "{}", stderr(&blank));
+
+    let words = ["--resume", "--limit-pages", "3", "-m", "later", "--user-agent", "Owl/7"];
+    let output = capture(&scene, &words).output().unwrap();
+    let told = lines(&output.stdout);
+    let last = told.last().unwrap();
+    assert_eq!((&last["pages"], &last["limited"]), (&Value::from(3), &Value::from("pages")), "{last}");
+    let log = lines(&scene.data(&["log", "--json"]));
+    let messages: Vec<&str> = log.iter().map(|line| line["message"].as_str().unwrap()).collect();
+    assert_eq!(messages[0], "later (limit of pages reached)");
+    assert!(messages[1].starts_with("begun (stopped"), "{messages:?}");
+    let silos = std::fs::read_dir(scene.path("museum/warc/0")).unwrap().map(|silo| silo.unwrap().path());
+    let unpacked = Command::new("gzip").arg("-dc").args(silos).output().unwrap().stdout;
+    let unpacked = String::from_utf8_lossy(&unpacked).to_lowercase();
+    assert!(unpacked.contains("\r\nuser-agent: owl/7\r\n"), "it asks under the name that it was given");
+    assert_eq!(scene.run(&["audit"]).status.code(), Some(0));
 }
 
 /// Runs until the run has begun and for so long after that, then kills. Whether it was still alive.
