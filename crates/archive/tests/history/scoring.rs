@@ -70,7 +70,7 @@ fn attributions_of_a_page_that_is_not_utf_8_name_their_chunk() {
         let mut body = [b"<html><body>".to_vec(), b"\xe9".repeat(300), text.into_bytes()].concat();
         body.push(b'\n');
         let mut page = page("https://e.org/", "");
-        page.body = NewBody::Bytes(body.into());
+        page.body = NewBody::Bytes(body);
         page
     };
     let form = "<form action=/login><input type=password name=p></form>";
