@@ -117,8 +117,7 @@ impl Round {
         match self.verb {
             Verb::Capture => {
                 let mut words = vec!["-C", &project, "capture", "--allow-private", "--delay", "0s"];
-                words.extend(["--ignore-robots", "--json"]);
-                words.extend(is_again.then_some("--resume"));
+                words.extend(["--json", if is_again { "--resume" } else { "--ignore-robots" }]);
                 words.into_iter().map(str::to_owned).collect()
             }
             Verb::Migrate => vec!["crystal".to_owned(), "migrate".to_owned(), project],
