@@ -224,7 +224,6 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::BadHead { .. } => {
             Some("`varve log` lists versions; `varve checkout VERSION` moves HEAD")
         }
-        ArchiveError::NoSilos { .. } => Some("`varve gc` removes versions and bodies from a Moku site"),
         ArchiveError::Exchange { .. } => {
             Some("the archive is as it was; its disk must be able to exchange two folders in one step")
         }
@@ -239,12 +238,6 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         }
         ArchiveError::NoPlaceForRenderings => Some(
             "without `--browser` the answers become revisions; `varve init DIR` makes an archive, which keeps renderings too",
-        ),
-        ArchiveError::LostDatabase { .. } => Some(
-            "nothing was changed; put `moku.db` back from a copy, or keep the bodies in an archive with `varve store`",
-        ),
-        ArchiveError::LostRows { .. } => Some(
-            "no body was removed; put `moku.db` back as it was; if those rows are gone for good, `varve gc --accept-lost` clears up what they left",
         ),
         ArchiveError::NotForVersions { .. } => {
             Some("`varve import` brings it into an archive, which keeps versions")
@@ -276,7 +269,6 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
             Some("wait until it has finished; reading needs no waiting")
         }
         ArchiveError::Lock(LockError::Io { source, .. }) => for_writing(source.kind()),
-        ArchiveError::NotASite { .. } => Some("`varve moku new DIR` makes one"),
         ArchiveError::BadTag { .. } => Some(
             "a tag has letters, digits and `._-/+`, begins with none of `.-/`, and is neither HEAD nor like an id or a time such as `2d`",
         ),
@@ -293,7 +285,22 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
             Some("a media type is two words with `/` between them: `text/plain`")
         }
         ArchiveError::Write { source, .. } => for_writing(source.kind()),
-        _ => for_capture(failure),
+        _ => for_site(failure).or_else(|| for_capture(failure)),
+    }
+}
+
+/// What is said of Moku sites alone.
+fn for_site(failure: &ArchiveError) -> Option<&'static str> {
+    match failure {
+        ArchiveError::NoSilos { .. } => Some("`varve gc` removes versions and bodies from a Moku site"),
+        ArchiveError::LostDatabase { .. } => Some(
+            "nothing was changed; put `moku.db` back from a copy, or keep the bodies in an archive with `varve store`",
+        ),
+        ArchiveError::LostRows { .. } => Some(
+            "no body was removed; put `moku.db` back as it was; if those rows are gone for good, `varve gc --accept-lost` clears up what they left",
+        ),
+        ArchiveError::NotASite { .. } => Some("`varve moku new DIR` makes one"),
+        _ => None,
     }
 }
 
