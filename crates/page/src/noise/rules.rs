@@ -138,6 +138,11 @@ const fn pattern(sign: Sign, form: &'static str) -> Pattern {
     Pattern { sign, form, proof: Proof::Form }
 }
 
+/// A time as people write it, where its surroundings say that a program wrote it.
+const fn written_time(form: &'static str) -> Pattern {
+    proven(Sign::Clock, Proof::Made, form)
+}
+
 const fn proven(sign: Sign, proof: Proof, form: &'static str) -> Pattern {
     Pattern { sign, form, proof }
 }
@@ -267,56 +272,32 @@ pub const RULES: &[Rule] = &[
             ),
             pattern(Sign::LongNumber, r"[?&;](?:_|cb|rnd|rand|cachebuster)=(?<v>\d{9,13})\b"),
             // Times as people write them, where their surroundings say so.
-            proven(
-                Sign::Clock,
-                Proof::Made,
-                concat!(r"\b(?<v>", iso_date!(), "(?:T| |, | at )", clock!(), ")"),
-            ),
-            proven(
-                Sign::Clock,
-                Proof::Made,
-                concat!(
-                    r"(?i)\b(?<v>",
-                    day!(),
-                    r"\d{1,2}\.?[ -]",
-                    month!(),
-                    r"[ -]\d{4},?(?: at| -)? ",
-                    clock!(),
-                    ")"
-                ),
-            ),
-            proven(
-                Sign::Clock,
-                Proof::Made,
-                concat!(
-                    r"(?i)\b(?<v>",
-                    day!(),
-                    month!(),
-                    r" {1,2}\d{1,2},? \d{4},?(?: at| -)? ",
-                    clock!(),
-                    ")"
-                ),
-            ),
-            proven(
-                Sign::Clock,
-                Proof::Made,
-                concat!(
-                    r"\b(?<v>",
-                    day!(),
-                    month!(),
-                    r" {1,2}\d{1,2} \d\d:\d\d:\d\d (?:[A-Z]{2,5} )?(?:19|20)\d\d)\b"
-                ),
-            ),
-            proven(
-                Sign::Clock,
-                Proof::Made,
-                concat!(r"\b(?<v>\d{1,4}[./]\d{1,2}[./]\d{1,4},?(?: at| -)? ", clock!(), ")"),
-            ),
-            proven(
-                Sign::Clock,
-                Proof::Made,
-                r"\b(?<v>[0-2]?\d:[0-5]\d:[0-6]\d(?:\.\d{1,9})?(?:\s?[AaPp][Mm]\b)?)",
-            ),
+            written_time(concat!(r"\b(?<v>", iso_date!(), "(?:T| |, | at )", clock!(), ")")),
+            written_time(concat!(
+                r"(?i)\b(?<v>",
+                day!(),
+                r"\d{1,2}\.?[ -]",
+                month!(),
+                r"[ -]\d{4},?(?: at| -)? ",
+                clock!(),
+                ")"
+            )),
+            written_time(concat!(
+                r"(?i)\b(?<v>",
+                day!(),
+                month!(),
+                r" {1,2}\d{1,2},? \d{4},?(?: at| -)? ",
+                clock!(),
+                ")"
+            )),
+            written_time(concat!(
+                r"\b(?<v>",
+                day!(),
+                month!(),
+                r" {1,2}\d{1,2} \d\d:\d\d:\d\d (?:[A-Z]{2,5} )?(?:19|20)\d\d)\b"
+            )),
+            written_time(concat!(r"\b(?<v>\d{1,4}[./]\d{1,2}[./]\d{1,4},?(?: at| -)? ", clock!(), ")")),
+            written_time(r"\b(?<v>[0-2]?\d:[0-5]\d:[0-6]\d(?:\.\d{1,9})?(?:\s?[AaPp][Mm]\b)?)"),
             proven(
                 Sign::Words(&["generated", "rendered", "updated", "built", "cached", "compiled"]),
                 Proof::DatedComment,
