@@ -119,6 +119,11 @@ pub(super) struct Manner {
 }
 
 impl Manner {
+    /// Whether some are meant and others are not: then none at all is a slip of the pen.
+    fn chooses(&self) -> bool {
+        [&self.category, &self.domain, &self.path_prefix].into_iter().any(Option::is_some)
+    }
+
     pub(super) fn request(&self, stop: &Arc<AtomicBool>) -> Request {
         let filter = Filter {
             category: self.category.clone(),
@@ -202,13 +207,17 @@ impl<'a> Teller<'a> {
     }
 
     /// Ends the report. One that was stopped before its end says so.
-    pub(super) fn close(self, stop: &AtomicBool) -> Result<Outcome, Error> {
+    pub(super) fn close(self, manner: &Manner, stop: &AtomicBool) -> Result<Outcome, Error> {
         self.printer.text(&self.reporter.close())?;
         if stop.load(Ordering::Relaxed) {
             self.printer.say("stopped: only what had its verdict by then is told");
             return Ok(Outcome::Interrupted);
         }
         if self.reporter.summary().total() == 0 {
+            if manner.chooses() {
+                self.printer.say(format_args!("{BAD}error:{BAD:#} no URL is like that: nothing was checked"));
+                return Ok(Outcome::Incomplete);
+            }
             self.printer.say(format_args!("{WARN}warning:{WARN:#} no URL was meant: nothing was checked"));
         }
         Ok(if self.reporter.summary().failures() > 0 { Outcome::Findings } else { Outcome::Done })
@@ -262,7 +271,7 @@ impl Check {
         check_plainly(&database, &self.manner.request(&stop), &prober, &mut progress, |checked| {
             teller.tell(&checked)
         })?;
-        teller.close(&stop)
+        teller.close(&self.manner, &stop)
     }
 
     fn against(&self, layout: &Layout, session: &mut Session) -> Result<Outcome, Error> {
@@ -274,7 +283,7 @@ impl Check {
         look(&holdings, &self.manner.request(&stop), &prober, &mut progress, |checked| {
             teller.tell(&checked)
         })?;
-        teller.close(&stop)
+        teller.close(&self.manner, &stop)
     }
 
     fn with_evidence(&self, session: &mut Session) -> Result<Outcome, Error> {
@@ -291,7 +300,7 @@ impl Check {
         let ended = check(&history, promised, &request, note, &prober, &mut progress, |checked| {
             self.tell(&history, checked, &mut teller)
         })?;
-        let outcome = teller.close(&stop)?;
+        let outcome = teller.close(&self.manner, &stop)?;
         say(&ended, &mut session.printer);
         Ok(outcome)
     }
@@ -350,7 +359,7 @@ fn quoted(text: &str) -> String {
 
 /// How much a failure differs from the last good capture, and how to see it.
 fn point_to(page: &PageDiff<'_>, checked: &Checked, printer: &mut Printer) -> Result<(), Error> {
-    let Some(command) = diff_command(page, checked) else { return Ok(()) };
+    let command = way_to_see(page, checked);
     let (added, removed) =
         page.comparison.and_then(|comparison| comparison.lines_changed(true)).unwrap_or_default();
     printer.line(format_args!(

@@ -116,7 +116,7 @@ fn a_failure_says_how_it_differs_and_how_to_see_it() {
     let github = stdout(&scene.check(&["--format", "github"]));
     assert!(github.contains("%0Afailing since 20"), "{github}");
     let output = scene.check(&["--category", "typo"]);
-    assert_eq!(output.status.code(), Some(0));
+    assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("nothing was checked"), "{}", stderr(&output));
 }
 

@@ -47,6 +47,6 @@ impl Check {
         let mut teller = Teller::new(&mut session.printer, &self.form);
         let mut progress = teller.progress();
         check(&database, &request, &prober, &mut progress, |checked| teller.tell(&checked))?;
-        teller.close(&stop)
+        teller.close(&self.manner, &stop)
     }
 }
