@@ -147,8 +147,9 @@ fn settled(text: &str) -> Result<String, ArchiveError> {
     Ok(url)
 }
 
-/// Every file below a folder with the URL it stands for. No link is followed, but for the folder itself, which was named.
-pub fn files_below(folder: &Path, base_url: &str) -> Result<Below, ArchiveError> {
+/// Every file below a folder with the URL it stands for: one that is called `index` stands for the folder it is in, as it
+/// does with most servers. No link is followed, but for the folder itself, which was named.
+pub fn files_below(folder: &Path, base_url: &str, index: Option<&str>) -> Result<Below, ArchiveError> {
     settled(base_url)?;
     if base_url.contains(['?', '#']) {
         return Err(ArchiveError::NotAFolderUrl { text: ShownUrl(base_url).to_string() });
@@ -159,8 +160,11 @@ pub fn files_below(folder: &Path, base_url: &str) -> Result<Below, ArchiveError>
     while let Some((url, folder)) = waiting.pop() {
         for entry in fs::read_dir(&folder).map_err(ArchiveError::read(&folder))? {
             let entry = entry.map_err(ArchiveError::read(&folder))?;
-            let url = format!("{url}/{}", percent_encode(&entry.file_name()));
             let kind = entry.file_type().map_err(ArchiveError::read(&entry.path()))?;
+            let name = entry.file_name();
+            let stands_for_folder = kind.is_file() && index.is_some_and(|index| name == index);
+            let segment = if stands_for_folder { String::new() } else { percent_encode(&name) };
+            let url = format!("{url}/{segment}");
             if kind.is_dir() {
                 waiting.push((url, entry.path()));
             } else if kind.is_file() {

@@ -14,8 +14,11 @@ use crate::error::ArchiveError;
 use crate::history::{HistoryWriter, Holdings, Loaded, NOT_MODIFIED, Pair, Pairs, stored_diff};
 
 pub use crate::history::Change;
-pub use varve_core::diff::{ChunkKind, Hunk, HunkLine, Segment, Style, UNENDED, View, html};
+pub use varve_core::diff::{
+    Chunk, ChunkKind, Hunk, HunkLine, RunKind, Segment, Span, Style, UNENDED, View, html,
+};
 pub use varve_page::compare::{Alike, Body, Comparison, Mode, Options, Report, chunk_place};
+pub use varve_page::dom_diff::NodeChange;
 
 /// Bodies longer than this are not compared, only weighed.
 pub const LONGEST: u64 = 64 << 20;

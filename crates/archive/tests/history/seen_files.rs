@@ -10,7 +10,7 @@ use varve_archive::history::open_holdings;
 use varve_archive::verbs::commit::{NewBody, NewPage, Request, commit, files_below};
 
 fn commit_folder(root: &Path, folder: &Path, read_all: bool) -> VersionId {
-    let files = files_below(folder, "https://e.org/").expect("listed").files;
+    let files = files_below(folder, "https://e.org/", None).expect("listed").files;
     let page = |(url, file)| NewPage {
         url,
         time: None,

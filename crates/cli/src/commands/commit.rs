@@ -21,6 +21,7 @@ Examples:
   varve commit page.html --url https://example.com/ -m 'the page as it was sent to us'
   varve commit page.html --url https://example.com/ --header 'Content-Type: text/html' --status 200 -m mail
   varve commit --from site/ --base-url https://example.com/ -m 'the site before the relaunch'
+  varve commit --from site/ --base-url https://example.com/ --index index.html -m 'as a server would show it'
   varve commit --lines pages.jsonl -m 'from the old system' --author 'Ada <ada@example.com>'";
 
 /// The word that stands for standard input.
@@ -71,6 +72,11 @@ pub(super) struct Commit {
     /// The URL of that folder, without a query or a fragment
     #[arg(long, value_name = "URL", requires = "from")]
     base_url: Option<String>,
+
+    /// A file of this name is the page of the folder that it is in, as it is with most servers: with `index.html`,
+    /// `site/news/index.html` is `https://example.com/news/`
+    #[arg(long, value_name = "NAME", requires = "from")]
+    index: Option<String>,
 
     /// Read every file of the folder, also those that have not changed since it was committed last
     #[arg(long, requires = "from")]
@@ -153,7 +159,7 @@ impl Commit {
             body: NewBody::File(file),
         };
         if let (Some(folder), Some(base)) = (&self.from, &self.base_url) {
-            let Below { files, left_out } = files_below(folder, base)?;
+            let Below { files, left_out } = files_below(folder, base, self.index.as_deref())?;
             return Ok((files.into_iter().map(|(url, file)| page(url, file)).collect(), left_out));
         }
         if self.urls.len() != self.files.len() {

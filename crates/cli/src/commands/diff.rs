@@ -20,7 +20,7 @@ use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG, WARN, counted, visible};
 use crate::revision::resolve_version;
 use crate::session::Session;
 use document::Document;
-use line::{drawn, letters, marked_as_noise};
+use line::{drawn, letters, node};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -50,7 +50,7 @@ Examples:
 /// `diffs` hold, and that `varve score` counts, from 0 in each page. (Rows count three for each byte of a body that is not UTF-8, as Moku
 /// does.) Noise is not looked for then.
 ///
-/// By words, what went stands in `[-` and `-]` and what came in `{+` and `+}`. With `--format html` there is one page that needs nothing
+/// By words, and in the texts of nodes, what went stands in `[-` and `-]` and what came in `{+` and `+}`. With `--format html` there is one page that needs nothing
 /// else, with a list of the pages and both sides of every change.
 ///
 /// In a Crystal project two moments are compared, as in `varve diff r5 HEAD` or between two times; `--newest-good` looks past
@@ -341,13 +341,7 @@ impl Show<'_> {
         if let Body::Dom(dom) = &comparison.body {
             let chunks = comparison.body_diff(self.verb.all).chunks;
             for ((change, _), chunk) in dom.shown(self.verb.all).zip(chunks) {
-                let (word, place) = (change.word(), visible(&change.selector));
-                let content = chunk.content.trim();
-                // What moved is a sentence of its own, which begins with the word that stands before the place here.
-                let content =
-                    visible(content.strip_prefix("moved ").filter(|_| word == "moved").unwrap_or(content));
-                let noise = marked_as_noise(chunk.noise.as_deref());
-                self.printer.line(format_args!("{FAINT}{word}{FAINT:#} {place} {content}{noise}"))?;
+                self.printer.line(node(change, &chunk))?;
             }
         }
         if let Body::Letters(diff) = &comparison.body {

@@ -115,6 +115,25 @@ fn has_fields(object: &serde_json::Value, fields: &[&str]) {
 }
 
 #[test]
+fn a_file_may_stand_for_its_folder() {
+    for place in places() {
+        for name in ["index.html", "news/index.html", "news/index.htm"] {
+            place.file(&format!("site/{name}"), name);
+        }
+        let words = ["commit", "--from", "site", "--base-url", "https://e.org/x", "--index", "index.html"];
+        place.data(&[&words[..], &["-m", "as a server has it"]].concat());
+        for (url, body) in [
+            ("https://e.org/x/", "index.html"),
+            ("https://e.org/x/news/", "news/index.html"),
+            ("https://e.org/x/news/index.htm", "news/index.htm"),
+        ] {
+            assert_eq!(place.data(&["cat", url]), body);
+        }
+        assert!(place.failure(&["cat", "https://e.org/x/index.html"]).contains("nothing was captured"));
+    }
+}
+
+#[test]
 fn history_is_read_back_in_the_shapes_that_machines_rely_on() {
     for place in places() {
         let [first, second] = two_versions(&place);

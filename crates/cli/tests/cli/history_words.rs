@@ -155,6 +155,26 @@ fn words_that_differ_are_marked_without_colour() {
 }
 
 #[test]
+fn a_text_of_a_node_is_told_once_with_its_words_marked() {
+    for place in places() {
+        commit(&place, "<p>We read\nthe old news.</p>\n", "1");
+        commit(&place, "<p>We read the new news.</p>\n", "2");
+        let told = place.data(&["diff", "--mode", "dom"]);
+        assert!(told.contains("\nchanged html > body > p We read the [-old-]{+new+} news.\n"), "{told}");
+    }
+}
+
+#[test]
+fn tabs_stay_tabs_and_other_controls_are_spelled() {
+    for place in places() {
+        commit(&place, "\t<p>1</p>\u{1b}\n", "1");
+        commit(&place, "\t<p>2</p>\u{1b}\n", "2");
+        let told = place.data(&["diff"]);
+        assert!(told.contains("-\t<p>1</p>\\u{1b}\n+\t<p>2</p>\\u{1b}\n"), "{told}");
+    }
+}
+
+#[test]
 fn how_much_changed_is_said_of_every_kind_of_page() {
     for place in places() {
         let page = |url: &str, body: &str, header: &str| {

@@ -1,7 +1,7 @@
 //! How two texts differ: by lines, and within changed lines by words.
 //!
 //! Owns the comparison and its shapes: [`TextDiff`] with line numbers and byte ranges, [`BodyDiff`] for JSON,
-//! [`unified()`] for terminals, [`html`] for browsers, [`moku`] for the rows of `.moku` sites. Deliberately knows nothing
+//! [`unified()`] and [`inline()`] for terminals, [`html`] for browsers, [`moku`] for the rows of `.moku` sites. Deliberately knows nothing
 //! of HTML structure, charsets or headers: it is given text. What is noise is decided elsewhere and told by
 //! [`TextDiff::changes_without`].
 //!
@@ -12,6 +12,7 @@
 
 mod chunks;
 pub mod html;
+mod inline;
 mod lines;
 pub mod moku;
 pub mod sequence;
@@ -20,6 +21,7 @@ mod unified;
 mod words;
 
 pub use chunks::{BodyDiff, Chunk, ChunkKind, PageDiff, ParseError, VersionDiff};
+pub use inline::{Span, inline};
 pub use lines::{Lines, Options};
 pub use text::{Change, Run, RunKind, TextDiff};
 pub use unified::{Hunk, HunkLine, Segment, Style, UNENDED, View, plain_text, unified, unified_changes};

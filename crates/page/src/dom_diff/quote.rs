@@ -5,6 +5,7 @@
 
 use super::report::{NodeChange, What};
 use std::borrow::Cow;
+use varve_core::diff::{Span, inline};
 
 /// Values up to this length are quoted whole.
 const SHORT: usize = 2000;
@@ -22,6 +23,19 @@ impl NodeChange {
             (What::Text | What::Attribute(_), Some(from), Some(to)) => around(from, to).map(Some),
             (_, from, to) => [from, to].map(|side| side.map(|text| bounded(text, 0..text.len()))),
         }
+    }
+
+    /// A text that changed, as one text with what went and what came in it; none for all other changes. White space is one
+    /// space, unless it is what changed.
+    pub fn inline(&self) -> Option<Vec<Span<'static>>> {
+        let (What::Text, [Some(from), Some(to)]) = (&self.what, self.quoted()) else { return None };
+        let (mut from, mut to) = (from.into_owned(), to.into_owned());
+        let spaced = [&from, &to].map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+        if spaced[0] != spaced[1] {
+            [from, to] = spaced;
+        }
+        let owned = |span: Span<'_>| Span { kind: span.kind, text: Cow::Owned(span.text.into_owned()) };
+        Some(inline(&from, &to, AROUND).into_iter().map(owned).collect())
     }
 }
 
@@ -92,6 +106,26 @@ mod tests {
         assert_eq!(around(&from, &to)[1].matches('z').count(), 60_000);
         let to = with(&"z".repeat(100_000));
         assert!(around(&from, &to)[1].contains(" … 34624 bytes left out, as 64 KiB are quoted … "));
+    }
+
+    #[test]
+    fn a_sentence_is_told_once_with_its_words_marked() {
+        let told = |from: &str, to: &str| {
+            let trees = [from, to].map(|text| crate::dom::Tree::parse(&format!("<p>{text}")));
+            let diff = crate::dom_diff::DomDiff::between(&trees[0], &trees[1]);
+            let spans = diff.changes[0].inline().expect("a text changed");
+            spans.into_iter().map(|span| (span.kind, span.text.into_owned())).collect::<Vec<_>>()
+        };
+        use varve_core::diff::RunKind::{Added, Equal, Removed};
+        let span = |kind, text: &str| (kind, text.to_owned());
+        assert_eq!(
+            told("one two\n three", "one 2 three"),
+            [span(Equal, "one "), span(Removed, "two"), span(Added, "2"), span(Equal, " three")]
+        );
+        assert_eq!(
+            told("one  two", "one two"),
+            [span(Equal, "one"), span(Removed, "  "), span(Added, " "), span(Equal, "two")]
+        );
     }
 
     #[test]
