@@ -17,6 +17,7 @@ pub use crate::history::Change;
 pub use varve_core::diff::{
     Chunk, ChunkKind, Hunk, HunkLine, RunKind, Segment, Span, Style, UNENDED, View, html,
 };
+pub use varve_core::headers::{REDACTED, RedactedSide};
 pub use varve_page::compare::{Alike, Body, Comparison, Mode, Options, Report, chunk_place};
 pub use varve_page::dom_diff::NodeChange;
 

@@ -1,7 +1,9 @@
 //! `varve diff`: what changed between two versions.
 
 mod document;
+mod headers;
 mod line;
+mod notes;
 mod summary;
 
 use serde::Serialize;
@@ -16,11 +18,12 @@ use super::choosing::Choosing;
 use super::show::word;
 use super::{Outcome, Verb};
 use crate::error::Error;
-use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG, WARN, counted, visible};
+use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG, WARN, visible};
 use crate::revision::resolve_version;
 use crate::session::Session;
 use document::Document;
 use line::{drawn, letters, node};
+use notes::{amount, not_compared, status_note};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -41,7 +44,8 @@ Examples:
 /// `--twin VERSION`, what differs between the newer version and that one, which was captured together with it, is noise.
 ///
 /// With `--json` there is one object: `base`, `head`, and `files`, each with `url`, `path`, `change` (added, removed,
-/// changed), `status`, `body_diff` and `headers_diff`; a body that was not compared has no chunks and is `truncated`: because it is longer than
+/// changed), `status`, `body_diff` and `headers_diff`, which only names headers that are redacted: `redacted_headers` says of each whether it was
+/// `added`, `removed` or is on `both` sides, where its values are not compared. A body that was not compared has no chunks and is `truncated`: because it is longer than
 /// 64 MiB, because it is known and not here (`absent`), or because it is `damaged`, each said of the older and of the newer version.
 /// Pages that do not count as changed are in `noise`, each with `url`, `path` and its `rules`, and in `alike`, where bytes differ and the text
 /// or the nodes are the `same`.
@@ -264,7 +268,8 @@ impl Show<'_> {
             return self.printer.line(format_args!("{} {}", title(page), amount(page, self.verb.all)));
         }
         self.printer.line(format_args!("{STRONG}{}{STRONG:#}", title(page)))?;
-        self.headers(page)?;
+        let is_asked_for = self.verb.mode == "headers";
+        headers::draw(page, is_asked_for, self.verb.all, self.printer)?;
         if self.verb.mode != "headers" {
             self.body(page)?;
         }
@@ -298,40 +303,6 @@ impl Show<'_> {
             Some(beginning) => View { most: beginning.lines, ..view },
             None => view,
         }
-    }
-
-    fn headers(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
-        if let (Some(base), Some(head)) = (&page.pair.base, &page.pair.head)
-            && base.status != head.status
-        {
-            self.printer.line(format_args!("{WARN}status {} → {}{WARN:#}", base.status, head.status))?;
-        }
-        let Some(comparison) = page.comparison else { return Ok(()) };
-        if page.change != Change::Changed && self.verb.mode != "headers" {
-            return Ok(());
-        }
-        let headers = comparison.headers_diff(self.verb.all);
-        let noise = |name: &str| match comparison.header_noise.get(name) {
-            Some(rule) => format!(" {FAINT}(noise: {rule}){FAINT:#}"),
-            None => String::new(),
-        };
-        let one = |values: &[String]| visible(&values.join(", ")).into_owned();
-        for (name, values) in &headers.removed {
-            self.printer.line(format_args!("{BAD}- {name}: {}{BAD:#}{}", one(values), noise(name)))?;
-        }
-        for (name, change) in &headers.changed {
-            self.printer.line(format_args!("{BAD}- {name}: {}{BAD:#}", one(&change.from)))?;
-            self.printer.line(format_args!("{GOOD}+ {name}: {}{GOOD:#}{}", one(&change.to), noise(name)))?;
-        }
-        for (name, values) in &headers.added {
-            self.printer.line(format_args!("{GOOD}+ {name}: {}{GOOD:#}{}", one(values), noise(name)))?;
-        }
-        if !headers.redacted.is_empty() {
-            let names: Vec<&str> = headers.redacted.iter().map(String::as_str).collect();
-            let names = names.join(", ");
-            self.printer.line(format_args!("{FAINT}redacted, and so not compared: {names}{FAINT:#}"))?;
-        }
-        Ok(())
     }
 
     fn body(&mut self, page: &PageDiff<'_>) -> Result<(), Error> {
@@ -402,64 +373,6 @@ fn title(page: &PageDiff<'_>) -> String {
         Change::Unchanged => (' ', FAINT),
     };
     format!("{style}{letter}{style:#} {}", visible(&page.pair.any().url))
-}
-
-/// How a page is answered otherwise, if it is.
-fn status_note(page: &PageDiff<'_>) -> Option<String> {
-    let (base, head) = (page.pair.base.as_ref()?, page.pair.head.as_ref()?);
-    (base.status != head.status).then(|| format!("Status: {} → {}.", base.status, head.status))
-}
-
-/// Why the bodies of a page were not compared, if they were not.
-fn not_compared(page: &PageDiff<'_>) -> Option<String> {
-    let is_compared = page.comparison.is_some_and(|comparison| !matches!(comparison.body, Body::Unread));
-    if is_compared {
-        return None;
-    }
-    let side = |which: [bool; 2]| match which {
-        [true, true] => Some("The bodies of both versions"),
-        [true, false] => Some("The body of the older version"),
-        [false, true] => Some("The body of the newer version"),
-        [false, false] => None,
-    };
-    let verb = |which: [bool; 2]| if which == [true; 2] { "are" } else { "is" };
-    let damaged = side(page.damaged)
-        .map(|side| format!("{side} {} damaged; `varve audit` names the damage.", verb(page.damaged)));
-    let absent = side(page.absent).map(|side| {
-        format!("{side} {} not here; `varve audit` says whether that is on purpose.", verb(page.absent))
-    });
-    let reasons: Vec<String> = damaged.into_iter().chain(absent).collect();
-    Some(if reasons.is_empty() {
-        "The page is too long to be compared.".to_owned()
-    } else {
-        reasons.join(" ")
-    })
-}
-
-/// How much of a page changed.
-fn amount(page: &PageDiff<'_>, all: bool) -> String {
-    let mut parts = Vec::new();
-    if let (Some(base), Some(head)) = (&page.pair.base, &page.pair.head)
-        && base.status != head.status
-    {
-        parts.push(format!("status {} → {}", base.status, head.status));
-    }
-    let Some(comparison) = page.comparison else { return not_compared(page).unwrap_or_default() };
-    match (&comparison.body, comparison.lines_changed(all)) {
-        (Body::Binary(from, to), _) => parts.push(format!("{} → {} bytes", from.length, to.length)),
-        (_, Some((added, removed))) if added + removed > 0 => {
-            parts.push(format!("{GOOD}+{added}{GOOD:#} {BAD}-{removed}{BAD:#}"));
-        }
-        (Body::Letters(diff), _) => parts.push(counted(diff.chunks.len() as u64, "chunk")),
-        (Body::Dom(dom), _) => parts.push(counted(dom.shown(all).count() as u64, "node")),
-        _ => {}
-    }
-    let headers = comparison.headers_changed(all) as u64;
-    if page.change == Change::Changed && headers > 0 {
-        parts.push(counted(headers, "header"));
-    }
-    parts.extend(not_compared(page));
-    parts.join(", ")
 }
 
 #[derive(Serialize)]

@@ -12,6 +12,7 @@ mod demo;
 mod doctor;
 mod explain;
 mod history;
+mod history_diffs;
 mod history_kill;
 mod history_words;
 mod key;

@@ -1,5 +1,5 @@
-//! How two views of headers differ. Redacted headers are named and never compared: that a secret changed is itself
-//! something to know only from the archive.
+//! How two views of headers differ. The values of redacted headers are never compared: that a secret changed is itself
+//! something to know only from the archive. That one came or went is no secret, and [`HeaderDiff::redacted_sides`] tells it.
 
 use super::names::is_benign;
 use super::{HeaderView, REDACTED};
@@ -62,6 +62,16 @@ impl HeaderDiff {
         }
     }
 
+    /// The redacted headers, each with the side of these two views that has it: the documented shape only names them.
+    pub fn redacted_sides(&self, base: &HeaderView, head: &HeaderView) -> BTreeMap<String, RedactedSide> {
+        let side = |name: &String| match (base.get(name), head.get(name)) {
+            (None, _) => RedactedSide::Added,
+            (_, None) => RedactedSide::Removed,
+            _ => RedactedSide::Both,
+        };
+        self.redacted.iter().map(|name| (name.clone(), side(name))).collect()
+    }
+
     /// The diff without changes of [benign](super::is_benign) headers. Headers that came or went stay.
     #[must_use]
     pub fn without_benign_changes(mut self) -> Self {
@@ -72,6 +82,25 @@ impl HeaderDiff {
     /// Whether nothing differs and nothing is hidden.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+/// On which side a redacted header is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RedactedSide {
+    /// Only in the head: it came.
+    Added,
+    /// Only in the base: it went.
+    Removed,
+    /// In both. Whether its value changed is not told.
+    Both,
+}
+
+impl RedactedSide {
+    /// Whether the header came or went.
+    pub const fn is_change(self) -> bool {
+        !matches!(self, Self::Both)
     }
 }
 
@@ -98,6 +127,15 @@ mod tests {
         let diff = diff.without_benign_changes();
         assert_eq!(diff.changed.keys().collect::<Vec<_>>(), ["csp"]);
         assert_eq!(diff.removed.keys().collect::<Vec<_>>(), ["age"]);
+    }
+
+    #[test]
+    fn a_redacted_header_that_comes_or_goes_is_told_without_its_value() {
+        let base = view(&[("cookie", "a"), ("authorization", "b"), ("etag", "1")]);
+        let head = view(&[("cookie", "c"), ("set-cookie", "d"), ("etag", "2")]);
+        let diff = HeaderDiff::between(&base, &head);
+        let json = serde_json::to_string(&diff.redacted_sides(&base, &head)).unwrap();
+        assert_eq!(json, r#"{"authorization":"removed","cookie":"both","set-cookie":"added"}"#);
     }
 
     #[test]

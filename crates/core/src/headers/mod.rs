@@ -8,7 +8,7 @@ mod diff;
 mod names;
 mod view;
 
-pub use diff::{Change, HeaderDiff};
+pub use diff::{Change, HeaderDiff, RedactedSide};
 pub use names::{is_benign, is_order_sensitive, is_sensitive};
 pub use view::{HeaderView, REDACTED, Redaction};
 

@@ -13,13 +13,15 @@ use crate::charset;
 use crate::dom::{Cut, Tree};
 use crate::dom_diff::DomDiff;
 use crate::kind::Kind;
-use crate::noise::{NoiseRule, Volatile, classify_headers, classify_lines, classify_nodes, separate_noise};
+use crate::noise::{
+    NoiseRule, Volatile, classify_headers, classify_lines, classify_nodes, classify_redacted, separate_noise,
+};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use varve_core::BodyId;
 use varve_core::diff::{self, BodyDiff, TextDiff, moku};
-use varve_core::headers::{HeaderDiff, HeaderView, Redaction};
+use varve_core::headers::{HeaderDiff, HeaderView, RedactedSide, Redaction};
 
 /// One of two captures.
 #[derive(Debug, Clone, Copy)]
@@ -73,6 +75,8 @@ pub struct Comparison<'a> {
     pub body: Body<'a>,
     /// How the headers differ, noise and all.
     pub headers: HeaderDiff,
+    /// The headers whose values are hidden, and on which side each is.
+    pub redacted: BTreeMap<String, RedactedSide>,
     /// The headers that are noise, and why.
     pub header_noise: BTreeMap<String, NoiseRule>,
 }
@@ -148,15 +152,18 @@ pub fn compare_heads<'a>(
 }
 
 fn with_headers<'a>(base: &Side<'a>, head: &Side<'a>, body: Body<'a>, options: &Options) -> Comparison<'a> {
-    let headers = compare_headers(base, head, options);
-    let header_noise = classify_headers(&headers, !body.is_changed(), &options.volatile);
-    Comparison { base_id: base.id.to_owned(), head_id: head.id.to_owned(), body, headers, header_noise }
+    let (headers, redacted) = compare_headers(base, head, options);
+    let mut header_noise = classify_headers(&headers, !body.is_changed(), &options.volatile);
+    header_noise.extend(classify_redacted(&redacted, &options.volatile));
+    let (base_id, head_id) = (base.id.to_owned(), head.id.to_owned());
+    Comparison { base_id, head_id, body, headers, redacted, header_noise }
 }
 
 /// Learns from two captures taken together what differs each time.
 pub fn learn(one: &Side<'_>, other: &Side<'_>, options: &Options) -> Volatile {
     let mut volatile = options.volatile.clone();
-    volatile.learn_headers(&compare_headers(one, other, options));
+    let (headers, redacted) = compare_headers(one, other, options);
+    volatile.learn_headers(&headers, &redacted);
     for mode in [Mode::Lines, Mode::Dom] {
         match compare_bodies(one, other, &Options { mode, ..options.clone() }) {
             Body::Text(text) => volatile.learn_lines(&text.diff),
@@ -167,9 +174,15 @@ pub fn learn(one: &Side<'_>, other: &Side<'_>, options: &Options) -> Volatile {
     volatile
 }
 
-fn compare_headers(base: &Side<'_>, head: &Side<'_>, options: &Options) -> HeaderDiff {
-    let view = |side: &Side<'_>| side.headers.with_redaction(options.redaction);
-    HeaderDiff::between(&view(base), &view(head))
+fn compare_headers(
+    base: &Side<'_>,
+    head: &Side<'_>,
+    options: &Options,
+) -> (HeaderDiff, BTreeMap<String, RedactedSide>) {
+    let [base, head] = [base, head].map(|side| side.headers.with_redaction(options.redaction));
+    let headers = HeaderDiff::between(&base, &head);
+    let redacted = headers.redacted_sides(&base, &head);
+    (headers, redacted)
 }
 
 fn compare_bodies<'a>(base: &Side<'a>, head: &Side<'a>, options: &Options) -> Body<'a> {
@@ -281,7 +294,7 @@ impl Body<'_> {
 }
 
 impl Comparison<'_> {
-    /// Whether anything changed that is not noise. Redacted headers are never known to have.
+    /// Whether anything changed that is not noise. Of redacted headers only that they came or went can be known.
     pub fn is_changed(&self) -> bool {
         self.body.is_changed() || self.headers_changed(false) > 0
     }
@@ -290,6 +303,19 @@ impl Comparison<'_> {
     pub fn headers_changed(&self, all: bool) -> usize {
         let headers = &self.headers;
         let names = headers.changed.keys().chain(headers.added.keys()).chain(headers.removed.keys());
-        names.filter(|name| all || !self.header_noise.contains_key(*name)).count()
+        let told = names.filter(|name| all || !self.header_noise.contains_key(*name)).count();
+        told + self.redacted_changes(all).count()
+    }
+
+    /// The redacted headers that came or went; those that are noise only with `all`.
+    pub fn redacted_changes(&self, all: bool) -> impl Iterator<Item = (&str, RedactedSide)> {
+        let changes = self.redacted.iter().filter(|(_, side)| side.is_change());
+        let shown = changes.filter(move |(name, _)| all || !self.header_noise.contains_key(*name));
+        shown.map(|(name, side)| (name.as_str(), *side))
+    }
+
+    /// The redacted headers that are on both sides, of which it is not told whether they changed.
+    pub fn redacted_on_both(&self) -> impl Iterator<Item = &str> {
+        self.redacted.iter().filter(|(_, side)| !side.is_change()).map(|(name, _)| name.as_str())
     }
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use varve_core::diff::html::{self, Page, Row, Table};
 use varve_core::diff::{BodyDiff, Change, Chunk, ChunkKind, Hunk, View, unified_changes};
-use varve_core::headers::HeaderDiff;
+use varve_core::headers::{HeaderDiff, REDACTED, RedactedSide};
 
 /// How a body was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -34,6 +34,9 @@ pub struct Report {
     /// How many changes of the body each rule explains, whether they are shown or not.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub noise: BTreeMap<NoiseRule, usize>,
+    /// The headers that are redacted, and whether each came, went or is on both sides.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub redacted_headers: BTreeMap<String, RedactedSide>,
     /// The headers that are noise, and why.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub header_noise: BTreeMap<String, NoiseRule>,
@@ -65,6 +68,7 @@ impl Comparison<'_> {
             headers_diff: self.headers_diff(all),
             changed: self.is_changed(),
             noise,
+            redacted_headers: self.redacted.clone(),
             header_noise: self.header_noise.clone(),
             alike: self.body.alike(),
             not_by_nodes: match &self.body {
@@ -213,8 +217,29 @@ impl Comparison<'_> {
             shown.changed.iter().map(|(name, c)| row("changed", name, &c.from, &c.to)).collect();
         rows.extend(shown.added.iter().map(|(name, to)| row("added", name, &[], to)));
         rows.extend(shown.removed.iter().map(|(name, from)| row("removed", name, from, &[])));
-        rows.extend(shown.redacted.iter().map(|name| row("redacted", name, &[], &[])));
+        rows.extend(self.redacted_rows(all));
         Table { title: "Headers".to_owned(), rows }
+    }
+
+    /// Redacted headers, each with the marker on the sides that have it.
+    fn redacted_rows(&self, all: bool) -> impl Iterator<Item = Row> {
+        let row = |(name, side): (&str, RedactedSide)| {
+            let (what, [from, to]) = match side {
+                RedactedSide::Added => ("added", ["", REDACTED]),
+                RedactedSide::Removed => ("removed", [REDACTED, ""]),
+                RedactedSide::Both => ("redacted", [REDACTED; 2]),
+            };
+            let noise = self.header_noise.get(name).map(ToString::to_string);
+            Row {
+                what: what.to_owned(),
+                place: name.to_owned(),
+                from: from.to_owned(),
+                to: to.to_owned(),
+                noise,
+            }
+        };
+        let both = self.redacted_on_both().map(|name| (name, RedactedSide::Both));
+        self.redacted_changes(all).chain(both).map(row)
     }
 
     fn chunk_table(&self) -> Table {

@@ -4,7 +4,7 @@ use super::learn::Volatile;
 use super::mask::explain;
 use super::rules::NoiseRule;
 use std::collections::BTreeMap;
-use varve_core::headers::{Change, HeaderDiff, is_benign};
+use varve_core::headers::{Change, HeaderDiff, RedactedSide, is_benign};
 
 /// Headers that follow from the body. They are noise only if the body is the same but for noise.
 const OF_THE_BODY: [&str; 6] =
@@ -46,6 +46,16 @@ pub fn classify_headers(
         }
     }
     noise
+}
+
+/// The redacted headers that come and go each time.
+pub fn classify_redacted(
+    redacted: &BTreeMap<String, RedactedSide>,
+    volatile: &Volatile,
+) -> BTreeMap<String, NoiseRule> {
+    let comes_and_goes =
+        |(name, side): &(&String, &RedactedSide)| side.is_change() && volatile.has_header(name);
+    redacted.iter().filter(comes_and_goes).map(|(name, _)| (name.clone(), NoiseRule::Twins)).collect()
 }
 
 fn rule_of_name(name: &str, body_is_same: bool, volatile: &Volatile) -> Option<NoiseRule> {

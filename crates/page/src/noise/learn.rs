@@ -7,9 +7,9 @@
 use super::nodes::is_active;
 use crate::dom::Tree;
 use crate::dom_diff::{NodeChange, What};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use varve_core::diff::{Budget, Options, TextDiff};
-use varve_core::headers::HeaderDiff;
+use varve_core::headers::{HeaderDiff, RedactedSide};
 
 /// Letters and digits that must have stayed for a skeleton to mean anything.
 const LEAST_FIXED: usize = 8;
@@ -73,9 +73,11 @@ impl Volatile {
         }
     }
 
-    /// Learns from the headers of twins.
-    pub fn learn_headers(&mut self, twins: &HeaderDiff) {
+    /// Learns from the headers of twins, and from those that are redacted.
+    pub fn learn_headers(&mut self, twins: &HeaderDiff, redacted: &BTreeMap<String, RedactedSide>) {
         let names = twins.changed.keys().chain(twins.added.keys()).chain(twins.removed.keys());
+        let redacted = redacted.iter().filter(|(_, side)| side.is_change()).map(|(name, _)| name);
+        let names = names.chain(redacted);
         self.headers.extend(names.filter(|name| !WATCHED.contains(&name.as_str())).cloned());
     }
 

@@ -20,7 +20,7 @@ mod place;
 mod rules;
 mod slots;
 
-pub use headers::classify_headers;
+pub use headers::{classify_headers, classify_redacted};
 pub use learn::Volatile;
 pub use lines::{classify_lines, separate_noise};
 pub use nodes::classify_nodes;

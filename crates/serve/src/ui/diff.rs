@@ -113,10 +113,15 @@ fn shown(comparison: &Comparison<'_>, all: bool) -> Markup {
 fn headers(comparison: &Comparison<'_>, all: bool) -> Markup {
     let diff = comparison.headers_diff(all);
     let none: &[String] = &[];
-    let changed = diff.changed.iter().map(|(name, change)| (name, &change.from[..], &change.to[..]));
-    let added = diff.added.iter().map(|(name, to)| (name, none, &to[..]));
-    let removed = diff.removed.iter().map(|(name, from)| (name, &from[..], none));
-    let rows: Vec<_> = changed.chain(added).chain(removed).collect();
+    let changed = diff.changed.iter().map(|(name, change)| (name.as_str(), &change.from[..], &change.to[..]));
+    let added = diff.added.iter().map(|(name, to)| (name.as_str(), none, &to[..]));
+    let removed = diff.removed.iter().map(|(name, from)| (name.as_str(), &from[..], none));
+    let hidden = &[diff::REDACTED.to_owned()][..];
+    let redacted = comparison.redacted_changes(all).map(|(name, side)| match side {
+        diff::RedactedSide::Removed => (name, hidden, none),
+        _ => (name, none, hidden),
+    });
+    let rows: Vec<_> = changed.chain(added).chain(removed).chain(redacted).collect();
     html! {
         @if !rows.is_empty() {
             h2 { "Headers" }

@@ -1,0 +1,71 @@
+//! What is said of one page of a diff beside its lines: how much changed, and what could not be compared.
+
+use varve_archive::verbs::diff::{Body, Change, Comparison, PageDiff, RedactedSide};
+
+use crate::printer::{BAD, GOOD, counted};
+
+/// How a page is answered otherwise, if it is.
+pub(super) fn status_note(page: &PageDiff<'_>) -> Option<String> {
+    let (base, head) = (page.pair.base.as_ref()?, page.pair.head.as_ref()?);
+    (base.status != head.status).then(|| format!("Status: {} → {}.", base.status, head.status))
+}
+
+/// Why the bodies of a page were not compared, if they were not.
+pub(super) fn not_compared(page: &PageDiff<'_>) -> Option<String> {
+    let is_compared = page.comparison.is_some_and(|comparison| !matches!(comparison.body, Body::Unread));
+    if is_compared {
+        return None;
+    }
+    let side = |which: [bool; 2]| match which {
+        [true, true] => Some("The bodies of both versions"),
+        [true, false] => Some("The body of the older version"),
+        [false, true] => Some("The body of the newer version"),
+        [false, false] => None,
+    };
+    let verb = |which: [bool; 2]| if which == [true; 2] { "are" } else { "is" };
+    let damaged = side(page.damaged)
+        .map(|side| format!("{side} {} damaged; `varve audit` names the damage.", verb(page.damaged)));
+    let absent = side(page.absent).map(|side| {
+        format!("{side} {} not here; `varve audit` says whether that is on purpose.", verb(page.absent))
+    });
+    let reasons: Vec<String> = damaged.into_iter().chain(absent).collect();
+    Some(if reasons.is_empty() {
+        "The page is too long to be compared.".to_owned()
+    } else {
+        reasons.join(" ")
+    })
+}
+
+/// How much of a page changed.
+pub(super) fn amount(page: &PageDiff<'_>, all: bool) -> String {
+    let mut parts = Vec::new();
+    if let (Some(base), Some(head)) = (&page.pair.base, &page.pair.head)
+        && base.status != head.status
+    {
+        parts.push(format!("status {} → {}", base.status, head.status));
+    }
+    let Some(comparison) = page.comparison else { return not_compared(page).unwrap_or_default() };
+    match (&comparison.body, comparison.lines_changed(all)) {
+        (Body::Binary(from, to), _) => parts.push(format!("{} → {} bytes", from.length, to.length)),
+        (_, Some((added, removed))) if added + removed > 0 => {
+            parts.push(format!("{GOOD}+{added}{GOOD:#} {BAD}-{removed}{BAD:#}"));
+        }
+        (Body::Letters(diff), _) => parts.push(counted(diff.chunks.len() as u64, "chunk")),
+        (Body::Dom(dom), _) => parts.push(counted(dom.shown(all).count() as u64, "node")),
+        _ => {}
+    }
+    let headers = comparison.headers_changed(all) as u64;
+    if page.change == Change::Changed && headers > 0 {
+        parts.push(counted(headers, "header") + &redacted(comparison, all));
+    }
+    parts.extend(not_compared(page));
+    parts.join(", ")
+}
+
+/// Which of the headers that came or went are known by their names alone.
+fn redacted(comparison: &Comparison<'_>, all: bool) -> String {
+    let sign = |side| if side == RedactedSide::Removed { '-' } else { '+' };
+    let names: Vec<String> =
+        comparison.redacted_changes(all).map(|(name, side)| format!("{}{name}", sign(side))).collect();
+    if names.is_empty() { String::new() } else { format!(" (redacted: {})", names.join(", ")) }
+}
