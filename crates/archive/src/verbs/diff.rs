@@ -211,6 +211,11 @@ fn status_differs(pair: &Pair) -> bool {
 }
 
 impl PageDiff<'_> {
+    /// Whether the answer of the base and that of the head were cut short: what is missing at their ends need not be gone.
+    pub fn cut_short(&self) -> [bool; 2] {
+        [&self.pair.base, &self.pair.head].map(|side| side.as_ref().is_some_and(|page| page.truncated))
+    }
+
     /// Whether anything about the page changed that is not noise: its status, its headers, its body. None where that cannot be known.
     pub fn is_changed(&self) -> Option<bool> {
         let comparison = self.comparison?;

@@ -23,7 +23,7 @@ use crate::revision::resolve_version;
 use crate::session::Session;
 use document::Document;
 use line::{drawn, letters, node};
-use notes::{amount, not_compared, status_note};
+use notes::{amount, cut_short, not_compared, status_note};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -47,6 +47,7 @@ Examples:
 /// changed), `status`, `body_diff` and `headers_diff`, which only names headers that are redacted: `redacted_headers` says of each whether it was
 /// `added`, `removed` or is on `both` sides, where its values are not compared. A body that was not compared has no chunks and is `truncated`: because it is longer than
 /// 64 MiB, because it is known and not here (`absent`), or because it is `damaged`, each said of the older and of the newer version.
+/// An answer that was cut short when it was captured is named in `cut_short`, of the older and of the newer version.
 /// Pages that do not count as changed are in `noise`, each with `url`, `path` and its `rules`, and in `alike`, where bytes differ and the text
 /// or the nodes are the `same`.
 ///
@@ -270,6 +271,9 @@ impl Show<'_> {
         self.printer.line(format_args!("{STRONG}{}{STRONG:#}", title(page)))?;
         let is_asked_for = self.verb.mode == "headers";
         headers::draw(page, is_asked_for, self.verb.all, self.printer)?;
+        if let Some(note) = cut_short(page) {
+            self.printer.line(format_args!("{WARN}{note}{WARN:#}"))?;
+        }
         if self.verb.mode != "headers" {
             self.body(page)?;
         }
@@ -290,7 +294,8 @@ impl Show<'_> {
         let (view, all) = (self.view(), self.verb.all);
         let Some(document) = &mut self.document else { return Ok(()) };
         let title = format!("{} ({})", page.pair.any().url, word(page.change));
-        let notes: Vec<String> = status_note(page).into_iter().chain(not_compared(page)).collect();
+        let notes: Vec<String> =
+            status_note(page).into_iter().chain(cut_short(page)).chain(not_compared(page)).collect();
         document.add(title, |title, sides, number| match page.comparison {
             Some(comparison) => comparison.html_section(title, sides, notes, &view, all, number),
             None => html::section(&html::Page { title, notes, ..html::Page::default() }, &[], number),
@@ -382,6 +387,8 @@ struct FileLine<'a> {
     change: &'static str,
     status: [Option<u16>; 2],
     #[serde(skip_serializing_if = "Option::is_none")]
+    cut_short: Option<[bool; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     absent: Option<[bool; 2]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     damaged: Option<[bool; 2]>,
@@ -401,6 +408,7 @@ impl<'a> FileLine<'a> {
             path: &any.path,
             change: word(page.change),
             status: [&page.pair.base, &page.pair.head].map(|side| side.as_ref().map(|page| page.status)),
+            cut_short: Some(page.cut_short()).filter(|sides| sides.contains(&true)),
             absent: page.absent.contains(&true).then_some(page.absent),
             damaged: page.damaged.contains(&true).then_some(page.damaged),
             report,

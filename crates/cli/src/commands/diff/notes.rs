@@ -10,6 +10,17 @@ pub(super) fn status_note(page: &PageDiff<'_>) -> Option<String> {
     (base.status != head.status).then(|| format!("Status: {} → {}.", base.status, head.status))
 }
 
+/// Which side was not captured whole, if one was not.
+pub(super) fn cut_short(page: &PageDiff<'_>) -> Option<String> {
+    let which = match page.cut_short() {
+        [false, false] => return None,
+        [true, true] => "answers of both versions were",
+        [true, false] => "answer of the older version was",
+        [false, true] => "answer of the newer version was",
+    };
+    Some(format!("The {which} cut short: what is missing at the end may never have come."))
+}
+
 /// Why the bodies of a page were not compared, if they were not.
 pub(super) fn not_compared(page: &PageDiff<'_>) -> Option<String> {
     let is_compared = page.comparison.is_some_and(|comparison| !matches!(comparison.body, Body::Unread));
@@ -58,6 +69,12 @@ pub(super) fn amount(page: &PageDiff<'_>, all: bool) -> String {
     if page.change == Change::Changed && headers > 0 {
         parts.push(counted(headers, "header") + &redacted(comparison, all));
     }
+    parts.extend(match page.cut_short() {
+        [false, false] => None,
+        [true, true] => Some("both cut short".to_owned()),
+        [true, false] => Some("the older cut short".to_owned()),
+        [false, true] => Some("the newer cut short".to_owned()),
+    });
     parts.extend(not_compared(page));
     parts.join(", ")
 }

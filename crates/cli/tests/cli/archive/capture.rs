@@ -142,6 +142,27 @@ fn people_are_told_what_is_not_whole() {
     assert!(stderr(&output).contains(", 1 cut short)"), "{}", stderr(&output));
 }
 
+/// What is missing at the end of an answer that broke off is not gone from the page.
+#[test]
+fn a_diff_tells_which_side_is_not_whole() {
+    let (scene, web) = (Scene::new(&[]), Web::start());
+    let short = web.url("/length/short");
+    scene.file("whole.txt", b"0123456789 and all the rest");
+    scene.data(&["commit", "whole.txt", "--url", &short, "-m", "whole"]);
+    capture(&scene, &[&short]).output().unwrap();
+    let shown = |words: &[&str]| String::from_utf8(scene.data(&[&["diff"], words].concat())).unwrap();
+    let note =
+        "The answer of the newer version was cut short: what is missing at the end may never have come.";
+    for words in [&["--mode", "lines"][..], &["--mode", "headers"], &["--format", "html"]] {
+        assert!(shown(words).contains(note), "{}", shown(words));
+    }
+    assert!(shown(&["--stat"]).contains(", the newer cut short"), "{}", shown(&["--stat"]));
+    let file = lines(shown(&["--json"]).as_bytes())[0]["files"][0].clone();
+    assert_eq!(file["cut_short"], serde_json::json!([false, true]), "{file}");
+    let back = shown(&["HEAD", "HEAD~1"]);
+    assert!(back.contains("The answer of the older version was cut short"), "{back}");
+}
+
 /// Also what is no HTTP can be read back; and an answer with its chunks, also where it was not stored again.
 #[test]
 fn answers_are_shown_as_they_came() {
