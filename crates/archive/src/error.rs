@@ -516,11 +516,6 @@ impl ArchiveError {
         matches!(self, Self::Catalog(CatalogError::ReadOnly { .. })) || causes.any(forbids)
     }
 
-    /// Whether a body that is here could not be read: one page's trouble, which audit finds as well.
-    pub(crate) fn is_damage(&self) -> bool {
-        matches!(self, Self::Body(_) | Self::Store(_) | Self::Object { .. } | Self::BodyLost { .. })
-    }
-
     /// Whether the archive itself cannot go on, as opposed to one file that is to be stored or restored.
     pub fn ends_all(&self) -> bool {
         match self {

@@ -7,6 +7,7 @@
 //! exit code. Findings are returned as data, failures as typed errors.
 
 mod archive;
+mod body_trouble;
 mod checking;
 mod content;
 pub mod crawl;
@@ -32,6 +33,7 @@ pub mod verbs;
 mod writer;
 
 pub use archive::Archive;
+pub use body_trouble::{BodyTrouble, TroubledPages, Troubles};
 pub use error::ArchiveError;
 pub use layout::{Layout, find_root};
 pub use objects::Objects;

@@ -21,6 +21,7 @@ mod reaching;
 mod reference;
 mod revision;
 mod session;
+mod troubles;
 mod urls;
 
 use std::process::ExitCode;

@@ -17,6 +17,11 @@ impl BodyError {
     pub fn new(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
         Self(error.into())
     }
+
+    /// The error that is carried.
+    pub fn carried(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
+        &*self.0
+    }
 }
 
 /// What became of a body that was handed in.

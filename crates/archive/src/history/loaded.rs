@@ -7,6 +7,7 @@ use varve_core::headers::HeaderView;
 use varve_core::history::Capture;
 
 use super::Holdings;
+use crate::body_trouble::BodyTrouble;
 use crate::error::ArchiveError;
 
 /// What a server answers when nothing changed.
@@ -21,10 +22,8 @@ const GOOD: u16 = 200;
 pub(crate) struct Loaded {
     pub(crate) headers: HeaderView,
     pub(crate) body: Vec<u8>,
-    /// The page is known, but its body is not here: taken out by a rewrite, or lost, which audit tells apart.
-    pub(crate) absent: bool,
-    /// The body is here and cannot be read.
-    pub(crate) damaged: bool,
+    /// The page is known, and its body cannot be had.
+    pub(crate) trouble: Option<BodyTrouble>,
 }
 
 impl Loaded {
@@ -38,7 +37,7 @@ impl Loaded {
         let mut body = Vec::new();
         let reader: Box<dyn Read + Send> = match holdings.open_body(capture) {
             Err(ArchiveError::Absent { .. }) => {
-                return Ok(Self { absent: true, ..Self::head_of(holdings, Some(capture))? });
+                return Self::without_body(holdings, capture, BodyTrouble::Missing);
             }
             // A download that failed is a page with nothing on it.
             Err(ArchiveError::DownloadFailed { .. }) => return Ok(Self::default()),
@@ -51,18 +50,25 @@ impl Loaded {
         Ok(Self { body, ..Self::head_of(holdings, Some(capture))? })
     }
 
-    /// Reads a page as far as it can be read: a damaged body is said to be, and keeps nobody from the other pages.
-    pub(crate) fn even_damaged(
+    /// Reads a page as far as it can be read: what keeps its body from being read is said, and keeps nobody from the other pages.
+    pub(crate) fn as_far_as_possible(
         holdings: &dyn Holdings,
         capture: Option<&Capture>,
         most: u64,
     ) -> Result<Self, ArchiveError> {
-        match Self::of(holdings, capture, most) {
-            Err(error) if error.is_damage() => {
-                Ok(Self { damaged: true, ..Self::head_of(holdings, capture)? })
-            }
-            loaded => loaded,
+        let loaded = Self::of(holdings, capture, most);
+        match (capture, loaded.as_ref().err().and_then(ArchiveError::body_trouble)) {
+            (Some(capture), Some(trouble)) => Self::without_body(holdings, capture, trouble),
+            _ => loaded,
         }
+    }
+
+    fn without_body(
+        holdings: &dyn Holdings,
+        capture: &Capture,
+        trouble: BodyTrouble,
+    ) -> Result<Self, ArchiveError> {
+        Ok(Self { trouble: Some(trouble), ..Self::head_of(holdings, Some(capture))? })
     }
 
     /// Reads the headers of a page, and no body.
@@ -73,7 +79,7 @@ impl Loaded {
 
     /// Whether there is no body to look at.
     pub(crate) const fn is_bodiless(&self) -> bool {
-        self.absent || self.damaged
+        self.trouble.is_some()
     }
 }
 

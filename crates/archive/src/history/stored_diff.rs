@@ -68,11 +68,11 @@ impl Names {
         let sides = [&pair.base, &pair.head];
         let base = Loaded::of(holdings, pair.base.as_ref(), LONGEST)?;
         let head = Loaded::of(holdings, pair.head.as_ref(), LONGEST)?;
-        if self.is_whole && (base.absent || head.absent) {
+        if self.is_whole && (base.is_bodiless() || head.is_bodiless()) {
             return Err(ArchiveError::Absent { id: pair.any().body.to_string() });
         }
         let is_long = sides.into_iter().flatten().any(|page| page.length.unwrap_or(0) > LONGEST);
-        let body_diff = match is_long || base.absent || head.absent {
+        let body_diff = match is_long || base.is_bodiless() || head.is_bodiless() {
             true => BodyDiff { truncated: true, ..nothing },
             false => moku::body_diff(&self.base, &self.head, &base.body, &head.body),
         };

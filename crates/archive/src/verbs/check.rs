@@ -131,22 +131,16 @@ pub fn explain<E: From<ArchiveError>>(
     let pair = Pair { base: Some((**base).clone()), head: Some((**head).clone()) };
     let is_long = [base, head].into_iter().any(|capture| capture.length.unwrap_or(0) > LONGEST);
     if is_long {
-        each(&PageDiff {
-            pair: &pair,
-            change: Change::Changed,
-            comparison: None,
-            absent: [false; 2],
-            damaged: [false; 2],
-        })?;
+        each(&PageDiff { pair: &pair, change: Change::Changed, comparison: None, trouble: [None; 2] })?;
         return Ok(true);
     }
-    let (old, new) =
-        (LoadedPage::of(holdings, Some(base), LONGEST)?, LoadedPage::of(holdings, Some(head), LONGEST)?);
-    let absent = [old.absent, new.absent];
+    let load = |page| LoadedPage::as_far_as_possible(holdings, Some(page), LONGEST);
+    let (old, new) = (load(base)?, load(head)?);
+    let trouble = [old.trouble, new.trouble];
     let (old_id, new_id) = (base.id.to_string(), head.id.to_string());
     let comparison = compare(&side(&old, &old_id), &side(&new, &new_id), options);
-    let comparison = (!absent.contains(&true)).then_some(&comparison);
-    each(&PageDiff { pair: &pair, change: Change::Changed, comparison, absent, damaged: [false; 2] })?;
+    let comparison = (trouble == [None; 2]).then_some(&comparison);
+    each(&PageDiff { pair: &pair, change: Change::Changed, comparison, trouble })?;
     Ok(true)
 }
 

@@ -9,6 +9,7 @@ use varve_core::VersionId;
 use varve_core::fact::{HeadMoved, media_type};
 use varve_core::history::Capture;
 
+use crate::body_trouble::{BodyTrouble, Troubles};
 use crate::error::ArchiveError;
 use crate::history::{HistoryWriter, Holdings, PagePlace, Pair, Pairs, WorkingTree, replace};
 use crate::in_order::{Crew, in_order};
@@ -17,21 +18,22 @@ use crate::in_order::{Crew, in_order};
 const MARK: &str = ".varve-checkout";
 
 /// What became of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckedOut {
     /// Pages written.
     pub written: u64,
     /// Pages of another version that were there and are gone.
     pub removed: u64,
-    /// Pages of the version whose bodies are not here any more: taken out by a rewrite, or lost.
-    pub absent: u64,
-    /// Pages of the version whose bodies are here and cannot be read.
-    pub damaged: u64,
+    /// Pages of the version that were left out, because their bodies cannot be had.
+    pub left_out: Troubles,
     /// Pages of the version in whose place lies another of the same path: a tree has one place for a path, whatever the host.
     pub covered: u64,
 }
 
 /// Lets HEAD point to a version, and the layout's own working tree hold its pages.
+///
+/// HEAD says what the next version descends from, and the tree is made from it: a page whose body cannot be had is left out and
+/// named, and HEAD moves all the same. What cannot be written, though, takes all of it back.
 pub fn checkout(
     history: &dyn HistoryWriter,
     version: VersionId,
@@ -94,7 +96,7 @@ pub fn export(
     // Until it is done the folder holds pages of both, and of a new tree some that may not be whole.
     write_mark(&format!("{} unfinished", before.unwrap_or(version)))?;
     let tree = if is_new { WorkingTree::new_at(folder) } else { WorkingTree::new(folder) };
-    let done = fill_tree(holdings, (tree, Damage::CostsThePage), before, version, progress)?;
+    let done = fill_tree(holdings, tree, before, version, progress)?;
     write_mark(&version.to_string())?;
     Ok(done)
 }
@@ -114,16 +116,7 @@ pub(crate) fn write_tree(
     version: VersionId,
     progress: &mut dyn FnMut(u64),
 ) -> Result<CheckedOut, ArchiveError> {
-    fill_tree(holdings, (WorkingTree::new(root), Damage::EndsAll), before, version, progress)
-}
-
-/// What a body that cannot be read means.
-#[derive(Clone, Copy, PartialEq)]
-enum Damage {
-    /// The tree is that of the layout itself: half a version must not become HEAD.
-    EndsAll,
-    /// The page is left out and counted, and people have all others.
-    CostsThePage,
+    fill_tree(holdings, WorkingTree::new(root), before, version, progress)
 }
 
 /// Does what [`write_tree`] does with each page that it can be done with, and leaves the others as they are.
@@ -147,7 +140,7 @@ pub(crate) fn write_what_can_be(
 /// Folders are made and pages removed on this thread, in order; pages are written on all, some hundreds at a time.
 fn fill_tree(
     holdings: &dyn Holdings,
-    (tree, damage): (WorkingTree, Damage),
+    tree: WorkingTree,
     before: Option<VersionId>,
     version: VersionId,
     progress: &mut dyn FnMut(u64),
@@ -155,7 +148,6 @@ fn fill_tree(
     let mut filling = Filling {
         holdings,
         tree,
-        damage,
         waiting: Vec::new(),
         folders: HashSet::new(),
         taken: HashSet::new(),
@@ -187,7 +179,6 @@ const TOGETHER: usize = 16;
 struct Filling<'a> {
     holdings: &'a dyn Holdings,
     tree: WorkingTree,
-    damage: Damage,
     waiting: Vec<Job>,
     /// The folders of those that wait.
     folders: HashSet<PathBuf>,
@@ -234,11 +225,11 @@ impl Filling<'_> {
         }
         self.folders.clear();
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
-        let (holdings, damage, done) = (self.holdings, self.damage, &mut self.done);
+        let (holdings, done) = (self.holdings, &mut self.done);
         let mut empty = Vec::new();
         let worker = || {
             let mut buffer = Vec::new();
-            move |job: Job| job.write(holdings, damage, &mut buffer)
+            move |job: Job| job.write(holdings, &mut buffer)
         };
         in_order(
             Crew { threads, together: TOGETHER },
@@ -247,10 +238,9 @@ impl Filling<'_> {
             |written| {
                 let written: Written = written?;
                 done.written += written.written;
-                done.absent += written.absent;
-                done.damaged += written.damaged;
+                progress(written.written + written.left_out.len() as u64);
+                written.left_out.iter().for_each(|(trouble, url)| done.left_out.add(*trouble, url));
                 empty.extend(written.left_empty);
-                progress(written.written + written.absent + written.damaged);
                 Ok::<(), ArchiveError>(())
             },
         )?;
@@ -275,38 +265,30 @@ fn in_reading_order(
 #[derive(Default)]
 struct Written {
     written: u64,
-    absent: u64,
-    damaged: u64,
+    /// The URLs of those whose bodies cannot be had.
+    left_out: Vec<(BodyTrouble, String)>,
     /// What was there before, if nothing came in its place.
     left_empty: Option<Capture>,
 }
 
 impl Job {
-    fn write(
-        mut self,
-        holdings: &dyn Holdings,
-        damage: Damage,
-        buffer: &mut Vec<u8>,
-    ) -> Result<Written, ArchiveError> {
+    fn write(mut self, holdings: &dyn Holdings, buffer: &mut Vec<u8>) -> Result<Written, ArchiveError> {
         let mut done = Written::default();
-        let is_damage = |error: &ArchiveError| damage == Damage::CostsThePage && error.is_damage();
         for (page, base) in self.pages {
-            match self.place.write(holdings, &page, buffer) {
-                Err(error) if is_damage(&error) || matches!(error, ArchiveError::Absent { .. }) => {
-                    // Nor may the page of another version pass for it.
-                    if base.is_some() {
-                        self.place.clear()?;
-                    }
-                    let count = if is_damage(&error) { &mut done.damaged } else { &mut done.absent };
-                    *count += 1;
-                    done.left_empty = base;
+            let written = self.place.write(holdings, &page, buffer);
+            if let Some(trouble) = written.as_ref().err().and_then(ArchiveError::body_trouble) {
+                done.left_out.push((trouble, page.url));
+                // The page of another version may not pass for it; the same body, written earlier, may be the last good one.
+                let other = base.filter(|base| base.body != page.body);
+                if other.is_some() {
+                    self.place.clear()?;
                 }
-                other => {
-                    other?;
-                    done.written += 1;
-                    done.left_empty = None;
-                }
+                done.left_empty = other;
+                continue;
             }
+            written?;
+            done.written += 1;
+            done.left_empty = None;
         }
         Ok(done)
     }

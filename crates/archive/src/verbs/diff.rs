@@ -10,6 +10,7 @@ use varve_core::VersionId;
 use varve_core::history::Capture;
 use varve_page::compare::{Side, compare, compare_heads, learn};
 
+use crate::body_trouble::BodyTrouble;
 use crate::error::ArchiveError;
 use crate::history::{HistoryWriter, Holdings, Loaded, NOT_MODIFIED, Pair, Pairs, stored_diff};
 
@@ -53,10 +54,8 @@ pub struct PageDiff<'a> {
     pub change: Change,
     /// How it changed; none where names are enough. Where bodies cannot be compared, how all else did.
     pub comparison: Option<&'a Comparison<'a>>,
-    /// Whether the body of the base and that of the head are known, and not here: taken out by a rewrite, or lost.
-    pub absent: [bool; 2],
-    /// Whether they are here and cannot be read.
-    pub damaged: [bool; 2],
+    /// Why the body of the base and that of the head cannot be had, if they cannot.
+    pub trouble: [Option<BodyTrouble>; 2],
 }
 
 /// No more pages than this are named that do not count as changed: each costs memory until the end.
@@ -92,8 +91,8 @@ pub struct Totals {
     pub same_text: u64,
     /// In both, with other bytes and the same nodes.
     pub same_nodes: u64,
-    /// Changed, with a body that cannot be read.
-    pub damaged: u64,
+    /// Changed, with a body that is here and is damaged or cannot be read.
+    pub unread: u64,
     /// How many of the pages with noise alone each rule had a part in.
     pub rules: BTreeMap<&'static str, u64>,
     /// The first of the pages that differ and do not count as changed.
@@ -165,14 +164,14 @@ fn compare_pair<E: From<ArchiveError>>(
         [&pair.base, &pair.head].into_iter().flatten().any(|page| page.length.unwrap_or(0) > LONGEST);
     if is_plain {
         totals.count(change);
-        return each(&PageDiff { pair, change, comparison: None, absent: [false; 2], damaged: [false; 2] });
+        return each(&PageDiff { pair, change, comparison: None, trouble: [None; 2] });
     }
     let load = |page: &Option<Capture>| match is_long {
         true => Loaded::head_of(holdings, page.as_ref()),
-        false => Loaded::even_damaged(holdings, page.as_ref(), LONGEST),
+        false => Loaded::as_far_as_possible(holdings, page.as_ref(), LONGEST),
     };
     let (base, head) = (load(&pair.base)?, load(&pair.head)?);
-    let (absent, damaged) = ([base.absent, head.absent], [base.damaged, head.damaged]);
+    let trouble = [base.trouble, head.trouble];
     let (base_id, head_id) = (name(request.base), name(request.head));
     let sides = [side(&base, &base_id), side(&head, &head_id)];
     let comparison = if is_long || base.is_bodiless() || head.is_bodiless() {
@@ -191,8 +190,9 @@ fn compare_pair<E: From<ArchiveError>>(
         return Ok(());
     }
     totals.count(change);
-    totals.damaged += u64::from(damaged.contains(&true));
-    each(&PageDiff { pair, change, comparison: Some(&comparison), absent, damaged })
+    let is_unread = trouble.iter().flatten().any(|trouble| *trouble != BodyTrouble::Missing);
+    totals.unread += u64::from(is_unread);
+    each(&PageDiff { pair, change, comparison: Some(&comparison), trouble })
 }
 
 /// Whether the body is known to be the same without a look at it.
@@ -239,7 +239,7 @@ fn taught(
             && capture.length.unwrap_or(0) <= LONGEST
     };
     let Some(twin) = found.iter().find(is_twin) else { return Ok(None) };
-    let twin = Loaded::even_damaged(holdings, Some(twin), LONGEST)?;
+    let twin = Loaded::as_far_as_possible(holdings, Some(twin), LONGEST)?;
     if twin.is_bodiless() {
         return Ok(None);
     }
@@ -261,7 +261,7 @@ pub fn captures<T>(
     }
     let (base_id, head_id) = (base.id.to_string(), head.id.to_string());
     let (base, head) = (Loaded::of(holdings, Some(base), most)?, Loaded::of(holdings, Some(head), most)?);
-    if base.absent || head.absent {
+    if base.is_bodiless() || head.is_bodiless() {
         return Ok(None);
     }
     Ok(Some(show(&compare(&side(&base, &base_id), &side(&head, &head_id), options))))

@@ -13,6 +13,7 @@ use varve_page::score::attribution::{Chunk, PagePair, Share, attribute};
 use varve_page::score::rows::{AttributionRow, EvidenceLocationRow, VersionScore, attribution_rows};
 use varve_page::score::{Limits, Pack, Page, explain, explain_change, score as score_page};
 
+use crate::body_trouble::{BodyTrouble, Troubles};
 use crate::error::ArchiveError;
 use crate::history::{Change, HistoryWriter, Holdings, Loaded, Pair, Pairs};
 use crate::rows::row_of_score;
@@ -33,10 +34,8 @@ pub struct Scored {
     pub attributed: Vec<String>,
     /// What moved the score since the parent, in sentences, the greatest movement first.
     pub changes: Vec<String>,
-    /// Pages that were not scored, because their bodies are not here: taken out by a rewrite, or lost.
-    pub absent: u64,
-    /// Pages that were not scored, or not held against the parent, because a body cannot be read.
-    pub damaged: u64,
+    /// Pages that were not scored, or not held against the parent, because a body cannot be had.
+    pub troubles: Troubles,
 }
 
 impl Scored {
@@ -75,11 +74,13 @@ pub fn compute(
     let mut pages = Vec::new();
     let mut before: Option<u8> = None;
     let mut moved = Vec::new();
-    let (mut absent, mut damaged) = (0, 0);
+    let mut troubles = Troubles::default();
     for pair in Pairs::new(holdings.catalog(), parent, Some(version)) {
-        let moves = scorer.pair(&pair?)?;
-        absent += u64::from(moves.is_absent);
-        damaged += u64::from(moves.is_damaged);
+        let pair = pair?;
+        let moves = scorer.pair(&pair)?;
+        if let Some(trouble) = moves.trouble {
+            troubles.add(trouble, &pair.any().url);
+        }
         let base = moves.base.as_ref().or(moves.head.as_ref().filter(|_| moves.is_same));
         before = before.max(base.map(|page| page.normalized));
         pages.extend(moves.head.clone());
@@ -105,8 +106,7 @@ pub fn compute(
         pages,
         attributed,
         changes,
-        absent,
-        damaged,
+        troubles,
     })
 }
 
@@ -117,17 +117,15 @@ struct Moves {
     chunks: Vec<Chunk>,
     /// Nothing differs, so the base was not scored again.
     is_same: bool,
-    /// The body of the head is not here, so nothing can be said of the page.
-    is_absent: bool,
-    /// A body cannot be read: of the head, nothing can be said of the page; of the base, not how it came to be so.
-    is_damaged: bool,
+    /// A body cannot be had: of the head, nothing can be said of the page; of the base, not how it came to be so.
+    trouble: Option<BodyTrouble>,
 }
 
 impl Moves {
     /// A page of which it is not told how it changed.
     fn unmoved(head: Option<PageScore>) -> Self {
         let chunks = Vec::new();
-        Self { base: None, head, chunks, is_same: true, is_absent: false, is_damaged: false }
+        Self { base: None, head, chunks, is_same: true, trouble: None }
     }
 
     fn as_pair(&self) -> PagePair<'_> {
@@ -147,17 +145,18 @@ impl Scorer<'_> {
         let limits = Limits::default();
         // One byte more, so that it is noticed when there is more.
         let most = limits.body as u64 + 1;
-        let head = Loaded::even_damaged(self.holdings, pair.head.as_ref(), most)?;
+        let head = Loaded::as_far_as_possible(self.holdings, pair.head.as_ref(), most)?;
         if head.is_bodiless() {
-            return Ok(Moves { is_absent: head.absent, is_damaged: head.damaged, ..Moves::unmoved(None) });
+            return Ok(Moves { trouble: head.trouble, ..Moves::unmoved(None) });
         }
         let head_score = pair.head.as_ref().map(|page| self.page(page, &head, self.head, &limits));
         if pair.change() == Change::Unchanged {
             return Ok(Moves::unmoved(head_score));
         }
-        let base = Loaded::even_damaged(self.holdings, pair.base.as_ref(), most)?;
-        if base.damaged {
-            return Ok(Moves { is_damaged: true, ..Moves::unmoved(head_score) });
+        let base = Loaded::as_far_as_possible(self.holdings, pair.base.as_ref(), most)?;
+        // What was taken out on purpose counts as nothing, as it did before it went.
+        if base.trouble.is_some_and(|trouble| trouble != BodyTrouble::Missing) {
+            return Ok(Moves { trouble: base.trouble, ..Moves::unmoved(head_score) });
         }
         let version = self.base.unwrap_or(self.head);
         let base_score = pair.base.as_ref().map(|page| self.page(page, &base, version, &limits));
@@ -165,7 +164,7 @@ impl Scorer<'_> {
             Chunk::new(chunk.base_start, chunk.base_len, chunk.head_start, chunk.head_len)
         };
         // Chunks are numbered as in the whole diff, or not at all.
-        let is_whole = |page: &Loaded| !page.absent && page.body.len() <= limits.body;
+        let is_whole = |page: &Loaded| !page.is_bodiless() && page.body.len() <= limits.body;
         let chunks = match is_whole(&base) && is_whole(&head) {
             true => {
                 // Evidence has its places in the bytes of a body, so the chunks need theirs there too.

@@ -1,8 +1,11 @@
 //! Working trees: what a person finds on disk, and what a hostile URL cannot do there.
 
 use std::fs;
+use std::path::Path;
 
 use crate::scene::*;
+use crate::sites::{blob, site};
+use varve_archive::BodyTrouble;
 use varve_archive::history::{Change, Pairs};
 use varve_archive::verbs::checkout::{checkout, export};
 
@@ -80,7 +83,7 @@ fn pages_that_share_a_path_follow_one_another() {
     for name in ["new", "new", "again"] {
         let to = root.path().join(name);
         let done = export(writer.as_holdings(), version, &to, &mut |_| {}).expect("written");
-        assert_eq!((done.written, done.absent), (900, 0));
+        assert_eq!((done.written, done.left_out.count(|_| true)), (900, 0));
         for number in 0..300 {
             let text = fs::read_to_string(to.join(format!("x/{number}/.page_body"))).expect("there");
             assert!(pages.iter().any(|(_, body)| *body == text), "{text}");
@@ -206,4 +209,41 @@ fn two_spellings_share_a_path_and_stay_two() {
     let to = root.path().join("out");
     let done = export(writer.as_holdings(), versions[0], &to, &mut |_| {}).expect("written");
     assert_eq!((done.written, done.covered), (2, 1), "the second is written over the first");
+}
+
+#[test]
+fn a_body_that_cannot_be_had_costs_a_checkout_its_own_page_alone() {
+    let damaged = |path: &Path| fs::write(path, "odd").expect("written");
+    let missing = |path: &Path| fs::remove_file(path).expect("removed");
+    let unreadable = |path: &Path| {
+        fs::remove_file(path).expect("removed");
+        fs::create_dir(path).expect("made");
+    };
+    let refused = BodyTrouble::Unreadable(std::io::ErrorKind::IsADirectory);
+    for (harm, expected) in [
+        (&damaged as &dyn Fn(&Path), BodyTrouble::Damaged),
+        (&missing, BodyTrouble::Missing),
+        (&unreadable, refused),
+    ] {
+        let root = tempfile::tempdir().expect("a folder");
+        let root = root.path();
+        let [first, second] = site(root);
+        let writer = history(root);
+        checkout(&*writer, first, &mut |_| {}).expect("moved");
+        for content in ["new", "same"] {
+            harm(&blob(root, content));
+        }
+        let done = checkout(&*writer, second, &mut |_| {}).expect("moved");
+        let left_out: Vec<_> =
+            done.left_out.iter().map(|(trouble, pages)| (trouble, &pages.urls[..])).collect();
+        assert_eq!(left_out, [(expected, &["https://e.org/".to_owned(), "https://e.org/a".to_owned()][..])]);
+        drop(writer);
+        let writer = history(root);
+        assert_eq!((writer.head().expect("read"), writer.mended_head()), (Some(second), None));
+        assert!(!root.join(".page_body").exists(), "the page of another version passes for no other");
+        let kept =
+            fs::read_to_string(root.join("a/.page_body")).expect("the same body, written while it was good");
+        assert_eq!(kept, "same");
+        assert_eq!(fs::read_to_string(root.join("b/.page_body")).expect("written"), "more");
+    }
 }

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::printer::counted;
 use crate::revision::resolve_version;
 use crate::session::Session;
+use crate::troubles::{self, word};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -25,10 +26,14 @@ Examples:
 /// their digests as they are written. Files are not synced to the disk one by one: they can be written again at any time. A folder whose
 /// checkout did not come to its end says `unfinished` in its `.varve-checkout`, and the next checkout to it brings it to one.
 ///
-/// A page whose body is not here, taken out or lost, is left out and counted, as is with `--to` one whose body is damaged, and the exit code is 1 then; so is one of several
-/// pages with the same path, on different hosts or with and without a slash at the end: a tree has one place for them.
+/// A page whose body is not here, is damaged or cannot be read is left out and named, all others are written, and the exit code is 1 then. So it is where several
+/// pages have the same path, on different hosts or with and without a slash at the end: a tree has one place for them.
 ///
-/// Without it, HEAD moves to the version: the next one will descend from it. In a Moku site the working tree follows.
+/// Without `--to`, HEAD moves to the version: the next one will descend from it. In a Moku site the working tree follows; HEAD moves also where a page
+/// had to be left out, since it says what comes next and not what lies in the tree. If a file cannot be written, HEAD and the tree go back to what they were.
+///
+/// With `--json` there is one object: `version`, how many pages were `written` and `removed`, how many have bodies that are `absent`, `damaged` or
+/// `unreadable`, how many are `covered` by another, and `left_out`, the first thousand of each kind with their `url` and what is the matter with the `body`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Checkout {
@@ -58,32 +63,13 @@ impl Verb for Checkout {
             (version, checkout(&*history, version, &mut |more| progress.inc(more))?)
         };
         if self.json {
-            let CheckedOut { written, removed, absent, damaged, covered } = done;
-            let line = Line {
-                version: version.to_string(),
-                written: written.saturating_sub(covered),
-                removed,
-                absent,
-                damaged,
-                covered,
-            };
+            let line = Line::of(version.to_string(), &done);
             session.printer.json(&line)?;
         } else if self.to.is_some() || done.written > 0 {
             let pages = counted(done.written.saturating_sub(done.covered), "page");
             session.printer.say(format_args!("{pages} of {} written", short(&version)));
         }
-        if done.absent > 0 {
-            let absent = counted(done.absent, "page");
-            session
-                .printer
-                .say(format_args!("{absent} left out: the bodies are not here; `varve audit` says why"));
-        }
-        if done.damaged > 0 {
-            let damaged = counted(done.damaged, "page");
-            session.printer.say(format_args!(
-                "{damaged} left out: the bodies cannot be read; `varve audit` names the damage"
-            ));
-        }
+        troubles::say(&done.left_out, "left out", &mut session.printer);
         if done.covered > 0 {
             let covered = counted(done.covered, "page");
             session.printer.say(format_args!(
@@ -93,16 +79,44 @@ impl Verb for Checkout {
         if self.to.is_none() {
             session.printer.say(format_args!("HEAD is {}", short(&version)));
         }
-        Ok(if done.absent + done.damaged + done.covered > 0 { Outcome::Findings } else { Outcome::Done })
+        let left_out = done.left_out.count(|_| true) + done.covered;
+        Ok(if left_out > 0 { Outcome::Findings } else { Outcome::Done })
     }
 }
 
 #[derive(Serialize)]
-struct Line {
+struct Line<'a> {
     version: String,
     written: u64,
     removed: u64,
     absent: u64,
     damaged: u64,
+    unreadable: u64,
     covered: u64,
+    left_out: Vec<LeftOut<'a>>,
+}
+
+#[derive(Serialize)]
+struct LeftOut<'a> {
+    url: &'a str,
+    body: &'static str,
+}
+
+impl<'a> Line<'a> {
+    fn of(version: String, done: &'a CheckedOut) -> Self {
+        let count = |wanted: &str| done.left_out.count(|trouble| word(trouble) == wanted);
+        let named = done.left_out.iter().flat_map(|(trouble, pages)| {
+            pages.urls.iter().map(move |url| LeftOut { url, body: word(trouble) })
+        });
+        Self {
+            version,
+            written: done.written.saturating_sub(done.covered),
+            removed: done.removed,
+            absent: count("absent"),
+            damaged: count("damaged"),
+            unreadable: count("unreadable"),
+            covered: done.covered,
+            left_out: named.collect(),
+        }
+    }
 }

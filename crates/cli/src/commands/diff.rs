@@ -21,6 +21,7 @@ use crate::error::Error;
 use crate::printer::{BAD, FAINT, GOOD, Printer, STRONG, WARN, visible};
 use crate::revision::resolve_version;
 use crate::session::Session;
+use crate::troubles::word as word_of_trouble;
 use document::Document;
 use line::{drawn, letters, node};
 use notes::{amount, cut_short, not_compared, status_note};
@@ -46,7 +47,8 @@ Examples:
 /// With `--json` there is one object: `base`, `head`, and `files`, each with `url`, `path`, `change` (added, removed,
 /// changed), `status`, `body_diff` and `headers_diff`, which only names headers that are redacted: `redacted_headers` says of each whether it was
 /// `added`, `removed` or is on `both` sides, where its values are not compared. A body that was not compared has no chunks and is `truncated`: because it is longer than
-/// 64 MiB, because it is known and not here (`absent`), or because it is `damaged`, each said of the older and of the newer version.
+/// 64 MiB, because it is known and not here (`absent`), because it is `damaged`, or because the system does not let it be read (`unreadable`), each said of
+/// the older and of the newer version.
 /// An answer that was cut short when it was captured is named in `cut_short`, of the older and of the newer version.
 /// Pages that do not count as changed are in `noise`, each with `url`, `path` and its `rules`, and in `alike`, where bytes differ and the text
 /// or the nodes are the `same`.
@@ -64,7 +66,7 @@ Examples:
 /// Diffs can be computed at any time. With `--keep` this one is kept too, until `gc --keep-within` prunes it; a Moku site keeps that of
 /// every version with its parent by itself.
 ///
-/// With `--exit-code`, the exit code is 1 if anything differs; where a body is damaged, it is 1 in any case, and all other pages are shown.
+/// With `--exit-code`, the exit code is 1 if anything differs; where a body is damaged or cannot be read, it is 1 in any case, and all other pages are shown.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Diff {
@@ -161,7 +163,7 @@ impl Verb for Diff {
             let history = session.open_history()?;
             varve_archive::verbs::diff::keep(&*history, base, head)?;
         }
-        let is_finding = totals.damaged > 0 || (self.exit_code && totals.differ());
+        let is_finding = totals.unread > 0 || (self.exit_code && totals.differ());
         Ok(if is_finding { Outcome::Findings } else { Outcome::Done })
     }
 }
@@ -392,6 +394,8 @@ struct FileLine<'a> {
     absent: Option<[bool; 2]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     damaged: Option<[bool; 2]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unreadable: Option<[bool; 2]>,
     #[serde(flatten)]
     report: Option<Report>,
 }
@@ -399,6 +403,10 @@ struct FileLine<'a> {
 impl<'a> FileLine<'a> {
     fn of(page: &'a PageDiff<'_>, all: bool) -> Self {
         let any = page.pair.any();
+        let which = |wanted: &str| {
+            let sides = page.trouble.map(|trouble| trouble.map(word_of_trouble) == Some(wanted));
+            Some(sides).filter(|sides| sides.contains(&true))
+        };
         let mut report = page.comparison.map(|comparison| comparison.report(all));
         if let (Some(report), Some(changed)) = (&mut report, page.is_changed()) {
             report.changed = changed;
@@ -409,8 +417,9 @@ impl<'a> FileLine<'a> {
             change: word(page.change),
             status: [&page.pair.base, &page.pair.head].map(|side| side.as_ref().map(|page| page.status)),
             cut_short: Some(page.cut_short()).filter(|sides| sides.contains(&true)),
-            absent: page.absent.contains(&true).then_some(page.absent),
-            damaged: page.damaged.contains(&true).then_some(page.damaged),
+            absent: which("absent"),
+            damaged: which("damaged"),
+            unreadable: which("unreadable"),
             report,
         }
     }

@@ -2,15 +2,16 @@
 
 use serde::Serialize;
 use varve_archive::verbs::score::{PageScore, Scored, compute, score};
-use varve_archive::{Moment, VersionId};
+use varve_archive::{BodyTrouble, Moment, VersionId};
 
 use super::log::short;
 use super::{Outcome, Verb};
 use crate::clock;
 use crate::error::Error;
-use crate::printer::{FAINT, STRONG, counted, visible};
+use crate::printer::{FAINT, STRONG, visible};
 use crate::revision::resolve_version;
 use crate::session::Session;
+use crate::troubles;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -68,19 +69,9 @@ impl Verb for Score {
         } else {
             summary(session, version, &scored)?;
         }
-        if scored.absent > 0 {
-            let pages = counted(scored.absent, "page");
-            session
-                .printer
-                .say(format_args!("{pages} not scored: the bodies are not here; `varve audit` says why"));
-        }
-        if scored.damaged > 0 {
-            let pages = counted(scored.damaged, "page");
-            session.printer.say(format_args!(
-                "{pages} not scored or not compared: the bodies cannot be read; `varve audit` names the damage"
-            ));
-        }
-        Ok(if scored.damaged > 0 { Outcome::Findings } else { Outcome::Done })
+        troubles::say(&scored.troubles, "not scored or not compared", &mut session.printer);
+        let is_finding = scored.troubles.count(|trouble| trouble != BodyTrouble::Missing) > 0;
+        Ok(if is_finding { Outcome::Findings } else { Outcome::Done })
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a diff says of a page beside its lines: headers that are hidden, answers that are not whole, bodies that cannot be had.
 
 use crate::history::{Place, places};
+use crate::{stderr, stdout};
 
 const URL: &str = "https://example.com/";
 
@@ -36,5 +37,77 @@ fn a_redacted_header_that_comes_or_goes_is_a_change() {
         commit(&place, "same", &["X: 1"]);
         let gone = place.data(&["diff", "--mode", "headers"]);
         assert!(gone.contains("- cookie: [REDACTED]\n- set-cookie: [REDACTED]\n"), "{gone}");
+    }
+}
+
+/// Where the only body of a site lies that holds this text.
+fn body(place: &Place, text: &str) -> std::path::PathBuf {
+    let blobs = std::fs::read_dir(place.path("museum/.moku/blobs")).unwrap();
+    let mut files = blobs.flat_map(|folder| std::fs::read_dir(folder.unwrap().path()).unwrap());
+    files
+        .find_map(|file| {
+            Some(file.unwrap().path()).filter(|path| std::fs::read(path).unwrap() == text.as_bytes())
+        })
+        .unwrap()
+}
+
+#[test]
+fn why_a_body_cannot_be_had_is_said() {
+    let damage = |path: &std::path::Path| std::fs::write(path, "odd").unwrap();
+    let lose = |path: &std::path::Path| std::fs::remove_file(path).unwrap();
+    // Nobody may read a folder as a file, whoever it is.
+    let forbid = |path: &std::path::Path| {
+        std::fs::remove_file(path).unwrap();
+        std::fs::create_dir(path).unwrap();
+    };
+    for (harm, word, code, of_diff, of_many) in [
+        (
+            &damage as &dyn Fn(&std::path::Path),
+            "damaged",
+            1,
+            "damaged; `varve audit` names the damage.",
+            "damaged; `varve audit`",
+        ),
+        (&lose, "absent", 0, "not here; `varve audit` says whether", "not here; `varve audit`"),
+        (&forbid, "unreadable", 1, "not to be read: is a directory.", "cannot be read: is a directory"),
+    ] {
+        let place = Place::new(false);
+        let other = format!("{URL}other");
+        let [first, second] = ["one", "two"].map(|text| {
+            place.file("page.html", text);
+            place.file("other.html", "other");
+            let words = ["commit", "page.html", "other.html", "--url", URL, "--url", &other, "-m", "m"];
+            place.data(&words).trim().to_owned()
+        });
+        place.data(&["checkout", &first]);
+        harm(&body(&place, "two"));
+        let shown = place.run(&["diff", &first, &second, "--json"]);
+        assert_eq!(shown.status.code(), Some(code), "{word}: {}", stderr(&shown));
+        let file = serde_json::from_str::<serde_json::Value>(&stdout(&shown)).unwrap()["files"][0].clone();
+        for other in ["absent", "damaged", "unreadable"] {
+            let expected =
+                if other == word { serde_json::json!([false, true]) } else { serde_json::Value::Null };
+            assert_eq!(file[other], expected, "{word}: {file}");
+        }
+        let text = stdout(&place.run(&["diff", &first, &second]));
+        assert!(text.contains(&format!("The body of the newer version is {of_diff}")), "{text}");
+        let moved = place.run(&["checkout", &second, "--json"]);
+        assert_eq!(moved.status.code(), Some(1), "{}", stderr(&moved));
+        let told: serde_json::Value = serde_json::from_str(&stdout(&moved)).unwrap();
+        assert_eq!(
+            (&told[word], &told["left_out"]),
+            (&1.into(), &serde_json::json!([{"url": URL, "body": word}]))
+        );
+        let said = format!("1 page left out: the bodies are {of_many}").replace("are cannot", "cannot");
+        assert!(
+            stderr(&moved).contains(&said) && stderr(&moved).contains(&format!("\n  {URL}\n")),
+            "{}",
+            stderr(&moved)
+        );
+        assert_eq!(std::fs::read_to_string(place.path("museum/.moku/HEAD")).unwrap(), second);
+        assert!(!place.path("museum/.page_body").exists() && place.path("museum/other/.page_body").is_file());
+        let scored = place.run(&["score", &second]);
+        assert_eq!(scored.status.code(), Some(code), "{}", stderr(&scored));
+        assert!(stderr(&scored).contains(of_many), "{}", stderr(&scored));
     }
 }

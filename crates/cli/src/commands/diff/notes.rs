@@ -1,5 +1,6 @@
 //! What is said of one page of a diff beside its lines: how much changed, and what could not be compared.
 
+use varve_archive::BodyTrouble;
 use varve_archive::verbs::diff::{Body, Change, Comparison, PageDiff, RedactedSide};
 
 use crate::printer::{BAD, GOOD, counted};
@@ -27,24 +28,28 @@ pub(super) fn not_compared(page: &PageDiff<'_>) -> Option<String> {
     if is_compared {
         return None;
     }
-    let side = |which: [bool; 2]| match which {
-        [true, true] => Some("The bodies of both versions"),
-        [true, false] => Some("The body of the older version"),
-        [false, true] => Some("The body of the newer version"),
-        [false, false] => None,
+    let reasons = match page.trouble {
+        [None, None] => vec!["The page is too long to be compared.".to_owned()],
+        [Some(older), Some(newer)] if older == newer => {
+            vec![format!("The bodies of both versions are {}", matter(older))]
+        }
+        sides => {
+            let told = |(side, trouble): (&str, Option<BodyTrouble>)| {
+                Some(format!("The body of the {side} version is {}", matter(trouble?)))
+            };
+            ["older", "newer"].into_iter().zip(sides).filter_map(told).collect()
+        }
     };
-    let verb = |which: [bool; 2]| if which == [true; 2] { "are" } else { "is" };
-    let damaged = side(page.damaged)
-        .map(|side| format!("{side} {} damaged; `varve audit` names the damage.", verb(page.damaged)));
-    let absent = side(page.absent).map(|side| {
-        format!("{side} {} not here; `varve audit` says whether that is on purpose.", verb(page.absent))
-    });
-    let reasons: Vec<String> = damaged.into_iter().chain(absent).collect();
-    Some(if reasons.is_empty() {
-        "The page is too long to be compared.".to_owned()
-    } else {
-        reasons.join(" ")
-    })
+    Some(reasons.join(" "))
+}
+
+/// What is the matter with a body, as the rest of a sentence.
+fn matter(trouble: BodyTrouble) -> String {
+    match trouble {
+        BodyTrouble::Missing => "not here; `varve audit` says whether that is on purpose.".to_owned(),
+        BodyTrouble::Damaged => "damaged; `varve audit` names the damage.".to_owned(),
+        BodyTrouble::Unreadable(kind) => format!("not to be read: {kind}."),
+    }
 }
 
 /// How much of a page changed.
