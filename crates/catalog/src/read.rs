@@ -137,6 +137,18 @@ pub trait CatalogRead: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// The captures of several URLs in one version, whatever their paths, by time. Where a layout itself decides which URLs mean the same,
+    /// its paths are URLs, and it is the first of them that it knows.
+    fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> Result<Vec<Capture>, CatalogError> {
+        for url in urls {
+            let found = self.captures_at_path(version, url)?;
+            if !found.is_empty() {
+                return Ok(found);
+            }
+        }
+        Ok(Vec::new())
+    }
+
     /// The URLs that are here and have the same [address](fn@varve_core::url::address) as this one, sorted by their bytes; it may be one of
     /// them itself. Nothing where a layout itself decides which URLs mean the same.
     fn spellings_of(&self, _url: &str) -> Result<Vec<String>, CatalogError> {

@@ -1,9 +1,11 @@
 //! `log`: the versions, newest first, or the captures of one URL.
 
-use varve_core::history::Capture;
+use varve_core::history::{Belongs, Capture};
 use varve_core::url::query::Query;
 use varve_core::url::{address, clean, normalise};
+use varve_core::{Moment, VersionId};
 
+use super::cat::At;
 use crate::error::ArchiveError;
 use crate::history::Holdings;
 
@@ -13,7 +15,7 @@ pub use varve_catalog::{CaptureFilter, Order, Page, Removal, VersionFilter, Vers
 pub fn versions(
     holdings: &dyn Holdings,
     filter: &VersionFilter,
-    page: Page<varve_core::VersionId>,
+    page: Page<VersionId>,
 ) -> Result<Vec<VersionInfo>, ArchiveError> {
     Ok(holdings.catalog().versions(filter, page)?)
 }
@@ -31,6 +33,62 @@ pub fn captures(
         Ok(Some(found).filter(|found| !found.is_empty()))
     })?;
     Ok(found.unwrap_or_default())
+}
+
+/// The capture of a URL in a version behind which the list of [`captures`] goes on with other versions: the last of them in it, which
+/// is the oldest. Captures of other versions may stand between those of one.
+pub fn last_in_version(
+    holdings: &dyn Holdings,
+    url: &str,
+    version: VersionId,
+) -> Result<Capture, ArchiveError> {
+    if !holdings.has_versions() {
+        return super::cat::find(holdings, url, &At::Version(version));
+    }
+    let found = at_address(holdings, url, |spellings| {
+        let mut found = holdings.catalog().captures_of_any_in(&version, spellings)?;
+        let Some(oldest) = found.first().map(|capture| capture.time) else { return Ok(None) };
+        found.retain(|capture| capture.time == oldest);
+        if found.len() == 1 {
+            return Ok(found.pop());
+        }
+        first_of_instant(holdings, spellings, oldest, version)
+    })?;
+    let at = || Some(format!("in version {version}"));
+    found.ok_or_else(|| ArchiveError::NoCapture { url: url.to_owned(), at: at() })
+}
+
+/// Of several captures of a version at one instant, the one that the list has last: only the list itself knows.
+fn first_of_instant(
+    holdings: &dyn Holdings,
+    spellings: &[&str],
+    time: Moment,
+    version: VersionId,
+) -> Result<Option<Capture>, ArchiveError> {
+    const PIECE: usize = 200;
+    let filter = CaptureFilter { since: Some(time), until: Some(time), ..CaptureFilter::default() };
+    let mut last: Option<Capture> = None;
+    loop {
+        let page = Page { after: last.as_ref(), limit: PIECE };
+        let found = holdings.catalog().captures_of_any(spellings, &filter, Order::OldestFirst, page)?;
+        let is_all = found.len() < PIECE;
+        last = found.last().cloned();
+        let own = found.into_iter().find(|capture| capture.belongs == Belongs::Version(version));
+        if own.is_some() || is_all {
+            return Ok(own);
+        }
+    }
+}
+
+/// Whether a piece of the list of [`captures`] may end behind this one: whoever goes on behind its version then goes on right here, and
+/// neither misses a capture nor meets one again.
+pub fn may_end_behind(holdings: &dyn Holdings, url: &str, capture: &Capture) -> Result<bool, ArchiveError> {
+    match capture.belongs {
+        // It has no name yet that one could go on behind.
+        Belongs::Run(_) => Ok(false),
+        Belongs::Version(_) if !holdings.has_versions() => Ok(true),
+        Belongs::Version(version) => Ok(last_in_version(holdings, url, version)?.id == capture.id),
+    }
 }
 
 /// What is found by all spellings of a URL that are kept, taken together; where none is, by the first likely one by which anything is.

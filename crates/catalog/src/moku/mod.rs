@@ -203,6 +203,10 @@ impl CatalogRead for MokuCatalog {
         self.readers.ask(|connection| read_captures::of_urls(connection, urls, filter, order, page))
     }
 
+    fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> Result<Vec<Capture>, CatalogError> {
+        self.readers.ask(|connection| read_captures::of_urls_in(connection, version, urls))
+    }
+
     fn spellings_of(&self, url: &str) -> Result<Vec<String>, CatalogError> {
         self.readers.ask(|connection| read_captures::spellings(connection, url))
     }

@@ -86,6 +86,19 @@ pub(super) fn of_urls(
     collect(connection, &sql, params![wanted, since, until, time, place, sql_limit(page.limit)], capture_of)
 }
 
+/// The captures of some URLs in a version.
+pub(super) fn of_urls_in(
+    connection: &Connection,
+    version: &VersionId,
+    wanted: &[&str],
+) -> Result<Vec<Capture>, Problem> {
+    let sql = format!(
+        "{PAGES} WHERE version_id = ?1 AND url IN (SELECT value FROM json_each(?2)) ORDER BY created_at, place"
+    );
+    let wanted = serde_json::to_string(wanted).expect("texts can be written as JSON");
+    collect(connection, &sql, params![version.to_string(), wanted], capture_of)
+}
+
 /// The first whole second at or after an instant.
 pub(super) fn seconds_up(moment: Moment) -> i64 {
     moment.seconds() + i64::from(moment != Moment::from_seconds(moment.seconds()))

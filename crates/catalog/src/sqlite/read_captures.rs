@@ -156,6 +156,28 @@ pub(super) fn of_urls(
     Ok(found.into_iter().map(|(_, capture)| capture).collect())
 }
 
+/// The captures of some URLs in a version, by time.
+pub(super) fn of_urls_in(
+    connection: &Connection,
+    version: &VersionId,
+    urls: &[&str],
+) -> Result<Vec<Capture>, Problem> {
+    let sql = "SELECT path FROM urls WHERE url_key = ?1 AND url = ?2";
+    let mut paths: Vec<String> = Vec::new();
+    for url in urls {
+        paths.append(&mut collect(connection, sql, params![url_key(url), url], |row| Ok(row.get(0)?))?);
+    }
+    paths.sort_unstable();
+    paths.dedup();
+    let mut found = Vec::new();
+    for path in &paths {
+        found.append(&mut at_path(connection, version, path)?);
+    }
+    found.retain(|capture| urls.contains(&capture.url.as_str()));
+    found.sort_by_key(|capture| capture.time);
+    Ok(found)
+}
+
 /// The URLs with the same address as this one. Two addresses may share a key, so they are compared.
 pub(super) fn spellings(connection: &Connection, url: &str) -> Result<Vec<String>, Problem> {
     let wanted = address(url);

@@ -104,6 +104,11 @@ fn same_of_each_version(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
             let found = settled(catalog.captures_at_path(&id, path).unwrap());
             assert_eq!(found, settled(model.captures_at_path(&id, path).unwrap()), "{path}");
         }
+        for urls in [&URLS[..1], &URLS[1..4], &[URLS[5], URLS[0], URLS[0]]] {
+            let found = catalog.captures_of_any_in(&id, urls).unwrap();
+            assert!(found.is_sorted_by_key(|capture| capture.time), "{found:?}");
+            assert_eq!(settled(found), settled(model.captures_of_any_in(&id, urls).unwrap()), "{urls:?}");
+        }
         for base in std::iter::once(None).chain((0..6).map(|which| Some(version_id(which)))) {
             let base = base.as_ref();
             assert_eq!(catalog.diff(base, &id).unwrap(), model.diff(base, &id).unwrap());

@@ -247,6 +247,12 @@ impl CatalogRead for Model {
         Ok(list.into_iter().filter(wanted).take(page.limit).collect())
     }
 
+    fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> Answer<Vec<Capture>> {
+        let mut list = self.captures_in(version, Page::first(usize::MAX))?;
+        list.retain(|capture| urls.contains(&capture.url.as_str()));
+        Ok(list)
+    }
+
     fn urls(&self, prefix: &str, page: Page<&str>) -> Answer<Vec<String>> {
         let urls: BTreeSet<_> = self.captures.iter().map(|capture| &capture.url).collect();
         Ok(urls

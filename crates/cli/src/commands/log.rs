@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use varve_archive::history::Holdings;
-use varve_archive::verbs::cat::{At, find, removal_of, version_of};
+use varve_archive::verbs::cat::{removal_of, version_of};
 use varve_archive::verbs::chosen::Chosen;
 use varve_archive::verbs::log::{
-    CaptureFilter, Page, Removal, VersionFilter, VersionInfo, captures, removals, versions,
+    CaptureFilter, Page, Removal, VersionFilter, VersionInfo, captures, last_in_version, may_end_behind,
+    removals, versions,
 };
 use varve_archive::{ArchiveError, Capture, Moment, VersionId};
 
@@ -53,7 +54,8 @@ const LATEST: usize = 100;
 /// `--author`, `--message` and `--tag` choose versions; of a URL, its captures in such versions. `--since` and `--until` go by the time of what is shown.
 ///
 /// Long lists come in pieces: `--limit N`, then again with `--after` and the id of the last version seen. The captures of a URL go
-/// on behind those in that version, and a piece never ends between captures of one version: it may be longer than N for that.
+/// on behind the oldest one in that version, and a piece ends behind such a one alone: it may be longer than N for that, and nothing is
+/// missed or shown twice, whatever the order in which versions got their captures.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Log {
@@ -232,9 +234,7 @@ impl Log {
         let filter = CaptureFilter { since: self.since, until: self.until, ..CaptureFilter::default() };
         let mut left = self.limit.unwrap_or(usize::MAX);
         let after = self.after.as_deref().map(|text| resolve_version(holdings, text)).transpose()?;
-        let mut last = after.map(|version| find(holdings, url, &At::Version(version))).transpose()?;
-        // The version whose captures are passed over, and then the one that is being shown.
-        let (mut seen, mut shown_last) = (after, None);
+        let mut last = after.map(|version| last_in_version(holdings, url, version)).transpose()?;
         let (is_rest, mut shown) = (last.is_some(), 0);
         let mut is_more = left > 0;
         while is_more {
@@ -246,17 +246,15 @@ impl Log {
                 Columns { body: true, url: found.iter().any(|capture| capture.url != found[0].url) };
             is_more = found.len() == limit;
             for capture in &found {
-                let version = version_of(capture);
-                seen = seen.filter(|seen| version == Some(*seen));
-                if seen.is_some() || (is_chosen && !chosen.takes(capture)?) {
+                if is_chosen && !chosen.takes(capture)? {
                     continue;
                 }
-                if left == 0 && (version.is_none() || version != shown_last) {
+                self.print_capture(holdings, capture, columns, session)?;
+                (left, shown) = (left.saturating_sub(1), shown + 1);
+                if left == 0 && may_end_behind(holdings, url, capture)? {
                     is_more = false;
                     break;
                 }
-                self.print_capture(holdings, capture, columns, session)?;
-                (left, shown, shown_last) = (left.saturating_sub(1), shown + 1, version);
             }
             last = found.into_iter().last();
         }

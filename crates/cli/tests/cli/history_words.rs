@@ -60,6 +60,43 @@ fn no_spelling_is_lost_between_pieces() {
     }
 }
 
+/// Versions may have got their captures in any order: one holds what is older and what is newer than all of another, or the same instant.
+#[test]
+fn pieces_lose_and_repeat_nothing_where_versions_interleave() {
+    let spellings =
+        ["https://example.com/?a=1&b=2", "https://example.com/?b=2&a=1", "https://example.com/?utm_source=x&a=1&b=2"];
+    for place in places() {
+        let history = [[1, 50, 30], [40, 41, 2], [30, 3, 30], [20, 30, 59], [30, 4, 45], [9, 8, 7]];
+        for (number, seconds) in history.iter().enumerate() {
+            let line = |(url, second): (&&str, &u32)| {
+                format!(
+                    "{{\"url\":\"{url}\",\"body\":\"{number} {second}\",\"time\":\"2026-01-01T00:00:{second:02}Z\"}}\n"
+                )
+            };
+            place.file("pages.jsonl", &spellings.iter().zip(seconds).map(line).collect::<String>());
+            place.data(&["commit", "--lines", "pages.jsonl", "-m", "m"]);
+        }
+        for url in spellings {
+            let whole = place.lines(&["log", url, "--json"]);
+            assert_eq!(whole.len(), 18);
+            for limit in 1..8 {
+                let limit = limit.to_string();
+                let mut pieces = place.lines(&["log", url, "--json", "-n", &limit]);
+                while let Some(last) = pieces.last() {
+                    let after = last["version"].as_str().unwrap().to_owned();
+                    let piece = place.lines(&["log", url, "--json", "-n", &limit, "--after", &after]);
+                    if piece.is_empty() {
+                        break;
+                    }
+                    pieces.extend(piece);
+                    assert!(pieces.len() <= whole.len(), "{url}, {limit} at a time: {pieces:?}");
+                }
+                assert_eq!(pieces, whole, "{url}, {limit} at a time");
+            }
+        }
+    }
+}
+
 #[test]
 fn versions_are_found_by_any_spelling_of_a_url() {
     for place in places() {
