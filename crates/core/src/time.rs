@@ -75,7 +75,8 @@ impl std::fmt::Display for Moment {
 }
 
 impl Moment {
-    /// Reads what [`str::parse`] does; a day, a month or a year is its last instant, as people mean it who say until when.
+    /// Reads what [`str::parse`] does, where people say until when, or as of when: a day stands for its last instant, as does every other
+    /// span that is named by its beginning (a year, a month; in digits an hour, a minute). What is told to the second is that instant.
     pub fn parse_end(text: &str) -> Result<Self, MomentError> {
         let start: Self = text.parse()?;
         let begin = start.utc();
@@ -84,6 +85,8 @@ impl Moment {
             (true, 4) => begin.checked_add_months(chrono::Months::new(12)),
             (true, 6) => begin.checked_add_months(chrono::Months::new(1)),
             (true, 8) | (false, 10) => begin.checked_add_days(chrono::Days::new(1)),
+            (true, 10) => begin.checked_add_signed(chrono::TimeDelta::hours(1)),
+            (true, 12) => begin.checked_add_signed(chrono::TimeDelta::minutes(1)),
             _ => return Ok(start),
         };
         Ok(next.map_or(start, |next| Self::from_micros(Self::from(next).micros() - 1)))
@@ -145,6 +148,11 @@ mod tests {
             assert!(end(text).starts_with("2024-02-29T23:59:59.999999"), "{text}: {}", end(text));
         }
         assert!(end("2024").starts_with("2024-12-31T23:59:59"));
+        assert!(
+            end("2024022910").starts_with("2024-02-29T10:59:59")
+                && end("202402291000").starts_with("2024-02-29T10:00:59")
+        );
+        assert_eq!(end("20240229100000"), "2024-02-29T10:00:00Z");
         assert_eq!(Moment::parse_end("2024-02-29T12:00:00Z"), "2024-02-29T12:00:00Z".parse());
         assert!(Moment::parse_end("yesterday").is_err());
     }

@@ -37,7 +37,7 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Checkout {
-    /// The version
+    #[arg(help = crate::revision::NAMES)]
     version: String,
 
     /// Write the pages here, and leave HEAD alone

@@ -43,8 +43,7 @@ const LISTED: usize = 20;
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Score {
-    /// The version
-    #[arg(default_value = "HEAD")]
+    #[arg(default_value = "HEAD", help = crate::revision::NAMES)]
     version: String,
 
     /// Say why, in sentences

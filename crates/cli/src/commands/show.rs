@@ -33,8 +33,7 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Show {
-    /// The version
-    #[arg(default_value = "HEAD")]
+    #[arg(default_value = "HEAD", help = crate::revision::NAMES)]
     version: String,
 
     #[command(flatten)]

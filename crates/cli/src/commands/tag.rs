@@ -27,8 +27,7 @@ pub(super) struct Tag {
     /// The name; without one, all are listed
     name: Option<String>,
 
-    /// The version
-    #[arg(default_value = "HEAD")]
+    #[arg(default_value = "HEAD", help = crate::revision::NAMES)]
     version: String,
 
     /// Take the name away

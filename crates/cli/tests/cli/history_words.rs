@@ -63,8 +63,11 @@ fn no_spelling_is_lost_between_pieces() {
 /// Versions may have got their captures in any order: one holds what is older and what is newer than all of another, or the same instant.
 #[test]
 fn pieces_lose_and_repeat_nothing_where_versions_interleave() {
-    let spellings =
-        ["https://example.com/?a=1&b=2", "https://example.com/?b=2&a=1", "https://example.com/?utm_source=x&a=1&b=2"];
+    let spellings = [
+        "https://example.com/?a=1&b=2",
+        "https://example.com/?b=2&a=1",
+        "https://example.com/?utm_source=x&a=1&b=2",
+    ];
     for place in places() {
         let history = [[1, 50, 30], [40, 41, 2], [30, 3, 30], [20, 30, 59], [30, 4, 45], [9, 8, 7]];
         for (number, seconds) in history.iter().enumerate() {
@@ -120,6 +123,12 @@ fn a_day_as_an_end_is_its_end() {
             assert_eq!(place.lines(&words).len(), 1, "{words:?}");
         }
         assert_eq!(place.data(&["cat", URL, "--at", day]), "x");
+        // A version that is named by the day it was made on is one of that day; to the second it is an instant.
+        for name in [day, &day.replace('-', ""), &time[..7].replace('-', ""), &time] {
+            assert_eq!(place.lines(&["show", name, "--json"])[0]["id"], version.as_str(), "{name}");
+            assert_eq!(place.data(&["diff", name, "HEAD", "--name-only"]), "", "{name}");
+        }
+        assert!(place.failure(&["show", "2020-01-01"]).contains("no version is called"));
         assert!(place.lines(&["log", "--json", "--until", "2020-01-01"]).is_empty(), "{version}");
     }
 }

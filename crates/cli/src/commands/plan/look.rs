@@ -146,8 +146,7 @@ impl Suggest {
 /// overwritten without `--force`.
 #[derive(clap::Args)]
 pub(super) struct Restore {
-    /// The version
-    #[arg(default_value = "HEAD")]
+    #[arg(default_value = "HEAD", help = crate::revision::NAMES)]
     version: String,
 
     /// Overwrite files that say something else
