@@ -94,7 +94,7 @@ pub(super) struct Log {
     #[arg(long, value_name = "NAME")]
     tag: Option<String>,
 
-    /// Draw how versions descend from each other
+    /// Draw how versions descend from each other; where a parent was taken out, the line ends
     #[arg(long, conflicts_with_all = ["url", "json"])]
     graph: bool,
 
@@ -149,7 +149,10 @@ impl Log {
         while left > 0 {
             let found = versions(holdings, &filter, Page { after, limit: left.min(PIECE) })?;
             for info in &found {
-                self.print_version(info, head, graph.as_mut(), session)?;
+                match &mut graph {
+                    Some(graph) => print_beside(graph, holdings, info, head, session)?,
+                    None => self.print_version(info, head, session)?,
+                }
             }
             (left, shown) = (left - found.len(), shown + found.len());
             match found.last() {
@@ -174,29 +177,15 @@ impl Log {
         &self,
         info: &VersionInfo,
         head: Option<VersionId>,
-        graph: Option<&mut Graph>,
         session: &mut Session,
     ) -> Result<(), Error> {
         if self.json {
             return session.printer.json(&VersionLine::of(info));
         }
-        let lines = describe(info, head);
-        let Some(graph) = graph else {
-            for line in lines {
-                session.printer.line(line)?;
-            }
-            return session.printer.line("");
-        };
-        let drawn = graph.step(info.version.id, info.version.parent);
-        let width = drawn.node.len().max(drawn.below.len());
-        for (number, line) in lines.into_iter().chain([String::new()]).enumerate() {
-            let margin = if number == 0 { &drawn.node } else { &drawn.below };
-            session.printer.line(format!("{margin:width$} {line}").trim_end())?;
-        }
-        for line in drawn.joins {
+        for line in describe(info, head) {
             session.printer.line(line)?;
         }
-        Ok(())
+        session.printer.line("")
     }
 
     /// The captures of a layout that keeps no versions.
@@ -333,6 +322,35 @@ impl Log {
         }
         Ok(())
     }
+}
+
+/// A version beside the drawing of where it comes from. The line of descent ends where the parent is gone: it was taken out by a
+/// rewrite, or its row is lost, and nothing below could meet that line.
+fn print_beside(
+    graph: &mut Graph,
+    holdings: &dyn Holdings,
+    info: &VersionInfo,
+    head: Option<VersionId>,
+    session: &mut Session,
+) -> Result<(), Error> {
+    let mut lines = describe(info, head);
+    let mut parent = info.version.parent;
+    if let Some(id) = parent
+        && holdings.catalog().version(&id).map_err(ArchiveError::from)?.is_none()
+    {
+        lines.push(format!("{FAINT}its parent {} is not here any more{FAINT:#}", short(&id)));
+        parent = None;
+    }
+    let drawn = graph.step(info.version.id, parent);
+    let width = drawn.node.len().max(drawn.below.len());
+    for (number, line) in lines.into_iter().chain([String::new()]).enumerate() {
+        let margin = if number == 0 { &drawn.node } else { &drawn.below };
+        session.printer.line(format!("{margin:width$} {line}").trim_end())?;
+    }
+    for line in drawn.joins {
+        session.printer.line(line)?;
+    }
+    Ok(())
 }
 
 /// What a line about a capture says besides the rest.

@@ -14,6 +14,7 @@ mod explain;
 mod history;
 mod history_diffs;
 mod history_kill;
+mod history_lists;
 mod history_words;
 mod key;
 mod moku;

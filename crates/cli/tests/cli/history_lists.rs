@@ -1,0 +1,182 @@
+//! Lists of versions and captures: in pieces, by time, by any spelling, and drawn.
+
+use crate::history::places;
+use crate::history_words::{URL, commit};
+use crate::stderr;
+
+#[test]
+fn captures_of_a_page_come_in_pieces() {
+    for place in places() {
+        let versions: Vec<String> = (0..5).map(|n| commit(&place, &format!("{n}\n"), "m")).collect();
+        let mut seen = Vec::new();
+        let mut words = vec!["log", URL, "--limit", "2", "--json"];
+        loop {
+            let piece = place.lines(&words);
+            seen.extend(piece.iter().map(|line| line["version"].as_str().unwrap().to_owned()));
+            let Some(last) = seen.last().filter(|_| piece.len() == 2) else { break };
+            let last = versions.iter().find(|version| *version == last).unwrap();
+            words = vec!["log", URL, "--limit", "2", "--json", "--after", last];
+        }
+        assert_eq!(seen, versions.iter().rev().cloned().collect::<Vec<_>>());
+        let elsewhere = place.failure(&["log", "https://example.com/other", "--after", "HEAD"]);
+        assert!(elsewhere.contains("nothing was captured of `https://example.com/other`"), "{elsewhere}");
+    }
+}
+
+/// One version may hold a page by two spellings; neither a piece nor what goes on behind it may lose one.
+#[test]
+fn no_spelling_is_lost_between_pieces() {
+    let other = "https://example.com/?b=2&a=1";
+    let same = "https://example.com/?a=1&b=2";
+    for place in places() {
+        let versions = ["1", "2"].map(|body| {
+            place.file("one.html", body);
+            place.file("two.html", body);
+            let words =
+                ["commit", "one.html", "two.html", "--url", same, "--url", other, "-m", "m", "--json"];
+            place.object(&words)["version"].as_str().unwrap().to_owned()
+        });
+        let first = place.lines(&["log", same, "--json", "-n", "1"]);
+        let spellings = |lines: &[serde_json::Value]| -> Vec<String> {
+            let mut urls: Vec<_> =
+                lines.iter().map(|line| line["url"].as_str().unwrap().to_owned()).collect();
+            urls.sort_unstable();
+            urls
+        };
+        assert_eq!(spellings(&first), [same, other], "all of a version");
+        assert!(first.iter().all(|line| line["version"] == versions[1].as_str()), "{first:?}");
+        let rest = place.lines(&["log", same, "--json", "-n", "1", "--after", &versions[1]]);
+        assert_eq!(spellings(&rest), [same, other], "behind all of a version");
+        assert!(rest.iter().all(|line| line["version"] == versions[0].as_str()), "{rest:?}");
+        let third = place.lines(&["log", same, "--json", "--after", &versions[0]]);
+        assert!(third.is_empty(), "{third:?}");
+    }
+}
+
+/// Versions may have got their captures in any order: one holds what is older and what is newer than all of another, or the same instant.
+#[test]
+fn pieces_lose_and_repeat_nothing_where_versions_interleave() {
+    let spellings = [
+        "https://example.com/?a=1&b=2",
+        "https://example.com/?b=2&a=1",
+        "https://example.com/?utm_source=x&a=1&b=2",
+    ];
+    for place in places() {
+        let history = [[1, 50, 30], [40, 41, 2], [30, 3, 30], [20, 30, 59], [30, 4, 45], [9, 8, 7]];
+        for (number, seconds) in history.iter().enumerate() {
+            let line = |(url, second): (&&str, &u32)| {
+                format!(
+                    "{{\"url\":\"{url}\",\"body\":\"{number} {second}\",\"time\":\"2026-01-01T00:00:{second:02}Z\"}}\n"
+                )
+            };
+            place.file("pages.jsonl", &spellings.iter().zip(seconds).map(line).collect::<String>());
+            place.data(&["commit", "--lines", "pages.jsonl", "-m", "m"]);
+        }
+        for url in spellings {
+            let whole = place.lines(&["log", url, "--json"]);
+            assert_eq!(whole.len(), 18);
+            for limit in 1..8 {
+                let limit = limit.to_string();
+                let mut pieces = place.lines(&["log", url, "--json", "-n", &limit]);
+                while let Some(last) = pieces.last() {
+                    let after = last["version"].as_str().unwrap().to_owned();
+                    let piece = place.lines(&["log", url, "--json", "-n", &limit, "--after", &after]);
+                    if piece.is_empty() {
+                        break;
+                    }
+                    pieces.extend(piece);
+                    assert!(pieces.len() <= whole.len(), "{url}, {limit} at a time: {pieces:?}");
+                }
+                assert_eq!(pieces, whole, "{url}, {limit} at a time");
+            }
+        }
+    }
+}
+
+#[test]
+fn versions_are_found_by_any_spelling_of_a_url() {
+    for place in places() {
+        place.file("page.html", "x");
+        place.data(&["commit", "page.html", "--url", "https://example.com/?a=1&b=2", "-m", "m"]);
+        let found = |url: &str| place.lines(&["log", "--touching", url, "--json"]).len();
+        assert_eq!(found("https://example.com/?b=2&a=1"), 1);
+        assert_eq!(found("https://example.com/?a=1&b=2"), 1);
+        assert_eq!(found("https://example.com/?a=1"), 0);
+    }
+}
+
+#[test]
+fn a_day_as_an_end_is_its_end() {
+    for place in places() {
+        let version = commit(&place, "x", "m");
+        let time = place.object(&["log", "--json"])["time"].as_str().unwrap().to_owned();
+        let day = &time[..10];
+        for words in [vec!["log", "--json"], vec!["log", URL, "--json"]] {
+            let words = [&words[..], &["--since", day, "--until", day]].concat();
+            assert_eq!(place.lines(&words).len(), 1, "{words:?}");
+        }
+        assert_eq!(place.data(&["cat", URL, "--at", day]), "x");
+        // A version that is named by the day it was made on is one of that day; to the second it is an instant.
+        for name in [day, &day.replace('-', ""), &time[..7].replace('-', ""), &time] {
+            assert_eq!(place.lines(&["show", name, "--json"])[0]["id"], version.as_str(), "{name}");
+            assert_eq!(place.data(&["diff", name, "HEAD", "--name-only"]), "", "{name}");
+        }
+        assert!(place.failure(&["show", "2020-01-01"]).contains("no version is called"));
+        assert!(place.lines(&["log", "--json", "--until", "2020-01-01"]).is_empty(), "{version}");
+    }
+}
+
+#[test]
+fn a_list_without_anything_in_it_says_so() {
+    for place in places() {
+        if place.is_archive {
+            assert!(stderr(&place.run(&["log"])).contains("there are no versions yet"));
+        }
+        commit(&place, "x", "m");
+        assert!(stderr(&place.run(&["log", "--author", "nobody"])).contains("no version is like that"));
+        let unknown = place.failure(&["log", "--tag", "nope"]);
+        assert!(unknown.contains("there is no tag `nope`") && unknown.contains("hint: "), "{unknown}");
+    }
+}
+
+#[test]
+fn the_graph_leaves_room_beside_every_line() {
+    for place in places() {
+        let root = commit(&place, "1", "root");
+        commit(&place, "2", "left");
+        place.file("page.html", "3");
+        place.data(&["commit", "page.html", "--url", URL, "-m", "right", "--parent", &root]);
+        let drawn = place.data(&["log", "--graph"]);
+        let columns: Vec<usize> = drawn
+            .lines()
+            .filter(|line| line.contains("1 capture"))
+            .map(|line| line.find("20").unwrap())
+            .collect();
+        let nodes: Vec<usize> =
+            drawn.lines().filter_map(|line| line.find('*')).map(|node| node + 2).collect();
+        assert_eq!(columns.len(), 3);
+        assert!(columns.iter().zip(&nodes).all(|(text, node)| text >= node), "{drawn}");
+    }
+}
+
+/// By a rewrite in an archive; in a site its row is lost.
+#[test]
+fn the_graph_ends_where_a_parent_was_taken_out() {
+    for place in places() {
+        let versions = ["1", "2", "3"].map(|body| commit(&place, body, body));
+        if place.is_archive {
+            place.data(&["rewrite", "--drop-version", &versions[1], "--reason", "a mistake"]);
+        } else {
+            let database = rusqlite::Connection::open(place.path("museum/.moku/moku.db")).unwrap();
+            database.pragma_update(None, "foreign_keys", false).unwrap();
+            database.execute("DELETE FROM versions WHERE id = ?1", [&versions[1]]).unwrap();
+        }
+        let drawn = place.data(&["log", "--graph"]);
+        let gone = format!("its parent {} is not here any more", &versions[1][..8]);
+        let lines: Vec<&str> = drawn.lines().collect();
+        let at = |text: &str| lines.iter().position(|line| line.contains(text)).unwrap();
+        assert!(at(&versions[2]) < at(&gone) && at(&gone) < at(&versions[0]), "{drawn}");
+        assert!(lines[at(&versions[0])].starts_with("* "), "nothing runs beside it: {drawn}");
+        assert!(!drawn.contains('|'), "{drawn}");
+    }
+}
