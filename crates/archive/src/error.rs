@@ -4,11 +4,11 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use varve_catalog::{CatalogError, Removal};
-use varve_core::VersionId;
 use varve_core::body::BodyError;
 use varve_core::id::IdError;
 use varve_core::plan::{EditError, PlanError, Problem};
 use varve_core::url::UrlError;
+use varve_core::{Moment, VersionId};
 use varve_store::StoreError;
 use varve_store::aardwarc::AardwarcError;
 use varve_store::lock::LockError;
@@ -232,6 +232,24 @@ pub enum ArchiveError {
     /// Nothing to commit.
     #[error("there is nothing to commit")]
     NothingToCommit,
+    /// A header that no server could have sent.
+    #[error(
+        "`{name}` of `{url}` is no header: a name is letters, digits and signs without spaces, and a value stands on one line"
+    )]
+    NotAHeader {
+        /// Of which page.
+        url: String,
+        /// Its name.
+        name: String,
+    },
+    /// A page that is to be captured yet.
+    #[error("`{url}` was captured at {time}, which is yet to come")]
+    YetToCome {
+        /// Its URL.
+        url: String,
+        /// The time it is given.
+        time: Moment,
+    },
     /// A page is given twice.
     #[error("`{url}` is given twice")]
     TwicePage {

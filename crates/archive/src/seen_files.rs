@@ -8,6 +8,7 @@
 
 use std::collections::HashMap;
 use std::fs::{File, Metadata};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -131,6 +132,9 @@ impl SeenFiles {
         keep: impl FnOnce(File) -> Result<KeptBody, ArchiveError>,
     ) -> Result<KeptBody, ArchiveError> {
         let file = File::open(path).map_err(ArchiveError::read(path))?;
+        if file.metadata().is_ok_and(|about| about.is_dir()) {
+            return Err(ArchiveError::read(path)(io::ErrorKind::IsADirectory.into()));
+        }
         let Some(name) = self.name_of(path).filter(|_| self.kept_in.is_some()) else { return keep(file) };
         let again = file.try_clone().map_err(ArchiveError::read(path))?;
         let before = again.metadata().map_err(ArchiveError::read(path))?;

@@ -197,17 +197,23 @@ impl Progress {
     }
 }
 
-/// `text` from outside as it may be shown: a control character could move the cursor or rewrite what was printed, so
-/// it is spelled out.
+/// `text` from outside as it may be shown: a control character could move the cursor or rewrite what was printed, one
+/// that turns the direction of writing could reorder a line, and one without a width hides. So they are spelled out.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(char::is_control) {
+    if !text.contains(misleads) {
         return Cow::Borrowed(text);
     }
-    let spelled = |letter: char| match letter.is_control() {
+    let spelled = |letter: char| match misleads(letter) {
         true => letter.escape_default().to_string(),
         false => letter.to_string(),
     };
     Cow::Owned(text.chars().map(spelled).collect())
+}
+
+/// Whether a letter shows as something else than itself. Joiners (U+200C, U+200D) do not: many scripts are written with them.
+fn misleads(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 /// A number and its noun, in the plural unless there is one: `1 record`, `2 records`.
@@ -228,6 +234,14 @@ pub(crate) fn counted_entries(count: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_would_mislead_is_spelled_out() {
+        assert_eq!(visible("a\u{1b}[1mb"), "a\\u{1b}[1mb");
+        assert_eq!(visible("user\u{202e}txt.exe"), "user\\u{202e}txt.exe");
+        assert_eq!(visible("pay\u{200b}pal"), "pay\\u{200b}pal");
+        assert_eq!(visible("नमस्‍ते שלום"), "नमस्‍ते שלום");
+    }
 
     #[test]
     fn bytes_are_shown_with_three_digits() {

@@ -2,6 +2,7 @@
 //!
 //! The rooms below have no clock; here the present is added, and what is an id or a tag stays one.
 
+pub(crate) use varve_archive::history::resolve_named_version;
 use varve_archive::history::{Holdings, resolve_version as resolve_exactly};
 use varve_archive::verbs::cat::{At, at as at_exactly};
 use varve_archive::{ArchiveError, VersionId};
@@ -24,8 +25,13 @@ pub(crate) fn at(holdings: &dyn Holdings, text: &str) -> Result<At, ArchiveError
 
 /// Asks for the text, and if nothing is called that, for the time that lies so far back.
 fn or_ago<T>(text: &str, ask: impl Fn(&str) -> Result<T, ArchiveError>) -> Result<T, ArchiveError> {
-    match (ask(text), clock::parse_ago(text)) {
-        (Err(ArchiveError::NoVersion { .. }), Some(time)) => ask(&time.to_string()),
-        (answer, _) => answer,
+    let answer = ask(text);
+    match (&answer, clock::parse_ago(text)) {
+        (Err(ArchiveError::NoVersion { .. }), Some(time)) => match ask(&time.to_string()) {
+            // What was typed is what people know.
+            Err(ArchiveError::NoVersion { .. }) => answer,
+            other => other,
+        },
+        _ => answer,
     }
 }

@@ -131,8 +131,12 @@ impl Holdings for ArchiveHoldings {
         &self.catalog
     }
 
+    /// Where the file is lost, what the catalog says: it is made from it, and from the silos.
     fn head(&self) -> Result<Option<VersionId>, ArchiveError> {
-        head::read(&self.archive.layout().head())
+        match head::read(&self.archive.layout().head())? {
+            None => Ok(self.catalog.head()?),
+            head => Ok(head),
+        }
     }
 
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {

@@ -4,6 +4,7 @@
 //! after it. A version of a run carries a seal over its captures. And the catalog, being made from all this, must be
 //! what would be made again.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::io;
 use std::path::Path;
@@ -16,6 +17,7 @@ use varve_store::audit::{AuditFinding, AuditKind};
 use varve_store::exchange::Scanned;
 
 use super::filling::Filling;
+use super::head;
 use super::lists::Lists;
 use super::run_records::RunRecords;
 use super::seals::{Sealed, broken_seals};
@@ -70,16 +72,16 @@ impl<'a> HistoryAudit<'a> {
         self.failure?;
         self.chain.look_for_bodies(self.archive)?;
         self.chain.finish(found);
-        let path = self.archive.layout().catalog();
-        if !path.is_file() {
-            return Ok(());
-        }
+        let layout = self.archive.layout();
         let again = self.again.and_then(|Again { filling, _folder }| Ok((filling.finish()?, _folder)));
         match again {
-            Ok((again, _folder)) => compare_catalogs(&path, &again, found),
+            Ok((again, _folder)) => {
+                found_about_head(&layout.head(), again.head()?).into_iter().for_each(&mut *found);
+                compare_catalogs(&layout.catalog(), &again, found)
+            }
             // The silos are what matters, and they were read.
             Err(error) => {
-                found(not_compared("the catalog was not compared with the silos", &error));
+                found(not_compared("catalog and HEAD were not compared with the silos", &error));
                 Ok(())
             }
         }
@@ -231,12 +233,29 @@ fn finding(record: RecordId, message: String) -> AuditFinding {
     AuditFinding { id: Some(record.to_string()), ..AuditFinding::new(AuditKind::History, message) }
 }
 
-/// Compares the catalog that is kept with the one that was made again.
+/// What is wrong with the file HEAD, which should name the version that the silos say.
+fn found_about_head(path: &Path, should_be: Option<VersionId>) -> Option<AuditFinding> {
+    let name =
+        |version: Option<VersionId>| version.map_or_else(|| "no version".to_owned(), |id| id.to_string());
+    let is = match head::read(path) {
+        Ok(version) if version == should_be => return None,
+        Ok(version) => format!("names {}", name(version)),
+        Err(error) => format!("cannot be read ({error})"),
+    };
+    let message =
+        format!("HEAD {is}, and the silos say {}; the next verb that writes puts it right", name(should_be));
+    Some(AuditFinding::new(AuditKind::Catalog, message))
+}
+
+/// Compares the catalog that is kept, if one is, with the one that was made again.
 fn compare_catalogs(
     path: &Path,
     again: &SqliteCatalog,
     found: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), ArchiveError> {
+    if !path.is_file() {
+        return Ok(());
+    }
     let kept = SqliteCatalog::open_to_read(path)?;
     let difference = first_difference(&kept, again)?;
     if let Some(row) = difference {
@@ -244,6 +263,15 @@ fn compare_catalogs(
         found(AuditFinding::new(AuditKind::Catalog, message));
     }
     Ok(())
+}
+
+/// As much of a row as it takes to know it: one of a score has thousands of letters.
+fn beginning(row: &str) -> Cow<'_, str> {
+    const MOST: usize = 300;
+    match row.char_indices().nth(MOST) {
+        Some((end, _)) => Cow::Owned(format!("{}…", &row[..end])),
+        None => Cow::Borrowed(row),
+    }
 }
 
 /// The first row that only one of two catalogs has.
@@ -262,14 +290,17 @@ fn first_difference(one: &dyn CatalogRead, other: &dyn CatalogRead) -> Result<Op
             if difference.is_none() {
                 match receiver.recv() {
                     Ok(same) if same == row => {}
-                    Ok(other) => difference = Some(format!("{row} where {other} should be")),
-                    Err(_) => difference = Some(format!("{row} should not be")),
+                    Ok(other) => {
+                        difference =
+                            Some(format!("{} where {} should be", beginning(row), beginning(&other)));
+                    }
+                    Err(_) => difference = Some(format!("{} should not be", beginning(row))),
                 }
             }
             Ok(())
         })?;
         if difference.is_none() {
-            difference = receiver.recv().ok().map(|row| format!("{row} is missing"));
+            difference = receiver.recv().ok().map(|row| format!("{} is missing", beginning(&row)));
         }
         drop(receiver);
         match writer.join() {

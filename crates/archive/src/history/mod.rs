@@ -56,8 +56,8 @@ pub use open::{Kind, kind_of, open_history, open_history_of, open_holdings, open
 pub use pages::Pages;
 pub use pair::{Change, Pair, Pairs};
 pub(crate) use replace::replace;
-pub use revision::resolve_version;
 pub(crate) use revision::{meant_time, named_version};
+pub use revision::{resolve_named_version, resolve_version};
 pub(crate) use stored_diff::{stored_diff, whole_stored_diff};
 pub use working_tree::WorkingTree;
 pub(crate) use working_tree::{BODY, HEADERS, PagePlace, headers_json, tree_folder};

@@ -12,13 +12,33 @@ const MOST_CANDIDATES: usize = 10;
 const SHORTEST_PREFIX: usize = 4;
 
 /// The version that a person means: `HEAD`, `HEAD~2`, a tag, an id, the beginning of one, or a time, which [means](meant_time) the newest
-/// version not after it.
+/// version not after it. Digits alone are the beginning of an id and no time: whoever has mistyped one must not be given another version.
 pub fn resolve_version(holdings: &dyn Holdings, text: &str) -> Result<VersionId, ArchiveError> {
     let (name, steps) = split_steps(text);
-    let mut version = match named_version(holdings, name)? {
+    let version = match named_version(holdings, name)? {
         Some(version) => version,
-        None => newest_until(holdings, meant_time(name).ok_or_else(|| unknown(name))?, name)?,
+        None => {
+            let time = meant_time(name).filter(|_| !may_begin_id(name)).ok_or_else(|| unknown(name))?;
+            newest_until(holdings, time, name)?
+        }
     };
+    back(holdings, version, steps, text)
+}
+
+/// The same without times: for what cannot be undone, a version must be named.
+pub fn resolve_named_version(holdings: &dyn Holdings, text: &str) -> Result<VersionId, ArchiveError> {
+    let (name, steps) = split_steps(text);
+    let version = named_version(holdings, name)?.ok_or_else(|| unknown(name))?;
+    back(holdings, version, steps, text)
+}
+
+/// So many steps back from a version, which `text` asks for.
+fn back(
+    holdings: &dyn Holdings,
+    mut version: VersionId,
+    steps: u32,
+    text: &str,
+) -> Result<VersionId, ArchiveError> {
     for _ in 0..steps {
         let info = holdings.catalog().version(&version)?.ok_or_else(|| unknown(text))?;
         version = info.version.parent.ok_or_else(|| unknown(text))?;
@@ -37,13 +57,14 @@ fn newest_until(holdings: &dyn Holdings, time: Moment, name: &str) -> Result<Ver
     found.first().map(|info| info.version.id).ok_or_else(|| unknown(name))
 }
 
-/// `HEAD~2` is HEAD and two steps back; `HEAD~` is one.
+/// `HEAD~2` is HEAD and two steps back; `HEAD~` is one; `HEAD~2~` is three.
 fn split_steps(text: &str) -> (&str, u32) {
-    match text.rsplit_once('~') {
-        Some((name, "")) => (name, 1),
-        Some((name, digits)) => digits.parse().map_or((text, 0), |steps| (name, steps)),
-        None => (text, 0),
+    let (mut name, mut steps) = (text, 0u32);
+    while let Some((rest, digits)) = name.rsplit_once('~') {
+        let Some(more) = digits.parse::<u32>().ok().or(digits.is_empty().then_some(1)) else { break };
+        (name, steps) = (rest, steps.saturating_add(more));
     }
+    (name, steps)
 }
 
 /// The version of that name: HEAD, a tag, an id or its beginning. None where nothing is called so.
@@ -86,6 +107,19 @@ fn unknown(text: &str) -> ArchiveError {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn steps_add_up() {
+        for (text, name, steps) in [
+            ("HEAD", "HEAD", 0),
+            ("HEAD~", "HEAD", 1),
+            ("HEAD~3~1", "HEAD", 4),
+            ("HEAD~~", "HEAD", 2),
+            ("a~b~2", "a~b", 2),
+        ] {
+            assert_eq!(split_steps(text), (name, steps), "{text}");
+        }
+    }
 
     #[test]
     fn a_day_begins_no_id() {

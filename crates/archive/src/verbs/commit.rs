@@ -216,6 +216,7 @@ pub fn commit(
     }
     settle_urls(&mut pages)?;
     let now = history.now();
+    refuse_unsound(&pages, now)?;
     let mut seen = SeenFiles::of(history, request.folder.as_deref());
     if !request.read_all {
         seen.look_up(history, pages.iter().filter_map(NewPage::file))?;
@@ -323,6 +324,23 @@ fn settle_urls(pages: &mut [NewPage]) -> Result<(), ArchiveError> {
         Some(page) => Err(ArchiveError::TwicePage { url: page.url.clone() }),
         None => Ok(()),
     }
+}
+
+/// Refuses headers that would change what an answer says where it is written out, and times that would stand before every
+/// capture to come. A clock may be a day ahead.
+fn refuse_unsound(pages: &[NewPage], now: Moment) -> Result<(), ArchiveError> {
+    const DAY: i64 = 24 * 60 * 60 * 1_000_000;
+    let latest = Moment::from_micros(now.micros().saturating_add(DAY));
+    for page in pages {
+        if let Some(header) = page.headers.iter().find(|header| !header.is_well_formed()) {
+            let name = String::from_utf8_lossy(&header.name).into_owned();
+            return Err(ArchiveError::NotAHeader { url: page.url.clone(), name });
+        }
+        if let Some(time) = page.time.filter(|time| *time > latest) {
+            return Err(ArchiveError::YetToCome { url: page.url.clone(), time });
+        }
+    }
+    Ok(())
 }
 
 fn keep_bodies(

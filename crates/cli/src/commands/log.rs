@@ -402,7 +402,8 @@ pub(super) fn describe(info: &VersionInfo, head: Option<VersionId>) -> Vec<Strin
     names.extend(info.tags.iter().cloned());
     let names =
         if names.is_empty() { String::new() } else { format!(" {GOOD}({}){GOOD:#}", names.join(", ")) };
-    let author = version.author.as_deref().map(|author| format!(", {}", visible(author))).unwrap_or_default();
+    let author = version.author.as_deref().filter(|author| !author.trim().is_empty());
+    let author = author.map(|author| format!(", {}", visible(author))).unwrap_or_default();
     let mut lines = vec![
         format!("{STRONG}{}{STRONG:#}{names}", version.id),
         format!("{}{author}, {}", version.time.for_people(), counted(info.captures, "capture")),

@@ -8,7 +8,7 @@ use varve_archive::{ArchiveError, Moment};
 use super::{Outcome, Verb};
 use crate::error::Error;
 use crate::printer::{Printer, STRONG, counted, readable, visible};
-use crate::revision::resolve_version;
+use crate::revision::resolve_named_version;
 use crate::session::Session;
 
 const EXAMPLES: &str = "\
@@ -44,7 +44,7 @@ pub(super) struct Rewrite {
     #[arg(long = "drop-pattern", value_name = "PATTERN")]
     patterns: Vec<String>,
 
-    /// Drop this version, with all that only it holds
+    /// Drop this version, with all that only it holds: HEAD, a tag, an id or its beginning, and no time
     #[arg(long = "drop-version", value_name = "VERSION")]
     versions: Vec<String>,
 
@@ -94,7 +94,7 @@ impl Verb for Rewrite {
 impl Rewrite {
     fn request(&self, session: &Session) -> Result<Request, Error> {
         let holdings = ArchiveHoldings::open(&session.root()?)?;
-        let versions = self.versions.iter().map(|text| resolve_version(&holdings, text));
+        let versions = self.versions.iter().map(|text| resolve_named_version(&holdings, text));
         let objects = self.objects.iter().map(|text| holdings.archive().resolve(text));
         let pattern = |text: &String| GroupPattern::new(text, AtSign::default());
         let operator = holdings.archive().settings().operator.clone();

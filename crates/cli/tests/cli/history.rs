@@ -115,6 +115,71 @@ fn has_fields(object: &serde_json::Value, fields: &[&str]) {
 }
 
 #[test]
+fn digits_that_begin_no_id_are_no_version() {
+    for place in places() {
+        let [_, second] = two_versions(&place);
+        let taken = |digits: &str| place.data(&["log", "--json"]).contains(&format!("\"id\":\"{digits}"));
+        let digits = ["8888", "9999", "7777"].into_iter().find(|digits| !taken(digits)).unwrap();
+        for words in [
+            &["show", digits][..],
+            &["checkout", digits],
+            &["tag", "t", digits],
+            &["commit", "site/style.css", "--url", "https://e.org/s", "-m", "m", "--parent", digits],
+        ] {
+            assert!(place.failure(words).contains(&format!("no version is called `{digits}`")), "{words:?}");
+        }
+        if place.is_archive {
+            for name in [digits, "2999-01-01"] {
+                place.failure(&["rewrite", "--drop-version", name, "--reason", "x"]);
+            }
+        }
+        assert!(place.failure(&["show", "900d"]).contains("no version is called `900d`"));
+        assert_eq!(place.lines(&["show", "2999-01-01", "--json"])[0]["id"], second.as_str());
+    }
+}
+
+#[test]
+fn a_lost_head_is_known_from_the_silos() {
+    let place = Place::new(true);
+    let [first, second] = two_versions(&place);
+    std::fs::remove_file(place.path("museum/HEAD")).unwrap();
+    assert_eq!(place.lines(&["show", "--json"])[0]["id"], second.as_str());
+    for head in ["", "junk", &first] {
+        place.file("museum/HEAD", head);
+        let audit = place.run(&["audit"]);
+        assert_eq!(audit.status.code(), Some(1), "{head}");
+        let told = stdout(&audit);
+        assert!(told.contains("HEAD ") && told.contains(&format!("the silos say {second}")), "{told}");
+    }
+    let third = place.object(&["commit", "site/style.css", "--url", "https://e.org/s", "-m", "m", "--json"]);
+    assert_eq!(third["parent"], second.as_str());
+    place.data(&["audit"]);
+}
+
+#[test]
+fn what_no_server_could_have_said_is_not_committed() {
+    for place in places() {
+        place.file("h.html", "<p>h</p>");
+        for header in ["X: a\nSet-Cookie: b=1", "X: a\r\n\r\n<script>", "X Y: a"] {
+            let words = ["commit", "h.html", "--url", "https://e.org/", "--header", header, "-m", "m"];
+            assert!(place.failure(&words).contains("is no header"), "{header:?}");
+        }
+        let line = |rest: &str| format!("{{\"url\":\"https://e.org/\",\"body\":\"x\",{rest}}}\n");
+        for (rest, why) in [
+            (r#""headers":{"X":"a\r\nb"}"#, "is no header"),
+            (r#""time":"9999-12-31T00:00:00Z""#, "is yet to come"),
+        ] {
+            place.file("pages.jsonl", &line(rest));
+            let told = place.failure(&["commit", "--lines", "pages.jsonl", "-m", "m"]);
+            assert!(told.contains(why), "{told}");
+        }
+        let told = place.failure(&["commit", "museum", "--url", "https://e.org/", "-m", "m"]);
+        assert!(told.contains("`museum`"), "{told}");
+        assert!(place.lines(&["log", "--json"]).is_empty());
+    }
+}
+
+#[test]
 fn a_file_may_stand_for_its_folder() {
     for place in places() {
         for name in ["index.html", "news/index.html", "news/index.htm"] {

@@ -23,6 +23,16 @@ pub struct Header {
     pub value: Vec<u8>,
 }
 
+impl Header {
+    /// Whether it can stand in an answer: a token for a name, and a value that does not end its line (RFC 9110, 5.1 and 5.5).
+    /// What came from the wire need not be; what people hand over should.
+    pub fn is_well_formed(&self) -> bool {
+        let is_token = |byte: &u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(byte);
+        let ends_line = |byte: &u8| matches!(byte, b'\r' | b'\n' | 0);
+        !self.name.is_empty() && self.name.iter().all(is_token) && !self.value.iter().any(ends_line)
+    }
+}
+
 /// An ordered list of headers that loses nothing: case, order, duplicates and odd bytes all stay.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Headers(Vec<Header>);

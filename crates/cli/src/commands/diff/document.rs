@@ -90,7 +90,8 @@ impl Named {
             return Self { name: id.to_string(), side: id.to_string(), about: id.to_string() };
         };
         let (version, time) = (&info.version, info.version.time.for_people());
-        let author = version.author.as_deref().map(|author| format!(" by {author}")).unwrap_or_default();
+        let author = version.author.as_deref().filter(|author| !author.trim().is_empty());
+        let author = author.map(|author| format!(" by {author}")).unwrap_or_default();
         let about = format!("“{}”{author}, {time}, version {id}", version.message.trim());
         let side = format!("{}, {time}, “{}”", short(&id), beginning(&version.message));
         Self { name: time, side, about }
