@@ -191,7 +191,13 @@ fn hints(failure: &Error) -> Vec<String> {
         Error::Usage(_) | Error::Output(_) | Error::Input(_) | Error::Url { .. } => None,
         Error::Id { .. } | Error::CurrentFolder(_) | Error::Read { .. } | Error::Object { .. } => None,
     };
-    hint.map(str::to_owned).into_iter().collect()
+    hint.map(str::to_owned).into_iter().chain(for_reaching(failure)).collect()
+}
+
+/// What can be done where the web was asked and could not be reached.
+fn for_reaching(failure: &Error) -> Option<String> {
+    let Error::Urls(UrlsError::Answer { trouble: Some(trouble), .. }) = failure else { return None };
+    crate::hints::for_failure(trouble.kind.word(), &trouble.url)
 }
 
 fn for_archive(failure: &ArchiveError) -> Option<&'static str> {

@@ -1,7 +1,7 @@
 //! Ctrl-C, and whatever else asks a process to end.
 //!
 //! The first time, the work is asked to stop and puts itself in order. The second time the process ends at once, as it
-//! would have without any of this.
+//! would have without any of this; only its browsers are taken along, which nobody else would end and sweep.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,6 +9,7 @@ use std::thread;
 
 use tokio::runtime::Builder;
 use tokio::signal::unix::{SignalKind, signal};
+use varve_archive::verbs::capture::end_browsers;
 
 /// The exit code of a process that was interrupted, as shells have it.
 pub(crate) const INTERRUPTED: u8 = 130;
@@ -37,6 +38,7 @@ fn listen(flag: &AtomicBool) {
                 _ = terminate.recv() => {}
             }
             if flag.swap(true, Ordering::Relaxed) {
+                end_browsers();
                 std::process::exit(INTERRUPTED.into());
             }
         }

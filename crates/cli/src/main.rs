@@ -12,6 +12,7 @@ mod commands;
 mod duration;
 mod error;
 mod graph;
+mod hints;
 mod interrupt;
 mod lines;
 mod printer;

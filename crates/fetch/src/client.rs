@@ -24,6 +24,7 @@ use crate::limits::Limits;
 use crate::pool::Pool;
 use crate::proxy::{Proxies, Proxy};
 use crate::resolve::{Resolve, SystemResolver};
+use crate::scheme;
 use crate::spool::Spool;
 use crate::target::Target;
 use crate::tls::{RootsError, Tls};
@@ -122,7 +123,8 @@ impl Client {
     pub async fn exchange(&self, mut request: FetchRequest) -> Result<Exchange, FetchError> {
         let started = Instant::now();
         let mut limits = request.limits.take().unwrap_or(self.0.limits);
-        limits.total = request.time_left.map_or(limits.total, |left| limits.total.min(left));
+        let left = request.until.map(|until| until.saturating_duration_since(started));
+        limits.total = left.map_or(limits.total, |left| limits.total.min(left));
         let target = Target::parse(&request.url)?;
         let through_proxy = self.0.sends_whole_urls(&target);
         let composed = self.0.compose(request, &target)?;
@@ -133,6 +135,10 @@ impl Client {
         if through_proxy && is_refused_by_proxy(&exchange) {
             let sentence = "the proxy wants a name and a password: it answered 407";
             return Err(FetchError::new(FetchErrorKind::Proxy, sentence));
+        }
+        if scheme::is_alert(&exchange) {
+            let sentence = format!("`{host}` speaks TLS there, and was asked without");
+            return Err(FetchError::new(FetchErrorKind::WantsTls, sentence));
         }
         Ok(exchange)
     }

@@ -41,6 +41,10 @@ pub enum FetchErrorKind {
     Expired,
     /// The certificate is for another name.
     Name,
+    /// Encryption was asked of a server that speaks plain HTTP there.
+    NoTls,
+    /// Plain HTTP was asked of a server that speaks TLS there.
+    WantsTls,
     /// The proxy refuses, or does not speak its protocol.
     Proxy,
     /// Nothing came in time.
@@ -67,6 +71,8 @@ impl FetchErrorKind {
             Self::Issuer => "tls:issuer",
             Self::Expired => "tls:expired",
             Self::Name => "tls:name",
+            Self::NoTls => "tls:none",
+            Self::WantsTls => "tls:wanted",
             Self::Proxy => "proxy",
             Self::Timeout => "timeout",
             Self::Protocol => "protocol",
@@ -82,8 +88,13 @@ impl FetchErrorKind {
 
     /// Whether nothing at all was heard of the server.
     pub const fn is_silence(self) -> bool {
-        use FetchErrorKind::{Connect, Dns, Expired, Issuer, Name, Proxy, Refused, Timeout, Tls};
-        matches!(self, Dns | Refused | Connect | Tls | Issuer | Expired | Name | Proxy | Timeout)
+        use FetchErrorKind::{
+            Connect, Dns, Expired, Issuer, Name, NoTls, Proxy, Refused, Timeout, Tls, WantsTls,
+        };
+        matches!(
+            self,
+            Dns | Refused | Connect | Tls | Issuer | Expired | Name | NoTls | WantsTls | Proxy | Timeout
+        )
     }
 }
 
@@ -109,6 +120,12 @@ impl FetchError {
     /// A fetcher gave no exchange, which none should.
     pub fn nothing(url: &str) -> Self {
         Self::new(FetchErrorKind::Protocol, format!("there is no answer from `{}`", ShownUrl(url)))
+    }
+
+    /// Time was over before it could be asked for.
+    pub(crate) fn late(url: &str) -> Self {
+        let sentence = format!("the time was over before `{}` was asked for", ShownUrl(url));
+        Self::new(FetchErrorKind::Timeout, sentence)
     }
 
     pub(crate) fn url(text: &str, why: &str) -> Self {

@@ -6,7 +6,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::time::Duration;
+use std::time::Instant;
 
 use varve_core::exchange::Exchange;
 
@@ -37,8 +37,8 @@ pub struct FetchRequest {
     pub body: Vec<u8>,
     /// Limits other than the client's.
     pub limits: Option<Limits>,
-    /// No longer than this altogether, whatever the limits say.
-    pub time_left: Option<Duration>,
+    /// No longer than until then, whatever the limits say: what has come by then is the answer, cut short.
+    pub until: Option<Instant>,
 }
 
 impl FetchRequest {
@@ -50,7 +50,7 @@ impl FetchRequest {
             headers: Vec::new(),
             body: Vec::new(),
             limits: None,
-            time_left: None,
+            until: None,
         }
     }
 
@@ -59,6 +59,16 @@ impl FetchRequest {
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
+    }
+
+    /// Waits for something before the request is made, as long as there is time.
+    pub async fn in_time<T>(&self, waiting: impl Future<Output = T>) -> Result<T, FetchError> {
+        match self.until {
+            Some(until) => {
+                tokio::time::timeout_at(until.into(), waiting).await.map_err(|_| FetchError::late(&self.url))
+            }
+            None => Ok(waiting.await),
+        }
     }
 
     /// With other limits.
@@ -76,8 +86,12 @@ pub struct Fetched {
     pub exchanges: Vec<Exchange>,
     /// What a browser made of them.
     pub renderings: Vec<Rendering>,
+    /// What the guard kept from a page: the URL, and why as a sentence.
+    pub refused: Vec<(String, String)>,
     /// What was not done, in sentences.
     pub notes: Vec<String>,
+    /// Whether the time was over before a page was done.
+    pub unfinished: bool,
 }
 
 /// Something that was made from exchanges and never was on the wire.
@@ -85,7 +99,7 @@ pub struct Fetched {
 pub struct Rendering {
     /// What it is.
     pub kind: RenderingKind,
-    /// The URL of the page.
+    /// The URL of the page as it stands: redirects and scripts may have led there.
     pub url: String,
     /// Its media type.
     pub media_type: String,

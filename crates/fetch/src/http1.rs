@@ -190,7 +190,8 @@ impl Reading {
         if interim == 0 {
             return Silence::Closed(self.lost);
         }
-        let sentence = format!("the server sent {interim} interim answers and no final one");
+        let answers = if interim == 1 { "an interim answer" } else { "interim answers" };
+        let sentence = format!("the server sent {answers} and no final one");
         Silence::Failed(FetchError::new(FetchErrorKind::Protocol, sentence))
     }
 }

@@ -97,6 +97,10 @@ impl Tls {
         match connector.connect(name, stream).await {
             Ok(stream) => Ok(Handshake::Agreed(Box::new(stream))),
             Err(error) if !http2 && refuses_http1(&error) => Ok(Handshake::WantsHttp2),
+            Err(error) if is_no_tls(&error) => Err(FetchError::new(
+                FetchErrorKind::NoTls,
+                format!("`{}` does not speak TLS there", origin.host_and_port()),
+            )),
             Err(error) => Err(match distrust(&error) {
                 Some((kind, why)) => {
                     FetchError::new(kind, format!("`{}` is not trusted: {why}", origin.host))
@@ -105,6 +109,12 @@ impl Tls {
             }),
         }
     }
+}
+
+/// Whether the first bytes of a server were no TLS at all.
+fn is_no_tls(error: &std::io::Error) -> bool {
+    let cause = error.get_ref().and_then(|cause| cause.downcast_ref::<rustls::Error>());
+    matches!(cause, Some(rustls::Error::InvalidMessage(rustls::InvalidMessage::InvalidContentType)))
 }
 
 /// What is wrong with the certificate of a server, if that is why there is no connection.

@@ -7,8 +7,9 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use varve_core::exchange::Truncated;
 use varve_fetch::browser::{Browser, BrowserOptions};
 use varve_fetch::{
     Client, FetchError, FetchErrorKind, FetchRequest, Fetched, Fetcher, Guard, Options, RenderingKind,
@@ -213,7 +214,12 @@ async fn the_guard_stands_before_every_request_of_a_page() {
     let fetched = studio.capture(format!("http://{address}/")).await.unwrap();
     assert_eq!(touched.lock().unwrap().len(), 0, "the private server was reached");
     assert!(fetched.exchanges.iter().all(|exchange| exchange.url.starts_with(&format!("http://{address}/"))));
-    assert!(fetched.notes.iter().any(|note| note.contains("loopback")), "{:?}", fetched.notes);
+    for path in ["a", "b"] {
+        let url = format!("http://{inside}/{path}");
+        let told: Vec<_> = fetched.refused.iter().filter(|(refused, _)| *refused == url).collect();
+        assert!(told.len() == 1 && told[0].1.contains("loopback"), "{:?}", fetched.refused);
+    }
+    assert_eq!(fetched.notes, Vec::<String>::new());
 }
 
 #[tokio::test]
@@ -246,6 +252,32 @@ async fn a_page_that_never_rests_is_left_soon_after_its_time() {
     let fetched = studio.capture(format!("http://{address}/")).await.unwrap();
     assert_eq!((fetched.exchanges.len(), fetched.renderings.len()), (1, 0));
     assert!(began.elapsed() < Duration::from_secs(17), "{:?}", began.elapsed());
+    studio.assert_nothing_left().await;
+}
+
+/// What has come by then is kept, and nothing else is waited for.
+#[tokio::test]
+async fn a_page_whose_time_is_over_is_kept_as_far_as_it_came() {
+    let Some(studio) = Studio::new() else { return };
+    let (address, _) = serve("127.0.0.1:0", |path, _| match path {
+        "/" => ok("text/html", "<p>here</p><img src=/never>"),
+        "/drip" => Some("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n<p>here".to_owned()),
+        _ => None,
+    });
+    for (path, truncated) in [("/", None), ("/drip", Some(Truncated::Time))] {
+        let mut request = FetchRequest::get(format!("http://{address}{path}"));
+        request.until = Some(Instant::now() + Duration::from_secs(8));
+        let fetched = studio.browser().fetch(request).await.unwrap();
+        assert_eq!(fetched.exchanges.len(), 1, "{path}");
+        assert_eq!(fetched.exchanges[0].truncated, truncated, "{path}");
+        assert!(fetched.unfinished && fetched.renderings.is_empty(), "{path}");
+        assert_eq!(fetched.notes.len(), 1, "{:?}", fetched.notes);
+        studio.assert_nothing_left().await;
+    }
+    let mut late = FetchRequest::get(format!("http://{address}/"));
+    late.until = Some(Instant::now());
+    let error = studio.browser().fetch(late).await.unwrap_err();
+    assert_eq!(error.kind, FetchErrorKind::Timeout, "{error}");
     studio.assert_nothing_left().await;
 }
 

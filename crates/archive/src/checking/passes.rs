@@ -8,7 +8,7 @@ use varve_core::exchange::Exchange;
 
 use super::{Case, Judged, Progress};
 use crate::expectations::report::Comparison;
-use crate::expectations::{Prober, Question, Verdict};
+use crate::expectations::{Prober, Question, Trouble, Verdict};
 
 /// Whether to stop is asked so often.
 const BLINK: Duration = Duration::from_millis(50);
@@ -26,11 +26,13 @@ pub(crate) struct Finding {
     pub(crate) exchanges: Vec<Exchange>,
     /// How long that took, where the web was asked.
     pub(crate) took: Option<Duration>,
+    /// Why there is no answer, or none worth having.
+    pub(crate) trouble: Option<Trouble>,
 }
 
 impl Finding {
     fn without_answer(verdict: Verdict) -> Self {
-        Self { verdict, comparison: None, status: None, exchanges: Vec::new(), took: None }
+        Self { verdict, comparison: None, status: None, exchanges: Vec::new(), took: None, trouble: None }
     }
 }
 
@@ -125,8 +127,8 @@ fn ask_once<E>(
         }
         *settled = true;
         let status = answer.observed.status;
-        let (exchanges, took) = (answer.exchanges, answer.took);
-        let finding = Finding { verdict, comparison, status, exchanges, took };
+        let (exchanges, took, trouble) = (answer.exchanges, answer.took, answer.trouble);
+        let finding = Finding { verdict, comparison, status, exchanges, took, trouble };
         failure = settle(*number, finding);
         if failure.is_err() || passes.are_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });

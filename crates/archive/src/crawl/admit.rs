@@ -62,7 +62,7 @@ impl Crawl<'_> {
     }
 
     /// The limit that was reached, if one was.
-    fn limit(&self) -> Option<Rule> {
+    pub(super) fn limit(&self) -> Option<Rule> {
         let settings = &self.around.plan.settings;
         if self.around.fetching.has_received_enough() {
             return Some(Rule::Limit("bytes"));
@@ -71,10 +71,9 @@ impl Crawl<'_> {
         settings.limit_time.is_some_and(is_late).then_some(Rule::Limit("time"))
     }
 
-    /// How long a request may still take, if the time of the run is limited.
-    pub(super) fn time_left(&self) -> Option<Duration> {
-        let most = Duration::from_millis(self.around.plan.settings.limit_time?);
-        Some(most.saturating_sub(self.began.elapsed()))
+    /// Until when a request may take, if the time of the run is limited.
+    pub(super) fn until(&self) -> Option<Instant> {
+        self.began.checked_add(Duration::from_millis(self.around.plan.settings.limit_time?))
     }
 
     /// Leaves out what waits for its host when a limit is reached: at the pace of a host that could take hours.
@@ -222,7 +221,8 @@ impl Crawl<'_> {
     fn enqueue(&mut self, task: Task) {
         if task.urgent {
             self.fetching_now += 1;
-            self.around.fetching.ask(task, 0, self.time_left());
+            let until = self.until();
+            self.around.fetching.ask(task, 0, until);
             return;
         }
         let host = task.host.clone();
@@ -247,7 +247,7 @@ impl Crawl<'_> {
     }
 
     /// Leaves out what was about to be asked for.
-    fn skip_busy(&mut self, task: Task, rule: &Rule) {
+    pub(super) fn skip_busy(&mut self, task: Task, rule: &Rule) {
         self.no_longer_busy(&task);
         self.skip(task, rule);
     }
@@ -261,8 +261,11 @@ impl Crawl<'_> {
     /// Leaves a URL out, and says by which rule.
     fn skip(&mut self, task: Task, rule: &Rule) {
         self.came_back(&task);
-        self.tally.skipped += 1;
         self.settled.extend(task.no.map(|no| (no, Settled::Skipped(rule.to_string()))));
+        if matches!(task.errand, Errand::Embed { .. }) && self.denied.has(&task.url) {
+            return;
+        }
+        self.tally.skipped += 1;
         let is_seed = task.errand == Errand::Page { depth: 0 };
         if let Rule::Limit(which) = rule {
             self.tally.limited = Some(which);

@@ -13,7 +13,6 @@ use varve_fetch::{Gate, Pending, Turn};
 
 use super::address::{asked, host_of};
 use super::errand::Errand;
-use super::event::Event;
 use super::fetching::Message;
 use super::pace::Pace;
 use super::run::Crawl;
@@ -115,8 +114,7 @@ impl Crawl<'_> {
 
     /// Tells a page that it does not get something.
     pub(super) fn turn_away(&mut self, url: &str, rule: Rule, reply: Reply) {
-        self.tally.skipped += 1;
-        (self.around.report)(Event::Skipped { url, rule: &rule, is_seed: false });
+        self.tell_denied(url, &rule);
         let _ = reply.send(Some(rule));
     }
 }

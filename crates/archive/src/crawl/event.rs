@@ -41,6 +41,11 @@ pub enum Event<'a> {
         /// Whether it was named by whoever asked, or a redirect from there led to it.
         is_seed: bool,
     },
+    /// A server that was asked in plain HTTP answers that TLS is spoken there.
+    WantsTls {
+        /// What was asked for.
+        url: &'a str,
+    },
     /// A host asks to be left alone.
     Waits {
         /// The host.

@@ -10,6 +10,7 @@ use varve_core::headers::Headers;
 use varve_core::url::resolve;
 use varve_page::links::{Kind, Limits, Link, Place, Role, extract};
 
+use super::address::asked;
 use super::errand::Errand;
 use super::plan::{Lead, Plan, Refusal};
 
@@ -77,13 +78,17 @@ pub(crate) fn leads(
     found
 }
 
-/// Where an answer sends its reader, if that is not on the web: it is listed, and not followed.
+/// Where an answer sends its reader, if that is not on the web or no URL at all: it is listed, and not followed.
 fn foreign_redirect(answer: &Answer<'_>, errand: Errand) -> Option<Lead> {
     let location = answer.headers.get_text(LOCATION).filter(|_| (300..400).contains(&answer.status))?;
-    let url = resolve(answer.url, location.trim()).ok().filter(|url| url.len() <= LONGEST_LISTED)?;
-    let is_web = url.starts_with("http://") || url.starts_with("https://");
-    let refusal = Some(Refusal::Scheme);
-    (!is_web).then_some(Lead { url, key: None, errand, redirect: true, refusal })
+    let (url, refusal) = match resolve(answer.url, location.trim()) {
+        Ok(url) if !url.starts_with("http://") && !url.starts_with("https://") => (url, Refusal::Scheme),
+        Ok(url) if asked(&url).is_some() => return None,
+        Ok(url) => (url, Refusal::Broken),
+        Err(_) => (location.trim().to_owned(), Refusal::Broken),
+    };
+    let is_short = url.len() <= LONGEST_LISTED;
+    is_short.then_some(Lead { url, key: None, errand, redirect: true, refusal: Some(refusal) })
 }
 
 /// A `Location` sends nobody anywhere unless the status says so.

@@ -6,9 +6,10 @@
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Runtime};
+use tokio::task::JoinSet;
 use varve_core::exchange::{Exchange, Truncated};
 use varve_fetch::politeness::{Outcome, Policy, retry_after};
 use varve_fetch::{Budget, FetchError, FetchRequest, Fetcher, Rendering};
@@ -19,6 +20,9 @@ use super::task::Task;
 
 /// Threads for sockets: even one is seldom busy.
 const MOST_THREADS: usize = 4;
+
+/// Requests that are given up are gone at once; a browser among them takes as long as its processes take to end.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 /// What comes back to the thread that runs the crawl.
 pub(crate) enum Message {
@@ -50,8 +54,12 @@ pub(crate) struct Fetched {
     pub(crate) others: Vec<Exchange>,
     /// What a browser made of it.
     pub(crate) renderings: Vec<Rendering>,
+    /// What the guard kept from a page in a browser: the URL, and why.
+    pub(crate) refused: Vec<(String, String)>,
     /// What a browser could not do, in sentences.
     pub(crate) notes: Vec<String>,
+    /// Whether the time was over before a browser was done.
+    pub(crate) unfinished: bool,
 }
 
 /// Who asks.
@@ -72,6 +80,8 @@ pub(crate) struct Fetchers {
 /// Makes requests.
 pub(crate) struct Fetching {
     runtime: Option<Runtime>,
+    /// Those under way, and some that have ended.
+    requests: JoinSet<()>,
     fetchers: Fetchers,
     sender: Sender<Message>,
 }
@@ -85,7 +95,7 @@ impl Fetching {
         if let Some(door) = &fetchers.door {
             door.open(sender.clone());
         }
-        Ok(Self { runtime: Some(runtime), fetchers, sender })
+        Ok(Self { runtime: Some(runtime), requests: JoinSet::new(), fetchers, sender })
     }
 
     /// Whether as much was received as may be, by what is under way as well.
@@ -101,14 +111,15 @@ impl Fetching {
         }
     }
 
-    /// Begins a request, which may take no longer than `time_left`.
-    pub(crate) fn ask(&self, task: Task, tries: u32, time_left: Option<Duration>) {
+    /// Begins a request, which may take no longer than `until`.
+    pub(crate) fn ask(&mut self, task: Task, tries: u32, until: Option<Instant>) {
+        while self.requests.try_join_next().is_some() {}
         let Fetchers { usual, pages, .. } = &self.fetchers;
         let fetcher = Arc::clone(if task.errand.is_page() { pages } else { usual });
         let sender = self.sender.clone();
         let runtime = self.runtime.as_ref().expect("the runtime is there until this is dropped");
-        runtime.spawn(async move {
-            let fetched = fetcher.fetch(request(&task, time_left)).await;
+        let work = async move {
+            let fetched = fetcher.fetch(request(&task, until)).await;
             let (first, fetched) = match fetched {
                 Ok(mut fetched) if !fetched.exchanges.is_empty() => {
                     (Ok(Box::new(fetched.exchanges.remove(0))), fetched)
@@ -116,31 +127,42 @@ impl Fetching {
                 Ok(fetched) => (Err(FetchError::nothing(&task.url)), fetched),
                 Err(error) => (Err(error), Default::default()),
             };
-            let varve_fetch::Fetched { exchanges: others, renderings, notes } = fetched;
-            let outcome = outcome(&first);
+            let varve_fetch::Fetched { exchanges: others, renderings, refused, notes, unfinished } = fetched;
+            let (outcome, result) = (outcome(&first), first);
+            let fetched =
+                Fetched { task, tries, outcome, result, others, renderings, refused, notes, unfinished };
             // Nobody listens any more once the run has ended.
-            let fetched = Fetched { task, tries, outcome, result: first, others, renderings, notes };
             let _ = sender.send(Message::Fetched(Box::new(fetched)));
-        });
+        };
+        self.requests.spawn_on(work, runtime.handle());
+    }
+
+    /// Gives up what is under way, and waits until it is gone: a browser is a process with files of its own.
+    pub(crate) fn give_up(&mut self) {
+        if let Some(runtime) = &self.runtime {
+            let gone = async { tokio::time::timeout(FAREWELL, self.requests.shutdown()).await };
+            let _ = runtime.block_on(gone);
+        }
     }
 }
 
 impl Drop for Fetching {
-    /// Gives up what is under way, without waiting for it.
+    /// Gives up what is under way. What else the runtime has to do, as looking up names, is not waited for.
     fn drop(&mut self) {
         if let Some(door) = &self.fetchers.door {
             door.close();
         }
+        self.give_up();
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
     }
 }
 
-fn request(task: &Task, time_left: Option<Duration>) -> FetchRequest {
+fn request(task: &Task, until: Option<Instant>) -> FetchRequest {
     let condition = task.earlier.as_ref().and_then(|earlier| earlier.condition.as_ref());
     let mut request = FetchRequest::get(task.url.clone());
-    request.time_left = time_left;
+    request.until = until;
     if let Some(condition) = condition {
         request.headers.clone_from(&condition.headers);
     }

@@ -12,7 +12,7 @@
 //! | `run`, `admit`, `settle`, `checkpoint` | the thread that decides |
 //! | `robots`, `known`, `past`, `refused` | what hosts ask for, what was found, what is here already, what was not followed |
 //! | `fetching`, `keeper`, `extract`, `backlog` | requests, and the work on answers |
-//! | `rendering`, `door`, `pace` | pages in a browser, and what they may ask for |
+//! | `rendering`, `door`, `denied`, `pace` | pages in a browser, and what they may ask for |
 //! | `destination`, `project` | where answers go: into an archive, or into a Crystal project |
 //! | `conduct`, `course` | a run from its beginning to its end, and across its stops |
 //!
@@ -25,6 +25,7 @@ mod backlog;
 mod checkpoint;
 mod conduct;
 mod course;
+mod denied;
 mod destination;
 mod door;
 mod errand;

@@ -113,7 +113,7 @@ pub(crate) struct Paced {
 impl Fetcher for Paced {
     fn fetch(&self, request: FetchRequest) -> Pending<'_, Result<Fetched, FetchError>> {
         Box::pin(async move {
-            let _turn = self.pace.turn(host_of(&request.url)).await;
+            let _turn = request.in_time(self.pace.turn(host_of(&request.url))).await?;
             self.client.fetch(request).await
         })
     }

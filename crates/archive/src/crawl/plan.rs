@@ -57,6 +57,8 @@ pub(crate) enum Refusal {
     Loop,
     /// It is a redirect to what is not on the web.
     Scheme,
+    /// It is a redirect to what is no URL.
+    Broken,
 }
 
 impl Refusal {
@@ -67,6 +69,7 @@ impl Refusal {
             Self::Nested => Rule::Sitemaps,
             Self::Loop => Rule::Loop,
             Self::Scheme => Rule::Scheme,
+            Self::Broken => Rule::Broken,
         }
     }
 }

@@ -37,6 +37,31 @@ pub(super) fn new_renderings(renderings: &[Rendering]) -> NewRenderings<'_> {
     }
 }
 
+/// What a page was found to show that is not what was asked for: redirects or scripts led elsewhere.
+pub(super) struct Shown {
+    /// Which one of the other exchanges it is.
+    at: usize,
+    /// Why the page was asked for.
+    errand: Errand,
+    renderings: Vec<Rendering>,
+}
+
+/// Shares out what a browser made of a page: to the answer that was asked for, or to that of the page that it shows in the end. A URL that only
+/// scripts have written into the address bar is that of no answer, and changes nothing.
+pub(super) fn share_out(
+    renderings: Vec<Rendering>,
+    asked: &Exchange,
+    others: &[Exchange],
+    errand: Errand,
+) -> (Vec<Rendering>, Option<Shown>) {
+    let url = renderings.first().and_then(|rendering| rendering.url.split('#').next()).unwrap_or_default();
+    let is_shown = |exchange: &Exchange| exchange.url == url && exchange.request.starts_with(b"GET ");
+    match others.iter().rposition(is_shown).filter(|_| asked.url != url) {
+        Some(at) => (Vec::new(), Some(Shown { at, errand, renderings })),
+        None => (renderings, None),
+    }
+}
+
 impl Keeping<'_> {
     /// Follows what is in a document. It is where the answer is, wherever scripts say they are.
     pub(super) fn follow_document(
@@ -70,12 +95,21 @@ impl Keeping<'_> {
 impl Crawl<'_> {
     /// Takes what a browser asked for besides the page itself. What this run has already is not kept twice, and what is
     /// no plain question is not the capture of a URL.
-    pub(super) fn take_others(&mut self, exchanges: Vec<Exchange>) -> Result<(), ArchiveError> {
-        for exchange in exchanges.into_iter().filter(|exchange| exchange.request.starts_with(b"GET ")) {
+    pub(super) fn take_others(
+        &mut self,
+        exchanges: Vec<Exchange>,
+        mut shown: Option<Shown>,
+    ) -> Result<(), ArchiveError> {
+        let exchanges = exchanges.into_iter().enumerate();
+        for (at, exchange) in exchanges.filter(|(_, exchange)| exchange.request.starts_with(b"GET ")) {
             let url = exchange.url.clone();
-            let errand = Errand::Embed { chain: 1 };
             let plan = self.around.plan;
             let address = plan.address(&url);
+            let shown = shown.take_if(|shown| shown.at == at);
+            let page = shown.as_ref().map(|shown| shown.errand).filter(|errand| {
+                *errand == Errand::Page { depth: 0 } || plan.scope.refuses_page(&url, &address).is_none()
+            });
+            let errand = page.unwrap_or(Errand::Embed { chain: 1 });
             let unwanted =
                 plan.unplanned(errand, &url).is_some() || plan.scope.excludes(&url, &address).is_some();
             if unwanted || self.busy.contains(&url) || self.fresh.contains(&url) {
@@ -94,7 +128,8 @@ impl Crawl<'_> {
             let task = Task { earlier, ..Task::of(url, host, errand) };
             self.went_out(&task);
             self.busy.insert(task.url.clone());
-            self.give(task, Material::Fresh(Box::new(exchange), Vec::new()));
+            let renderings = shown.map(|shown| shown.renderings).unwrap_or_default();
+            self.give(task, Material::Fresh(Box::new(exchange), renderings));
         }
         Ok(())
     }

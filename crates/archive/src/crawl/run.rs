@@ -22,6 +22,7 @@ use varve_core::{Moment, RunId};
 use varve_fetch::politeness::{Agenda, Next};
 
 use super::backlog::Backlog;
+use super::denied::Denied;
 use super::destination::Destination;
 use super::event::{Event, Progress, Tally};
 use super::fetching::{Fetching, Message};
@@ -98,6 +99,7 @@ pub(crate) struct Crawl<'a> {
     pub(super) watch: Watch,
     pub(super) known: Known,
     pub(super) refused: Refused,
+    pub(super) denied: Denied,
     /// Addresses that are being asked for, or wait to be.
     pub(super) busy: HashSet<String>,
     /// Addresses that were captured since the last checkpoint.
@@ -140,6 +142,7 @@ impl<'a> Crawl<'a> {
             watch: Watch::new(TrapLimits::for_year(year)),
             known: Known::new(around.plan.settings.depth),
             refused: Refused::default(),
+            denied: Denied::default(),
             around,
             busy: HashSet::new(),
             fresh: HashSet::new(),
@@ -172,6 +175,7 @@ impl<'a> Crawl<'a> {
     pub(crate) fn run(&mut self) -> Result<Ending, ArchiveError> {
         loop {
             if self.around.stop.load(Ordering::Relaxed) {
+                self.around.fetching.give_up();
                 self.checkpoint()?;
                 self.list_refused()?;
                 return Ok(Ending::Stopped);
@@ -270,7 +274,8 @@ impl<'a> Crawl<'a> {
             match self.agenda.next(Instant::now()) {
                 Next::Ask { item, tries, .. } => {
                     self.fetching_now += 1;
-                    self.around.fetching.ask(item, tries, self.time_left());
+                    let until = self.until();
+                    self.around.fetching.ask(item, tries, until);
                 }
                 Next::Wait(until) => return Some(until),
                 Next::UnderWay | Next::Empty => return None,

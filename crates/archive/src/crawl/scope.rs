@@ -72,6 +72,8 @@ pub enum Rule {
     Loop,
     /// It is a redirect to what is not on the web.
     Scheme,
+    /// It is a redirect to what is no URL.
+    Broken,
 }
 
 impl Rule {
@@ -98,6 +100,7 @@ impl std::fmt::Display for Rule {
             Self::Guard => f.write_str(Self::GUARD),
             Self::Loop => f.write_str("redirects:loop"),
             Self::Scheme => f.write_str("redirects:scheme"),
+            Self::Broken => f.write_str("redirects:broken"),
         }
     }
 }

@@ -6,14 +6,16 @@ use std::time::Instant;
 use varve_core::receipt::Receipt;
 use varve_core::robots::Robots;
 use varve_fetch::politeness::{Outcome as Ended, Verdict};
+use varve_fetch::{FetchErrorKind, wants_tls};
 
-use super::address::origin_of;
+use super::address::{asked, origin_of};
 use super::errand::Errand;
 use super::event::{Captured, Event};
 use super::fetching::Fetched;
 use super::keeper::{Kept, KeptRevision, Material, Outcome};
 use super::known::News;
 use super::plan::{Lead, Refusal};
+use super::rendering::share_out;
 use super::robots::MOST_REDIRECTS as MOST_ROBOTS_REDIRECTS;
 use super::run::{Crawl, Settled};
 use super::scope::Rule;
@@ -30,17 +32,17 @@ impl Crawl<'_> {
     /// A request ended. What will be tried again is not kept: the last answer counts.
     pub(super) fn fetched(&mut self, fetched: Fetched) -> Result<(), ArchiveError> {
         self.fetching_now -= 1;
-        let Fetched { task, tries, outcome, result, others, renderings, notes } = fetched;
+        let Fetched { task, tries, outcome, result, others, renderings, refused, notes, unfinished } =
+            fetched;
         let host = task.host.clone();
         let wait = Self::asked_to_wait(outcome).filter(|_| !task.urgent);
         let too_long = wait.filter(|wait| self.is_too_long(*wait));
+        let is_last = too_long.is_some() || (outcome.may_pass() && self.limit().is_some());
         let verdict = match task.urgent {
             // The agenda never heard of it.
             true => Verdict::Done(task),
-            // What is left for another day is not tried again today.
-            false if too_long.is_some() => {
-                self.agenda.done(&host, task, u32::MAX, Ended::Hopeless, Instant::now())
-            }
+            // What is left for another day is not tried again today, and nothing is when a limit is reached.
+            false if is_last => self.agenda.done(&host, task, u32::MAX, Ended::Hopeless, Instant::now()),
             false => self.agenda.done(&host, task, tries, outcome, Instant::now()),
         };
         let mut tasks = match verdict {
@@ -65,8 +67,19 @@ impl Crawl<'_> {
             for note in &notes {
                 (self.around.report)(Event::Noted { url: &task.url, note });
             }
-            self.give(task, Material::Fresh(exchange, renderings));
-            self.take_others(others)?;
+            for (url, message) in &refused {
+                let url = asked(url).unwrap_or_else(|| url.clone());
+                self.tell_failure(&url, Rule::GUARD, message);
+            }
+            if unfinished {
+                self.tally.limited = Some("time");
+            }
+            if task.errand != Errand::Robots && wants_tls(&exchange) {
+                (self.around.report)(Event::WantsTls { url: &task.url });
+            }
+            let (own, shown) = share_out(renderings, &exchange, &others, task.errand);
+            self.give(task, Material::Fresh(exchange, own));
+            self.take_others(others, shown)?;
         }
         for task in tasks {
             self.fail(task, kind, &message);
@@ -77,8 +90,18 @@ impl Crawl<'_> {
     /// Gives a URL up.
     pub(super) fn fail(&mut self, task: Task, kind: &str, message: &str) {
         if let Some(reply) = task.reply {
-            let rule = if kind == Rule::GUARD { Rule::Guard } else { Rule::Robots(None) };
+            if kind == Rule::GUARD {
+                self.tell_failure(&task.url, kind, message);
+                let _ = reply.send(Some(Rule::Guard));
+                return;
+            }
+            let rule = self.limit().unwrap_or(Rule::Robots(None));
             return self.turn_away(&task.url, rule, reply);
+        }
+        // What has no answer because the time of the run was over would have one tomorrow.
+        let is_late = kind == FetchErrorKind::Timeout.word() && task.errand != Errand::Robots;
+        if let Some(rule) = self.limit().filter(|_| is_late) {
+            return self.skip_busy(task, &rule);
         }
         self.no_longer_busy(&task);
         self.came_back(&task);
@@ -91,8 +114,7 @@ impl Crawl<'_> {
             return;
         }
         self.around.destination.given_up(&task.url, kind, message);
-        self.tally.failed += 1;
-        (self.around.report)(Event::Failed { url: &task.url, kind, message });
+        self.tell_failure(&task.url, kind, message);
     }
 
     /// A keeper has done a job.
@@ -147,8 +169,10 @@ impl Crawl<'_> {
         self.tally.pages += u64::from(is_page);
         self.tally.unchanged += u64::from(unchanged);
         self.tally.truncated += u64::from(receipt.truncated.is_some());
-        if receipt.truncated.is_some() && self.around.fetching.has_received_enough() {
-            self.tally.limited = Some("bytes");
+        if receipt.truncated.is_some()
+            && let Some(Rule::Limit(which)) = self.limit()
+        {
+            self.tally.limited = Some(which);
         }
         self.tally.bytes += outcome.bytes;
         (self.around.report)(Event::Captured(Captured {

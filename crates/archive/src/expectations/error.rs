@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use varve_core::expectation::{DomainFileError, TargetError};
 
+use super::Trouble;
+
 /// Why it was not done.
 #[derive(Debug, thiserror::Error)]
 pub enum UrlsError {
@@ -94,6 +96,8 @@ pub enum UrlsError {
         url: String,
         /// What it answered.
         reason: String,
+        /// Why there is no answer, or none worth having.
+        trouble: Option<Box<Trouble>>,
     },
 }
 

@@ -14,7 +14,7 @@ pub use crate::probe::{Asking, WebProber};
 pub(crate) use database::of_host;
 pub use database::{Loaded, UrlDatabase};
 pub use error::UrlsError;
-pub use prober::{Answer, OnAnswer, Prober, Question};
+pub use prober::{Answer, OnAnswer, Prober, Question, Trouble};
 pub(crate) use save::replace;
 pub use varve_core::expectation::{
     Departure, Domain, DomainFile, DomainFileError, Expectation, Follow, Observed, Outcome, Redirect, Remark,

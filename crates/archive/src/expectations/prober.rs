@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use varve_core::exchange::Exchange;
 use varve_core::expectation::{Expectation, Follow, Observed};
+use varve_fetch::FetchErrorKind;
 
 use crate::etiquette::Etiquette;
 
@@ -26,6 +27,15 @@ impl Question {
     }
 }
 
+/// Why a server could not be asked as it was meant, where whoever asks may do something about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trouble {
+    /// The sort of failure.
+    pub kind: FetchErrorKind,
+    /// What was asked for; redirects may have led there.
+    pub url: String,
+}
+
 /// What came of a question.
 #[derive(Clone, Debug, Default)]
 pub struct Answer {
@@ -35,6 +45,8 @@ pub struct Answer {
     pub exchanges: Vec<Exchange>,
     /// How long the web took for it, redirects included and waiting for a turn not; none when it was not asked.
     pub took: Option<Duration>,
+    /// Why there is no answer, or none worth having.
+    pub trouble: Option<Trouble>,
 }
 
 impl From<Observed> for Answer {

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use varve_core::exchange::Exchange;
 use varve_core::url::resolve;
+use varve_fetch::{FetchError, FetchErrorKind};
 
 use super::observe::Glance;
-use crate::expectations::{Answer, Follow, Observed, Question, Redirect};
+use crate::crawl::sentence;
+use crate::expectations::{Answer, Follow, Observed, Question, Redirect, Trouble};
 
 /// No more redirects are followed.
 pub(super) const MOST_REDIRECTS: usize = 10;
@@ -57,7 +59,14 @@ impl Journey {
     /// Ends without a whole answer.
     pub(super) fn fail(self, reason: impl Into<String>) -> (usize, Answer) {
         let observed = Observed { redirects: self.redirects, ..Observed::failed(reason) };
-        (self.number, Answer { observed, exchanges: self.exchanges, took: self.took })
+        (self.number, Answer { observed, exchanges: self.exchanges, took: self.took, trouble: None })
+    }
+
+    /// Ends without an answer.
+    pub(super) fn fail_by(self, error: &FetchError) -> (usize, Answer) {
+        let trouble = Some(Trouble { kind: error.kind, url: self.url.clone() });
+        let (number, answer) = self.fail(sentence(error));
+        (number, Answer { trouble, ..answer })
     }
 
     /// Goes on, or ends, with what was seen at the present URL.
@@ -72,9 +81,12 @@ impl Journey {
                 self.onward(&location, status)
             }
             _ => {
+                let kind = glance.wants_tls.then_some(FetchErrorKind::WantsTls);
+                let trouble = kind.map(|kind| Trouble { kind, url: self.url.clone() });
                 let final_url = Some(self.url);
                 let observed = Observed { redirects: self.redirects, final_url, ..observed };
-                Step::Arrived(self.number, Answer { observed, exchanges: self.exchanges, took: self.took })
+                let (exchanges, took) = (self.exchanges, self.took);
+                Step::Arrived(self.number, Answer { observed, exchanges, took, trouble })
             }
         }
     }

@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use sha2::{Digest, Sha256};
 use varve_core::BodyId;
 use varve_core::exchange::{Exchange, Truncated, Wire};
+use varve_fetch::wants_tls;
 
 use crate::expectations::Observed;
 use crate::on_wire;
@@ -13,6 +14,8 @@ use crate::on_wire;
 pub(super) struct Glance {
     /// What it says, without the redirects before it.
     pub(super) observed: Observed,
+    /// Whether it says that TLS is spoken there.
+    pub(super) wants_tls: bool,
     /// The answer itself, if it is wanted.
     pub(super) exchange: Option<Exchange>,
 }
@@ -20,7 +23,8 @@ pub(super) struct Glance {
 /// Looks at an answer. Reads all of its body if the content counts.
 pub(super) fn glance(exchange: Box<Exchange>, content: bool, whole: bool) -> Glance {
     let observed = observe(&exchange, content);
-    Glance { observed, exchange: whole.then_some(*exchange) }
+    let wants_tls = observed.status == Some(400) && wants_tls(&exchange);
+    Glance { observed, wants_tls, exchange: whole.then_some(*exchange) }
 }
 
 fn observe(exchange: &Exchange, content: bool) -> Observed {

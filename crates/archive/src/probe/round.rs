@@ -11,7 +11,7 @@ use varve_fetch::{FetchError, FetchRequest, Fetcher};
 use super::WebProber;
 use super::journey::{Journey, Step};
 use super::observe::{Glance, glance};
-use crate::crawl::{host_of, outcome, sentence};
+use crate::crawl::{host_of, outcome};
 use crate::expectations::{Answer, OnAnswer, Question};
 
 /// Pauses need not be unforeseeable.
@@ -127,7 +127,7 @@ impl<'a> Round<'a> {
 
     fn conclude(&mut self, journey: Journey, result: Result<Glance, FetchError>) -> Option<(usize, Answer)> {
         match result {
-            Err(error) => Some(journey.fail(sentence(&error))),
+            Err(error) => Some(journey.fail_by(&error)),
             Ok(glance) => match journey.see(glance) {
                 Step::Arrived(number, answer) => Some((number, answer)),
                 Step::Onward(journey) => {

@@ -25,7 +25,7 @@ use crate::reach::Asker;
 pub use crate::crawl::{Captured, Ended, Event, Progress, Rule, ScopeKind, Settings, Tally};
 pub use crate::reach::{Reach, contact_in};
 pub use varve_catalog::OpenRun;
-pub use varve_fetch::{ProxyText, ProxyTexts, user_agent};
+pub use varve_fetch::{FetchErrorKind, ProxyText, ProxyTexts, user_agent};
 
 /// How the work is done.
 pub struct Manner<'a> {
@@ -79,6 +79,12 @@ pub fn resume(
     let reach = manner.reach.clone();
     let fetchers = |settings: &Settings| fetchers(history, settings, &reach);
     crate::crawl::resume(&conduct(history, manner), run, change, fetchers, report)
+}
+
+/// Ends every browser of this process at once, with what it wrote: for whoever ends the process without waiting for a run.
+pub fn end_browsers() {
+    #[cfg(unix)]
+    varve_fetch::browser::end_all();
 }
 
 /// Leaves the unfinished run at the version that was made when it was stopped; if it was not stopped but broke off, makes a
@@ -173,7 +179,7 @@ struct FewAtATime<F> {
 impl<F: Fetcher> Fetcher for FewAtATime<F> {
     fn fetch(&self, request: FetchRequest) -> Pending<'_, Result<Fetched, FetchError>> {
         Box::pin(async move {
-            let _permit = self.permits.acquire().await;
+            let _permit = request.in_time(self.permits.acquire()).await?;
             self.fetcher.fetch(request).await
         })
     }

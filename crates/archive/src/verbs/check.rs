@@ -165,6 +165,7 @@ fn fill(checked: &mut Checked, finding: Finding) {
     checked.status = finding.status;
     checked.comparison = finding.comparison;
     checked.took = finding.took;
+    checked.trouble = finding.trouble;
 }
 
 /// Adds what earlier checks and captures say.

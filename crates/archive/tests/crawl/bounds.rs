@@ -105,11 +105,28 @@ fn a_limit_of_time_ends_an_answer_without_end() {
     });
     let scene = Scene::new(site);
     let began = Instant::now();
-    let settings = Settings { limit_time: Some(1500), ..scene.settings(&["/drip"], ScopeKind::Page) };
+    // What is tried again when the time is over would not be kept, and not be had either.
+    let settings =
+        Settings { limit_time: Some(1500), retries: 3, ..scene.settings(&["/drip"], ScopeKind::Page) };
     let told = scene.run(settings);
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     assert_eq!(told.captured["/drip"].2.as_deref(), Some("time"), "{:?}", told.captured);
-    assert_eq!(told.ended().tally.truncated, 1);
+    assert_eq!((told.ended().tally.truncated, told.ended().tally.limited), (1, Some("time")));
+}
+
+/// What has not answered by then has not failed.
+#[test]
+fn what_a_limit_of_time_leaves_without_an_answer_is_skipped() {
+    let site =
+        Site::new().page("/", Answer::html("<a href=/silence>x</a>")).at("/silence", |_, connection| {
+            connection.wait(Duration::from_secs(600));
+            Ok(varve_testkit::web::Then::Close)
+        });
+    let scene = Scene::new(site);
+    let settings = Settings { limit_time: Some(2000), ..scene.settings(&["/"], ScopeKind::Host) };
+    let told = scene.run(settings);
+    assert_eq!(told.skipped.get("/silence").map(String::as_str), Some("limit:time"), "{:?}", told.failed);
+    assert_eq!((told.ended().tally.failed, told.ended().tally.limited), (0, Some("time")));
 }
 
 #[test]

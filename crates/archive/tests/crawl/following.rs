@@ -363,15 +363,18 @@ fn links_of_every_sort_of_rubbish_do_no_harm() {
 /// Nothing is asked for by such a redirect, and nobody would know why.
 #[test]
 fn redirects_that_lead_nowhere_are_listed_with_their_rule() {
-    let links: String =
-        ["/self", "/one", "/file", "/mail"].iter().map(|path| format!("<a href={path}>x</a>")).collect();
+    let links: String = ["/self", "/one", "/file", "/mail", "/bad"]
+        .iter()
+        .map(|path| format!("<a href={path}>x</a>"))
+        .collect();
     let site = Site::new()
         .page("/", Answer::html(links))
         .page("/self", Answer::redirect(302, "/self"))
         .page("/one", Answer::redirect(302, "/two"))
         .page("/two", Answer::redirect(302, "/one"))
         .page("/file", Answer::redirect(302, "file:///etc/passwd"))
-        .page("/mail", Answer::redirect(302, "mailto:a@example.com"));
+        .page("/mail", Answer::redirect(302, "mailto:a@example.com"))
+        .page("/bad", Answer::redirect(302, "http://[::bad/"));
     let scene = Scene::new(site);
     let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
     let rules: Vec<(&str, &str)> =
@@ -380,6 +383,7 @@ fn redirects_that_lead_nowhere_are_listed_with_their_rule() {
         ("/one", "redirects:loop"),
         ("/self", "redirects:loop"),
         ("file:///etc/passwd", "redirects:scheme"),
+        ("http://[::bad/", "redirects:broken"),
         ("mailto:a@example.com", "redirects:scheme"),
     ];
     assert_eq!(rules, expected);

@@ -5,13 +5,14 @@ use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use varve_archive::history::{ArchiveHoldings, Holdings};
 use varve_archive::verbs::capture::{Event, Manner, Reach, ScopeKind, Settings, capture};
 use varve_archive::verbs::log::{CaptureFilter, Page, captures};
 use varve_archive::{Archive, ArchiveError};
 use varve_core::RecordId;
-use varve_testkit::web::{Answer, Request, Site};
+use varve_testkit::web::{Answer, Request, Site, Then};
 
 use crate::scene::Scene;
 
@@ -78,6 +79,56 @@ fn a_page_is_captured_as_its_scripts_left_it() {
     }
     let archive = Archive::open(&scene.root()).unwrap();
     assert!(archive.layout().temporary().read_dir().unwrap().count() <= 1, "profiles are gone");
+    scene.assert_sound();
+}
+
+/// What a browser made of a page is kept with the answer that it shows, is that where redirects or scripts have led, and links in it are
+/// read from there.
+#[test]
+fn a_document_belongs_to_where_the_reader_was_led() {
+    let Some(browser) = chromium() else { return };
+    let page = "<body><script>document.body.innerHTML = '<a href=made>made</a>'</script>";
+    let site = Site::new()
+        .page("/old", Answer::redirect(302, "/new/page"))
+        .page("/script", Answer::html("<script>location.href = '/new/page'</script>"))
+        .page("/new/page", Answer::html(page))
+        .page("/new/made", Answer::html("<p>found</p>"));
+    for seed in ["/old", "/script"] {
+        let scene = Scene::new(site.clone());
+        let settings = Settings { seeds: vec![scene.web.url(seed)], ..settings(&scene) };
+        let reach = Reach { allow_private: true, browser: Some(browser.clone()), ..Reach::default() };
+        let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
+        assert!(told.captured.contains_key("/new/made"), "{seed}: {:?}", told.paths());
+        assert_eq!(scene.web.count("/made"), 0, "{seed}");
+        assert_eq!(told.ended().tally.pages, if seed == "/old" { 2 } else { 3 }, "{seed}");
+        let holdings = ArchiveHoldings::open(&scene.root()).unwrap();
+        for (path, has) in [(seed, false), ("/new/page", true), ("/new/made", true)] {
+            let filter = CaptureFilter::default();
+            let found = captures(&holdings, &scene.web.url(path), &filter, Page::first(9)).unwrap();
+            let renderings = holdings.renderings(&found[0]).unwrap();
+            assert_eq!(renderings.document.is_some(), has, "{seed}: {path}");
+            assert_eq!(renderings.screenshot.is_some(), has, "{seed}: {path}");
+        }
+        scene.assert_sound();
+    }
+}
+
+/// A browser that cannot show something shows a page of its own, which was never on the web.
+#[test]
+fn what_a_browser_says_itself_is_not_kept() {
+    let Some(browser) = chromium() else { return };
+    let scene = Scene::new(Site::new().with_faults().page("/loop", Answer::redirect(302, "/loop")));
+    let seeds = vec![scene.web.url("/gzip/cut"), scene.web.url("/loop")];
+    let settings = Settings { seeds, scope: ScopeKind::Page, ..settings(&scene) };
+    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
+    assert!(
+        told.captured.contains_key("/gzip/cut") && told.captured.contains_key("/loop"),
+        "{:?}",
+        told.paths()
+    );
+    assert!(!scene.silo_text().contains("WARC-Type: conversion"), "{:?}", told.notes);
+    assert!(told.notes.iter().any(|note| note.contains("shows nothing of it")), "{:?}", told.notes);
     scene.assert_sound();
 }
 
@@ -148,7 +199,7 @@ fn a_page_does_not_wait_for_a_file_that_waits_for_the_page() {
     assert_eq!(told.captured.get("/second").map(|one| one.0), Some(200), "{:?}", told.failed);
     let waited = told.notes.iter().any(|note| note.contains("robots:unknown"));
     assert!(!waited, "{:?}", told.notes);
-    assert!(told.notes.iter().any(|note| note.contains("/z.js")), "it was asked for: {:?}", told.notes);
+    assert!(told.skipped.keys().any(|url| url.ends_with("/z.js")), "it was asked for: {:?}", told.skipped);
 }
 
 /// A run that ends between a page and what only its scripts lead to goes on there.
@@ -181,24 +232,74 @@ fn links_that_scripts_made_survive_the_end_of_a_process() {
     scene.assert_sound();
 }
 
-/// What a page may not have because of where it lies has nothing to do with what the host asks of robots.
+/// What a page may not have because of where it lies has nothing to do with what the host asks of robots. It is told once, however often
+/// the page asks for it, and though the run finds it in the page as well.
 #[test]
-fn what_the_guard_refuses_is_said_to_be_that() {
+fn what_the_guard_refuses_is_told_once() {
     let Some(browser) = chromium() else { return };
     let front = |request: &Request| {
         let port =
             request.header("host").and_then(|host| host.rsplit(':').next()).unwrap_or_default().to_owned();
-        let script = format!(
-            "fetch('http://127.0.0.2:{port}/one').catch(() => fetch('http://127.0.0.2:{port}/two').catch(() => 0))"
-        );
-        Answer::html(format!("<script>{script}</script>"))
+        let refused = |path: &str| format!("http://127.0.0.2:{port}/{path}");
+        let (one, two) = (refused("one"), refused("two"));
+        let script =
+            format!("fetch('{one}').catch(() => fetch('{two}').catch(() => fetch('{two}').catch(() => 0)))");
+        Answer::html(format!("<img src='{one}'><script>{script}</script>"))
     };
-    let scene = Scene::new(Site::new().computed("/", front));
-    let reach = Reach { allow: vec!["127.0.0.1/32".to_owned()], browser: Some(browser), ..Reach::default() };
-    let settings = Settings { robots: true, ..settings(&scene) };
-    let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
-    for path in ["/one", "/two"] {
-        let rule = told.skipped.iter().find(|(url, _)| url.ends_with(path)).map(|(_, rule)| rule.as_str());
-        assert_eq!(rule, Some("guard"), "{path}: {:?} {:?}", told.skipped, told.failed);
+    for robots in [true, false] {
+        let scene = Scene::new(Site::new().computed("/", front));
+        let allow = vec!["127.0.0.1/32".to_owned()];
+        let reach = Reach { allow, browser: Some(browser.clone()), ..Reach::default() };
+        let settings = Settings { robots, ..settings(&scene) };
+        let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
+        for path in ["/one", "/two"] {
+            let kind = told.failed.iter().find(|(url, _)| url.ends_with(path)).map(|(_, kind)| kind.as_str());
+            assert_eq!(kind, Some("guard"), "{path}: {:?} {:?}", told.skipped, told.failed);
+        }
+        let tally = told.ended().tally;
+        assert_eq!((tally.failed, tally.skipped, &told.notes), (2, 0, &Vec::new()), "{:?}", told.skipped);
     }
+}
+
+/// Neither is what the rules of the run keep from a page.
+#[test]
+fn what_a_page_may_not_have_is_told_once() {
+    let Some(browser) = chromium() else { return };
+    let page =
+        "<img src=/ads/a.png><script>fetch('/ads/a.png'); fetch('/private/b')</script><img src=/private/b>";
+    let site = Site::new()
+        .page("/robots.txt", Answer::of("text/plain", "User-agent: *\nDisallow: /private/\n"))
+        .page("/", Answer::html(page));
+    let scene = Scene::new(site);
+    let exclude = vec!["**/ads/**".to_owned()];
+    let settings = Settings { robots: true, exclude, scope: ScopeKind::Page, ..settings(&scene) };
+    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
+    let rules: Vec<_> = told.skipped.iter().map(|(url, rule)| (url.as_str(), rule.as_str())).collect();
+    assert_eq!(rules, [("/ads/a.png", "exclude:**/ads/**"), ("/private/b", "robots:line 2")]);
+    assert_eq!((told.ended().tally.skipped, told.notes), (2, Vec::new()));
+}
+
+/// A page that is under way when the time of the run is over is kept as far as it came, and the run does not wait for it.
+#[test]
+fn a_limit_of_time_holds_for_a_page_under_way() {
+    let Some(browser) = chromium() else { return };
+    let site =
+        Site::new().page("/", Answer::html("<p>here</p><img src=/never>")).at("/never", |_, connection| {
+            connection.wait(Duration::from_secs(600));
+            Ok(Then::Close)
+        });
+    let scene = Scene::new(site);
+    let settings = Settings { limit_time: Some(8000), ..settings(&scene) };
+    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
+    assert_eq!(told.captured.get("/").map(|one| one.0), Some(200), "{:?}", told.failed);
+    assert_eq!(told.skipped.get("/never").map(String::as_str), Some("limit:time"), "{:?}", told.failed);
+    assert_eq!(told.ended().tally.limited, Some("time"));
+    assert_eq!(told.failed.len(), 0, "{:?}", told.failed);
+    let renderings = told.notes.iter().filter(|note| note.contains("no document and no picture")).count();
+    assert_eq!((renderings, told.notes.len()), (1, 1), "{:?}", told.notes);
+    let archive = Archive::open(&scene.root()).unwrap();
+    assert!(archive.layout().temporary().read_dir().unwrap().count() <= 1, "profiles are gone");
+    scene.assert_sound();
 }

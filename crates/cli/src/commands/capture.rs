@@ -96,7 +96,8 @@ pub(super) struct Capture {
     #[arg(long, value_name = "SIZE")]
     limit_bytes: Option<Size>,
 
-    /// Stop after so long
+    /// Stop after so long: nothing else is asked for then, and what is under way is cut short there; a page in a browser is kept as far as it
+    /// came, without document and picture
     #[arg(long, value_name = "TIME", value_parser = duration::parse)]
     limit_time: Option<Duration>,
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use varve_archive::expectations::report::{Checked, ReportFormat, Reporter};
-use varve_archive::expectations::{UrlDatabase, Verdict};
+use varve_archive::expectations::{Trouble, UrlDatabase, Verdict};
 use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Holdings};
 use varve_archive::verbs::check::{Ended, Filter, Note, Progress, Promised, Request, check, explain, look};
 use varve_archive::verbs::diff::{Options, PageDiff};
@@ -16,6 +16,7 @@ use varve_archive::{ArchiveError, Layout};
 use super::diff::{Beginning, draw, told};
 use super::{Outcome, Verb};
 use crate::error::Error;
+use crate::hints::Hints;
 use crate::printer::{self, BAD, FAINT, GOOD, Printer, WARN, counted, visible};
 use crate::prober::Web;
 use crate::session::Session;
@@ -177,12 +178,13 @@ pub(super) struct Teller<'a> {
     printer: &'a mut Printer,
     reporter: Reporter,
     format: ReportFormat,
+    hints: Hints,
 }
 
 impl<'a> Teller<'a> {
     pub(super) fn new(printer: &'a mut Printer, form: &Form) -> Self {
         let format = form.report_format();
-        Self { printer, reporter: Reporter::new(format), format }
+        Self { printer, reporter: Reporter::new(format), format, hints: Hints::default() }
     }
 
     /// Shows how far the check is, on a terminal.
@@ -195,6 +197,9 @@ impl<'a> Teller<'a> {
     }
 
     pub(super) fn tell(&mut self, checked: &Checked) -> Result<(), Error> {
+        if let Some(Trouble { kind, url }) = &checked.trouble {
+            self.hints.see(kind.word(), url);
+        }
         let text = self.reporter.add(checked);
         let word = checked.verdict.word();
         match text.strip_prefix(word).filter(|_| self.format == ReportFormat::Text) {
@@ -209,6 +214,9 @@ impl<'a> Teller<'a> {
     /// Ends the report. One that was stopped before its end says so.
     pub(super) fn close(self, manner: &Manner, stop: &AtomicBool) -> Result<Outcome, Error> {
         self.printer.text(&self.reporter.close())?;
+        if self.format != ReportFormat::Json {
+            self.hints.tell(self.printer);
+        }
         if stop.load(Ordering::Relaxed) {
             self.printer.say("stopped: only what had its verdict by then is told");
             return Ok(Outcome::Interrupted);

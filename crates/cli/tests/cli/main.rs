@@ -22,6 +22,7 @@ mod moku_gc;
 mod paperwork;
 mod plan;
 mod project;
+mod reaching;
 mod readme;
 mod serve;
 mod streams;

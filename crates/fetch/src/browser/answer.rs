@@ -1,9 +1,12 @@
 //! One request that the browser wants to make: made by the client, and answered by hand.
 
+use std::time::Instant;
+
 use data_encoding::BASE64;
 use serde_json::{Value, json};
 use varve_core::exchange::{Exchange, ResponseHead};
 use varve_core::headers::decode;
+use varve_core::secret::ShownUrl;
 
 use super::Browser;
 use super::decode::body;
@@ -30,14 +33,23 @@ const NOT_ANSWERED: [&str; 4] = ["content-encoding", "content-length", "transfer
 #[derive(Default)]
 pub(super) struct Answered {
     pub(super) exchange: Option<Exchange>,
+    /// Why there is no answer. Whoever should know of it is told by the notes.
     pub(super) error: Option<FetchError>,
+    /// What the guard refused: the URL, and why.
+    pub(super) refused: Option<(String, String)>,
     pub(super) notes: Vec<String>,
     /// Nothing will be shown: a download, or an answer without content.
     pub(super) shows_nothing: bool,
 }
 
-/// Makes a stopped request and answers it.
-pub(super) async fn answer(browser: Browser, pipe: Pipe, session: String, paused: Value) -> Answered {
+/// Makes a stopped request and answers it. When its time is over nobody waits for the answer but those who keep it.
+pub(super) async fn answer(
+    browser: Browser,
+    pipe: Pipe,
+    session: String,
+    paused: Value,
+    until: Option<Instant>,
+) -> Answered {
     let id = paused["requestId"].clone();
     let url = paused["request"]["url"].as_str().unwrap_or_default().to_owned();
     if !url.starts_with("http:") && !url.starts_with("https:") {
@@ -45,31 +57,64 @@ pub(super) async fn answer(browser: Browser, pipe: Pipe, session: String, paused
         return Answered::default();
     }
     let turn = match &browser.gate {
-        Some(gate) => match gate.admit(url.clone()).await {
-            Ok(turn) => Some(turn),
-            Err(rule) => return refuse(&pipe, &session, id, &url, &rule).await,
+        Some(gate) => match in_time(until, gate.admit(url.clone())).await {
+            Some(Ok(turn)) => Some(turn),
+            Some(Err(rule)) => return refuse(&pipe, &session, id, &url, &rule).await,
+            None => return Answered::default(),
         },
         None => None,
     };
     let cookies = cookies(&pipe, &session, &url).await;
-    let outcome = browser.client.exchange(request_of(&paused["request"], url.clone(), cookies)).await;
+    let mut request = request_of(&paused["request"], url.clone(), cookies);
+    request.until = until;
+    let outcome = browser.client.exchange(request).await;
     drop(turn);
-    let mut notes = Vec::new();
-    let (method, params) = match &outcome {
-        Ok(exchange) => fulfilment(exchange, id, &mut notes),
-        Err(error) => ("Fetch.failRequest", json!({ "requestId": id, "errorReason": reason(error.kind) })),
-    };
-    // The page may be gone by now; the exchange is not.
-    if let Err(error) = pipe.call(Some(&session), method, params).await {
-        notes.push(format!("the answer of `{url}` did not reach the page: {error}"));
+    let mut answered = Answered::default();
+    let in_time = until.is_none_or(|until| Instant::now() < until);
+    if in_time {
+        let (method, params) = match &outcome {
+            Ok(exchange) => fulfilment(exchange, id, &mut answered.notes),
+            Err(error) => {
+                ("Fetch.failRequest", json!({ "requestId": id, "errorReason": reason(error.kind) }))
+            }
+        };
+        // The page may be gone by now; the exchange is not.
+        if let Err(error) = pipe.call(Some(&session), method, params).await {
+            answered.notes.push(format!("the answer of `{url}` did not reach the page: {error}"));
+        }
     }
-    match outcome {
-        Ok(exchange) => Answered { exchange: Some(exchange), notes, ..Answered::default() },
-        Err(error) => Answered { error: Some(error), notes, ..Answered::default() },
+    answered.take(&url, outcome, in_time);
+    answered
+}
+
+impl Answered {
+    /// Takes the outcome. What came to nothing for want of time is no news.
+    fn take(&mut self, url: &str, outcome: Result<Exchange, FetchError>, in_time: bool) {
+        match outcome {
+            Ok(exchange) => self.exchange = Some(exchange),
+            Err(error) => {
+                match error.kind {
+                    FetchErrorKind::Guard => self.refused = Some((url.to_owned(), error.to_string())),
+                    _ if in_time => {
+                        self.notes.push(format!("`{}` was not to be had: {error}", ShownUrl(url)))
+                    }
+                    _ => {}
+                }
+                self.error = Some(error);
+            }
+        }
     }
 }
 
-/// Tells the page that it does not get something.
+/// What comes in time.
+async fn in_time<T>(until: Option<Instant>, work: impl Future<Output = T>) -> Option<T> {
+    match until {
+        Some(until) => tokio::time::timeout_at(until.into(), work).await.ok(),
+        None => Some(work.await),
+    }
+}
+
+/// Tells the page that it does not get something. Whoever decided that says so to others.
 async fn refuse(pipe: &Pipe, session: &str, id: Value, url: &str, rule: &str) -> Answered {
     let params = json!({ "requestId": id, "errorReason": "BlockedByClient" });
     let _ = pipe.call(Some(session), "Fetch.failRequest", params).await;

@@ -6,15 +6,15 @@ use data_encoding::BASE64;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{timeout, timeout_at};
 
 use super::answer::{Answered, answer};
+use super::hours::Hours;
 use super::launch::launch;
 use super::pipe::{Event, Pipe};
 use super::{Browser, BrowserOptions, failed};
 use crate::error::FetchError;
 use crate::fetcher::{Fetched, Rendering, RenderingKind};
-use crate::http1::deadline;
 use crate::target::Target;
 
 /// How long the browser may take for anything that needs no network.
@@ -22,6 +22,9 @@ const BRISK: Duration = Duration::from_secs(15);
 
 /// How long it may take for a page that has not settled: one whose scripts never rest answers nothing.
 const BRIEF: Duration = Duration::from_secs(4);
+
+/// How long requests may take to hand over what they have got when their time is over.
+const HANDOVER: Duration = Duration::from_secs(1);
 
 /// Pictures are cut at this height, in pixels.
 const HIGHEST: f64 = 16_384.0;
@@ -31,38 +34,36 @@ const DOCUMENT: &str = "(document.doctype ? new XMLSerializer().serializeToStrin
                         + document.documentElement.outerHTML";
 
 /// Loads a page and closes the browser, whatever happens in between.
-pub(super) async fn capture(
-    browser: &Browser,
-    url: String,
-    patience: Duration,
-) -> Result<Fetched, FetchError> {
+pub(super) async fn capture(browser: &Browser, url: String, hours: Hours) -> Result<Fetched, FetchError> {
     let target = Target::parse(&url)?;
     let (process, input, output) = launch(&browser.options, browser.client.user_agent())?;
     let (pipe, events) = Pipe::new(input, output);
-    let outcome = load(browser, (target.url, patience), &pipe, events).await;
+    let outcome = load(browser, (target, hours), &pipe, events).await;
     // A browser that is asked to close takes its children with it; one that has crashed cannot be asked.
-    let _ = timeout(BRIEF, pipe.call(None, "Browser.close", json!({}))).await;
+    let _ = timeout(hours.at_most(BRIEF), pipe.call(None, "Browser.close", json!({}))).await;
     drop(pipe);
-    process.end().await;
+    process.end(hours).await;
     outcome
 }
 
 async fn load(
     browser: &Browser,
-    (url, patience): (String, Duration),
+    (target, hours): (Target, Hours),
     pipe: &Pipe,
     events: UnboundedReceiver<Event>,
 ) -> Result<Fetched, FetchError> {
-    let session = brisk(open_page(pipe)).await?;
+    let session = hours.within(BRISK, open_page(pipe)).await?;
     let mut page = Page {
         browser,
         options: &browser.options,
         pipe,
         session,
-        url,
-        patience,
+        url: target.url,
+        hours,
+        closing: hours.closing(),
         events,
         asking: JoinSet::new(),
+        calls: JoinSet::new(),
         asked: 0,
         loaded: false,
         settled: false,
@@ -72,21 +73,14 @@ async fn load(
     page.navigate();
     page.run().await?;
     if page.fetched.exchanges.is_empty() {
-        return Err(page.first_error.unwrap_or_else(|| failed("the browser asked for nothing")));
+        return Err(match page.first_error {
+            Some(error) => error,
+            None if page.settled => failed("the browser asked for nothing"),
+            None => FetchError::timeout("loading a page of", &target.origin.host_and_port()),
+        });
     }
     page.render().await;
     Ok(page.fetched)
-}
-
-async fn brisk<T>(work: impl Future<Output = Result<T, FetchError>>) -> Result<T, FetchError> {
-    within(BRISK, work).await
-}
-
-async fn within<T>(
-    patience: Duration,
-    work: impl Future<Output = Result<T, FetchError>>,
-) -> Result<T, FetchError> {
-    timeout(patience, work).await.unwrap_or_else(|_| Err(failed("the browser does not answer")))
 }
 
 /// Opens an empty page whose requests are stopped; gives its session.
@@ -117,9 +111,14 @@ struct Page<'a> {
     pipe: &'a Pipe,
     session: String,
     url: String,
-    patience: Duration,
+    hours: Hours,
+    /// When it is taken as it is.
+    closing: Instant,
     events: UnboundedReceiver<Event>,
+    /// Its requests under way.
     asking: JoinSet<Answered>,
+    /// Calls of the browser that nobody waits for.
+    calls: JoinSet<Answered>,
     asked: usize,
     loaded: bool,
     settled: bool,
@@ -131,19 +130,19 @@ impl Page<'_> {
     /// Sets the page off. The call ends only when the first answer is there, so nobody waits for it here.
     fn navigate(&mut self) {
         let (pipe, session, url) = (self.pipe.clone(), self.session.clone(), self.url.clone());
-        self.asking.spawn(async move {
+        self.calls.spawn(async move {
             let outcome = pipe.call(Some(&session), "Page.navigate", json!({ "url": url })).await;
             let shows_nothing = outcome.as_ref().is_ok_and(|outcome| outcome["errorText"].is_string());
-            Answered { error: outcome.err(), shows_nothing, ..Answered::default() }
+            let notes = outcome.as_ref().err().map(ToString::to_string).into_iter().collect();
+            Answered { error: outcome.err(), notes, shows_nothing, ..Answered::default() }
         });
     }
 
     /// Answers requests until the page is quiet or patience ends.
     async fn run(&mut self) -> Result<(), FetchError> {
-        let deadline = deadline(Instant::now(), self.patience);
         loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            let quiet = self.asking.is_empty() && self.loaded;
+            let left = self.closing.saturating_duration_since(Instant::now());
+            let quiet = self.asking.is_empty() && self.calls.is_empty() && self.loaded;
             let wait = if quiet { self.options.settle.min(left) } else { left };
             tokio::select! {
                 event = self.events.recv() => match event {
@@ -151,17 +150,33 @@ impl Page<'_> {
                     None => return Err(failed("the browser ended before the page was loaded")),
                 },
                 Some(answered) = self.asking.join_next() => self.take_answer(answered),
+                Some(answered) = self.calls.join_next() => self.take_answer(answered),
                 () = tokio::time::sleep(wait) => {
-                    if !quiet {
-                        let seconds = self.patience.as_secs();
-                        self.note(format!("the page had not settled after {seconds} s and was taken as it was"));
-                        self.asking.abort_all();
-                    }
                     self.settled = quiet;
+                    if !quiet {
+                        self.close().await;
+                    }
                     return Ok(());
                 }
             }
         }
+    }
+
+    /// Ends a page whose time is over before it had settled.
+    async fn close(&mut self) {
+        if !self.hours.are_over() {
+            let seconds = self.hours.patience().as_secs();
+            self.note(format!("the page had not settled after {seconds} s and was taken as it was"));
+        }
+        // The time of these requests is over as well, and what they have got is all that there will be.
+        if self.hours.are_over() || self.fetched.exchanges.is_empty() {
+            let until = tokio::time::Instant::now() + HANDOVER;
+            while let Ok(Some(answered)) = timeout_at(until, self.asking.join_next()).await {
+                self.take_answer(answered);
+            }
+        }
+        self.asking.abort_all();
+        self.calls.abort_all();
     }
 
     fn note(&mut self, note: String) {
@@ -173,13 +188,14 @@ impl Page<'_> {
     fn take_answer(&mut self, answered: Result<Answered, tokio::task::JoinError>) {
         let Ok(answered) = answered else { return };
         self.fetched.exchanges.extend(answered.exchange);
+        let refused = answered.refused.filter(|refused| !self.fetched.refused.contains(refused));
+        self.fetched.refused.extend(refused);
         for note in answered.notes {
             self.note(note);
         }
         // What is not shown is never loaded, either.
         self.loaded |= answered.shows_nothing;
         if let Some(error) = answered.error {
-            self.note(error.to_string());
             self.first_error.get_or_insert(error);
             // A page that could not be had is loaded as far as it ever will be.
             self.loaded |= self.fetched.exchanges.is_empty();
@@ -221,13 +237,16 @@ impl Page<'_> {
             self.send("Fetch.failRequest", params);
             return;
         }
-        self.asking.spawn(answer(self.browser.clone(), self.pipe.clone(), session, event.params));
+        // The page itself is worth having in part; a part of it that takes long is had whole by whoever asks for it later.
+        let is_page = self.fetched.exchanges.is_empty();
+        let until = if is_page { Some(self.closing) } else { self.hours.until() };
+        self.asking.spawn(answer(self.browser.clone(), self.pipe.clone(), session, event.params, until));
     }
 
     /// Calls a method whose result nobody waits for.
     fn send(&mut self, method: &'static str, params: Value) {
         let (pipe, session) = (self.pipe.clone(), self.session.clone());
-        self.asking.spawn(async move {
+        self.calls.spawn(async move {
             let _ = pipe.call(Some(&session), method, params).await;
             Answered::default()
         });
@@ -235,9 +254,32 @@ impl Page<'_> {
 
     /// Takes the document and a picture; what cannot be taken is noted.
     async fn render(&mut self) {
+        if self.hours.are_over() {
+            self.fetched.unfinished = true;
+            self.note(
+                "the time was over before the page was done: there is no document and no picture".to_owned(),
+            );
+            return;
+        }
         let patience = if self.settled { BRISK } else { BRIEF };
-        let (document, picture) =
-            tokio::join!(within(patience, self.document()), within(patience, self.picture()));
+        match self.hours.within(patience, self.evaluate("location.href")).await {
+            Ok(url) if url.starts_with("http:") || url.starts_with("https:") => {
+                self.render_shown(&url, patience).await;
+            }
+            // It shows a page of its own that says so, or an empty one.
+            Ok(_) => {
+                self.note("the browser shows nothing of it: there is no document and no picture".to_owned())
+            }
+            Err(error) => self.note(format!("there is no document and no picture: {error}")),
+        }
+        self.fetched.unfinished = self.hours.are_over();
+    }
+
+    async fn render_shown(&mut self, url: &str, patience: Duration) {
+        let (document, picture) = tokio::join!(
+            self.hours.within(patience, self.document(url)),
+            self.hours.within(patience, self.picture(url))
+        );
         for (rendering, what) in [(document, "document"), (picture, "picture")] {
             match rendering {
                 Ok(rendering) => self.fetched.renderings.push(rendering),
@@ -246,17 +288,12 @@ impl Page<'_> {
         }
     }
 
-    async fn document(&self) -> Result<Rendering, FetchError> {
-        let content = self.evaluate(DOCUMENT).await?;
-        let url = self.evaluate("location.href").await.unwrap_or_else(|_| self.url.clone());
-        if url == "about:blank" {
-            return Err(failed("the browser shows nothing"));
-        }
+    async fn document(&self, url: &str) -> Result<Rendering, FetchError> {
         Ok(Rendering {
             kind: RenderingKind::Document,
-            url,
+            url: url.to_owned(),
             media_type: "text/html; charset=utf-8".to_owned(),
-            content: content.into_bytes(),
+            content: self.evaluate(DOCUMENT).await?.into_bytes(),
         })
     }
 
@@ -267,7 +304,7 @@ impl Page<'_> {
         text.map(str::to_owned).ok_or_else(|| failed("the page has no document"))
     }
 
-    async fn picture(&self) -> Result<Rendering, FetchError> {
+    async fn picture(&self, url: &str) -> Result<Rendering, FetchError> {
         let call = |method, params| self.pipe.call(Some(&self.session), method, params);
         let size = call("Page.getLayoutMetrics", json!({})).await?["cssContentSize"].take();
         let (width, height) =
@@ -281,6 +318,6 @@ impl Page<'_> {
         let content = BASE64.decode(shot["data"].as_str().unwrap_or_default().as_bytes());
         let content = content.map_err(|error| failed("the picture cannot be read").because(error))?;
         let (kind, media_type) = (RenderingKind::Screenshot, "image/png".to_owned());
-        Ok(Rendering { kind, url: self.url.clone(), media_type, content })
+        Ok(Rendering { kind, url: url.to_owned(), media_type, content })
     }
 }

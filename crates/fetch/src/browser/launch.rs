@@ -4,9 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
+use super::hours::Hours;
+use super::running::{self, BLINK, BURIAL};
 use super::{BrowserOptions, failed};
 use crate::error::FetchError;
 
@@ -16,9 +18,6 @@ const WITH_PIPES: &str = r#"exec "$0" "$@" 3<&0 4>&1 0</dev/null 1>/dev/null 2>/
 /// How long a browser may take to end by itself.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// How long the processes of a killed browser may take to be gone: the kernel needs milliseconds.
-const BURIAL: Duration = Duration::from_secs(2);
-
 /// The path of a socket has 107 bytes at most, of which `/org.chromium.Chromium.XXXXXX/SingletonSocket` takes 45.
 const LONGEST_TEMPORARY: usize = 62;
 
@@ -27,11 +26,23 @@ pub(super) struct Process {
     child: Child,
     group: Option<Pid>,
     /// Removed with its content when the process is gone.
-    _profile: tempfile::TempDir,
+    profile: Option<tempfile::TempDir>,
 }
 
 /// Starts a browser; gives the ends of its pipes, the one to write to first.
 pub(super) fn launch(
+    options: &BrowserOptions,
+    user_agent: &str,
+) -> Result<(Process, ChildStdin, ChildStdout), FetchError> {
+    let started = running::start(|| {
+        let started = spawn(options, user_agent)?;
+        let entry = started.0.entry();
+        Ok((started, entry))
+    });
+    started.unwrap_or_else(|| Err(failed("no browser is started by a process that is about to end")))
+}
+
+fn spawn(
     options: &BrowserOptions,
     user_agent: &str,
 ) -> Result<(Process, ChildStdin, ChildStdout), FetchError> {
@@ -60,7 +71,7 @@ pub(super) fn launch(
     let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
         return Err(start("no pipes"));
     };
-    Ok((Process { child, group, _profile: profile }, input, output))
+    Ok((Process { child, group, profile: Some(profile) }, input, output))
 }
 
 /// A folder for what the browser puts down for a while, so that it goes with the profile even where both processes were killed: whoever
@@ -112,10 +123,15 @@ fn arguments(options: &BrowserOptions, user_agent: &str, profile: &Path) -> Vec<
 }
 
 impl Process {
-    /// Waits for a browser that was told to end; then there is nothing left of it.
-    pub(super) async fn end(mut self) {
+    /// What others must know to end it.
+    fn entry(&self) -> Option<(Pid, PathBuf)> {
+        Some((self.group?, self.profile.as_ref()?.path().to_owned()))
+    }
+
+    /// Waits for a browser that was told to end, as long as there is time; then there is nothing left of it.
+    pub(super) async fn end(mut self, hours: Hours) {
         // It may have been told in vain: then it is killed below, and waited for.
-        let _ = tokio::time::timeout(FAREWELL, self.child.wait()).await;
+        let _ = tokio::time::timeout(hours.at_most(FAREWELL), self.child.wait()).await;
         self.kill();
         let _ = self.child.wait().await;
     }
@@ -130,7 +146,7 @@ impl Process {
     /// Whether the browser was waited for and nothing of its group is left to write into the profile.
     fn is_gone(&mut self) -> bool {
         let waited_for = !matches!(self.child.try_wait(), Ok(None));
-        waited_for && self.group.is_none_or(|group| test_kill_process_group(group).is_err())
+        waited_for && self.group.is_none_or(|group| !running::is_alive(group))
     }
 }
 
@@ -141,7 +157,11 @@ impl Drop for Process {
         self.kill();
         let until = Instant::now() + BURIAL;
         while !self.is_gone() && Instant::now() < until {
-            std::thread::sleep(Duration::from_millis(2));
+            std::thread::sleep(BLINK);
+        }
+        drop(self.profile.take());
+        if let Some(group) = self.group {
+            running::forget(group);
         }
     }
 }

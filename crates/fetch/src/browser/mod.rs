@@ -8,17 +8,22 @@
 mod answer;
 mod capture;
 mod decode;
+mod hours;
 mod launch;
 mod pipe;
+mod running;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use running::end_all;
+
 use crate::client::Client;
 use crate::error::{FetchError, FetchErrorKind};
 use crate::fetcher::{FetchRequest, Fetched, Fetcher, Pending};
 use crate::gate::Gate;
+use hours::Hours;
 
 /// How pages are loaded.
 #[derive(Clone, Debug)]
@@ -80,8 +85,7 @@ impl Fetcher for Browser {
     /// Loads a page. Headers and body of the request are not used: the browser makes its own.
     fn fetch(&self, request: FetchRequest) -> Pending<'_, Result<Fetched, FetchError>> {
         let patience = self.options.patience.min(self.client.total());
-        let patience = request.time_left.map_or(patience, |left| patience.min(left));
-        Box::pin(capture::capture(self, request.url, patience))
+        Box::pin(capture::capture(self, request.url, Hours::new(patience, request.until)))
     }
 }
 

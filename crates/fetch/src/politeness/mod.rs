@@ -83,7 +83,7 @@ impl Outcome {
     }
 
     /// Whether asking again may give something else.
-    const fn may_pass(self) -> bool {
+    pub const fn may_pass(self) -> bool {
         matches!(
             self,
             Self::Failed | Self::Silent | Self::Answered { status: 408 | 429 | 500 | 502 | 503 | 504, .. }

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use varve_core::exchange::Truncated;
-use varve_fetch::{Client, FetchErrorKind, FetchRequest, Limits, Pending, Resolve};
+use varve_fetch::{Client, FetchErrorKind, FetchRequest, Limits, Pending, Resolve, wants_tls};
 
 use crate::server::*;
 
@@ -160,7 +160,7 @@ async fn servers_that_do_not_speak_tls() {
         let _ = stream.read(&mut [0; 1024]);
     });
     let url = format!("https://secure.example:{}/", address.port());
-    assert_eq!(kind(trusting(true).exchange(FetchRequest::get(url)).await), FetchErrorKind::Tls);
+    assert_eq!(kind(trusting(true).exchange(FetchRequest::get(url)).await), FetchErrorKind::NoTls);
     let silent = serve(|mut stream, _| drop(read_request(&mut stream)));
     let limits = Limits { connect: std::time::Duration::from_millis(200), ..Limits::default() };
     let request = FetchRequest::get(format!("https://secure.example:{}/", silent.port())).limits(limits);
@@ -301,4 +301,16 @@ async fn http2_is_cut_at_the_limit() {
     request.limits = Some(Limits { bytes, ..Limits::default() });
     let cut = trusting(true).exchange(request).await.unwrap();
     assert_eq!((cut.response.len(), cut.truncated), (bytes, Some(Truncated::Length)));
+}
+
+/// Whoever asks by the wrong scheme learns that it was that.
+#[tokio::test]
+async fn the_wrong_scheme_is_said_to_be_that() {
+    assert_eq!(kind(get(answering([21, 3, 1, 0, 2, 2, 70])).await), FetchErrorKind::WantsTls);
+    let go = "HTTP/1.0 400 Bad Request\r\n\r\nClient sent an HTTP request to an HTTPS server.\n";
+    assert!(wants_tls(&get(answering(go)).await.unwrap()));
+    let others = ["HTTP/1.0 400 Bad Request\r\n\r\nno such page\n", &go.replacen("400", "200", 1)];
+    for other in others {
+        assert!(!wants_tls(&get(answering(other)).await.unwrap()), "{other}");
+    }
 }

@@ -15,6 +15,8 @@ use varve_core::VersionId;
 use varve_core::expectation::{Standing, Verdict};
 use varve_core::history::{Belongs, Capture};
 
+use super::Trouble;
+
 /// What was found of one URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
@@ -26,6 +28,8 @@ pub struct Checked {
     pub status: Option<u16>,
     /// How long the answer that decided took, where the web was asked.
     pub took: Option<Duration>,
+    /// Why there was no answer, or none worth having.
+    pub trouble: Option<Trouble>,
     /// Since when it fails, as a date, where earlier checks are known.
     pub since: Option<String>,
     /// The id of the capture that is the evidence, where it was kept.
@@ -56,6 +60,7 @@ impl Checked {
             verdict: Verdict::Met,
             status: None,
             took: None,
+            trouble: None,
             since: None,
             capture: None,
             version: None,

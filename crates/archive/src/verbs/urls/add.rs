@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::expectations::{
-    Expectation, Follow, Loaded, Observed, Prober, Question, Target, UrlDatabase, UrlsError, of_host,
+    Answer, Expectation, Follow, Loaded, Observed, Prober, Question, Target, UrlDatabase, UrlsError, of_host,
 };
 
 /// How URLs are added.
@@ -153,18 +153,19 @@ fn learn(wishes: &mut [Result<Wish, UrlsError>], fixed: bool, prober: &dyn Probe
         .filter_map(|at| wishes[*at].as_ref().ok())
         .map(|wish| Question { url: wish.added.url.clone(), follow, content: fixed })
         .collect();
-    let mut answers: Vec<Observed> =
-        questions.iter().map(|_| Observed::failed("the question was not answered")).collect();
+    let unanswered = || Answer::from(Observed::failed("the question was not answered"));
+    let mut answers: Vec<Answer> = questions.iter().map(|_| unanswered()).collect();
     prober.probe(&questions, &mut |number, answer| {
         if let Some(place) = answers.get_mut(number) {
-            *place = answer.observed;
+            *place = answer;
         }
         ControlFlow::Continue(())
     });
-    for (at, observed) in asked.into_iter().zip(answers) {
+    for (at, answer) in asked.into_iter().zip(answers) {
         let Ok(wish) = &mut wishes[at] else { continue };
-        if let Err(reason) = promise(&mut wish.expectation, observed, fixed) {
-            wishes[at] = Err(UrlsError::Answer { url: wish.added.url.clone(), reason });
+        let trouble = answer.trouble.map(Box::new);
+        if let Err(reason) = promise(&mut wish.expectation, answer.observed, fixed) {
+            wishes[at] = Err(UrlsError::Answer { url: wish.added.url.clone(), reason, trouble });
         }
     }
 }

@@ -47,8 +47,8 @@ pub fn check<E: From<UrlsError>>(
     let cases = expected_cases(database, request)?;
     let mut verdicts: Vec<Option<Checked>> = cases.iter().map(|_| None).collect();
     ask_all(&cases, request.passes(), prober, progress, |number, finding| {
-        let Finding { verdict, status, took, .. } = finding;
-        verdicts[number] = Some(Checked { verdict, status, took, ..cases[number].checked.clone() });
+        let Finding { verdict, status, took, trouble, .. } = finding;
+        verdicts[number] = Some(Checked { verdict, status, took, trouble, ..cases[number].checked.clone() });
         Ok::<(), E>(())
     })?;
     verdicts.into_iter().flatten().try_for_each(each)

@@ -13,6 +13,7 @@ use varve_archive::verbs::capture::{Captured, Event, Progress};
 
 use super::people_size;
 use crate::error::Error;
+use crate::hints::Hints;
 use crate::printer::{self, Printer, WARN, counted, visible};
 
 /// So many URLs are named for each rule that skipped some; the rest is counted.
@@ -30,20 +31,10 @@ pub(super) struct Watcher<'a> {
     refused: BTreeMap<u16, Urls>,
     /// Where all of it is listed, if that is wanted.
     list: Option<List>,
-    /// The sorts of failure about which something can be done.
-    failures: Failures,
+    /// What can be done about failures.
+    hints: Hints,
     /// Printing failed: nobody reads any more.
     failure: Result<(), Error>,
-}
-
-/// The sorts of failure that an option, or a line in `varve.toml`, would prevent.
-#[derive(Clone, Copy, Default)]
-struct Failures {
-    guard: bool,
-    issuer: bool,
-    expired: bool,
-    name: bool,
-    robots: bool,
 }
 
 /// URLs that have something in common.
@@ -102,7 +93,7 @@ pub(super) struct Seen {
     refused: BTreeMap<u16, Urls>,
     /// Whether all that was skipped is in a file.
     is_listed: bool,
-    failures: Failures,
+    hints: Hints,
 }
 
 impl<'a> Watcher<'a> {
@@ -118,7 +109,7 @@ impl<'a> Watcher<'a> {
             skipped: BTreeMap::new(),
             refused: BTreeMap::new(),
             list,
-            failures: Failures::default(),
+            hints: Hints::default(),
             failure: Ok(()),
         })
     }
@@ -128,15 +119,15 @@ impl<'a> Watcher<'a> {
         self.failure?;
         let is_listed = self.list.is_some();
         self.list.map_or(Ok(()), List::end)?;
-        Ok(Seen { skipped: self.skipped, refused: self.refused, is_listed, failures: self.failures })
+        Ok(Seen { skipped: self.skipped, refused: self.refused, is_listed, hints: self.hints })
     }
 
     pub(super) fn see(&mut self, event: &Event<'_>) {
-        if let Event::Failed { kind, .. } = event {
-            self.failures.guard |= *kind == "guard";
-            self.failures.issuer |= *kind == "tls:issuer";
-            self.failures.expired |= *kind == "tls:expired";
-            self.failures.name |= *kind == "tls:name";
+        if let Event::Failed { url, kind, .. } = event {
+            self.hints.see(kind, url);
+        }
+        if let Event::WantsTls { url } = event {
+            self.hints.see("tls:wanted", url);
         }
         if let Event::Captured(Captured { url, status: status @ 400.., is_page: true, .. }) = event {
             self.refused.entry(*status).or_default().add(url);
@@ -179,10 +170,9 @@ impl<'a> Watcher<'a> {
     /// What people named themselves, and do not get, is said at once.
     fn count(&mut self, url: &str, rule: &str, is_seed: bool) {
         let group = group_of(rule);
-        self.failures.guard |= group == "guard";
         if is_seed {
             self.remark("skipped", url, rule);
-            self.failures.robots |= group == "robots";
+            self.hints.see(&group, url);
         }
         self.skipped.entry(group).or_default().add(url);
     }
@@ -236,25 +226,7 @@ impl Seen {
         if is_short && !self.is_listed {
             printer.say("hint: `--skipped FILE` lists every URL that is skipped, and so does `--json`");
         }
-        if self.failures.robots {
-            printer.say("hint: `--ignore-robots` asks for what a site asks robots not to ask for");
-        }
-        if self.failures.guard {
-            printer.say(
-                "hint: `--allow-private` lets one run ask private addresses; \
-                 `allow_private = [\"HOST\", \"10.0.0.0/8\"]` in `varve.toml` allows single ones for good",
-            );
-        }
-        if self.failures.issuer {
-            printer.say("hint: `--ca FILE` trusts the certificates in a file besides the system's");
-        }
-        if self.failures.expired {
-            printer.say("hint: if the clock of this machine is right, only whoever runs the site can renew its certificate");
-        }
-        if self.failures.name {
-            printer
-                .say("hint: ask for the site by a name that its certificate is for, with or without `www.`");
-        }
+        self.hints.tell(printer);
     }
 }
 
@@ -279,6 +251,7 @@ fn line(event: &Event<'_>) -> Option<serde_json::Value> {
         Event::Skipped { url, rule, is_seed } => {
             json!({"event": "skipped", "url": url, "rule": rule.to_string(), "seed": is_seed})
         }
+        Event::WantsTls { url } => json!({"event": "wants_tls", "url": url}),
         Event::Waits { host, until, left } => {
             json!({"event": "waits", "host": host, "until": until.to_string(), "left": left})
         }

@@ -1,6 +1,7 @@
 //! Archives as people meet them: whole scenarios, in processes of their own.
 
 mod aardwarc;
+mod browser;
 mod capture;
 mod errors;
 mod format;

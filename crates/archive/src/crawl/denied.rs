@@ -1,0 +1,53 @@
+//! What was told to be refused, where it is met in more than one way: a page in a browser asks for it, as often as its scripts
+//! like, and the run finds it in the page once more.
+//!
+//! It is told once. What is remembered is bounded, so that no site can fill the memory.
+
+use std::collections::HashSet;
+
+use super::event::Event;
+use super::run::Crawl;
+use super::scope::Rule;
+
+/// So many are remembered; of what comes after them some is told again.
+const MOST: usize = 50_000;
+
+/// URLs that were told to be refused.
+#[derive(Default)]
+pub(crate) struct Denied(HashSet<Box<str>>);
+
+impl Denied {
+    /// Whether this was not told before.
+    pub(crate) fn is_news(&mut self, url: &str) -> bool {
+        let is_news = !self.0.contains(url);
+        if is_news && self.0.len() < MOST {
+            self.0.insert(url.into());
+        }
+        is_news
+    }
+
+    /// Whether this was told.
+    pub(crate) fn has(&self, url: &str) -> bool {
+        self.0.contains(url)
+    }
+}
+
+impl Crawl<'_> {
+    /// Says that something cannot be had, and will not be tried again. What the guard refuses is met by pages and by the run
+    /// alike.
+    pub(super) fn tell_failure(&mut self, url: &str, kind: &str, message: &str) {
+        if kind == Rule::GUARD && !self.denied.is_news(url) {
+            return;
+        }
+        self.tally.failed += 1;
+        (self.around.report)(Event::Failed { url, kind, message });
+    }
+
+    /// Says that a page does not get something.
+    pub(super) fn tell_denied(&mut self, url: &str, rule: &Rule) {
+        if self.denied.is_news(url) {
+            self.tally.skipped += 1;
+            (self.around.report)(Event::Skipped { url, rule, is_seed: false });
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! `varve capture --browser` as people meet it: interrupted, and out of time. Skipped, with a line that says so, where there is no
+//! Chromium.
+#![expect(clippy::print_stdout, reason = "a test that was skipped says so")]
+
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::time::Duration;
+
+use varve_testkit::web::{Answer, Site, Then, Web};
+
+use super::{Scene, stderr};
+
+fn has_chromium() -> bool {
+    let found = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+    let has = found.iter().any(|path| Path::new(path).exists());
+    if !has {
+        println!("skipped: there is no Chromium");
+    }
+    has
+}
+
+/// A page that is never done, because a part of it never comes.
+fn waiting() -> Web {
+    let site =
+        Site::new().page("/", Answer::html("<p>here</p><img src=/never>")).at("/never", |_, connection| {
+            connection.wait(Duration::from_secs(600));
+            Ok(Then::Close)
+        });
+    Web::serve(site)
+}
+
+/// Begins to capture that page, and waits until its browser asks for what never comes.
+fn begin(scene: &Scene, web: &Web) -> Child {
+    let mut command = scene.command();
+    command.args(["capture", &web.url("/"), "--browser", "--allow-private", "--delay", "0"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while web.count("/never") == 0 {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(!profiles(scene).is_empty() && !processes_of(scene).is_empty(), "a browser is at work");
+    child
+}
+
+fn interrupt(child: &Child) {
+    Command::new("kill").args(["-INT", &child.id().to_string()]).stderr(Stdio::null()).status().unwrap();
+}
+
+/// What lies where browsers write.
+fn profiles(scene: &Scene) -> Vec<String> {
+    let entries = std::fs::read_dir(scene.path("museum/tmp")).unwrap().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with("browser-")).collect()
+}
+
+/// The processes, alive or not waited for, whose command line names the folder of the test.
+fn processes_of(scene: &Scene) -> Vec<String> {
+    let folder = scene.path("museum").to_string_lossy().into_owned();
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let lines = entries.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines
+        .map(|line| String::from_utf8_lossy(&line).into_owned())
+        .filter(|line| line.contains(&folder))
+        .collect()
+}
+
+fn assert_nothing_left(scene: &Scene, output: &Output) {
+    assert_eq!(output.status.code(), Some(130), "{}", stderr(output));
+    assert_eq!(profiles(scene), Vec::<String>::new());
+    assert_eq!(processes_of(scene), Vec::<String>::new());
+}
+
+#[test]
+fn an_interrupted_run_takes_its_browser_along() {
+    if !has_chromium() {
+        return;
+    }
+    let (scene, web) = (Scene::new(&[]), waiting());
+    let child = begin(&scene, &web);
+    interrupt(&child);
+    let output = child.wait_with_output().unwrap();
+    assert_nothing_left(&scene, &output);
+    assert!(stderr(&output).contains("varve capture --resume"), "{}", stderr(&output));
+}
+
+/// However often it is interrupted, and in the middle of whatever.
+#[test]
+fn a_process_that_must_end_at_once_takes_its_browser_along() {
+    if !has_chromium() {
+        return;
+    }
+    let (scene, web) = (Scene::new(&[]), waiting());
+    let mut child = begin(&scene, &web);
+    while child.try_wait().unwrap().is_none() {
+        interrupt(&child);
+    }
+    let output = child.wait_with_output().unwrap();
+    assert_nothing_left(&scene, &output);
+}

@@ -1,0 +1,96 @@
+//! The browsers of this process, known in one place: so that a process which must end at once can take them along.
+//!
+//! Whoever captures ends its browser by itself, also when it is given up. Only who calls [`std::process::exit`] lets nobody
+//! clean up, and asks here first.
+
+use std::path::PathBuf;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+
+/// How long the processes of a killed browser may take to be gone: the kernel needs milliseconds.
+pub(super) const BURIAL: Duration = Duration::from_secs(2);
+
+/// Whether they are gone is asked so often.
+pub(super) const BLINK: Duration = Duration::from_millis(5);
+
+/// The group and the profile of each; none when all were ended, and no other may begin.
+static RUNNING: Mutex<Option<Vec<(Pid, PathBuf)>>> = Mutex::new(Some(Vec::new()));
+
+fn running() -> MutexGuard<'static, Option<Vec<(Pid, PathBuf)>>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts a browser and notes it, with nobody ending all of them in between; none once that was done.
+pub(super) fn start<T, E>(
+    start: impl FnOnce() -> Result<(T, Option<(Pid, PathBuf)>), E>,
+) -> Option<Result<T, E>> {
+    let mut running = running();
+    let running = running.as_mut()?;
+    Some(start().map(|(started, entry)| {
+        running.extend(entry);
+        started
+    }))
+}
+
+/// A browser is gone, and its profile with it.
+pub(super) fn forget(group: Pid) {
+    if let Some(running) = running().as_mut() {
+        running.retain(|(other, _)| *other != group);
+    }
+}
+
+/// Whether a process of a group is left that can still do something. One that has ended and was not waited for by whoever adopted
+/// it can not, and that may take seconds.
+pub(super) fn is_alive(group: Pid) -> bool {
+    if test_kill_process_group(group).is_err() {
+        return false;
+    }
+    let Ok(processes) = std::fs::read_dir("/proc") else { return true };
+    let numbered =
+        processes.flatten().filter(|entry| entry.file_name().as_encoded_bytes()[0].is_ascii_digit());
+    let mut stats = numbered.filter_map(|entry| std::fs::read_to_string(entry.path().join("stat")).ok());
+    let group = group.as_raw_nonzero().to_string();
+    stats.any(|stat| is_alive_in(&stat, &group))
+}
+
+/// Whether a line of `/proc/PID/stat` is that of a process of a group that has not ended: behind the name, which may hold anything, are
+/// the state, the parent and the group.
+fn is_alive_in(stat: &str, group: &str) -> bool {
+    let mut words = stat.rsplit(')').next().unwrap_or_default().split_ascii_whitespace();
+    let state = words.next();
+    words.nth(1) == Some(group) && !matches!(state, Some("Z" | "X"))
+}
+
+/// Ends every browser of this process and removes what it wrote. No other can be started afterwards: this is for a process
+/// that is about to end.
+pub fn end_all() {
+    let all = running().take().unwrap_or_default();
+    for (group, _) in &all {
+        // Fails when the group is gone, which is what is wanted.
+        let _ = kill_process_group(*group, Signal::KILL);
+    }
+    let until = Instant::now() + BURIAL;
+    for (group, profile) in all {
+        while Instant::now() < until && is_alive(group) {
+            std::thread::sleep(BLINK);
+        }
+        // Someone else may have removed it.
+        let _ = std::fs::remove_dir_all(profile);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_has_ended_is_not_alive() {
+        assert!(is_alive_in("12 (chrome) S 1 77 77 0 -1", "77"));
+        assert!(is_alive_in("12 (a) Z 1 (b) R 1 77 77 0 -1", "77"));
+        assert!(!is_alive_in("12 (chrome) Z 1 77 77 0 -1", "77"));
+        assert!(!is_alive_in("12 (chrome) S 77 12 12 0 -1", "77"));
+        assert!(!is_alive_in("", "77"));
+    }
+}

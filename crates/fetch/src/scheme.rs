@@ -1,0 +1,38 @@
+//! Whether a server that was asked in plain HTTP would rather be asked over TLS.
+//!
+//! Some say so in TLS, with an alert that is no answer at all; others in HTTP, with a page that is an answer like any
+//! other. Each server has its own words for it, so those of the usual ones are known here.
+
+use varve_core::exchange::Exchange;
+
+/// An alert is a record of TLS: its kind, the version, the length of two bytes, the level, the reason.
+const ALERT: usize = 7;
+
+/// As far as a page is searched.
+const SEARCHED: usize = 4096;
+
+/// What nginx, Apache, and servers written in Go say.
+const WORDS: [&[u8]; 3] = [
+    b"plain HTTP request was sent to HTTPS port",
+    b"speaking plain HTTP to an SSL-enabled server port",
+    b"sent an HTTP request to an HTTPS server",
+];
+
+/// Whether an answer in plain HTTP says that TLS is spoken there.
+pub fn wants_tls(exchange: &Exchange) -> bool {
+    let is_refusal = || exchange.head().is_ok_and(|head| head.is_some_and(|head| head.status == 400));
+    if !exchange.url.starts_with("http:") || !is_refusal() {
+        return false;
+    }
+    let Ok(start) = exchange.response.start(SEARCHED) else { return false };
+    WORDS.iter().any(|words| start.windows(words.len()).any(|part| part == *words))
+}
+
+/// Whether what came back in plain HTTP is an alert of TLS and nothing else.
+pub(crate) fn is_alert(exchange: &Exchange) -> bool {
+    if !exchange.url.starts_with("http:") || exchange.response.len() != ALERT as u64 {
+        return false;
+    }
+    let start = exchange.response.start(ALERT);
+    start.is_ok_and(|start| matches!(*start, [21, 3, 0..=4, 0, 2, 1 | 2, _]))
+}
