@@ -1,13 +1,18 @@
 //! Two versions side by side: which page of the one is which page of the other.
 //!
-//! Pages are paired by path, however it was written. Where several share one, those with the same URL belong together, and the rest go in order.
+//! Pages are paired by path, however it was written. Where several share one, those with the same URL belong together, then those of one
+//! host. Pages of two hosts are a pair only where each is alone with its path: then a site has moved, which is a change. Every site has a
+//! `/robots.txt`, and that of one is not that of another.
+//!
 //! Both lists come sorted and are read once, so comparing two versions of a million pages holds only those of one path.
 
 use std::iter::Peekable;
 
 use varve_catalog::CatalogRead;
 use varve_core::VersionId;
+use varve_core::headers::Redaction;
 use varve_core::history::Capture;
+use varve_page::compare::{Options, Side, compare_heads};
 
 use super::pages::Pages;
 use super::pages_by_key::{Key, PagesByKey};
@@ -46,10 +51,47 @@ impl Pair {
         match (&self.base, &self.head) {
             (None, _) => Change::Added,
             (_, None) => Change::Removed,
-            (Some(base), Some(head)) if same(base, head) => Change::Unchanged,
+            (Some(base), Some(head)) if same(base, head) && self.moved().is_none() => Change::Unchanged,
             _ => Change::Changed,
         }
     }
+
+    /// The same, where headers that are other each time, such as the clock of a server, do not count.
+    pub fn lasting_change(&self) -> Change {
+        match (self.change(), &self.base, &self.head) {
+            (Change::Changed, Some(base), Some(head))
+                if self.moved().is_none() && same_but_clocks(base, head) =>
+            {
+                Change::Unchanged
+            }
+            (change, ..) => change,
+        }
+    }
+
+    /// Where it was and where it is, if that is another host.
+    pub fn moved(&self) -> Option<[&str; 2]> {
+        let urls = [self.base.as_ref()?, self.head.as_ref()?].map(|page| page.url.as_str());
+        (!is_one_host(urls)).then_some(urls)
+    }
+}
+
+/// Whether two URLs are of one host, encrypted or not, with `www.` or without.
+fn is_one_host(urls: [&str; 2]) -> bool {
+    let [one, other] = urls.map(|url| {
+        let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+        let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        host.strip_prefix("www.").unwrap_or(host)
+    });
+    one.eq_ignore_ascii_case(other)
+}
+
+/// Whether two captures differ in nothing but headers that are noise.
+fn same_but_clocks(base: &Capture, head: &Capture) -> bool {
+    // Values are compared and not shown.
+    let options = Options { redaction: Redaction::Off, ..Options::default() };
+    base.body == head.body
+        && base.status == head.status
+        && !compare_heads(&head_of(base), &head_of(head), true, &options).is_changed()
 }
 
 /// Whether two captures say the same. A server that said that nothing changed sent few headers, which says nothing.
@@ -59,10 +101,15 @@ fn same(base: &Capture, head: &Capture) -> bool {
     base.body == head.body && (!is_answer || (base.status == head.status && base.headers == head.headers))
 }
 
+fn head_of(capture: &Capture) -> Side<'_> {
+    Side { id: "", headers: &capture.headers, body: &[], media_type: None }
+}
+
 /// The pages of two versions, in the order of their paths.
 pub struct Pairs<'a> {
     base: Peekable<PagesByKey<'a>>,
     head: Peekable<PagesByKey<'a>>,
+    key: Key,
     ready: std::vec::IntoIter<Pair>,
 }
 
@@ -88,7 +135,7 @@ impl<'a> Pairs<'a> {
 
     fn by(key: Key, base: Pages<'a>, head: Pages<'a>) -> Self {
         let side = |pages| PagesByKey::new(key, pages).peekable();
-        Self { base: side(base), head: side(head), ready: Vec::new().into_iter() }
+        Self { base: side(base), head: side(head), key, ready: Vec::new().into_iter() }
     }
 
     fn fetch(&mut self) -> Result<Option<Pair>, ArchiveError> {
@@ -99,7 +146,7 @@ impl<'a> Pairs<'a> {
         let Some(key) = next.into_iter().flatten().min() else { return Ok(None) };
         let base = take(&mut self.base, &key)?;
         let head = take(&mut self.head, &key)?;
-        self.ready = pair_up(base, head).into_iter();
+        self.ready = pair_up(self.key, base, head).into_iter();
         Ok(self.ready.next())
     }
 }
@@ -124,24 +171,39 @@ fn take(pages: &mut Peekable<PagesByKey<'_>>, key: &str) -> Result<Vec<Capture>,
     Ok(taken)
 }
 
-fn pair_up(base: Vec<Capture>, head: Vec<Capture>) -> Vec<Pair> {
-    let mut base: Vec<Option<Capture>> = base.into_iter().map(Some).collect();
-    let mut pairs = Vec::new();
-    let mut alone = Vec::new();
-    for head in head {
-        let same_url = |page: &Option<Capture>| page.as_ref().is_some_and(|page| page.url == head.url);
-        match base.iter().position(same_url) {
-            Some(at) => pairs.push(Pair { base: base[at].take(), head: Some(head) }),
-            None => alone.push(head),
-        }
+/// Pairs the pages of one key, each of which is in at most one pair.
+fn pair_up(key: Key, base: Vec<Capture>, head: Vec<Capture>) -> Vec<Pair> {
+    let are_alone = base.len() == 1 && head.len() == 1;
+    let mut sides = Sides { base, head, pairs: Vec::new() };
+    sides.pair(|base, head| base.url == head.url);
+    sides.pair(|base, head| is_one_host([&base.url, &head.url]));
+    if are_alone || key == Key::Place {
+        sides.pair(|_, _| true);
     }
-    let mut left = base.into_iter().flatten();
-    for head in alone {
-        pairs.push(Pair { base: left.next(), head: Some(head) });
-    }
-    pairs.extend(left.map(|base| Pair { base: Some(base), head: None }));
+    let Sides { base, head, mut pairs } = sides;
+    pairs.extend(head.into_iter().map(|head| Pair { base: None, head: Some(head) }));
+    pairs.extend(base.into_iter().map(|base| Pair { base: Some(base), head: None }));
     pairs.sort_by(|one, other| one.any().url.cmp(&other.any().url));
     pairs
+}
+
+/// Pages that have no partner yet, and those that have.
+struct Sides {
+    base: Vec<Capture>,
+    head: Vec<Capture>,
+    pairs: Vec<Pair>,
+}
+
+impl Sides {
+    /// Makes pairs of those that belong together, in their order.
+    fn pair(&mut self, belong: impl Fn(&Capture, &Capture) -> bool) {
+        for head in std::mem::take(&mut self.head) {
+            match self.base.iter().position(|base| belong(base, &head)) {
+                Some(at) => self.pairs.push(Pair { base: Some(self.base.remove(at)), head: Some(head) }),
+                None => self.head.push(head),
+            }
+        }
+    }
 }
 
 impl Iterator for Pairs<'_> {

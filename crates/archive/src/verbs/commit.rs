@@ -401,7 +401,7 @@ fn media_type_of(page: &NewPage) -> String {
 /// How many pages are new, or differ from those of the parent.
 fn changed(history: &dyn HistoryWriter, manifest: &Manifest) -> Result<u64, ArchiveError> {
     let differs = |pair: &Result<Pair, ArchiveError>| match pair {
-        Ok(pair) => matches!(pair.change(), Change::Added | Change::Changed),
+        Ok(pair) => matches!(pair.lasting_change(), Change::Added | Change::Changed),
         Err(_) => true,
     };
     // Which version it is makes no difference to what its pages say.

@@ -113,6 +113,9 @@ pub fn diff<E: From<ArchiveError>>(
     mut each: impl FnMut(&PageDiff<'_>) -> Result<(), E>,
 ) -> Result<Totals, E> {
     let mut totals = Totals::default();
+    // What is hidden is for the layout to say, and not for whoever asks.
+    let options = as_shown(holdings, &request.options);
+    let request = &Request { options, ..request.clone() };
     let only = request.url.as_deref().filter(|_| !holdings.has_versions());
     let pairs: Box<dyn Iterator<Item = Result<Pair, ArchiveError>>> = match only {
         Some(url) => Box::new(one_page(holdings, request, url).transpose().into_iter()),
@@ -131,6 +134,11 @@ pub fn diff<E: From<ArchiveError>>(
         compare_pair(holdings, request, &pair, &mut totals, &mut each)?;
     }
     Ok(totals)
+}
+
+/// The same options, with headers hidden as this layout has it.
+fn as_shown(holdings: &dyn Holdings, options: &Options) -> Options {
+    Options { redaction: holdings.redaction(), ..options.clone() }
 }
 
 /// One page of a layout that itself decides which URLs mean the same, and finds it without a look at the others.
@@ -180,12 +188,12 @@ fn compare_pair<E: From<ArchiveError>>(
         let taught = taught(holdings, request, pair, &head)?;
         compare(&sides[0], &sides[1], taught.as_ref().unwrap_or(&request.options))
     };
-    let status_differs = status_differs(pair);
-    if request.headers_only && !status_differs && comparison.headers_changed(request.all) == 0 {
+    let is_answered_otherwise = status_differs(pair) || pair.moved().is_some();
+    if request.headers_only && !is_answered_otherwise && comparison.headers_changed(request.all) == 0 {
         totals.unchanged += 1;
         return Ok(());
     }
-    if !request.all && !status_differs && !comparison.is_changed() {
+    if !request.all && !is_answered_otherwise && !comparison.is_changed() {
         totals.hush(pair, &comparison);
         return Ok(());
     }
@@ -216,10 +224,10 @@ impl PageDiff<'_> {
         [&self.pair.base, &self.pair.head].map(|side| side.as_ref().is_some_and(|page| page.truncated))
     }
 
-    /// Whether anything about the page changed that is not noise: its status, its headers, its body. None where that cannot be known.
+    /// Whether anything about the page changed that is not noise: its host, its status, its headers, its body. None where that cannot be known.
     pub fn is_changed(&self) -> Option<bool> {
         let comparison = self.comparison?;
-        Some(status_differs(self.pair) || comparison.is_changed())
+        Some(status_differs(self.pair) || self.pair.moved().is_some() || comparison.is_changed())
     }
 }
 
@@ -264,7 +272,8 @@ pub fn captures<T>(
     if base.is_bodiless() || head.is_bodiless() {
         return Ok(None);
     }
-    Ok(Some(show(&compare(&side(&base, &base_id), &side(&head, &head_id), options))))
+    let options = as_shown(holdings, options);
+    Ok(Some(show(&compare(&side(&base, &base_id), &side(&head, &head_id), &options))))
 }
 
 pub(crate) fn side<'a>(page: &'a Loaded, id: &'a str) -> Side<'a> {

@@ -150,7 +150,8 @@ pub(super) struct Capture {
     #[arg(long, value_name = "FILE")]
     skipped: Option<PathBuf>,
 
-    /// Ask for everything whole, though a server might say that it has not changed; what is the same is still stored once
+    /// Ask for everything whole, though a server might say that it has not changed; what is the same is still stored once.
+    /// For silos that pywb is to replay: it shows a 304 as it came, where varve shows the page
     #[arg(long)]
     whole: bool,
 

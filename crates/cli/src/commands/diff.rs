@@ -24,7 +24,7 @@ use crate::session::Session;
 use crate::troubles::word as word_of_trouble;
 use document::Document;
 use line::{drawn, letters, node};
-use notes::{amount, cut_short, not_compared, status_note};
+use notes::{amount, cut_short, moved, not_compared, status_note};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,7 +40,8 @@ Examples:
 /// Show what changed between two versions
 ///
 /// Without versions, what changed in HEAD since its parent; with one, since that one. A version may be named by a time as well, and is then the newest that is not
-/// after it: of a day, as in `2026-11-17`, its end counts, as it does with `cat --at` and `log --until`. Pages are paired by path. What only
+/// after it: of a day, as in `2026-11-17`, its end counts, as it does with `cat --at` and `log --until`. Pages are paired by path, and those of
+/// two hosts only where each is the only one with its path, which is told. What only
 /// seems to change, such as nonces, clocks, session ids and build numbers, is noise: it is left out, and counted, unless
 /// `--all` is given, which shows it with the rule that knows it. A page that was captured twice in a row teaches more: with
 /// `--twin VERSION`, what differs between the newer version and that one, which was captured together with it, is noise.
@@ -274,7 +275,7 @@ impl Show<'_> {
         self.printer.line(format_args!("{STRONG}{}{STRONG:#}", title(page)))?;
         let is_asked_for = self.verb.mode == "headers";
         headers::draw(page, is_asked_for, self.verb.all, self.printer)?;
-        if let Some(note) = cut_short(page) {
+        for note in moved(page).into_iter().chain(cut_short(page)) {
             self.printer.line(format_args!("{WARN}{note}{WARN:#}"))?;
         }
         if self.verb.mode != "headers" {
@@ -298,7 +299,7 @@ impl Show<'_> {
         let Some(document) = &mut self.document else { return Ok(()) };
         let title = format!("{} ({})", page.pair.any().url, word(page.change));
         let notes: Vec<String> =
-            status_note(page).into_iter().chain(cut_short(page)).chain(not_compared(page)).collect();
+            [moved, status_note, cut_short, not_compared].iter().filter_map(|note| note(page)).collect();
         document.add(title, |title, sides, number| match page.comparison {
             Some(comparison) => comparison.html_section(title, sides, notes, &view, all, number),
             None => html::section(&html::Page { title, notes, ..html::Page::default() }, &[], number),
@@ -387,6 +388,8 @@ fn title(page: &PageDiff<'_>) -> String {
 struct FileLine<'a> {
     url: &'a str,
     path: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    was: Option<&'a str>,
     change: &'static str,
     status: [Option<u16>; 2],
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -415,6 +418,7 @@ impl<'a> FileLine<'a> {
         Self {
             url: &any.url,
             path: &any.path,
+            was: page.pair.moved().map(|[base, _]| base),
             change: word(page.change),
             status: [&page.pair.base, &page.pair.head].map(|side| side.as_ref().map(|page| page.status)),
             cut_short: Some(page.cut_short()).filter(|sides| sides.contains(&true)),

@@ -66,7 +66,7 @@ impl Verb for Show {
             let pair = pair?;
             if self.json {
                 session.printer.json(&PageLine::of(&*holdings, &pair)?)?;
-            } else if pair.change() == Change::Unchanged && !self.all {
+            } else if pair.lasting_change() == Change::Unchanged && !self.all {
                 unchanged += 1;
             } else {
                 session.printer.line(line(&pair))?;
@@ -81,7 +81,7 @@ impl Verb for Show {
 
 fn line(pair: &Pair) -> String {
     let page = pair.any();
-    let (letter, style) = match pair.change() {
+    let (letter, style) = match pair.lasting_change() {
         Change::Added => ('A', GOOD),
         Change::Removed => ('D', BAD),
         Change::Changed => ('M', WARN),
@@ -119,7 +119,7 @@ impl<'a> PageLine<'a> {
         Ok(Self {
             url: &page.url,
             path: &page.path,
-            change: word(pair.change()),
+            change: word(pair.lasting_change()),
             status: page.status,
             body: holdings.name_body(page)?.to_string(),
             length: page.length,

@@ -111,3 +111,60 @@ fn why_a_body_cannot_be_had_is_said() {
         assert!(stderr(&scored).contains(of_many), "{}", stderr(&scored));
     }
 }
+
+/// A page with a header, committed.
+fn with_header(place: &Place, url: &str, header: &str) {
+    place.file("p.html", "<p>same</p>");
+    place.data(&["commit", "p.html", "--url", url, "--header", header, "-m", header]);
+}
+
+#[test]
+fn what_is_not_hidden_is_compared() {
+    for place in places() {
+        if place.is_archive {
+            let settings = std::fs::read_to_string(place.path("museum/varve.toml")).unwrap();
+            place.file("museum/varve.toml", &format!("redact_headers = false\n{settings}"));
+        } else {
+            place.data(&["moku", "set", "--redaction", "off"]);
+        }
+        for cookie in ["Set-Cookie: a=1; Secure", "Set-Cookie: a=2"] {
+            with_header(&place, "https://e.org/", cookie);
+        }
+        let told = place.data(&["diff"]);
+        assert!(told.contains("- set-cookie: a=1; Secure\n+ set-cookie: a=2\n"), "{told}");
+    }
+}
+
+#[test]
+fn the_clock_of_a_server_is_no_change_of_a_page() {
+    for place in places() {
+        for day in ["01", "02"] {
+            with_header(&place, "https://e.org/", &format!("Date: Mon, {day} Jan 2026 00:00:00 GMT"));
+        }
+        assert_eq!(place.lines(&["show", "--json"])[1]["change"], "unchanged");
+        assert!(place.data(&["show"]).ends_with("1 unchanged\n"));
+        // What differs all the same can still be seen.
+        assert!(place.data(&["diff", "--all"]).contains("+ date: "));
+    }
+}
+
+#[test]
+fn a_page_of_another_host_is_another_page_unless_its_site_moved() {
+    for place in places() {
+        for url in ["https://a.example/x", "https://b.example/x"] {
+            with_header(&place, url, "X: y");
+        }
+        assert_eq!(place.data(&["diff", "--stat"]), "M https://b.example/x was https://a.example/x\n");
+        assert!(place.data(&["diff"]).contains("\nIt was https://a.example/x.\n"));
+        assert_eq!(place.object(&["diff", "--json"])["files"][0]["was"], "https://a.example/x");
+        for urls in
+            [["https://a.example/r", "https://b.example/r"], ["https://a.example/r", "https://c.example/r"]]
+        {
+            place.file("p.html", "<p>same</p>");
+            let pages = ["p.html", "--url", urls[0], "p.html", "--url", urls[1]];
+            place.data(&[&["commit"][..], &pages, &["-m", "two hosts"]].concat());
+        }
+        let told = place.data(&["diff", "--name-only"]);
+        assert_eq!(told, "D https://b.example/r\nA https://c.example/r\n");
+    }
+}

@@ -103,7 +103,7 @@ impl Changes {
         let mut seen = 0;
         for pair in show::pages(&*shelf.holdings, info) {
             let pair = pair?;
-            let change = pair.change();
+            let change = pair.lasting_change();
             match change {
                 Change::Added => changes.added += 1,
                 Change::Changed => changes.changed += 1,
@@ -149,7 +149,7 @@ fn table(pairs: &[Pair]) -> Markup {
 
 fn row(pair: &Pair) -> Markup {
     let any = pair.any();
-    let (word, class) = match pair.change() {
+    let (word, class) = match pair.lasting_change() {
         Change::Added => ("added", "added"),
         Change::Changed => ("changed", "changed"),
         Change::Removed => ("removed", "removed"),
@@ -159,7 +159,7 @@ fn row(pair: &Pair) -> Markup {
         tr {
             td {
                 @match (&pair.base, &pair.head) {
-                    (Some(base), Some(head)) if pair.change() == Change::Changed && base.url == head.url =>
+                    (Some(base), Some(head)) if pair.lasting_change() == Change::Changed && base.url == head.url =>
                         a.change.(class) href=(frame::diff_of(base, head)) { (word) },
                     _ => span.change.(class) { (word) },
                 }

@@ -3,12 +3,17 @@
 use varve_archive::BodyTrouble;
 use varve_archive::verbs::diff::{Body, Change, Comparison, PageDiff, RedactedSide};
 
-use crate::printer::{BAD, GOOD, counted};
+use crate::printer::{BAD, GOOD, counted, visible};
 
 /// How a page is answered otherwise, if it is.
 pub(super) fn status_note(page: &PageDiff<'_>) -> Option<String> {
     let (base, head) = (page.pair.base.as_ref()?, page.pair.head.as_ref()?);
     (base.status != head.status).then(|| format!("Status: {} → {}.", base.status, head.status))
+}
+
+/// Where a page was before its site moved, if it did.
+pub(super) fn moved(page: &PageDiff<'_>) -> Option<String> {
+    page.pair.moved().map(|[base, _]| format!("It was {}.", visible(base)))
 }
 
 /// Which side was not captured whole, if one was not.
@@ -54,7 +59,8 @@ fn matter(trouble: BodyTrouble) -> String {
 
 /// How much of a page changed.
 pub(super) fn amount(page: &PageDiff<'_>, all: bool) -> String {
-    let mut parts = Vec::new();
+    let mut parts: Vec<String> =
+        page.pair.moved().map(|[base, _]| format!("was {}", visible(base))).into_iter().collect();
     if let (Some(base), Some(head)) = (&page.pair.base, &page.pair.head)
         && base.status != head.status
     {
