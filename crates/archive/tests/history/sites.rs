@@ -107,7 +107,7 @@ fn retention_and_times_with_fractions_are_no_changed_past() {
     make(Kind::Moku, root);
     let writer = history(root);
     for number in 0..4 {
-        let time = Some("2026-11-16T10:11:12.345678Z".parse().expect("a time"));
+        let time = Some("2020-11-16T10:11:12.345678Z".parse().expect("a time"));
         let pages = vec![NewPage { time, ..page("https://e.org/", &number.to_string()) }];
         let request = Request { message: number.to_string(), threads: 1, ..Request::default() };
         commit(&*writer, &request, pages, &|_| {}).expect("committed");
