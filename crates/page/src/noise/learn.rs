@@ -2,23 +2,23 @@
 //!
 //! Places are remembered by selector and kind of change, lines and whatever runs by their skeleton: the parts that stayed,
 //! with gaps that may hold anything but a tag. So a script that differs in one number between twins stays under watch for
-//! everything else in it.
+//! everything else in it. A line of which too little stayed is known by [where it stands](super::placed) as well.
 
 use super::nodes::is_active;
+use super::placed::{Placed, Places};
+use super::skeleton::{Skeleton, bare};
 use crate::dom::Tree;
 use crate::dom_diff::{NodeChange, What};
 use std::collections::{BTreeMap, BTreeSet};
-use varve_core::diff::{Budget, Options, TextDiff};
+use std::ops::Range;
+use varve_core::diff::TextDiff;
 use varve_core::headers::{HeaderDiff, RedactedSide};
-
-/// Letters and digits that must have stayed for a skeleton to mean anything.
-const LEAST_FIXED: usize = 8;
-
-/// The longest gap of a skeleton.
-const MOST_GAP: usize = 256;
 
 /// Skeletons that are remembered. Pages with more are different each time, and nothing can be learned from them.
 const MOST_SKELETONS: usize = 500;
+
+/// Lines that are remembered by their place.
+const MOST_PLACED: usize = 200;
 
 /// The longest line that is held against all skeletons.
 const LONGEST_NUMBERED: usize = 4 << 10;
@@ -44,21 +44,27 @@ const WATCHED: [&str; 8] = [
 pub struct Volatile {
     places: BTreeSet<(String, What)>,
     skeletons: BTreeSet<Skeleton>,
+    placed: Vec<Placed>,
     headers: BTreeSet<String>,
 }
-
-/// The parts of a text that stayed, in order. The first and the last are its ends, and may be empty.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Skeleton(Vec<String>);
 
 impl Volatile {
     /// Learns from the lines of twins.
     pub fn learn_lines(&mut self, twins: &TextDiff<'_>) {
+        let mut places = Places::of(twins);
         for change in
             twins.changes().iter().filter(|change| change.base_lines.len() == change.head_lines.len())
         {
-            for (from, to) in twins.removed(change).lines().zip(twins.added(change).lines()) {
-                self.learn(from, to);
+            for (base, head) in change.base_lines.clone().zip(change.head_lines.clone()) {
+                let (from, to) = (bare(twins.base().line(base)), bare(twins.head().line(head)));
+                match Skeleton::of(from, to) {
+                    Some(skeleton) if !skeleton.is_telling() => {
+                        if self.placed.len() < MOST_PLACED {
+                            self.placed.extend(places.place(skeleton, base, head));
+                        }
+                    }
+                    skeleton => self.keep(skeleton),
+                }
             }
         }
     }
@@ -86,21 +92,36 @@ impl Volatile {
         self.headers.contains(name)
     }
 
-    /// Whether each changed line is one that differs each time.
-    pub(super) fn explains_lines(&self, removed: &str, added: &str) -> bool {
-        !self.skeletons.is_empty()
-            && removed.len().max(added.len()) <= 64 << 10
-            && removed.lines().zip(added.lines()).all(|(from, to)| from == to || self.explains(from, to))
+    /// Whether each of these lines, which stand opposite each other, is one that differs each time. `is_raw` says of two of them
+    /// whether either stands in a script or a style.
+    pub(super) fn explains_lines(
+        &self,
+        diff: &TextDiff<'_>,
+        (base, head): (Range<usize>, Range<usize>),
+        is_raw: &dyn Fn(usize, usize) -> bool,
+    ) -> bool {
+        let length = diff.base().range(&base).len().max(diff.head().range(&head).len());
+        let by_place = |base: usize, head: usize| {
+            let fits = |placed: &Placed| placed.fits(diff.base(), base) && placed.fits(diff.head(), head);
+            self.placed.iter().any(fits) && !is_raw(base, head)
+        };
+        let is_known = |(base, head): (usize, usize)| {
+            let (from, to) = (bare(diff.base().line(base)), bare(diff.head().line(head)));
+            from == to || self.explains(from, to) || by_place(base, head)
+        };
+        (!self.skeletons.is_empty() || !self.placed.is_empty())
+            && length <= 64 << 10
+            && base.zip(head).all(is_known)
     }
 
     /// How much more a text costs that is held against all that is known, as a factor.
     pub(super) fn weight(&self) -> usize {
-        1 + self.skeletons.len() / 64
+        1 + (self.skeletons.len() + self.placed.len()) / 64
     }
 
     /// Which of the lines that differ each time this is, if it is one. Two of the same number are partners.
     pub(super) fn number_of_line(&self, line: &str) -> Option<usize> {
-        let line = line.trim_end_matches(['\r', '\n']);
+        let line = bare(line);
         (line.len() <= LONGEST_NUMBERED)
             .then(|| self.skeletons.iter().position(|skeleton| skeleton.fits(line)))?
     }
@@ -118,51 +139,13 @@ impl Volatile {
     }
 
     fn learn(&mut self, from: &str, to: &str) {
+        self.keep(Skeleton::of(from, to).filter(Skeleton::is_telling));
+    }
+
+    fn keep(&mut self, skeleton: Option<Skeleton>) {
         if self.skeletons.len() < MOST_SKELETONS {
-            self.skeletons.extend(Skeleton::of(from, to));
+            self.skeletons.extend(skeleton);
         }
-    }
-}
-
-impl Skeleton {
-    fn of(from: &str, to: &str) -> Option<Self> {
-        let diff = TextDiff::between(from, to, Options::default());
-        let mut budget = Budget::of(20_000);
-        let mut parts = Vec::new();
-        let mut at = 0;
-        for change in diff.changes() {
-            let edits = diff.edits(change, &mut budget);
-            if edits.truncated {
-                return None;
-            }
-            for edit in edits.list {
-                parts.push(from[at..edit.base.start].to_owned());
-                at = edit.base.end;
-            }
-        }
-        parts.push(from[at..].to_owned());
-        let fixed: usize =
-            parts.iter().flat_map(|part| part.chars()).filter(|letter| letter.is_alphanumeric()).count();
-        (parts.len() > 1 && fixed >= LEAST_FIXED).then_some(Self(parts))
-    }
-
-    /// Whether a text has all the parts in order, and between them only short text without tags.
-    fn fits(&self, text: &str) -> bool {
-        let [first, middle @ .., last] = self.0.as_slice() else { return false };
-        let Some(mut rest) =
-            text.strip_prefix(first.as_str()).and_then(|rest| rest.strip_suffix(last.as_str()))
-        else {
-            return false;
-        };
-        let harmless = |gap: &str| gap.len() <= MOST_GAP && !gap.contains(['<', '>']);
-        for part in middle {
-            let Some(place) = rest.find(part.as_str()) else { return false };
-            if !harmless(&rest[..place]) {
-                return false;
-            }
-            rest = &rest[place + part.len()..];
-        }
-        harmless(rest)
     }
 }
 
@@ -185,6 +168,7 @@ mod tests {
     use super::super::{NoiseRule, classify_lines, classify_nodes};
     use super::*;
     use crate::dom_diff::DomDiff;
+    use varve_core::diff::Options;
 
     #[test]
     fn lines_are_learned_by_what_stays_in_them() {

@@ -64,7 +64,8 @@ fn opposite_partners(
     }
     let is_noise = |(base, head): &(usize, usize)| {
         let (from, to) = (diff.base().line(*base), diff.head().line(*head));
-        volatile.explains_lines(from, to)
+        // Here lines are only set apart: whether they are noise is decided later, and then with a look at where they stand.
+        volatile.explains_lines(diff, (*base..base + 1, *head..head + 1), &|_, _| false)
             || explain(&unix(from), &unix(to)).is_some()
             || parses.differ_by_advertisement(from, to)
     };
@@ -124,11 +125,16 @@ pub fn classify_lines(diff: &TextDiff<'_>, volatile: &Volatile) -> Vec<Option<No
             && !raw[1].touch(&change.head)
             && parses.differ_by_advertisement(diff.removed(change), diff.added(change))
     };
+    let is_raw = |base: usize, head: usize| {
+        raw[0].touch(&diff.base().range(&(base..base + 1)))
+            || raw[1].touch(&diff.head().range(&(head..head + 1)))
+    };
     let classify = |change: &Change| {
         if change.base_lines.len() != change.head_lines.len() {
             return None;
         }
-        if volatile.explains_lines(diff.removed(change), diff.added(change)) {
+        let lines = (change.base_lines.clone(), change.head_lines.clone());
+        if volatile.explains_lines(diff, lines, &is_raw) {
             return Some(NoiseRule::Twins);
         }
         let long = change.base.len().max(change.head.len());

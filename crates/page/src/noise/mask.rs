@@ -168,9 +168,19 @@ fn is_proven(text: &str, value: &Range<usize>, proof: Proof) -> bool {
         Proof::Form | Proof::Digest => true,
         Proof::Hash => is_hash(&text[value.clone()]),
         Proof::Tag => is_in_tag(text, value.start),
+        Proof::Token => is_token(&text[value.clone()]),
+        Proof::TokenInTag => is_token(&text[value.clone()]) && is_in_tag(text, value.start),
         Proof::Made => tells_when_made(text, value.start),
         Proof::DatedComment => is_dated_comment(text, value.start),
     }
+}
+
+/// Whether a value can be a token, where its name says that it is one. A long one may be anything; a short one that is a word or a number
+/// is rather a setting (`csrf-mode="lax"`, `csrf-lifetime="3600"`).
+fn is_token(value: &str) -> bool {
+    const LONG: usize = 8;
+    let has = |kind: fn(&u8) -> bool| value.bytes().any(|byte| kind(&byte));
+    value.len() >= LONG || (has(u8::is_ascii_digit) && has(u8::is_ascii_alphabetic))
 }
 
 /// Whether a part of an address is a hash and not a word, a number, or both (`bootstrap336`, `20260101`). Hexadecimal with
@@ -274,6 +284,25 @@ mod tests {
             ),
             (r#"{"ajax_nonce":"1a2b3c4d5e"}"#, r#"{"ajax_nonce":"5e4d3c2b1a"}"#, "nonce"),
             ("<script nonce=aaaaaaaa1>", "<script nonce=bbbbbbbb2>", "nonce"),
+            // However short they are.
+            ("<script nonce=abc123>", "<script nonce=x9y8z7>", "nonce"),
+            (r#"<script nonce="a1b2">"#, r#"<script nonce="longer-than-before-77">"#, "nonce"),
+            (r#"<a href="/x?nonce=abc123">"#, r#"<a href="/x?nonce=def456">"#, "nonce"),
+            ("script-src 'nonce-r4nd'", "script-src 'nonce-0m99'", "nonce"),
+            (
+                r#"<input type="hidden" name="csrf" value="abc123">"#,
+                r#"<input type="hidden" name="csrf" value="def456">"#,
+                "csrf-token",
+            ),
+            ("<input name=_token value=abc123>", "<input name=_token value=def456>", "csrf-token"),
+            (
+                r#"<a href="/out?csrf_token=abc123&x=1">"#,
+                r#"<a href="/out?csrf_token=d4e5&x=1">"#,
+                "csrf-token",
+            ),
+            ("<form data-csrf=abc123>", "<form data-csrf=def456>", "csrf-token"),
+            (r#"{"csrf":"ab12"}"#, r#"{"csrf":"cd34"}"#, "csrf-token"),
+            (r#"<a href="/x?token=abc123">"#, r#"<a href="/x?token=def456">"#, "csrf-token"),
             (
                 r#"<script src="/en.a.min.3f1e3aaf261f960b.js" integrity="sha256-Px46r&#43;Y="></script>"#,
                 r#"<script src="/en.a.min.9c26da0e9ac4703f.js" integrity="sha256-nCbaDprEc="></script>"#,
@@ -402,6 +431,13 @@ mod tests {
                 r#"<script src="/a.js" integrity="sha256-aaaa"></script><script src="/b.11aa22bb.js">"#,
                 r#"<script src="/a.js" integrity="sha256-bbbb"></script><script src="/b.33cc44dd.js">"#,
             ),
+            // What is short under such a name and no token is a setting, or what people write.
+            (r#"<script nonce="none">"#, r#"<script nonce="some">"#),
+            (r#"<meta name="csrf-mode" content="lax">"#, r#"<meta name="csrf-mode" content="strict">"#),
+            (r#"<form data-csrf-lifetime="3600">"#, r#"<form data-csrf-lifetime="7200">"#),
+            (r#"<meta name="csrf" content="off">"#, r#"<meta name="csrf" content="on">"#),
+            (r#"<a href="/x?token=gold">"#, r#"<a href="/x?token=silver">"#),
+            ("<p>csrf=abc123 is what we saw</p>", "<p>csrf=def456 is what we saw</p>"),
             (r#"<input name=q value="something">"#, r#"<input name=q value="otherthing">"#),
         ] {
             assert_eq!(explain(base, head), None, "{base} / {head}");

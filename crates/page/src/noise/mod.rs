@@ -17,7 +17,9 @@ mod lines;
 mod mask;
 mod nodes;
 mod place;
+mod placed;
 mod rules;
+mod skeleton;
 mod slots;
 
 pub use headers::{classify_headers, classify_redacted};

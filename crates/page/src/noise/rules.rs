@@ -74,6 +74,10 @@ pub enum Proof {
     Digest,
     /// The value stands in a tag.
     Tag,
+    /// The value looks like a token: a short one is neither a word nor a number.
+    Token,
+    /// The value looks like a token and stands in a tag.
+    TokenInTag,
     /// The value stands in a comment, or beside words that say that it tells when the page was made.
     Made,
     /// The value stands in a comment that has such words.
@@ -134,6 +138,11 @@ const REQUESTS: Sign = Sign::Words(&[
 const NONCES: Sign = Sign::Words(&["nonce"]);
 const META: Sign = Sign::Words(&["<meta"]);
 
+/// A value under a name that says that it is a token.
+const fn token(sign: Sign, form: &'static str) -> Pattern {
+    Pattern { sign, form, proof: Proof::Token }
+}
+
 const fn pattern(sign: Sign, form: &'static str) -> Pattern {
     Pattern { sign, form, proof: Proof::Form }
 }
@@ -154,54 +163,62 @@ pub const RULES: &[Rule] = &[
         name: "nonce",
         about: "a number used once, in an attribute or a policy",
         patterns: &[
-            proven(NONCES, Proof::Tag, r#"(?i)\bnonce\s*=\s*["']?(?<v>[A-Za-z0-9+/_=-]{8,})"#),
-            pattern(NONCES, r#"(?i)nonce\s*=\s*["'](?<v>[A-Za-z0-9+/_=-]{8,})["']"#),
-            pattern(NONCES, r#"(?i)nonce["']\s*:\s*["'](?<v>[A-Za-z0-9+/_=-]{8,})["']"#),
-            pattern(NONCES, r#"(?i)[{,]\s*\w{0,40}nonce\s*:\s*["'](?<v>[A-Za-z0-9+/_=-]{8,})["']"#),
-            pattern(NONCES, r#"'nonce-(?<v>[A-Za-z0-9+/_=-]{8,})'"#),
-            pattern(NONCES, r#"(?i)_wpnonce["']?\s*[=:]\s*["']?(?<v>[0-9a-f]{8,})"#),
-            pattern(
+            proven(NONCES, Proof::TokenInTag, r#"(?i)\bnonce\s*=\s*["']?(?<v>[A-Za-z0-9+/_=-]{4,})"#),
+            token(NONCES, r#"(?i)nonce\s*=\s*["'](?<v>[A-Za-z0-9+/_=-]{4,})["']"#),
+            token(NONCES, r#"(?i)nonce["']\s*:\s*["'](?<v>[A-Za-z0-9+/_=-]{4,})["']"#),
+            token(NONCES, r#"(?i)[{,]\s*\w{0,40}nonce\s*:\s*["'](?<v>[A-Za-z0-9+/_=-]{4,})["']"#),
+            token(NONCES, r#"'nonce-(?<v>[A-Za-z0-9+/_=-]{4,})'"#),
+            token(NONCES, r#"(?i)_wpnonce["']?\s*[=:]\s*["']?(?<v>[0-9a-f]{4,})"#),
+            token(
                 NONCES,
-                r#"(?i)name=["']?[\w-]{0,40}nonce["']?\s[^<>]{0,120}?value=["']?(?<v>[A-Za-z0-9+/_=-]{8,})"#,
+                r#"(?i)name=["']?[\w-]{0,40}nonce["']?\s[^<>]{0,120}?value=["']?(?<v>[A-Za-z0-9+/_=-]{4,})"#,
             ),
         ],
     },
     Rule {
         rule: NoiseRule::CsrfToken,
         name: "csrf-token",
-        about: "a token against forged requests, in a form, a meta element or a script",
+        about: "a token against forged requests, in a form, a meta element, a link or a script",
         patterns: &[
-            pattern(
+            token(
                 TOKENS,
-                r#"(?i)(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate\w*|__eventvalidation)[^<>]{0,120}?(?:value|content)\s*=\s*["'](?<v>[^"'<>\s]{8,})["']"#,
+                r#"(?i)(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate\w*|__eventvalidation)[^<>]{0,120}?(?:value|content)\s*=\s*["'](?<v>[^"'<>\s]{4,})["']"#,
             ),
-            pattern(
+            token(
                 TOKENS,
-                r#"(?i)(?:value|content)\s*=\s*["'](?<v>[^"'<>\s]{8,})["'][^<>]{0,120}?(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate|__eventvalidation)"#,
+                r#"(?i)(?:value|content)\s*=\s*["'](?<v>[^"'<>\s]{4,})["'][^<>]{0,120}?(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate|__eventvalidation)"#,
             ),
             // In a tag a value needs no quotes: it ends with white space or with the tag.
             proven(
                 TOKENS,
-                Proof::Tag,
-                r#"(?i)(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate\w*|__eventvalidation)[^<>]{0,120}?\s(?:value|content)=(?<v>[^"'<>\s]{8,})"#,
+                Proof::TokenInTag,
+                r#"(?i)(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate\w*|__eventvalidation)[^<>]{0,120}?\s(?:value|content)=(?<v>[^"'<>\s]{4,})"#,
             ),
             proven(
                 TOKENS,
-                Proof::Tag,
-                r#"(?i)\s(?:value|content)=(?<v>[^"'<>\s]{8,})\s[^<>]{0,120}?(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate|__eventvalidation)"#,
+                Proof::TokenInTag,
+                r#"(?i)\s(?:value|content)=(?<v>[^"'<>\s]{4,})\s[^<>]{0,120}?(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate|__eventvalidation)"#,
             ),
-            pattern(
+            token(
                 Sign::Words(&["_token"]),
-                r#"(?i)name=["']?_token["']?\s[^<>]{0,120}?value=["']?(?<v>[^"'<>\s]{8,})"#,
+                r#"(?i)name=["']?_token["']?\s[^<>]{0,120}?value=["']?(?<v>[^"'<>\s]{4,})"#,
             ),
-            pattern(
+            token(
                 Sign::Words(&["_token"]),
-                r#"(?i)value=["']?(?<v>[^"'<>\s]{8,})["']?\s[^<>]{0,120}?name=["']?_token["'\s>]"#,
+                r#"(?i)value=["']?(?<v>[^"'<>\s]{4,})["']?\s[^<>]{0,120}?name=["']?_token["'\s>]"#,
             ),
-            pattern(
+            token(
                 Sign::Words(&["csrf", "xsrf"]),
-                r#"(?i)["']?[\w-]*(?:csrf|xsrf)[\w-]*["']?\s*[:=]\s*["'](?<v>[^"'<>\s]{8,})["']"#,
+                r#"(?i)["']?[\w-]*(?:csrf|xsrf)[\w-]*["']?\s*[:=]\s*["'](?<v>[^"'<>\s]{4,})["']"#,
             ),
+            // In a link, and as an attribute without quotes.
+            proven(
+                TOKENS,
+                Proof::TokenInTag,
+                r#"(?i)[\s?&;](?:[\w-]{0,40}(?:csrf|xsrf)[\w-]{0,40}|authenticity_token|form_token|form_build_id)=(?<v>[A-Za-z0-9+/_=.~%-]{4,})"#,
+            ),
+            // Tokens are also what money and designs are made of: by this name alone, only what looks like a hash is one.
+            proven(Sign::Words(&["token="]), Proof::Hash, r#"(?i)[?&;]_?token=(?<v>[A-Za-z0-9_-]{4,})"#),
         ],
     },
     Rule {
