@@ -284,25 +284,6 @@ mod tests {
             ),
             (r#"{"ajax_nonce":"1a2b3c4d5e"}"#, r#"{"ajax_nonce":"5e4d3c2b1a"}"#, "nonce"),
             ("<script nonce=aaaaaaaa1>", "<script nonce=bbbbbbbb2>", "nonce"),
-            // However short they are.
-            ("<script nonce=abc123>", "<script nonce=x9y8z7>", "nonce"),
-            (r#"<script nonce="a1b2">"#, r#"<script nonce="longer-than-before-77">"#, "nonce"),
-            (r#"<a href="/x?nonce=abc123">"#, r#"<a href="/x?nonce=def456">"#, "nonce"),
-            ("script-src 'nonce-r4nd'", "script-src 'nonce-0m99'", "nonce"),
-            (
-                r#"<input type="hidden" name="csrf" value="abc123">"#,
-                r#"<input type="hidden" name="csrf" value="def456">"#,
-                "csrf-token",
-            ),
-            ("<input name=_token value=abc123>", "<input name=_token value=def456>", "csrf-token"),
-            (
-                r#"<a href="/out?csrf_token=abc123&x=1">"#,
-                r#"<a href="/out?csrf_token=d4e5&x=1">"#,
-                "csrf-token",
-            ),
-            ("<form data-csrf=abc123>", "<form data-csrf=def456>", "csrf-token"),
-            (r#"{"csrf":"ab12"}"#, r#"{"csrf":"cd34"}"#, "csrf-token"),
-            (r#"<a href="/x?token=abc123">"#, r#"<a href="/x?token=def456">"#, "csrf-token"),
             (
                 r#"<script src="/en.a.min.3f1e3aaf261f960b.js" integrity="sha256-Px46r&#43;Y="></script>"#,
                 r#"<script src="/en.a.min.9c26da0e9ac4703f.js" integrity="sha256-nCbaDprEc="></script>"#,
@@ -326,6 +307,30 @@ mod tests {
                 "build-hash",
             ),
             ("<a href=/x?sid=a1b2c3d4e5f6a7b8>", "<a href=/x?sid=b8a7f6e5d4c3b2a1>", "session-id"),
+        ]);
+    }
+
+    #[test]
+    fn a_token_may_be_short_under_a_name_that_says_what_it_is() {
+        all_are_explained(&[
+            ("<script nonce=abc123>", "<script nonce=x9y8z7>", "nonce"),
+            (r#"<script nonce="a1b2">"#, r#"<script nonce="longer-than-before-77">"#, "nonce"),
+            (r#"<a href="/x?nonce=abc123">"#, r#"<a href="/x?nonce=def456">"#, "nonce"),
+            ("script-src 'nonce-r4nd'", "script-src 'nonce-0m99'", "nonce"),
+            (
+                r#"<input type="hidden" name="csrf" value="abc123">"#,
+                r#"<input type="hidden" name="csrf" value="def456">"#,
+                "csrf-token",
+            ),
+            ("<input name=_token value=abc123>", "<input name=_token value=def456>", "csrf-token"),
+            (
+                r#"<a href="/out?csrf_token=abc123&x=1">"#,
+                r#"<a href="/out?csrf_token=d4e5&x=1">"#,
+                "csrf-token",
+            ),
+            ("<form data-csrf=abc123>", "<form data-csrf=def456>", "csrf-token"),
+            (r#"{"csrf":"ab12"}"#, r#"{"csrf":"cd34"}"#, "csrf-token"),
+            (r#"<a href="/x?token=abc123">"#, r#"<a href="/x?token=def456">"#, "csrf-token"),
         ]);
     }
 

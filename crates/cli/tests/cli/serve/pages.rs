@@ -139,3 +139,20 @@ fn all_spellings_have_one_history() {
         }
     }
 }
+
+#[test]
+fn a_redacted_header_that_came_is_shown_without_its_value() {
+    let place = Place::new(true);
+    for (time, headers) in [("2026-01-01", ""), ("2026-01-02", r#""Set-Cookie":"id=secret""#)] {
+        let line = format!(
+            r#"{{"url":"http://e.org/","time":"{time}T10:00:00Z","body":"same","headers":{{{headers}}}}}"#
+        );
+        place.file("pages.jsonl", &line);
+        place.data(&["commit", "--lines", "pages.jsonl", "-m", "m"]);
+    }
+    let served = Served::start(&place.path("museum"));
+    let shown =
+        served.page("/diff?url=http://e.org/&base=2026-01-01T10:00:00Z&head=2026-01-02T10:00:00Z").text();
+    assert!(shown.contains("<code>set-cookie</code></td><td></td><td class=\"added\">"), "{shown}");
+    assert!(shown.contains("[REDACTED]") && !shown.contains("secret"), "{shown}");
+}
