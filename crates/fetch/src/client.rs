@@ -223,7 +223,8 @@ impl Inner {
                     }
                     hung_up = Some(error);
                 }
-                Err(Silence::Failed(error)) => return Err(error),
+                // That HTTP/2 does not help either says nothing of why the server hung up.
+                Err(Silence::Failed(error)) => return Err(hung_up.unwrap_or(error)),
             }
         }
     }

@@ -255,6 +255,26 @@ async fn a_page_that_never_rests_is_left_soon_after_its_time() {
     studio.assert_nothing_left().await;
 }
 
+/// A code that has no name is shown like any other.
+#[tokio::test]
+async fn a_code_without_a_name_is_shown() {
+    let Some(studio) = Studio::new() else { return };
+    for answer in ["999 Request denied", "599", "200 \u{1}\u{7f}"] {
+        let (address, _) = serve("127.0.0.1:0", move |_, _| {
+            Some(format!(
+                "HTTP/1.1 {answer}\r\nContent-Type: text/html\r\nContent-Length: 11\r\n\r\n<p>here</p>"
+            ))
+        });
+        let fetched = studio.capture(format!("http://{address}/")).await.unwrap();
+        assert_eq!(fetched.notes, Vec::<String>::new(), "{answer:?}");
+        assert!(
+            String::from_utf8_lossy(&fetched.renderings[0].content).contains("<p>here</p>"),
+            "{answer:?}"
+        );
+    }
+    studio.assert_nothing_left().await;
+}
+
 /// What has come by then is kept, and nothing else is waited for.
 #[tokio::test]
 async fn a_page_whose_time_is_over_is_kept_as_far_as_it_came() {

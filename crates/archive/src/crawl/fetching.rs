@@ -12,9 +12,10 @@ use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinSet;
 use varve_core::exchange::{Exchange, Truncated};
 use varve_fetch::politeness::{Outcome, Policy, retry_after};
-use varve_fetch::{Budget, FetchError, FetchRequest, Fetcher, Rendering};
+use varve_fetch::{Budget, FetchError, FetchRequest, Fetcher, Limits, Rendering};
 
 use super::door::{Door, Inquiry};
+use super::errand::Errand;
 use super::keeper::Kept;
 use super::task::Task;
 
@@ -73,6 +74,8 @@ pub(crate) struct Fetchers {
     pub(crate) door: Option<Arc<Door>>,
     /// How much all answers together may take, if that is limited.
     pub(crate) budget: Option<Budget>,
+    /// How much a file for robots may take.
+    pub(crate) robots: Limits,
     /// The proxies that requests go through, without credentials.
     pub(crate) proxy: Option<String>,
 }
@@ -114,12 +117,14 @@ impl Fetching {
     /// Begins a request, which may take no longer than `until`.
     pub(crate) fn ask(&mut self, task: Task, tries: u32, until: Option<Instant>) {
         while self.requests.try_join_next().is_some() {}
-        let Fetchers { usual, pages, .. } = &self.fetchers;
+        let Fetchers { usual, pages, robots, .. } = &self.fetchers;
+        let limits = (task.errand == Errand::Robots).then_some(*robots);
         let fetcher = Arc::clone(if task.errand.is_page() { pages } else { usual });
         let sender = self.sender.clone();
         let runtime = self.runtime.as_ref().expect("the runtime is there until this is dropped");
         let work = async move {
-            let fetched = fetcher.fetch(request(&task, until)).await;
+            let request = FetchRequest { until, limits, ..request(&task) };
+            let fetched = fetcher.fetch(request).await;
             let (first, fetched) = match fetched {
                 Ok(mut fetched) if !fetched.exchanges.is_empty() => {
                     (Ok(Box::new(fetched.exchanges.remove(0))), fetched)
@@ -159,10 +164,9 @@ impl Drop for Fetching {
     }
 }
 
-fn request(task: &Task, until: Option<Instant>) -> FetchRequest {
+fn request(task: &Task) -> FetchRequest {
     let condition = task.earlier.as_ref().and_then(|earlier| earlier.condition.as_ref());
     let mut request = FetchRequest::get(task.url.clone());
-    request.until = until;
     if let Some(condition) = condition {
         request.headers.clone_from(&condition.headers);
     }

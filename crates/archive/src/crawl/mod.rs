@@ -59,6 +59,7 @@ pub(crate) use itinerary::Itinerary;
 pub(crate) use pace::{Pace, Paced};
 pub(crate) use plan::Plan as CrawlPlan;
 pub(crate) use project::{AsCrystalAsks, IntoProject, OpenProject};
+pub(crate) use robots::limits as limits_for_robots;
 pub(crate) use run::Ending;
 pub use scope::{Rule, ScopeKind};
 pub use settings::Settings;

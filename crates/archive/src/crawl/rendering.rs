@@ -3,12 +3,13 @@
 //! The record of the answer names the other two. Links that only scripts have made are in the document, so it is read
 //! for links as well: when it comes, and again by a run that is resumed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io::Read;
 
 use varve_core::exchange::Exchange;
 use varve_core::headers::Headers;
 use varve_core::history::Capture;
+use varve_core::url::resolve;
 use varve_fetch::{Rendering, RenderingKind};
 use varve_store::exchange::{NewRendering, NewRenderings};
 
@@ -44,6 +45,34 @@ pub(super) struct Shown {
     /// Why the page was asked for.
     errand: Errand,
     renderings: Vec<Rendering>,
+}
+
+/// How many redirects led to what a browser asked for: it follows them by itself, and the run counts on.
+#[derive(Default)]
+pub(super) struct Steps(HashMap<String, u8>);
+
+impl Steps {
+    /// Begins with an answer to which so many led.
+    pub(super) fn from(exchange: &Exchange, redirects: u8) -> Self {
+        let mut steps = Self::default();
+        steps.go_on(exchange, redirects);
+        steps
+    }
+
+    /// How many led to an answer, and notes where that leads. Answers come in the order of their redirects.
+    fn take(&mut self, exchange: &Exchange) -> u8 {
+        let redirects = self.0.get(&exchange.url).copied().unwrap_or(0);
+        self.go_on(exchange, redirects);
+        redirects
+    }
+
+    fn go_on(&mut self, exchange: &Exchange, redirects: u8) {
+        let Ok(Some(head)) = exchange.head() else { return };
+        let location = head.headers.get_text("location").filter(|_| (300..400).contains(&head.status));
+        if let Some(url) = location.and_then(|location| resolve(&exchange.url, location.trim()).ok()) {
+            self.0.insert(url, redirects.saturating_add(1));
+        }
+    }
 }
 
 /// Shares out what a browser made of a page: to the answer that was asked for, or to that of the page that it shows in the end. A URL that only
@@ -99,10 +128,11 @@ impl Crawl<'_> {
         &mut self,
         exchanges: Vec<Exchange>,
         mut shown: Option<Shown>,
+        mut steps: Steps,
     ) -> Result<(), ArchiveError> {
         let exchanges = exchanges.into_iter().enumerate();
         for (at, exchange) in exchanges.filter(|(_, exchange)| exchange.request.starts_with(b"GET ")) {
-            let url = exchange.url.clone();
+            let (url, redirects) = (exchange.url.clone(), steps.take(&exchange));
             let plan = self.around.plan;
             let address = plan.address(&url);
             let shown = shown.take_if(|shown| shown.at == at);
@@ -125,7 +155,7 @@ impl Crawl<'_> {
                 self.known.note(&plan.lead_to(asked, errand));
             }
             let host = host_of(&url).to_owned();
-            let task = Task { earlier, ..Task::of(url, host, errand) };
+            let task = Task { earlier, redirects, ..Task::of(url, host, errand) };
             self.went_out(&task);
             self.busy.insert(task.url.clone());
             let renderings = shown.map(|shown| shown.renderings).unwrap_or_default();

@@ -4,8 +4,10 @@
 //! that cannot be had closes the host, as RFC 9309 says; one that is not there opens it.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
-use varve_core::robots::Rules;
+use varve_core::robots::{LONGEST, Rules};
+use varve_fetch::Limits;
 
 use super::address::origin_of;
 use super::scope::Rule;
@@ -15,6 +17,16 @@ use super::task::Task;
 pub(crate) const MOST_REDIRECTS: u8 = 5;
 /// Hosts are forgotten, to be asked again, when there are more.
 const MOST_HOSTS: usize = 20_000;
+
+/// So much of a file is taken in, twice of what counts: everything else that is wanted of its host waits for it.
+const MOST_BYTES: u64 = 2 * LONGEST as u64;
+/// And for so long.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How much a file may take, where any answer may take so much.
+pub(crate) fn limits(usual: Limits) -> Limits {
+    Limits { bytes: usual.bytes.min(MOST_BYTES), total: usual.total.min(PATIENCE), ..usual }
+}
 
 /// The files of all hosts that were met.
 #[derive(Default)]

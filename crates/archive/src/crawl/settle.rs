@@ -15,7 +15,7 @@ use super::fetching::Fetched;
 use super::keeper::{Kept, KeptRevision, Material, Outcome};
 use super::known::News;
 use super::plan::{Lead, Refusal};
-use super::rendering::share_out;
+use super::rendering::{Steps, share_out};
 use super::robots::MOST_REDIRECTS as MOST_ROBOTS_REDIRECTS;
 use super::run::{Crawl, Settled};
 use super::scope::Rule;
@@ -78,8 +78,9 @@ impl Crawl<'_> {
                 (self.around.report)(Event::WantsTls { url: &task.url });
             }
             let (own, shown) = share_out(renderings, &exchange, &others, task.errand);
+            let steps = Steps::from(&exchange, task.redirects);
             self.give(task, Material::Fresh(exchange, own));
-            self.take_others(others, shown)?;
+            self.take_others(others, shown, steps)?;
         }
         for task in tasks {
             self.fail(task, kind, &message);

@@ -17,7 +17,9 @@ use varve_core::url::normalise;
 use varve_fetch::{Budget, Client, FetchError, FetchRequest, Fetched, Fetcher, Pending};
 
 use super::commit::Intent;
-use crate::crawl::{Conduct, Door, Fetchers, Itinerary, Pace, Paced, asked, begin, has_user_info};
+use crate::crawl::{
+    Conduct, Door, Fetchers, Itinerary, Pace, Paced, asked, begin, has_user_info, limits_for_robots,
+};
 use crate::error::ArchiveError;
 use crate::history::ArchiveHistory;
 use crate::reach::Asker;
@@ -138,32 +140,34 @@ pub(crate) fn usual_and_pages(
 ) -> Result<Fetchers, ArchiveError> {
     let (budget, proxy) = (settings.limit_bytes.map(Budget::new), reach.proxies_shown());
     let client = client(folder, settings, reach, budget.clone())?;
+    let robots = limits_for_robots(settings.fetch_limits());
     if !settings.browser {
         let usual: Arc<dyn Fetcher> = Arc::new(client);
-        return Ok(Fetchers { pages: Arc::clone(&usual), usual, door: None, budget, proxy });
+        return Ok(Fetchers { pages: Arc::clone(&usual), usual, door: None, budget, robots, proxy });
     }
     let executable = reach.browser.as_deref().ok_or(ArchiveError::NoBrowser)?;
     let pace = Arc::new(Pace::new(settings.per_host, Duration::from_millis(settings.delay)));
     let door = Arc::new(Door::new(Arc::clone(&pace)));
     let usual = Arc::new(Paced { client: client.clone(), pace });
-    let pages = browser(client, executable, folder, Arc::clone(&door))?;
-    Ok(Fetchers { usual, pages, door: Some(door), budget, proxy })
+    let pages = browser(client, (executable, folder), settings.redirects, Arc::clone(&door))?;
+    Ok(Fetchers { usual, pages, door: Some(door), budget, robots, proxy })
 }
 
 #[cfg(unix)]
 fn browser(
     client: Client,
-    executable: &Path,
-    folder: &Path,
+    (executable, folder): (&Path, &Path),
+    redirects: u8,
     door: Arc<Door>,
 ) -> Result<Arc<dyn Fetcher>, ArchiveError> {
     use varve_fetch::browser::{Browser, BrowserOptions};
-    let browser = Browser::new(client, BrowserOptions::new(executable, folder)).with_gate(door);
+    let options = BrowserOptions { redirects, ..BrowserOptions::new(executable, folder) };
+    let browser = Browser::new(client, options).with_gate(door);
     Ok(Arc::new(FewAtATime { fetcher: browser, permits: Semaphore::new(MOST_BROWSERS) }))
 }
 
 #[cfg(not(unix))]
-fn browser(_: Client, _: &Path, _: &Path, _: Arc<Door>) -> Result<Arc<dyn Fetcher>, ArchiveError> {
+fn browser(_: Client, _: (&Path, &Path), _: u8, _: Arc<Door>) -> Result<Arc<dyn Fetcher>, ArchiveError> {
     Err(ArchiveError::NoBrowser)
 }
 

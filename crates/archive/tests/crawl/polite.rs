@@ -109,6 +109,26 @@ fn a_huge_file_for_robots_is_read_as_far_as_the_standard_says() {
     assert_eq!(told.skipped.get("/private/secret.html").map(String::as_str), Some("robots:line 2"));
 }
 
+/// Everything else that is wanted of a host waits for its file, so an endless one ends soon.
+#[test]
+fn an_endless_file_for_robots_is_cut() {
+    let site = Site::new().page("/", Answer::html("home")).at("/robots.txt", |_, connection| {
+        connection
+            .send("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\nUser-agent: *\nDisallow: /no\n")?;
+        while !connection.is_over() {
+            connection.send("# and so on\n".repeat(1000))?;
+        }
+        Ok(varve_testkit::web::Then::Close)
+    });
+    let scene = Scene::new(site);
+    let told = scene.run(scene.settings(&["/", "/no"], ScopeKind::Page));
+    assert_eq!(told.captured["/robots.txt"].2.as_deref(), Some("length"));
+    assert_eq!(told.captured["/"].0, 200);
+    assert_eq!(told.skipped.get("/no").map(String::as_str), Some("robots:line 2"));
+    assert!(told.ended().tally.bytes < 2 << 20, "{:?}", told.ended());
+    scene.assert_sound();
+}
+
 #[test]
 fn a_file_for_robots_that_leads_nowhere_closes_nothing_for_ever() {
     let site = Site::new()

@@ -113,6 +113,21 @@ fn a_document_belongs_to_where_the_reader_was_led() {
     }
 }
 
+/// A browser follows redirects by itself, and no further than the run does: what it followed counts.
+#[test]
+fn a_browser_follows_no_more_redirects_than_the_run() {
+    let Some(browser) = chromium() else { return };
+    let scene = Scene::new(Site::new().with_moods());
+    let seeds = vec![scene.web.url("/redirect/chain/9")];
+    let settings = Settings { seeds, redirects: 3, scope: ScopeKind::Page, ..settings(&scene) };
+    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
+    let asked = (0..=9).filter(|left| scene.web.count(&format!("/redirect/chain/{left}")) > 0);
+    assert_eq!(asked.collect::<Vec<_>>(), [6, 7, 8, 9]);
+    let skipped: Vec<_> = told.skipped.iter().map(|(url, rule)| (url.as_str(), rule.as_str())).collect();
+    assert_eq!(skipped, [("/redirect/chain/5", "redirects")]);
+}
+
 /// A browser that cannot show something shows a page of its own, which was never on the web.
 #[test]
 fn what_a_browser_says_itself_is_not_kept() {

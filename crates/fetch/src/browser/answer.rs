@@ -38,6 +38,8 @@ pub(super) struct Answered {
     /// What the guard refused: the URL, and why.
     pub(super) refused: Option<(String, String)>,
     pub(super) notes: Vec<String>,
+    /// It came when the time was over, and the page did not get it.
+    pub(super) is_late: bool,
     /// Nothing will be shown: a download, or an answer without content.
     pub(super) shows_nothing: bool,
 }
@@ -73,7 +75,7 @@ pub(super) async fn answer(
     let in_time = until.is_none_or(|until| Instant::now() < until);
     if in_time {
         let (method, params) = match &outcome {
-            Ok(exchange) => fulfilment(exchange, id, &mut answered.notes),
+            Ok(exchange) => fulfilment(exchange, &id, &mut answered.notes),
             Err(error) => {
                 ("Fetch.failRequest", json!({ "requestId": id, "errorReason": reason(error.kind) }))
             }
@@ -81,21 +83,25 @@ pub(super) async fn answer(
         // The page may be gone by now; the exchange is not.
         if let Err(error) = pipe.call(Some(&session), method, params).await {
             answered.notes.push(format!("the answer of `{url}` did not reach the page: {error}"));
+            // A page must not wait for what the browser does not take.
+            let params = json!({ "requestId": id, "errorReason": "Failed" });
+            let _ = pipe.call(Some(&session), "Fetch.failRequest", params).await;
         }
     }
-    answered.take(&url, outcome, in_time);
+    answered.is_late = !in_time;
+    answered.take(&url, outcome);
     answered
 }
 
 impl Answered {
     /// Takes the outcome. What came to nothing for want of time is no news.
-    fn take(&mut self, url: &str, outcome: Result<Exchange, FetchError>, in_time: bool) {
+    fn take(&mut self, url: &str, outcome: Result<Exchange, FetchError>) {
         match outcome {
             Ok(exchange) => self.exchange = Some(exchange),
             Err(error) => {
                 match error.kind {
                     FetchErrorKind::Guard => self.refused = Some((url.to_owned(), error.to_string())),
-                    _ if in_time => {
+                    _ if !self.is_late => {
                         self.notes.push(format!("`{}` was not to be had: {error}", ShownUrl(url)))
                     }
                     _ => {}
@@ -160,7 +166,7 @@ fn request_body(asked: &Value) -> Vec<u8> {
 }
 
 /// The call that hands an answer to the browser.
-fn fulfilment(exchange: &Exchange, id: Value, notes: &mut Vec<String>) -> (&'static str, Value) {
+fn fulfilment(exchange: &Exchange, id: &Value, notes: &mut Vec<String>) -> (&'static str, Value) {
     let head = exchange.head().ok().flatten();
     let whole = head.and_then(|head| body(exchange, &head).map(|body| (head, body)));
     let Some((head, body)) = whole else {
@@ -173,10 +179,19 @@ fn fulfilment(exchange: &Exchange, id: Value, notes: &mut Vec<String>) -> (&'sta
     let params = json!({
         "requestId": id,
         "responseCode": head.status,
+        // Without one, only those codes are taken that have a phrase of their own.
+        "responsePhrase": phrase(&head.reason),
         "responseHeaders": answered_headers(&head),
         "body": BASE64.encode(&body),
     });
     ("Fetch.fulfillRequest", params)
+}
+
+/// What stands behind the code, as far as a browser takes it.
+fn phrase(reason: &[u8]) -> String {
+    let plain = |byte: &&u8| byte.is_ascii_graphic() || **byte == b' ';
+    let phrase: String = reason.iter().filter(plain).take(100).map(|byte| char::from(*byte)).collect();
+    if phrase.is_empty() { "Unnamed".to_owned() } else { phrase }
 }
 
 fn answered_headers(head: &ResponseHead) -> Vec<Value> {

@@ -1,5 +1,6 @@
 //! One page: navigate, answer what it asks for until it is quiet, then take the document and a picture.
 
+use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use data_encoding::BASE64;
@@ -65,8 +66,10 @@ async fn load(
         asking: JoinSet::new(),
         calls: JoinSet::new(),
         asked: 0,
+        redirected: HashMap::new(),
         loaded: false,
         settled: false,
+        is_blank: false,
         fetched: Fetched::default(),
         first_error: None,
     };
@@ -120,8 +123,12 @@ struct Page<'a> {
     /// Calls of the browser that nobody waits for.
     calls: JoinSet<Answered>,
     asked: usize,
+    /// How many redirects led to each request that was led to.
+    redirected: HashMap<String, u8>,
     loaded: bool,
     settled: bool,
+    /// Whether the answer came too late to be shown.
+    is_blank: bool,
     fetched: Fetched,
     first_error: Option<FetchError>,
 }
@@ -187,6 +194,7 @@ impl Page<'_> {
 
     fn take_answer(&mut self, answered: Result<Answered, tokio::task::JoinError>) {
         let Ok(answered) = answered else { return };
+        self.is_blank |= answered.is_late && self.fetched.exchanges.is_empty();
         self.fetched.exchanges.extend(answered.exchange);
         let refused = answered.refused.filter(|refused| !self.fetched.refused.contains(refused));
         self.fetched.refused.extend(refused);
@@ -228,11 +236,7 @@ impl Page<'_> {
     fn take_request(&mut self, event: Event) {
         self.asked += 1;
         let session = event.session.unwrap_or_else(|| self.session.clone());
-        if self.asked > self.options.most_requests {
-            self.note(format!(
-                "the page made more than {} requests; the rest was refused",
-                self.options.most_requests
-            ));
+        if self.is_refused(&event.params) {
             let params = json!({ "requestId": event.params["requestId"], "errorReason": "BlockedByClient" });
             self.send("Fetch.failRequest", params);
             return;
@@ -241,6 +245,24 @@ impl Page<'_> {
         let is_page = self.fetched.exchanges.is_empty();
         let until = if is_page { Some(self.closing) } else { self.hours.until() };
         self.asking.spawn(answer(self.browser.clone(), self.pipe.clone(), session, event.params, until));
+    }
+
+    /// Whether a request is not even asked about. Whoever follows redirects knows where they were left.
+    fn is_refused(&mut self, paused: &Value) -> bool {
+        let BrowserOptions { most_requests, redirects, .. } = *self.options;
+        if self.asked > most_requests {
+            self.note(format!("the page made more than {most_requests} requests; the rest was refused"));
+        }
+        self.asked > most_requests || self.redirects_to(paused) > redirects
+    }
+
+    /// How many redirects led to a request.
+    fn redirects_to(&mut self, paused: &Value) -> u8 {
+        let Some(from) = paused["redirectedRequestId"].as_str() else { return 0 };
+        let count = self.redirected.remove(from).unwrap_or(0).saturating_add(1);
+        let id = paused["requestId"].as_str().unwrap_or_default();
+        self.redirected.insert(id.to_owned(), count);
+        count
     }
 
     /// Calls a method whose result nobody waits for.
@@ -261,18 +283,23 @@ impl Page<'_> {
             );
             return;
         }
+        if self.is_blank {
+            return self.note_nothing_shown();
+        }
         let patience = if self.settled { BRISK } else { BRIEF };
         match self.hours.within(patience, self.evaluate("location.href")).await {
             Ok(url) if url.starts_with("http:") || url.starts_with("https:") => {
                 self.render_shown(&url, patience).await;
             }
             // It shows a page of its own that says so, or an empty one.
-            Ok(_) => {
-                self.note("the browser shows nothing of it: there is no document and no picture".to_owned())
-            }
+            Ok(_) => self.note_nothing_shown(),
             Err(error) => self.note(format!("there is no document and no picture: {error}")),
         }
         self.fetched.unfinished = self.hours.are_over();
+    }
+
+    fn note_nothing_shown(&mut self) {
+        self.note("the browser shows nothing of it: there is no document and no picture".to_owned());
     }
 
     async fn render_shown(&mut self, url: &str, patience: Duration) {

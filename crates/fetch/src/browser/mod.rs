@@ -42,6 +42,8 @@ pub struct BrowserOptions {
     pub patience: Duration,
     /// A page may make so many requests.
     pub most_requests: usize,
+    /// So many redirects in a row are followed; what they lead to then is refused to the page.
+    pub redirects: u8,
 }
 
 impl BrowserOptions {
@@ -55,6 +57,7 @@ impl BrowserOptions {
             settle: Duration::from_secs(1),
             patience: Duration::from_secs(60),
             most_requests: 2000,
+            redirects: 10,
         }
     }
 }

@@ -290,6 +290,20 @@ async fn insist_on_http2(insists: Insists) {
     assert!(bytes_of(&cut).ends_with(b"\r\n\r\nhello "));
 }
 
+/// It agrees on whatever it is asked for, and hangs up at once: that HTTP/2 does not help says nothing of why.
+#[tokio::test]
+async fn a_server_that_hangs_up_is_said_to_have() {
+    let [unnamed, two] = [&[][..], &[&b"h2"[..]]].map(server_config);
+    let address = serve(move |stream, number| {
+        let config = if number == 0 { &unnamed } else { &two };
+        let mut stream = StreamOwned::new(ServerConnection::new(Arc::clone(config)).unwrap(), stream);
+        let _ = stream.read(&mut [0]);
+    });
+    let url = format!("https://secure.example:{}/", address.port());
+    let error = trusting(true).exchange(FetchRequest::get(url)).await.unwrap_err();
+    assert!(error.to_string().contains("closed the connection without an answer"), "{error}");
+}
+
 /// The last of the data comes with what ends it, and there is no room for all of it.
 #[tokio::test]
 async fn http2_is_cut_at_the_limit() {

@@ -195,13 +195,13 @@ fn crawl(
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<ProjectCaptured, ArchiveError> {
     let (opened, folder) = open.about()?;
-    let Fetchers { usual, pages, door, budget, proxy } =
+    let Fetchers { usual, pages, door, budget, robots, proxy } =
         usual_and_pages(&folder.join("tmp"), &settings, &manner.reach)?;
     let whole = settings.whole;
     let asks = |fetcher: Arc<dyn Fetcher>| {
         Arc::new(AsCrystalAsks::new(Arc::clone(open), fetcher, whole)) as Arc<dyn Fetcher>
     };
-    let fetchers = Fetchers { usual: asks(usual), pages: asks(pages), door, budget, proxy };
+    let fetchers = Fetchers { usual: asks(usual), pages: asks(pages), door, budget, robots, proxy };
     let credentials = manner.reach.credentials_for(&settings.seeds).map_err(ArchiveError::Credentials)?;
     let into =
         IntoProject::new(Arc::clone(open), Arc::clone(&manner.clock), credentials, members(&settings, rows));
