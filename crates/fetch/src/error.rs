@@ -81,20 +81,16 @@ impl FetchErrorKind {
         }
     }
 
-    /// Whether trying again later can help.
+    /// Whether trying again a little later can help. Certificates and schemes are changed by people.
     pub const fn may_pass(self) -> bool {
-        !matches!(self, Self::Url | Self::Request | Self::Guard | Self::Spool)
+        use FetchErrorKind::{Expired, Guard, Issuer, Name, NoTls, Request, Spool, Url, WantsTls};
+        !matches!(self, Url | Request | Guard | Issuer | Expired | Name | NoTls | WantsTls | Spool)
     }
 
-    /// Whether nothing at all was heard of the server.
+    /// Whether nothing at all was heard of the server, and that may pass.
     pub const fn is_silence(self) -> bool {
-        use FetchErrorKind::{
-            Connect, Dns, Expired, Issuer, Name, NoTls, Proxy, Refused, Timeout, Tls, WantsTls,
-        };
-        matches!(
-            self,
-            Dns | Refused | Connect | Tls | Issuer | Expired | Name | NoTls | WantsTls | Proxy | Timeout
-        )
+        use FetchErrorKind::{Connect, Dns, Proxy, Refused, Timeout, Tls};
+        matches!(self, Dns | Refused | Connect | Tls | Proxy | Timeout)
     }
 }
 

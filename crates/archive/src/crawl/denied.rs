@@ -43,7 +43,7 @@ impl Crawl<'_> {
         (self.around.report)(Event::Failed { url, kind, message });
     }
 
-    /// Says that a page does not get something.
+    /// Says that something is not asked for which a page wants, or where a redirect leads.
     pub(super) fn tell_denied(&mut self, url: &str, rule: &Rule) {
         if self.denied.is_news(url) {
             self.tally.skipped += 1;

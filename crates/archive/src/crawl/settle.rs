@@ -213,7 +213,7 @@ impl Crawl<'_> {
         match lead.refusal {
             // It is known and captured, which is why it is not followed.
             Some(Refusal::Loop) => {
-                self.leave_out(&lead.url, &Rule::Loop);
+                self.tell_denied(&lead.url, &Rule::Loop);
                 return Ok(());
             }
             Some(refusal) => {
@@ -224,7 +224,7 @@ impl Crawl<'_> {
         }
         let redirects = if lead.redirect { from.redirects.saturating_add(1) } else { 0 };
         if redirects > self.around.plan.settings.redirects {
-            self.leave_out(&lead.url, &Rule::Redirects);
+            self.tell_denied(&lead.url, &Rule::Redirects);
             return Ok(());
         }
         if lead.redirect {
@@ -232,7 +232,7 @@ impl Crawl<'_> {
                 Turn::Onward => {}
                 Turn::Back => lead.key = Some(by_spelling(&lead.url)),
                 Turn::Loop => {
-                    self.leave_out(&lead.url, &Rule::Loop);
+                    self.tell_denied(&lead.url, &Rule::Loop);
                     return Ok(());
                 }
             }
@@ -260,12 +260,6 @@ impl Crawl<'_> {
             before = found_on;
         }
         Ok(turn)
-    }
-
-    /// Says that something is not asked for that never joined the frontier.
-    pub(super) fn leave_out(&mut self, url: &str, rule: &Rule) {
-        self.tally.skipped += 1;
-        (self.around.report)(Event::Skipped { url, rule, is_seed: false });
     }
 
     /// Begins with seeds.

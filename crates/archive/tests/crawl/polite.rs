@@ -1,5 +1,6 @@
 //! What hosts may ask for: to be left alone, to be asked slowly, not to be asked at all.
 
+use std::io::{Read, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
@@ -107,6 +108,27 @@ fn a_huge_file_for_robots_is_read_as_far_as_the_standard_says() {
     let told = scene.run(scene.settings(&["/", "/private/secret.html"], ScopeKind::Page));
     assert!(told.captured.contains_key("/"));
     assert_eq!(told.skipped.get("/private/secret.html").map(String::as_str), Some("robots:line 2"));
+}
+
+/// Only people change what a server speaks, and trying again keeps others waiting.
+#[test]
+fn the_wrong_scheme_is_not_tried_again() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("https://{}/", listener.local_addr().unwrap());
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            count.fetch_add(1, Ordering::SeqCst);
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
+        }
+    });
+    let scene = Scene::new(Site::new());
+    let settings = Settings { seeds: vec![url.clone()], retries: 3, ..scene.settings(&[], ScopeKind::Page) };
+    let told = scene.run(settings);
+    assert_eq!(told.failed.get(&url).map(String::as_str), Some("tls:none"));
+    assert_eq!(asked.load(Ordering::SeqCst), 1);
 }
 
 /// Everything else that is wanted of a host waits for its file, so an endless one ends soon.

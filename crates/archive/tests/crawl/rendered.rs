@@ -126,6 +126,7 @@ fn a_browser_follows_no_more_redirects_than_the_run() {
     assert_eq!(asked.collect::<Vec<_>>(), [6, 7, 8, 9]);
     let skipped: Vec<_> = told.skipped.iter().map(|(url, rule)| (url.as_str(), rule.as_str())).collect();
     assert_eq!(skipped, [("/redirect/chain/5", "redirects")]);
+    assert_eq!(told.ended().tally.skipped, 1, "it is told once");
 }
 
 /// A browser that cannot show something shows a page of its own, which was never on the web.
