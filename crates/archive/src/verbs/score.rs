@@ -11,7 +11,7 @@ use varve_core::history::Capture;
 use varve_core::{Moment, VersionId};
 use varve_page::score::attribution::{Chunk, PagePair, Share, attribute};
 use varve_page::score::rows::{AttributionRow, EvidenceLocationRow, VersionScore, attribution_rows};
-use varve_page::score::{Limits, Pack, Page, explain, explain_change, score as score_page};
+use varve_page::score::{Limits, Pack, Page, explain, explain_change, explain_security, score as score_page};
 
 use crate::body_trouble::{BodyTrouble, Troubles};
 use crate::error::ArchiveError;
@@ -19,6 +19,7 @@ use crate::history::{Change, HistoryWriter, Holdings, Loaded, Pair, Pairs};
 use crate::rows::row_of_score;
 
 pub use varve_page::score::PageScore;
+pub use varve_page::score::security::SecurityDiff;
 
 /// A version with its score.
 pub struct Scored {
@@ -33,7 +34,9 @@ pub struct Scored {
     /// The path of the page that each attribution is about.
     pub attributed: Vec<String>,
     /// What moved the score since the parent, in sentences, the greatest movement first.
-    pub changes: Vec<String>,
+    pub moves: Vec<String>,
+    /// What changed in exposure and protection since the parent, page by page, whether or not it moved a score.
+    pub changes: Vec<SecurityDiff>,
     /// Pages that were not scored, or not held against the parent, because a body cannot be had.
     pub troubles: Troubles,
 }
@@ -42,6 +45,11 @@ impl Scored {
     /// Why a page has its score, in sentences.
     pub fn explain(page: &PageScore) -> Vec<String> {
         explain(page, Pack::exposure_1())
+    }
+
+    /// What changed in exposure and protection since the parent, in sentences, the worst first.
+    pub fn explain_changes(&self) -> Vec<String> {
+        explain_security(&self.changes)
     }
 }
 
@@ -96,7 +104,8 @@ pub fn compute(
     let shares = attribute(&pairs);
     let (attributed, attributions) = attributions(parent, version, &pairs, &shares, now).into_iter().unzip();
     let row = row(&scored, version, now, attributions);
-    let changes = explain_change(&pairs, &shares);
+    let moves = explain_change(&pairs, &shares);
+    let changes = pairs.iter().filter_map(security_diff).filter(|diff| !diff.is_empty()).collect();
     let mut pages = scored.pages().to_vec();
     pages.sort_by(|one, other| other.score.total_cmp(&one.score));
     Ok(Scored {
@@ -105,6 +114,7 @@ pub fn compute(
         before: before.filter(|_| parent.is_some()),
         pages,
         attributed,
+        moves,
         changes,
         troubles,
     })
@@ -189,6 +199,10 @@ impl Scorer<'_> {
         };
         score_page(&page, Pack::exposure_1(), limits)
     }
+}
+
+fn security_diff(pair: &PagePair<'_>) -> Option<SecurityDiff> {
+    SecurityDiff::between(Pack::exposure_1(), pair.base, pair.head)
 }
 
 fn row(scored: &VersionScore, version: VersionId, time: Moment, attributions: Vec<Attribution>) -> Score {

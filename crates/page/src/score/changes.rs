@@ -1,14 +1,15 @@
 //! What changed on the surface between two versions of a page: what an analyst looks for.
 //!
-//! Owns the comparison of two [surfaces](Surface) by names: forms by action and method, inputs by form and name,
-//! cookies and headers by name, scripts and frames by address. A header that protects and is gone, or protects less, is
+//! Owns the comparison of two [surfaces](Surface) by names: forms by action and method or as [pairs](super::form_pairs)
+//! where those changed, inputs by form and name, cookies and headers by name, scripts and frames by address. A header that protects and is gone, or protects less, is
 //! a regression whatever became of its text; inputs of a new form are told like the inputs of an old one.
 
 use super::evidence::{Location, LocationKind};
-use super::explain::fill_change;
+use super::explain::{fill_change, printable};
+use super::form_pairs::{forms_by_key, pair_moved};
 use super::measure::{form_location, form_rule, input_location, input_rule};
 use super::pack::Pack;
-use super::policy::{self, CSP};
+use super::policy::{self, CSP, HSTS};
 use super::rule::{ChangeKind, RuleId, Severity};
 use super::surface::{Cookie, Form, Frame, Input, Script, Surface};
 use serde::Serialize;
@@ -36,8 +37,9 @@ pub struct Change {
 }
 
 /// The order in which changes are told.
-const ORDER: [&str; 17] = [
+const ORDER: [&str; 18] = [
     "form_added",
+    "form_changed",
     "form_removed",
     "input_added",
     "input_changed",
@@ -57,7 +59,7 @@ const ORDER: [&str; 17] = [
 ];
 
 /// What changed: forms, inputs, cookies, scripts, frames, headers; of each kind by name, or as the page has it.
-pub fn changes(pack: &Pack, base: &Surface, head: &Surface) -> Vec<Change> {
+pub(super) fn changes(pack: &Pack, base: &Surface, head: &Surface, with_headers: bool) -> Vec<Change> {
     let mut list = List { pack, base, head, changes: Vec::new() };
     list.forms(base, head);
     // What a redacted cookie was cannot be compared.
@@ -66,7 +68,9 @@ pub fn changes(pack: &Pack, base: &Surface, head: &Surface) -> Vec<Change> {
     }
     list.scripts(base, head);
     list.frames(base, head);
-    list.headers(base, head);
+    if with_headers {
+        list.headers(base, head);
+    }
     list.changes.sort_by_key(|change| ORDER.iter().position(|kind| *kind == change.kind));
     list.changes
 }
@@ -101,32 +105,65 @@ impl List<'_> {
             locations: vec![Location { snapshot_id: side.snapshot_id.clone(), ..location }],
             category: known.category.clone(),
             score: known.points,
-            severity: severity(&known.category),
+            severity: severity(rule, &known.category),
             rule,
         });
     }
 
     fn forms(&mut self, base: &Surface, head: &Surface) {
         let (old, new) = (forms_by_key(base), forms_by_key(head));
-        for form in
-            new.iter().filter(|(key, _)| !old.contains_key(*key)).filter_map(|(_, forms)| forms.first())
-        {
-            let kind = match form_rule(self.pack, form) {
-                RuleId::FormAdmin => ChangeKind::AdminFormAdded,
-                RuleId::FormAuth => ChangeKind::AuthFormAdded,
-                RuleId::FormUpload => ChangeKind::UploadFormAdded,
-                _ => ChangeKind::FormAdded,
-            };
-            self.add(kind, &form.selector(), form_location(form));
+        let gone =
+            old.iter().filter(|(key, _)| !new.contains_key(*key)).filter_map(|(_, forms)| forms.first());
+        let came =
+            new.iter().filter(|(key, _)| !old.contains_key(*key)).filter_map(|(_, forms)| forms.first());
+        let pairs = pair_moved(&gone.copied().collect::<Vec<_>>(), &came.copied().collect::<Vec<_>>());
+        for form in &pairs.came {
+            self.add(self.form_kind(form), &form.selector(), form_location(form));
+            self.inputs(&[], new.get(&form.key()).map_or(&[][..], Vec::as_slice));
         }
-        for form in
-            old.iter().filter(|(key, _)| !new.contains_key(*key)).filter_map(|(_, forms)| forms.first())
-        {
+        for form in &pairs.gone {
             self.add_gone("form_removed", ChangeKind::FormRemoved, &form.selector(), form_location(form));
         }
-        for (key, forms) in &new {
-            self.inputs(old.get(key).map_or(&[][..], Vec::as_slice), forms);
+        for (was, is) in pairs.moved {
+            self.form_target(was, is);
+            self.inputs(&old[&was.key()], &new[&is.key()]);
         }
+        for (key, forms) in &new {
+            let Some(before) = old.get(key) else { continue };
+            // The same action leads elsewhere where what it is relative to changed.
+            for (was, is) in before.iter().zip(forms) {
+                if (is.is_third_party && !was.is_third_party) || (is.is_insecure && !was.is_insecure) {
+                    self.form_target(was, is);
+                }
+            }
+            self.inputs(before, forms);
+        }
+    }
+
+    /// The change that a new form is.
+    fn form_kind(&self, form: &Form) -> ChangeKind {
+        match form_rule(self.pack, form) {
+            _ if form.is_third_party => ChangeKind::ThirdPartyFormAdded,
+            RuleId::FormAdmin => ChangeKind::AdminFormAdded,
+            RuleId::FormAuth => ChangeKind::AuthFormAdded,
+            RuleId::FormUpload => ChangeKind::UploadFormAdded,
+            _ => ChangeKind::FormAdded,
+        }
+    }
+
+    /// Tells where a form sends now, if that is elsewhere.
+    fn form_target(&mut self, was: &Form, is: &Form) {
+        if (&was.target, &was.method) == (&is.target, &is.method) {
+            return;
+        }
+        let kind = match () {
+            () if is.is_third_party && was.target != is.target => ChangeKind::FormSentAway,
+            () if is.is_insecure && !was.is_insecure => ChangeKind::FormSentUnencrypted,
+            () => ChangeKind::FormTargetChanged,
+        };
+        let sends = |form: &Form| format!("{} {}", form.method, printable(&form.target));
+        let what = format!("{}, {} before, {} now", printable(&is.selector()), sends(was), sends(is));
+        self.add(kind, &what, form_location(is));
     }
 
     /// Compares the inputs of forms that are known by the same key.
@@ -217,28 +254,45 @@ impl List<'_> {
             match old.get(name) {
                 None => self.add(ChangeKind::HeaderAdded, name, Location::header(name, None)),
                 Some(was) if was != values && is_protecting(self.pack, name) => {
-                    let kind = if is_weaker(self.pack, name, &old, &new) {
-                        weakened(name)
-                    } else {
-                        ChangeKind::HeaderChanged
+                    let kind = match is_weaker(self.pack, name, &old, &new) {
+                        true => weakened(name),
+                        false => ChangeKind::HeaderChanged,
                     };
-                    self.add(kind, name, Location::header(name, None));
+                    let what = before_and_now(kind, name, was, Some(values));
+                    self.add(kind, &what, Location::header(name, None));
                 }
                 Some(_) => {}
             }
         }
-        for (name, _) in old.iter().filter(|(name, _)| is_told(name) && new.get(name).is_none()) {
-            let kind =
-                if is_protecting(self.pack, name) { weakened(name) } else { ChangeKind::HeaderRemoved };
-            self.add_gone("header_removed", kind, name, Location::header(name, None));
+        for (name, was) in old.iter().filter(|(name, _)| is_told(name) && new.get(name).is_none()) {
+            let (kind, what) = match is_weaker(self.pack, name, &old, &new) {
+                true => (weakened(name), before_and_now(weakened(name), name, was, None)),
+                false => (ChangeKind::HeaderRemoved, name.to_owned()),
+            };
+            self.add_gone("header_removed", kind, &what, Location::header(name, None));
         }
     }
+}
+
+/// What a header said and says, after its name where the sentence does not have it.
+fn before_and_now(kind: ChangeKind, name: &str, was: &[String], is: Option<&[String]>) -> String {
+    let said = |values: &[String]| format!("`{}`", printable(&values.join(", ")));
+    let is_named =
+        matches!(kind, ChangeKind::CspWeakened | ChangeKind::HstsWeakened | ChangeKind::XfoWeakened);
+    let name = if is_named { String::new() } else { format!("{name}, ") };
+    format!("{name}{} before, {} now", said(was), is.map_or_else(|| "nothing".to_owned(), said))
 }
 
 /// The word for a change that readers of security diffs know.
 const fn public_kind(kind: ChangeKind) -> &'static str {
     match kind {
-        ChangeKind::AdminFormAdded | ChangeKind::AuthFormAdded | ChangeKind::UploadFormAdded => "form_added",
+        ChangeKind::AdminFormAdded
+        | ChangeKind::AuthFormAdded
+        | ChangeKind::UploadFormAdded
+        | ChangeKind::ThirdPartyFormAdded => "form_added",
+        ChangeKind::FormTargetChanged | ChangeKind::FormSentAway | ChangeKind::FormSentUnencrypted => {
+            "form_changed"
+        }
         ChangeKind::FileInputAdded | ChangeKind::PasswordInputAdded => "input_added",
         ChangeKind::WeakCookieAdded => "cookie_added",
         ChangeKind::ThirdPartyScriptAdded => "script_added",
@@ -250,22 +304,16 @@ const fn public_kind(kind: ChangeKind) -> &'static str {
     }
 }
 
-/// How bad changes of a category are.
-fn severity(category: &str) -> Severity {
+/// How bad a change is, by its category; what strangers have a hand in is no trifle.
+fn severity(rule: ChangeKind, category: &str) -> Severity {
     match category {
         "upload_surface" | "admin_surface" | "security_regression" | "cookie_regression" => Severity::High,
         "auth_surface" | "cookie_risk" => Severity::Medium,
+        _ if matches!(rule, ChangeKind::ThirdPartyScriptAdded | ChangeKind::ThirdPartyFormAdded) => {
+            Severity::Medium
+        }
         _ => Severity::Low,
     }
-}
-
-/// Forms by action and method.
-fn forms_by_key(surface: &Surface) -> BTreeMap<(&str, &str), Vec<&Form>> {
-    let mut found: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    for form in &surface.forms {
-        found.entry((form.action.as_str(), form.method.as_str())).or_default().push(form);
-    }
-    found
 }
 
 /// Inputs by name; of equal names the first.
@@ -336,20 +384,21 @@ fn is_protecting(pack: &Pack, name: &str) -> bool {
 fn weakened(name: &str) -> ChangeKind {
     match name {
         CSP => ChangeKind::CspWeakened,
-        "strict-transport-security" => ChangeKind::HstsWeakened,
+        HSTS => ChangeKind::HstsWeakened,
         "x-frame-options" => ChangeKind::XfoWeakened,
         _ => ChangeKind::ProtectionWeakened,
     }
 }
 
-/// Whether a header that both have protects less in the head: any directive of the policy earns less, protection
-/// lasts less long, or there is a weakness that was not there.
+/// Whether a header of the base protects less in the head, or is gone: any directive of the policy earns less, protection
+/// lasts less long or covers less, or there is a weakness that was not there.
 fn is_weaker(pack: &Pack, name: &str, old: &HeaderView, new: &HeaderView) -> bool {
-    let age = |view: &HeaderView| {
-        view.get(name).unwrap_or_default().iter().filter_map(|value| policy::max_age(value)).max()
-    };
-    if name == "strict-transport-security" {
-        return age(new) < age(old);
+    if name == HSTS {
+        let ((age, wide), (age_before, wide_before)) = (policy::transport(new), policy::transport(old));
+        return age < age_before || (wide_before && !wide);
+    }
+    if new.get(name).is_none() {
+        return is_protecting(pack, name);
     }
     let flaws = |view: &HeaderView| -> Vec<_> {
         policy::weaknesses(view)

@@ -5,11 +5,16 @@
 
 use super::PageScore;
 use super::attribution::{Cause, Find, PagePair, Share};
+use super::changes::Change;
 use super::evidence::Evidence;
 use super::pack::Pack;
+use super::security::SecurityDiff;
 
 /// So many places are named; the others are counted.
 const NAMED: usize = 3;
+/// So many pages are told of between two versions, and of each so many changes; the others are counted.
+const TOLD_PAGES: usize = 10;
+const TOLD_CHANGES: usize = 12;
 
 /// Why a page has its score, in sentences.
 pub fn explain(score: &PageScore, pack: &Pack) -> Vec<String> {
@@ -69,9 +74,12 @@ fn what(evidence: &Evidence) -> String {
 }
 
 /// A name from a page, short and without anything that a terminal would obey.
-fn printable(name: &str) -> String {
-    let clean = |letter: char| if letter.is_control() { '\u{fffd}' } else { letter };
-    super::text::cut(name, 120).chars().map(clean).collect()
+pub(super) fn printable(name: &str) -> String {
+    clean(super::text::cut(name, 120))
+}
+
+fn clean(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
 }
 
 /// Puts words into a sentence. What is put in is not searched again.
@@ -97,7 +105,38 @@ fn fill(sentence: &str, count: usize, what: &str) -> String {
 
 /// Puts what changed into the sentence of a change.
 pub(super) fn fill_change(sentence: &str, what: &str) -> String {
-    fill(sentence, 1, &printable(what))
+    fill(sentence, 1, &clean(super::text::cut(what, 500)))
+}
+
+/// What changed in exposure and protection between two versions, in sentences, the pages with the worst of it first.
+pub fn explain_security(diffs: &[SecurityDiff]) -> Vec<String> {
+    let mut pages: Vec<_> = diffs.iter().map(|diff| (diff, diff.worst_first())).collect();
+    pages.retain(|(_, changes)| !changes.is_empty());
+    pages.sort_by(|(_, left), (_, right)| {
+        let weight = |changes: &[&Change]| changes.iter().map(|change| change.score).sum::<f64>();
+        let worst = |changes: &[&Change]| changes.first().map(|change| change.severity);
+        worst(right).cmp(&worst(left)).then(weight(right).total_cmp(&weight(left)))
+    });
+    let mut sentences: Vec<String> =
+        pages.iter().take(TOLD_PAGES).flat_map(|(diff, changes)| tell_page(diff, changes)).collect();
+    match pages.len().saturating_sub(TOLD_PAGES) {
+        0 => {}
+        1 => sentences.push("1 more page changed, no worse.".to_owned()),
+        left => sentences.push(format!("{left} more pages changed, none of them worse.")),
+    }
+    sentences
+}
+
+/// The changes of a page as sentences.
+fn tell_page(diff: &SecurityDiff, changes: &[&Change]) -> Vec<String> {
+    let url = printable(&diff.url);
+    if diff.head_version_id.is_empty() {
+        return vec![format!("{url}: The page is gone, and what it exposed with it.")];
+    }
+    let new = if diff.base_version_id.is_empty() { " (new page)" } else { "" };
+    let told = changes.iter().take(TOLD_CHANGES).map(|change| format!("{url}{new}: {}", change.detail));
+    let left = changes.len().saturating_sub(TOLD_CHANGES);
+    told.chain((left > 0).then(|| format!("{url}{new}: {left} more changes."))).collect()
 }
 
 /// What moved the scores between two versions, in sentences, the greatest movement first.

@@ -2,7 +2,7 @@
 //!
 //! Owns the whole way from address, headers and body to a number with evidence: [`score`] collects the
 //! [surface](Surface), runs the rules of a [pack](Pack), and says where each find stands. Between two versions,
-//! [`changes`](changes::changes) tells what an analyst looks for, and [`attribute`](attribution::attribute) says which
+//! [`SecurityDiff`](security::SecurityDiff) tells what an analyst looks for, page by page, and [`attribute`](attribution::attribute) says which
 //! chunks of the diff moved the score. [`rows`] makes of it what the tables hold.
 //!
 //! Deliberately knows no clock, no storage and no way to fetch: the same input gives the same output, to the last bit
@@ -19,10 +19,11 @@
 //! - bodies that are no markup are not searched for forms.
 
 pub mod attribution;
-pub mod changes;
+mod changes;
 mod cookie;
 mod evidence;
 mod explain;
+mod form_pairs;
 mod json;
 mod measure;
 mod pack;
@@ -31,13 +32,13 @@ pub mod rows;
 mod rule;
 mod scan;
 pub mod security;
-pub mod stored;
 mod surface;
 mod text;
 mod tokens;
 
+pub use changes::Change;
 pub use evidence::{Evidence, Location, LocationKind, MOST_LOCATIONS};
-pub use explain::{explain, explain_change};
+pub use explain::{explain, explain_change, explain_security};
 pub use pack::{ChangeRule, Directive, Pack, PackError, ProtectingHeader, Rule, Saturation, Words};
 pub use policy::Credit;
 pub use rule::{Category, ChangeKind, RuleId, Severity};

@@ -10,6 +10,8 @@ use varve_core::headers::HeaderView;
 
 /// The header of the policy.
 pub(super) const CSP: &str = "content-security-policy";
+/// The header that makes browsers stay with encryption.
+pub(super) const HSTS: &str = "strict-transport-security";
 /// Less than half a year in seconds.
 const HALF_A_YEAR: u64 = 15_552_000;
 /// More directives or policies than these are not read.
@@ -116,9 +118,8 @@ pub(super) fn weaknesses(headers: &HeaderView) -> Vec<Weakness> {
         found.extend(weak.map(|value| (rule, name, super::text::cut(value, 200).to_owned())));
     };
     look(RuleId::CspReportOnly, "content-security-policy-report-only", |_| true);
-    look(RuleId::HstsWeak, "strict-transport-security", |value| {
-        max_age(value).is_none_or(|age| age < HALF_A_YEAR)
-    });
+    look(RuleId::HstsOff, HSTS, |value| max_age(value).unwrap_or_default() == 0);
+    look(RuleId::HstsWeak, HSTS, |value| max_age(value).is_some_and(|age| (1..HALF_A_YEAR).contains(&age)));
     look(RuleId::XfoInvalid, "x-frame-options", |value| {
         !["deny", "sameorigin"].iter().any(|known| value.eq_ignore_ascii_case(known))
     });
@@ -155,7 +156,7 @@ fn policy_weaknesses(values: &[String]) -> Vec<Weakness> {
 }
 
 /// How long `Strict-Transport-Security` lasts, in seconds.
-pub(super) fn max_age(value: &str) -> Option<u64> {
+fn max_age(value: &str) -> Option<u64> {
     let pairs = value.split(';').filter_map(|part| part.split_once('='));
     let age =
         pairs.filter(|(key, _)| key.trim().eq_ignore_ascii_case("max-age")).map(|(_, age)| age).next()?;
@@ -163,6 +164,15 @@ pub(super) fn max_age(value: &str) -> Option<u64> {
     let is_number = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
     // A number too great for the type lasts longer than anyone will look.
     is_number.then(|| digits.parse().unwrap_or(u64::MAX))
+}
+
+/// For how long and how widely browsers stay with encryption; nothing is the least.
+pub(super) fn transport(headers: &HeaderView) -> (u64, bool) {
+    let values = headers.get(HSTS).unwrap_or_default();
+    let names_all =
+        |value: &String| value.split(';').any(|part| part.trim().eq_ignore_ascii_case("includesubdomains"));
+    let age = values.iter().filter_map(|value| max_age(value)).max().unwrap_or_default();
+    (age, age > 0 && values.iter().any(names_all))
 }
 
 /// Whether the policy that browsers take, the last one they know, tells whole addresses.
@@ -209,6 +219,8 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         assert_eq!(said("Strict-Transport-Security", "max-age=100"), ["hsts_weak max-age=100"]);
+        assert_eq!(said("Strict-Transport-Security", "max-age=0"), ["hsts_off max-age=0"]);
+        assert_eq!(said("Strict-Transport-Security", "preload"), ["hsts_off preload"]);
         assert!(said("Strict-Transport-Security", "includeSubDomains; max-age=\"31536000\"").is_empty());
         assert!(said("Strict-Transport-Security", "max-age=99999999999999999999999").is_empty());
         assert_eq!(said("X-Frame-Options", "ALLOWALL"), ["xfo_invalid ALLOWALL"]);

@@ -109,6 +109,8 @@ registry! {
         CspUnsafeEval = "csp_unsafe_eval",
         /// A policy that allows every host.
         CspWildcard = "csp_wildcard",
+        /// `Strict-Transport-Security` that ends at once, or does not say when.
+        HstsOff = "hsts_off",
         /// `Strict-Transport-Security` that lasts less than half a year.
         HstsWeak = "hsts_weak",
         /// `X-Frame-Options` with a value that browsers ignore.
@@ -135,6 +137,14 @@ registry! {
         AuthFormAdded = "auth_form_added",
         /// A form came whose action speaks of uploads.
         UploadFormAdded = "upload_form_added",
+        /// A form came that sends to another site.
+        ThirdPartyFormAdded = "third_party_form_added",
+        /// A form sends elsewhere, or by another method.
+        FormTargetChanged = "form_target_changed",
+        /// A form sends to another site now.
+        FormSentAway = "form_sent_away",
+        /// A form of an encrypted page sends unencrypted now.
+        FormSentUnencrypted = "form_sent_unencrypted",
         /// A form went.
         FormRemoved = "form_removed",
         /// An input came.

@@ -178,6 +178,7 @@ impl<'a> Scan<'a> {
         self.surface.forms.push(Form {
             is_insecure: self.is_insecure(target.as_ref()),
             is_third_party: self.is_third_party(target.as_ref()),
+            target: target.map_or_else(|| action.clone(), |target| target.to_string()),
             action,
             method: if method.is_empty() { "GET".to_owned() } else { method },
             inputs: Vec::new(),

@@ -1,13 +1,16 @@
 //! Two scores of one page side by side: by how much it became better or worse, and what changed on its surface.
 //!
 //! Owns the shape of a security diff as JSON. `url` is the address of the page; the path in the working tree stands
-//! beside it. A page that came or went is compared with an empty one.
+//! beside it. A page that came or went is compared with an empty one, headers apart: they protect nothing else.
 
 use super::changes::{Change, changes};
 use super::pack::Pack;
 use super::surface::Surface;
 use super::{PageScore, RuleId};
 use serde::Serialize;
+
+/// A server that says so sends few headers, which says nothing of those it leaves out.
+const NOT_MODIFIED: u16 = 304;
 
 /// How two versions of a page differ in what they expose.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -56,7 +59,9 @@ impl SecurityDiff {
         let nothing = Surface::default();
         let before = base.map_or(&nothing, |page| &page.surface);
         let after = head.map_or(&nothing, |page| &page.surface);
-        let attack_surface_changes = changes(pack, before, after);
+        let is_answer =
+            |side: Option<&PageScore>| side.is_some_and(|page| page.surface.status_code != NOT_MODIFIED);
+        let attack_surface_changes = changes(pack, before, after, is_answer(base) && is_answer(head));
         Some(Self {
             url: page.url.clone(),
             file_path: page.file_path.clone(),
@@ -74,6 +79,20 @@ impl SecurityDiff {
             attack_surface_changes,
             new_rules: new_rules(base, head),
         })
+    }
+
+    /// Whether there is nothing to tell.
+    pub fn is_empty(&self) -> bool {
+        !self.attack_surface_changed && self.score_delta.abs() < 1e-9 && self.new_rules.is_empty()
+    }
+
+    /// What there is to tell, the worst first.
+    pub(super) fn worst_first(&self) -> Vec<&Change> {
+        let mut changes: Vec<_> = self.attack_surface_changes.iter().collect();
+        changes.sort_by(|left, right| {
+            right.severity.cmp(&left.severity).then(right.score.total_cmp(&left.score))
+        });
+        changes
     }
 }
 

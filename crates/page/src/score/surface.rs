@@ -4,7 +4,7 @@
 //! already know (`dom_index` 0 is left out, empty lists are left out). Places in the body are kept beside it and never
 //! written: they belong to [evidence](super::evidence).
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -18,42 +18,39 @@ pub struct Place {
 }
 
 /// A page as it can be attacked.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Surface {
     /// The address of the page.
     pub url: String,
     /// The capture that this was collected from.
-    #[serde(default)]
     pub snapshot_id: String,
     /// When, as RFC 3339.
-    #[serde(default)]
     pub collected_at: String,
     /// The status of the response.
-    #[serde(default)]
     pub status_code: u16,
     /// The headers, lower-case names, sorted.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub headers: BTreeMap<String, Vec<String>>,
     /// The cookies that are set, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cookies: Vec<Cookie>,
     /// The names in the query.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub get_params: Vec<Parameter>,
     /// The names that forms send.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub post_params: Vec<Parameter>,
     /// The forms, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub forms: Vec<Form>,
     /// The scripts, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scripts: Vec<Script>,
     /// The frames, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub frames: Vec<Frame>,
     /// The media type of the body.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub content_type: String,
     /// What an encrypted page loads unencrypted.
     #[serde(skip)]
@@ -70,27 +67,27 @@ pub struct Surface {
 }
 
 /// A cookie that a response sets.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Cookie {
     /// Its name.
     pub name: String,
     /// The `Domain` attribute.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub domain: String,
     /// The `Path` attribute.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub path: String,
     /// Whether it is `Secure`.
     pub secure: bool,
     /// Whether it is `HttpOnly`.
     pub http_only: bool,
     /// The `SameSite` attribute, as written.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub same_site: String,
 }
 
 /// A name that a request can carry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Parameter {
     /// The name.
     pub name: String,
@@ -102,27 +99,30 @@ pub struct Parameter {
 }
 
 /// A form.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Form {
     /// Where it sends to, as written.
     pub action: String,
     /// In upper case; `GET` if not given.
     pub method: String,
     /// The inputs that have names, in order.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub inputs: Vec<Input>,
     /// The number of the form in the page.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub dom_index: usize,
     /// Its `id`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub dom_id: String,
     /// Its classes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dom_classes: Vec<String>,
     /// Where it stands.
     #[serde(skip)]
     pub place: Place,
+    /// Where it sends to, resolved; as written where that is no URL.
+    #[serde(skip)]
+    pub target: String,
     /// Whether it sends unencrypted from an encrypted page.
     #[serde(skip)]
     pub is_insecure: bool,
@@ -132,7 +132,7 @@ pub struct Form {
 }
 
 /// A named `input`, `textarea` or `select` of a form.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Input {
     /// Its name.
     pub name: String,
@@ -142,13 +142,13 @@ pub struct Input {
     /// Whether it must be filled in.
     pub required: bool,
     /// The number of the input in its form. Those without a name count.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub dom_index: usize,
     /// Its `id`.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub dom_id: String,
     /// Its classes.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub dom_classes: Vec<String>,
     /// Where it stands.
     #[serde(skip)]
@@ -156,21 +156,21 @@ pub struct Input {
 }
 
 /// A script.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Script {
     /// Where it is loaded from, as written.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub src: String,
     /// Whether it stands in the page.
     pub inline: bool,
     /// The number of the script in the page.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub dom_index: usize,
     /// Whether another site serves it.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_false")]
     pub third_party: bool,
     /// Whether it has an `integrity` attribute.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_false")]
     pub integrity: bool,
     /// Where it stands.
     #[serde(skip)]
@@ -178,19 +178,19 @@ pub struct Script {
 }
 
 /// An `iframe` or `frame`.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Frame {
     /// What it shows, as written.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(skip_serializing_if = "String::is_empty")]
     pub src: String,
     /// The number of the frame in the page.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub dom_index: usize,
     /// Whether it shows another site.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_false")]
     pub third_party: bool,
     /// Whether it is sandboxed.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(skip_serializing_if = "is_false")]
     pub sandbox: bool,
     /// Where it stands.
     #[serde(skip)]

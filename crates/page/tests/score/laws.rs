@@ -4,8 +4,8 @@ use super::{scored, scored_with};
 use proptest::prelude::*;
 use varve_core::headers::{HeaderView, Redaction};
 use varve_page::score::attribution::{Chunk, PagePair, attribute};
-use varve_page::score::changes::changes;
 use varve_page::score::rows::{VersionScore, attribution_rows};
+use varve_page::score::security::SecurityDiff;
 use varve_page::score::{Pack, PageScore, explain};
 
 /// Pieces of pages that mean something to the rules.
@@ -143,7 +143,8 @@ proptest! {
     fn nothing_changes_between_a_page_and_itself(body in markup(), headers in view()) {
         let pack = Pack::exposure_1();
         let score = scored_with(pack, "https://x.test/", &headers, body.as_bytes());
-        prop_assert_eq!(changes(pack, &score.surface, &score.surface), []);
+        let diff = SecurityDiff::between(pack, Some(&score), Some(&score)).unwrap();
+        prop_assert_eq!(diff.attack_surface_changes, []);
         let pair = PagePair { base: Some(&score), head: Some(&score), chunks: &[] };
         prop_assert_eq!(attribute(&[pair]), []);
     }

@@ -2,10 +2,11 @@
 
 use super::scored;
 use varve_page::score::attribution::{Cause, Chunk, PagePair, attribute};
-use varve_page::score::changes::changes;
 use varve_page::score::rows::{VersionScore, attribution_rows};
 use varve_page::score::security::SecurityDiff;
-use varve_page::score::{Pack, PageScore, RuleId, Severity, explain, explain_change};
+use varve_page::score::{
+    Change, Pack, PageScore, RuleId, Severity, explain, explain_change, explain_security,
+};
 
 fn keys(score: &PageScore) -> Vec<&'static str> {
     score.evidence.iter().map(|piece| piece.key.name()).collect()
@@ -158,10 +159,14 @@ fn the_change_of_a_score_is_shared_out_to_chunks() {
     );
 }
 
+fn changes(base: &PageScore, head: &PageScore) -> Vec<Change> {
+    SecurityDiff::between(Pack::exposure_1(), Some(base), Some(head)).unwrap().attack_surface_changes
+}
+
 #[test]
 fn analysts_are_told_what_they_look_for() {
     let (base, head, _) = before_and_after();
-    let told = changes(Pack::exposure_1(), &base.surface, &head.surface);
+    let told = changes(&base, &head);
     let brief: Vec<_> =
         told.iter().map(|change| (change.kind, change.category.as_str(), change.severity)).collect();
     assert_eq!(
@@ -170,7 +175,7 @@ fn analysts_are_told_what_they_look_for() {
             ("form_added", "upload_surface", Severity::High),
             ("input_added", "upload_surface", Severity::High),
             ("cookie_added", "cookie_risk", Severity::Medium),
-            ("script_added", "script_surface", Severity::Low),
+            ("script_added", "script_surface", Severity::Medium),
             ("header_removed", "security_regression", Severity::High),
             ("header_changed", "security_regression", Severity::High),
         ]
@@ -183,9 +188,90 @@ fn a_stricter_header_is_no_regression() {
     let page = |policy| scored("https://x.test/", &[("Content-Security-Policy", policy)], b"");
     let (loose, strict) =
         (page("script-src 'self' 'unsafe-inline'"), page("script-src 'self'; object-src 'none'"));
-    let told = |base: &PageScore, head: &PageScore| changes(Pack::exposure_1(), &base.surface, &head.surface);
-    assert_eq!(told(&loose, &strict)[0].category, "generic");
-    assert_eq!(told(&strict, &loose)[0].category, "security_regression");
+    assert_eq!(changes(&loose, &strict)[0].category, "generic");
+    assert_eq!(changes(&strict, &loose)[0].category, "security_regression");
+}
+
+/// What is said of a page that has these headers now.
+fn said_of(base: &PageScore, head: &PageScore) -> Vec<String> {
+    let diff = SecurityDiff::between(Pack::exposure_1(), Some(base), Some(head)).unwrap();
+    explain_security(&[diff])
+}
+
+#[test]
+fn protection_that_goes_is_told_of_a_page_that_exposes_nothing() {
+    let page = |headers: &[(&str, &str)]| scored("https://x.test/", headers, b"<p>");
+    let whole = page(&[
+        ("Content-Security-Policy", "default-src 'self'"),
+        ("Strict-Transport-Security", "max-age=31536000; includeSubDomains"),
+    ]);
+    let loose = page(&[
+        ("Content-Security-Policy", "default-src * 'unsafe-inline'"),
+        ("Strict-Transport-Security", "max-age=0"),
+    ]);
+    let policy = "https://x.test/: Content-Security-Policy protects less than before: `default-src 'self'` before, `default-src * 'unsafe-inline'` now.";
+    let transport = "https://x.test/: Strict-Transport-Security protects less than before: `max-age=31536000; includeSubDomains` before, `max-age=0` now.";
+    assert_eq!(said_of(&whole, &loose), [policy, transport]);
+    let bare = said_of(&whole, &page(&[]));
+    assert!(bare[1].ends_with("`max-age=31536000; includeSubDomains` before, nothing now."), "{bare:#?}");
+    let narrow = page(&[("Strict-Transport-Security", "max-age=31536000")]);
+    assert!(said_of(&whole, &narrow)[1].contains("Strict-Transport-Security protects less"));
+    // What protected nothing is no loss.
+    let off = page(&[("Strict-Transport-Security", "max-age=0")]);
+    assert_eq!(said_of(&off, &page(&[])), ["https://x.test/: A header is gone: strict-transport-security."]);
+    assert!(keys(&off).contains(&"hsts_off"), "{:?}", keys(&off));
+}
+
+#[test]
+fn a_form_that_sends_elsewhere_is_told_as_the_same_form() {
+    let page = |action: &str, rest: &str| {
+        let body = format!(
+            "{rest}<form method=post action={action}><input name=u><input type=password name=p></form>"
+        );
+        scored("https://x.test/", &[], body.as_bytes())
+    };
+    let home = page("/login", "");
+    let away = said_of(&home, &page("https://evil.example/", ""));
+    let sentence = "https://x.test/: A form sends what is entered to another site now: \
+        form[action=\"https://evil.example/\"], POST https://x.test/login before, POST https://evil.example/ now.";
+    assert_eq!(away, [sentence]);
+    // The same action, of a page that moved what it is relative to.
+    let moved = said_of(&home, &page("/login", "<base href=https://evil.example/>"));
+    assert!(
+        moved[0].ends_with("POST https://x.test/login before, POST https://evil.example/login now."),
+        "{moved:#?}"
+    );
+    let plain = said_of(&home, &page("http://x.test/login", ""));
+    assert!(plain[0].contains("unencrypted now"), "{plain:#?}");
+    let other = said_of(&home, &page("/enter", ""));
+    assert!(other[0].contains("A form sends elsewhere now"), "{other:#?}");
+    assert_eq!(
+        said_of(&home, &page("https://x.test/login", "")),
+        [""; 0],
+        "the same place, written otherwise"
+    );
+    let new = said_of(&scored("https://x.test/", &[], b""), &page("https://evil.example/", ""));
+    assert!(new.iter().any(|line| line.contains("New form that sends to another site")), "{new:#?}");
+    assert!(new.iter().any(|line| line.contains("New input for a password")), "{new:#?}");
+}
+
+#[test]
+fn many_changes_are_told_in_bounds_the_worst_first() {
+    let page = |number: usize, body: &str| scored(&format!("https://x.test/{number}"), &[], body.as_bytes());
+    let scripts: String = (0..50).map(|number| format!("<script src=/{number}.js></script>")).collect();
+    let pack = Pack::exposure_1();
+    let grown = |number, body: &str| {
+        SecurityDiff::between(pack, Some(&page(number, "")), Some(&page(number, body))).unwrap()
+    };
+    let mut diffs: Vec<_> = (0..12).map(|number| grown(number, &scripts)).collect();
+    diffs.push(grown(99, "<form action=/admin></form>"));
+    let told = explain_security(&diffs);
+    assert!(
+        told[0].starts_with("https://x.test/99: New form that leads to an administration page"),
+        "{told:#?}"
+    );
+    assert_eq!(told.iter().filter(|line| line.ends_with(": 38 more changes.")).count(), 9);
+    assert_eq!(told.last().unwrap(), "3 more pages changed, none of them worse.");
 }
 
 #[test]

@@ -5,7 +5,6 @@ use serde_json::Value;
 use std::collections::BTreeMap;
 use varve_core::headers::{HeaderView, Redaction};
 use varve_page::score::security::SecurityDiff;
-use varve_page::score::stored::StoredScore;
 use varve_page::score::{Pack, PageScore, RuleId};
 
 /// The rules that left evidence there.
@@ -143,8 +142,10 @@ fn stored_security_diffs_are_reproduced() {
         assert!(left.any(|change| change == wanted), "{wanted:?} is missing or out of order");
     }
     let headers: Vec<_> = ours.filter(is_header).map(|change| change["detail"].as_str().unwrap()).collect();
-    let policy = "Content-Security-Policy protects less than before: content-security-policy.";
-    assert_eq!(headers, [policy, "A protecting header changed: x-frame-options."]);
+    let policy = "Content-Security-Policy protects less than before: \
+        `default-src 'self'; script-src 'self' 'unsafe-inline'` before, nothing now.";
+    let frames = "A protecting header changed: x-frame-options, `DENY` before, `SAMEORIGIN` now.";
+    assert_eq!(headers, [policy, frames]);
 }
 
 #[test]
@@ -174,10 +175,7 @@ fn stored_scores_are_reproduced() {
             assert_eq!(json[key].is_object(), value.is_object(), "{key}");
         }
         assert_eq!(json["attack_surface"]["url"], snapshot["url"]);
-        let stored = StoredScore::parse(&expected.to_string()).unwrap();
-        assert!(near(stored.score, score.score));
-        let reread = StoredScore::parse(&score.to_json()).unwrap();
-        assert!(near(reread.score, score.score) && reread.evidence.len() == score.evidence.len());
-        assert_eq!(stored.attack_surface.unwrap().forms.len(), reread.attack_surface.unwrap().forms.len());
+        let forms = |json: &Value| json["attack_surface"]["forms"].as_array().map_or(0, Vec::len);
+        assert_eq!(forms(&json), forms(expected));
     }
 }
