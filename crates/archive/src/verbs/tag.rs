@@ -23,6 +23,8 @@ pub fn set(history: &dyn HistoryWriter, name: &str, version: Option<VersionId>) 
         return Err(ArchiveError::BadTag { name: name.to_owned() });
     }
     let about = match (version, history.catalog().tag(name)?) {
+        // Kept already, and since when.
+        (Some(version), Some(tag)) if tag.version == version => return Ok(()),
         (Some(version), _) => version,
         (None, Some(tag)) => tag.version,
         (None, None) => return Err(ArchiveError::NoTag { name: name.to_owned() }),

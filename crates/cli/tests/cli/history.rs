@@ -357,6 +357,32 @@ fn what_an_analyst_looks_for_is_told_whether_or_not_the_score_moves() {
     }
 }
 
+/// Storing is idempotent: what is kept already is not kept again, and what differs is.
+#[test]
+fn a_score_or_tag_that_is_kept_already_is_not_written_again() {
+    for place in places().into_iter().filter(|place| place.is_archive) {
+        let [first, second] = two_versions(&place);
+        let silo = || std::fs::metadata(place.path("museum/warc/0/00000000.warc.gz")).unwrap().len();
+        let said = place.object(&["score", &second, "--json"]);
+        place.data(&["tag", "new", &second]);
+        let length = silo();
+        assert_eq!(place.object(&["score", &second, "--json"]), said);
+        place.data(&["tag", "new", &second]);
+        assert_eq!(silo(), length, "nothing was written");
+        place.data(&["tag", "new", &first]);
+        let tagged = silo();
+        assert!(tagged > length, "another version is something else to keep");
+        place.data(&["score", &first]);
+        assert!(silo() > tagged);
+        // The same as a rebuild makes it.
+        std::fs::remove_file(place.path("museum/catalog.db")).unwrap();
+        place.data(&["rebuild"]);
+        let rebuilt = silo();
+        assert_eq!(place.object(&["score", &second, "--json"]), said);
+        assert_eq!(silo(), rebuilt);
+    }
+}
+
 /// What only looks needs no right to write: a score is shown all the same, and it is said that it is not kept.
 #[test]
 fn a_score_is_shown_where_it_cannot_be_kept() {
