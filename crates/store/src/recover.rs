@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use varve_warc::Error;
 use varve_warc::source::{Decoders, ReadAt};
-use varve_warc::write::DICTIONARY_MAGIC;
 
 use crate::error::StoreError;
 use crate::index::{Entry, IndexWriter, Place, Recovery};
@@ -75,15 +74,10 @@ pub(crate) fn catch_up(
 
 /// Whether a silo begins as one would that is begun now.
 fn is_written_so(files: &SiloFiles, silo: &SiloFile, settings: &Settings) -> Result<bool, StoreError> {
-    if silo.ending != settings.ending() {
-        return Ok(false);
-    }
-    let preamble = settings.packing.preamble();
     let file = files.disk.open(&files.path(silo.number, silo.ending))?;
-    let mut beginning = vec![0; preamble.len().max(DICTIONARY_MAGIC.len())];
+    let mut beginning = vec![0; settings.telling_length()];
     let read = file.read_at(0, &mut beginning)?;
-    let has_dictionary = beginning.starts_with(&DICTIONARY_MAGIC);
-    Ok(beginning[..read].starts_with(&preamble) && has_dictionary != preamble.is_empty())
+    Ok(settings.begins_so(silo.ending, &beginning[..read]))
 }
 
 /// Adds the entries of a silo that is not the last.

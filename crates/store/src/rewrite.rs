@@ -1,12 +1,14 @@
 //! Copying silos without some of their records: the one way by which anything leaves them.
 //!
 //! The new silos are written by a [`StoreWriter`] of their own, elsewhere; the old ones are only read. Records keep their
-//! ids and their headers. A revisit whose original is left out gets the payload itself, and so becomes a response with
+//! ids and their headers, and where the packing is the same the very bytes that they have; each is read to its end and found
+//! right first. A revisit whose original is left out gets the payload itself, and so becomes a response with
 //! a new id; further revisits of that original refer to it from then on. What is left out, and why, is for others to
 //! decide and to write down.
 
 mod copy;
 mod promote;
+mod verbatim;
 
 use std::collections::{HashMap, HashSet};
 
@@ -18,7 +20,9 @@ use varve_warc::write::Packer;
 use crate::describe::describes_silo;
 use crate::error::StoreError;
 use crate::exchange::Original;
+use crate::index::Place;
 use crate::silo::{SiloFiles, parse_id};
+use crate::sound::fault_of;
 use crate::store::Store;
 use crate::writer::StoreWriter;
 
@@ -104,21 +108,14 @@ pub fn rewrite(
         source,
         target,
         packer: target.packer()?,
+        object_packer: target.small_packer()?,
         dropped,
         originals: HashMap::new(),
         replaced: HashMap::new(),
         done: Rewritten::default(),
     };
-    for number in source.files().list()?.into_keys().filter(|number| *number >= first) {
-        let silo = source.files().open(number)?;
-        let failed = |error| StoreError::read(number, error);
-        let mut reader = Reader::new(&*silo).map_err(failed)?;
-        while let Some(mut record) = reader.next_record().map_err(failed)? {
-            let header = record.header().clone();
-            rewriting.record(&header, &mut record)?;
-            reader.finish_record().map_err(failed)?;
-            progress(1);
-        }
+    for (number, silo) in source.files().list()?.into_iter().filter(|(number, _)| *number >= first) {
+        rewriting.silo(number, silo.ending, progress)?;
         target.sync()?;
     }
     target.sync()?;
@@ -129,6 +126,8 @@ struct Rewriting<'a> {
     source: &'a Store,
     target: &'a StoreWriter,
     packer: Packer,
+    /// For objects and facts, which are mostly what people handed over.
+    object_packer: Packer,
     dropped: &'a HashSet<RecordId>,
     /// What holds the payload of a record that is left out.
     originals: HashMap<RecordId, Original>,
@@ -138,19 +137,55 @@ struct Rewriting<'a> {
 }
 
 impl Rewriting<'_> {
-    fn record(&mut self, header: &Header, block: &mut impl std::io::BufRead) -> Result<(), StoreError> {
-        let kind = header.record_type();
-        if describes_silo(header) || kind == RecordType::Continuation {
-            // The new silos describe themselves, and segments come with the first of them.
-            return Ok(());
+    fn silo(&mut self, number: u32, ending: &str, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
+        let silo = self.source.files().open(number)?;
+        let is_packed_so = self.is_packed_so(&*silo, ending)?;
+        let failed = |error| StoreError::read(number, error);
+        let mut reader = Reader::new(&*silo).map_err(failed)?;
+        while let Some(mut record) = reader.next_record().map_err(failed)? {
+            let header = record.header().clone();
+            if let Some(id) = self.id_that_stays(&header) {
+                let place = Place::new(number, record.offset())?;
+                if !is_packed_so || !self.is_kept_as_it_is(&record) {
+                    self.record(&header, id, &mut record)?;
+                } else {
+                    let is_right = fault_of(&mut record, place)?.is_none();
+                    reader.finish_record().map_err(failed)?;
+                    match reader.next_offset().filter(|_| is_right) {
+                        Some(end) => self.copy_bytes(&header, id, &*silo, place.offset()..end)?,
+                        None => self.record_again(&header, id, place)?,
+                    }
+                }
+            }
+            reader.finish_record().map_err(failed)?;
+            progress(1);
         }
-        let Some(id) = header.record_id().and_then(parse_id).map(RecordId::new) else { return Ok(()) };
+        Ok(())
+    }
+
+    /// The id of a record that is to be in the new silos.
+    fn id_that_stays(&mut self, header: &Header) -> Option<RecordId> {
+        if describes_silo(header) || header.record_type() == RecordType::Continuation {
+            // The new silos describe themselves, and segments come with the first of them.
+            return None;
+        }
+        let id = header.record_id().and_then(parse_id).map(RecordId::new)?;
         if self.dropped.contains(&id) {
             self.done.dropped += 1;
-            return Ok(());
+            return None;
         }
         self.done.kept += 1;
-        match kind {
+        Some(id)
+    }
+
+    /// Packs a record anew.
+    fn record(
+        &mut self,
+        header: &Header,
+        id: RecordId,
+        block: &mut impl std::io::BufRead,
+    ) -> Result<(), StoreError> {
+        match header.record_type() {
             RecordType::Resource | RecordType::Metadata => self.copy_object(header, id),
             RecordType::Revisit => match original_of(header).filter(|one| self.dropped.contains(one)) {
                 Some(original) => self.copy_revisit(header, id, original, block),

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use varve_warc::date::Date;
-use varve_warc::write::Packing;
+use varve_warc::write::{DICTIONARY_MAGIC, Packing};
 
 use crate::index::IndexOptions;
 use crate::silo::name;
@@ -35,5 +35,18 @@ impl Settings {
             Packing::Zstd { .. } => name::ZSTD,
             _ => name::GZIP,
         }
+    }
+
+    /// How much of a silo tells whether it [begins as one would](Self::begins_so) that is begun now.
+    pub(crate) fn telling_length(&self) -> usize {
+        self.packing.preamble().len().max(DICTIONARY_MAGIC.len())
+    }
+
+    /// Whether a silo with that ending and beginning begins as one would that is begun now: what is packed in another way, or
+    /// with another dictionary, does not belong with what is packed so.
+    pub(crate) fn begins_so(&self, ending: &str, beginning: &[u8]) -> bool {
+        let preamble = self.packing.preamble();
+        let has_dictionary = beginning.starts_with(&DICTIONARY_MAGIC);
+        ending == self.ending() && beginning.starts_with(&preamble) && has_dictionary != preamble.is_empty()
     }
 }

@@ -215,7 +215,10 @@ impl Visitor<'_> {
 }
 
 /// Reads a record to its end: why it is not what was written, or none when it is.
-fn fault_of<S: ReadAt>(record: &mut Record<'_, S>, place: Place) -> Result<Option<String>, StoreError> {
+pub(crate) fn fault_of<S: ReadAt>(
+    record: &mut Record<'_, S>,
+    place: Place,
+) -> Result<Option<String>, StoreError> {
     let failed =
         |source| StoreError::read(place.silo(), varve_warc::Error::Io { offset: place.offset(), source });
     let mut hasher = Algorithm::Sha256.hasher();

@@ -21,6 +21,7 @@ use varve_core::fact::{Tombstone, media_type};
 use varve_core::{Moment, RecordId, VersionId};
 use varve_store::rewrite::{first_to_copy, rewrite as copy};
 use varve_store::{NewObject, StoreWriter};
+use varve_warc::write::Packer;
 
 use crate::archive::silo_files;
 use crate::error::ArchiveError;
@@ -108,8 +109,9 @@ pub fn perform(
     let replaced = done.promoted.iter().map(|promoted| choice.replaced(promoted, now));
     receipt.tombstones.extend(replaced.map(to_tombstone));
     receipt.promoted = done.promoted;
+    let mut packer = new.store().small_packer()?;
     for tombstone in &receipt.tombstones {
-        bury(new.store(), writer.now(), tombstone)?;
+        bury(new.store(), &mut packer, writer.now(), tombstone)?;
     }
     let layout = writer.layout().clone();
     new.finish(&writer)?;
@@ -120,6 +122,7 @@ pub fn perform(
 /// Writes a tombstone down.
 fn bury(
     store: &StoreWriter,
+    packer: &mut Packer,
     date: varve_warc::date::Date,
     tombstone: &Tombstone,
 ) -> Result<(), ArchiveError> {
@@ -130,6 +133,6 @@ fn bury(
         refers_to: Some(tombstone.record.to_string()),
         known: None,
     };
-    store.store_bytes(&mut store.packer()?, &object, &json)?;
+    store.store_bytes(packer, &object, &json)?;
     Ok(())
 }

@@ -13,7 +13,7 @@ use crate::exchange::is_fact;
 use crate::keep::NewObject;
 use crate::silo::parse_id;
 
-const CONCURRENT: &str = "WARC-Concurrent-To";
+pub(super) const CONCURRENT: &str = "WARC-Concurrent-To";
 
 impl Rewriting<'_> {
     /// An object, with all its segments.
@@ -32,9 +32,9 @@ impl Rewriting<'_> {
             // A fact is one record, however long.
             let mut json = Vec::new();
             content.read_to_end(&mut json).map_err(StoreError::Content)?;
-            self.target.store_bytes(&mut self.packer, &new, &json)?
+            self.target.store_bytes(&mut self.object_packer, &new, &json)?
         } else {
-            self.target.store_reader(&mut self.packer, &new, &mut content)?
+            self.target.store_reader(&mut self.object_packer, &new, &mut content)?
         };
         check(id, RecordId::new(stored.id))
     }

@@ -7,7 +7,7 @@
 //! frame, which the draft for WARC allows. Nothing is decompressed or read twice.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flate2::{Compress, Compression, FlushCompress};
@@ -151,6 +151,25 @@ pub struct PackedRecord {
 }
 
 impl PackedRecord {
+    /// A record that is packed already, as it lies in a file of that packing: `packed` gives its bytes and nothing else. Long
+    /// ones wait in a temporary file in `temporary`, or in the system's folder.
+    pub fn adopt(
+        header: &Header,
+        block: BlockFacts,
+        packed: &mut dyn Read,
+        temporary: Option<&Path>,
+    ) -> io::Result<Self> {
+        let mut lines = b"WARC/1.1\r\n".to_vec();
+        for (name, value) in header.fields.iter() {
+            lines.extend([name, b": ", value, b"\r\n"].concat());
+        }
+        let id = header.record_id().map(|id| String::from_utf8_lossy(id).into_owned()).unwrap_or_default();
+        let mut spool = spool(temporary);
+        let length = io::copy(packed, &mut spool)?;
+        let (head, tail) = (Vec::new(), Vec::new());
+        Ok(Self { id, block, header: lines, head, middle: Some(spool), tail, length })
+    }
+
     /// The header as a reader will see it.
     pub fn header(&self) -> Header {
         let line_end = memchr::memchr(b'\n', &self.header).map_or(0, |at| at + 1);
@@ -303,10 +322,7 @@ impl Packer {
         // Where the block is the payload, one digest is both.
         let payload_hasher = (kind != PayloadKind::Block).then(|| Algorithm::Sha256.hasher());
         tracker.begin(kind, payload_hasher);
-        let spool = match &self.temporary {
-            Some(folder) => tempfile::spooled_tempfile_in(IN_MEMORY, folder),
-            None => tempfile::spooled_tempfile(IN_MEMORY),
-        };
+        let spool = spool(self.temporary.as_deref());
         BlockStream {
             packer: self,
             spool,
@@ -319,6 +335,14 @@ impl Packer {
             payload_is_block: kind == PayloadKind::Block,
             length: 0,
         }
+    }
+}
+
+/// Where packed bytes wait: in memory, and when they are many in a file.
+fn spool(temporary: Option<&Path>) -> SpooledTempFile {
+    match temporary {
+        Some(folder) => tempfile::spooled_tempfile_in(IN_MEMORY, folder),
+        None => tempfile::spooled_tempfile(IN_MEMORY),
     }
 }
 
