@@ -16,6 +16,7 @@ mod moku_head;
 mod neighbours;
 mod open;
 mod packers;
+mod page_files;
 mod pages;
 mod pages_by_key;
 mod pair;
@@ -53,6 +54,9 @@ pub(crate) use loaded::{Loaded, NOT_MODIFIED, headers_of, said_in_full};
 pub use moku::{MokuHistory, MokuHoldings, MokuOpening};
 pub use moku_head::HeadState;
 pub use open::{Kind, kind_of, open_history, open_history_of, open_holdings, open_holdings_by};
+pub(crate) use page_files::{
+    are_headers_of, digest_of, is_as_written, known_pages, original_folder, stray_folders,
+};
 pub use pages::Pages;
 pub use pair::{Change, Pair, Pairs};
 pub(crate) use replace::replace;

@@ -15,6 +15,7 @@ use varve_core::history::Capture;
 use varve_store::steps::step;
 
 use super::Holdings;
+use super::page_files::is_as_written;
 use super::replace::{create, pour, replace, unfinished};
 use crate::error::ArchiveError;
 use crate::page_path::folder_of;
@@ -43,6 +44,8 @@ pub struct WorkingTree {
     folders: HashSet<PathBuf>,
     /// Nothing was in it when this began, so that no file is in the place of another.
     is_new: bool,
+    /// Whoever wrote to it last was stopped, so that files in it may be half of what they should be.
+    is_unsure: bool,
     /// A body on its way.
     body: Vec<u8>,
 }
@@ -52,6 +55,8 @@ pub(crate) struct PagePlace {
     folder: PathBuf,
     /// Nothing is there yet, and nobody else will write there.
     is_new: bool,
+    /// What is there may be half of something.
+    is_unsure: bool,
 }
 
 impl PagePlace {
@@ -60,10 +65,13 @@ impl PagePlace {
         &self.folder
     }
 
-    /// Removes what is there of a page.
-    pub(crate) fn clear(&mut self) -> Result<(), ArchiveError> {
+    /// Removes what is there of a page, if it is as it was written.
+    pub(crate) fn clear(&mut self, page: &Capture) -> Result<(), ArchiveError> {
         self.is_new = false;
-        remove_page(&self.folder)
+        if self.is_unsure || is_as_written(&self.folder, page).map_err(ArchiveError::read(&self.folder))? {
+            remove_page(&self.folder)?;
+        }
+        Ok(())
     }
 
     /// Writes a page, in the place of any that is there. Its body goes through `buffer`, if it is small.
@@ -133,13 +141,24 @@ fn write_new(path: &Path, content: &mut dyn BufRead) -> io::Result<()> {
 impl WorkingTree {
     /// The tree at `root`, which is made when the first page is written.
     pub fn new(root: &Path) -> Self {
-        Self { root: root.to_owned(), folders: HashSet::new(), is_new: false, body: Vec::new() }
+        let (folders, body) = (HashSet::new(), Vec::new());
+        Self { root: root.to_owned(), folders, is_new: false, is_unsure: false, body }
+    }
+
+    /// The tree at `root`, of which nobody knows how far it came: all that lies in the place of a page is taken for that page.
+    pub(crate) fn unfinished_at(root: &Path) -> Self {
+        Self { is_unsure: true, ..Self::new(root) }
     }
 
     /// The tree at `root`, in which nothing is yet. A file gets its name before it is whole: whoever uses this says so
     /// elsewhere, until all is done.
     pub(crate) fn new_at(root: &Path) -> Self {
         Self { is_new: true, ..Self::new(root) }
+    }
+
+    /// The folder of a page.
+    pub(crate) fn folder(&self, capture: &Capture) -> PathBuf {
+        tree_folder(&self.root, &capture.path)
     }
 
     /// Writes a page.
@@ -150,7 +169,7 @@ impl WorkingTree {
     /// Makes room for a page, which may then be written on any thread.
     pub(crate) fn place(&mut self, capture: &Capture) -> Result<PagePlace, ArchiveError> {
         let (folder, was_made) = self.enter(&folder_of(&capture.path))?;
-        Ok(PagePlace { folder, is_new: self.is_new && was_made })
+        Ok(PagePlace { folder, is_new: self.is_new && was_made, is_unsure: self.is_unsure })
     }
 
     /// Writes the headers of a page again, where they are: what may be shown of them may have been decided otherwise since.
@@ -168,12 +187,15 @@ impl WorkingTree {
         replace(&path, &mut json.as_bytes(), false).map_err(ArchiveError::write(&path))
     }
 
-    /// Removes a page, and the folders that are empty without it.
-    pub fn remove(&mut self, capture: &Capture) -> Result<(), ArchiveError> {
+    /// Removes a page, and the folders that are empty without it; whether it is gone. One that somebody changed stays.
+    pub fn remove(&mut self, capture: &Capture) -> Result<bool, ArchiveError> {
         let relative = folder_of(&capture.path);
         let folder = self.root.join(&relative);
         if self.has_link(&relative)? {
-            return Ok(());
+            return Ok(false);
+        }
+        if !self.is_unsure && !is_as_written(&folder, capture).map_err(ArchiveError::read(&folder))? {
+            return Ok(false);
         }
         remove_page(&folder)?;
         for empty in folder.ancestors().take_while(|folder| **folder != *self.root) {
@@ -185,7 +207,7 @@ impl WorkingTree {
             }
             self.folders.remove(empty);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Makes a folder below the root; whether it was not there.

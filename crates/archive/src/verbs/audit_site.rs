@@ -7,25 +7,26 @@
 mod diffs;
 
 use std::collections::{BTreeMap, HashSet};
-use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde::Serialize;
 use varve_catalog::{CatalogError, Page, RowTrouble, VersionFilter};
 use varve_core::body::BodySource;
 use varve_core::fact::{Manifest, Page as ManifestPage};
-use varve_core::headers::Redaction;
 use varve_core::history::{Capture, Version};
 use varve_core::{BodyId, VersionId};
 use varve_page::score::Pack;
 use varve_store::audit::{AuditFinding, AuditKind};
 use varve_store::body::LooseFile;
-use varve_warc::digest::Algorithm;
 
 use crate::error::ArchiveError;
-use crate::history::{BODY, HEADERS, HeadState, Holdings, MokuHoldings, Pages, headers_json, tree_folder};
+use crate::history::{
+    BODY, HEADERS, HeadState, Holdings, MokuHoldings, Pages, are_headers_of, digest_of, known_pages,
+    original_folder, stray_folders, tree_folder,
+};
 
+/// The version of the UUID that a version of varve's making has. Moku chooses ids by chance.
+const FROM_A_DIGEST: usize = 8;
 /// The tables of what was computed, and can be again.
 const DERIVED: [&str; 4] = ["diffs", "version_scores", "version_evidence_locations", "diff_attributions"];
 
@@ -159,26 +160,6 @@ fn bodies(
     Ok(here)
 }
 
-/// The SHA-256 of a file.
-fn digest_of(path: &Path) -> io::Result<BodyId> {
-    struct Hash(varve_warc::digest::Hasher);
-    impl io::Write for Hash {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.update(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut hash = Hash(Algorithm::Sha256.hasher());
-    io::copy(&mut File::open(path)?, &mut hash)?;
-    let mut bytes = [0; 32];
-    bytes.copy_from_slice(hash.0.finish().bytes());
-    Ok(BodyId::new(bytes))
-}
-
 /// Whether the body of every capture lies there; one that does not is told once, with how many want it.
 fn snapshots(
     site: &MokuHoldings,
@@ -238,7 +219,6 @@ fn versions(
 
 /// Whether all that a version says still gives its id. Moku chooses ids by chance: of its versions nothing can be said.
 fn is_what_it_was(site: &MokuHoldings, version: &Version) -> Result<bool, ArchiveError> {
-    const FROM_A_DIGEST: usize = 8;
     if version.id.into_inner().get_version_num() != FROM_A_DIGEST || version.run.is_some() {
         return Ok(true);
     }
@@ -327,7 +307,29 @@ fn working_tree(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Resu
         }
         at_path.push(page);
     }
-    look_at_files(site, &at_path, tell)
+    look_at_files(site, &at_path, tell)?;
+    strays(site, tell)
+}
+
+/// Names files of pages that are none of HEAD's. Moku only ever writes to its tree and leaves the pages of other versions there:
+/// behind a HEAD of its making, those are as they should be.
+fn strays(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Result<(), ArchiveError> {
+    let Some(head) = site.head()? else { return Ok(()) };
+    let mut strays = stray_folders(site, site.root(), head)?;
+    if head.into_inner().get_version_num() != FROM_A_DIGEST {
+        let known = known_pages(site, site.root(), strays.clone())?;
+        let known: HashSet<_> = known.iter().map(|page| tree_folder(site.root(), &page.path)).collect();
+        strays.retain(|folder| !known.contains(folder));
+    }
+    for folder in strays {
+        let file = [BODY, HEADERS].map(|name| folder.join(name)).into_iter().find(|path| path.exists());
+        let message = format!(
+            "`{}` belongs to no page of HEAD; `varve checkout HEAD` removes what is another version's",
+            file.unwrap_or(folder).display()
+        );
+        tell(finding(AuditKind::WorkingTree, None, message));
+    }
+    Ok(())
 }
 
 fn look_at_files(
@@ -362,32 +364,4 @@ fn look_in(folder: &Path, pages: &[Capture]) -> Option<String> {
         Ok(_) => Some(format!("`{}` does not hold the headers of HEAD", headers.display())),
         Err(error) => Some(format!("`{}` of HEAD cannot be read: {error}", headers.display())),
     }
-}
-
-/// Where Moku itself puts a page, which undoes dots instead of spelling them out; none where that leads out of the tree.
-fn original_folder(path: &str) -> Option<PathBuf> {
-    let mut folder = PathBuf::new();
-    for segment in path.split('/') {
-        match segment {
-            "" | "." => {}
-            ".." => {
-                if !folder.pop() {
-                    return None;
-                }
-            }
-            name => folder.push(name),
-        }
-    }
-    Some(folder)
-}
-
-/// Whether these are the headers of a page, with secrets or without: that may have been decided otherwise since.
-fn are_headers_of(page: &Capture, text: &str) -> bool {
-    let both = [Redaction::On, Redaction::Off];
-    both.into_iter().any(|redaction| is_same_json(&headers_json(page, redaction), text))
-}
-
-fn is_same_json(one: &str, other: &str) -> bool {
-    let value = |text| serde_json::from_str::<serde_json::Value>(text).ok();
-    value(one).is_some() && value(one) == value(other)
 }

@@ -11,7 +11,9 @@ use varve_core::history::Capture;
 
 use crate::body_trouble::{BodyTrouble, Troubles};
 use crate::error::ArchiveError;
-use crate::history::{HistoryWriter, Holdings, PagePlace, Pair, Pairs, WorkingTree, replace};
+use crate::history::{
+    HistoryWriter, Holdings, PagePlace, Pair, Pairs, WorkingTree, known_pages, replace, stray_folders,
+};
 use crate::in_order::{Crew, in_order};
 
 /// The file in a folder of ours that says which version it holds.
@@ -24,6 +26,8 @@ pub struct CheckedOut {
     pub written: u64,
     /// Pages of another version that were there and are gone.
     pub removed: u64,
+    /// Pages of another version whose files somebody changed: they stay.
+    pub stayed: u64,
     /// Pages of the version that were left out, because their bodies cannot be had.
     pub left_out: Troubles,
     /// Pages of the version in whose place lies another of the same path: a tree has one place for a path, whatever the host.
@@ -46,6 +50,7 @@ pub fn checkout(
     }
     let done = match history.working_tree() {
         Some(root) => write_tree(history.as_holdings(), root, before, version, progress)
+            .and_then(|done| sweep_tree(history.as_holdings(), root, version, done))
             .map_err(|error| turn_back(history, root, before, version).err().unwrap_or(error))?,
         None => CheckedOut::default(),
     };
@@ -85,9 +90,12 @@ pub fn export(
     progress: &mut dyn FnMut(u64),
 ) -> Result<CheckedOut, ArchiveError> {
     let mark = folder.join(MARK);
-    let (before, is_new) = match fs::read_to_string(&mark) {
-        Ok(text) => (text.split_whitespace().next().and_then(|id| id.parse().ok()), false),
-        Err(_) if is_free(folder) => (None, true),
+    let (before, is_new, is_unfinished) = match fs::read_to_string(&mark) {
+        Ok(text) => {
+            let mut words = text.split_whitespace();
+            (words.next().and_then(|id| id.parse().ok()), false, words.next().is_some())
+        }
+        Err(_) if is_free(folder) => (None, true, false),
         Err(_) => return Err(ArchiveError::NotEmpty { path: folder.to_owned() }),
     };
     fs::create_dir_all(folder).map_err(ArchiveError::write(folder))?;
@@ -95,7 +103,11 @@ pub fn export(
         |text: &str| replace(&mark, &mut text.as_bytes(), false).map_err(ArchiveError::write(&mark));
     // Until it is done the folder holds pages of both, and of a new tree some that may not be whole.
     write_mark(&format!("{} unfinished", before.unwrap_or(version)))?;
-    let tree = if is_new { WorkingTree::new_at(folder) } else { WorkingTree::new(folder) };
+    let tree = match () {
+        () if is_new => WorkingTree::new_at(folder),
+        () if is_unfinished => WorkingTree::unfinished_at(folder),
+        () => WorkingTree::new(folder),
+    };
     let done = fill_tree(holdings, tree, before, version, progress)?;
     write_mark(&version.to_string())?;
     Ok(done)
@@ -119,6 +131,24 @@ pub(crate) fn write_tree(
     fill_tree(holdings, WorkingTree::new(root), before, version, progress)
 }
 
+/// Removes pages of other versions that lie in a tree beside those of `version`: Moku leaves them there.
+fn sweep_tree(
+    holdings: &dyn Holdings,
+    root: &Path,
+    version: VersionId,
+    mut done: CheckedOut,
+) -> Result<CheckedOut, ArchiveError> {
+    let strays = stray_folders(holdings, root, version)?;
+    let mut tree = WorkingTree::new(root);
+    let (count, mut gone) = (strays.len() as u64, 0);
+    for page in known_pages(holdings, root, strays)? {
+        gone += u64::from(tree.remove(&page)?);
+    }
+    done.removed += gone;
+    done.stayed = count - gone;
+    Ok(done)
+}
+
 /// Does what [`write_tree`] does with each page that it can be done with, and leaves the others as they are.
 pub(crate) fn write_what_can_be(
     holdings: &dyn Holdings,
@@ -131,7 +161,7 @@ pub(crate) fn write_what_can_be(
         // What failed here has been told of already: this call is made because it did.
         let _ = match (pair.base, pair.head) {
             (_, Some(page)) => tree.write(holdings, &page),
-            (Some(page), None) => tree.remove(&page),
+            (Some(page), None) => tree.remove(&page).map(|_| ()),
             (None, None) => Ok(()),
         };
     }
@@ -159,8 +189,7 @@ fn fill_tree(
             Pair { base: Some(page), head: None } => {
                 // What is to go may lie where something is to come.
                 filling.write(progress)?;
-                filling.tree.remove(&page)?;
-                filling.done.removed += 1;
+                filling.remove(&page)?;
                 progress(1);
             }
             Pair { base: None, head: None } => {}
@@ -245,7 +274,20 @@ impl Filling<'_> {
             },
         )?;
         // Nobody writes now, so that a folder that is empty stays so.
-        empty.iter().try_for_each(|page| self.tree.remove(page))
+        empty.iter().try_for_each(|page| self.tree.remove(page).map(|_| ()))
+    }
+
+    /// Removes a page that the version does not have, unless one of the version came in its place: paths that were written
+    /// otherwise may lead there, too.
+    fn remove(&mut self, page: &Capture) -> Result<(), ArchiveError> {
+        if self.taken.contains(&self.tree.folder(page)) {
+            return Ok(());
+        }
+        match self.tree.remove(page)? {
+            true => self.done.removed += 1,
+            false => self.done.stayed += 1,
+        }
+        Ok(())
     }
 }
 
@@ -280,8 +322,8 @@ impl Job {
                 done.left_out.push((trouble, page.url));
                 // The page of another version may not pass for it; the same body, written earlier, may be the last good one.
                 let other = base.filter(|base| base.body != page.body);
-                if other.is_some() {
-                    self.place.clear()?;
+                if let Some(other) = &other {
+                    self.place.clear(other)?;
                 }
                 done.left_empty = other;
                 continue;

@@ -161,6 +161,61 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     found
 }
 
+/// A tree holds the pages of HEAD and nothing else that was written there; what people changed is never removed.
+#[test]
+fn a_tree_of_a_site_holds_the_pages_of_head_and_no_others() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    let writer = history(root);
+    let commit = |number: u32| {
+        let (url, body) = (format!("https://e.org/s/{number}"), format!("page {number}"));
+        commit_pages(&*writer, "x", &[(&url, &body)]).version
+    };
+    let bodies = || -> Vec<String> {
+        let below = walk(root).into_iter().filter(|path| path.ends_with(".page_body"));
+        let mut found: Vec<String> =
+            below.map(|path| path.strip_prefix(root).expect("below").display().to_string()).collect();
+        found.sort();
+        found
+    };
+    let first = commit(1);
+    let second = commit(2);
+    assert_eq!(bodies(), ["s/2/.page_body"], "what HEAD had and the version has not goes with a commit");
+    commit(3);
+    checkout(&*writer, first, &mut |_| {}).expect("checked out");
+    assert_eq!(bodies(), ["s/1/.page_body"]);
+
+    // As Moku leaves a tree, and one that somebody works in.
+    let other = root.join("s/2");
+    fs::create_dir_all(&other).expect("made");
+    fs::write(other.join(".page_body"), "page 2").expect("written");
+    fs::write(root.join("s/1/.page_body"), "my own words").expect("written");
+    fs::create_dir_all(root.join("mine")).expect("made");
+    fs::write(root.join("mine/.page_body"), "mine").expect("written");
+    drop(writer);
+    let told = |root: &std::path::Path| {
+        let mut found = Vec::new();
+        let audit = varve_archive::verbs::audit_site::audit_site;
+        audit(root, false, &|_| {}, &mut |finding| found.push(finding.message)).expect("audited");
+        found.into_iter().filter(|message| message.contains("no page of HEAD")).collect::<Vec<_>>()
+    };
+    let named = told(root);
+    assert_eq!(named.len(), 2, "{named:?}");
+    assert!(named[0].contains("mine/.page_body") && named[1].contains("s/2/.page_body"), "{named:?}");
+
+    let writer = history(root);
+    let done = checkout(&*writer, second, &mut |_| {}).expect("checked out");
+    assert_eq!(bodies(), ["mine/.page_body", "s/1/.page_body", "s/2/.page_body"]);
+    assert_eq!(fs::read_to_string(root.join("s/1/.page_body")).expect("read"), "my own words");
+    assert_eq!((done.removed, done.stayed), (0, 2));
+    fs::write(root.join("s/1/.page_body"), "page 1").expect("written");
+    let done = checkout(&*writer, second, &mut |_| {}).expect("checked out");
+    assert_eq!((done.removed, done.stayed), (1, 1), "what another version has is removed");
+    assert_eq!(bodies(), ["mine/.page_body", "s/2/.page_body"]);
+    assert_eq!(told(root).len(), 1);
+}
+
 #[test]
 fn a_head_that_was_about_to_move_is_moved_by_the_next_who_opens() {
     let root = tempfile::tempdir().expect("a folder");

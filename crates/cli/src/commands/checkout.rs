@@ -29,10 +29,11 @@ Examples:
 /// A page whose body is not here, is damaged or cannot be read is left out and named, all others are written, and the exit code is 1 then. So it is where several
 /// pages have the same path, on different hosts or with and without a slash at the end: a tree has one place for them.
 ///
-/// Without `--to`, HEAD moves to the version: the next one will descend from it. In a Moku site the working tree follows; HEAD moves also where a page
+/// Without `--to`, HEAD moves to the version: the next one will descend from it. In a Moku site the working tree follows: it holds the pages of HEAD, after a commit as well, and those of other versions go. Files
+/// that somebody changed stay, and are counted; HEAD moves also where a page
 /// had to be left out, since it says what comes next and not what lies in the tree. If a file cannot be written, HEAD and the tree go back to what they were.
 ///
-/// With `--json` there is one object: `version`, how many pages were `written` and `removed`, how many have bodies that are `absent`, `damaged` or
+/// With `--json` there is one object: `version`, how many pages were `written` and `removed`, how many are of no version and `stayed`, how many have bodies that are `absent`, `damaged` or
 /// `unreadable`, how many are `covered` by another, and `left_out`, the first thousand of each kind with their `url` and what is the matter with the `body`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -76,6 +77,12 @@ impl Verb for Checkout {
                 "{covered} left out: another with the same path is in the place; `varve cat URL` prints any"
             ));
         }
+        if done.stayed > 0 {
+            let stayed = counted(done.stayed, "page");
+            session
+                .printer
+                .say(format_args!("{stayed} of no version stay in the tree: their files were changed"));
+        }
         if self.to.is_none() {
             session.printer.say(format_args!("HEAD is {}", short(&version)));
         }
@@ -89,6 +96,7 @@ struct Line<'a> {
     version: String,
     written: u64,
     removed: u64,
+    stayed: u64,
     absent: u64,
     damaged: u64,
     unreadable: u64,
@@ -112,6 +120,7 @@ impl<'a> Line<'a> {
             version,
             written: done.written.saturating_sub(done.covered),
             removed: done.removed,
+            stayed: done.stayed,
             absent: count("absent"),
             damaged: count("damaged"),
             unreadable: count("unreadable"),
