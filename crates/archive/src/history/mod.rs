@@ -308,6 +308,11 @@ pub trait HistoryWriter: Holdings {
         None
     }
 
+    /// Gives the room that forgotten rows took back to the disk, where rows are not a cache.
+    fn give_back_room(&self) -> Result<(), ArchiveError> {
+        Ok(())
+    }
+
     /// Lets those rows be gone for good.
     fn forget_lost_head(&self) -> Result<(), ArchiveError> {
         Ok(())

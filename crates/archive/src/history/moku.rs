@@ -377,6 +377,11 @@ impl HistoryWriter for MokuHistory {
         self.mended.as_ref()
     }
 
+    fn give_back_room(&self) -> Result<(), ArchiveError> {
+        step("give back room", self.catalog.path());
+        Ok(self.catalog.give_back_room()?)
+    }
+
     fn forget_lost_head(&self) -> Result<(), ArchiveError> {
         Ok(self.catalog.set_lost_head(None)?)
     }

@@ -40,6 +40,10 @@ pub(crate) fn whole_stored_diff(
     }
 }
 
+/// No more text than this stands in one row: a database is no place for what can be computed, and whoever reads a row reads
+/// all of it.
+const MOST_TEXT: usize = 16 << 20;
+
 struct Names {
     base: String,
     head: String,
@@ -54,7 +58,19 @@ impl Names {
         holdings: &dyn Holdings,
         pairs: impl Iterator<Item = Result<Pair, ArchiveError>>,
     ) -> Result<VersionDiff, ArchiveError> {
-        let files = pairs.map(|pair| self.page(holdings, &pair?)).collect::<Result<_, _>>()?;
+        let (mut files, mut room) = (Vec::new(), MOST_TEXT);
+        for pair in pairs {
+            let mut page = self.page(holdings, &pair?)?;
+            let text = page.body_diff.chunks.iter().map(|chunk| chunk.content.len()).sum();
+            match room.checked_sub(text) {
+                Some(left) => room = left,
+                // Told that it differs, and not how: that can be computed.
+                None => {
+                    page.body_diff = BodyDiff { truncated: true, ..BodyDiff::new(&*self.base, &*self.head) }
+                }
+            }
+            files.push(page);
+        }
         Ok(VersionDiff { base_version_id: self.base, head_version_id: self.head, files })
     }
 

@@ -149,13 +149,23 @@ fn lost_head(holdings: &dyn Holdings) -> Result<Option<VersionId>, ArchiveError>
     Ok(None)
 }
 
-/// Does what was planned. Bodies that came to be wanted meanwhile stay. Gives how many diffs were not made, because a body
-/// that they are about is damaged or not here: that keeps nobody from clearing up.
+/// What became of it, besides what was planned.
+#[derive(Debug, Default)]
+pub struct Performed {
+    /// How many diffs were not made, because a body that they are about is damaged or not here: that keeps nobody from clearing
+    /// up.
+    pub unmade: u64,
+    /// Why the database is still as large as it was, if it could not give back what its rows left: there was no room for it, or
+    /// another program was writing. Nothing is wrong with it.
+    pub kept_room: Option<ArchiveError>,
+}
+
+/// Does what was planned. Bodies that came to be wanted meanwhile stay.
 pub fn perform(
     history: &dyn HistoryWriter,
     actions: &Actions,
     progress: &dyn Fn(u64),
-) -> Result<u64, ArchiveError> {
+) -> Result<Performed, ArchiveError> {
     let unmade = make_diffs(history, &actions.list, progress)?;
     let row = |action: &Action| match action {
         Action::ForgetVersion { info, .. } => Some(Row::ForgetVersion(info.version.id)),
@@ -168,7 +178,7 @@ pub fn perform(
         history.apply(rows.to_vec())?;
         progress(rows.len() as u64);
     }
-    let Some(loose) = history.loose(history.now()) else { return Ok(unmade) };
+    let Some(loose) = history.loose(history.now()) else { return Ok(Performed { unmade, kept_room: None }) };
     // The rows that there are now have the last word.
     let marked = Marks { referred: referred(history.as_holdings())?, going: HashSet::new() };
     for action in &actions.list {
@@ -181,7 +191,9 @@ pub fn perform(
     if actions.lost.is_some() {
         history.forget_lost_head()?;
     }
-    Ok(unmade)
+    // Last: all that is to go is gone, whatever becomes of the room that it took.
+    let kept_room = if rows.is_empty() { None } else { history.give_back_room().err() };
+    Ok(Performed { unmade, kept_room })
 }
 
 fn make_diffs(

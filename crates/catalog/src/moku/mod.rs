@@ -12,6 +12,7 @@ mod forget;
 mod read_captures;
 mod read_rest;
 mod read_versions;
+mod room;
 mod schema;
 mod score;
 mod upgrade;
@@ -107,6 +108,11 @@ impl MokuCatalog {
         };
         let connection = writer.lock().unwrap_or_else(PoisonError::into_inner);
         change(&connection).map_err(|problem| problem.at(self.path()))
+    }
+
+    /// Gives the room that forgotten rows took back to the disk. What fails here fails nothing else: the rows are what they were.
+    pub fn give_back_room(&self) -> Result<(), CatalogError> {
+        self.write(|_| room::give_back(self.path()))
     }
 
     /// Tells `found` what is wrong with the rows, for audits; `quick` leaves out what takes reading all of them.

@@ -6,7 +6,7 @@ use varve_core::headers::Redaction;
 
 use super::MokuOptions;
 use super::era::Era;
-use super::upgrade;
+use super::{room, upgrade};
 use crate::problem::Problem;
 
 pub(super) const TABLES: &str = include_str!("../../sql/moku/tables.sql");
@@ -25,6 +25,9 @@ pub(super) fn settle(connection: &mut Connection, options: &MokuOptions) -> Resu
             return Err(Problem::Early);
         }
         upgrade::to_today(connection, era)?;
+    }
+    if era == Era::Empty {
+        room::prepare(connection)?;
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     create(&transaction)?;

@@ -10,7 +10,7 @@ use super::log::short;
 use super::{Outcome, Verb};
 use crate::clock;
 use crate::duration;
-use crate::error::Error;
+use crate::error::{self, Error};
 use crate::printer::{Printer, counted, readable, visible};
 use crate::session::Session;
 
@@ -25,7 +25,8 @@ Examples:
 /// In a Moku site, versions go that no `--keep` option keeps, with their diffs and scores; HEAD and what has a tag always
 /// stays. What descended from a version that goes descends from its parent then, and its diff with that parent is made in
 /// place of the one that goes. Then bodies are removed that nothing refers to, unless another program that is using the
-/// site may just have written them.
+/// site may just have written them. Last, the database gives back the room that was freed in it; where there is no room to do so, that is said,
+/// and the next `gc` that removes something does it.
 ///
 /// In an archive nothing leaves a silo by this verb, and all versions stay. `varve rewrite` takes things out of silos.
 ///
@@ -92,7 +93,12 @@ impl Verb for Gc {
         let mut unmade = 0;
         if let Some(history) = &history {
             let progress = session.printer.progress(Some(actions.list.len() as u64), "actions");
-            unmade = perform(&**history, &actions, &|more| progress.inc(more))?;
+            let done = perform(&**history, &actions, &|more| progress.inc(more))?;
+            unmade = done.unmade;
+            if let Some(why) = done.kept_room {
+                let why = error::report(&why.into()).one_line();
+                session.printer.say(format_args!("the database keeps the room that was freed in it: {why}"));
+            }
             if unmade > 0 {
                 session.printer.say(format_args!(
                     "{} not made: a body is damaged or not here; `varve audit` names it",

@@ -19,6 +19,10 @@ use diff_match_patch::Dmp;
 /// How many steps diff-match-patch may take at worst: about a second.
 const MOST_STEPS: usize = 400_000_000;
 
+/// What a chunk takes in a row besides its text, about: names, places, and what stands between them. A page that differs in
+/// every word has hundreds of thousands of them.
+const CHUNK_ROOM: usize = 100;
+
 /// The half-match shortcut, which the original uses, is only taken under a deadline. This one never comes.
 const NEVER: f32 = 1e6;
 
@@ -146,18 +150,38 @@ fn added(text: &str, base_start: usize, head_start: usize) -> Chunk {
     Chunk { base_start, head_start, head_len: text.len(), ..Chunk::new(ChunkKind::Added, text) }
 }
 
-/// Adds a chunk, unless it is white space alone, as far as there is room. Its lengths stay what they are.
+/// Adds a chunk, unless it is white space alone, as far as there is room in the row. Its lengths stay what they are.
 fn push(body: &mut BodyDiff, mut chunk: Chunk, room: &mut usize) {
     if chunk.content.trim().is_empty() {
         return;
     }
-    let fits = chunk.content.floor_char_boundary((*room).min(chunk.content.len()));
+    let for_text = room.saturating_sub(CHUNK_ROOM);
+    let (fits, taken) = fitting(&chunk.content, for_text);
     body.truncated |= fits < chunk.content.len();
-    *room -= fits;
+    // Behind what was cut nothing follows: a row that goes on elsewhere would seem whole there.
+    *room = if fits < chunk.content.len() { 0 } else { for_text - taken };
     if fits > 0 {
         chunk.content.truncate(fits);
         body.chunks.push(chunk);
     }
+}
+
+/// How much of a text fits so much room as JSON, and how much of the room it takes there.
+fn fitting(text: &str, room: usize) -> (usize, usize) {
+    let mut taken = 0;
+    for (at, letter) in text.char_indices() {
+        let width = match letter {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => 6,
+            '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}' => 2,
+            letter if letter.is_ascii_control() => 6,
+            letter => letter.len_utf8(),
+        };
+        if taken + width > room {
+            return (at, taken);
+        }
+        taken += width;
+    }
+    (text.len(), taken)
 }
 
 /// Decodes UTF-8, each byte that is not part of it becoming one replacement character. Rust's own lossy decoding makes one
@@ -197,8 +221,21 @@ mod tests {
     fn rows_have_a_limit() {
         let row = body_diff("", "", b"", "x".repeat(MOST_CONTENT + 1).as_bytes());
         assert!(row.truncated);
-        assert_eq!((row.chunks[0].content.len(), row.chunks[0].head_len), (MOST_CONTENT, MOST_CONTENT + 1));
+        let chunk = &row.chunks[0];
+        assert_eq!((chunk.content.len(), chunk.head_len), (MOST_CONTENT - CHUNK_ROOM, MOST_CONTENT + 1));
         assert!(!body_diff("", "", b"", "x".repeat(1000).as_bytes()).truncated);
+    }
+
+    #[test]
+    fn a_row_is_bounded_as_it_is_written_however_small_its_pieces_are() {
+        let words = |from: usize| -> String {
+            (0..400_000).map(|at| format!("<b>{:x}</b> ", from + at * 7)).collect()
+        };
+        let row = body_diff("", "", words(1).as_bytes(), words(3_000_003).as_bytes());
+        let files = vec![super::super::PageDiff { body_diff: row, ..super::super::PageDiff::default() }];
+        let json = super::super::VersionDiff { files, ..super::super::VersionDiff::default() }.to_json();
+        assert!(json.len() < MOST_CONTENT + MOST_CONTENT / 8, "{}", json.len());
+        assert!(json.contains(r#""truncated":true"#));
     }
 
     #[test]

@@ -80,13 +80,18 @@ impl Diff {
             (_, false) => Ok(None),
             (true, true) => {
                 // Whether secrets are hidden may have been decided otherwise since.
+                let mut is_cut = false;
                 for redaction in [Redaction::On, Redaction::Off] {
                     let pairs = pairs.iter().cloned().map(Ok);
-                    if stored_diff(site, redaction, (self.base, self.head), pairs)? == *kept {
+                    let made = stored_diff(site, redaction, (self.base, self.head), pairs)?;
+                    if made == *kept {
                         return Ok(None);
                     }
+                    is_cut |= made.files.iter().any(|file| file.body_diff.truncated);
                 }
-                Ok(Some("is not what its versions give now"))
+                // How much is left out of a long one was decided otherwise once.
+                let stands = is_cut && stands_there(site, &pairs, kept)?;
+                Ok((!stands).then_some("is not what its versions give now"))
             }
             (false, true) => {
                 let stands = stands_there(site, &pairs, kept)?;
