@@ -25,8 +25,6 @@ use crate::history::{
     original_folder, stray_folders, tree_folder,
 };
 
-/// The version of the UUID that a version of varve's making has. Moku chooses ids by chance.
-const FROM_A_DIGEST: usize = 8;
 /// The tables of what was computed, and can be again.
 const DERIVED: [&str; 4] = ["diffs", "version_scores", "version_evidence_locations", "diff_attributions"];
 
@@ -219,6 +217,7 @@ fn versions(
 
 /// Whether all that a version says still gives its id. Moku chooses ids by chance: of its versions nothing can be said.
 fn is_what_it_was(site: &MokuHoldings, version: &Version) -> Result<bool, ArchiveError> {
+    const FROM_A_DIGEST: usize = 8;
     if version.id.into_inner().get_version_num() != FROM_A_DIGEST || version.run.is_some() {
         return Ok(true);
     }
@@ -311,20 +310,18 @@ fn working_tree(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Resu
     strays(site, tell)
 }
 
-/// Names files of pages that are none of HEAD's. Moku only ever writes to its tree and leaves the pages of other versions there:
-/// behind a HEAD of its making, those are as they should be.
+/// Names files of pages that are of no version. A commit only ever writes to the tree and leaves the pages of other versions there:
+/// those are as they should be.
 fn strays(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Result<(), ArchiveError> {
     let Some(head) = site.head()? else { return Ok(()) };
     let mut strays = stray_folders(site, site.root(), head)?;
-    if head.into_inner().get_version_num() != FROM_A_DIGEST {
-        let known = known_pages(site, site.root(), strays.clone())?;
-        let known: HashSet<_> = known.iter().map(|page| tree_folder(site.root(), &page.path)).collect();
-        strays.retain(|folder| !known.contains(folder));
-    }
+    let known = known_pages(site, site.root(), strays.clone())?;
+    let known: HashSet<_> = known.iter().map(|page| tree_folder(site.root(), &page.path)).collect();
+    strays.retain(|folder| !known.contains(folder));
     for folder in strays {
         let file = [BODY, HEADERS].map(|name| folder.join(name)).into_iter().find(|path| path.exists());
         let message = format!(
-            "`{}` belongs to no page of HEAD; `varve checkout HEAD` removes what is another version's",
+            "`{}` is a page of no version: it was changed, or its version is gone",
             file.unwrap_or(folder).display()
         );
         tell(finding(AuditKind::WorkingTree, None, message));

@@ -19,13 +19,14 @@ use varve_core::{Moment, RecordId, VersionId};
 
 use crate::crawl::has_user_info;
 use crate::error::ArchiveError;
-use crate::history::{BodyInput, Change, HistoryWriter, Pages, Pair, Pairs, shortened, whole_stored_diff};
+use crate::history::{
+    BodyInput, Change, HistoryWriter, Pages, Pair, Pairs, WorkingTree, shortened, whole_stored_diff,
+};
 use crate::in_order::{Crew, in_order};
 use crate::media_type::{BYTES, of_name};
 use crate::page_path::page_path;
 use crate::rows::{capture_of, rows_of_version};
 use crate::seen_files::SeenFiles;
-use crate::verbs::checkout::write_tree;
 
 /// A thread takes so many pages at a time.
 const TOGETHER: usize = 16;
@@ -242,8 +243,11 @@ pub fn commit(
     let changed = changed(history, &manifest)?;
     let (version, lacks_diff) = write_with_diff(history, &manifest)?;
     if let Some(root) = history.working_tree() {
-        // What HEAD had and the version has not goes: a tree holds the pages of HEAD.
-        write_tree(history.as_holdings(), root, history.head()?, version, &mut |_| {})?;
+        // Pages of other versions stay, as they do with Moku: who commits page by page has them all. A checkout clears them away.
+        let mut tree = WorkingTree::new(root);
+        for page in Pages::new(history.catalog(), Some(version)) {
+            tree.write(history.as_holdings(), &page?)?;
+        }
     }
     history.set_head(&version)?;
     let captures = manifest.pages.len() as u64;

@@ -29,7 +29,7 @@ Examples:
 /// A page whose body is not here, is damaged or cannot be read is left out and named, all others are written, and the exit code is 1 then. So it is where several
 /// pages have the same path, on different hosts or with and without a slash at the end: a tree has one place for them.
 ///
-/// Without `--to`, HEAD moves to the version: the next one will descend from it. In a Moku site the working tree follows: it holds the pages of HEAD, after a commit as well, and those of other versions go. Files
+/// Without `--to`, HEAD moves to the version: the next one will descend from it. In a Moku site the working tree follows: the pages of other versions, which commits leave there, go. Files
 /// that somebody changed stay, and are counted; HEAD moves also where a page
 /// had to be left out, since it says what comes next and not what lies in the tree. If a file cannot be written, HEAD and the tree go back to what they were.
 ///
