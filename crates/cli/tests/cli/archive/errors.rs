@@ -124,7 +124,7 @@ fn an_audit_without_room_for_temporary_files_goes_on_and_says_what_it_left_out()
         assert!(finding.contains(r#""kind":"not-compared","severity":"warning""#), "{finding}");
         assert!(finding.contains("TMPDIR"), "{finding}");
     }
-    assert!(said.contains("the catalog was not compared"), "{said}");
+    assert!(said.contains("catalog and HEAD were not compared"), "{said}");
     // Damage is found all the same.
     let silo = &scene.silos()[0];
     let mut bytes = std::fs::read(silo).unwrap();
