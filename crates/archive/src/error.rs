@@ -349,6 +349,17 @@ pub enum ArchiveError {
     /// Credentials that cannot be read.
     #[error("the credentials cannot be used")]
     Credentials(#[source] varve_fetch::CredentialsError),
+    /// A run would go on without what it was begun with.
+    #[error(
+        "the run was begun with `{}` for `{}`{}, which is not given now",
+        secret.name.escape_debug(), secret.origin.escape_debug(), others(*.more)
+    )]
+    SecretMissing {
+        /// What is missing.
+        secret: crate::reach::KeptSecret,
+        /// How many more there are.
+        more: usize,
+    },
     /// An entry of a list of private addresses that is none.
     #[error(transparent)]
     Allow(#[from] varve_fetch::guard::AllowError),

@@ -1,8 +1,11 @@
 //! Who asks the live web: the client with its guard, credentials, proxy and certificates.
 //!
-//! Shared by all that fetches, so that there is one place where it is decided what may be reached and what is sent. None
-//! of it is kept with a run: it belongs to the process.
+//! Shared by all that fetches, so that there is one place where it is decided what may be reached and what is sent. It
+//! belongs to the process; what of it a run keeps, so that whoever resumes it need not say it again, is in [`kept`].
 
+mod kept;
+
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use varve_fetch::{
@@ -14,7 +17,9 @@ use crate::crawl::origin_of;
 use crate::error::ArchiveError;
 use crate::layout::Layout;
 
-/// What belongs to the process that fetches, and is not kept.
+pub use kept::{KeptReach, KeptSecret};
+
+/// What belongs to the process that fetches.
 #[derive(Clone, Debug, Default)]
 pub struct Reach {
     /// Whether private addresses may be asked.
@@ -27,10 +32,12 @@ pub struct Reach {
     pub headers: Vec<String>,
     /// The proxies that requests go through.
     pub proxies: ProxyTexts,
-    /// Certificates to trust besides the platform's, as PEM.
-    pub certificates: Option<Vec<u8>>,
+    /// The file of certificates to trust besides the platform's, as PEM.
+    pub certificates: Option<PathBuf>,
     /// Chromium, for pages that are loaded in a browser.
     pub browser: Option<PathBuf>,
+    /// Whether a run may go on without the headers and credentials that it was begun with.
+    pub without_credentials: bool,
 }
 
 /// How a client asks.
@@ -75,7 +82,8 @@ impl Reach {
         self.allow.iter().try_for_each(|entry| options.guard.allow(entry))?;
         options.credentials = self.credentials_for(asker.seeds).map_err(ArchiveError::Credentials)?;
         options.proxies = Proxies::read(&self.proxies)?;
-        options.additional_roots.clone_from(&self.certificates);
+        let read = |path: &PathBuf| fs::read(path).map_err(ArchiveError::read(path));
+        options.additional_roots = self.certificates.as_ref().map(read).transpose()?;
         options.idle_per_origin = asker.per_host.max(1);
         Client::new(options).map_err(ArchiveError::Roots)
     }

@@ -331,6 +331,9 @@ fn for_capture(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::UserInfo { .. } => Some(
             "leave them out of the URL; to capture with them, write a line `HOST Authorization: Basic ...` into a file, and name it with `--credentials`",
         ),
+        ArchiveError::SecretMissing { .. } => Some(
+            "give it again as when the run was begun, with `--header`, `--credentials`, `--proxy` or the variable VARVE_CREDENTIALS; `--without-credentials` goes on without it",
+        ),
         ArchiveError::Credentials(_) => Some("a line is `HOST NAME: VALUE`: `example.com Cookie: a=b`"),
         _ => None,
     }

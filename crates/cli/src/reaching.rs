@@ -52,7 +52,7 @@ impl Reaching {
             allow_private: self.allow_private,
             credentials: String::from_utf8_lossy(&credentials).into_owned(),
             proxies: self.proxies(),
-            certificates: self.ca.as_deref().map(read).transpose()?,
+            certificates: self.ca.as_deref().map(placed).transpose()?,
             ..Reach::default()
         };
         match layout(session)? {
@@ -63,7 +63,7 @@ impl Reaching {
 
     fn proxies(&self) -> ProxyTexts {
         match self.proxy.as_deref() {
-            Some("none") => ProxyTexts::default(),
+            Some("none") => ProxyTexts::nothing(),
             Some(url) => ProxyTexts::all(url),
             None => proxies_of(|name| std::env::var(name).ok()),
         }
@@ -108,6 +108,11 @@ fn layout(session: &Session) -> Result<Option<Layout>, Error> {
         Err(Error::Archive(ArchiveError::None { .. })) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Where a file is, wherever somebody looks from later.
+fn placed(path: &Path) -> Result<PathBuf, Error> {
+    std::path::absolute(path).map_err(|source| Error::Read { path: path.to_owned(), source })
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Error> {

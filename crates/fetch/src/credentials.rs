@@ -63,6 +63,21 @@ impl Credentials {
         (!cookies.is_empty()).then(|| Secret::new(cookies.join("; ")))
     }
 
+    /// For which origins there is something, and the name of each header. Never what it says.
+    pub fn names(&self) -> Vec<(String, String)> {
+        self.0.iter().map(|one| (one.origin(), one.name.clone())).collect()
+    }
+
+    /// Whether a header of that name is sent wherever one for this origin, as [`Credentials::names`] has it, would be.
+    pub fn has(&self, origin: &str, name: &str) -> bool {
+        let Some((secure, host, port)) = read_origin(origin) else { return false };
+        self.0.iter().any(|one| {
+            (one.secure, one.host.as_str()) == (secure, host.as_str())
+                && one.port.is_none_or(|own| Some(own) == port)
+                && one.name.eq_ignore_ascii_case(name)
+        })
+    }
+
     /// What is sent to an origin.
     pub(crate) fn of<'a>(
         &'a self,
@@ -81,14 +96,7 @@ impl Credential {
         let (name, value) = header.split_once(':')?;
         let (name, value) = (name.trim(), value.trim());
         let sendable = is_header_name(name) && is_header_value(value) && !value.is_empty();
-        let (secure, host_and_port) = match origin.split_once("://") {
-            Some(("https", rest)) => (true, rest),
-            Some(("http", rest)) => (false, rest),
-            Some(_) => return None,
-            None => (true, origin),
-        };
-        let (host, port) = split_port(host_and_port.trim_end_matches('/'))?;
-        let host = host.to_ascii_lowercase();
+        let (secure, host, port) = read_origin(origin)?;
         sendable.then(|| Self {
             secure,
             host,
@@ -98,11 +106,29 @@ impl Credential {
         })
     }
 
+    fn origin(&self) -> String {
+        let scheme = if self.secure { "https" } else { "http" };
+        let port = self.port.map(|port| format!(":{port}")).unwrap_or_default();
+        format!("{scheme}://{}{port}", self.host)
+    }
+
     fn is_for(&self, origin: &Origin) -> bool {
         self.secure == origin.secure
             && self.host == *origin.host
             && self.port.is_none_or(|port| port == origin.port)
     }
+}
+
+/// Whether it is one of https, its host, and its port if it names one.
+fn read_origin(text: &str) -> Option<(bool, String, Option<u16>)> {
+    let (secure, host_and_port) = match text.split_once("://") {
+        Some(("https", rest)) => (true, rest),
+        Some(("http", rest)) => (false, rest),
+        Some(_) => return None,
+        None => (true, text),
+    };
+    let (host, port) = split_port(host_and_port.trim_end_matches('/'))?;
+    Some((secure, host.to_ascii_lowercase(), port))
 }
 
 fn split_port(text: &str) -> Option<(&str, Option<u16>)> {
@@ -151,6 +177,21 @@ mod tests {
         assert_eq!(cookie("https://example.com/x"), None);
         for (secure, host) in [(false, "example.com"), (true, "www.example.com"), (true, "intra.example")] {
             assert_eq!(sent(&credentials, secure, host, 443), [""; 0], "{host}");
+        }
+    }
+
+    #[test]
+    fn what_is_given_is_known_by_origin_and_name() {
+        let credentials = Credentials::parse("h Cookie: hunter2\nhttp://h:81 X-Key: hunter2").unwrap();
+        let names = [("https://h", "Cookie"), ("http://h:81", "X-Key")];
+        assert_eq!(credentials.names(), names.map(|(origin, name)| (origin.to_owned(), name.to_owned())));
+        for (origin, name) in
+            [("https://h", "Cookie"), ("https://h:8443", "cookie"), ("http://h:81", "x-key")]
+        {
+            assert!(credentials.has(origin, name), "{origin} {name}");
+        }
+        for (origin, name) in [("http://h", "Cookie"), ("http://h", "X-Key"), ("https://h", "X-Key")] {
+            assert!(!credentials.has(origin, name), "{origin} {name}");
         }
     }
 

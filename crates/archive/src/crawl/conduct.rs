@@ -21,6 +21,7 @@ use super::run::{Crawl, Ending, Surroundings};
 use super::settings::Settings;
 use crate::error::ArchiveError;
 use crate::history::{ArchiveHistory, HistoryWriter, Holdings};
+use crate::reach::KeptReach;
 use crate::verbs::commit::{Intent, write_version};
 
 /// The media type of what is written down about a run when it begins.
@@ -66,22 +67,20 @@ pub(crate) fn begin(
     crawl(conduct, frontier, course, fetchers, false, report)
 }
 
-/// Goes on with a run, with settings that may have changed.
+/// Goes on with a run. `change` may change its settings, and says who asks.
 pub(crate) fn resume(
     conduct: &Conduct<'_>,
     run: RunId,
-    change: impl FnOnce(&mut Settings),
-    fetchers: impl FnOnce(&Settings) -> Result<Fetchers, ArchiveError>,
+    change: impl FnOnce(&mut Settings) -> Result<Fetchers, ArchiveError>,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<Ended, ArchiveError> {
     let history = conduct.history;
     let (mut frontier, mut course) = open_run(history, run)?;
     let begun = course.settings.clone();
-    change(&mut course.settings);
+    let fetchers = change(&mut course.settings)?;
     if course.settings.message.trim().is_empty() {
         return Err(ArchiveError::NoMessage);
     }
-    let fetchers = fetchers(&course.settings)?;
     let version = history.sqlite().version_of_run(&run)?;
     course.stops.extend(version);
     if version.is_some() || course.settings != begun {
@@ -114,6 +113,7 @@ fn open_run(history: &ArchiveHistory, run: RunId) -> Result<(Frontier, Course), 
 /// Says in the silo by which rules a run asks, for whoever reads its records.
 fn note_down(history: &ArchiveHistory, run: RunId, course: &Course) -> Result<(), ArchiveError> {
     let Course { settings, stops } = course;
+    let settings = &Settings { reach: KeptReach::default(), ..settings.clone() };
     let robots = if settings.robots { "obey" } else { "ignore" };
     let fact = RunFact { run: run.to_string(), time: history.now(), robots, settings, stops };
     let json = serde_json::to_vec(&fact).expect("a run can be written as JSON");
@@ -149,7 +149,7 @@ fn crawl(
     }
     let counts = frontier.counts()?;
     let queued = counts.ready + counts.claimed + counts.waiting;
-    let made = make_version(conduct, run, &course, format!("{message} (stopped, {queued} waiting)"))?;
+    let made = make_version(conduct, run, &course, format!("{message} (stopped while {queued} waited)"))?;
     let again = if ending == Ending::Left { frontier.next_again()? } else { None };
     Ok(Ended { stopped: true, again, ..made.ended(run, tally, queued) })
 }

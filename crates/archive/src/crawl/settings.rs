@@ -1,7 +1,6 @@
 //! What a run was asked to do. Kept with the run, so that whoever resumes it need not say it again.
 //!
-//! Nothing here is secret: credentials, proxies and certificates belong to the process that fetches, and are given
-//! anew by whoever resumes.
+//! Nothing here is secret: of headers and credentials it is kept that there were some, and whoever resumes gives them anew.
 
 use std::time::Duration;
 
@@ -11,6 +10,7 @@ use varve_fetch::Limits as FetchLimits;
 use varve_fetch::politeness::{Backoff, Policy};
 
 use super::scope::ScopeKind;
+use crate::reach::KeptReach;
 
 /// A pause after failures grows to so many times the first: whoever wants short ones wants no long ones.
 const MOST_GROWTH: u32 = 150;
@@ -77,6 +77,9 @@ pub struct Settings {
     pub message: String,
     /// Who makes it.
     pub author: Option<String>,
+    /// How far it reaches. This is for whoever resumes it, and is not written into silos.
+    #[serde(skip_serializing_if = "KeptReach::is_nothing")]
+    pub reach: KeptReach,
 }
 
 impl Default for Settings {
@@ -111,6 +114,7 @@ impl Default for Settings {
             largest: limits.bytes,
             message: String::new(),
             author: None,
+            reach: KeptReach::default(),
         }
     }
 }

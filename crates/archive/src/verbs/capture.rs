@@ -25,7 +25,7 @@ use crate::history::ArchiveHistory;
 use crate::reach::Asker;
 
 pub use crate::crawl::{Captured, Ended, Event, Progress, Rule, ScopeKind, Settings, Tally};
-pub use crate::reach::{Reach, contact_in};
+pub use crate::reach::{KeptReach, KeptSecret, Reach, contact_in};
 pub use varve_catalog::OpenRun;
 pub use varve_fetch::{FetchErrorKind, ProxyText, ProxyTexts, user_agent};
 
@@ -64,13 +64,15 @@ pub fn capture(
         settings.scope = ScopeKind::Plan;
     }
     settings.seeds = seeds(&settings.seeds)?;
+    settings.reach = manner.reach.kept(&settings.seeds)?;
     let fetchers = fetchers(history, &settings, &manner.reach)?;
     let run = RunId::new(Uuid::now_v7());
     begin(&conduct(history, manner), settings, run, fetchers, report)
 }
 
 /// Goes on with the run that is not finished. `change` may put other settings in the place of those that it was begun with, and
-/// they stay with it; those that say which pages belong to it are best left alone.
+/// they stay with it; those that say which pages belong to it are best left alone. It reaches as far as it did, but what is
+/// secret must be given again.
 pub fn resume(
     history: &ArchiveHistory,
     change: impl FnOnce(&mut Settings),
@@ -79,8 +81,19 @@ pub fn resume(
 ) -> Result<Ended, ArchiveError> {
     let run = unfinished(history)?.first().map(|open| open.run).ok_or(ArchiveError::NoRun)?;
     let reach = manner.reach.clone();
-    let fetchers = |settings: &Settings| fetchers(history, settings, &reach);
-    crate::crawl::resume(&conduct(history, manner), run, change, fetchers, report)
+    let change = |settings: &mut Settings| {
+        change(settings);
+        let reach = resumed(&reach, settings)?;
+        fetchers(history, settings, &reach)
+    };
+    crate::crawl::resume(&conduct(history, manner), run, change, report)
+}
+
+/// How far a run reaches that goes on, which it keeps.
+pub(crate) fn resumed(reach: &Reach, settings: &mut Settings) -> Result<Reach, ArchiveError> {
+    let reach = reach.again(&settings.reach, &settings.seeds)?;
+    settings.reach = reach.kept(&settings.seeds)?;
+    Ok(reach)
 }
 
 /// Ends every browser of this process at once, with what it wrote: for whoever ends the process without waiting for a run.

@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use serde_json::json;
 use varve_archive::history::ArchiveHistory;
-use varve_archive::verbs::capture::{self as verb, Ended, Event, Manner, Reach, ScopeKind, Settings};
+use varve_archive::verbs::capture::{
+    self as verb, Ended, Event, KeptReach, Manner, Reach, ScopeKind, Settings,
+};
 use varve_archive::verbs::plan::{Plan, is_project, load};
 use varve_archive::{ArchiveError, Layout, Size};
 
@@ -162,6 +164,10 @@ pub(super) struct Capture {
     #[arg(long = "header", value_name = "NAME: VALUE")]
     headers: Vec<String>,
 
+    /// With `--resume`: go on though headers or credentials that the run was begun with are not given again
+    #[arg(long, requires = "resume")]
+    without_credentials: bool,
+
     /// For one answer altogether
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration::parse)]
     timeout: Duration,
@@ -190,7 +196,8 @@ pub(super) struct Capture {
     #[arg(long, env = "VARVE_AUTHOR", hide_env_values = true)]
     author: Option<String>,
 
-    /// Go on with the run that was stopped or broke off, as it was begun. Limits (they count anew), pace, timeouts, `--largest`,
+    /// Go on with the run that was stopped or broke off, as it was begun, with its `--allow-private`, `--ca` and `--proxy`; headers and
+    /// credentials were not kept, and must be given again. Limits (they count anew), pace, timeouts, `--largest`,
     /// `--whole`, `--user-agent`, message and author may be said anew, and stay with the run
     #[arg(long, conflicts_with = "finish")]
     resume: bool,
@@ -311,6 +318,7 @@ impl Capture {
             largest: self.largest.0,
             message: self.message.clone().unwrap_or_else(|| self.usual_message()),
             author: self.author.clone(),
+            reach: KeptReach::default(),
         };
         let per_host = self.per_host.map_or_else(|| usual_per_host(&settings), usize::from);
         Ok(Settings { per_host, ..settings })
@@ -326,7 +334,8 @@ impl Capture {
 
     fn reach(&self, session: &Session) -> Result<Reach, Error> {
         let browser = self.chromium.clone().or_else(chromium);
-        Ok(Reach { headers: self.headers.clone(), browser, ..self.reaching.reach(session)? })
+        let (headers, without_credentials) = (self.headers.clone(), self.without_credentials);
+        Ok(Reach { headers, browser, without_credentials, ..self.reaching.reach(session)? })
     }
 
     fn print(&self, session: &mut Session, ended: &Ended, seen: &Seen) -> Result<(), Error> {

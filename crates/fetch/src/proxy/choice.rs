@@ -39,6 +39,16 @@ impl ProxyTexts {
         let url = Some(ProxyText { text: url.to_owned(), variable: None });
         Self { http: url.clone(), https: url, ..Self::default() }
     }
+
+    /// No proxy at all, as somebody said.
+    pub fn nothing() -> Self {
+        Self::all("")
+    }
+
+    /// Whether somebody said it, and not the environment.
+    pub fn are_given(&self) -> bool {
+        self.http.as_ref().is_some_and(|text| text.variable.is_none())
+    }
 }
 
 /// The proxies of a client, and who is asked without one.
@@ -107,6 +117,11 @@ impl Proxies {
             }
         };
         self.except.iter().any(is_excepted)
+    }
+
+    /// Whether one of them wants a name or a password.
+    pub fn have_login(&self) -> bool {
+        [&self.http, &self.https].into_iter().flatten().filter_map(Named::proxy).any(Proxy::has_login)
     }
 
     /// Where requests go through, for records and without credentials; none if they go nowhere.

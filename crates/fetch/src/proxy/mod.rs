@@ -74,6 +74,10 @@ impl Proxy {
         Some(Self { kind, host, port: url.port().unwrap_or(port), login })
     }
 
+    pub(crate) fn has_login(&self) -> bool {
+        self.login.is_some()
+    }
+
     /// Its URL, without credentials.
     pub(crate) fn shown(&self) -> String {
         let scheme = match self.kind {

@@ -23,7 +23,7 @@ use crate::crawl::{
 };
 use crate::error::ArchiveError;
 use crate::reach::Reach;
-use crate::verbs::capture::usual_and_pages;
+use crate::verbs::capture::{resumed, usual_and_pages};
 use crate::writer::Clock;
 use varve_core::secret::ShownUrl;
 
@@ -89,13 +89,14 @@ pub fn capture(
         return Err(ArchiveError::NoRoots);
     }
     settings.plan = Some(followed(&rows.plan, settings.scope));
+    settings.reach = manner.reach.kept(&settings.seeds)?;
     let json = serde_json::to_string(&settings).expect("settings can be written as JSON");
     open.change(|writer| writer.set_property(AFTER, Some(&after.to_string())))?;
     let run = RunId::new(Uuid::now_v7());
     let now = varve_core::Moment::from((manner.clock)().instant);
     let frontier = Frontier::begin(frontier_of(&folder)?, run, now, &json)?;
     report(Event::Began { run, resumed: false });
-    crawl(&open, frontier, (settings, rows, false), manner, report)
+    crawl(&open, frontier, (settings, rows, false), (manner, &manner.reach), report)
 }
 
 /// Goes on with the capture that is not finished. `change` may put other settings in the place of those that it was begun with,
@@ -112,13 +113,14 @@ pub fn resume(
     let begun: Settings = serde_json::from_str(&frontier.settings()?).map_err(ArchiveError::RunSettings)?;
     let mut settings = begun.clone();
     change(&mut settings);
+    let reach = resumed(&manner.reach, &mut settings)?;
     let (rows, run) = (Rows::read(&writer)?, frontier.run());
     if settings != begun {
         let json = serde_json::to_string(&settings).expect("settings can be written as JSON");
         frontier.go_on_as(run, &json)?;
     }
     report(Event::Began { run, resumed: true });
-    crawl(&OpenProject::new(writer, after)?, frontier, (settings, rows, true), manner, report)
+    crawl(&OpenProject::new(writer, after)?, frontier, (settings, rows, true), (manner, &reach), report)
 }
 
 /// Leaves the capture that is not finished at what it has got.
@@ -191,18 +193,18 @@ fn crawl(
     open: &Arc<OpenProject>,
     frontier: Frontier,
     (settings, rows, resumed): (Settings, Rows, bool),
-    manner: &Manner<'_>,
+    (manner, reach): (&Manner<'_>, &Reach),
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<ProjectCaptured, ArchiveError> {
     let (opened, folder) = open.about()?;
     let Fetchers { usual, pages, door, budget, robots, proxy } =
-        usual_and_pages(&folder.join("tmp"), &settings, &manner.reach)?;
+        usual_and_pages(&folder.join("tmp"), &settings, reach)?;
     let whole = settings.whole;
     let asks = |fetcher: Arc<dyn Fetcher>| {
         Arc::new(AsCrystalAsks::new(Arc::clone(open), fetcher, whole)) as Arc<dyn Fetcher>
     };
     let fetchers = Fetchers { usual: asks(usual), pages: asks(pages), door, budget, robots, proxy };
-    let credentials = manner.reach.credentials_for(&settings.seeds).map_err(ArchiveError::Credentials)?;
+    let credentials = reach.credentials_for(&settings.seeds).map_err(ArchiveError::Credentials)?;
     let into =
         IntoProject::new(Arc::clone(open), Arc::clone(&manner.clock), credentials, members(&settings, rows));
     let plan = CrawlPlan::spelled(settings, open.spelling());

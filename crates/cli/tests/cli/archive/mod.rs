@@ -8,6 +8,7 @@ mod format;
 mod kill;
 mod oracles;
 mod processes;
+mod resume;
 mod scenarios;
 
 use std::path::{Path, PathBuf};
