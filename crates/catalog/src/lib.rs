@@ -20,7 +20,7 @@ mod verdict;
 
 pub use error::CatalogError;
 pub use every::each_row;
-pub use frontier::{Claimed, Counts, Frontier, NewUrl, OpenRun, Outcome};
+pub use frontier::{Claimed, Counts, Frontier, NewUrl, OpenRun, Outcome, Past as PastUrl};
 pub use moku::{DiffRow, MokuCatalog, MokuOptions, RowTrouble, SnapshotRow};
 pub use read::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, VersionInfo};
 pub use row::{Attribution, Catalog, Diff, DiffInfo, Evidence, LastList, Removal, Row, Score, VerdictRow};

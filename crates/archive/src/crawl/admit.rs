@@ -97,6 +97,10 @@ impl Crawl<'_> {
             self.leave(task, until);
             return Ok(());
         }
+        if self.given_up.has(&task.host) && task.no.is_some() {
+            self.leave_in_frontier(task);
+            return Ok(());
+        }
         if self.is_in_hand(&task.url) {
             self.deferred.push(task);
             return Ok(());
@@ -197,7 +201,8 @@ impl Crawl<'_> {
             Word::Go(task) => self.enqueue(task),
             Word::No(Task { reply: Some(reply), url, .. }, rule) => self.turn_away(&url, rule, reply),
             Word::No(task, rule) => self.skip_busy(task, &rule),
-            Word::Lost(task, kind, why) => self.fail(task, &kind, &why),
+            Word::Lost(task, lost) if lost.waits => self.leave_in_frontier(task),
+            Word::Lost(task, lost) => self.fail(task, &lost.kind, &lost.why)?,
             Word::Wait(None) if urgent => self.hasten_robots(&origin),
             Word::Wait(None) => {}
             Word::Wait(Some(file)) => {

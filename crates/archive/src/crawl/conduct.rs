@@ -150,8 +150,9 @@ fn crawl(
     let counts = frontier.counts()?;
     let queued = counts.ready + counts.claimed + counts.waiting;
     let made = make_version(conduct, run, &course, format!("{message} (stopped while {queued} waited)"))?;
-    let again = if ending == Ending::Left { frontier.next_again()? } else { None };
-    Ok(Ended { stopped: true, again, ..made.ended(run, tally, queued) })
+    let left = ending == Ending::Left;
+    let again = if left { frontier.next_again()? } else { None };
+    Ok(Ended { stopped: true, left, again, ..made.ended(run, tally, queued) })
 }
 
 /// One process's share of a run.
@@ -277,7 +278,7 @@ impl MadeVersion {
     /// How the run ended that it was made of.
     fn ended(self, run: RunId, tally: Tally, queued: u64) -> Ended {
         let Self { version, parent, captures } = self;
-        Ended { run, version, parent, tally, captures, queued, stopped: false, again: None }
+        Ended { run, version, parent, tally, captures, queued, stopped: false, left: false, again: None }
     }
 }
 

@@ -55,6 +55,15 @@ pub enum Event<'a> {
         /// Whether that is too long for this run, so that what is wanted of it is left for whoever resumes.
         left: bool,
     },
+    /// A host was given up, and what was not asked of it is left for whoever resumes. Told at the end.
+    GivenUp {
+        /// The host.
+        host: &'a str,
+        /// The sort of failure, as a word.
+        kind: &'a str,
+        /// What happened, as a sentence.
+        message: &'a str,
+    },
     /// Everything up to here is safe.
     Checkpoint {
         /// Captures so far.
@@ -115,6 +124,8 @@ pub struct Tally {
     pub skipped: u64,
     /// Those among them that were named by whoever asked, and are not for robots.
     pub seeds_refused: u64,
+    /// Hosts that were given up, of which something is left for whoever resumes.
+    pub given_up: u64,
     /// Bytes that were received.
     pub bytes: u64,
     /// The limit that was reached, if something was not asked for or not taken in because of it: of pages, of bytes or of time.
@@ -138,6 +149,8 @@ pub struct Ended {
     pub queued: u64,
     /// Whether it was stopped, or left something for another day, and can be resumed.
     pub stopped: bool,
+    /// Whether it ended by itself, and is to be resumed because hosts asked to be left alone or were given up.
+    pub left: bool,
     /// From when on there is something to ask of hosts that asked to be left alone, if that is why it ended.
     pub again: Option<Moment>,
 }

@@ -10,6 +10,7 @@
 //! | `address` | what is asked for, and what its spellings share |
 //! | `scope`, `plan`, `errand`, `itinerary` | what is followed, how far, and for what reason |
 //! | `run`, `admit`, `settle`, `checkpoint` | the thread that decides |
+//! | `resting`, `given_up` | hosts that ask to be left alone, and hosts that do not answer |
 //! | `robots`, `known`, `past`, `refused` | what hosts ask for, what was found, what is here already, what was not followed |
 //! | `fetching`, `keeper`, `extract`, `backlog` | requests, and the work on answers |
 //! | `rendering`, `door`, `denied`, `pace` | pages in a browser, and what they may ask for |
@@ -32,6 +33,7 @@ mod errand;
 mod event;
 mod extract;
 mod fetching;
+mod given_up;
 mod itinerary;
 mod keeper;
 mod known;

@@ -79,7 +79,7 @@ impl Crawl<'_> {
         self.came_back(&task);
         if let Some(origin) = &task.origin {
             let why = format!("`{}` asks to be left alone until {until}", task.host);
-            for waiting in self.robots.unreachable(origin, "robots", &why) {
+            for waiting in self.robots.unreachable(origin, ("robots", &why), false) {
                 if waiting.reply.is_none() {
                     self.no_longer_busy(&waiting);
                 }

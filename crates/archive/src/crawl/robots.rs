@@ -9,7 +9,7 @@ use std::time::Duration;
 use varve_core::robots::{LONGEST, Rules};
 use varve_fetch::Limits;
 
-use super::address::origin_of;
+use super::address::{host_of, origin_of};
 use super::scope::Rule;
 use super::task::Task;
 
@@ -41,8 +41,19 @@ enum State {
     Asked(Vec<Task>),
     /// Read.
     Read(Box<Rules>),
-    /// It could not be had: the sort of failure as a word, and a sentence.
-    Unreachable(Box<str>, Box<str>),
+    /// It could not be had.
+    Unreachable(Lost),
+}
+
+/// Why a file could not be had.
+#[derive(Clone)]
+pub(crate) struct Lost {
+    /// The sort of failure, as a word.
+    pub(crate) kind: Box<str>,
+    /// What happened, as a sentence.
+    pub(crate) why: Box<str>,
+    /// Whether what waits for it is left for whoever resumes the run.
+    pub(crate) waits: bool,
 }
 
 /// What a host's file means for a task.
@@ -51,8 +62,8 @@ pub(crate) enum Word {
     Go(Task),
     /// Do not.
     No(Task, Rule),
-    /// The host cannot be reached at all: the sort of failure as a word, and a sentence.
-    Lost(Task, Box<str>, Box<str>),
+    /// The host cannot be reached at all.
+    Lost(Task, Lost),
     /// The file was asked for, and the task waits for it. The address of the file if it is to be asked for now.
     Wait(Option<String>),
 }
@@ -67,7 +78,7 @@ impl RobotsFiles {
                 self.held += 1;
                 Word::Wait(None)
             }
-            Some(State::Unreachable(kind, why)) => Word::Lost(task, kind.clone(), why.clone()),
+            Some(State::Unreachable(lost)) => Word::Lost(task, lost.clone()),
             Some(State::Read(rules)) => match verdict(rules, &task.url) {
                 Some(rule) => Word::No(task, rule),
                 None => Word::Go(task),
@@ -88,8 +99,14 @@ impl RobotsFiles {
     }
 
     /// The file cannot be had because nobody answers. Gives what waited for it.
-    pub(crate) fn unreachable(&mut self, origin: &str, kind: &str, why: &str) -> Vec<Task> {
-        self.release(origin, State::Unreachable(kind.into(), why.into()))
+    pub(crate) fn unreachable(&mut self, origin: &str, (kind, why): (&str, &str), waits: bool) -> Vec<Task> {
+        self.release(origin, State::Unreachable(Lost { kind: kind.into(), why: why.into(), waits }))
+    }
+
+    /// The files of a host that could not be had are asked for again.
+    pub(crate) fn forget_unreachable(&mut self, host: &str) {
+        self.known
+            .retain(|origin, state| !(matches!(state, State::Unreachable(_)) && host_of(origin) == host));
     }
 
     fn release(&mut self, origin: &str, state: State) -> Vec<Task> {

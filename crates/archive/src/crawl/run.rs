@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use varve_catalog::{Frontier, Row};
+use varve_catalog::{Frontier, PastUrl, Row};
 use varve_core::trap::{Limits as TrapLimits, Watch};
 use varve_core::{Moment, RunId};
 use varve_fetch::politeness::{Agenda, Next};
@@ -26,6 +26,7 @@ use super::denied::Denied;
 use super::destination::Destination;
 use super::event::{Event, Progress, Tally};
 use super::fetching::{Fetching, Message};
+use super::given_up::GivenUp;
 use super::keeper::{Job, Material};
 use super::known::Known;
 use super::plan::Plan;
@@ -63,7 +64,7 @@ pub(crate) enum Ending {
     Finished,
     /// It was told to stop.
     Stopped,
-    /// Nothing is left but what hosts ask not to be asked for yet.
+    /// Nothing is left but what hosts ask not to be asked for yet, or what is wanted of hosts that were given up.
     Left,
 }
 
@@ -96,6 +97,7 @@ pub(crate) struct Crawl<'a> {
     pub(super) agenda: Agenda<Task>,
     pub(super) robots: RobotsFiles,
     pub(super) resting: Resting,
+    pub(super) given_up: GivenUp,
     pub(super) watch: Watch,
     pub(super) known: Known,
     pub(super) refused: Refused,
@@ -139,6 +141,7 @@ impl<'a> Crawl<'a> {
             agenda: Agenda::new(around.plan.settings.policy(), seed),
             robots: RobotsFiles::default(),
             resting: Resting::default(),
+            given_up: GivenUp::default(),
             watch: Watch::new(TrapLimits::for_year(year)),
             known: Known::new(around.plan.settings.depth),
             refused: Refused::default(),
@@ -178,6 +181,7 @@ impl<'a> Crawl<'a> {
                 self.around.fetching.give_up();
                 self.checkpoint()?;
                 self.list_refused()?;
+                self.tell_given_up();
                 return Ok(Ending::Stopped);
             }
             self.fill()?;
@@ -189,11 +193,9 @@ impl<'a> Crawl<'a> {
                 }
                 let left = !self.deferred.is_empty();
                 self.checkpoint()?;
-                if !left && self.out_in_all == 0 && self.claim()? == 0 {
-                    self.list_refused()?;
-                    let counts = self.around.frontier.counts()?;
-                    let left = counts.ready + counts.waiting > 0;
-                    return Ok(if left { Ending::Left } else { Ending::Finished });
+                let is_done = !left && self.out_in_all == 0 && self.claim()? == 0;
+                if is_done && !self.look_again_at_doubts()? {
+                    return self.end();
                 }
                 continue;
             }
@@ -203,6 +205,15 @@ impl<'a> Crawl<'a> {
             }
             self.tell();
         }
+    }
+
+    /// Says how it ended, when there is nothing more to do.
+    fn end(&mut self) -> Result<Ending, ArchiveError> {
+        self.list_refused()?;
+        self.tell_given_up();
+        let counts = self.around.frontier.counts()?;
+        let left = counts.ready + counts.claimed + counts.waiting > 0;
+        Ok(if left { Ending::Left } else { Ending::Finished })
     }
 
     /// Whether nothing is under way, and nothing waits for a host.
@@ -249,9 +260,10 @@ impl<'a> Crawl<'a> {
     /// Takes URLs out of the frontier; says how many.
     fn claim(&mut self) -> Result<usize, ArchiveError> {
         let room = WINDOW.saturating_sub(self.out_in_all);
-        let (out, resting) = (&self.out, &self.resting);
+        let (out, resting, given_up) = (&self.out, &self.resting, &self.given_up);
         let mut has_room = |host: &str| {
-            resting.until(host).is_none() && out.get(host).is_none_or(|out| *out < WINDOW_OF_HOST / 2)
+            let is_asked = resting.until(host).is_none() && !given_up.has(host);
+            is_asked && out.get(host).is_none_or(|out| *out < WINDOW_OF_HOST / 2)
         };
         let now = self.around.destination.present();
         let claimed = self.around.frontier.claim(room, WINDOW_OF_HOST / 2, now, &mut has_room)?;
@@ -340,7 +352,13 @@ impl Crawl<'_> {
     /// Learns again what an earlier process of the same run had learned.
     pub(crate) fn recall(&mut self) -> Result<(), ArchiveError> {
         let (known, watch, plan) = (&mut self.known, &mut self.watch, self.around.plan);
-        self.around.frontier.each_past(&mut |url, depth, role| {
+        let given_up = &mut self.given_up;
+        given_up.resume();
+        self.around.frontier.each_past(&mut |past| {
+            let PastUrl { url, depth, role, is_done } = past;
+            if is_done {
+                given_up.gave(url);
+            }
             if role.starts_with('p') {
                 let address = plan.address(url);
                 known.recall(&address, depth);

@@ -37,7 +37,11 @@ impl Crawl<'_> {
         let host = task.host.clone();
         let wait = Self::asked_to_wait(outcome).filter(|_| !task.urgent);
         let too_long = wait.filter(|wait| self.is_too_long(*wait));
-        let is_last = too_long.is_some() || (outcome.may_pass() && self.limit().is_some());
+        let is_left = self.given_up.has(&host);
+        let is_last = too_long.is_some() || (outcome.may_pass() && (is_left || self.limit().is_some()));
+        if result.is_ok() {
+            self.given_up.hear(&host);
+        }
         let verdict = match task.urgent {
             // The agenda never heard of it.
             true => Verdict::Done(task),
@@ -45,6 +49,7 @@ impl Crawl<'_> {
             false if is_last => self.agenda.done(&host, task, u32::MAX, Ended::Hopeless, Instant::now()),
             false => self.agenda.done(&host, task, tries, outcome, Instant::now()),
         };
+        let is_host = matches!(verdict, Verdict::HostGivenUp(_)) || is_left;
         let mut tasks = match verdict {
             Verdict::Done(task) | Verdict::GivenUp(task) if too_long.is_some() => {
                 self.leave_host(&host, task, too_long.unwrap_or_default());
@@ -57,6 +62,7 @@ impl Crawl<'_> {
             Verdict::Done(task) | Verdict::GivenUp(task) => vec![task].into_iter(),
             Verdict::HostGivenUp(tasks) => tasks.into_iter(),
         };
+        let has_failed = result.is_err();
         let (kind, message) = match &result {
             Ok(_) => ("host", format!("`{host}` was given up: it failed too often")),
             Err(error) => (error.kind.word(), sentence(error)),
@@ -82,40 +88,62 @@ impl Crawl<'_> {
             self.give(task, Material::Fresh(exchange, own));
             self.take_others(others, shown, steps)?;
         }
+        let why = (kind, message.as_str());
+        if is_host {
+            let to_the_end = has_failed && tries >= self.around.plan.settings.retries;
+            return self.give_host_up(tasks, to_the_end, why);
+        }
         for task in tasks {
-            self.fail(task, kind, &message);
+            if self.may_be_away(&task, outcome, why) {
+                self.leave_in_frontier(task);
+            } else {
+                self.fail(task, kind, &message)?;
+            }
         }
         Ok(())
     }
 
     /// Gives a URL up.
-    pub(super) fn fail(&mut self, task: Task, kind: &str, message: &str) {
+    pub(super) fn fail(&mut self, task: Task, kind: &str, message: &str) -> Result<(), ArchiveError> {
         if let Some(reply) = task.reply {
             if kind == Rule::GUARD {
                 self.tell_failure(&task.url, kind, message);
                 let _ = reply.send(Some(Rule::Guard));
-                return;
+                return Ok(());
             }
             let rule = self.limit().unwrap_or(Rule::Robots(None));
-            return self.turn_away(&task.url, rule, reply);
+            self.turn_away(&task.url, rule, reply);
+            return Ok(());
         }
         // What has no answer because the time of the run was over would have one tomorrow.
         let is_late = kind == FetchErrorKind::Timeout.word() && task.errand != Errand::Robots;
         if let Some(rule) = self.limit().filter(|_| is_late) {
-            return self.skip_busy(task, &rule);
+            self.skip_busy(task, &rule);
+            return Ok(());
         }
         self.no_longer_busy(&task);
         self.came_back(&task);
-        self.settled.extend(task.no.map(|no| (no, Settled::Failed(format!("{kind}: {message}")))));
         if let Some(origin) = &task.origin {
-            // Without its file, nothing is asked of the host; what waited has the same reason to fail.
-            for waiting in self.robots.unreachable(origin, kind, message) {
-                self.fail(waiting, kind, message);
-            }
-            return;
+            return self.robots_lost(origin, kind, message);
         }
+        self.settled.extend(task.no.map(|no| (no, Settled::Failed(format!("{kind}: {message}")))));
         self.around.destination.given_up(&task.url, kind, message);
         self.tell_failure(&task.url, kind, message);
+        Ok(())
+    }
+
+    /// The file for robots of a host cannot be had, and without it nothing is asked of the host: what waited has the same
+    /// reason to fail, or to be left.
+    fn robots_lost(&mut self, origin: &str, kind: &str, message: &str) -> Result<(), ArchiveError> {
+        let waits = self.waits_for(origin, (kind, message));
+        for waiting in self.robots.unreachable(origin, (kind, message), waits) {
+            if waits && waiting.reply.is_none() {
+                self.leave_in_frontier(waiting);
+            } else {
+                self.fail(waiting, kind, message)?;
+            }
+        }
+        Ok(())
     }
 
     /// A keeper has done a job.
@@ -126,8 +154,7 @@ impl Crawl<'_> {
             Ok(outcome) => outcome,
             Err(error) if error.ends_all() => return Err(error),
             Err(error) => {
-                self.fail(task, "content", &sentence(&error));
-                return Ok(());
+                return self.fail(task, "content", &sentence(&error));
             }
         };
         self.around.backlog.take(outcome.leads.len());
@@ -138,6 +165,9 @@ impl Crawl<'_> {
         }
         if let Some(revision) = &outcome.revision {
             self.revised(&task, &outcome, revision);
+        }
+        if task.no.is_some() {
+            self.given_up.gave(&task.url);
         }
         self.settled.extend(task.no.map(|no| (no, Settled::Done)));
         if task.errand == Errand::Robots {

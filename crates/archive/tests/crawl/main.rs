@@ -4,6 +4,7 @@
 mod again;
 mod bounds;
 mod following;
+mod given_up;
 mod misbehaving;
 mod planned;
 mod polite;

@@ -34,6 +34,8 @@ pub(crate) struct Told {
     pub(crate) skipped: BTreeMap<String, String>,
     /// What was not done.
     pub(crate) notes: Vec<String>,
+    /// The hosts that were given up with something left, and the sort of failure.
+    pub(crate) given_up: BTreeMap<String, String>,
 }
 
 impl Told {
@@ -136,6 +138,9 @@ impl Scene {
             }
             Event::Failed { url, kind, .. } => {
                 told.failed.insert(path(url), kind.to_owned());
+            }
+            Event::GivenUp { host, kind, .. } => {
+                told.given_up.insert(host.to_owned(), kind.to_owned());
             }
             Event::Noted { note, .. } => told.notes.push(note.to_owned()),
             Event::Skipped { url, rule, .. } => {

@@ -64,6 +64,19 @@ pub struct Claimed {
     pub tries: u32,
 }
 
+/// A URL that is claimed or settled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Past<'a> {
+    /// The URL.
+    pub url: &'a str,
+    /// How many links lead to it from a root.
+    pub depth: u32,
+    /// What it is to the page that led to it.
+    pub role: &'a str,
+    /// Whether it was captured.
+    pub is_done: bool,
+}
+
 /// What became of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome<'a> {
@@ -205,18 +218,25 @@ impl Frontier {
         self.catalog.ask(|connection| counts(connection, self.no))
     }
 
-    /// Every URL of the run that is claimed or settled, in the order of finding, with its depth and its role.
-    pub fn each_past(&self, each: &mut dyn FnMut(&str, u32, &str)) -> Result<(), CatalogError> {
+    /// Every URL of the run that is claimed or settled, in the order of finding.
+    pub fn each_past(&self, each: &mut dyn FnMut(Past<'_>)) -> Result<(), CatalogError> {
         self.catalog.ask(|connection| {
-            let sql = "SELECT url, depth, role FROM frontier WHERE run_no = ?1 AND state <> 0 ORDER BY no";
+            let sql =
+                "SELECT url, depth, role, state FROM frontier WHERE run_no = ?1 AND state <> 0 ORDER BY no";
             let mut statement = connection.prepare_cached(sql)?;
             let mut rows = statement.query([self.no])?;
             while let Some(row) = rows.next()? {
                 let (url, role): (String, String) = (row.get(0)?, row.get(2)?);
-                each(&url, row.get(1)?, &role);
+                let is_done = row.get::<_, i64>(3)? == State::Done as i64;
+                each(Past { url: &url, depth: row.get(1)?, role: &role, is_done });
             }
             Ok(())
         })
+    }
+
+    /// Makes everything ready again that was claimed and not settled. For whoever has nothing under way.
+    pub fn release(&self) -> Result<(), CatalogError> {
+        self.catalog.write_lightly(|connection| claim::release_all(connection, self.no))
     }
 
     /// The URL with a number, and the number of the page that led to it.

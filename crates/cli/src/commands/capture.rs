@@ -20,6 +20,7 @@ use self::given::{Given, usual_per_host};
 use self::watcher::{Seen, Watcher};
 use super::{Outcome, Verb};
 use crate::error::Error;
+use crate::printer::counted;
 use crate::reaching::Reaching;
 use crate::session::Session;
 use crate::{duration, interrupt};
@@ -63,7 +64,7 @@ Examples:
 ///
 /// With `--json` there is one object a line: events with `event` (`captured`, `failed`, `skipped`, ...), and last
 /// `version`, `captured`, `unchanged`, `failed`, `skipped`, `bytes`, `queued`, `stopped`, and `pages_answered`: how many pages were answered
-/// with which status of 400 or more. `again` is there when hosts asked to be left alone for longer than `--max-wait`: from then on `--resume` goes on.
+/// with which status of 400 or more. `given_up` counts hosts that stopped answering, whose pages are left for `--resume`. `again` is there when hosts asked to be left alone for longer than `--max-wait`: from then on `--resume` goes on.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Capture {
@@ -233,8 +234,8 @@ impl Verb for Capture {
 
 fn outcome(ended: &Ended) -> Outcome {
     match ended.version {
-        Some(_) if ended.again.is_some() => Outcome::Findings,
-        None if ended.again.is_some() => Outcome::Incomplete,
+        Some(_) if ended.left => Outcome::Findings,
+        None if ended.left => Outcome::Incomplete,
         _ if ended.stopped => Outcome::Interrupted,
         // That a site is not for robots is what was found out.
         None if ended.tally.failed == 0 && ended.tally.seeds_refused > 0 => Outcome::Findings,
@@ -357,6 +358,7 @@ impl Capture {
                 "queued": ended.queued,
                 "limited": tally.limited,
                 "stopped": ended.stopped,
+                "given_up": tally.given_up,
                 "again": ended.again.map(|again| again.to_string()),
             }));
         }
@@ -389,10 +391,14 @@ fn finished(ended: &Ended) -> String {
 /// What came of it, for people.
 fn summary(ended: &Ended) -> String {
     let got = got(ended);
-    if let Some(again) = ended.again {
-        let then = again.for_people();
+    if ended.left {
+        let then = ended.again.map(|again| format!(", after {}", again.for_people())).unwrap_or_default();
+        let why = match ended.tally.given_up {
+            0 => String::new(),
+            hosts => format!(": {} given up", counted(hosts, "host")),
+        };
         return format!(
-            "{got}, {} left for later\n`varve capture --resume` goes on, after {then}; `varve capture --finish` leaves it at that",
+            "{got}, {} left for later{why}\n`varve capture --resume` goes on{then}; `varve capture --finish` leaves it at that",
             ended.queued
         );
     }

@@ -57,8 +57,21 @@ impl Web {
         Self::serve_wrapped(site, "http", Box::new(|socket| Ok(Box::new(socket))))
     }
 
+    /// Starts a web with this on it at an address of loopback, where there may have been one before.
+    ///
+    /// # Panics
+    ///
+    /// If it cannot be listened on.
+    pub fn serve_at(address: SocketAddr, site: Site) -> Self {
+        Self::serve_there(address, site, "http", Box::new(|socket| Ok(Box::new(socket))))
+    }
+
     pub(super) fn serve_wrapped(site: Site, scheme: &'static str, wrap: Box<Wrap>) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("loopback can be listened on");
+        Self::serve_there(SocketAddr::from(([127, 0, 0, 1], 0)), site, scheme, wrap)
+    }
+
+    fn serve_there(address: SocketAddr, site: Site, scheme: &'static str, wrap: Box<Wrap>) -> Self {
+        let listener = TcpListener::bind(address).expect("loopback can be listened on");
         let address = listener.local_addr().expect("a listener has an address");
         let log = Arc::new(Mutex::new(Log::default()));
         let stopped = Arc::new(AtomicBool::new(false));

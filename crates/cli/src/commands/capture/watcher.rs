@@ -126,6 +126,9 @@ impl<'a> Watcher<'a> {
         if let Event::Failed { url, kind, .. } = event {
             self.hints.see(kind, url);
         }
+        if let Event::GivenUp { host, kind: kind @ ("guard" | "tls:issuer"), .. } = event {
+            self.hints.see(kind, host);
+        }
         if let Event::WantsTls { url } = event {
             self.hints.see("tls:wanted", url);
         }
@@ -148,6 +151,13 @@ impl<'a> Watcher<'a> {
             Event::Noted { url, note } => self.remark("note", url, note),
             Event::Skipped { url, rule, is_seed } => self.count(url, &rule.to_string(), *is_seed),
             Event::Waits { host, until, left } => self.waits(host, *until, *left),
+            Event::GivenUp { host, message, .. } => {
+                self.remark(
+                    "given up",
+                    host,
+                    &format!("{message}: what was not asked of it is left for `--resume`"),
+                );
+            }
             Event::Progress(progress) => self.tell(progress),
             _ => {}
         }
@@ -254,6 +264,9 @@ fn line(event: &Event<'_>) -> Option<serde_json::Value> {
         Event::WantsTls { url } => json!({"event": "wants_tls", "url": url}),
         Event::Waits { host, until, left } => {
             json!({"event": "waits", "host": host, "until": until.to_string(), "left": left})
+        }
+        Event::GivenUp { host, kind, message } => {
+            json!({"event": "given_up", "host": host, "kind": kind, "message": message})
         }
         Event::Checkpoint { captured } => json!({"event": "checkpoint", "captured": captured}),
         Event::Progress(_) => return None,

@@ -1,0 +1,187 @@
+//! Hosts that are given up while something is still wanted of them: what becomes of that.
+//!
+//! A host that gave something in this run and then fell silent is away, as is everything when the network is. What was not
+//! asked for to the end stays in the frontier as it is, claimed by nobody that lives, and whoever resumes the run goes on with
+//! it. A host that never gave anything, while others do, is taken for dead: all that is wanted of it fails, or no run
+//! with a dead link in it would ever be finished. While nobody at all has answered a run that was resumed, nobody can tell the two apart;
+//! that is decided when the rest is done.
+
+use std::collections::{BTreeMap, HashSet};
+
+use varve_fetch::FetchErrorKind;
+use varve_fetch::politeness::Outcome;
+
+use super::address::{host_of, origin_of};
+use super::event::Event;
+use super::run::Crawl;
+use super::scope::Rule;
+use super::task::Task;
+use crate::error::ArchiveError;
+
+/// So many origins are remembered to have given something.
+const MOST: usize = 1 << 18;
+
+/// Who answers, and who was given up.
+#[derive(Default)]
+pub(crate) struct GivenUp {
+    /// Whether the run began earlier.
+    resumed: bool,
+    /// Hosts that answered this process.
+    heard: HashSet<Box<str>>,
+    /// Origins that something was captured of in this run.
+    gave: HashSet<Box<str>>,
+    /// Hosts that are not asked any more.
+    closed: HashSet<String>,
+    /// Hosts of which something is left, and why.
+    left: BTreeMap<String, Left>,
+}
+
+/// Why something is left of a host.
+struct Left {
+    kind: String,
+    message: String,
+    /// Whether another look may show that it was no outage.
+    doubtful: bool,
+}
+
+/// What may be hoped of an origin that does not answer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Prospect {
+    /// It gave something in this run: it may do so again.
+    Good,
+    /// Nobody has answered yet.
+    Doubtful,
+    /// It never gave anything, and others do.
+    None,
+}
+
+impl GivenUp {
+    /// The run began earlier.
+    pub(crate) fn resume(&mut self) {
+        self.resumed = true;
+    }
+
+    /// Something was captured, now or by an earlier process of the same run.
+    pub(crate) fn gave(&mut self, url: &str) {
+        let origin = origin_of(url);
+        if self.gave.len() < MOST && !self.gave.contains(origin) {
+            self.gave.insert(origin.into());
+        }
+    }
+
+    /// A host answered.
+    pub(crate) fn hear(&mut self, host: &str) {
+        // Only for a run that goes on can it be in doubt who is there.
+        if self.heard.is_empty() || (self.resumed && !self.heard.contains(host)) {
+            self.heard.insert(host.into());
+        }
+    }
+
+    /// Whether a host is not asked any more.
+    pub(crate) fn has(&self, host: &str) -> bool {
+        self.closed.contains(host)
+    }
+
+    fn prospect(&self, url: &str) -> Prospect {
+        match self.gave.contains(origin_of(url)) {
+            true => Prospect::Good,
+            false if self.resumed && self.heard.is_empty() => Prospect::Doubtful,
+            false => Prospect::None,
+        }
+    }
+
+    fn note(&mut self, host: &str, (kind, message): (&str, &str), doubtful: bool) {
+        let left = self.left.entry(host.to_owned()).or_insert_with(|| Left {
+            kind: kind.to_owned(),
+            message: message.to_owned(),
+            doubtful,
+        });
+        left.doubtful &= doubtful;
+    }
+
+    /// How many hosts something is left of.
+    pub(crate) fn hosts(&self) -> u64 {
+        self.left.len() as u64
+    }
+}
+
+impl Crawl<'_> {
+    /// Whether what waits for an origin without an answer is left for whoever resumes; if so, that is noted.
+    pub(super) fn waits_for(&mut self, url: &str, why: (&str, &str)) -> bool {
+        let prospect = self.given_up.prospect(url);
+        if prospect != Prospect::None {
+            self.given_up.note(host_of(url), why, prospect == Prospect::Doubtful);
+        }
+        prospect != Prospect::None
+    }
+
+    /// Whether something that has no answer is left, because it is the first that was asked of a host which answered this run
+    /// before.
+    pub(super) fn may_be_away(&mut self, task: &Task, outcome: Outcome, why: (&str, &str)) -> bool {
+        let is_silent = outcome == Outcome::Silent || why.0 == FetchErrorKind::Guard.word();
+        let is_first = self.given_up.resumed && !self.given_up.heard.contains(task.host.as_str());
+        let may_be = is_silent && is_first && task.no.is_some();
+        if !may_be || self.given_up.prospect(&task.url) == Prospect::None {
+            return false;
+        }
+        self.given_up.note(&task.host, why, true);
+        true
+    }
+
+    /// A host failed too often. What was asked for to the end has failed; the rest of it is left, if there is hope.
+    pub(super) fn give_host_up(
+        &mut self,
+        tasks: impl Iterator<Item = Task>,
+        asked_to_the_end: bool,
+        why: (&str, &str),
+    ) -> Result<(), ArchiveError> {
+        for (at, task) in tasks.enumerate() {
+            let has_failed = at == 0 && asked_to_the_end;
+            if has_failed || task.origin.is_some() || !self.waits_for(&task.url, why) {
+                self.fail(task, why.0, why.1)?;
+                continue;
+            }
+            self.given_up.closed.insert(task.host.clone());
+            self.leave_in_frontier(task);
+        }
+        Ok(())
+    }
+
+    /// Leaves something as it is: claimed, and ready again for whoever resumes.
+    pub(super) fn leave_in_frontier(&mut self, task: Task) {
+        self.no_longer_busy(&task);
+        self.came_back(&task);
+        if let Some(reply) = task.reply {
+            self.turn_away(&task.url, Rule::Waits, reply);
+        }
+    }
+
+    /// Looks again at what was left in doubt, once the rest is done; whether there is something to do now.
+    pub(super) fn look_again_at_doubts(&mut self) -> Result<bool, ArchiveError> {
+        let GivenUp { heard, gave, left, closed, .. } = &mut self.given_up;
+        let gives = |host: &str| gave.iter().any(|origin| host_of(origin) == host);
+        let is_cleared = |host: &String| heard.contains(host.as_str()) || (!heard.is_empty() && !gives(host));
+        let cleared: Vec<String> = left
+            .iter()
+            .filter(|(host, left)| left.doubtful && is_cleared(host))
+            .map(|(host, _)| host.clone())
+            .collect();
+        for host in &cleared {
+            left.remove(host);
+            closed.remove(host);
+            self.robots.forget_unreachable(host);
+        }
+        if !cleared.is_empty() {
+            self.around.frontier.release()?;
+        }
+        Ok(!cleared.is_empty())
+    }
+
+    /// Says of which hosts something is left.
+    pub(super) fn tell_given_up(&mut self) {
+        self.tally.given_up = self.given_up.hosts();
+        for (host, Left { kind, message, .. }) in &self.given_up.left {
+            (self.around.report)(Event::GivenUp { host, kind, message });
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! Servers and networks that go away in the middle of a run: nothing that was not asked for is lost.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use varve_archive::ArchiveError;
+use varve_archive::verbs::capture::{Reach, ScopeKind, Settings};
+use varve_testkit::web::{Answer, Request, Site, Then, Web};
+
+use super::scene::{Scene, Told};
+
+/// So many pages hang on the front page.
+const PAGES: usize = 60;
+
+/// A front page with links, and the pages that it links to. While it is `away`, pages are closed without a word.
+fn site(away: &Arc<AtomicBool>, more: &str) -> Site {
+    let links: String = (0..PAGES).map(|page| format!("<a href=/p/{page}>page</a>")).collect();
+    let away = Arc::clone(away);
+    Site::new().page("/", Answer::html(format!("{links}{more}"))).at("/p/", move |request, connection| {
+        match away.load(Ordering::SeqCst) {
+            true => Ok(Then::Close),
+            false => Answer::html(request.path()).send(request, connection),
+        }
+    })
+}
+
+fn reach() -> Reach {
+    Reach { allow_private: true, ..Reach::default() }
+}
+
+/// How many of the pages HEAD holds.
+fn pages(scene: &Scene, told: &Told) -> usize {
+    let captures = scene.captures(told.version());
+    captures.iter().filter(|capture| capture.url.contains("/p/") && capture.status == 200).count()
+}
+
+/// Is a place where nobody else listens.
+fn place(last: u8) -> SocketAddr {
+    SocketAddr::from(([127, 0, 5, last], 0))
+}
+
+#[test]
+fn what_was_never_asked_of_a_host_that_went_away_waits() {
+    let away = Arc::new(AtomicBool::new(true));
+    let scene = Scene::new(site(&away, ""));
+    let settings = Settings { retry_pause: 1, ..scene.settings(&["/"], ScopeKind::Host) };
+    let told = scene.run(settings);
+    let ended = told.ended();
+    assert!(ended.stopped && ended.left && ended.again.is_none(), "{ended:?}");
+    assert!(ended.version.is_some() && ended.queued > 0, "{ended:?}");
+    let asked = (0..PAGES).filter(|page| scene.web.count(&format!("/p/{page}")) > 0).count();
+    assert_eq!(told.failed.len(), asked, "what failed was asked for");
+    assert_eq!(ended.queued as usize, PAGES - asked);
+    assert_eq!(told.given_up.len(), 1);
+    assert_eq!(ended.tally.given_up, 1);
+    away.store(false, Ordering::SeqCst);
+    let told = scene.resume();
+    assert!(!told.ended().stopped, "{:?}", told.ended());
+    assert_eq!(pages(&scene, &told), PAGES - asked);
+    scene.assert_sound();
+}
+
+/// With a file for robots to be asked for first, and without.
+#[test]
+fn a_run_that_is_resumed_while_its_server_is_away_loses_nothing() {
+    for (robots, last) in [(true, 1), (false, 2)] {
+        let (up, scene) = (Arc::new(AtomicBool::new(false)), Scene::new(Site::new()));
+        let web = Web::serve_at(place(last), site(&up, ""));
+        let (address, seed) = (web.address(), web.url("/"));
+        let settings =
+            Settings { seeds: vec![seed], robots, retries: 1, ..scene.settings(&[], ScopeKind::Host) };
+        let stopped = scene.run_until(Some(settings), reach(), 20).unwrap().ended();
+        assert!(stopped.stopped && stopped.queued > 0, "{stopped:?}");
+        drop(web);
+        for _ in 0..2 {
+            let told = scene.resume();
+            let ended = told.ended();
+            assert!(ended.left && told.failed.is_empty(), "{ended:?} {:?}", told.failed);
+            assert_eq!((ended.queued, ended.version), (stopped.queued, stopped.version));
+            assert_eq!(told.given_up.get(&address.to_string()).map(String::as_str), Some("refused"));
+        }
+        let _web = Web::serve_at(address, site(&up, ""));
+        let told = scene.resume();
+        assert!(!told.ended().stopped, "{:?}", told.ended());
+        assert_eq!(pages(&scene, &told), PAGES, "robots: {robots}");
+        scene.assert_sound();
+    }
+}
+
+/// A server that is being repaired says so, and is not asked for everything in vain.
+#[test]
+fn a_server_that_is_out_of_order_is_left() {
+    let broken = Arc::new(AtomicBool::new(true));
+    let flag = Arc::clone(&broken);
+    let page = move |request: &Request| match flag.load(Ordering::SeqCst) {
+        true => Answer::status(503),
+        false => Answer::html(request.path()),
+    };
+    let scene = Scene::new(site(&Arc::default(), "").computed("/p/", page));
+    let told = scene.run(Settings { retry_pause: 1, ..scene.settings(&["/"], ScopeKind::Host) });
+    let asked = (0..PAGES).filter(|page| scene.web.count(&format!("/p/{page}")) > 0).count();
+    assert!(told.ended().left && told.failed.is_empty(), "{:?}", told.failed);
+    assert_eq!(told.ended().queued as usize, PAGES - asked);
+    broken.store(false, Ordering::SeqCst);
+    let told = scene.resume();
+    assert_eq!((told.ended().stopped, pages(&scene, &told)), (false, PAGES - asked));
+    scene.assert_sound();
+}
+
+/// A dead link is no outage: else no run with one in it would ever end.
+#[test]
+fn hosts_that_never_answer_fail_once_others_do() {
+    let up = Arc::new(AtomicBool::new(false));
+    let scene = Scene::new(Site::new());
+    let gone = Web::serve_at(place(3), Site::new());
+    let dead: String =
+        (0..5).map(|number| format!("<img src={}>", gone.url(&format!("/{number}")))).collect();
+    drop(gone);
+    let web = Web::serve_at(place(4), site(&up, &dead));
+    let (address, seed) = (web.address(), web.url("/"));
+    let settings =
+        Settings { seeds: vec![seed], retries: 1, retry_pause: 1, ..scene.settings(&[], ScopeKind::Host) };
+    assert!(scene.run_until(Some(settings), reach(), 1).unwrap().ended().stopped);
+    drop(web);
+    let told = scene.resume();
+    assert!(told.ended().left && told.failed.is_empty(), "nobody knows who is away: {:?}", told.failed);
+    let _web = Web::serve_at(address, site(&up, &dead));
+    let told = scene.resume();
+    assert!(!told.ended().stopped, "{:?} {:?}", told.ended(), told.given_up);
+    assert_eq!(told.failed.len(), 5, "{:?}", told.failed);
+    assert_eq!(pages(&scene, &told), PAGES);
+    assert!(matches!(scene.run_until(None, reach(), 1), Err(ArchiveError::NoRun)));
+    scene.assert_sound();
+}
+
+/// Nothing is left of a run that got nothing.
+#[test]
+fn a_run_that_gets_nothing_from_its_only_host_ends() {
+    let scene = Scene::new(Site::new());
+    let gone = Web::serve_at(place(5), Site::new());
+    let seeds = vec![gone.url("/a"), gone.url("/b")];
+    drop(gone);
+    let told = scene.run(Settings { seeds, ..scene.settings(&[], ScopeKind::Host) });
+    assert_eq!((told.failed.len(), told.ended().version, told.ended().stopped), (2, None, false));
+    assert!(matches!(scene.run_until(None, reach(), 1), Err(ArchiveError::NoRun)));
+}
