@@ -50,7 +50,7 @@ impl Crawl<'_> {
                 let trap = |watch: &mut Watch| watch.note(&address).filter(|_| traps).map(Rule::Trap);
                 scope.refuses_page(url, &address).or_else(|| trap(&mut self.watch))
             }
-            Errand::Embed { .. } => scope
+            Errand::Embed { .. } | Errand::Frame { .. } => scope
                 .excludes(url, &address)
                 .or_else(|| suspect(&address, &TrapLimits::default()).filter(|_| traps).map(Rule::Trap)),
             Errand::Listing { .. } => {
@@ -267,7 +267,7 @@ impl Crawl<'_> {
     fn skip(&mut self, task: Task, rule: &Rule) {
         self.came_back(&task);
         self.settled.extend(task.no.map(|no| (no, Settled::Skipped(rule.to_string()))));
-        if matches!(task.errand, Errand::Embed { .. }) && self.denied.has(&task.url) {
+        if task.errand.is_part() && self.denied.has(&task.url) {
             return;
         }
         self.tally.skipped += 1;

@@ -6,6 +6,8 @@
 
 /// Pages embed style sheets that import others that embed fonts: no chain is longer.
 pub(crate) const LONGEST_CHAIN: u8 = 5;
+/// More than the length of any chain.
+const CHAINS: u32 = 16;
 /// Sitemaps name sitemaps: no further than this.
 pub(crate) const DEEPEST_SITEMAP: u8 = 3;
 
@@ -20,6 +22,13 @@ pub(crate) enum Errand {
     /// A part of a page, or of such a part.
     Embed {
         /// One for a part of a page.
+        chain: u8,
+    },
+    /// A document in a frame of a page: a part of the page, whose links are the page's links as far as it lies in the scope.
+    Frame {
+        /// How many links its page is away from a seed.
+        depth: u32,
+        /// One for a frame of a page, two for a frame in that.
         chain: u8,
     },
     /// A sitemap, named by so many others.
@@ -37,6 +46,7 @@ impl Errand {
         match self {
             Self::Page { .. } => 'p',
             Self::Embed { .. } => 'e',
+            Self::Frame { .. } => 'f',
             Self::Listing { .. } => 'l',
             Self::Robots => 'r',
         }
@@ -47,6 +57,8 @@ impl Errand {
         match self {
             Self::Page { depth } => depth,
             Self::Embed { chain } => chain as u32,
+            // The nearest first, as the frontier has it.
+            Self::Frame { depth, chain } => depth.saturating_mul(CHAINS).saturating_add(chain as u32),
             Self::Listing { nesting } => nesting as u32,
             Self::Robots => 0,
         }
@@ -58,6 +70,7 @@ impl Errand {
         Some(match letter {
             'p' => Self::Page { depth: steps },
             'e' => Self::Embed { chain: small },
+            'f' => Self::Frame { depth: steps / CHAINS, chain: (steps % CHAINS) as u8 },
             'l' => Self::Listing { nesting: small },
             'r' => Self::Robots,
             _ => return None,
@@ -68,9 +81,19 @@ impl Errand {
     pub(crate) fn priority(self) -> u32 {
         match self {
             Self::Robots | Self::Listing { .. } => 0,
-            Self::Embed { .. } => 1,
+            Self::Embed { .. } | Self::Frame { .. } => 1,
             Self::Page { depth } => depth.saturating_add(2),
         }
+    }
+
+    /// Whether it is wanted as a part of something else.
+    pub(crate) const fn is_part(self) -> bool {
+        matches!(self, Self::Embed { .. } | Self::Frame { .. })
+    }
+
+    /// Whether more follows from it the nearer it is to a seed.
+    pub(crate) const fn is_measured(self) -> bool {
+        matches!(self, Self::Page { .. } | Self::Frame { .. })
     }
 
     /// Whether its answer counts as a page.
@@ -88,6 +111,7 @@ mod tests {
         for errand in [
             Errand::Page { depth: 70_000 },
             Errand::Embed { chain: 3 },
+            Errand::Frame { depth: 70_000, chain: LONGEST_CHAIN },
             Errand::Listing { nesting: 0 },
             Errand::Robots,
         ] {

@@ -104,6 +104,8 @@ fn kind(errand: Errand, answer: &Answer<'_>) -> Kind {
         _ if !has_page => Kind::Opaque,
         Errand::Robots => Kind::Opaque,
         Errand::Listing { .. } => Kind::Listing,
-        Errand::Page { .. } | Errand::Embed { .. } => Kind::of(content_type.as_deref(), answer.url),
+        Errand::Page { .. } | Errand::Embed { .. } | Errand::Frame { .. } => {
+            Kind::of(content_type.as_deref(), answer.url)
+        }
     }
 }

@@ -46,7 +46,7 @@ impl Known {
     /// Notes a lead.
     pub(crate) fn note(&mut self, lead: &Lead) -> News {
         let key = self.hasher.hash_one((lead.errand.letter(), lead.key()));
-        let steps = if self.measured && lead.errand.is_page() { lead.errand.steps() } else { 0 };
+        let steps = if self.measured && lead.errand.is_measured() { lead.errand.steps() } else { 0 };
         match self.seen.get_mut(&key) {
             Some(before) if *before <= steps => News::Old,
             Some(before) => {
@@ -70,16 +70,10 @@ impl Known {
         self.seen.contains_key(&self.hasher.hash_one((letter, key)))
     }
 
-    /// Notes a page that an earlier process of the same run has met, if that matters.
-    pub(crate) fn recall(&mut self, key: &str, depth: u32) {
+    /// Notes what an earlier process of the same run has met, if that matters.
+    pub(crate) fn recall(&mut self, key: &str, errand: Errand) {
         if self.measured {
-            self.note(&Lead {
-                url: key.to_owned(),
-                key: None,
-                errand: Errand::Page { depth },
-                redirect: false,
-                refusal: None,
-            });
+            self.note(&Lead { url: key.to_owned(), key: None, errand, redirect: false, refusal: None });
         }
     }
 }

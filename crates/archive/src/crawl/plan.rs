@@ -166,12 +166,15 @@ impl Plan {
             return None;
         }
         if let Some(itinerary) = self.itinerary.as_ref().filter(|_| self.settings.scope == ScopeKind::Plan) {
-            let Errand::Page { depth } = errand else { return None };
+            let (Errand::Page { depth } | Errand::Frame { depth, .. }) = errand else { return None };
             let links = [link.target.as_str(), url, &self.address(url)];
             return itinerary.step((from, depth), &links).map(|depth| Errand::Page { depth });
         }
         let depth = match errand {
             Errand::Page { depth } => depth.saturating_add(1),
+            // What strangers show in a frame is theirs: its links are no links of the page.
+            Errand::Frame { .. } if !self.scope.holds(&self.address(from)) => return None,
+            Errand::Frame { depth, .. } => depth.saturating_add(1),
             // A list of pages is as near to a seed as a link on it.
             Errand::Listing { .. } => 1,
             Errand::Embed { .. } | Errand::Robots => return None,
@@ -183,7 +186,7 @@ impl Plan {
         let nesting = match errand {
             Errand::Listing { nesting } => nesting.saturating_add(1),
             Errand::Page { .. } => 0,
-            Errand::Embed { .. } | Errand::Robots => return None,
+            Errand::Embed { .. } | Errand::Frame { .. } | Errand::Robots => return None,
         };
         self.reaches(1).then_some(Errand::Listing { nesting })
     }
@@ -192,13 +195,23 @@ impl Plan {
 /// What a page embeds, it embeds by chains of limited length. What only looks like an address in a script or a JSON
 /// document is left alone.
 fn embedded(errand: Errand, link: &Link<'_>) -> Option<Errand> {
-    let chain = match errand {
-        Errand::Page { .. } => 1,
-        Errand::Embed { chain } => chain + 1,
+    let (chain, depth) = match errand {
+        Errand::Page { depth } => (1, Some(depth)),
+        Errand::Frame { depth, chain } => (chain + 1, Some(depth)),
+        Errand::Embed { chain } => (chain + 1, None),
         Errand::Listing { .. } | Errand::Robots => return None,
     };
     let far_fetched = link.guessed && !matches!(link.place, Place::Attribute { .. });
-    (chain <= LONGEST_CHAIN && !far_fetched).then_some(Errand::Embed { chain })
+    let part = match depth.filter(|_| is_frame(link)) {
+        Some(depth) => Errand::Frame { depth, chain },
+        None => Errand::Embed { chain },
+    };
+    (chain <= LONGEST_CHAIN && !far_fetched).then_some(part)
+}
+
+/// Whether what a link leads to is shown in a frame.
+fn is_frame(link: &Link<'_>) -> bool {
+    matches!(&link.place, Place::Attribute { element, .. } if matches!(element.as_ref(), "frame" | "iframe"))
 }
 
 #[cfg(test)]
@@ -240,6 +253,24 @@ mod tests {
         assert_eq!(leads(Errand::Embed { chain: 1 }, Role::Navigate), None);
         assert_eq!(leads(Errand::Listing { nesting: DEEPEST_SITEMAP }, Role::Sitemap), None);
         assert_eq!(leads(Errand::Listing { nesting: 0 }, Role::Navigate), Some(near));
+    }
+
+    /// Its links are the page's own, at its depth; what strangers show in a frame leads nowhere.
+    #[test]
+    fn a_frame_is_a_part_that_leads_on() {
+        let plan = plan(ScopeKind::Host, Some(2));
+        let place = Place::Attribute { element: "iframe".into(), attribute: "src".into() };
+        let frame = Link { place, ..link("http://h/nav", Role::Embed) };
+        let leads = |from, errand, link| plan.lead(from, errand, link).map(|lead| lead.errand);
+        let shown = Errand::Frame { depth: 1, chain: 1 };
+        assert_eq!(leads("http://h/", Errand::Page { depth: 1 }, &frame), Some(shown));
+        assert_eq!(leads("http://h/a", shown, &frame), Some(Errand::Frame { depth: 1, chain: 2 }));
+        assert_eq!(leads("http://h/a", Errand::Frame { depth: 0, chain: LONGEST_CHAIN }, &frame), None);
+        assert_eq!(leads("http://h/a", Errand::Embed { chain: 1 }, &frame), Some(Errand::Embed { chain: 2 }));
+        let onward = link("http://h/x", Role::Navigate);
+        assert_eq!(leads("http://h/nav", shown, &onward), Some(Errand::Page { depth: 2 }));
+        assert_eq!(leads("http://h/nav", Errand::Frame { depth: 2, chain: 1 }, &onward), None);
+        assert_eq!(leads("http://ads/nav", shown, &onward), None);
     }
 
     #[test]

@@ -24,6 +24,7 @@ use varve_fetch::politeness::{Agenda, Next};
 use super::backlog::Backlog;
 use super::denied::Denied;
 use super::destination::Destination;
+use super::errand::Errand;
 use super::event::{Event, Progress, Tally};
 use super::fetching::{Fetching, Message};
 use super::given_up::GivenUp;
@@ -359,10 +360,11 @@ impl Crawl<'_> {
             if is_done {
                 given_up.gave(url);
             }
-            if role.starts_with('p') {
+            let errand = role.chars().next().and_then(|letter| Errand::read(letter, depth));
+            if let Some(errand) = errand.filter(|errand| errand.is_measured()) {
                 let address = plan.address(url);
-                known.recall(&address, depth);
-                if depth > 0 {
+                known.recall(&address, errand);
+                if errand.is_page() && depth > 0 {
                     let _ = watch.note(&address);
                 }
             }

@@ -138,7 +138,17 @@ impl Scope {
         if let Some(rule) = self.excludes(url, address) {
             return Some(rule);
         }
-        let holds = match self.kind {
+        if !self.holds(address) {
+            return Some(Rule::Scope);
+        }
+        let misses =
+            !self.include.is_empty() && !self.include.iter().any(|pattern| matches(pattern, url, address));
+        misses.then_some(Rule::Include)
+    }
+
+    /// Whether an address lies where links are followed.
+    pub(crate) fn holds(&self, address: &str) -> bool {
+        match self.kind {
             ScopeKind::Page => false,
             ScopeKind::Plan => true,
             ScopeKind::Prefix => {
@@ -146,13 +156,7 @@ impl Scope {
             }
             ScopeKind::Host => self.roots.iter().any(|root| plain_host(address) == root),
             ScopeKind::Domain => self.roots.iter().any(|root| is_below(host_of(address), root)),
-        };
-        if !holds {
-            return Some(Rule::Scope);
         }
-        let misses =
-            !self.include.is_empty() && !self.include.iter().any(|pattern| matches(pattern, url, address));
-        misses.then_some(Rule::Include)
     }
 
     /// Why something embedded is not fetched, if it is not.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use varve_archive::verbs::capture::{ScopeKind, Settings};
-use varve_testkit::web::{Answer, Site};
+use varve_testkit::web::{Answer, Site, Web};
 
 use crate::scene::Scene;
 
@@ -45,6 +45,37 @@ fn a_host_is_captured_whole_but_for_what_it_forbids() {
     assert_eq!(scene.web.count("/private/secret.html"), 0);
     assert_each_once(&scene);
     scene.assert_sound();
+}
+
+/// What a frame shows is a part of its page, and its links are links of the page; what strangers show there leads nowhere.
+#[test]
+fn links_in_frames_are_followed_at_the_depth_of_their_page() {
+    let stranger = Web::serve(Site::new().page("/ad", Answer::html("<a href=/shop>buy</a>")));
+    let foreign = format!("<iframe src={}></iframe>", stranger.url("/ad"));
+    let site = Site::new()
+        .page("/", Answer::html("<frameset><frame src=nav.html></frameset>"))
+        .page("/nav.html", Answer::html(format!("<a href=c1>1</a><iframe src=inner></iframe>{foreign}")))
+        .page("/inner", Answer::html("<a href=c2>2</a>"))
+        .page("/c1", Answer::html("<a href=c3>3</a>"))
+        .page("/c2", Answer::html("two"))
+        .page("/c3", Answer::html("three"));
+    let scene = Scene::new(site);
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    for path in ["/nav.html", "/inner", "/c1", "/c2", "/c3"] {
+        assert_eq!(told.captured.get(path).map(|(status, ..)| *status), Some(200), "{path}");
+    }
+    assert_eq!((stranger.count("/ad"), stranger.count("/shop")), (1, 0));
+    assert!(told.skipped.is_empty(), "{:?}", told.skipped);
+    assert_eq!(told.ended().tally.pages, 4, "a frame is no page");
+    assert_each_once(&scene);
+    let near = Scene::new(
+        Site::new()
+            .page("/", Answer::html("<iframe src=nav></iframe>"))
+            .page("/nav", Answer::html("<a href=near>1</a>"))
+            .page("/near", Answer::html("<a href=far>2</a>")),
+    );
+    let told = near.run(Settings { depth: Some(1), ..near.settings(&["/"], ScopeKind::Host) });
+    assert!(told.captured.contains_key("/near") && !told.captured.contains_key("/far"), "{:?}", told.paths());
 }
 
 #[test]
