@@ -196,8 +196,15 @@ fn hints(failure: &Error) -> Vec<String> {
 
 /// What can be done where the web was asked and could not be reached.
 fn for_reaching(failure: &Error) -> Option<String> {
-    let Error::Urls(UrlsError::Answer { trouble: Some(trouble), .. }) = failure else { return None };
-    crate::hints::for_failure(trouble.kind.word(), &trouble.url)
+    match failure {
+        Error::Urls(UrlsError::Answer { trouble: Some(trouble), .. }) => {
+            crate::hints::for_failure(trouble.kind.word(), &trouble.url)
+        }
+        Error::Archive(ArchiveError::Fetch { url, source }) => {
+            crate::hints::for_failure(source.kind.word(), url)
+        }
+        _ => None,
+    }
 }
 
 fn for_archive(failure: &ArchiveError) -> Option<&'static str> {

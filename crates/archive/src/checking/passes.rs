@@ -1,5 +1,8 @@
 //! Asking, and asking again: a failure counts only after it has failed in a pass of its own.
+//!
+//! What was not asked, because its host was given up or may not be asked, has no verdict but that: it is skipped.
 
+use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -8,7 +11,8 @@ use varve_core::exchange::Exchange;
 
 use super::{Case, Judged, Progress};
 use crate::expectations::report::Comparison;
-use crate::expectations::{Prober, Question, Trouble, Verdict};
+use crate::expectations::{Answer, Prober, Question, Trouble, Verdict};
+use varve_fetch::FetchErrorKind;
 
 /// Whether to stop is asked so often.
 const BLINK: Duration = Duration::from_millis(50);
@@ -33,6 +37,20 @@ pub(crate) struct Finding {
 impl Finding {
     fn without_answer(verdict: Verdict) -> Self {
         Self { verdict, comparison: None, status: None, exchanges: Vec::new(), took: None, trouble: None }
+    }
+
+    fn of(case: &Case<'_>, answer: Answer) -> Self {
+        let Judged { verdict, comparison } = match &answer.unasked {
+            Some(why) => Judged { verdict: Verdict::Skipped(why.clone()), comparison: None },
+            None => case.promise.judge(&answer),
+        };
+        let Answer { observed, exchanges, took, trouble, .. } = answer;
+        Self { verdict, comparison, status: observed.status, exchanges, took, trouble }
+    }
+
+    /// Whether the guard kept it from being asked, as it always will.
+    fn is_refused(&self) -> bool {
+        self.trouble.as_ref().is_some_and(|trouble| trouble.kind == FetchErrorKind::Guard)
     }
 }
 
@@ -83,6 +101,7 @@ pub(crate) fn ask_all<E>(
             Err(verdict) => settle(number, Finding::without_answer(verdict))?,
         }
     }
+    let mut before = HashMap::new();
     for pass in 0..=passes.retries {
         if waiting.is_empty() {
             break;
@@ -90,7 +109,8 @@ pub(crate) fn ask_all<E>(
         if pass > 0 {
             passes.pause();
         }
-        waiting = ask_once(cases, waiting, (passes, pass == passes.retries), prober, &mut settle)?;
+        let turn = Turn { passes, last: pass == passes.retries, before: &mut before };
+        waiting = ask_once(cases, waiting, turn, prober, &mut settle)?;
         if passes.are_over() {
             return Ok(());
         }
@@ -102,11 +122,20 @@ pub(crate) fn ask_all<E>(
     Ok(())
 }
 
+/// One pass.
+struct Turn<'a> {
+    passes: Passes<'a>,
+    /// Whether none comes after it.
+    last: bool,
+    /// What earlier passes found of cases that failed in them, without what was on the wire.
+    before: &'a mut HashMap<usize, Finding>,
+}
+
 /// Asks once; gives what must be asked again, or never was answered.
 fn ask_once<E>(
     cases: &[Case<'_>],
     waiting: Vec<(usize, Question)>,
-    (passes, last): (Passes<'_>, bool),
+    Turn { passes, last, before }: Turn<'_>,
     prober: &dyn Prober,
     settle: &mut dyn FnMut(usize, Finding) -> Result<(), E>,
 ) -> Result<Vec<(usize, Question)>, E> {
@@ -120,15 +149,20 @@ fn ask_once<E>(
         let (Some((number, _)), Some(settled)) = (waiting.get(at), settled.get_mut(at)) else {
             return ControlFlow::Continue(());
         };
-        let Judged { verdict, comparison } = cases[*number].promise.judge(&answer);
-        asked[at] = answer.took.is_some();
-        if *settled || (verdict.is_failure() && !last) {
+        asked[at] = answer.unasked.is_none();
+        let mut finding = Finding::of(&cases[*number], answer);
+        let is_worth_another = !finding.is_refused() && (finding.verdict.is_failure() || !asked[at]);
+        if *settled || (is_worth_another && !last) {
+            if asked[at] {
+                before.insert(*number, Finding { exchanges: Vec::new(), ..finding });
+            }
             return if passes.are_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         }
         *settled = true;
-        let status = answer.observed.status;
-        let (exchanges, took, trouble) = (answer.exchanges, answer.took, answer.trouble);
-        let finding = Finding { verdict, comparison, status, exchanges, took, trouble };
+        if let Some(found) = before.remove(number).filter(|_| !asked[at]) {
+            // It was asked before its host was given up, and has failed for a reason of its own.
+            finding = found;
+        }
         failure = settle(*number, finding);
         if failure.is_err() || passes.are_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     });

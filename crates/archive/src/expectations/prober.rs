@@ -47,6 +47,8 @@ pub struct Answer {
     pub took: Option<Duration>,
     /// Why there is no answer, or none worth having.
     pub trouble: Option<Trouble>,
+    /// Why it was not asked, or not to the end, if it was not: then nothing can be said of it.
+    pub unasked: Option<String>,
 }
 
 impl From<Observed> for Answer {

@@ -59,14 +59,23 @@ impl Journey {
     /// Ends without a whole answer.
     pub(super) fn fail(self, reason: impl Into<String>) -> (usize, Answer) {
         let observed = Observed { redirects: self.redirects, ..Observed::failed(reason) };
-        (self.number, Answer { observed, exchanges: self.exchanges, took: self.took, trouble: None })
+        let (exchanges, took) = (self.exchanges, self.took);
+        (self.number, Answer { observed, exchanges, took, ..Answer::default() })
+    }
+
+    /// Ends without being asked.
+    pub(super) fn leave(self, reason: &str) -> (usize, Answer) {
+        let (number, answer) = self.fail(reason);
+        (number, Answer { unasked: Some(reason.to_owned()), ..answer })
     }
 
     /// Ends without an answer.
     pub(super) fn fail_by(self, error: &FetchError) -> (usize, Answer) {
         let trouble = Some(Trouble { kind: error.kind, url: self.url.clone() });
         let (number, answer) = self.fail(sentence(error));
-        (number, Answer { trouble, ..answer })
+        // What may not be asked says nothing of the site.
+        let refused = answer.observed.error.clone().filter(|_| error.kind == FetchErrorKind::Guard);
+        (number, Answer { trouble, unasked: refused, ..answer })
     }
 
     /// Goes on, or ends, with what was seen at the present URL.
@@ -86,7 +95,7 @@ impl Journey {
                 let final_url = Some(self.url);
                 let observed = Observed { redirects: self.redirects, final_url, ..observed };
                 let (exchanges, took) = (self.exchanges, self.took);
-                Step::Arrived(self.number, Answer { observed, exchanges, took, trouble })
+                Step::Arrived(self.number, Answer { observed, exchanges, took, trouble, unasked: None })
             }
         }
     }

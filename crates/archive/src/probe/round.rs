@@ -11,8 +11,8 @@ use varve_fetch::{FetchError, FetchRequest, Fetcher};
 use super::WebProber;
 use super::journey::{Journey, Step};
 use super::observe::{Glance, glance};
-use crate::crawl::{host_of, outcome};
-use crate::expectations::{Answer, OnAnswer, Question};
+use crate::crawl::{host_of, outcome, sentence};
+use crate::expectations::{Answer, Observed, OnAnswer, Question};
 
 /// Pauses need not be unforeseeable.
 const SEED: u64 = 1;
@@ -117,8 +117,8 @@ impl<'a> Round<'a> {
                 (journeys.next(), journeys.collect())
             }
         };
-        let why = format!("`{host}` failed too often in a row and was given up");
-        let mut answers: Vec<_> = others.into_iter().map(|journey: Journey| journey.fail(&*why)).collect();
+        let why = format!("not asked, because `{host}` was given up: {}", cause(&result));
+        let mut answers: Vec<_> = others.into_iter().map(|journey: Journey| journey.leave(&why)).collect();
         if let Some(journey) = first {
             answers.extend(self.conclude(journey, result));
         }
@@ -136,6 +136,17 @@ impl<'a> Round<'a> {
                     None
                 }
             },
+        }
+    }
+}
+
+/// How the last request to a host ended that was then given up.
+fn cause(result: &Result<Glance, FetchError>) -> String {
+    match result {
+        Err(error) => sentence(error),
+        Ok(Glance { observed: Observed { error: Some(error), .. }, .. }) => error.clone(),
+        Ok(Glance { observed: Observed { status, .. }, .. }) => {
+            format!("it answers {} again and again", status.unwrap_or_default())
         }
     }
 }

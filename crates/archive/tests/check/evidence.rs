@@ -5,9 +5,9 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use varve_archive::expectations::Standing;
+use varve_archive::expectations::{Asking, Standing, Verdict, WebProber};
 use varve_archive::history::{Holdings, Pages};
-use varve_archive::verbs::check::{Request, explain};
+use varve_archive::verbs::check::{Promised, Request, explain};
 use varve_archive::verbs::rebuild;
 use varve_archive::{Capture, Layout};
 use varve_testkit::web::{Answer, Site};
@@ -189,4 +189,33 @@ fn the_expectations_in_force_are_kept_with_the_version() {
     let id = manifest["expectations"][format!("{}.yaml", scene.host())].as_str().unwrap();
     let file = Layout::new(&scene.root()).expectations().join(format!("{}.yaml", scene.host()));
     assert_eq!(read(id.parse().unwrap()), fs::read_to_string(file).unwrap());
+}
+
+/// Nothing is said against pages that were not asked: neither now nor when they are asked again.
+#[test]
+fn what_was_not_asked_has_not_failed() {
+    let site = Site::new().with_moods();
+    let busy = |site: Site, number| site.page(&format!("/a{number:02}"), Answer::status(503));
+    let site = (0..30).fold(site, busy);
+    let site = (0..5).fold(site, |site, number| site.page(&format!("/x{number}"), Answer::html("well")));
+    let scene = Scene::new(site);
+    let paths = (0..30).map(|number| format!("_path: /a{number:02}"));
+    let records: Vec<String> = paths.chain((0..5).map(|number| format!("_path: /x{number}"))).collect();
+    scene.promise("", &records.iter().map(String::as_str).collect::<Vec<_>>());
+    let asking = Asking { failures_per_host: 5, concurrency: 1, whole: true, ..scene.asking() };
+    let (prober, database) = (WebProber::new(asking).unwrap(), scene.database());
+    let request = Request { retries: 1, ..Request::default() };
+    let (found, _) = scene.check_by(&prober, Promised::By(&database), &request);
+    for checked in &found {
+        let is_asked = scene.web.count(checked.url.strip_prefix(&scene.web.url("")).unwrap()) > 0;
+        match (&checked.verdict, is_asked) {
+            (Verdict::Skipped(why), false) => assert!(why.contains("it answers 503"), "{why}"),
+            (Verdict::Drift(_), true) => {}
+            (other, _) => panic!("{}: {other:?}", checked.url),
+        }
+    }
+    assert!(found.iter().filter(|checked| checked.url.contains("/x")).all(|checked| checked.since.is_none()));
+    scene.promise("", &["_path: /x0", "_path: /x1"]);
+    let (found, _) = scene.check(&Request::default());
+    assert!(found.iter().all(|checked| checked.standing == Some(Standing::Ok)), "{:?}", told(&found));
 }

@@ -131,7 +131,7 @@ fn a_host_that_only_fails_is_given_up_and_every_url_still_has_its_verdict() {
     let mut count = 0;
     prober.probe(&questions, &mut |_, answer| {
         count += 1;
-        given_up += u32::from(answer.observed.error.unwrap().ends_with("was given up"));
+        given_up += u32::from(answer.unasked.is_some_and(|why| why.contains("was given up")));
         ControlFlow::Continue(())
     });
     assert_eq!((count, given_up), (30, 25));
@@ -262,10 +262,15 @@ fn a_host_that_never_answers_is_not_waited_for_once_for_each_url() {
     })
     .unwrap();
     assert_eq!(found.len(), 20);
-    assert!(found.iter().all(|checked| matches!(checked.verdict, Verdict::Unreachable(_))));
-    assert!(found.iter().filter(|checked| checked.took.is_some()).count() <= 2);
-    // Two of them in each pass; and in the second others than in the first.
+    // Two of them in each pass; and in the second others than in the first. Of the rest nothing is known.
     assert_eq!(scene.web.total(), 4);
+    for (at, checked) in found.iter().enumerate() {
+        match &checked.verdict {
+            Verdict::Unreachable(why) if at < 4 => assert!(why.contains("took too long"), "{why}"),
+            Verdict::Skipped(why) if at >= 4 => assert!(why.contains("took too long"), "{why}"),
+            other => panic!("{at}: {other:?}"),
+        }
+    }
     assert!((10..14).all(|number| scene.web.count(&format!("/quiet/{number}")) == 1));
 }
 

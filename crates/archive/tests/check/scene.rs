@@ -100,11 +100,20 @@ impl Scene {
     }
 
     pub(crate) fn check_all(&self, promised: Promised<'_>, request: &Request) -> (Vec<Checked>, Ended) {
+        self.check_by(&self.prober(true), promised, request)
+    }
+
+    /// The same, with whoever asks.
+    pub(crate) fn check_by(
+        &self,
+        prober: &WebProber,
+        promised: Promised<'_>,
+        request: &Request,
+    ) -> (Vec<Checked>, Ended) {
         let history = self.history();
         let mut found = Vec::new();
         let note = Note { message: "check".to_owned(), author: None };
-        let prober = self.prober(true);
-        let ended = check(&history, promised, request, note, &prober, &mut |_| {}, |checked| {
+        let ended = check(&history, promised, request, note, prober, &mut |_| {}, |checked| {
             found.push(checked);
             Ok::<(), Wrong>(())
         });

@@ -8,6 +8,7 @@ use std::time::Duration;
 use varve_archive::expectations::report::{Checked, ReportFormat, Reporter};
 use varve_archive::expectations::{Trouble, UrlDatabase, Verdict};
 use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Holdings};
+use varve_archive::verbs::capture::FetchErrorKind;
 use varve_archive::verbs::check::{Ended, Filter, Note, Progress, Promised, Request, check, explain, look};
 use varve_archive::verbs::diff::{Options, PageDiff};
 use varve_archive::verbs::urls::check::check as check_plainly;
@@ -44,7 +45,11 @@ const MOST_LINES: usize = 40;
 /// With `--against-archive` nothing need be promised: every URL of the last version must still answer as it did. A page in
 /// which only noise differs, such as nonces and clocks, counts as unchanged.
 ///
-/// The exit code is 1 if anything is not as promised or cannot be reached.
+/// What is not asked is skipped, with the reason: what is wanted of a host that failed too often in a row, and what lies at a
+/// private address (see `--allow-private`). It counts neither as kept nor as broken.
+///
+/// The exit code is 1 if anything is not as promised or cannot be reached, and 2 if nothing could be checked because all of it
+/// lies at private addresses.
 ///
 /// With `--json` there is one object a URL: `url`, `verdict` (met, drift, unreachable, skipped), `status`, `expected`,
 /// `got`, `since`, `capture`, `reason`; in an archive also `version`, `standing` (ok, flaky, failing, gone) and `last_good`, and against
@@ -179,12 +184,14 @@ pub(super) struct Teller<'a> {
     reporter: Reporter,
     format: ReportFormat,
     hints: Hints,
+    /// Whether the guard kept some from being asked.
+    guarded: bool,
 }
 
 impl<'a> Teller<'a> {
     pub(super) fn new(printer: &'a mut Printer, form: &Form) -> Self {
         let format = form.report_format();
-        Self { printer, reporter: Reporter::new(format), format, hints: Hints::default() }
+        Self { printer, reporter: Reporter::new(format), format, hints: Hints::default(), guarded: false }
     }
 
     /// Shows how far the check is, on a terminal.
@@ -199,6 +206,7 @@ impl<'a> Teller<'a> {
     pub(super) fn tell(&mut self, checked: &Checked) -> Result<(), Error> {
         if let Some(Trouble { kind, url }) = &checked.trouble {
             self.hints.see(kind.word(), url);
+            self.guarded |= *kind == FetchErrorKind::Guard;
         }
         let text = self.reporter.add(checked);
         let word = checked.verdict.word();
@@ -221,14 +229,20 @@ impl<'a> Teller<'a> {
             self.printer.say("stopped: only what had its verdict by then is told");
             return Ok(Outcome::Interrupted);
         }
-        if self.reporter.summary().total() == 0 {
+        let summary = self.reporter.summary();
+        if self.guarded && summary.met + summary.failures() == 0 {
+            self.printer
+                .say(format_args!("{BAD}error:{BAD:#} nothing was checked: no URL may be asked from here"));
+            return Ok(Outcome::Incomplete);
+        }
+        if summary.total() == 0 {
             if manner.chooses() {
                 self.printer.say(format_args!("{BAD}error:{BAD:#} no URL is like that: nothing was checked"));
                 return Ok(Outcome::Incomplete);
             }
             self.printer.say(format_args!("{WARN}warning:{WARN:#} no URL was meant: nothing was checked"));
         }
-        Ok(if self.reporter.summary().failures() > 0 { Outcome::Findings } else { Outcome::Done })
+        Ok(if summary.failures() > 0 { Outcome::Findings } else { Outcome::Done })
     }
 }
 

@@ -171,10 +171,19 @@ fn private_addresses_must_be_allowed() {
     let scene = Scene::new();
     scene.add(&[], "/about.html");
     let asked = scene.web.total();
-    let output = scene.run(&["-C", "museum", "check", "--no-capture"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(stdout(&output).starts_with("unreachable"), "{}", stdout(&output));
-    assert_eq!(scene.web.total(), asked);
+    for options in [&["--no-capture"] as &[&str], &[]] {
+        let output = scene.run(&[&["-C", "museum", "check"], options].concat());
+        assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+        assert!(stdout(&output).starts_with("skipped"), "{}", stdout(&output));
+        assert!(stderr(&output).contains("hint: `--allow-private` lets"), "{}", stderr(&output));
+        assert_eq!(scene.web.total(), asked);
+    }
+    let checked = scene.checked(&[]);
+    assert_eq!((&checked[0]["verdict"], &checked[0]["standing"]), (&"met".into(), &"ok".into()));
+    let url = scene.web.url("/about.html");
+    let output = scene.run(&["-C", "museum", "plan", "suggest", &format!("{url}?new")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("hint: `--allow-private` lets"), "{}", stderr(&output));
     assert!(Path::new(&scene.folder.path().join("museum/varve.toml")).exists());
 }
 
@@ -204,7 +213,7 @@ fn the_settings_of_the_archive_may_allow_private_addresses() {
     }
     // Elsewhere nobody said so.
     let output = scene.run(&["urls", "--db", "museum/urls", "check", "--pause", "0"]);
-    assert!(stdout(&output).starts_with("unreachable"), "{}", stdout(&output));
+    assert!(stdout(&output).starts_with("skipped"), "{}", stdout(&output));
 }
 
 #[test]
