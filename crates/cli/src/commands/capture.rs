@@ -2,10 +2,11 @@
 //! project.
 
 mod given;
+mod list;
 mod project;
 mod watcher;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::json;
@@ -149,7 +150,7 @@ pub(super) struct Capture {
     #[arg(long, conflicts_with_all = ["resume", "finish"])]
     no_traps: bool,
 
-    /// List every URL that is skipped in this file: the rule, a tab, the URL
+    /// List every URL that is skipped in this file: the rule, a tab, the URL. A file that is there is replaced; with `--resume` it is added to
     #[arg(long, value_name = "FILE")]
     skipped: Option<PathBuf>,
 
@@ -223,7 +224,7 @@ impl Verb for Capture {
         let intent = session.intent(&history)?;
         let stop = interrupt::flag();
         let manner = Manner { reach, threads: Session::threads(), stop: &stop, intent };
-        let mut watcher = Watcher::new(&mut session.printer, self.json, self.skipped.as_deref())?;
+        let mut watcher = Watcher::new(&mut session.printer, self.json, self.list())?;
         let ended = self.start(settings, &history, manner, &mut |event| watcher.see(&event));
         let seen = watcher.end()?;
         let ended = ended?;
@@ -261,6 +262,11 @@ impl Capture {
             return verb::resume(history, change, manner, report);
         }
         verb::capture(history, settings, manner, report)
+    }
+
+    /// Where all that is skipped is listed, and whether that goes on with what is there.
+    fn list(&self) -> Option<(&Path, bool)> {
+        self.skipped.as_deref().map(|path| (path, self.resume))
     }
 
     /// Whether the plan is followed.

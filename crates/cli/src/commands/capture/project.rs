@@ -22,7 +22,7 @@ impl Capture {
         let stop = interrupt::flag();
         let (threads, clock) = (Session::threads(), session.opening()?.clock);
         let manner = into_project::Manner { reach, threads, stop: &stop, clock };
-        let mut watcher = Watcher::new(&mut session.printer, self.json, self.skipped.as_deref())?;
+        let mut watcher = Watcher::new(&mut session.printer, self.json, self.list())?;
         let mut report = |event: Event<'_>| watcher.see(&event);
         let captured = match (self.finish, self.resume) {
             (true, _) => into_project::finish(&root),

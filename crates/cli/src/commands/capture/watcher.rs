@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use serde_json::json;
 use varve_archive::Moment;
 use varve_archive::verbs::capture::{Captured, Event, Progress};
 
+use super::list::List;
 use super::people_size;
 use crate::error::Error;
 use crate::hints::Hints;
@@ -65,28 +64,6 @@ impl Urls {
     }
 }
 
-/// A file that lists all that was skipped, a line each.
-struct List {
-    path: PathBuf,
-    file: BufWriter<File>,
-}
-
-impl List {
-    fn create(path: &Path) -> Result<Self, Error> {
-        let file = File::create(path).map_err(|source| Error::Write { path: path.to_owned(), source })?;
-        Ok(Self { path: path.to_owned(), file: BufWriter::new(file) })
-    }
-
-    fn add(&mut self, rule: &str, url: &str) -> Result<(), Error> {
-        let added = writeln!(self.file, "{rule}\t{url}");
-        added.map_err(|source| Error::Write { path: self.path.clone(), source })
-    }
-
-    fn end(mut self) -> Result<(), Error> {
-        self.file.flush().map_err(|source| Error::Write { path: self.path, source })
-    }
-}
-
 /// What is left to say at the end.
 pub(super) struct Seen {
     skipped: BTreeMap<String, Urls>,
@@ -97,9 +74,13 @@ pub(super) struct Seen {
 }
 
 impl<'a> Watcher<'a> {
-    /// Watches a run, and lists what it skips in a file, if one is given.
-    pub(super) fn new(printer: &'a mut Printer, json: bool, list: Option<&Path>) -> Result<Self, Error> {
-        let list = list.map(List::create).transpose()?;
+    /// Watches a run, and lists what it skips in a file, if one is given: behind what is there already, if the run goes on.
+    pub(super) fn new(
+        printer: &'a mut Printer,
+        json: bool,
+        list: Option<(&Path, bool)>,
+    ) -> Result<Self, Error> {
+        let list = list.map(|(path, goes_on)| List::open(path, goes_on)).transpose()?;
         let progress = (!json).then(|| printer.progress_said());
         Ok(Self {
             printer,
@@ -135,8 +116,8 @@ impl<'a> Watcher<'a> {
         if let Event::Captured(Captured { url, status: status @ 400.., is_page: true, .. }) = event {
             self.refused.entry(*status).or_default().add(url);
         }
-        if let Event::Skipped { url, rule, .. } = event {
-            self.list(url, &rule.to_string());
+        if let Some(list) = self.list.as_mut().filter(|_| self.failure.is_ok()) {
+            self.failure = list.see(event);
         }
         if self.json {
             if let Some(line) = line(event)
@@ -185,12 +166,6 @@ impl<'a> Watcher<'a> {
             self.hints.see(&group, url);
         }
         self.skipped.entry(group).or_default().add(url);
-    }
-
-    fn list(&mut self, url: &str, rule: &str) {
-        if let Some(list) = self.list.as_mut().filter(|_| self.failure.is_ok()) {
-            self.failure = list.add(rule, url);
-        }
     }
 
     /// Whoever watches must not wait for a buffer to fill.

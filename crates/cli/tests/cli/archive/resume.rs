@@ -132,3 +132,48 @@ fn whoever_says_so_goes_on_without() {
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     assert_eq!(good_pages(&scene), PAGES, "{}{}", stdout(&output), stderr(&output));
 }
+
+/// What a page behind the gate says, it says to whoever goes on.
+fn with_refusals(gate: &Gate) -> Site {
+    let gate_of_page = gate.clone();
+    let front = (0..PAGES).map(|page| format!("<a href=/p/{page}>page</a>")).collect::<String>()
+        + "<a href=/p/99>behind</a><a href=http://other.test/>out</a><a href=/no/1>no</a>\
+           <a rel=nofollow href=/late>late</a><a rel=nofollow href=/never>never</a>";
+    let behind = "<a href=/late>late</a><a rel=nofollow href=/never>never</a><a rel=nofollow href=/new>new</a>\
+                  <a href=http://third.test/>out</a>";
+    gated(gate, anybody)
+        .page("/", Answer::html(front))
+        .page("/late", Answer::html("late"))
+        .page("/robots.txt", Answer::of("text/plain", "User-agent: *\nDisallow: /no/\n"))
+        .computed("/p/99", move |_| {
+            gate_of_page.wait();
+            Answer::html(behind)
+        })
+}
+
+#[test]
+fn a_list_of_what_is_skipped_is_gone_on_with() {
+    let sorted = |scene: &Scene, web: &Web| {
+        let text = std::fs::read_to_string(scene.path("skipped.txt")).unwrap();
+        let mut lines: Vec<String> = text.lines().map(|line| line.replace(&web.url(""), "")).collect();
+        lines.sort();
+        lines
+    };
+    let (undisturbed, open) = (Scene::new(&[]), Gate::default());
+    open.open();
+    let web = Web::serve(with_refusals(&open));
+    let words = ["--scope", "host", "--delay", "0", "--allow-private", "--skipped", "skipped.txt"];
+    let output = undisturbed.run(&[&["capture", &web.url("/")], &words[..]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let expected = sorted(&undisturbed, &web);
+    assert_eq!(expected.len(), 5, "{expected:?}");
+
+    let (scene, gate) = (Scene::new(&[]), Gate::default());
+    let web = Web::serve(with_refusals(&gate));
+    scene.file("skipped.txt", b"something else\tof another run\n");
+    interrupted(&scene, &web, &["--allow-private", "--skipped", "skipped.txt"]);
+    gate.open();
+    let output = scene.run(&["capture", "--resume", "--skipped", "skipped.txt"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(sorted(&scene, &web), expected);
+}
