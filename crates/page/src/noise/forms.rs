@@ -67,17 +67,71 @@ macro_rules! assigned {
     };
 }
 
-/// Names in markup, JSON and scripts under which stands the time at which a page was made.
+/// Names in markup, JSON and scripts under which stands the time at which a page was made. Not those of a date that people may have
+/// set: a request, a page or a load may have one of its own.
 macro_rules! time_name {
     () => {
-        r"(?:data-|x-)?(?:timestamp|now|(?:server|render|build|page|load|request|current|cache|generation)[_-]?(?:time(?:stamp)?|date)|(?:generated|rendered|built|cached|served)(?:[_-]?(?:at|on|time))?)"
+        r"(?:data-|x-)?(?:timestamp|now|(?:server|render|build|page|request|current|cache|generation)[_-]?time(?:stamp)?|(?:server|render|build|cache|generation)[_-]?date|(?:generated|rendered|cached|served)(?:[_-]?(?:at|on|time))?|built[_-]?(?:at|on|time))"
     };
 }
 
-/// The same, for names that stand for much else, and only mean seconds since 1970 if such a number follows.
+/// The same, with one that only means seconds since 1970 if such a number follows.
 macro_rules! seconds_name {
     () => {
-        concat!(r"(?:", time_name!(), r"|(?:data-|x-)?(?:time|ts))")
+        concat!(r"(?:", time_name!(), r"|(?:data-|x-)?ts)")
+    };
+}
+
+/// Names of tokens against forged requests. What else is told of them has other names: `csrf-mode`, `csrfUrl`.
+macro_rules! csrf_name {
+    () => {
+        concat!(
+            r"(?:(?:x-|data-|_{1,2}|(?:anti|app|form|js|login|owasp|session|user|web|yii)[_-]?){0,3}",
+            r"(?:csrf|xsrf)p?(?:[_-]?(?:token|hash|nonce|value|key|middlewaretoken|test[_-]name|frontend|backend)){0,2}",
+            r"|(?:__|x-)?requestverificationtoken|authenticity_token|form_build_id|form_token|__viewstate\w{0,20}|__eventvalidation)"
+        )
+    };
+}
+
+/// Names of numbers used once. To announce and to pronounce is something else.
+macro_rules! nonce_name {
+    () => {
+        r"(?:[\w-]{0,40}[_-])?(?:(?:wp|rest)?nonce|(?-i:[a-z]{1,40}(?:[A-Z][a-z]{0,40}){0,4}Nonce))"
+    };
+}
+
+/// Names of one request.
+macro_rules! request_name {
+    () => {
+        r"(?:(?:data|x|http|server|amzn?)[_-]){0,3}(?:request|trace|correlation|span|visitor|render|pageview)[_-]?id"
+    };
+}
+
+/// What stands before the name of a field that belongs to a form with a name.
+macro_rules! in_form {
+    () => {
+        r"(?:[\w.-]{1,40}\[)?"
+    };
+}
+
+/// What stands before a name in a script or an object that a value is given to, also at the start of a line.
+macro_rules! named {
+    () => {
+        r"(?:\b(?:var|let|const)\s{1,4}|[.{(]|[;,]|(?m:^))\s{0,40}"
+    };
+}
+
+/// The beginning of a sentence that a page says of itself.
+macro_rules! page_says {
+    () => {
+        r"(?:^|[>|(]|\. )\s{0,8}(?:this |the )?(?:page|document)"
+    };
+}
+
+/// A number of seconds, or parts of them.
+macro_rules! duration {
+    () => {
+        r"(?<v>\d{1,9}(?:\.\d{1,9})?)\s?(?:ms|s|secs?|seconds?|milliseconds?)\b"
     };
 }
 
@@ -108,6 +162,6 @@ macro_rules! asset {
 }
 
 pub(super) use {
-    any_date, asset, assigned, clock, day, image, iso_date, iso_time, meta_name, month, program, seconds,
-    seconds_name, time_name,
+    any_date, asset, assigned, clock, csrf_name, day, duration, image, in_form, iso_date, iso_time,
+    meta_name, month, named, nonce_name, page_says, program, request_name, seconds, seconds_name, time_name,
 };

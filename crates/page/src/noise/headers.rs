@@ -1,30 +1,83 @@
 //! Which changed headers are noise.
 
 use super::learn::Volatile;
+use super::looks::is_token;
 use super::mask::explain;
 use super::rules::NoiseRule;
+use chrono::DateTime;
 use std::collections::BTreeMap;
-use varve_core::headers::{Change, HeaderDiff, RedactedSide, is_benign};
+use varve_core::headers::{Change, HeaderDiff, RedactedSide};
 
 /// Headers that follow from the body. They are noise only if the body is the same but for noise.
-const OF_THE_BODY: [&str; 6] =
-    ["content-length", "content-md5", "digest", "etag", "last-modified", "repr-digest"];
+const OF_THE_BODY: [&str; 9] = [
+    "content-length",
+    "content-md5",
+    "digest",
+    "etag",
+    "last-modified",
+    "repr-digest",
+    "x-goog-generation",
+    "x-goog-hash",
+    "x-goog-stored-content-length",
+];
 
-/// Headers that are called benign elsewhere and yet say something about the site.
-const TELLING: [&str; 4] = ["content-encoding", "server", "vary", "via"];
-
-/// Further headers that differ each time.
-const VOLATILE: [&str; 9] = [
-    "expires",
+/// Headers that differ each time: clocks, caches, tracing, and how a response travelled. Each by its own name: families such as
+/// `x-amz-` and `cf-` also have redirects, encryption and whatever people attach to their files.
+const VOLATILE: [&str; 49] = [
+    "accept-ranges",
+    "age",
+    "cf-cache-status",
+    "cf-ray",
+    "cf-request-id",
+    "connection",
+    "date",
+    "keep-alive",
+    "server-timing",
+    "traceparent",
+    "tracestate",
+    "transfer-encoding",
     "x-akamai-request-id",
+    "x-amz-apigw-id",
+    "x-amz-cf-id",
+    "x-amz-cf-pop",
+    "x-amz-id-2",
+    "x-amz-request-id",
+    "x-amzn-requestid",
+    "x-amzn-trace-id",
+    "x-b3-flags",
+    "x-b3-parentspanid",
+    "x-b3-sampled",
+    "x-b3-spanid",
+    "x-b3-traceid",
+    "x-cache",
+    "x-cache-hits",
     "x-cache-status",
+    "x-cdn-cache",
+    "x-cdn-cache-status",
+    "x-cdn-pop",
+    "x-cdn-pop-ip",
+    "x-cdn-request-id",
+    "x-cloud-trace-context",
+    "x-correlation-id",
     "x-github-request-id",
+    "x-goog-request-id",
+    "x-guploader-uploadid",
     "x-nf-request-id",
+    "x-request-id",
     "x-request-time",
+    "x-response-time",
+    "x-runtime",
+    "x-served-by",
+    "x-timer",
     "x-trace-id",
     "x-varnish",
+    "x-vercel-cache",
     "x-vercel-id",
 ];
+
+/// How much longer or shorter than the time between two answers the time between their ends may be: what moves by more is kept
+/// for longer than it was, or for less.
+const STEADY: i64 = 24 * 60 * 60;
 
 /// For each changed header that is noise the rule that explains it. `body_is_same` says whether the body changed by no more
 /// than noise.
@@ -40,7 +93,7 @@ pub fn classify_headers(
         diff.added.keys().chain(diff.removed.keys()).filter_map(by_name).collect();
     for (name, change) in &diff.changed {
         if let Some(rule) =
-            rule_of_name(name, body_is_same, volatile).or_else(|| rule_of_values(name, change))
+            rule_of_name(name, body_is_same, volatile).or_else(|| rule_of_values(name, change, diff))
         {
             noise.insert(name.clone(), rule);
         }
@@ -62,29 +115,66 @@ fn rule_of_name(name: &str, body_is_same: bool, volatile: &Volatile) -> Option<N
     if OF_THE_BODY.contains(&name) {
         return body_is_same.then_some(NoiseRule::FollowsBody);
     }
-    if (is_benign(name) && !TELLING.contains(&name)) || VOLATILE.contains(&name) {
+    if VOLATILE.binary_search(&name).is_ok() {
         return Some(NoiseRule::VolatileHeader);
     }
     volatile.has_header(name).then_some(NoiseRule::Twins)
 }
 
-fn rule_of_values(name: &str, change: &Change) -> Option<NoiseRule> {
-    if name == "set-cookie" {
-        let bare =
-            |values: &[String]| -> Vec<String> { values.iter().map(|value| without_value(value)).collect() };
-        return (bare(&change.from) == bare(&change.to)).then_some(NoiseRule::CookieValue);
+fn rule_of_values(name: &str, change: &Change, diff: &HeaderDiff) -> Option<NoiseRule> {
+    match name {
+        "set-cookie" => return cookies_follow(change).then_some(NoiseRule::CookieValue),
+        "expires" => return expires_with_the_clock(change, diff).then_some(NoiseRule::VolatileHeader),
+        _ => {}
     }
     let (from, to) = (change.from.join("\n"), change.to.join("\n"));
     let named = |value: &str| format!("\"{name}\":\"{value}\"");
     explain(&from, &to).or_else(|| explain(&named(&from), &named(&to)))
 }
 
-/// A cookie's name and what it is bound to, without its value and without when it ends.
-fn without_value(cookie: &str) -> String {
-    let mut parts = cookie.split(';').map(str::trim);
-    let name = parts.next().unwrap_or_default().split('=').next().unwrap_or_default();
-    let bound = parts.filter(|part| !part.to_ascii_lowercase().starts_with("expires="));
-    std::iter::once(name).chain(bound).collect::<Vec<_>>().join(";")
+/// Whether cookies have other values and nothing else. A value that is a word, nothing or zero is a setting.
+fn cookies_follow(change: &Change) -> bool {
+    let follows = |(from, to): (&String, &String)| {
+        let (old, new) = (Cookie::of(from), Cookie::of(to));
+        let is_same = old.value == new.value || !(is_setting(old.value) || is_setting(new.value));
+        old.name == new.name && old.bound == new.bound && is_same
+    };
+    change.from.len() == change.to.len() && change.from.iter().zip(&change.to).all(follows)
+}
+
+fn is_setting(value: &str) -> bool {
+    let is_word = value.bytes().all(|byte| byte.is_ascii_alphabetic() || b"-_.".contains(&byte));
+    let is_address = value.contains('/') || value.to_ascii_lowercase().contains("%2f");
+    value == "0" || ((is_word || is_address) && !is_token(value))
+}
+
+/// A cookie, without when it ends.
+struct Cookie<'c> {
+    name: &'c str,
+    value: &'c str,
+    bound: Vec<&'c str>,
+}
+
+impl<'c> Cookie<'c> {
+    fn of(cookie: &'c str) -> Self {
+        let mut parts = cookie.split(';').map(str::trim);
+        let (name, value) = parts.next().unwrap_or_default().split_once('=').unwrap_or_default();
+        let ends = |part: &str| part.get(..8).is_some_and(|start| start.eq_ignore_ascii_case("expires="));
+        Self { name, value: value.trim_matches('"'), bound: parts.filter(|part| !ends(part)).collect() }
+    }
+}
+
+/// Whether an answer ends as long after it was given as the other one.
+fn expires_with_the_clock(change: &Change, diff: &HeaderDiff) -> bool {
+    let moved = |change: &Change| {
+        let [from, to] = [&change.from, &change.to].map(|values| match values.as_slice() {
+            [value] => DateTime::parse_from_rfc2822(value).ok(),
+            _ => None,
+        });
+        Some(to?.signed_duration_since(from?).num_seconds())
+    };
+    let clock = diff.changed.get("date").and_then(moved).unwrap_or(0);
+    moved(change).is_some_and(|moved| (moved - clock).abs() <= STEADY)
 }
 
 #[cfg(test)]
@@ -137,5 +227,73 @@ mod tests {
         assert_eq!(told("id=2; Secure; HttpOnly").len(), 1);
         assert_eq!(told("id=2; HttpOnly"), []);
         assert_eq!(told("other=1; Secure; HttpOnly"), []);
+    }
+
+    #[test]
+    fn the_names_are_sorted() {
+        assert!(VOLATILE.is_sorted());
+    }
+
+    #[test]
+    fn settings_in_cookies_are_no_noise() {
+        let told = |from: &str, to: &str| noise(&[("Set-Cookie", from)], &[("Set-Cookie", to)], true).len();
+        for (from, to) in [
+            ("role=user", "role=admin"),
+            ("consent=denied", "consent=granted"),
+            ("debug=0", "debug=1"),
+            ("next=https%3A%2F%2Fgood.example%2F1", "next=https%3A%2F%2Fevil.example%2F1"),
+            ("id=1; Secure", "id="),
+            ("id=a1b2c3d4; Domain=good.example", "id=d4c3b2a1; Domain=evil.example"),
+            ("id=a1b2c3d4; Max-Age=60", "id=d4c3b2a1; Max-Age=99999999"),
+        ] {
+            assert_eq!(told(from, to), 0, "{from} / {to}");
+        }
+        assert_eq!(
+            told(
+                "id=a1b2; Expires=Thu, 01 Jan 2026 00:00:00 GMT",
+                "id=b2c3; Expires=Fri, 02 Jan 2026 00:00:00 GMT"
+            ),
+            1
+        );
+    }
+
+    #[test]
+    fn answers_that_end_later_by_the_clock_are_noise() {
+        let told = |date: [&str; 2], expires: [&str; 2]| {
+            let headers = |side: usize| [("Date", date[side]), ("Expires", expires[side])];
+            noise(&headers(0), &headers(1), true).iter().any(|(name, _)| name == "expires")
+        };
+        let clock = ["Fri, 01 May 2026 10:00:00 GMT", "Sun, 01 Nov 2026 10:00:00 GMT"];
+        assert!(told(clock, ["Fri, 01 May 2026 11:00:00 GMT", "Sun, 01 Nov 2026 11:30:00 GMT"]));
+        assert!(!told(clock, ["Fri, 01 May 2026 11:00:00 GMT", "Mon, 01 Nov 2027 10:00:00 GMT"]));
+        assert!(!told(clock, ["0", "Sun, 01 Nov 2026 11:30:00 GMT"]));
+        assert!(!told(clock, ["Thu, 01 Jan 1970 00:00:00 GMT", "Sun, 01 Nov 2026 11:30:00 GMT"]));
+    }
+
+    #[test]
+    fn families_of_headers_are_no_noise() {
+        for name in [
+            "x-amz-website-redirect-location",
+            "x-amz-meta-owner",
+            "x-amz-server-side-encryption",
+            "x-amz-storage-class",
+            "x-goog-meta-owner",
+            "x-goog-storage-class",
+            "x-cdn-origin",
+            "cf-mitigated",
+            "cf-edge-cache",
+            "server",
+            "via",
+            "vary",
+            "content-encoding",
+            "x-csrf-mode",
+            "x-powered-by",
+        ] {
+            assert_eq!(noise(&[(name, "/a1")], &[(name, "/b2")], true), [], "{name}");
+            assert_eq!(noise(&[], &[(name, "/b2")], true), [], "{name}");
+        }
+        assert_eq!(noise(&[("expires", "0")], &[], true), []);
+        assert_eq!(noise(&[("x-csrf-token", "a1b2c3")], &[("x-csrf-token", "d4e5f6")], true).len(), 1);
+        assert_eq!(noise(&[("x-csrf-mode", "disabled")], &[("x-csrf-mode", "required")], true), []);
     }
 }

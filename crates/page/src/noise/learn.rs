@@ -4,7 +4,7 @@
 //! with gaps that may hold anything but a tag. So a script that differs in one number between twins stays under watch for
 //! everything else in it. A line of which too little stayed is known by [where it stands](super::placed) as well.
 
-use super::nodes::is_active;
+use super::nodes::{is_active, is_active_attribute};
 use super::placed::{Placed, Places};
 use super::skeleton::{Skeleton, bare};
 use crate::dom::Tree;
@@ -23,20 +23,26 @@ const MOST_PLACED: usize = 200;
 /// The longest line that is held against all skeletons.
 const LONGEST_NUMBERED: usize = 4 << 10;
 
-/// Attributes whose values run, load or send something.
-const ACTIVE_ATTRIBUTES: [&str; 9] =
-    ["action", "content", "data", "formaction", "href", "integrity", "src", "srcdoc", "srcset"];
-
 /// Headers that are never learned: a change in them matters even if they always change.
-const WATCHED: [&str; 8] = [
+const WATCHED: [&str; 18] = [
+    "access-control-allow-credentials",
     "access-control-allow-origin",
+    "content-disposition",
     "content-security-policy",
+    "content-security-policy-report-only",
     "content-type",
+    "cross-origin-embedder-policy",
+    "cross-origin-opener-policy",
+    "cross-origin-resource-policy",
     "location",
     "permissions-policy",
+    "referrer-policy",
+    "refresh",
     "set-cookie",
     "strict-transport-security",
+    "x-content-type-options",
     "x-frame-options",
+    "x-robots-tag",
 ];
 
 /// What differs each time.
@@ -157,7 +163,10 @@ fn runs(base: &Tree, head: &Tree, change: &NodeChange) -> bool {
         (None, None) => return true,
     };
     match &change.what {
-        What::Attribute(name) => name.starts_with("on") || ACTIVE_ATTRIBUTES.contains(&name.as_str()),
+        What::Attribute(name) => {
+            name == "href"
+                || is_active_attribute(name, tree.nodes()[node].attribute(name).unwrap_or_default())
+        }
         What::Text => is_active(tree, tree.nodes()[node].parent, tree.nodes()[node].parent + 1),
         What::Inserted | What::Removed | What::Moved => is_active(tree, node, tree.nodes()[node].end),
     }

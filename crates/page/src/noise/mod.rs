@@ -5,7 +5,8 @@
 //! [`Volatile`] at that place. Either way the change keeps the name of what explains it, so that nothing is hidden without
 //! a reason that can be read.
 //!
-//! Both are conservative. A rule explains a change only if both sides are the same once the values it knows are taken
+//! Both are conservative. What a rule knows must look like it (a token is no word, no number and no address) and stand where such
+//! things stand (under a name that is that of a token, and not near one). A rule explains a change only if both sides are the same once the values it knows are taken
 //! out; so what is new or gone is never explained by it. A number in a sentence is a number, and a date is one that people
 //! wrote unless its surroundings say that it is the page's own. And nothing that can run, be
 //! filled in or load something is ever noise because of where it stands.
@@ -14,13 +15,16 @@ mod forms;
 mod headers;
 mod learn;
 mod lines;
+mod looks;
 mod mask;
 mod nodes;
+mod pattern;
 mod place;
 mod placed;
 mod rules;
 mod skeleton;
 mod slots;
+mod tag;
 
 pub use headers::{classify_headers, classify_redacted};
 pub use learn::Volatile;

@@ -6,12 +6,67 @@ use super::place::is_block;
 use super::rules::NoiseRule;
 use crate::dom::{Data, Tree, start_tag};
 use crate::dom_diff::{NodeChange, What};
+use std::cell::LazyCell;
+use std::collections::HashSet;
 
 /// Elements that run, load, send or say what the page is.
-const ACTIVE: [&str; 16] = [
-    "applet", "base", "button", "embed", "form", "frame", "iframe", "input", "link", "meta", "object",
-    "script", "select", "style", "textarea", "title",
+const ACTIVE: [&str; 32] = [
+    "applet",
+    "audio",
+    "base",
+    "bgsound",
+    "button",
+    "embed",
+    "fencedframe",
+    "feimage",
+    "form",
+    "frame",
+    "frameset",
+    "iframe",
+    "image",
+    "img",
+    "input",
+    "link",
+    "meta",
+    "object",
+    "option",
+    "param",
+    "picture",
+    "portal",
+    "script",
+    "select",
+    "source",
+    "style",
+    "textarea",
+    "title",
+    "track",
+    "use",
+    "video",
+    "animate",
 ];
+
+/// Attributes whose values run, load or send something, whatever element has them.
+const ACTIVE_ATTRIBUTES: [&str; 16] = [
+    "action",
+    "background",
+    "code",
+    "codebase",
+    "content",
+    "data",
+    "dynsrc",
+    "formaction",
+    "imagesrcset",
+    "integrity",
+    "lowsrc",
+    "ping",
+    "poster",
+    "src",
+    "srcdoc",
+    "srcset",
+];
+
+/// Elements whose text is no markup.
+const RAW: [&str; 2] = ["script", "style"];
 
 /// Elements that are never an advertisement, whatever class they have.
 const PAGE: [&str; 6] = ["article", "body", "form", "head", "html", "main"];
@@ -51,9 +106,10 @@ pub fn classify_nodes(
     changes: &[NodeChange],
     volatile: &Volatile,
 ) -> Vec<Option<NoiseRule>> {
+    let slots = Slots::of(base, head, changes);
     let classify = |change: &NodeChange| {
         by_form(base, head, change)
-            .or_else(|| is_advertisement(base, head, change).then_some(NoiseRule::AdSlot))
+            .or_else(|| slots.explain(change).then_some(NoiseRule::AdSlot))
             .or_else(|| volatile.explains_node(base, head, change).then_some(NoiseRule::Twins))
     };
     changes.iter().map(classify).collect()
@@ -80,7 +136,7 @@ fn text_in_place((tree, node): (&Tree, usize)) -> String {
     let parent = tree.nodes()[tree.nodes()[node].parent].name().unwrap_or_default();
     match &tree.nodes()[node].data {
         Data::Comment(text) => format!("<!--{text}-->"),
-        Data::Text(text) if ACTIVE.contains(&parent) => format!("<{parent}>{}</{parent}>", text.trim()),
+        Data::Text(text) if RAW.contains(&parent) => format!("<{parent}>{}</{parent}>", text.trim()),
         Data::Text(text) => format!("<{parent}>{}</{parent}>", escaped(text.trim())),
         _ => String::new(),
     }
@@ -145,27 +201,78 @@ pub(super) fn only_advertisements(base: &Tree, head: &Tree, changes: &[NodeChang
     rules.iter().all(Option::is_some) && rules.contains(&Some(NoiseRule::AdSlot))
 }
 
-/// Whether the change is within an advertisement and nothing in it runs or loads anything.
-fn is_advertisement(base: &Tree, head: &Tree, change: &NodeChange) -> bool {
-    let (tree, node) = match (change.head, change.base) {
-        (Some(node), _) => (head, node),
-        (None, Some(node)) => (base, node),
-        (None, None) => return false,
-    };
-    let harmless = match &change.what {
-        What::Attribute(name) => {
-            !name.starts_with("on") && !matches!(name.as_str(), "src" | "srcdoc" | "action")
-        }
-        _ => true,
-    };
-    let above = std::iter::once(node).chain(tree.ancestors(node));
-    let slot =
-        above.take_while(|place| !tree.nodes()[*place].name().is_some_and(|name| PAGE.contains(&name)));
-    harmless
-        && !is_active(tree, node, tree.nodes()[node].end)
-        && !is_active(tree, tree.nodes()[node].parent, tree.nodes()[node].parent + 1)
-        && slot.into_iter().any(|place| is_slot(tree, place))
+/// The advertisements of two pages, in which what is shown may change: but not what they load, nor where they lead.
+struct Slots<'t> {
+    base: &'t Tree,
+    head: &'t Tree,
+    /// Nodes of the head that changed what marks an advertisement. What was none before is none now.
+    marked_anew: HashSet<usize>,
+    /// The hosts that the base leads to.
+    hosts: LazyCell<HashSet<&'t str>, Box<dyn FnOnce() -> HashSet<&'t str> + 't>>,
 }
+
+impl<'t> Slots<'t> {
+    fn of(base: &'t Tree, head: &'t Tree, changes: &[NodeChange]) -> Self {
+        let is_mark = |what: &What| matches!(what, What::Attribute(name) if MARKS.contains(&name.as_str()));
+        let marked_anew =
+            changes.iter().filter(|change| is_mark(&change.what)).filter_map(|change| change.head).collect();
+        let links = move || base.nodes().iter().filter_map(|node| host(node.attribute("href")?)).collect();
+        Self { base, head, marked_anew, hosts: LazyCell::new(Box::new(links)) }
+    }
+
+    /// Whether a change is within an advertisement that was there before, and nothing in it runs or loads anything or leads to a
+    /// host to which the page did not lead.
+    fn explain(&self, change: &NodeChange) -> bool {
+        let sides = [(self.base, change.base), (self.head, change.head)];
+        let is_within = |tree: &Tree, node: usize| {
+            // What came or went must have done so in an advertisement, and not as one.
+            let own = !matches!(change.what, What::Inserted | What::Removed);
+            let above = own.then_some(node).into_iter().chain(tree.ancestors(node));
+            let is_inner =
+                |place: &usize| !tree.nodes()[*place].name().is_some_and(|name| PAGE.contains(&name));
+            let mut slots = above.take_while(is_inner).filter(|place| is_slot(tree, *place));
+            slots.any(|place| std::ptr::eq(tree, self.base) || !self.marked_anew.contains(&place))
+        };
+        let is_fine = |(tree, node): (&Tree, Option<usize>)| {
+            node.is_none_or(|node| is_within(tree, node) && self.is_harmless(tree, node, &change.what))
+        };
+        sides.iter().any(|(_, node)| node.is_some()) && sides.into_iter().all(is_fine)
+    }
+
+    fn is_harmless(&self, tree: &Tree, node: usize, what: &What) -> bool {
+        let (parent, end) = (tree.nodes()[node].parent, tree.nodes()[node].end);
+        let attribute = |name: &str| tree.nodes()[node].attribute(name).unwrap_or_default();
+        let is_known = |value: &str| {
+            let value = value.trim_start();
+            match host(value) {
+                Some(host) => self.hosts.contains(host),
+                // Whatever else is no path leads somewhere as well: to a number to be called, to another program.
+                None => !value.split(['/', '?', '#']).next().is_some_and(|start| start.contains(':')),
+            }
+        };
+        let quiet = match what {
+            What::Attribute(name) if name == "href" => is_known(attribute(name)),
+            What::Attribute(name) => !is_active_attribute(name, attribute(name)),
+            What::Text | What::Moved => true,
+            What::Inserted | What::Removed => {
+                tree.nodes()[node..end].iter().filter_map(|node| node.attribute("href")).all(is_known)
+            }
+        };
+        let whole = if matches!(what, What::Attribute(_)) { node + 1 } else { end };
+        quiet && !is_active(tree, node, whole) && !is_active(tree, parent, parent + 1)
+    }
+}
+
+/// The host of an address that has one. Browsers take a backslash for a slash.
+fn host(address: &str) -> Option<&str> {
+    let address = address.trim_start();
+    let start = address.find(['/', '\\']).filter(|at| *at == 0 || address[..*at].ends_with(':'))?;
+    let rest = address[start..].strip_prefix(['/', '\\'])?.strip_prefix(['/', '\\'])?;
+    rest.split(['/', '\\', '?', '#']).next()
+}
+
+/// Attributes that mark an advertisement.
+const MARKS: [&str; 3] = ["id", "class", "data-ad-slot"];
 
 fn is_slot(tree: &Tree, place: usize) -> bool {
     let node = &tree.nodes()[place];
@@ -184,11 +291,20 @@ fn is_slot(tree: &Tree, place: usize) -> bool {
 /// Whether any of these nodes runs, loads or sends something.
 pub(super) fn is_active(tree: &Tree, start: usize, end: usize) -> bool {
     tree.nodes()[start..end].iter().any(|node| {
-        node.name().is_some_and(|name| ACTIVE.contains(&name))
-            || node.attributes().iter().any(|(name, value)| {
-                name.starts_with("on") || value.trim_start().to_ascii_lowercase().starts_with("javascript:")
-            })
+        node.name().is_some_and(|name| ACTIVE.iter().any(|active| name.eq_ignore_ascii_case(active)))
+            || node.attributes().iter().any(|(name, value)| is_active_attribute(name, value))
     })
+}
+
+/// Whether an attribute runs, loads or sends something, or lays its element over others. Where links lead is not meant.
+pub(super) fn is_active_attribute(name: &str, value: &str) -> bool {
+    let value = value.trim_start().to_ascii_lowercase();
+    let is_style =
+        || name == "style" && (value.contains('(') || value.contains('\\') || value.contains("position"));
+    name.starts_with("on")
+        || ACTIVE_ATTRIBUTES.contains(&name)
+        || ["javascript:", "vbscript:", "data:"].iter().any(|scheme| value.starts_with(scheme))
+        || is_style()
 }
 
 #[cfg(test)]
@@ -266,6 +382,51 @@ mod tests {
         assert_eq!(rules(&page(""), &page("<script>x()</script>")), [None]);
         assert_eq!(rules(&page(""), &page("<b onclick=x()>new</b>")), [None]);
         assert_eq!(rules("<body class=ad><p>one", "<body class=ad><p>two"), [None]);
+    }
+
+    #[test]
+    fn advertisements_may_not_load_or_lead_elsewhere() {
+        let page = |ad: &str| format!("<p><a href=//known.example/>x</a></p><div class=ad>{ad}</div>");
+        for (base, head) in [
+            ("", "<img src=https://track.evil/x.gif>"),
+            ("", "<picture><source srcset=https://track.evil/x.gif></picture>"),
+            ("", "<video poster=x></video>"),
+            ("", "<svg><use href=x /></svg>"),
+            ("", "<b style='background:url(https://track.evil/)'>x</b>"),
+            ("<b>x</b>", "<b style='position:fixed;inset:0'>x</b>"),
+            ("", "<a href=https://phish.example/>x</a>"),
+            ("", "<a href='\\\\phish.example'>x</a>"),
+            ("", "<a href=tel:+15550100>x</a>"),
+            ("<a href=https://known.example/1>x</a>", "<a href=https://phish.example/1>x</a>"),
+            ("<a href=/1>x</a>", "<a href='javascript:x()'>x</a>"),
+            ("<a href=/1>x</a>", "<a href=/1 ping=https://track.evil/>x</a>"),
+        ] {
+            assert_eq!(rules(&page(base), &page(head)), [None], "{head}");
+        }
+        let ad = Some(NoiseRule::AdSlot);
+        for (base, head) in [
+            ("<a href=https://known.example/1>x</a>", "<a href=https://known.example/2>x</a>"),
+            ("<a href=/1>x</a>", "<a href=/2>x</a>"),
+            ("", "<a href=https://known.example/3>x</a>"),
+        ] {
+            assert_eq!(rules(&page(base), &page(head)), [ad], "{head}");
+        }
+    }
+
+    #[test]
+    fn only_what_was_an_advertisement_is_one() {
+        for (base, head) in [
+            ("<div>our terms</div>", "<div class=ad>their terms</div>"),
+            ("<p>x</p>", "<p>x</p><div class=ad>call us now</div>"),
+            ("<p>x</p><div class=ad>call us now</div>", "<p>x</p>"),
+            (
+                "<p>a long enough text of ours</p><div class=ad>x</div>",
+                "<div class=ad>x<p>a long enough text of ours</p></div>",
+            ),
+        ] {
+            let rules = rules(base, head);
+            assert!(!rules.is_empty() && rules.iter().all(Option::is_none), "{head}: {rules:?}");
+        }
     }
 
     proptest! {

@@ -30,7 +30,7 @@ const BLOCKS: [&str; 14] = [
 /// Words after which a time is that of the page, if nothing but small words follows.
 static SAYS_SO: LazyLock<Regex> = LazyLock::new(|| {
     ascii(concat!(
-        r"(?i)(?:^|[^\w-])(?:rendered|updated|(?:^\s*|[.,;|(]\s*|(?:page|site|docs|last|version) )built|cached|refreshed|compiled|last[ -]modified|",
+        r"(?i)(?:^|[^\w-])(?:updated|(?:^\s*|[.,;|(]\s*|(?:page|site|docs|last|version) )(?:built|compiled|rendered)|cached|refreshed|last[ -]modified|",
         r"generated(?: by [\w.()/ -]{1,40}? (?:on|at))?|page (?:was )?(?:loaded|served|created)|",
         r"(?:server|current) time)(?: date| time)?(?:\s*[:,@(-]|\s+(?:on|at|was|is)\b){0,4}\s*$",
     ))
@@ -40,6 +40,15 @@ static SAYS_SO: LazyLock<Regex> = LazyLock::new(|| {
 static SAYS_SO_IN_COMMENT: LazyLock<Regex> =
     LazyLock::new(|| ascii(r"(?i)\b(?:generated|rendered|updated|built|cached|compiled)\b"));
 
+/// What says so before a time in a comment: no other words at all, or words of programs. Who writes a comment about a sale that ends
+/// at some time writes neither.
+static SAYS_SO_IN_TIMED_COMMENT: LazyLock<Regex> = LazyLock::new(|| {
+    ascii(concat!(
+        r"(?i)^[^a-z]*$|\b(?:generated|rendered|updated|refreshed|build|built|cached?|compiled|served|created|processed|executed|",
+        r"mirrored|exported|saved|timestamp|last[ -]modified|(?:server|current|page|load|render) time|(?:on|at|from) server)\b",
+    ))
+});
+
 fn ascii(form: &str) -> Regex {
     RegexBuilder::new(form).unicode(false).build().expect("the forms of surroundings are tested")
 }
@@ -47,7 +56,39 @@ fn ascii(form: &str) -> Regex {
 /// Whether the time at `start` tells when the page was made.
 pub(super) fn tells_when_made(text: &str, start: usize) -> bool {
     let before = before(text, start);
-    open_comment(before).is_some() || SAYS_SO.is_match(words(before).as_bytes())
+    match open_comment(before) {
+        Some(comment) => SAYS_SO_IN_TIMED_COMMENT.is_match(comment.as_bytes()),
+        None => SAYS_SO.is_match(words(before).as_bytes()),
+    }
+}
+
+/// Whether what stands at `start` is in a comment.
+pub(super) fn is_in_comment(text: &str, start: usize) -> bool {
+    open_comment(before(text, start)).is_some()
+}
+
+/// Whether readers see what stands at `start`: the last tag before it has ended, and is not that of a script or a style. Where no
+/// tag is near, nobody knows.
+pub(super) fn is_shown(text: &str, start: usize) -> bool {
+    let before = before(text, start);
+    let Some(open) = before.rfind('<') else { return false };
+    let tag = &before[open + 1..];
+    let is = |name: &str| tag.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
+    if tag.starts_with("!--") {
+        return tag.contains("-->");
+    }
+    let is_markup = tag.starts_with(|letter: char| letter.is_ascii_alphabetic() || letter == '/');
+    is_markup && tag.contains('>') && !is("script") && !is("style") && !is("template")
+}
+
+/// Whether something is loaded from the address at `start`, and not only linked to or shown.
+pub(super) fn is_loaded(text: &str, start: usize) -> bool {
+    match open_tag(before(text, start)) {
+        Some(tag) => !["<a ", "<a\n", "<a\t", "<area", "<form"]
+            .iter()
+            .any(|name| tag.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name))),
+        None => !is_shown(text, start),
+    }
 }
 
 /// Whether the date at `start` stands in a comment that says that the page was made then.
@@ -129,6 +170,8 @@ mod tests {
     fn words_and_comments_say_so() {
         for text in [
             "<!-- |",
+            "<!-- build 7: |",
+            "<!-- Served from: www.example.com @ |",
             "<p>Last updated: |",
             "<p>Last updated:&nbsp;|",
             "<p>Generated on |",
@@ -153,6 +196,8 @@ mod tests {
             "<p>The updated concert on |",
             "<h2>Updated</h2><p>|",
             "<!-- generated --><p>|",
+            "<!-- the sale ends |",
+            "<p>Verdict rendered |",
             "<!--[if IE]><p>|",
             "<script><!-- var concert = '|",
             "<p>Updated: yesterday</p><p>|",

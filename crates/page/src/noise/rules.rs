@@ -3,9 +3,10 @@
 //! In each pattern the group named `v` is the value that changes; all around it must stay.
 
 use super::forms::{
-    any_date, asset, assigned, clock, day, image, iso_date, iso_time, meta_name, month, program, seconds,
-    seconds_name, time_name,
+    any_date, asset, assigned, clock, csrf_name, day, duration, image, iso_date, iso_time, meta_name, month,
+    named, nonce_name, page_says, program, request_name, seconds, seconds_name, time_name,
 };
+use super::pattern::{FILES, Looks, META, NONCES, Names, Pattern, REQUESTS, Sign, Stands, TOKENS};
 use serde::Serialize;
 use std::fmt;
 
@@ -52,108 +53,41 @@ pub struct Rule {
     pub patterns: &'static [Pattern],
 }
 
-/// A form of text that a rule knows.
-#[derive(Debug, Clone, Copy)]
-pub struct Pattern {
-    /// What must stand in a text before it is worth searching.
-    pub sign: Sign,
-    /// What is searched for.
-    pub form: &'static str,
-    /// What else must be so.
-    pub proof: Proof,
-}
+/// The value of an attribute, whatever its name: that is looked at in the tag.
+const ATTRIBUTE: &str = r#"=\s*["']?(?<v>[^"'<>\s]{4,})"#;
 
-/// What must be so beside the form before a value counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Proof {
-    /// Nothing: the form says it all.
-    Form,
-    /// The value looks like a hash, and the other one is as long.
-    Hash,
-    /// The value is the digest of an asset whose address, in the same tag, has another hash too.
-    Digest,
-    /// The value stands in a tag.
-    Tag,
-    /// The value looks like a token: a short one is neither a word nor a number.
-    Token,
-    /// The value looks like a token and stands in a tag.
-    TokenInTag,
-    /// The value stands in a comment, or beside words that say that it tells when the page was made.
-    Made,
-    /// The value stands in a comment that has such words.
-    DatedComment,
-}
-
-/// What every text has that a pattern can match. Looking for it costs next to nothing, making a pattern ready and searching with
-/// it does: most texts have no sign of most patterns.
-#[derive(Debug, Clone, Copy)]
-pub enum Sign {
-    /// One of these words, in small letters; how the text writes them does not matter.
-    Words(&'static [&'static str]),
-    /// A colon between digits.
-    Clock,
-    /// Nine decimal digits in a row.
-    LongNumber,
-    /// Sixteen hexadecimal digits in a row.
-    LongHex,
-}
-
-const TOKENS: Sign = Sign::Words(&[
-    "csrf",
-    "xsrf",
-    "authenticity_token",
-    "requestverificationtoken",
-    "form_build_id",
-    "form_token",
-    "__viewstate",
-    "__eventvalidation",
-]);
-const FILES: Sign = Sign::Words(&[
-    ".js", ".mjs", ".css", ".map", ".woff", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".ico",
-]);
-const REQUESTS: Sign = Sign::Words(&[
-    "requestid",
-    "request_id",
-    "request-id",
-    "traceid",
-    "trace_id",
-    "trace-id",
-    "correlationid",
-    "correlation_id",
-    "correlation-id",
-    "spanid",
-    "span_id",
-    "span-id",
-    "visitorid",
-    "visitor_id",
-    "visitor-id",
-    "renderid",
-    "render_id",
-    "render-id",
-    "pageviewid",
-    "pageview_id",
-    "pageview-id",
-]);
-
-const NONCES: Sign = Sign::Words(&["nonce"]);
-const META: Sign = Sign::Words(&["<meta"]);
-
-/// A value under a name that says that it is a token.
+/// A token in a script, an object or an address.
 const fn token(sign: Sign, form: &'static str) -> Pattern {
-    Pattern { sign, form, proof: Proof::Token }
+    Pattern { sign, form, looks: Looks::Token, stands: Stands::Unshown }
 }
 
+/// A value that is all of an attribute.
+const fn attribute(sign: Sign, looks: Looks, names: Names) -> Pattern {
+    Pattern { sign, form: ATTRIBUTE, looks, stands: Stands::Named(names) }
+}
+
+/// Part of the address of something that is loaded.
+const fn loaded(looks: Looks, form: &'static str) -> Pattern {
+    Pattern { sign: FILES, form, looks, stands: Stands::Loaded }
+}
+
+/// What is known by its form alone.
 const fn pattern(sign: Sign, form: &'static str) -> Pattern {
-    Pattern { sign, form, proof: Proof::Form }
+    Pattern { sign, form, looks: Looks::Formed, stands: Stands::Anywhere }
+}
+
+/// What is known by its form where it stands.
+const fn placed(sign: Sign, stands: Stands, form: &'static str) -> Pattern {
+    Pattern { sign, form, looks: Looks::Formed, stands }
 }
 
 /// A time as people write it, where its surroundings say that a program wrote it.
 const fn written_time(form: &'static str) -> Pattern {
-    proven(Sign::Clock, Proof::Made, form)
+    placed(Sign::Clock, Stands::Made, form)
 }
 
-const fn proven(sign: Sign, proof: Proof, form: &'static str) -> Pattern {
-    Pattern { sign, form, proof }
+const fn proven(sign: Sign, looks: Looks, stands: Stands, form: &'static str) -> Pattern {
+    Pattern { sign, form, looks, stands }
 }
 
 /// All rules. Where two fit, the first explains.
@@ -161,18 +95,20 @@ pub const RULES: &[Rule] = &[
     Rule {
         rule: NoiseRule::Nonce,
         name: "nonce",
-        about: "a number used once, in an attribute or a policy",
+        about: "a number used once, under a name that says so, or in a policy",
         patterns: &[
-            proven(NONCES, Proof::TokenInTag, r#"(?i)\bnonce\s*=\s*["']?(?<v>[A-Za-z0-9+/_=-]{4,})"#),
-            token(NONCES, r#"(?i)nonce\s*=\s*["'](?<v>[A-Za-z0-9+/_=-]{4,})["']"#),
-            token(NONCES, r#"(?i)nonce["']\s*:\s*["'](?<v>[A-Za-z0-9+/_=-]{4,})["']"#),
-            token(NONCES, r#"(?i)[{,]\s*\w{0,40}nonce\s*:\s*["'](?<v>[A-Za-z0-9+/_=-]{4,})["']"#),
-            token(NONCES, r#"'nonce-(?<v>[A-Za-z0-9+/_=-]{4,})'"#),
-            token(NONCES, r#"(?i)_wpnonce["']?\s*[=:]\s*["']?(?<v>[0-9a-f]{4,})"#),
+            proven(NONCES, Looks::Token, Stands::Tag, r#"(?i)\bnonce\s*=\s*["']?(?<v>[A-Za-z0-9+/_=-]{4,})"#),
+            attribute(NONCES, Looks::Token, Names::Nonce),
             token(
                 NONCES,
-                r#"(?i)name=["']?[\w-]{0,40}nonce["']?\s[^<>]{0,120}?value=["']?(?<v>[A-Za-z0-9+/_=-]{4,})"#,
+                concat!("(?i)", named!(), nonce_name!(), r#"\s*[=:]\s*["'](?<v>[A-Za-z0-9+/_=-]{4,})["']"#),
             ),
+            token(
+                NONCES,
+                concat!(r#"(?i)["']"#, nonce_name!(), r#"["']\s*:\s*["'](?<v>[A-Za-z0-9+/_=-]{4,})["']"#),
+            ),
+            proven(NONCES, Looks::Token, Stands::Anywhere, r#"'nonce-(?<v>[A-Za-z0-9+/_=-]{4,})'"#),
+            placed(NONCES, Stands::Unshown, r#"(?i)\b_wpnonce["']?\s*[=:]\s*["']?(?<v>[0-9a-f]{10})\b"#),
         ],
     },
     Rule {
@@ -180,45 +116,25 @@ pub const RULES: &[Rule] = &[
         name: "csrf-token",
         about: "a token against forged requests, in a form, a meta element, a link or a script",
         patterns: &[
+            attribute(TOKENS, Looks::Token, Names::Csrf),
+            token(TOKENS, concat!(r#"(?i)["']"#, csrf_name!(), r#"["']\s*:\s*["'](?<v>[^"'<>\s]{4,})["']"#)),
             token(
                 TOKENS,
-                r#"(?i)(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate\w*|__eventvalidation)[^<>]{0,120}?(?:value|content)\s*=\s*["'](?<v>[^"'<>\s]{4,})["']"#,
-            ),
-            token(
-                TOKENS,
-                r#"(?i)(?:value|content)\s*=\s*["'](?<v>[^"'<>\s]{4,})["'][^<>]{0,120}?(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate|__eventvalidation)"#,
-            ),
-            // In a tag a value needs no quotes: it ends with white space or with the tag.
-            proven(
-                TOKENS,
-                Proof::TokenInTag,
-                r#"(?i)(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate\w*|__eventvalidation)[^<>]{0,120}?\s(?:value|content)=(?<v>[^"'<>\s]{4,})"#,
+                concat!("(?i)", named!(), csrf_name!(), r#"\s*[:=]\s*["'](?<v>[^"'<>\s]{4,})["']"#),
             ),
             proven(
                 TOKENS,
-                Proof::TokenInTag,
-                r#"(?i)\s(?:value|content)=(?<v>[^"'<>\s]{4,})\s[^<>]{0,120}?(?:csrf|xsrf|authenticity_token|requestverificationtoken|form_build_id|form_token|__viewstate|__eventvalidation)"#,
-            ),
-            token(
-                Sign::Words(&["_token"]),
-                r#"(?i)name=["']?_token["']?\s[^<>]{0,120}?value=["']?(?<v>[^"'<>\s]{4,})"#,
-            ),
-            token(
-                Sign::Words(&["_token"]),
-                r#"(?i)value=["']?(?<v>[^"'<>\s]{4,})["']?\s[^<>]{0,120}?name=["']?_token["'\s>]"#,
-            ),
-            token(
-                Sign::Words(&["csrf", "xsrf"]),
-                r#"(?i)["']?[\w-]*(?:csrf|xsrf)[\w-]*["']?\s*[:=]\s*["'](?<v>[^"'<>\s]{4,})["']"#,
-            ),
-            // In a link, and as an attribute without quotes.
-            proven(
-                TOKENS,
-                Proof::TokenInTag,
-                r#"(?i)[\s?&;](?:[\w-]{0,40}(?:csrf|xsrf)[\w-]{0,40}|authenticity_token|form_token|form_build_id)=(?<v>[A-Za-z0-9+/_=.~%-]{4,})"#,
+                Looks::Token,
+                Stands::Tag,
+                concat!("(?i)[?&;]", csrf_name!(), "=(?<v>[A-Za-z0-9+/_=.~%-]{4,})"),
             ),
             // Tokens are also what money and designs are made of: by this name alone, only what looks like a hash is one.
-            proven(Sign::Words(&["token="]), Proof::Hash, r#"(?i)[?&;]_?token=(?<v>[A-Za-z0-9_-]{4,})"#),
+            proven(
+                Sign::Words(&["token="]),
+                Looks::Hash,
+                Stands::Tag,
+                r#"(?i)[?&;]_?token=(?<v>[A-Za-z0-9_-]{4,})"#,
+            ),
         ],
     },
     Rule {
@@ -248,7 +164,7 @@ pub const RULES: &[Rule] = &[
             ),
             pattern(
                 Sign::Words(&["<lastbuilddate>"]),
-                r"(?i)<lastBuildDate>\s*(?<v>[\w:,+ -]{8,40}?)\s*</lastBuildDate>",
+                concat!(r"(?i)<lastBuildDate>\s*(?<v>", any_date!(), r")\s*</lastBuildDate>"),
             ),
             // Names: quoted before a colon, assigned to, as an attribute, or as one of several fields of an object.
             pattern(
@@ -259,9 +175,9 @@ pub const RULES: &[Rule] = &[
                 Sign::Clock,
                 concat!("(?i)", assigned!(), time_name!(), r#"\s*=\s*["'](?<v>"#, iso_time!(), r#")["']"#),
             ),
-            proven(
+            placed(
                 Sign::Clock,
-                Proof::Tag,
+                Stands::Tag,
                 concat!(r"(?i)\s", time_name!(), r#"\s*=\s*["']?(?<v>"#, iso_time!(), ")"),
             ),
             pattern(
@@ -272,9 +188,9 @@ pub const RULES: &[Rule] = &[
                 Sign::LongNumber,
                 concat!("(?i)", assigned!(), seconds_name!(), r#"\s*=\s*["']?(?<v>"#, seconds!(), ")"),
             ),
-            proven(
+            placed(
                 Sign::LongNumber,
-                Proof::Tag,
+                Stands::Tag,
                 concat!(r"(?i)\s", time_name!(), r#"\s*=\s*["']?(?<v>"#, seconds!(), ")"),
             ),
             pattern(
@@ -315,19 +231,51 @@ pub const RULES: &[Rule] = &[
             )),
             written_time(concat!(r"\b(?<v>\d{1,4}[./]\d{1,2}[./]\d{1,4},?(?: at| -)? ", clock!(), ")")),
             written_time(r"\b(?<v>[0-2]?\d:[0-5]\d:[0-6]\d(?:\.\d{1,9})?(?:\s?[AaPp][Mm]\b)?)"),
-            proven(
+            placed(
                 Sign::Words(&["generated", "rendered", "updated", "built", "cached", "compiled"]),
-                Proof::DatedComment,
+                Stands::DatedComment,
                 concat!(r"\b(?<v>", iso_date!(), r")\b"),
             ),
-            // How long it took.
-            pattern(
-                Sign::Words(&["generated", "rendered"]),
-                r"(?i)\b(?:generated|rendered)\b[\w ,:]{0,30}?\b(?:in|took)\b[ :]*(?<v>\d{1,9}(?:\.\d{1,9})?)\s*(?:ms|s|secs?|seconds?|milliseconds?)\b",
+            // How long it took: in a comment, or as a sentence by itself that begins with the page.
+            placed(
+                Sign::Words(&[
+                    "generated",
+                    "rendered",
+                    "served",
+                    "created",
+                    "loaded",
+                    "executed",
+                    "processed",
+                    "built",
+                    "took",
+                ]),
+                Stands::Comment,
+                concat!(
+                    r"(?i)\b(?:generated|rendered|served|created|loaded|executed|processed|built|took)\b[\w ,:]{0,30}?[ :]{1,3}",
+                    duration!()
+                ),
             ),
-            pattern(
-                Sign::Words(&["page", "document", "request", "script", "server"]),
-                r"(?i)\b(?:page|document|request|script|server)\b[\w ,:.-]{0,40}?\b(?:served|cached|created|loaded|executed|processed|built|took)\b[\w ,:]{0,30}?(?:\b(?:in|took)\b)?[ :]{1,3}(?<v>\d{1,9}(?:\.\d{1,9})?)\s*(?:ms|s|secs?|seconds?|milliseconds?)\b",
+            placed(
+                Sign::Words(&["page", "document"]),
+                Stands::Anywhere,
+                concat!(
+                    "(?i)",
+                    page_says!(),
+                    r"(?: was| has been)? (?:generated|rendered|served|created|loaded|processed|built)(?: by [\w. -]{1,40}?)? in:? ",
+                    duration!(),
+                    r"\.?\s*(?:$|[<|)]|(?:with|using) \d)",
+                ),
+            ),
+            placed(
+                Sign::Words(&["page"]),
+                Stands::Anywhere,
+                concat!(
+                    "(?i)",
+                    page_says!(),
+                    r" (?:generation|rendering|execution) (?:time|took):? ",
+                    duration!(),
+                    r"\.?\s*(?:$|[<|)])",
+                ),
             ),
         ],
     },
@@ -336,39 +284,51 @@ pub const RULES: &[Rule] = &[
         name: "build-hash",
         about: "a hash or version in the address of a script, style, font or image, and the digest that goes with it",
         patterns: &[
-            proven(FILES, Proof::Hash, concat!(r"[\w)][._-](?<v>[A-Za-z0-9]{8,64})", program!())),
+            loaded(Looks::Hash, concat!(r"[\w)][._-](?<v>[A-Za-z0-9]{8,64})", program!())),
             // What one bundler writes has dashes in it.
-            proven(FILES, Proof::Hash, concat!(r"\w-(?<v>[A-Za-z0-9_-]{8})", program!())),
+            loaded(Looks::Hash, concat!(r"\w-(?<v>[A-Za-z0-9_-]{8})", program!())),
             // A name that is all hash has nothing that could stay, so it must be a long one. Not so of images: they are shown.
-            proven(FILES, Proof::Hash, concat!(r"/(?<v>[0-9a-f]{16,64})", program!())),
-            proven(FILES, Proof::Hash, concat!(r"\w\.(?<v>[0-9a-f]{8,64})", image!())),
-            proven(FILES, Proof::Hash, concat!(r"\w[_-](?<v>[0-9a-f]{16,64})", image!())),
-            pattern(
-                FILES,
+            loaded(Looks::Hash, concat!(r"/(?<v>[0-9a-f]{16,64})", program!())),
+            loaded(Looks::Hash, concat!(r"\w\.(?<v>[0-9a-f]{8,64})", image!())),
+            // Behind a dash it may be the name of a picture that somebody put there, unless it lies where programs put theirs.
+            loaded(
+                Looks::Hash,
+                concat!(
+                    r#"/(?:assets|build|dist|packs|static)/(?:[^"'<>\s?]{0,120}?/)?[\w.]{1,80}[_-](?<v>[0-9a-f]{16,64})"#,
+                    image!()
+                ),
+            ),
+            loaded(
+                Looks::Version,
                 concat!(
                     asset!(),
                     r#"\?(?:[^"'<>\s?]{0,80}?&(?:amp;)?)?(?:v|ver|version|hash|rev|cb|build|_)=(?<v>[\w.-]{1,64})"#
                 ),
             ),
-            pattern(
-                FILES,
+            loaded(
+                Looks::Formed,
                 concat!(asset!(), r#"\?(?:[^"'<>\s?]{0,80}?&(?:amp;)?)?(?:t|ts|time)=(?<v>\d{8,14})\b"#),
             ),
-            pattern(FILES, concat!(asset!(), r"\?(?<v>\d{8,14})\b")),
-            proven(FILES, Proof::Hash, concat!(asset!(), r"\?(?:h=)?(?<v>[A-Za-z0-9]{8,64})\b")),
-            proven(
-                FILES,
-                Proof::Hash,
+            loaded(Looks::Formed, concat!(asset!(), r"\?(?<v>\d{8,14})\b")),
+            loaded(Looks::Hash, concat!(asset!(), r"\?(?:h=)?(?<v>[A-Za-z0-9]{8,64})\b")),
+            loaded(
+                Looks::Hash,
                 concat!(
                     r#"/(?:static|assets|build|dist)/(?<v>[0-9a-f]{8,64}|[A-Za-z0-9_-]{20,24})/[^"'<>\s]{1,120}?"#,
                     asset!(),
                     r"\b"
                 ),
             ),
-            proven(Sign::Words(&["buildid"]), Proof::Hash, r#""buildId"\s*:\s*"(?<v>[A-Za-z0-9_-]{8,40})""#),
+            proven(
+                Sign::Words(&["buildid"]),
+                Looks::Hash,
+                Stands::Unshown,
+                r#""buildId"\s*:\s*"(?<v>[A-Za-z0-9_-]{8,40})""#,
+            ),
             proven(
                 Sign::Words(&["integrity"]),
-                Proof::Digest,
+                Looks::Digest,
+                Stands::Tag,
                 r#"(?i)\sintegrity\s*=\s*["']?sha(?:256|384|512)-(?<v>[A-Za-z0-9+/=&#;_-]{2,200})"#,
             ),
         ],
@@ -378,46 +338,77 @@ pub const RULES: &[Rule] = &[
         name: "session-id",
         about: "a session in a link or a hidden field",
         patterns: &[
-            pattern(
-                Sign::Words(&["sessid", "sessionid", "session_id", "cfid=", "cftoken="]),
-                r"(?i)[?&;](?:phpsessid|jsessionid|aspsessionid\w{0,40}|sessionid|session_id|cfid|cftoken)=(?<v>[A-Za-z0-9._!-]{8,})",
+            token(
+                Sign::Words(&["sessid", "jsessionid", "aspsessionid"]),
+                r"(?i)[?&;](?:phpsessid|jsessionid|aspsessionid\w{0,40})=(?<v>[A-Za-z0-9._!-]{8,})",
             ),
-            // Sessions are also what conferences have.
+            placed(
+                Sign::Words(&["cfid=", "cftoken="]),
+                Stands::Unshown,
+                r"(?i)[?&;](?:cfid|cftoken)=(?<v>(?:[0-9a-f]{16}-)?[0-9A-F-]{6,50})\b",
+            ),
+            // Sessions are also what conferences have, and a `sid` may be that of a student.
             proven(
-                Sign::Words(&["session=", "sid="]),
-                Proof::Hash,
-                r"(?i)[?&;](?:session|sid)=(?<v>[A-Za-z0-9]{8,})",
+                Sign::Words(&["session=", "sid=", "sessionid=", "session_id="]),
+                Looks::Hash,
+                Stands::Unshown,
+                r"(?i)[?&;](?:session(?:_?id)?|sid)=(?<v>[A-Za-z0-9]{8,})",
             ),
-            pattern(Sign::Words(&["/(s("]), r"(?i)/\(S\((?<v>[a-z0-9]{16,})\)\)/"),
-            pattern(
-                Sign::Words(&["sess", "sid"]),
-                r#"(?i)name=["'](?:phpsessid|jsessionid|sessionid|session_id|sid)["'][^<>]{0,60}?value=["'](?<v>[^"'<>\s]{8,})["']"#,
+            token(Sign::Words(&["/(s("]), r"(?i)/\(S\((?<v>[a-z0-9]{16,})\)\)/"),
+            attribute(
+                Sign::Words(&["sessid", "jsessionid", "aspsessionid", "cfid", "cftoken"]),
+                Looks::Token,
+                Names::Session,
             ),
+            attribute(Sign::Words(&["sessionid", "session_id", "sid"]), Looks::Hash, Names::AnySession),
         ],
     },
     Rule {
         rule: NoiseRule::RequestId,
         name: "request-id",
-        about: "the name of one request, under a name that says so",
+        about: "the name of one request, in a comment, a script or an attribute that says so",
         patterns: &[
-            pattern(
+            attribute(REQUESTS, Looks::Id, Names::Request),
+            proven(
                 REQUESTS,
-                r#"(?i)(?:request|trace|correlation|span|visitor|render|pageview)[_-]?id["']?\s*[:=]\s*["']?(?<v>[A-Za-z0-9-]{8,})"#,
+                Looks::Id,
+                Stands::Unshown,
+                concat!(r#"(?i)["']"#, request_name!(), r#"["']\s*:\s*["']?(?<v>[A-Za-z0-9-]{8,})"#),
             ),
-            pattern(
+            proven(
+                REQUESTS,
+                Looks::Id,
+                Stands::Unshown,
+                concat!("(?i)", named!(), request_name!(), r#"\s*[:=]\s*["'](?<v>[A-Za-z0-9-]{8,})["']"#),
+            ),
+            proven(
+                REQUESTS,
+                Looks::Id,
+                Stands::Comment,
+                r#"(?i)\b(?:request|trace|correlation|span|render)[_-]?id["']?\s*[:=]\s*["']?(?<v>[A-Za-z0-9-]{8,})"#,
+            ),
+            placed(
                 Sign::LongHex,
-                r#"(?i)\b(?:cf-ray|data-cf-beacon|__cf_chl_tk|r)["']?\s*[:=]\s*["'](?<v>[0-9a-f]{16,20})["']"#,
+                Stands::Unshown,
+                r#"(?i)(?:["'](?:cf-ray|rayid|__cf_chl_tk)["']\s*:\s*|__CF\$cv\$params\s*=\s*\{\s*r\s*:\s*)["'](?<v>[0-9a-f]{16,20})["']"#,
             ),
         ],
     },
     Rule {
         rule: NoiseRule::ScrambledAddress,
         name: "scrambled-address",
-        about: "a mail address that a proxy scrambles anew each time",
+        about: "the same mail address, which a proxy scrambles anew each time",
         patterns: &[
-            pattern(Sign::Words(&["data-cfemail"]), r#"data-cfemail\s*=\s*["'](?<v>[0-9a-f]{8,})["']"#),
-            pattern(
+            proven(
+                Sign::Words(&["data-cfemail"]),
+                Looks::Address,
+                Stands::Anywhere,
+                r#"data-cfemail\s*=\s*["'](?<v>[0-9a-f]{8,})["']"#,
+            ),
+            proven(
                 Sign::Words(&["/cdn-cgi/l/email-protection#"]),
+                Looks::Address,
+                Stands::Anywhere,
                 r"/cdn-cgi/l/email-protection#(?<v>[0-9a-f]{8,})",
             ),
         ],
@@ -425,7 +416,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         rule: NoiseRule::AdSlot,
         name: "ad-slot",
-        about: "what an element shows that says it is an advertisement, unless it runs or loads something",
+        about: "what an element shows that says it is an advertisement, unless it runs or loads something, or leads to a new place",
         patterns: &[],
     },
     Rule {
@@ -443,7 +434,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         rule: NoiseRule::CookieValue,
         name: "cookie-value",
-        about: "a cookie with another value, its name and all it is bound to as before",
+        about: "a cookie with another value that is no word, its name and all it is bound to as before",
         patterns: &[],
     },
     Rule {

@@ -1,0 +1,196 @@
+//! How a value looks: like a token, a hash, a version; or like something that people wrote.
+//!
+//! What could be a word, an address, a path or a number that somebody counts with is none of them.
+
+use std::borrow::Cow;
+
+/// Whether a value can be a token, where its name says that it is one. What has no digits or no letters is rather a setting
+/// (`lax`, `required`, `3600`), unless it is so long and so mixed that only chance can have made it.
+pub(super) fn is_token(value: &str) -> bool {
+    let value = &*without_references(value);
+    let has = |kind: fn(&u8) -> bool| value.bytes().any(|byte| kind(&byte));
+    let of_alphabet = |byte: u8| byte.is_ascii_alphanumeric() || b"+/_=.~-".contains(&byte);
+    if !value.bytes().all(of_alphabet) || value.starts_with("0x") || is_path(value) || is_host(value) {
+        return false;
+    }
+    match (has(u8::is_ascii_digit), has(u8::is_ascii_alphabetic)) {
+        (true, true) => true,
+        (true, false) => value.len() >= 16,
+        (false, _) => (value.len() >= 10 && is_hexadecimal(value)) || (value.len() >= 16 && is_mixed(value)),
+    }
+}
+
+/// Base64 has slashes, and so do paths. What has capitals, small letters and digits, and is long, is no path.
+fn is_path(value: &str) -> bool {
+    let has = |kind: fn(&u8) -> bool| value.bytes().any(|byte| kind(&byte));
+    let by_chance = value.len() >= 16
+        && !value.contains('.')
+        && has(u8::is_ascii_uppercase)
+        && has(u8::is_ascii_lowercase)
+        && has(u8::is_ascii_digit);
+    value.contains('/') && !by_chance
+}
+
+/// Tokens of several parts have dots, and so do names of hosts and files. Those have words between them.
+fn is_host(value: &str) -> bool {
+    let is_word =
+        |part: &str| (2..16).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphabetic());
+    value.contains('.') && (value.len() < 20 || value.split('.').any(is_word))
+}
+
+/// In markup and in addresses the signs of base64 are often written otherwise.
+fn without_references(value: &str) -> Cow<'_, str> {
+    const WRITTEN: [(&str, &str); 13] = [
+        ("&#43;", "+"),
+        ("&#x2B;", "+"),
+        ("&#x2b;", "+"),
+        ("&#47;", "/"),
+        ("&#x2F;", "/"),
+        ("&#61;", "="),
+        ("&#x3D;", "="),
+        ("%2B", "+"),
+        ("%2b", "+"),
+        ("%2F", "/"),
+        ("%2f", "/"),
+        ("%3D", "="),
+        ("%3d", "="),
+    ];
+    if !value.contains(['&', '%']) {
+        return Cow::Borrowed(value);
+    }
+    let plain = WRITTEN.iter().fold(value.to_owned(), |plain, (written, sign)| plain.replace(written, sign));
+    Cow::Owned(plain)
+}
+
+/// Whether a part of an address is a hash and not a word, a number, or both (`bootstrap336`, `20260101`). Hexadecimal with
+/// letters and digits is one. With other letters it must change between capitals, small letters and digits as chance does,
+/// and have no word in it.
+pub(super) fn is_hash(value: &str) -> bool {
+    let has = |kind: fn(&u8) -> bool| value.bytes().any(|byte| kind(&byte));
+    if !has(u8::is_ascii_digit) || !has(u8::is_ascii_alphabetic) {
+        return false;
+    }
+    if value.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+        || (value.len() >= 16 && is_hexadecimal(value))
+    {
+        return true;
+    }
+    let plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (plain || is_cased(value)) && is_by_chance(value)
+}
+
+/// Whether a value can be the name of one request: a hash, or a UUID.
+pub(super) fn is_id(value: &str) -> bool {
+    let lengths = value.split('-').map(str::len);
+    let is_uuid = lengths.eq([8, 4, 4, 4, 12]) && value.split('-').all(is_hexadecimal);
+    let has_letter = value.bytes().any(|byte| byte.is_ascii_alphabetic());
+    is_uuid || is_hash(value) || (value.len() >= 10 && has_letter && is_hexadecimal(value))
+}
+
+/// Whether a value is the number of a version or a hash: each part a number, a hash, or one of the words that go with versions.
+pub(super) fn is_version(value: &str) -> bool {
+    const WORDS: [&str; 10] =
+        ["alpha", "beta", "build", "dev", "final", "pre", "rc", "release", "snapshot", "stable"];
+    let is_part = |part: &str| {
+        let letters = part.bytes().filter(u8::is_ascii_alphabetic).count();
+        let word = part.trim_end_matches(|letter: char| letter.is_ascii_digit()).to_ascii_lowercase();
+        letters < 2 || WORDS.contains(&word.as_str()) || is_hash(part)
+    };
+    value.bytes().any(|byte| byte.is_ascii_digit())
+        && (value.split(['.', '-', '_']).all(is_part) || is_hash(value))
+}
+
+/// The mail address that a scrambled one hides. The first byte is the key to the others.
+pub(super) fn unscrambled(value: &str) -> Option<Vec<u8>> {
+    let pairs = (0..value.len() / 2).map(|pair| value.get(2 * pair..2 * pair + 2));
+    let bytes: Vec<u8> = pairs.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect::<Option<_>>()?;
+    let (key, letters) = bytes.split_first()?;
+    Some(letters.iter().map(|letter| letter ^ key).collect())
+}
+
+fn is_hexadecimal(value: &str) -> bool {
+    value.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether letters alone change as chance lets them: base64 that happens to have no digit.
+fn is_mixed(value: &str) -> bool {
+    is_cased(value) && is_by_chance(value)
+}
+
+fn is_cased(value: &str) -> bool {
+    value.bytes().any(|byte| byte.is_ascii_uppercase()) && value.bytes().any(|byte| byte.is_ascii_lowercase())
+}
+
+/// So many letters of a kind in a row are a word, not chance.
+const LONG_RUN: usize = 5;
+
+fn is_by_chance(value: &str) -> bool {
+    let runs: Vec<usize> =
+        value.as_bytes().chunk_by(|one, next| kind_of(*one) == kind_of(*next)).map(<[u8]>::len).collect();
+    runs.len() > (value.len() / 4).max(3) && runs.iter().all(|run| *run < LONG_RUN)
+}
+
+fn kind_of(byte: u8) -> u8 {
+    match byte {
+        b'0'..=b'9' => b'0',
+        b'a'..=b'z' => b'a',
+        b'A'..=b'Z' => b'A',
+        _ => b'-',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_neither_words_nor_numbers_nor_addresses() {
+        for token in [
+            "abc123",
+            "a1b2",
+            "tok-11111111",
+            "ffffffffff",
+            "q8vX/2bKz+Yt7LmN&#43;w==",
+            "/wEPDwUKMTY1NDU2MTA1MmRk",
+            "aBcDeFgHiJkLmNoP",
+            "eyJhbGciOi1.c2Vzc2lvbjE.x9-Yk2",
+        ] {
+            assert!(is_token(token), "{token}");
+        }
+        for other in [
+            "disabled",
+            "student-alice",
+            "3600",
+            "10000001",
+            "https://evil.example/1",
+            "//evil.example/1",
+            "/api/v1/csrf",
+            "https%3A%2F%2Fevil.example%2F1",
+            "%2Fapi%2Fv1%2Fcsrf",
+            "evil1.example.com",
+            "cdn1.attacker-host.example",
+            "0x4f2a1b9c",
+            "javascript:a1()",
+            "two words1",
+        ] {
+            assert!(!is_token(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn versions_have_numbers_and_no_words() {
+        for version in ["1", "6.4.2", "20240501", "1.0.0-beta.2", "6.4-RC1", "3f1e3aaf", "v3", "1700000000"] {
+            assert!(is_version(version), "{version}");
+        }
+        for other in ["sunny-day", "2.0-evil", "latest", "summer2026", "1.0-attacker"] {
+            assert!(!is_version(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn scrambled_addresses_are_read() {
+        assert_eq!(unscrambled("4223022c6c2d").as_deref(), Some(&b"a@n.o"[..]));
+        assert_eq!(unscrambled("é"), None);
+        assert_eq!(unscrambled(""), None);
+    }
+}

@@ -1,0 +1,164 @@
+//! The tag that a value stands in, read attribute by attribute.
+//!
+//! Whether a value is that of a token is said by the name of its own attribute, or by the `name` of its element: not by whatever
+//! stands near it. So the tag is read as a parser reads it. Where that is not to be done without doubt, the value stands nowhere.
+
+use super::forms::{csrf_name, in_form, nonce_name, request_name};
+use super::pattern::Names;
+use regex::Regex;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+/// Attributes without a value that may stand in a tag whose beginning is not seen. Other bare words are those of a sentence.
+const BARE: [&str; 7] = ["async", "checked", "defer", "disabled", "hidden", "readonly", "required"];
+
+/// Attributes in which elements have what their `name` says.
+const VALUES: [&str; 2] = ["value", "content"];
+
+/// How far before a value its tag may begin, and how many attributes it may have. Each value in it is looked at so.
+const FAR: usize = 4 << 10;
+const MOST_ATTRIBUTES: usize = 64;
+
+/// Whether all of an attribute is at this place, and its name or that of its element is one of these.
+pub(super) fn is_named(text: &str, value: &Range<usize>, names: Names) -> bool {
+    let Some(attributes) = attributes_around(text, value.start) else { return false };
+    let Some((own, _)) = attributes.iter().find(|(_, range)| range == value) else { return false };
+    let of_element = || {
+        let named = attributes.iter().find(|(name, _)| name.eq_ignore_ascii_case("name"));
+        named.is_some_and(|(_, name)| names.have(&text[name.clone()]))
+    };
+    names.have(own) || (VALUES.iter().any(|value| own.eq_ignore_ascii_case(value)) && of_element())
+}
+
+type Attributes<'t> = Vec<(&'t str, Range<usize>)>;
+
+/// The attributes of the tag around a place, with where their values stand. Where no tag begins in the text, it may be a line
+/// within one.
+fn attributes_around(text: &str, at: usize) -> Option<Attributes<'_>> {
+    let from = text.floor_char_boundary(at.saturating_sub(FAR));
+    match text[from..at].rfind('<').map(|open| from + open) {
+        Some(open) => {
+            let name = text[open + 1..].bytes().take_while(u8::is_ascii_alphanumeric).count();
+            let is_tag = text.as_bytes()[open + 1..].first().is_some_and(u8::is_ascii_alphabetic);
+            is_tag.then(|| attributes(text, open + 1 + name, true))?
+        }
+        None => {
+            let line = text[from..at].rfind('\n').map_or(from, |end| from + end + 1);
+            attributes(text, line, false)
+        }
+    }
+}
+
+/// The attributes from a place to the end of the tag. None where it is not clear what they are.
+fn attributes(text: &str, start: usize, in_tag: bool) -> Option<Attributes<'_>> {
+    let bytes = text.as_bytes();
+    let skip = |mut at: usize, kind: fn(u8) -> bool| {
+        while bytes.get(at).is_some_and(|byte| kind(*byte)) {
+            at += 1;
+        }
+        at
+    };
+    let mut found = Vec::new();
+    let mut at = start;
+    loop {
+        let name = skip(at, |byte| byte.is_ascii_whitespace() || byte == b'/');
+        if matches!(bytes.get(name), None | Some(b'>')) {
+            return Some(found);
+        }
+        if found.len() == MOST_ATTRIBUTES {
+            return None;
+        }
+        let name_end = skip(name, |byte| !byte.is_ascii_whitespace() && !b"=>/\"'<".contains(&byte));
+        let equals = skip(name_end, |byte| byte.is_ascii_whitespace());
+        let own = &text[name..name_end];
+        if own.is_empty() || (at > start && name == at) {
+            return None;
+        }
+        if bytes.get(equals) != Some(&b'=') {
+            if !in_tag && !BARE.iter().any(|bare| own.eq_ignore_ascii_case(bare)) {
+                return None;
+            }
+            at = name_end;
+            continue;
+        }
+        let value = skip(equals + 1, |byte| byte.is_ascii_whitespace());
+        let range = match bytes.get(value) {
+            Some(quote @ (b'"' | b'\'')) => {
+                value + 1..value + 1 + memchr::memchr(*quote, &bytes[value + 1..])?
+            }
+            _ => value..skip(value, |byte| !byte.is_ascii_whitespace() && byte != b'>'),
+        };
+        let is_quoted = range.start > value;
+        if !is_quoted && bytes[range.clone()].iter().any(|byte| b"\"'<`".contains(byte)) {
+            return None;
+        }
+        at = range.end + usize::from(is_quoted);
+        found.push((own, range));
+    }
+}
+
+impl Names {
+    /// Whether this is one of the names.
+    fn have(self, name: &str) -> bool {
+        static NAMES: LazyLock<[(Names, Regex); 5]> = LazyLock::new(|| {
+            [
+                (Names::Nonce, concat!("^", in_form!(), nonce_name!(), r"\]?$")),
+                (Names::Csrf, concat!("^", in_form!(), "(?:_token|", csrf_name!(), r")\]?$")),
+                (Names::Session, "^(?:phpsessid|jsessionid|aspsessionid\\w{0,40}|cfid|cftoken)$"),
+                (Names::AnySession, "^(?:session_?id|sid)$"),
+                (Names::Request, concat!("^", request_name!(), "$")),
+            ]
+            .map(|(names, form)| {
+                let form = format!("(?i){form}");
+                (names, Regex::new(&form).expect("the forms of names are tested"))
+            })
+        });
+        NAMES.iter().any(|(names, form)| *names == self && form.is_match(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether the value `V1` stands under a name of a token.
+    fn named(text: &str) -> bool {
+        let start = text.find("V1").unwrap();
+        is_named(text, &(start..start + 2), Names::Csrf)
+    }
+
+    #[test]
+    fn the_name_is_that_of_the_attribute_or_of_its_element() {
+        for text in [
+            "<input name=csrf value=V1>",
+            "<meta content='V1' name=\"csrf-token\" />",
+            "<form data-csrf=\"V1\">",
+            "<input type=hidden name=\"contact[_token]\" value=V1 />",
+            "<input name=_csrf hidden value='V1'",
+            "  name=\"csrfmiddlewaretoken\" value=\"V1\">",
+            "<p>a</p><input name = csrfToken value = V1>",
+        ] {
+            assert!(named(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn nothing_else_in_the_tag_says_so() {
+        for text in [
+            "<input name=iban value=V1 class=csrf>",
+            "<input name=iban value=V1 title='name=csrf'>",
+            "<input title='<x name=csrf ' value=\"V1\" name=iban>",
+            "<input title=\"<x name='csrf' y=1\" value=\"V1\" name=iban>",
+            "<input name=iban name=csrf value=V1>",
+            "<form data-csrf-endpoint=V1>",
+            "<a href='/x?csrf=V1'>",
+            "CSRF is bad. value=\"V1\"",
+            "name=\"csrf\" is what we write, value=\"V1\"",
+            "<p>name=csrf value=V1",
+            "<input name=csrf value=\"V1 and more\">",
+            "<input name=csrf title=\"open value=V1",
+        ] {
+            assert!(!named(text), "{text}");
+        }
+    }
+}
