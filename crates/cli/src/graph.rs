@@ -1,7 +1,8 @@
 //! The drawing at the left of `varve log --graph`: which version descends from which.
 //!
 //! Versions come newest first and each has one parent at most, so the drawing is a row of columns, each waiting for one
-//! version. Where several wait for the same, they are joined below it.
+//! version. Where a second one would wait for the same, it leads over to the first, across whatever stands between them, as git
+//! draws it: `|_|/`.
 
 use varve_archive::VersionId;
 
@@ -40,11 +41,11 @@ impl Graph {
         for at in waiting.into_iter().skip(1) {
             self.columns[at] = None;
         }
+        let below = self.row(|_, column| if column.is_some() { '|' } else { ' ' });
         let joins = parent.map(|parent| self.join(parent)).unwrap_or_default();
         while self.columns.last() == Some(&None) {
             self.columns.pop();
         }
-        let below = self.row(|_, column| if column.is_some() { '|' } else { ' ' });
         Drawn { node, below, joins }
     }
 
@@ -63,14 +64,15 @@ impl Graph {
         let same: Vec<usize> =
             (0..self.columns.len()).filter(|at| self.columns[*at] == Some(parent)).collect();
         let mut lines = Vec::new();
-        for at in same.into_iter().skip(1).rev() {
-            let mut line: Vec<char> =
-                self.row(|_, column| if column.is_some() { '|' } else { ' ' }).chars().collect();
-            line.truncate(2 * at);
-            line.resize(2 * at, ' ');
-            line[2 * at - 1] = '/';
-            lines.push(line.into_iter().collect::<String>());
+        for at in same.iter().copied().skip(1).rev() {
             self.columns[at] = None;
+            let drawn = self.row(|_, column| if column.is_some() { '|' } else { ' ' });
+            let mut line: Vec<char> = format!("{drawn:width$}", width = 2 * at).chars().collect();
+            line[2 * at - 1] = '/';
+            // It crosses lines that go on, and fills what is free.
+            let across = &mut line[2 * same[0] + 1..2 * at - 1];
+            across.iter_mut().filter(|letter| **letter == ' ').for_each(|letter| *letter = '_');
+            lines.push(line.into_iter().collect());
         }
         lines
     }
@@ -85,8 +87,10 @@ impl Graph {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeMap;
 
-    fn id(number: u8) -> VersionId {
+    fn id(number: usize) -> VersionId {
         format!("00000000-0000-8000-8000-0000000000{number:02x}").parse().unwrap()
     }
 
@@ -97,12 +101,109 @@ mod tests {
         assert_eq!(graph.step(id(1), None), Drawn { node: "*".into(), below: String::new(), joins: vec![] });
     }
 
+    /// All lines of a history, of which the parents are given from the oldest version on.
+    fn drawn(parents: &[Option<usize>]) -> Vec<(usize, Drawn)> {
+        let mut graph = Graph::default();
+        let step =
+            |(version, parent): (usize, &Option<usize>)| (version, graph.step(id(version), parent.map(id)));
+        parents.iter().enumerate().rev().map(step).collect()
+    }
+
+    fn text(parents: &[Option<usize>]) -> String {
+        let lines = drawn(parents)
+            .into_iter()
+            .flat_map(|(_, drawn)| [drawn.node, drawn.below].into_iter().chain(drawn.joins));
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
     #[test]
     fn two_children_are_two_columns_that_meet() {
-        let mut graph = Graph::default();
-        assert_eq!(graph.step(id(3), Some(id(1))).node, "*");
-        let second = graph.step(id(2), Some(id(1)));
-        assert_eq!((second.node.as_str(), second.joins), ("| *", vec!["|/".to_owned()]));
-        assert_eq!(graph.step(id(1), None).node, "*");
+        insta::assert_snapshot!(text(&[None, Some(0), Some(0)]), @r"
+        *
+        |
+        | *
+        | |
+        |/
+        *
+        ");
+    }
+
+    #[test]
+    fn a_line_leads_across_others_to_its_parent() {
+        insta::assert_snapshot!(text(&[None, Some(0), Some(0), Some(1), Some(0)]), @r"
+        *
+        |
+        | *
+        | |
+        | | *
+        | | |
+        |_|/
+        | *
+        | |
+        |/
+        *
+        ");
+        insta::assert_snapshot!(text(&[None, Some(0), Some(0), Some(0), Some(2), Some(1), Some(0)]), @r"
+        *
+        |
+        | *
+        | |
+        | | *
+        | | |
+        | | | *
+        | | | |
+        |_|_|/
+        | | *
+        | | |
+        |_|/
+        | *
+        | |
+        |/
+        *
+        ");
+    }
+
+    /// The parents, from the oldest version on, that a reader of the drawing finds. Panics where a line leads nowhere.
+    fn read(drawing: &[(usize, Drawn)]) -> Vec<Option<usize>> {
+        let mut parents = vec![None; drawing.len()];
+        // Versions whose lines come down at each place.
+        let mut lines: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let goes_on = |row: &str, lines: &BTreeMap<usize, Vec<usize>>, but: Option<usize>| {
+            let drawn = row.char_indices().filter(|(_, letter)| *letter == '|').map(|(at, _)| at);
+            assert!(drawn.eq(lines.keys().copied().filter(|at| Some(*at) != but)), "{row:?}");
+        };
+        for (version, Drawn { node, below, joins }) in drawing {
+            let place = node.find('*').expect("a version is drawn");
+            goes_on(node, &lines, Some(place));
+            lines.remove(&place).into_iter().flatten().for_each(|child| parents[child] = Some(*version));
+            if below.chars().nth(place) == Some('|') {
+                lines.insert(place, vec![*version]);
+            }
+            goes_on(below, &lines, None);
+            for join in joins {
+                let row: Vec<char> = join.chars().collect();
+                let slash = row.iter().position(|letter| *letter == '/').expect("a line leads over");
+                let mut to = slash - 1;
+                while to > 0 && row[to - 1] == '_' {
+                    to -= 2;
+                }
+                let moved = lines.remove(&(slash + 1)).expect("a line comes down to the slash");
+                lines.get_mut(&to).expect("it leads to a line").extend(moved);
+                goes_on(join, &lines, None);
+            }
+        }
+        assert!(lines.is_empty(), "every line ends: {lines:?}");
+        parents
+    }
+
+    proptest! {
+        #[test]
+        fn the_drawing_tells_the_parents(seeds in prop::collection::vec(prop::option::weighted(0.9, any::<prop::sample::Index>()), 1..40)) {
+            let parent = |(version, seed): (usize, &Option<prop::sample::Index>)| {
+                seed.filter(|_| version > 0).map(|seed| seed.index(version))
+            };
+            let parents: Vec<Option<usize>> = seeds.iter().enumerate().map(parent).collect();
+            prop_assert_eq!(read(&drawn(&parents)), parents);
+        }
     }
 }
