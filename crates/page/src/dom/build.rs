@@ -39,8 +39,11 @@ fn enter(
     parent: usize,
 ) {
     let data = std::mem::replace(&mut loose[source].data, Data::Document);
+    let above = nodes.get(parent);
+    let keeps_space =
+        above.is_some_and(|node| node.keeps_space || node.name().is_some_and(|name| KEEPING.contains(&name)));
     open.push((source, nodes.len(), 0));
-    nodes.push(Node { data, parent, end: 0, nth: 0, only: false });
+    nodes.push(Node { data, parent, end: 0, nth: 0, only: false, keeps_space });
 }
 
 /// Numbers the elements of each parent by name.
@@ -59,6 +62,9 @@ fn number(tree: &mut Tree) {
         tree.nodes[place].only = counts.get(&(parent, name.to_owned())) == Some(&1);
     }
 }
+
+/// Elements in which white space is kept as it is.
+const KEEPING: [&str; 5] = ["listing", "plaintext", "pre", "textarea", "xmp"];
 
 /// Elements that have no end tag.
 const VOID: [&str; 13] =

@@ -81,6 +81,8 @@ pub struct Node {
     nth: u32,
     /// Whether it is the only one of that name.
     only: bool,
+    /// Whether white space in it is kept as it is: it is in a `pre` or a `textarea`.
+    pub(crate) keeps_space: bool,
 }
 
 /// A page as a tree.
@@ -161,6 +163,15 @@ impl Node {
         match &self.data {
             Data::Element(_, attributes) => attributes,
             _ => &[],
+        }
+    }
+
+    /// The text as it counts, if it is one: without white space at its ends, unless that is kept.
+    pub(crate) fn seen_text(&self) -> Option<&str> {
+        match &self.data {
+            Data::Text(text) if self.keeps_space => Some(text),
+            Data::Text(text) => Some(text.trim()),
+            _ => None,
         }
     }
 

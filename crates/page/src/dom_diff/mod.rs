@@ -5,11 +5,14 @@
 //! those are the elements with something else in or on them, and the texts. What is left came or went, and a subtree that
 //! went here and came there, the same to the last letter, has moved; so has one that overtook its siblings.
 //!
+//! White space between blocks is nothing; between what stands in one line, and in a `pre` or a `textarea`, it is seen and told.
+//!
 //! Owns the pairing and its report. Does not know what is noise, or how it is shown.
 
 mod pairs;
 mod quote;
 mod report;
+mod spaces;
 
 pub use report::{NodeChange, What};
 
@@ -138,6 +141,48 @@ mod tests {
     #[test]
     fn white_space_between_nodes_is_nothing() {
         assert_eq!(told("<ul><li>a</li><li>b</li></ul>", "<ul>\n  <li>a</li>\n  <li> b </li>\n</ul>"), "");
+    }
+
+    #[test]
+    fn white_space_that_readers_see_is_told() {
+        insta::assert_snapshot!(told("<p><b>a</b> <b>b</b>", "<p><b>a</b><b>b</b>"), @"text html > body > p > b:nth-of-type(2): a b -> ab");
+        insta::assert_snapshot!(told("<p>one <img src=x>two", "<p>one<img src=x> two"), @"
+        text html > body > p > img: one <img> -> one<img>
+        text html > body > p: <img>two -> <img> two
+        ");
+        assert_eq!(
+            told("<textarea>\n\n a</textarea>", "<textarea>a</textarea>"),
+            "text html > body > textarea: \n a -> a\n"
+        );
+        for (base, head) in [
+            ("<p>one<i>two</i>", "<p>one <i>two</i>"),
+            ("<p>one<i>two</i>", "<p>one<i> two</i>"),
+            ("<a href=x>1</a><!-- c --><a href=y>2</a>", "<a href=x>1</a><!-- c -->\n<a href=y>2</a>"),
+            ("<p>a <button>b</button>", "<p>a<button>b</button>"),
+            ("<pre>a\n</pre>", "<pre>a</pre>"),
+            ("<pre><b>a</b>\n\n<b>b</b></pre>", "<pre><b>a</b>\n<b>b</b></pre>"),
+            ("<pre><b>a</b>\n<b>b</b></pre>", "<pre><b>a</b><b>b</b></pre>"),
+        ] {
+            assert_ne!(told(base, head), "", "{base} / {head}");
+        }
+    }
+
+    #[test]
+    fn white_space_that_nobody_sees_is_nothing() {
+        for (base, head) in [
+            ("<p>a</p> <p>b</p>", "<p>a</p><p>b</p>"),
+            ("<p> <b>a</b> </p>", "<p><b>a</b></p>"),
+            ("<p>a <b>b</b>", "<p>a<b> b</b>"),
+            ("<p>a <b>b</b>", "<p>a\n\t <b>b</b>"),
+            ("<p>a<br> b", "<p>a <br>b"),
+            ("<p>a</p> <script>1</script> <b>b</b>", "<p>a</p><script>1</script><b>b</b>"),
+            ("<p>a <input type=hidden> b", "<p>a<input type=hidden> b"),
+            ("<select> <option>a</option> </select>", "<select><option>a</option></select>"),
+            ("<table> <tr> <td> <i>a</i> </td> </tr> </table>", "<table><tr><td><i>a</i></td></tr></table>"),
+            ("<p>a<button> b </button>", "<p>a<button>b</button>"),
+        ] {
+            assert_eq!(told(base, head), "", "{base} / {head}");
+        }
     }
 
     #[test]

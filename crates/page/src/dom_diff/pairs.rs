@@ -347,13 +347,13 @@ fn free(partners: &[Option<usize>]) -> bool {
     partners.iter().all(Option::is_none)
 }
 
-/// The nodes that count: all but white space between others.
+/// The nodes that count: all but white space between others. Where readers see that, [`Spaces`](super::spaces) tells it.
 fn visible(tree: &Tree) -> Vec<usize> {
     (1..tree.nodes().len()).filter(|place| is_visible(tree, *place)).collect()
 }
 
 pub(super) fn is_visible(tree: &Tree, place: usize) -> bool {
-    !matches!(&tree.nodes()[place].data, Data::Text(text) if text.trim().is_empty())
+    tree.nodes()[place].seen_text() != Some("")
 }
 
 fn children(tree: &Tree, place: usize) -> impl Iterator<Item = usize> + '_ {
@@ -375,9 +375,9 @@ fn hashes(tree: &Tree) -> Vec<u64> {
     let mut hashes = vec![0; tree.nodes().len()];
     for place in (0..tree.nodes().len()).rev() {
         let mut hasher = DefaultHasher::new();
-        match &tree.nodes()[place].data {
-            Data::Text(text) => text.trim().hash(&mut hasher),
-            data => data.hash(&mut hasher),
+        match tree.nodes()[place].seen_text() {
+            Some(text) => text.hash(&mut hasher),
+            None => tree.nodes()[place].data.hash(&mut hasher),
         }
         for child in children(tree, place) {
             hashes[child].hash(&mut hasher);

@@ -2,6 +2,7 @@
 
 use super::pairs::{Pairs, is_visible};
 use super::quote::MOST_QUOTED;
+use super::spaces::Spaces;
 use crate::dom::{Data, Selectors, Tree};
 use std::fmt;
 
@@ -72,6 +73,8 @@ pub(super) fn report(base: &Tree, head: &Tree, pairs: &Pairs) -> Vec<NodeChange>
         pairs,
         base_paths: Selectors::of(base),
         head_paths: Selectors::of(head),
+        base_spaces: Spaces::of(base),
+        head_spaces: Spaces::of(head),
         changes: Vec::new(),
     };
     for place in 1..head.nodes().len() {
@@ -89,6 +92,8 @@ struct Reporter<'t> {
     pairs: &'t Pairs,
     base_paths: Selectors<'t>,
     head_paths: Selectors<'t>,
+    base_spaces: Spaces,
+    head_spaces: Spaces,
     changes: Vec<NodeChange>,
 }
 
@@ -122,28 +127,41 @@ impl Reporter<'_> {
             let from = Some(self.base_paths.path(base));
             self.tell(What::Moved, Some(base), Some(head), from, None);
         }
-        match (&self.base.nodes()[base].data, &self.head.nodes()[head].data) {
-            (Data::Text(from), Data::Text(to)) if from.trim() != to.trim() => self.text(base, head, from, to),
+        let (from, to) = (&self.base.nodes()[base], &self.head.nodes()[head]);
+        match (&from.data, &to.data) {
+            (Data::Text(_), Data::Text(_)) if from.seen_text() != to.seen_text() => {
+                self.text(base, head, from.seen_text(), to.seen_text());
+                return;
+            }
             (Data::Comment(from), Data::Comment(to)) | (Data::Doctype(from), Data::Doctype(to))
                 if from != to =>
             {
-                self.text(base, head, from, to);
+                self.text(base, head, Some(from.trim()), Some(to.trim()));
             }
             (Data::Element(_, from), Data::Element(_, to)) if from != to => {
                 self.attributes(base, head, from, to)
             }
             _ => {}
         }
+        self.space(base, head);
     }
 
-    fn text(&mut self, base: usize, head: usize, from: &str, to: &str) {
-        self.tell(
-            What::Text,
-            Some(base),
-            Some(head),
-            Some(from.trim().to_owned()),
-            Some(to.trim().to_owned()),
-        );
+    /// Tells if white space before what is otherwise the same came or went.
+    fn space(&mut self, base: usize, head: usize) {
+        let (Some(before), Some(after)) = (self.base_spaces.before(base), self.head_spaces.before(head))
+        else {
+            return;
+        };
+        if before.spaced != after.spaced && self.pairs.of_base[before.last()] == Some(after.last()) {
+            let from = before.quoted(self.base, base);
+            let to = after.quoted(self.head, head);
+            self.tell(What::Text, Some(base), Some(head), Some(from), Some(to));
+        }
+    }
+
+    fn text(&mut self, base: usize, head: usize, from: Option<&str>, to: Option<&str>) {
+        let [from, to] = [from, to].map(|text| text.map(str::to_owned));
+        self.tell(What::Text, Some(base), Some(head), from, to);
     }
 
     fn attributes(&mut self, base: usize, head: usize, from: &[(String, String)], to: &[(String, String)]) {

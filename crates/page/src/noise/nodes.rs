@@ -137,8 +137,10 @@ fn text_in_place((tree, node): (&Tree, usize)) -> String {
     match &tree.nodes()[node].data {
         Data::Comment(text) => format!("<!--{text}-->"),
         Data::Text(text) if RAW.contains(&parent) => format!("<{parent}>{}</{parent}>", text.trim()),
-        Data::Text(text) => format!("<{parent}>{}</{parent}>", escaped(text.trim())),
-        _ => String::new(),
+        _ => match tree.nodes()[node].seen_text() {
+            Some(text) => format!("<{parent}>{}</{parent}>", escaped(text)),
+            None => String::new(),
+        },
     }
 }
 
