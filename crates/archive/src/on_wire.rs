@@ -7,7 +7,7 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use varve_core::exchange::{Exchange, LONGEST_HEAD, Timing, Wire};
 use varve_core::{RecordId, RunId};
 use varve_store::StoreError;
-use varve_store::exchange::{ExchangeKeeper, KeptExchange, NewExchange, NewRenderings, Original};
+use varve_store::exchange::{ExchangeKeeper, KeptAside, KeptExchange, NewExchange, NewRenderings, Original};
 use varve_warc::date::Date;
 use varve_warc::http::{Body, BodyLimits, Head, open_body};
 use varve_warc::source::ReadAt;
@@ -42,26 +42,47 @@ pub(crate) fn keep_rendered(
     unchanged: Option<Original>,
     renderings: &NewRenderings<'_>,
 ) -> Result<KeptExchange, StoreError> {
-    let timing = timing_text(&exchange.timing);
-    keeper.keep_rendered(
-        packer,
-        &NewExchange {
-            url: &exchange.url,
-            date: Date::from_instant(exchange.at.utc()),
-            request: &exchange.request,
-            response: &OnWire(&exchange.response),
-            ip: exchange.ip,
-            protocols: &exchange.protocol,
-            cipher: exchange.cipher.as_deref(),
-            trailers: &exchange.trailers,
-            timing: Some(&timing),
-            truncated: exchange.truncated.map(|truncated| truncated.word()),
-            run: Some(run.id),
-            warcinfo: run.described_by,
-            unchanged,
-        },
-        renderings,
-    )
+    let (timing, response) = (timing_text(&exchange.timing), OnWire(&exchange.response));
+    let new = NewExchange { unchanged, ..new_exchange(exchange, run, &response, &timing) };
+    keeper.keep_rendered(packer, &new, renderings)
+}
+
+/// Keeps an exchange that is not the capture of its URL, with what a browser made of it.
+pub(crate) fn keep_aside(
+    keeper: &ExchangeKeeper<'_>,
+    packer: &mut Packer,
+    run: OfRun,
+    exchange: &Exchange,
+    renderings: &NewRenderings<'_>,
+) -> Result<KeptAside, StoreError> {
+    let (timing, response) = (timing_text(&exchange.timing), OnWire(&exchange.response));
+    let new =
+        NewExchange { aside: Some(exchange.method()), ..new_exchange(exchange, run, &response, &timing) };
+    keeper.keep_aside(packer, &new, renderings)
+}
+
+fn new_exchange<'a>(
+    exchange: &'a Exchange,
+    run: OfRun,
+    response: &'a OnWire<'a>,
+    timing: &'a str,
+) -> NewExchange<'a> {
+    NewExchange {
+        url: &exchange.url,
+        date: Date::from_instant(exchange.at.utc()),
+        request: &exchange.request,
+        response,
+        ip: exchange.ip,
+        protocols: &exchange.protocol,
+        cipher: exchange.cipher.as_deref(),
+        trailers: &exchange.trailers,
+        timing: Some(timing),
+        truncated: exchange.truncated.map(|truncated| truncated.word()),
+        run: Some(run.id),
+        warcinfo: run.described_by,
+        unchanged: None,
+        aside: None,
+    }
 }
 
 /// The body of an answer, with its codings undone as far as they can be; none when it does not begin as HTTP does.

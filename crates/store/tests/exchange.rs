@@ -39,6 +39,7 @@ fn exchange<'a>(url: &'a str, second: u32, response: &'a Vec<u8>) -> NewExchange
         run: Some(RunId::new(uuid::Uuid::from_u128(7))),
         warcinfo: None,
         unchanged: None,
+        aside: None,
     }
 }
 
@@ -318,4 +319,42 @@ fn lines_behind_the_body_are_kept_beside_it() {
     let located = writer.reader().find(kept.receipt.record.as_bytes()).expect("read").expect("there");
     let said: Vec<_> = located.header.fields.get_all("Varve-Trailer").collect();
     assert_eq!(said, [&b"x-checksum: 1f"[..], b"server-timing: cache;dur=2"]);
+}
+
+/// What is no plain question is kept to the byte, and is neither the capture of its URL nor anybody's original.
+#[test]
+fn an_exchange_aside_is_no_capture_and_no_original() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 30, Packing::Gzip);
+    let (wire, url) = (answer("Content-Length: 5\r\n", b"hello"), "http://e/a");
+    let keeper = ExchangeKeeper::new(&writer);
+    let mut packer = writer.packer().expect("a packer");
+    let long = [b"POST /a HTTP/1.1\r\n\r\n".to_vec(), vec![b'x'; 17 << 20]].concat();
+    for (second, request) in [(1, &b"POST /a HTTP/1.1\r\nContent-Length: 3\r\n\r\nx=1"[..]), (2, &long)] {
+        let sent = NewExchange { request, aside: Some("POST"), ..exchange(url, second, &wire) };
+        let kept = keeper.keep_aside(&mut packer, &sent, &NewRenderings::default()).expect("kept");
+        assert_eq!((kept.status, kept.length), (200, 5));
+        writer.wait(kept.ticket).expect("safe");
+        let block = writer.reader().response_block(kept.record.as_bytes()).expect("read").expect("there");
+        let mut bytes = Vec::new();
+        { block }.read_to_end(&mut bytes).expect("read");
+        assert_eq!(bytes, wire);
+    }
+    assert!(writer.open_body(&id_of(b"hello")).expect("asked").is_none(), "it is held for nobody else");
+    let captured = keeper.keep(&mut packer, &exchange(url, 3, &wire)).expect("kept");
+    assert_eq!(captured.receipt.revisit_of, None);
+    let again = NewExchange { aside: Some("GET"), ..exchange(url, 4, &wire) };
+    let again = keeper.keep_aside(&mut packer, &again, &NewRenderings::default()).expect("kept");
+    writer.wait(again.ticket).expect("safe");
+    let header = writer.reader().find(again.record.as_bytes()).expect("read").expect("there").header;
+    assert_eq!(header.record_type(), varve_warc::record::RecordType::Revisit, "it takes no room again");
+    assert_eq!(receipts(root.path()), [captured.receipt]);
+    let mut silo = Vec::new();
+    let file = std::fs::File::open(root.path().join("warc/0/00000000.warc.gz")).expect("opened");
+    flate2::read::MultiGzDecoder::new(file).read_to_end(&mut silo).expect("unpacked");
+    let text = String::from_utf8_lossy(&silo);
+    assert_eq!(text.matches("Varve-Aside: POST\r\n").count(), 4, "both records of an exchange say it");
+    assert!(text.contains("\r\n\r\nx=1\r\n\r\n"), "the body of the request");
+    assert_eq!(text.matches("WARC-Truncated: length\r\n").count(), 2, "the long request, and the revisit");
+    assert!(silo.len() < 17 << 20, "a request is not kept without end");
 }

@@ -259,7 +259,9 @@ impl Crawl<'_> {
 
     /// Whatever was asked for is no longer.
     pub(super) fn no_longer_busy(&mut self, task: &Task) {
-        self.busy.remove(&task.url);
+        if !task.aside {
+            self.busy.remove(&task.url);
+        }
         self.pages_out -= u64::from(task.counts);
     }
 

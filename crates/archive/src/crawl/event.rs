@@ -16,6 +16,18 @@ pub enum Event<'a> {
     },
     /// Something was captured.
     Captured(Captured<'a>),
+    /// A page asked for something in a way that makes no capture of it: by another method than `GET`, or once more. The
+    /// exchange was kept all the same.
+    Exchanged {
+        /// The URL.
+        url: &'a str,
+        /// The method.
+        method: &'a str,
+        /// The status of the answer; 0 where it could not be read.
+        status: u16,
+        /// The length of its body.
+        length: u64,
+    },
     /// Something could not be had, and will not be tried again.
     Failed {
         /// The URL.
@@ -118,6 +130,8 @@ pub struct Tally {
     pub unchanged: u64,
     /// Those whose answer is not whole.
     pub truncated: u64,
+    /// Exchanges that pages made and that are no captures.
+    pub exchanged: u64,
     /// URLs that could not be had.
     pub failed: u64,
     /// URLs that were not asked for.

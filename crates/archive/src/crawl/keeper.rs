@@ -61,6 +61,8 @@ pub(crate) struct Outcome {
     pub(crate) receipt: Option<Receipt>,
     /// What is to become a revision of a Crystal project; none in an archive.
     pub(crate) revision: Option<KeptRevision>,
+    /// The exchange, if it is no capture.
+    pub(crate) aside: Option<Aside>,
     /// The status.
     pub(crate) status: u16,
     /// Bytes of the answer on the wire.
@@ -69,6 +71,21 @@ pub(crate) struct Outcome {
     pub(crate) leads: Vec<Lead>,
     /// The text of a `robots.txt`.
     pub(crate) robots: Option<Vec<u8>>,
+}
+
+impl Outcome {
+    /// Nothing came of it but a status.
+    pub(crate) fn nothing(status: u16) -> Self {
+        Self { receipt: None, revision: None, aside: None, status, bytes: 0, leads: Vec::new(), robots: None }
+    }
+}
+
+/// An exchange that is not the capture of its URL.
+pub(crate) struct Aside {
+    /// Its method.
+    pub(crate) method: String,
+    /// The length of the body of its answer.
+    pub(crate) length: u64,
 }
 
 /// An answer that is to become a revision of a Crystal project.
@@ -141,9 +158,24 @@ impl Keeping<'_> {
                     Some(packer) => packer,
                     none => none.insert(self.history.writer().store().packer()?),
                 };
+                if task.aside {
+                    return self.keep_aside(&exchange, &renderings, packer);
+                }
                 self.keep(task, &exchange, &renderings, packer)
             }
         }
+    }
+
+    fn keep_aside(
+        &self,
+        exchange: &Exchange,
+        renderings: &[Rendering],
+        packer: &mut Packer,
+    ) -> Result<Outcome, ArchiveError> {
+        let new = rendering::new_renderings(renderings);
+        let kept = on_wire::keep_aside(&self.keeper, packer, self.run, exchange, &new)?;
+        let aside = Some(Aside { method: exchange.method().to_owned(), length: kept.length });
+        Ok(Outcome { aside, bytes: exchange.response.len(), ..Outcome::nothing(kept.status) })
     }
 
     fn keep(
@@ -168,7 +200,7 @@ impl Keeping<'_> {
         if let Some(document) = new.document {
             self.follow_document(task, status, &mut { document.content }, &mut leads);
         }
-        Ok(Outcome { receipt: Some(receipt), revision: None, status, bytes, leads, robots })
+        Ok(Outcome { receipt: Some(receipt), bytes, leads, robots, ..Outcome::nothing(status) })
     }
 
     /// The leads of a page that has not changed come from the body that is here.
@@ -195,7 +227,7 @@ impl Keeping<'_> {
         let mut body = self.history.open_body(capture)?;
         let (mut leads, robots) = self.read(task, (capture.status, &headers), &mut body);
         self.follow_kept_document(task, capture, &mut leads)?;
-        Ok(Outcome { receipt: None, revision: None, status: capture.status, bytes: 0, leads, robots })
+        Ok(Outcome { leads, robots, ..Outcome::nothing(capture.status) })
     }
 
     /// The type that an earlier capture with the same body had.

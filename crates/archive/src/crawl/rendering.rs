@@ -15,7 +15,8 @@ use varve_store::exchange::{NewRendering, NewRenderings};
 
 use super::address::host_of;
 use super::errand::Errand;
-use super::keeper::{Keeping, Material};
+use super::event::Event;
+use super::keeper::{Aside, Keeping, Material, Outcome};
 use super::past::{LookUp, Past};
 use super::plan::Lead;
 use super::run::Crawl;
@@ -84,8 +85,10 @@ pub(super) fn share_out(
     errand: Errand,
 ) -> (Vec<Rendering>, Option<Shown>) {
     let url = renderings.first().and_then(|rendering| rendering.url.split('#').next()).unwrap_or_default();
-    let is_shown = |exchange: &Exchange| exchange.url == url && exchange.request.starts_with(b"GET ");
-    match others.iter().rposition(is_shown).filter(|_| asked.url != url) {
+    let plain = |exchange: &Exchange| exchange.url == url && exchange.is_get();
+    // What a form led to is the page of no URL, and the answer to what was sent all the same.
+    let sent = || others.iter().rposition(|exchange| exchange.url == url);
+    match others.iter().rposition(plain).or_else(sent).filter(|_| asked.url != url) {
         Some(at) => (Vec::new(), Some(Shown { at, errand, renderings })),
         None => (renderings, None),
     }
@@ -122,20 +125,23 @@ impl Keeping<'_> {
 }
 
 impl Crawl<'_> {
-    /// Takes what a browser asked for besides the page itself. What this run has already is not kept twice, and what is
-    /// no plain question is not the capture of a URL.
+    /// Takes what a browser asked for besides the page itself. What is no plain question is not the capture of a URL, and
+    /// is kept beside those.
     pub(super) fn take_others(
         &mut self,
         exchanges: Vec<Exchange>,
         mut shown: Option<Shown>,
         mut steps: Steps,
     ) -> Result<(), ArchiveError> {
-        let exchanges = exchanges.into_iter().enumerate();
-        for (at, exchange) in exchanges.filter(|(_, exchange)| exchange.request.starts_with(b"GET ")) {
+        for (at, exchange) in exchanges.into_iter().enumerate() {
             let (url, redirects) = (exchange.url.clone(), steps.take(&exchange));
+            let shown = shown.take_if(|shown| shown.at == at);
+            if !exchange.is_get() {
+                self.keep_aside(exchange, shown.map(|shown| shown.renderings).unwrap_or_default());
+                continue;
+            }
             let plan = self.around.plan;
             let address = plan.address(&url);
-            let shown = shown.take_if(|shown| shown.at == at);
             let page = shown.as_ref().map(|shown| shown.errand).filter(|errand| {
                 *errand == Errand::Page { depth: 0 } || plan.scope.refuses_page(&url, &address).is_none()
             });
@@ -162,5 +168,22 @@ impl Crawl<'_> {
             self.give(task, Material::Fresh(Box::new(exchange), renderings));
         }
         Ok(())
+    }
+
+    /// Keeps what is not the capture of its URL.
+    fn keep_aside(&mut self, exchange: Exchange, renderings: Vec<Rendering>) {
+        let (url, host) = (exchange.url.clone(), host_of(&exchange.url).to_owned());
+        let task = Task { aside: true, ..Task::of(url, host, Errand::Embed { chain: 1 }) };
+        self.went_out(&task);
+        self.give(task, Material::Fresh(Box::new(exchange), renderings));
+    }
+
+    /// What is not the capture of its URL was kept.
+    pub(super) fn exchanged(&mut self, task: &Task, outcome: &Outcome, aside: &Aside) {
+        self.tally.exchanged += 1;
+        self.tally.bytes += outcome.bytes;
+        let (url, status) = (task.url.as_str(), outcome.status);
+        let Aside { method, length } = aside;
+        (self.around.report)(Event::Exchanged { url, method, status, length: *length });
     }
 }

@@ -160,6 +160,10 @@ impl Crawl<'_> {
         self.around.backlog.take(outcome.leads.len());
         self.no_longer_busy(&task);
         self.came_back(&task);
+        if let Some(aside) = &outcome.aside {
+            self.exchanged(&task, &outcome, aside);
+            return Ok(());
+        }
         if let Some(receipt) = &outcome.receipt {
             self.captured(&task, &outcome, receipt);
         }

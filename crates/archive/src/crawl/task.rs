@@ -31,6 +31,8 @@ pub(crate) struct Task {
     pub(crate) counts: bool,
     /// Who wants to know whether it may be asked for, if that is all: then it is not asked for here.
     pub(crate) reply: Option<Reply>,
+    /// Whether it is not the capture of its URL: a page asked otherwise than by `GET`, or asked again.
+    pub(crate) aside: bool,
     /// Whether a page that is under way waits for it, so that it cannot wait until that page is done.
     pub(crate) urgent: bool,
 }
@@ -62,6 +64,7 @@ impl Task {
             origin: None,
             counts: false,
             reply: None,
+            aside: false,
             urgent: false,
         }
     }

@@ -54,9 +54,7 @@ pub(crate) use loaded::{Loaded, NOT_MODIFIED, headers_of, said_in_full};
 pub use moku::{MokuHistory, MokuHoldings, MokuOpening};
 pub use moku_head::HeadState;
 pub use open::{Kind, kind_of, open_history, open_history_of, open_holdings, open_holdings_by};
-pub(crate) use page_files::{
-    are_headers_of, digest_of, is_as_written, known_pages, original_folder, stray_folders,
-};
+pub(crate) use page_files::{are_headers_of, digest_of, known_pages, original_folder, stray_folders};
 pub use pages::Pages;
 pub use pair::{Change, Pair, Pairs};
 pub(crate) use replace::replace;
@@ -64,7 +62,7 @@ pub(crate) use revision::{meant_time, named_version};
 pub use revision::{resolve_named_version, resolve_version};
 pub(crate) use stored_diff::{stored_diff, whole_stored_diff};
 pub use working_tree::WorkingTree;
-pub(crate) use working_tree::{BODY, HEADERS, PagePlace, headers_json, tree_folder};
+pub(crate) use working_tree::{BODY, HEADERS, PagePlace, tree_folder};
 
 /// A part of a body that must be read from its beginning.
 fn part_of(

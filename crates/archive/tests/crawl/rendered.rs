@@ -319,3 +319,79 @@ fn a_limit_of_time_holds_for_a_page_under_way() {
     assert!(archive.layout().temporary().read_dir().unwrap().count() <= 1, "profiles are gone");
     scene.assert_sound();
 }
+
+/// What scripts send is recorded as it was, and is not the capture of its URL: that is what a plain question brings.
+#[test]
+fn what_scripts_send_is_recorded_and_is_no_capture() {
+    let Some(browser) = chromium() else { return };
+    let script = "(async () => { \
+        await fetch('/both?a=1', {method: 'POST', body: 'x=1', headers: {'Authorization': 'Basic ' + btoa('secret')}}); \
+        await fetch('/both?a=1', {method: 'PUT', body: new Blob(['blob'])}); \
+        await fetch('/gone', {method: 'DELETE'}); \
+        await fetch('/both?a=1', {method: 'HEAD'}); \
+        await fetch('/moved', {method: 'POST', body: 'y=2'}); \
+        document.body.innerHTML = '<a href=/both?a=1>both</a>' })()";
+    let site = Site::new()
+        .page("/", Answer::html(format!("<body><script>{script}</script>")))
+        .computed("/both", |request| {
+            let said = String::from_utf8_lossy(&request.body).into_owned();
+            Answer::html(format!("{} {said}", request.method))
+        })
+        .page("/moved", Answer::redirect(303, "/result"))
+        .page("/result", Answer::html("<p>done</p>"))
+        .computed("/gone", |_| Answer::status(204));
+    let scene = Scene::new(site);
+    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let told = scene.run_until(Some(settings(&scene)), reach, usize::MAX).unwrap();
+    let said = |method: &str, path: &str, status| (method.to_owned(), path.to_owned(), status);
+    let mut exchanged = told.exchanged.clone();
+    exchanged.sort();
+    let expected = [
+        said("DELETE", "/gone", 204),
+        said("HEAD", "/both?a=1", 200),
+        said("POST", "/both?a=1", 200),
+        said("POST", "/moved", 303),
+        said("PUT", "/both?a=1", 200),
+    ];
+    assert_eq!(exchanged, expected, "{:?}", told.notes);
+    assert_eq!(told.ended().tally.exchanged, 5);
+    assert_eq!(scene.paths_of(told.version()), ["/", "/both?a=1", "/favicon.ico", "/result", "/sitemap.xml"]);
+    let silo = scene.silo_text();
+    for text in ["POST /both?a=1 HTTP/1.1\r\n", "\r\n\r\nx=1\r\n", "\r\n\r\nblob\r\n", "POST x=1", "PUT blob"]
+    {
+        assert!(silo.contains(text), "{text:?}");
+    }
+    assert!(!silo.contains("c2VjcmV0"), "credentials stay out");
+    let body = |scene: &Scene| {
+        let captures = scene.captures(told.version());
+        scene.body(captures.iter().find(|capture| capture.url.ends_with("/both?a=1")).unwrap())
+    };
+    assert_eq!(body(&scene), b"GET ");
+    scene.assert_sound();
+    scene.rebuild();
+    scene.assert_sound();
+    assert_eq!(scene.paths_of(told.version()), ["/", "/both?a=1", "/favicon.ico", "/result", "/sitemap.xml"]);
+    assert_eq!(body(&scene), b"GET ");
+}
+
+/// The page that a form leads to when it is sent is shown by the answer to what was sent.
+#[test]
+fn what_a_sent_form_shows_is_kept_with_its_answer() {
+    let Some(browser) = chromium() else { return };
+    let form = "<form method=post action=/sent><input name=q value=1></form><script>document.forms[0].submit()</script>";
+    let site = Site::new()
+        .page("/", Answer::html(form))
+        .page("/sent", Answer::html("<body><script>document.body.append('shown')</script>"));
+    let scene = Scene::new(site);
+    let settings = Settings { scope: ScopeKind::Page, ..settings(&scene) };
+    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
+    assert_eq!(told.exchanged, [("POST".to_owned(), "/sent".to_owned(), 200)], "{:?}", told.notes);
+    assert_eq!(told.paths().into_iter().collect::<Vec<_>>(), ["/", "/favicon.ico"]);
+    let silo = scene.silo_text();
+    let answer =
+        silo.split("WARC-Type: response").find(|record| record.contains("Varve-Aside: POST")).unwrap();
+    assert!(answer.split("\r\n\r\n").next().unwrap().contains("Varve-Renderings: document="), "{answer}");
+    assert!(silo.contains("shown</body>"));
+    scene.assert_sound();
+}

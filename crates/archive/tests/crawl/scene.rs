@@ -32,6 +32,8 @@ pub(crate) struct Told {
     pub(crate) failed: BTreeMap<String, String>,
     /// The rule, by path.
     pub(crate) skipped: BTreeMap<String, String>,
+    /// Method, path and status of what pages sent.
+    pub(crate) exchanged: Vec<(String, String, u16)>,
     /// What was not done.
     pub(crate) notes: Vec<String>,
     /// The hosts that were given up with something left, and the sort of failure.
@@ -141,6 +143,9 @@ impl Scene {
             }
             Event::GivenUp { host, kind, .. } => {
                 told.given_up.insert(host.to_owned(), kind.to_owned());
+            }
+            Event::Exchanged { url, method, status, .. } => {
+                told.exchanged.push((method.to_owned(), path(url), status));
             }
             Event::Noted { note, .. } => told.notes.push(note.to_owned()),
             Event::Skipped { url, rule, .. } => {

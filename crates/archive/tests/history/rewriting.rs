@@ -251,6 +251,7 @@ fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> VersionId {
             run: Some(run),
             warcinfo,
             unchanged: None,
+            aside: None,
         };
         records.push(keeper.keep(&mut packer, &exchange).expect("kept").receipt.record);
     }

@@ -95,6 +95,31 @@ fn what_a_tree_holds_stays_with_it_and_goes_with_it() {
     }
 }
 
+/// Something that a page of a run sent, and its answer.
+fn send(root: &Path, number: u128, answer: &[u8]) {
+    let history = ArchiveHistory::open(root, opening()).expect("opened");
+    let store = history.writer().store();
+    let sent = NewExchange {
+        url: "https://e.org/page",
+        date: Date::at_second(std::time::UNIX_EPOCH + std::time::Duration::from_secs(number as u64)),
+        request: b"POST /page HTTP/1.1\r\nHost: e.org\r\nContent-Length: 3\r\n\r\nx=1",
+        response: &answer.to_vec(),
+        ip: None,
+        protocols: &[],
+        cipher: None,
+        trailers: &[],
+        timing: None,
+        truncated: None,
+        run: Some(RunId::new(uuid::Uuid::from_u128(number))),
+        warcinfo: None,
+        unchanged: None,
+        aside: Some("POST"),
+    };
+    let mut packer = store.packer().expect("a packer");
+    ExchangeKeeper::new(store).keep_aside(&mut packer, &sent, &Default::default()).expect("kept");
+    store.sync().expect("synced");
+}
+
 /// One capture as a run and a version of its own.
 fn capture(root: &Path, number: u128, answer: &[u8], unchanged: Option<&Receipt>) -> (VersionId, Receipt) {
     let history = ArchiveHistory::open(root, opening()).expect("opened");
@@ -122,6 +147,7 @@ fn capture(root: &Path, number: u128, answer: &[u8], unchanged: Option<&Receipt>
         run: Some(run),
         warcinfo: None,
         unchanged: original,
+        aside: None,
     };
     let mut packer = store.packer().expect("a packer");
     let receipt = ExchangeKeeper::new(store).keep(&mut packer, &exchange).expect("kept").receipt;
@@ -270,4 +296,31 @@ fn silos_before_the_first_that_loses_something_stay_the_files_that_they_are() {
         commit_bytes(&*history(root), "https://e.org/next", b"next".to_vec());
         assert_sound(root);
     }
+}
+
+/// What stands aside may repeat what goes. It is made whole for itself, and captures do not come to depend on it; a run that it goes with, or
+/// stays without, is still sealed.
+#[test]
+fn what_stands_aside_never_holds_what_captures_repeat() {
+    const FULL: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 13\r\n\r\nthe one page\n";
+    const OTHER: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nanother.\n";
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make_packed(root, "gzip", 1 << 30);
+    let (first, original) = capture(root, 1, FULL, None);
+    send(root, 2, FULL);
+    let (second, _) = capture(root, 2, OTHER, None);
+    let (third, _) = capture(root, 3, FULL, None);
+    assert_sound(root);
+    let receipt = rewrite(root, &Request { versions: vec![first], ..request(&[]) });
+    assert_eq!(receipt.promoted.len(), 2, "the one aside, and the first capture");
+    assert_sound(root);
+    let found = |version| contents(&*open_holdings(root).expect("opened"), version);
+    assert_eq!(found(third), texts(&[("https://e.org/page", "the one page\n")]));
+    let receipt = rewrite(root, &Request { versions: vec![second], ..request(&[]) });
+    assert_eq!(receipt.by_kind()["response"], 2, "what was sent goes with its run: {receipt:?}");
+    assert_sound(root);
+    assert_eq!(found(third), texts(&[("https://e.org/page", "the one page\n")]));
+    let archive = Archive::open(root).expect("opened");
+    assert!(archive.store().open_body(&original.body).expect("found").is_some());
 }

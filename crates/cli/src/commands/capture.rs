@@ -47,7 +47,8 @@ Examples:
 /// found on their sources.
 ///
 /// With `--browser` pages are loaded in Chromium, which runs their scripts: what they ask for is captured as well, and the
-/// document that the scripts left and a picture of it are kept beside each page.
+/// document that the scripts left and a picture of it are kept beside each page. What they send, by `POST` and the
+/// like, is recorded as well, and is no capture of its URL.
 ///
 /// A page that did not change since it was captured last is asked for in a way that costs next to nothing, and takes
 /// next to no room.
@@ -63,8 +64,8 @@ Examples:
 ///
 /// Patterns: `**` is any text, `*` any text without `/`, `?`, `=` and `&`, `#` a number; they match the whole URL.
 ///
-/// With `--json` there is one object a line: events with `event` (`captured`, `failed`, `skipped`, ...), and last
-/// `version`, `captured`, `unchanged`, `failed`, `skipped`, `bytes`, `queued`, `stopped`, and `pages_answered`: how many pages were answered
+/// With `--json` there is one object a line: events with `event` (`captured`, `exchanged`, `failed`, `skipped`, ...), and last
+/// `version`, `captured`, `unchanged`, `exchanged`, `failed`, `skipped`, `bytes`, `queued`, `stopped`, and `pages_answered`: how many pages were answered
 /// with which status of 400 or more. `given_up` counts hosts that stopped answering, whose pages are left for `--resume`. `again` is there when hosts asked to be left alone for longer than `--max-wait`: from then on `--resume` goes on.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -358,6 +359,7 @@ impl Capture {
                 "pages_answered": seen.refused(),
                 "unchanged": tally.unchanged,
                 "truncated": tally.truncated,
+                "exchanged": tally.exchanged,
                 "failed": tally.failed,
                 "skipped": tally.skipped,
                 "bytes": tally.bytes,
@@ -437,9 +439,13 @@ fn got(ended: &Ended) -> String {
         return format!("{} captured, none of them now", ended.captures);
     }
     let cut = if tally.truncated == 0 { String::new() } else { format!(", {} cut short", tally.truncated) };
+    let aside = match tally.exchanged {
+        0 => String::new(),
+        count => format!(", {} beside them", counted(count, "exchange")),
+    };
     let limit = tally.limited.map(|which| format!("; the limit of {which} was reached")).unwrap_or_default();
     format!(
-        "{} captured{now} ({} of them {}, {} unchanged{cut}), {} failed, {} received{limit}",
+        "{} captured{now} ({} of them {}, {} unchanged{cut}){aside}, {} failed, {} received{limit}",
         ended.captures,
         tally.pages,
         if tally.pages == 1 { "a page" } else { "pages" },

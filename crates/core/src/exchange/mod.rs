@@ -44,6 +44,17 @@ pub struct Exchange {
 }
 
 impl Exchange {
+    /// The method of the request, as it was sent.
+    pub fn method(&self) -> &str {
+        let word = self.request.split(|byte| *byte == b' ').next().unwrap_or_default();
+        std::str::from_utf8(word).unwrap_or_default()
+    }
+
+    /// Whether it is a plain question: a `GET`.
+    pub fn is_get(&self) -> bool {
+        self.method() == "GET"
+    }
+
     /// The head of the answer, read from its bytes. None when the answer does not begin as HTTP does, or its head is
     /// longer than [`LONGEST_HEAD`].
     pub fn head(&self) -> std::io::Result<Option<ResponseHead>> {

@@ -66,8 +66,14 @@ pub(super) async fn answer(
         },
         None => None,
     };
+    let Some(sent) = request_body(&paused["request"]) else {
+        let answered = refuse(&pipe, &session, id, &url, "the browser does not say what is sent").await;
+        let note = format!("`{}` was not asked for: the browser does not say what is sent", ShownUrl(&url));
+        return Answered { notes: vec![note], ..answered };
+    };
     let cookies = cookies(&pipe, &session, &url).await;
     let mut request = request_of(&paused["request"], url.clone(), cookies);
+    request.body = sent;
     request.until = until;
     let outcome = browser.client.exchange(request).await;
     drop(turn);
@@ -150,18 +156,16 @@ fn request_of(asked: &Value, url: String, cookies: Option<String>) -> FetchReque
     if let Some(cookies) = cookies.filter(|_| !has_cookie) {
         request.headers.push(("Cookie".to_owned(), cookies));
     }
-    request.body = request_body(asked);
     request
 }
 
-fn request_body(asked: &Value) -> Vec<u8> {
-    match asked["postDataEntries"].as_array() {
-        Some(entries) => entries
-            .iter()
-            .filter_map(|entry| BASE64.decode(entry["bytes"].as_str()?.as_bytes()).ok())
-            .flatten()
-            .collect(),
-        None => asked["postData"].as_str().unwrap_or_default().as_bytes().to_vec(),
+/// What is sent; none where the browser keeps some of it to itself, as it does with files. Half of it would be something else.
+fn request_body(asked: &Value) -> Option<Vec<u8>> {
+    let bytes = |entry: &Value| BASE64.decode(entry["bytes"].as_str()?.as_bytes()).ok();
+    match (asked["postDataEntries"].as_array(), asked["postData"].as_str()) {
+        (Some(entries), _) => Some(entries.iter().map(bytes).collect::<Option<Vec<_>>>()?.concat()),
+        (None, Some(text)) => Some(text.as_bytes().to_vec()),
+        (None, None) => (asked["hasPostData"] != true).then(Vec::new),
     }
 }
 

@@ -21,6 +21,9 @@ use crate::writer::{StoreWriter, Ticket};
 /// Answers up to this size are packed in memory.
 const IN_MEMORY: u64 = 1 << 20;
 
+/// Requests are cut at this size; only what scripts send is ever longer.
+const LONGEST_REQUEST: usize = 16 << 20;
+
 /// Keeps exchanges. Many threads may use one, each with a packer of its own.
 pub struct ExchangeKeeper<'a> {
     writer: &'a StoreWriter,
@@ -36,6 +39,28 @@ pub struct KeptExchange {
     pub new: bool,
     /// To be waited for before anything is promised.
     pub ticket: Ticket,
+}
+
+/// What was kept of an exchange that stands aside.
+#[derive(Clone, Debug)]
+pub struct KeptAside {
+    /// The record of the answer.
+    pub record: RecordId,
+    /// The status of the answer; 0 where it could not be read.
+    pub status: u16,
+    /// The length of its body.
+    pub length: u64,
+    /// To be waited for before anything is promised.
+    pub ticket: Ticket,
+}
+
+/// What was written.
+struct Written {
+    /// The header of the answer's record.
+    header: Header,
+    examined: Examined,
+    new: bool,
+    ticket: Ticket,
 }
 
 impl<'a> ExchangeKeeper<'a> {
@@ -57,6 +82,32 @@ impl<'a> ExchangeKeeper<'a> {
         exchange: &NewExchange<'_>,
         renderings: &NewRenderings<'_>,
     ) -> Result<KeptExchange, StoreError> {
+        let Written { header, examined, new, ticket } = self.write(packer, exchange, renderings)?;
+        let receipt = receipt_of(&header, examined.head.as_ref()).ok_or(StoreError::Stopped)?;
+        self.remember(&header, &examined, &receipt);
+        Ok(KeptExchange { receipt, new, ticket })
+    }
+
+    /// Keeps an exchange that says it stands aside. It may repeat what is here, and nothing will ever refer to it.
+    pub fn keep_aside(
+        &self,
+        packer: &mut Packer,
+        exchange: &NewExchange<'_>,
+        renderings: &NewRenderings<'_>,
+    ) -> Result<KeptAside, StoreError> {
+        let Written { header, examined, ticket, .. } = self.write(packer, exchange, renderings)?;
+        let (record, _) = ids(&header);
+        let record = RecordId::new(record.ok_or(StoreError::Stopped)?);
+        let status = examined.head.as_ref().and_then(Head::status).unwrap_or(0);
+        Ok(KeptAside { record, status, length: examined.body_length, ticket })
+    }
+
+    fn write(
+        &self,
+        packer: &mut Packer,
+        exchange: &NewExchange<'_>,
+        renderings: &NewRenderings<'_>,
+    ) -> Result<Written, StoreError> {
         let examined =
             examine(exchange.response, exchange.truncated.is_some()).map_err(StoreError::Content)?;
         let named = self.name_renderings(packer, exchange, renderings)?;
@@ -67,17 +118,15 @@ impl<'a> ExchangeKeeper<'a> {
             None => pack_response(packer, exchange, &examined, &named)?,
         };
         let (id, header) = (record.id.clone(), record.header());
-        let receipt = receipt_of(&header, examined.head.as_ref()).ok_or(StoreError::Stopped)?;
         if let Some(document) = renderings.document {
             self.writer.keep(pack_document(packer, exchange, &document, &id)?)?;
         }
         let kept = self.writer.keep(record)?;
-        self.remember(&header, &examined, &receipt);
         let mut ticket = kept.ticket;
         if !exchange.request.is_empty() {
             ticket = self.writer.keep(pack_request(packer, exchange, &id)?)?.ticket;
         }
-        Ok(KeptExchange { receipt, new: kept.new, ticket })
+        Ok(Written { header, examined, new: kept.new, ticket })
     }
 
     /// The ids that renderings have. A picture is kept at once; a document waits for the record that it was made of.
@@ -176,6 +225,9 @@ fn draft(exchange: &NewExchange<'_>, record_type: RecordType) -> Draft {
     }
     if let Some(run) = exchange.run {
         draft = draft.field(field::RUN, &run.to_string());
+    }
+    if let Some(method) = exchange.aside {
+        draft = draft.field(field::ASIDE, method);
     }
     draft.http()
 }
@@ -286,6 +338,10 @@ fn pack_request(
     exchange: &NewExchange<'_>,
     response: &str,
 ) -> Result<PackedRecord, PackError> {
-    let draft = draft(exchange, RecordType::Request).concurrent_to(response);
-    packer.pack(&draft, PayloadKind::Request, exchange.request)
+    let mut draft = draft(exchange, RecordType::Request).concurrent_to(response);
+    let kept = &exchange.request[..exchange.request.len().min(LONGEST_REQUEST)];
+    if kept.len() < exchange.request.len() {
+        draft = draft.truncated("length");
+    }
+    packer.pack(&draft, PayloadKind::Request, kept)
 }

@@ -5,6 +5,9 @@
 //! needs to know comes back as a receipt, made from the record's own header and the head of the answer by the one
 //! function that also reads them from a silo: so nothing is known on the day that a rebuild would not find again.
 //!
+//! An exchange aside, one that is not the capture of its URL, is kept by the same writer and says so in its header: it has no
+//! receipt, and its body is nobody's original.
+//!
 //! It does not know where exchanges come from, nor what a URL means.
 
 mod examine;
@@ -19,9 +22,9 @@ use varve_core::{BodyId, RecordId, RunId};
 use varve_warc::date::Date;
 use varve_warc::source::ReadAt;
 
-pub use keep::{ExchangeKeeper, KeptExchange};
+pub use keep::{ExchangeKeeper, KeptAside, KeptExchange};
 pub(crate) use receipt::payload_of;
-pub use receipt::{receipt_of, renderings_of};
+pub use receipt::{is_capture, receipt_of, renderings_of};
 pub(crate) use scan::{Listener, is_fact, look_at};
 pub use scan::{Scanned, scan, scan_from};
 
@@ -53,6 +56,8 @@ pub struct NewExchange<'a> {
     pub warcinfo: Option<RecordId>,
     /// What a 304 says has not changed.
     pub unchanged: Option<Original>,
+    /// Its method, if it is not the capture of its URL: it was no plain question, or its run had asked it before.
+    pub aside: Option<&'a str>,
 }
 
 /// What a browser made of an answer, to be kept beside it.
@@ -99,6 +104,8 @@ pub mod field {
     pub const BODY_LENGTH: &str = "Varve-Body-Length";
     /// The run that an exchange belongs to.
     pub const RUN: &str = "Varve-Run";
+    /// The exchange is not the capture of its URL; the value is its method.
+    pub const ASIDE: &str = "Varve-Aside";
     /// What a browser made of the answer: `document=ID screenshot=ID`.
     pub const RENDERINGS: &str = "Varve-Renderings";
     /// How long each step took.

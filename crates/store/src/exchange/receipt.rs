@@ -11,13 +11,18 @@ use varve_warc::write::Profile;
 use super::field;
 use crate::silo::parse_id;
 
+/// Whether a record is that of a capture: an answer to a plain question, and not one that stands aside.
+pub fn is_capture(header: &Header) -> bool {
+    matches!(header.record_type(), RecordType::Response | RecordType::Revisit)
+        && header.fields.get(field::ASIDE).is_none()
+}
+
 /// The receipt of a record; none when it is no capture, or not one that varve wrote. `head` is that of the answer.
 pub fn receipt_of(header: &Header, head: Option<&Head>) -> Option<Receipt> {
-    let is_revisit = match header.record_type() {
-        RecordType::Response => false,
-        RecordType::Revisit => true,
-        _ => return None,
-    };
+    if !is_capture(header) {
+        return None;
+    }
+    let is_revisit = header.record_type() == RecordType::Revisit;
     let text = |name: &str| header.fields.get(name).and_then(|value| std::str::from_utf8(value).ok());
     let length = text(field::BODY_LENGTH)?.parse().ok()?;
     let renderings = renderings_of(header);

@@ -14,7 +14,7 @@ use varve_warc::record::{Header, RecordType, media_type};
 use varve_warc::source::ReadAt;
 use varve_warc::{Error, Format, Reader, Record};
 
-use super::receipt_of;
+use super::{is_capture, receipt_of};
 use crate::error::StoreError;
 use crate::index::Place;
 use crate::silo::{SiloFiles, Way, parse_id};
@@ -172,12 +172,12 @@ pub(crate) enum Listener {
 impl Listener {
     /// Knows from a header what to listen for.
     pub(crate) fn new(header: &Header) -> Self {
-        match header.record_type() {
-            RecordType::Response | RecordType::Revisit => {
-                Self::Head { parser: HeadParser::new(), complete: false }
-            }
-            _ if is_fact(header) => Self::Fact { json: Vec::new() },
-            _ => Self::Deaf,
+        if is_capture(header) {
+            Self::Head { parser: HeadParser::new(), complete: false }
+        } else if is_fact(header) {
+            Self::Fact { json: Vec::new() }
+        } else {
+            Self::Deaf
         }
     }
 

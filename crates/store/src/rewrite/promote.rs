@@ -15,7 +15,7 @@ use varve_warc::write::{Draft, pack_reader};
 use super::copy::{draft_of, is_own, odd, text};
 use super::{Promoted, Rewriting};
 use crate::error::StoreError;
-use crate::exchange::{Original, field};
+use crate::exchange::{Original, field, is_capture};
 use crate::silo::parse_id;
 
 /// Fields that only a revisit has.
@@ -76,7 +76,10 @@ impl Rewriting<'_> {
         self.target.keep(record)?;
         let date = text(header.fields.get("WARC-Date").unwrap_or_default());
         let (body, length) = (BodyId::new(located.id), 0);
-        self.originals.insert(original, Original { record: is, url: url.clone(), date, body, length });
+        // What stands aside is nobody's original: the next revisit becomes one.
+        if is_capture(header) {
+            self.originals.insert(original, Original { record: is, url: url.clone(), date, body, length });
+        }
         self.replaced.insert(id, is);
         self.done.promoted.push(Promoted { was: id, is, url });
         Ok(())

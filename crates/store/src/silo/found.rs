@@ -6,6 +6,7 @@
 use varve_warc::digest::Algorithm;
 use varve_warc::record::{Header, RecordType};
 
+use crate::exchange::field;
 use crate::index::{Entry, Place, Prefix};
 
 /// The 32 bytes of `urn:sha256:<64 hex digits>`; none for any other id.
@@ -27,10 +28,12 @@ pub fn ids(header: &Header) -> (Option<[u8; 32]>, Option<[u8; 32]>) {
     (own, body)
 }
 
-/// The body that a response holds. A resource is its own body; a revisit, a cut or a segmented record holds none.
+/// The body that a response holds. A resource is its own body; a revisit, a cut or a segmented record holds none, and what
+/// stands aside holds it for nobody else.
 fn body_id(header: &Header) -> Option<[u8; 32]> {
     let whole = header.fields.get("WARC-Truncated").is_none() && !header.is_segment();
-    if header.record_type() != RecordType::Response || !whole {
+    let is_aside = header.fields.get(field::ASIDE).is_some();
+    if header.record_type() != RecordType::Response || !whole || is_aside {
         return None;
     }
     let digest = match header.fields.get("Varve-Body-Digest") {

@@ -91,7 +91,7 @@ impl ProjectKeepers<'_> {
         let truncated = exchange.truncated.map(|truncated| truncated.word());
         let revision = KeptRevision { time: exchange.at, length, unchanged, truncated };
         let Found { leads, robots, .. } = found;
-        Ok(Outcome { receipt: None, revision: Some(revision), status, bytes, leads, robots })
+        Ok(Outcome { revision: Some(revision), bytes, leads, robots, ..Outcome::nothing(status) })
     }
 
     /// Records an answer as the failure that it is, and gives the words for it.
@@ -206,7 +206,7 @@ impl ProjectKeepers<'_> {
 }
 
 fn nothing(bytes: u64) -> Outcome {
-    Outcome { receipt: None, revision: None, status: 0, bytes, leads: Vec::new(), robots: None }
+    Outcome { bytes, ..Outcome::nothing(0) }
 }
 
 fn unreadable(error: io::Error) -> ArchiveError {

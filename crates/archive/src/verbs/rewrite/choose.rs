@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use varve_core::fact::{Fact, Manifest, Tombstone};
 use varve_core::{Moment, RecordId, RunId, VersionId};
-use varve_store::exchange::{Scanned, field, scan};
+use varve_store::exchange::{Scanned, field, is_capture, scan};
 use varve_store::rewrite::{Promoted, each_header};
 use varve_store::{StoreError, describes_silo};
 use varve_warc::record::{Header, RecordType, media_type};
@@ -72,7 +72,7 @@ impl Choice {
         if !describes_silo(header) && header.record_type() != RecordType::Continuation {
             *self.records_of.entry(silo).or_default() += 1;
         }
-        if header.record_type() == RecordType::Revisit {
+        if header.record_type() == RecordType::Revisit && is_capture(header) {
             self.runs.extend(run.map(|run| (id, run)));
         }
         if gone.takes(header, id, run) {
@@ -311,15 +311,14 @@ fn record_id(text: &[u8]) -> Option<RecordId> {
 fn describe(header: &Header, id: RecordId, version: Option<VersionId>) -> Tombstone {
     let text = |name| header.fields.get(name).map(|value| String::from_utf8_lossy(value).into_owned());
     let kind = header.record_type();
-    let is_capture = matches!(kind, RecordType::Response | RecordType::Revisit);
     let url = header.target_uri().map(|url| String::from_utf8_lossy(url).into_owned());
     Tombstone {
         record: id,
         kind: kind.name().to_owned(),
         url: url.filter(|url| !url.starts_with("urn:sha256:")),
         digest: text("WARC-Payload-Digest").or_else(|| text("WARC-Block-Digest")),
-        // A run is sealed over its answers alone.
-        run: run_of(header).filter(|_| is_capture),
+        // A run is sealed over its captures alone.
+        run: run_of(header).filter(|_| is_capture(header)),
         version,
         replaced_by: None,
         who: String::new(),

@@ -229,6 +229,9 @@ fn line(event: &Event<'_>) -> Option<serde_json::Value> {
             "event": "captured", "url": url, "time": time.to_string(), "status": status, "length": length,
             "page": is_page, "unchanged": unchanged, "truncated": truncated,
         }),
+        Event::Exchanged { url, method, status, length } => {
+            json!({"event": "exchanged", "url": url, "method": method, "status": status, "length": length})
+        }
         Event::Failed { url, kind, message } => {
             json!({"event": "failed", "url": url, "kind": kind, "message": message})
         }

@@ -74,6 +74,7 @@ impl Importing<'_> {
             run: Some(self.run),
             warcinfo: None,
             unchanged,
+            aside: None,
         };
         Ok(self.keeper.keep(&mut self.packer, &exchange)?)
     }
