@@ -460,10 +460,6 @@ impl HistoryWriter for ArchiveHistory {
         false
     }
 
-    fn working_tree(&self) -> Option<&Path> {
-        None
-    }
-
     fn as_holdings(&self) -> &dyn Holdings {
         self
     }

@@ -88,6 +88,11 @@ pub trait Holdings: Send + Sync {
         self.head()
     }
 
+    /// The folder whose files mirror HEAD, if this layout has one.
+    fn working_tree(&self) -> Option<&Path> {
+        None
+    }
+
     /// A version that HEAD names, or named before it was mended, and that has no rows: what only they named may still lie there.
     fn lost_head(&self) -> Result<Option<VersionId>, ArchiveError> {
         Ok(None)
@@ -297,9 +302,6 @@ pub trait HistoryWriter: Holdings {
 
     /// Whether each version comes with its diff against its parent.
     fn keeps_diffs(&self) -> bool;
-
-    /// The folder whose files mirror HEAD, if this layout has one.
-    fn working_tree(&self) -> Option<&Path>;
 
     /// What had to be put right about HEAD when this was opened: it points where this says now.
     fn mended_head(&self) -> Option<&HeadState> {

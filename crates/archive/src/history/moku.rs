@@ -132,6 +132,10 @@ impl Holdings for MokuHoldings {
         state.wanted().map_or_else(|| self.head(), |to| Ok(Some(to)))
     }
 
+    fn working_tree(&self) -> Option<&Path> {
+        Some(&self.site.root)
+    }
+
     fn lost_head(&self) -> Result<Option<VersionId>, ArchiveError> {
         match self.head_state()? {
             HeadState::Absent { named, .. } => Ok(Some(named)),
@@ -287,6 +291,10 @@ impl Holdings for MokuHistory {
         head::read(&self.site.head())
     }
 
+    fn working_tree(&self) -> Option<&Path> {
+        Some(&self.site.root)
+    }
+
     fn lost_head(&self) -> Result<Option<VersionId>, ArchiveError> {
         Ok(self.catalog.lost_head()?)
     }
@@ -367,10 +375,6 @@ impl HistoryWriter for MokuHistory {
 
     fn keeps_diffs(&self) -> bool {
         true
-    }
-
-    fn working_tree(&self) -> Option<&Path> {
-        Some(&self.site.root)
     }
 
     fn mended_head(&self) -> Option<&HeadState> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, Pages};
+use varve_archive::history::{ArchiveHistory, Holdings, Pages};
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::capture::{
     Ended, Event, Manner, Reach, ScopeKind, Settings, capture, finish, resume,

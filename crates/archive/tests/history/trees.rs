@@ -216,6 +216,38 @@ fn a_checkout_of_a_site_clears_away_the_pages_of_other_versions() {
     assert_eq!(told(root).len(), 1);
 }
 
+/// What a version that goes left in the tree goes with it, while it is known whose it is; what somebody changed stays.
+#[test]
+fn pages_of_versions_that_go_leave_the_tree() {
+    use varve_archive::verbs::gc::{Action, Policy, perform, plan};
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    let writer = history(root);
+    for number in 1..4 {
+        let (url, body) = (format!("https://e.org/{number}"), format!("page {number}"));
+        commit_pages(&*writer, "x", &[(&url, &body)]);
+    }
+    // As Moku leaves them.
+    for (number, body) in [(1, "page 1"), (2, "page 2, by my own hand")] {
+        fs::create_dir_all(root.join(number.to_string())).expect("made");
+        fs::write(root.join(format!("{number}/.page_body")), body).expect("written");
+    }
+    let planned = plan(&*writer, &Policy { keep_last: Some(1), ..Policy::default() }).expect("planned");
+    let pages: Vec<&str> = planned
+        .list
+        .iter()
+        .filter_map(|action| match action {
+            Action::RemovePage { page, .. } => Some(page.url.as_str()),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(pages, ["https://e.org/1"]);
+    perform(&*writer, &planned, &|_| {}).expect("performed");
+    assert!(!root.join("1").exists());
+    assert!(root.join("2/.page_body").exists() && root.join("3/.page_body").exists());
+}
+
 #[test]
 fn a_head_that_was_about_to_move_is_moved_by_the_next_who_opens() {
     let root = tempfile::tempdir().expect("a folder");

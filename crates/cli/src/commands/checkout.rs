@@ -96,11 +96,11 @@ struct Line<'a> {
     version: String,
     written: u64,
     removed: u64,
-    stayed: u64,
     absent: u64,
     damaged: u64,
     unreadable: u64,
     covered: u64,
+    stayed: u64,
     left_out: Vec<LeftOut<'a>>,
 }
 
@@ -120,11 +120,11 @@ impl<'a> Line<'a> {
             version,
             written: done.written.saturating_sub(done.covered),
             removed: done.removed,
-            stayed: done.stayed,
             absent: count("absent"),
             damaged: count("damaged"),
             unreadable: count("unreadable"),
             covered: done.covered,
+            stayed: done.stayed,
             left_out: named.collect(),
         }
     }

@@ -4,6 +4,7 @@
 //! block, the *writer* appends to a file and knows offsets. They are apart so that many threads can pack while one
 //! appends, and so that a store can put records where it wants.
 
+mod adopt;
 mod dictionary;
 mod draft;
 pub mod id;

@@ -143,33 +143,14 @@ pub struct PackedRecord {
     pub id: String,
     /// What its block is.
     pub block: BlockFacts,
-    header: Vec<u8>,
-    head: Vec<u8>,
-    middle: Option<SpooledTempFile>,
-    tail: Vec<u8>,
-    length: u64,
+    pub(super) header: Vec<u8>,
+    pub(super) head: Vec<u8>,
+    pub(super) middle: Option<SpooledTempFile>,
+    pub(super) tail: Vec<u8>,
+    pub(super) length: u64,
 }
 
 impl PackedRecord {
-    /// A record that is packed already, as it lies in a file of that packing: `packed` gives its bytes and nothing else. Long
-    /// ones wait in a temporary file in `temporary`, or in the system's folder.
-    pub fn adopt(
-        header: &Header,
-        block: BlockFacts,
-        packed: &mut dyn Read,
-        temporary: Option<&Path>,
-    ) -> io::Result<Self> {
-        let mut lines = b"WARC/1.1\r\n".to_vec();
-        for (name, value) in header.fields.iter() {
-            lines.extend([name, b": ", value, b"\r\n"].concat());
-        }
-        let id = header.record_id().map(|id| String::from_utf8_lossy(id).into_owned()).unwrap_or_default();
-        let mut spool = spool(temporary);
-        let length = io::copy(packed, &mut spool)?;
-        let (head, tail) = (Vec::new(), Vec::new());
-        Ok(Self { id, block, header: lines, head, middle: Some(spool), tail, length })
-    }
-
     /// The header as a reader will see it.
     pub fn header(&self) -> Header {
         let line_end = memchr::memchr(b'\n', &self.header).map_or(0, |at| at + 1);
@@ -339,7 +320,7 @@ impl Packer {
 }
 
 /// Where packed bytes wait: in memory, and when they are many in a file.
-fn spool(temporary: Option<&Path>) -> SpooledTempFile {
+pub(super) fn spool(temporary: Option<&Path>) -> SpooledTempFile {
     match temporary {
         Some(folder) => tempfile::spooled_tempfile_in(IN_MEMORY, folder),
         None => tempfile::spooled_tempfile(IN_MEMORY),
