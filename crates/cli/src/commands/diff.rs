@@ -101,12 +101,12 @@ pub(super) struct Diff {
     #[arg(long)]
     json: bool,
 
-    /// Only say which pages changed, and how much
-    #[arg(long, conflicts_with = "name_only")]
+    /// Only say which pages changed, and how much, in lines for people
+    #[arg(long, conflicts_with_all = ["name_only", "json", "format"])]
     stat: bool,
 
-    /// Only say which pages changed
-    #[arg(long)]
+    /// Only say which pages changed, in lines for people
+    #[arg(long, conflicts_with_all = ["json", "format"])]
     name_only: bool,
 
     /// Show noise as well

@@ -14,6 +14,18 @@ fn commit(place: &Place, body: &str, headers: &[&str]) -> String {
 }
 
 #[test]
+fn what_would_be_ignored_is_refused() {
+    for place in places() {
+        commit(&place, "one", &[]);
+        for asked in [["--stat", "--json"], ["--name-only", "--json"], ["--stat", "--format=html"]] {
+            let refused = place.run(&["diff", asked[0], asked[1]]);
+            assert_eq!(refused.status.code(), Some(2), "{asked:?}: {}", stdout(&refused));
+            assert!(stderr(&refused).contains("cannot be used with"), "{}", stderr(&refused));
+        }
+    }
+}
+
+#[test]
 fn a_redacted_header_that_comes_or_goes_is_a_change() {
     for place in places() {
         commit(&place, "same", &["Cookie: k=1", "X: 1"]);
