@@ -61,6 +61,14 @@ pub enum ArchiveError {
         /// The folder.
         path: PathBuf,
     },
+    /// The folder is inside one that an archive has for itself.
+    #[error("`{}` is inside `{}`, which an archive has for itself", path.display(), own.display())]
+    InsideArchive {
+        /// The folder.
+        path: PathBuf,
+        /// That of the archive.
+        own: PathBuf,
+    },
     /// The settings cannot be used.
     #[error("cannot use `{}`", path.display())]
     Settings {

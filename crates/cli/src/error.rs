@@ -214,6 +214,7 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         }
         ArchiveError::NotAnArchive { .. } => Some("`varve init DIR` makes an archive"),
         ArchiveError::NotEmpty { .. } => Some("choose a new name, or an empty folder"),
+        ArchiveError::InsideArchive { .. } => Some("choose a folder elsewhere"),
         ArchiveError::Settings { source: SettingsError::Format { .. }, .. } => {
             Some("use the varve that made it, or a later one")
         }

@@ -198,6 +198,19 @@ impl WorkingTree {
             return Ok(false);
         }
         remove_page(&folder)?;
+        self.remove_empty(&folder);
+        Ok(true)
+    }
+
+    /// Removes the folder of a page that could not be written, and those above it, as far as nothing is in them.
+    pub(crate) fn give_up(&mut self, capture: &Capture) -> Result<(), ArchiveError> {
+        if !self.has_link(&folder_of(&capture.path))? {
+            self.remove_empty(&self.folder(capture));
+        }
+        Ok(())
+    }
+
+    fn remove_empty(&mut self, folder: &Path) {
         for empty in folder.ancestors().take_while(|folder| **folder != *self.root) {
             step("remove a folder", empty);
             match fs::remove_dir(empty) {
@@ -207,7 +220,6 @@ impl WorkingTree {
             }
             self.folders.remove(empty);
         }
-        Ok(true)
     }
 
     /// Makes a folder below the root; whether it was not there.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use varve_catalog::Row;
 use varve_core::VersionId;
@@ -12,7 +12,8 @@ use varve_core::history::Capture;
 use crate::body_trouble::{BodyTrouble, Troubles};
 use crate::error::ArchiveError;
 use crate::history::{
-    HistoryWriter, Holdings, PagePlace, Pair, Pairs, WorkingTree, known_pages, replace, stray_folders,
+    HistoryWriter, Holdings, PagePlace, Pair, Pairs, WorkingTree, kind_of, known_pages, replace,
+    stray_folders,
 };
 use crate::in_order::{Crew, in_order};
 
@@ -89,6 +90,9 @@ pub fn export(
     folder: &Path,
     progress: &mut dyn FnMut(u64),
 ) -> Result<CheckedOut, ArchiveError> {
+    if let Some(own) = own_folder_around(folder) {
+        return Err(ArchiveError::InsideArchive { path: folder.to_owned(), own });
+    }
     let mark = folder.join(MARK);
     let (before, is_new, is_unfinished) = match fs::read_to_string(&mark) {
         Ok(text) => {
@@ -111,6 +115,33 @@ pub fn export(
     let done = fill_tree(holdings, tree, before, version, progress)?;
     write_mark(&version.to_string())?;
     Ok(done)
+}
+
+/// Folders that an archive, a Moku site or a Crystal project has for itself.
+const OWN: [&str; 6] = [".moku", "index", "revisions", "tmp", "urls", "warc"];
+
+/// The folder that an archive has for itself and that this one is in, or is: what lies there is swept, rebuilt or taken for a silo.
+fn own_folder_around(folder: &Path) -> Option<PathBuf> {
+    let resolved = resolved(folder);
+    let is_own = |place: &&Path| {
+        let is_named = place.file_name().is_some_and(|name| OWN.iter().any(|own| name == *own));
+        is_named && place.parent().is_some_and(|parent| kind_of(parent).is_some())
+    };
+    resolved.ancestors().find(is_own).map(Path::to_owned)
+}
+
+/// Where a folder is or would be, past links.
+fn resolved(folder: &Path) -> PathBuf {
+    let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
+    let found = whole.ancestors().find_map(|above| Some((above, fs::canonicalize(above).ok()?)));
+    let Some((above, mut real)) = found else { return whole };
+    for part in whole.strip_prefix(above).into_iter().flat_map(Path::components) {
+        match part {
+            Component::ParentDir => _ = real.pop(),
+            part => real.push(part),
+        }
+    }
+    real
 }
 
 fn is_free(folder: &Path) -> bool {
@@ -230,17 +261,19 @@ impl Filling<'_> {
         base: Option<Capture>,
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), ArchiveError> {
-        let place = self.tree.place(&page)?;
-        if !self.taken.insert(place.folder().to_owned()) {
+        let folder = self.tree.folder(&page);
+        if !self.taken.insert(folder.clone()) {
             self.done.covered += 1;
         }
-        if let Some(last) = self.waiting.last_mut().filter(|last| last.place.folder() == place.folder()) {
+        if let Some(last) = self.waiting.last_mut().filter(|last| last.place.folder() == folder) {
             last.pages.push((page, base));
             return Ok(());
         }
-        if self.waiting.len() >= WAITING || self.folders.contains(place.folder()) {
+        // Before there is room for this one: folders that stay empty go with what is written now.
+        if self.waiting.len() >= WAITING || self.folders.contains(&folder) {
             self.write(progress)?;
         }
+        let place = self.tree.place(&page)?;
         self.folders.insert(place.folder().to_owned());
         self.waiting.push(Job { place, pages: vec![(page, base)] });
         Ok(())
@@ -255,7 +288,7 @@ impl Filling<'_> {
         self.folders.clear();
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
         let (holdings, done) = (self.holdings, &mut self.done);
-        let mut empty = Vec::new();
+        let (mut empty, mut given_up) = (Vec::new(), Vec::new());
         let worker = || {
             let mut buffer = Vec::new();
             move |job: Job| job.write(holdings, &mut buffer)
@@ -270,11 +303,13 @@ impl Filling<'_> {
                 progress(written.written + written.left_out.len() as u64);
                 written.left_out.iter().for_each(|(trouble, url)| done.left_out.add(*trouble, url));
                 empty.extend(written.left_empty);
+                given_up.extend(written.given_up);
                 Ok::<(), ArchiveError>(())
             },
         )?;
         // Nobody writes now, so that a folder that is empty stays so.
-        empty.iter().try_for_each(|page| self.tree.remove(page).map(|_| ()))
+        empty.iter().try_for_each(|page| self.tree.remove(page).map(|_| ()))?;
+        given_up.iter().try_for_each(|page| self.tree.give_up(page))
     }
 
     /// Removes a page that the version does not have, unless one of the version came in its place: paths that were written
@@ -311,6 +346,8 @@ struct Written {
     left_out: Vec<(BodyTrouble, String)>,
     /// What was there before, if nothing came in its place.
     left_empty: Option<Capture>,
+    /// A page that was to come where nothing was, and did not.
+    given_up: Option<Capture>,
 }
 
 impl Job {
@@ -319,13 +356,15 @@ impl Job {
         for (page, base) in self.pages {
             let written = self.place.write(holdings, &page, buffer);
             if let Some(trouble) = written.as_ref().err().and_then(ArchiveError::body_trouble) {
-                done.left_out.push((trouble, page.url));
+                done.left_out.push((trouble, page.url.clone()));
                 // The page of another version may not pass for it; the same body, written earlier, may be the last good one.
+                let is_first = base.is_none();
                 let other = base.filter(|base| base.body != page.body);
                 if let Some(other) = &other {
                     self.place.clear(other)?;
                 }
                 done.left_empty = other;
+                done.given_up = is_first.then_some(page);
                 continue;
             }
             written?;

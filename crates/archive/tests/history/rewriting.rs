@@ -177,6 +177,7 @@ fn a_page_goes_from_every_version_and_the_rest_stays() {
     let to = root.join("out");
     let done = checkout::export(&*holdings, second, &to, &mut |_| {}).expect("written");
     assert_eq!((done.written, done.left_out.count(|trouble| trouble == BodyTrouble::Missing)), (1, 1));
+    assert!(!to.join("private").exists(), "no folder is left for a page that is not here");
     drop(holdings);
     // And it can be made again, and written to.
     let before = rows(&*open_holdings(root).expect("opened"));

@@ -29,6 +29,11 @@ fn a_new_form_raises_the_score_and_is_named_as_the_cause() {
         assert!((percent - 100.0).abs() < 1e-6, "{kind:?}: {percent}");
         let form = high.row.attributions.iter().find(|one| one.key == "input_password").expect("named");
         assert!(form.chunk_index >= 0 && form.base == Some(first), "{form:?}");
+        assert_eq!(
+            form.note.as_deref(),
+            Some("added /"),
+            "{kind:?}: a root page has a path that can be seen"
+        );
         assert!(high.moves.iter().any(|sentence| sentence.contains("new:")), "{:?}", high.moves);
         assert!(Scored::explain(&high.pages[0])[0].contains("of 100"));
         let kept = writer.catalog().scores(&second).expect("read");

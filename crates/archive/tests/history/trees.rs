@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::scene::*;
 use crate::sites::{blob, site};
-use varve_archive::BodyTrouble;
 use varve_archive::history::{Change, Pairs};
 use varve_archive::verbs::checkout::{checkout, export};
+use varve_archive::{ArchiveError, BodyTrouble};
 
 #[test]
 fn a_moku_site_mirrors_head() {
@@ -44,6 +44,26 @@ fn what_another_version_left_is_removed() {
     fs::create_dir(&other).expect("made");
     fs::write(other.join("mine.txt"), "precious").expect("made");
     assert!(export(writer.as_holdings(), first.version, &other, &mut |_| {}).is_err());
+}
+
+#[test]
+fn nothing_is_written_into_what_an_archive_has_for_itself() {
+    for (kind, own) in [
+        (Kind::Archive, &["warc", "warc/x", "index/x", "tmp/x/y", "out/../warc/x", "urls"] as &[&str]),
+        (Kind::Moku, &[".moku/x", ".moku/blobs/x"]),
+    ] {
+        let root = tempfile::tempdir().expect("a folder");
+        make(kind, root.path());
+        let writer = history(root.path());
+        let version = commit_pages(&*writer, "1", &[("https://e.org/a", "one")]).version;
+        for name in own {
+            let to = root.path().join(name);
+            let refused = export(writer.as_holdings(), version, &to, &mut |_| {});
+            assert!(matches!(refused, Err(ArchiveError::InsideArchive { .. })), "{name}: {refused:?}");
+        }
+        assert!(!root.path().join("out").exists() && !root.path().join("warc/x").exists());
+        export(writer.as_holdings(), version, &root.path().join("out/warc"), &mut |_| {}).expect("written");
+    }
 }
 
 #[test]

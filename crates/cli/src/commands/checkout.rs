@@ -22,7 +22,7 @@ Examples:
 /// Write the pages of a version as files, or move HEAD to it
 ///
 /// With `--to`, the pages are written to a folder: a new one, an empty one, or one that an earlier checkout made, whose
-/// other pages then go. Each page is a folder of its own with `.page_body` and `.page_headers.json` in it. Bodies are held against
+/// other pages then go. What an archive has for itself, such as its `warc` and `tmp`, is no such folder. Each page is a folder of its own with `.page_body` and `.page_headers.json` in it. Bodies are held against
 /// their digests as they are written. Files are not synced to the disk one by one: they can be written again at any time. A folder whose
 /// checkout did not come to its end says `unfinished` in its `.varve-checkout`, and the next checkout to it brings it to one.
 ///

@@ -233,6 +233,11 @@ pub fn attribution_rows(
     shares.iter().filter_map(row).collect()
 }
 
+/// The path of a page, as people are told it: that of the root is empty in rows.
+fn path_told(page: &PageScore) -> &str {
+    if page.file_path.is_empty() { "/" } else { &page.file_path }
+}
+
 /// What a row of `diff_attributions` is about.
 struct Subject {
     evidence_id: Uuid,
@@ -268,14 +273,14 @@ impl Subject {
             key: evidence.key.name(),
             evidence_json: evidence_json(evidence),
             location_json: find.location.and_then(|index| evidence.locations.get(index)).map(location_json),
-            note: format!("{word} {}", page.file_path),
+            note: format!("{word} {}", path_told(page)),
         })
     }
 
     /// A header. If it is missing now, there is evidence of that.
     fn protection(page: &PageScore, pack: &Pack, header: &str, directive: Option<&str>, word: &str) -> Self {
         let part = directive.unwrap_or_default();
-        let note = format!("{word} {} {header} {part}", page.file_path).trim_end().to_owned();
+        let note = format!("{word} {} {header} {part}", path_told(page)).trim_end().to_owned();
         let missing = missing_rule(pack, header);
         let found = page.evidence.iter().position(|evidence| Some(evidence.key) == missing);
         if let Some(index) = found {
