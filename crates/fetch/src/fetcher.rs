@@ -84,6 +84,8 @@ impl FetchRequest {
 pub struct Fetched {
     /// The exchanges, in the order in which they ended. The first is the one that was asked for.
     pub exchanges: Vec<Exchange>,
+    /// Answers that were not asked for again, but came from whoever remembers them.
+    pub recalled: Vec<Exchange>,
     /// What a browser made of them.
     pub renderings: Vec<Rendering>,
     /// What the guard kept from a page: the URL, and why as a sentence.

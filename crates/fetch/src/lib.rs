@@ -38,7 +38,7 @@ pub use client::{Client, Options, user_agent};
 pub use credentials::{Credentials, CredentialsError};
 pub use error::{FetchError, FetchErrorKind};
 pub use fetcher::{FetchRequest, Fetched, Fetcher, Pending, Rendering, RenderingKind};
-pub use gate::{Gate, Turn};
+pub use gate::{Admitted, Gate, Question, Turn};
 pub use guard::Guard;
 pub use limits::Limits;
 pub use proxy::{Proxies, Proxy, ProxyError, ProxyText, ProxyTexts};

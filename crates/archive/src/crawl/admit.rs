@@ -12,6 +12,7 @@ use super::address::host_of;
 use super::errand::Errand;
 use super::event::Event;
 use super::keeper::Material;
+use super::memory::Look;
 use super::past::{LookUp, Past};
 use super::robots::Word;
 use super::run::{Crawl, Settled};
@@ -135,6 +136,14 @@ impl Crawl<'_> {
         if task.errand.is_page() && !self.has_room_for_a_page() {
             return self.hold_page(task);
         }
+        if !task.errand.is_page()
+            && let Look::Held(exchange) = self.around.fetching.answered_to_pages(&task.url)
+        {
+            // A page that is still under way has it.
+            self.busy.insert(task.url.clone());
+            self.give(task, Material::Fresh(exchange, Vec::new()));
+            return Ok(());
+        }
         self.busy.insert(task.url.clone());
         task.counts = task.errand.is_page();
         self.pages_out += u64::from(task.counts);
@@ -147,7 +156,8 @@ impl Crawl<'_> {
 
     /// Whether a URL is being asked for, or was since the last checkpoint.
     fn is_in_hand(&self, url: &str) -> bool {
-        self.busy.contains(url) || self.fresh.contains(url)
+        let is_with_page = || matches!(self.around.fetching.answered_to_pages(url), Look::Asking);
+        self.busy.contains(url) || self.fresh.contains(url) || is_with_page()
     }
 
     /// Whether it matters by which spelling something is asked for: people typed it, or a server sent its reader there.

@@ -21,21 +21,31 @@ impl Crawl<'_> {
     /// Whether it is time for a checkpoint.
     pub(super) fn checkpoint_is_due(&self) -> bool {
         let something = !self.rows.is_empty() || !self.settled.is_empty() || !self.deferred.is_empty();
+        let something = something || !self.doubtful.is_empty();
         something && (self.checked.elapsed() >= EVERY || self.rows.len() >= EVERY_CAPTURES)
     }
 
     /// Makes everything safe, and lets go on what waited for it.
     pub(super) fn checkpoint(&mut self) -> Result<(), ArchiveError> {
-        self.wait_for_keepers()?;
-        self.push_entries()?;
-        self.around.destination.save(std::mem::take(&mut self.rows))?;
-        self.settle_all()?;
-        self.fresh.clear();
+        self.make_safe()?;
+        self.judge_doubtful()?;
+        if self.keeping_now > 0 {
+            self.make_safe()?;
+        }
         self.checked = Instant::now();
         (self.around.report)(Event::Checkpoint { captured: self.tally.captured });
         for task in std::mem::take(&mut self.deferred) {
             self.admit(task)?;
         }
+        Ok(())
+    }
+
+    fn make_safe(&mut self) -> Result<(), ArchiveError> {
+        self.wait_for_keepers()?;
+        self.push_entries()?;
+        self.around.destination.save(std::mem::take(&mut self.rows))?;
+        self.settle_all()?;
+        self.fresh.clear();
         Ok(())
     }
 

@@ -6,6 +6,7 @@
 //! promise.
 
 use varve_catalog::Row;
+use varve_core::exchange::Exchange;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::{Moment, RunId, VersionId};
@@ -15,6 +16,7 @@ use varve_store::exchange::ExchangeKeeper;
 use super::keeper::{Keeping, Material, Outcome};
 use super::past::{LookUp, Past, look_up};
 use super::plan::Plan;
+use super::recall::answer_of;
 use super::task::Task;
 use crate::error::ArchiveError;
 use crate::etiquette::Etiquette;
@@ -31,6 +33,11 @@ pub(crate) trait Destination: Sync {
 
     /// What is here of a URL already, by the text as it is or by any spelling.
     fn past(&self, run: RunId, url: &str, by: LookUp) -> Result<Past, ArchiveError>;
+
+    /// What this run has got, as an answer that can be given again; none if it cannot.
+    fn recall(&self, _stored: &Stored) -> Result<Option<Exchange>, ArchiveError> {
+        Ok(None)
+    }
 
     /// Those who keep answers.
     fn keepers<'k>(&'k self, run: RunId, plan: &'k Plan) -> Result<Box<dyn Keepers + 'k>, ArchiveError>;
@@ -97,6 +104,10 @@ impl Destination for IntoArchive<'_> {
 
     fn past(&self, run: RunId, url: &str, by: LookUp) -> Result<Past, ArchiveError> {
         look_up(self.history, (run, self.stops), url, by)
+    }
+
+    fn recall(&self, stored: &Stored) -> Result<Option<Exchange>, ArchiveError> {
+        stored.capture().map_or(Ok(None), |capture| answer_of(self.history, capture))
     }
 
     fn keepers<'k>(&'k self, run: RunId, plan: &'k Plan) -> Result<Box<dyn Keepers + 'k>, ArchiveError> {

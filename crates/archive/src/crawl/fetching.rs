@@ -17,6 +17,8 @@ use varve_fetch::{Budget, FetchError, FetchRequest, Fetcher, Limits, Rendering};
 use super::door::{Door, Inquiry};
 use super::errand::Errand;
 use super::keeper::Kept;
+use super::memory::Look;
+use super::recall::Recall;
 use super::task::Task;
 
 /// Threads for sockets: even one is seldom busy.
@@ -33,6 +35,8 @@ pub(crate) enum Message {
     Kept(Box<Kept>),
     /// A page in a browser asks for something.
     Asked(Inquiry),
+    /// A page in a browser asks for something that may have been answered.
+    Recall(Recall),
 }
 
 impl From<Kept> for Message {
@@ -53,6 +57,8 @@ pub(crate) struct Fetched {
     pub(crate) result: Result<Box<Exchange>, FetchError>,
     /// What else a browser asked for on the way.
     pub(crate) others: Vec<Exchange>,
+    /// What it did not ask for, because it was answered before.
+    pub(crate) recalled: Vec<Exchange>,
     /// What a browser made of it.
     pub(crate) renderings: Vec<Rendering>,
     /// What the guard kept from a page in a browser: the URL, and why.
@@ -106,6 +112,11 @@ impl Fetching {
         self.fetchers.budget.as_ref().is_some_and(Budget::is_spent)
     }
 
+    /// What pages that are under way were answered.
+    pub(crate) fn answered_to_pages(&self, url: &str) -> Look {
+        self.fetchers.door.as_ref().map_or(Look::Nothing, |door| door.memory().look(url))
+    }
+
     /// A host asks for a longer delay.
     pub(crate) fn slow_down(&self, host: &str, delay: Duration) {
         if let Some(door) = &self.fetchers.door {
@@ -132,10 +143,21 @@ impl Fetching {
                 Ok(fetched) => (Err(FetchError::nothing(&task.url)), fetched),
                 Err(error) => (Err(error), Default::default()),
             };
-            let varve_fetch::Fetched { exchanges: others, renderings, refused, notes, unfinished } = fetched;
+            let varve_fetch::Fetched { exchanges: others, recalled, renderings, refused, notes, unfinished } =
+                fetched;
             let (outcome, result) = (outcome(&first), first);
-            let fetched =
-                Fetched { task, tries, outcome, result, others, renderings, refused, notes, unfinished };
+            let fetched = Fetched {
+                task,
+                tries,
+                outcome,
+                result,
+                others,
+                recalled,
+                renderings,
+                refused,
+                notes,
+                unfinished,
+            };
             // Nobody listens any more once the run has ended.
             let _ = sender.send(Message::Fetched(Box::new(fetched)));
         };

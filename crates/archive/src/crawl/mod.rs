@@ -13,7 +13,7 @@
 //! | `resting`, `given_up` | hosts that ask to be left alone, and hosts that do not answer |
 //! | `robots`, `known`, `past`, `refused` | what hosts ask for, what was found, what is here already, what was not followed |
 //! | `fetching`, `keeper`, `extract`, `backlog` | requests, and the work on answers |
-//! | `rendering`, `door`, `denied`, `pace` | pages in a browser, and what they may ask for |
+//! | `rendering`, `door`, `denied`, `pace`, `memory`, `recall` | pages in a browser, what they may ask for, and what they need not ask for |
 //! | `destination`, `project` | where answers go: into an archive, or into a Crystal project |
 //! | `conduct`, `course` | a run from its beginning to its end, and across its stops |
 //!
@@ -37,10 +37,12 @@ mod given_up;
 mod itinerary;
 mod keeper;
 mod known;
+mod memory;
 mod pace;
 mod past;
 mod plan;
 mod project;
+mod recall;
 mod refused;
 mod rendering;
 mod resting;

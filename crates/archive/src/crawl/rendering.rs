@@ -14,6 +14,7 @@ use varve_fetch::{Rendering, RenderingKind};
 use varve_store::exchange::{NewRendering, NewRenderings};
 
 use super::address::host_of;
+use super::destination::Stored;
 use super::errand::Errand;
 use super::event::Event;
 use super::keeper::{Aside, Keeping, Material, Outcome};
@@ -125,17 +126,21 @@ impl Keeping<'_> {
 }
 
 impl Crawl<'_> {
-    /// Takes what a browser asked for besides the page itself. What is no plain question is not the capture of a URL, and
-    /// is kept beside those.
+    /// Takes what a browser asked for besides the page itself, so many exchanges, and behind them what it was given without
+    /// asking. What is no plain question is not the capture of a URL, and is kept beside those.
     pub(super) fn take_others(
         &mut self,
-        exchanges: Vec<Exchange>,
+        (exchanges, asked_for): (Vec<Exchange>, usize),
         mut shown: Option<Shown>,
         mut steps: Steps,
     ) -> Result<(), ArchiveError> {
         for (at, exchange) in exchanges.into_iter().enumerate() {
             let (url, redirects) = (exchange.url.clone(), steps.take(&exchange));
             let shown = shown.take_if(|shown| shown.at == at);
+            if exchange.request.is_empty() {
+                // It was read from where it is kept.
+                continue;
+            }
             if !exchange.is_get() {
                 self.keep_aside(exchange, shown.map(|shown| shown.renderings).unwrap_or_default());
                 continue;
@@ -148,11 +153,20 @@ impl Crawl<'_> {
             let errand = page.unwrap_or(Errand::Embed { chain: 1 });
             let unwanted =
                 plan.unplanned(errand, &url).is_some() || plan.scope.excludes(&url, &address).is_some();
-            if unwanted || self.busy.contains(&url) || self.fresh.contains(&url) {
+            if unwanted {
+                continue;
+            }
+            if self.busy.contains(&url) || self.fresh.contains(&url) {
+                self.doubtful.extend((at < asked_for).then_some(exchange));
                 continue;
             }
             let earlier = match self.around.destination.past(self.around.run, &url, LookUp::Exact)? {
-                Past::ThisRun(_) => continue,
+                Past::ThisRun(stored) => {
+                    if at < asked_for {
+                        self.keep_repeated(exchange, &stored);
+                    }
+                    continue;
+                }
                 Past::Earlier(earlier) => Some(earlier),
                 Past::Nothing => None,
             };
@@ -168,6 +182,30 @@ impl Crawl<'_> {
             self.give(task, Material::Fresh(Box::new(exchange), renderings));
         }
         Ok(())
+    }
+
+    /// Looks again at answers to what this run had asked for, or was about to keep.
+    pub(super) fn judge_doubtful(&mut self) -> Result<(), ArchiveError> {
+        for exchange in std::mem::take(&mut self.doubtful) {
+            if self.busy.contains(&exchange.url) {
+                self.doubtful.push(exchange);
+                continue;
+            }
+            match self.around.destination.past(self.around.run, &exchange.url, LookUp::Exact)? {
+                Past::ThisRun(stored) => self.keep_repeated(exchange, &stored),
+                Past::Earlier(_) | Past::Nothing => {
+                    self.take_others((vec![exchange], 1), None, Steps::default())?
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Keeps what was answered again beside what it was answered first, unless it is that very answer.
+    fn keep_repeated(&mut self, exchange: Exchange, stored: &Stored) {
+        if stored.capture().is_some_and(|capture| capture.time != exchange.at) {
+            self.keep_aside(exchange, Vec::new());
+        }
     }
 
     /// Keeps what is not the capture of its URL.

@@ -17,6 +17,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
 use varve_catalog::{Frontier, PastUrl, Row};
+use varve_core::exchange::Exchange;
 use varve_core::trap::{Limits as TrapLimits, Watch};
 use varve_core::{Moment, RunId};
 use varve_fetch::politeness::{Agenda, Next};
@@ -109,6 +110,8 @@ pub(crate) struct Crawl<'a> {
     pub(super) fresh: HashSet<String>,
     /// What must wait for the next checkpoint.
     pub(super) deferred: Vec<Task>,
+    /// Answers to what was asked for or captured when they came: which of them count is known after the next checkpoint.
+    pub(super) doubtful: Vec<Exchange>,
     /// Leads on their way into the frontier.
     pub(super) entries: Vec<Entry>,
     pub(super) rows: Vec<Row>,
@@ -151,6 +154,7 @@ impl<'a> Crawl<'a> {
             busy: HashSet::new(),
             fresh: HashSet::new(),
             deferred: Vec::new(),
+            doubtful: Vec::new(),
             entries: Vec::new(),
             rows: Vec::new(),
             settled: Vec::new(),
@@ -330,6 +334,7 @@ impl<'a> Crawl<'a> {
             Message::Fetched(fetched) => self.fetched(*fetched),
             Message::Kept(kept) => self.kept(*kept),
             Message::Asked(inquiry) => self.asked(inquiry),
+            Message::Recall(recall) => self.give_again(recall),
         }
     }
 

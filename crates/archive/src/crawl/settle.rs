@@ -32,8 +32,11 @@ impl Crawl<'_> {
     /// A request ended. What will be tried again is not kept: the last answer counts.
     pub(super) fn fetched(&mut self, fetched: Fetched) -> Result<(), ArchiveError> {
         self.fetching_now -= 1;
-        let Fetched { task, tries, outcome, result, others, renderings, refused, notes, unfinished } =
-            fetched;
+        let Fetched { task, tries, outcome, result, renderings, refused, notes, unfinished, .. } = fetched;
+        // What was recalled is in the silo by now, or came to a page that is not done.
+        let asked_for = fetched.others.len();
+        let mut others = fetched.others;
+        others.extend(fetched.recalled);
         let host = task.host.clone();
         let wait = Self::asked_to_wait(outcome).filter(|_| !task.urgent);
         let too_long = wait.filter(|wait| self.is_too_long(*wait));
@@ -86,7 +89,7 @@ impl Crawl<'_> {
             let (own, shown) = share_out(renderings, &exchange, &others, task.errand);
             let steps = Steps::from(&exchange, task.redirects);
             self.give(task, Material::Fresh(exchange, own));
-            self.take_others(others, shown, steps)?;
+            self.take_others((others, asked_for), shown, steps)?;
         }
         let why = (kind, message.as_str());
         if is_host {

@@ -47,8 +47,9 @@ Examples:
 /// found on their sources.
 ///
 /// With `--browser` pages are loaded in Chromium, which runs their scripts: what they ask for is captured as well, and the
-/// document that the scripts left and a picture of it are kept beside each page. What they send, by `POST` and the
-/// like, is recorded as well, and is no capture of its URL.
+/// document that the scripts left and a picture of it are kept beside each page. What the run
+/// has is given to them without asking again, unless its server forbids that. What they send, by `POST` and the like, and
+/// what they are answered again is recorded as well, and is no capture of its URL.
 ///
 /// A page that did not change since it was captured last is asked for in a way that costs next to nothing, and takes
 /// next to no room.

@@ -13,6 +13,7 @@ use super::decode::body;
 use super::pipe::Pipe;
 use crate::error::{FetchError, FetchErrorKind};
 use crate::fetcher::FetchRequest;
+use crate::gate::{Admitted, Question};
 
 /// Headers that the client makes itself, or that only mean something between the browser and a server.
 const NOT_PASSED_ON: [&str; 8] = [
@@ -29,10 +30,26 @@ const NOT_PASSED_ON: [&str; 8] = [
 /// Headers that no longer fit a body whose codings were undone.
 const NOT_ANSWERED: [&str; 4] = ["content-encoding", "content-length", "transfer-encoding", "trailer"];
 
+/// Headers by which a request asks for something of its own.
+const OF_ITS_OWN: [&str; 6] =
+    ["range", "authorization", "if-none-match", "if-modified-since", "if-match", "if-range"];
+
+/// A request that was stopped.
+pub(super) struct Stopped {
+    pub(super) session: String,
+    pub(super) paused: Value,
+    /// Until when it may take.
+    pub(super) until: Option<Instant>,
+    /// Whether it is the one for the page.
+    pub(super) is_page: bool,
+}
+
 /// What came of a request.
 #[derive(Default)]
 pub(super) struct Answered {
     pub(super) exchange: Option<Exchange>,
+    /// The answer, if it came from whoever remembers it.
+    pub(super) recalled: Option<Exchange>,
     /// Why there is no answer. Whoever should know of it is told by the notes.
     pub(super) error: Option<FetchError>,
     /// What the guard refused: the URL, and why.
@@ -45,13 +62,8 @@ pub(super) struct Answered {
 }
 
 /// Makes a stopped request and answers it. When its time is over nobody waits for the answer but those who keep it.
-pub(super) async fn answer(
-    browser: Browser,
-    pipe: Pipe,
-    session: String,
-    paused: Value,
-    until: Option<Instant>,
-) -> Answered {
+pub(super) async fn answer(browser: Browser, pipe: Pipe, stopped: Stopped) -> Answered {
+    let Stopped { session, paused, until, is_page } = stopped;
     let id = paused["requestId"].clone();
     let url = paused["request"]["url"].as_str().unwrap_or_default().to_owned();
     if !url.starts_with("http:") && !url.starts_with("https:") {
@@ -59,8 +71,14 @@ pub(super) async fn answer(
         return Answered::default();
     }
     let turn = match &browser.gate {
-        Some(gate) => match in_time(until, gate.admit(url.clone())).await {
-            Some(Ok(turn)) => Some(turn),
+        Some(gate) => match in_time(until, gate.admit(question(&paused["request"], &url, is_page))).await {
+            Some(Ok(Admitted::Ask(turn))) => Some(turn),
+            Some(Ok(Admitted::Recalled(exchange))) => {
+                let mut answered = Answered::default();
+                give(&pipe, &session, &id, &Ok(&exchange), &mut answered.notes).await;
+                answered.recalled = Some(*exchange);
+                return answered;
+            }
             Some(Err(rule)) => return refuse(&pipe, &session, id, &url, &rule).await,
             None => return Answered::default(),
         },
@@ -76,27 +94,48 @@ pub(super) async fn answer(
     request.body = sent;
     request.until = until;
     let outcome = browser.client.exchange(request).await;
-    drop(turn);
+    match (turn, &outcome) {
+        (Some(turn), Ok(exchange)) => turn.answered(exchange),
+        (turn, _) => drop(turn),
+    }
     let mut answered = Answered::default();
     let in_time = until.is_none_or(|until| Instant::now() < until);
     if in_time {
-        let (method, params) = match &outcome {
-            Ok(exchange) => fulfilment(exchange, &id, &mut answered.notes),
-            Err(error) => {
-                ("Fetch.failRequest", json!({ "requestId": id, "errorReason": reason(error.kind) }))
-            }
-        };
-        // The page may be gone by now; the exchange is not.
-        if let Err(error) = pipe.call(Some(&session), method, params).await {
-            answered.notes.push(format!("the answer of `{url}` did not reach the page: {error}"));
-            // A page must not wait for what the browser does not take.
-            let params = json!({ "requestId": id, "errorReason": "Failed" });
-            let _ = pipe.call(Some(&session), "Fetch.failRequest", params).await;
-        }
+        give(&pipe, &session, &id, &outcome.as_ref(), &mut answered.notes).await;
     }
     answered.is_late = !in_time;
     answered.take(&url, outcome);
     answered
+}
+
+/// What is asked of whoever decides.
+fn question(asked: &Value, url: &str, is_page: bool) -> Question {
+    let method = asked["method"].as_str().unwrap_or("GET").to_owned();
+    let is_its_own = |name: &String| OF_ITS_OWN.iter().any(|other| name.eq_ignore_ascii_case(other));
+    let headers = asked["headers"].as_object();
+    let is_plain = method == "GET" && !headers.is_some_and(|headers| headers.keys().any(is_its_own));
+    Question { url: url.to_owned(), method, is_page, is_plain }
+}
+
+/// Hands an answer to the page, or word that there is none. The page may be gone by now; the exchange is not.
+async fn give(
+    pipe: &Pipe,
+    session: &str,
+    id: &Value,
+    outcome: &Result<&Exchange, &FetchError>,
+    notes: &mut Vec<String>,
+) {
+    let (method, params) = match outcome {
+        Ok(exchange) => fulfilment(exchange, id, notes),
+        Err(error) => ("Fetch.failRequest", json!({ "requestId": id, "errorReason": reason(error.kind) })),
+    };
+    if let Err(error) = pipe.call(Some(session), method, params).await {
+        let url = outcome.map_or("", |exchange| exchange.url.as_str());
+        notes.push(format!("the answer of `{url}` did not reach the page: {error}"));
+        // A page must not wait for what the browser does not take.
+        let params = json!({ "requestId": id, "errorReason": "Failed" });
+        let _ = pipe.call(Some(session), "Fetch.failRequest", params).await;
+    }
 }
 
 impl Answered {

@@ -9,7 +9,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 use tokio::time::{timeout, timeout_at};
 
-use super::answer::{Answered, answer};
+use super::answer::{Answered, Stopped, answer};
 use super::hours::Hours;
 use super::launch::launch;
 use super::pipe::{Event, Pipe};
@@ -196,6 +196,7 @@ impl Page<'_> {
         let Ok(answered) = answered else { return };
         self.is_blank |= answered.is_late && self.fetched.exchanges.is_empty();
         self.fetched.exchanges.extend(answered.exchange);
+        self.fetched.recalled.extend(answered.recalled);
         let refused = answered.refused.filter(|refused| !self.fetched.refused.contains(refused));
         self.fetched.refused.extend(refused);
         for note in answered.notes {
@@ -244,7 +245,9 @@ impl Page<'_> {
         // The page itself is worth having in part; a part of it that takes long is had whole by whoever asks for it later.
         let is_page = self.fetched.exchanges.is_empty();
         let until = if is_page { Some(self.closing) } else { self.hours.until() };
-        self.asking.spawn(answer(self.browser.clone(), self.pipe.clone(), session, event.params, until));
+        let is_first = self.asked == 1;
+        let stopped = Stopped { session, paused: event.params, until, is_page: is_first };
+        self.asking.spawn(answer(self.browser.clone(), self.pipe.clone(), stopped));
     }
 
     /// Whether a request is not even asked about. Whoever follows redirects knows where they were left.
