@@ -358,3 +358,40 @@ fn an_exchange_aside_is_no_capture_and_no_original() {
     assert_eq!(text.matches("WARC-Truncated: length\r\n").count(), 2, "the long request, and the revisit");
     assert!(silo.len() < 17 << 20, "a request is not kept without end");
 }
+
+/// Whoever makes an index of URLs knows what was no plain question by its request, if that comes next.
+#[test]
+fn the_request_of_an_exchange_aside_is_right_behind_it() {
+    let root = tempfile::tempdir().expect("a folder");
+    let writer = open(root.path(), 1 << 30, Packing::Gzip);
+    let keeper = ExchangeKeeper::new(&writer);
+    std::thread::scope(|threads| {
+        for thread in 0..4 {
+            let (writer, keeper) = (&writer, &keeper);
+            threads.spawn(move || {
+                let mut packer = writer.packer().expect("a packer");
+                for number in 0..50 {
+                    let wire = answer("", format!("{thread} {number}").as_bytes());
+                    let url = format!("http://e/{thread}/{number}");
+                    let new = exchange(&url, number, &wire);
+                    if thread == 0 {
+                        let sent = NewExchange { aside: Some("POST"), ..new };
+                        keeper.keep_aside(&mut packer, &sent, &NewRenderings::default()).expect("kept");
+                    } else {
+                        keeper.keep(&mut packer, &new).expect("kept");
+                    }
+                }
+            });
+        }
+    });
+    writer.sync().expect("synced");
+    let mut silo = String::new();
+    let file = std::fs::File::open(root.path().join("warc/0/00000000.warc.gz")).expect("opened");
+    flate2::read::MultiGzDecoder::new(file).read_to_string(&mut silo).expect("unpacked");
+    let records: Vec<&str> = silo.split("WARC/1.1\r\n").collect();
+    let aside: Vec<usize> = (0..records.len()).filter(|at| records[*at].contains("Varve-Aside")).collect();
+    assert_eq!(aside.len(), 100);
+    for pair in aside.chunks(2) {
+        assert!(records[pair[0]].starts_with("WARC-Type: response") && pair[1] == pair[0] + 1);
+    }
+}

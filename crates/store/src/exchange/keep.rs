@@ -1,6 +1,7 @@
 //! Keeping an exchange.
 
 use std::io::{self, Read};
+use std::sync::{PoisonError, RwLock};
 
 use varve_core::receipt::{Receipt, Renderings};
 use varve_core::{BodyId, RecordId};
@@ -16,7 +17,7 @@ use super::{NewExchange, NewRendering, NewRenderings, Original, field, payload_o
 use crate::error::StoreError;
 use crate::keep::NewObject;
 use crate::silo::ids;
-use crate::writer::{StoreWriter, Ticket};
+use crate::writer::{Kept, StoreWriter, Ticket};
 
 /// Answers up to this size are packed in memory.
 const IN_MEMORY: u64 = 1 << 20;
@@ -28,6 +29,8 @@ const LONGEST_REQUEST: usize = 16 << 20;
 pub struct ExchangeKeeper<'a> {
     writer: &'a StoreWriter,
     recent: Recent,
+    /// Held alone by whoever wants its records in a row.
+    in_a_row: RwLock<()>,
 }
 
 /// What was kept.
@@ -66,7 +69,7 @@ struct Written {
 impl<'a> ExchangeKeeper<'a> {
     /// Keeps exchanges in that store.
     pub fn new(writer: &'a StoreWriter) -> Self {
-        Self { writer, recent: Recent::default() }
+        Self { writer, recent: Recent::default(), in_a_row: RwLock::default() }
     }
 
     /// Keeps an exchange. Nothing is promised before its ticket was waited for.
@@ -121,12 +124,29 @@ impl<'a> ExchangeKeeper<'a> {
         if let Some(document) = renderings.document {
             self.writer.keep(pack_document(packer, exchange, &document, &id)?)?;
         }
-        let kept = self.writer.keep(record)?;
-        let mut ticket = kept.ticket;
-        if !exchange.request.is_empty() {
-            ticket = self.writer.keep(pack_request(packer, exchange, &id)?)?.ticket;
-        }
+        let request = match exchange.request {
+            [] => None,
+            _ => Some(pack_request(packer, exchange, &id)?),
+        };
+        let (kept, ticket) = self.write_both(exchange, record, request)?;
         Ok(Written { header, examined, new: kept.new, ticket })
+    }
+
+    /// Writes an answer and what it answers. Of what stands aside they come in a row: only then do programs that make an index
+    /// of URLs, pywb among them, see that it was no plain question.
+    fn write_both(
+        &self,
+        exchange: &NewExchange<'_>,
+        response: PackedRecord,
+        request: Option<PackedRecord>,
+    ) -> Result<(Kept, Ticket), StoreError> {
+        let is_aside = exchange.aside.is_some();
+        let _alone = is_aside.then(|| self.in_a_row.write().unwrap_or_else(PoisonError::into_inner));
+        let _beside = (!is_aside).then(|| self.in_a_row.read().unwrap_or_else(PoisonError::into_inner));
+        let kept = self.writer.keep(response)?;
+        let ticket = request.map(|request| self.writer.keep(request)).transpose()?;
+        let ticket = ticket.map_or(kept.ticket, |kept| kept.ticket);
+        Ok((kept, ticket))
     }
 
     /// The ids that renderings have. A picture is kept at once; a document waits for the record that it was made of.
