@@ -262,6 +262,14 @@ fn what_a_browser_made_is_named_by_the_answer_and_stands_before_it() {
         assert_eq!(bytes, content);
     }
     assert_eq!(varve_store::exchange::renderings_of(&answer.header), named);
+    let document =
+        reader.find(named.document.expect("named").as_bytes()).expect("read").expect("there").header;
+    assert_eq!(document.target_uri(), Some(&b"urn:dom:http://h/"[..]), "no program takes it for the page");
+    let of = document.reference("WARC-Refers-To").map(|id| String::from_utf8_lossy(id).into_owned());
+    assert_eq!(of, Some(kept.receipt.record.to_string()));
+    for header in [&document, &answer.header] {
+        assert_eq!(varve_store::exchange::page_of(header).as_deref(), Some("http://h/"));
+    }
 }
 
 #[test]

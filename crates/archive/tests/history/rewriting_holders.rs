@@ -17,8 +17,11 @@ use varve_core::body::BodySource;
 use varve_core::fact::{Manifest, RunSummary, media_type};
 use varve_core::receipt::Receipt;
 use varve_core::{Moment, RunId};
-use varve_store::exchange::{ExchangeKeeper, NewExchange, Original};
+use varve_store::exchange::{ExchangeKeeper, NewExchange, NewRendering, NewRenderings, Original};
 use varve_warc::date::Date;
+use varve_warc::payload::PayloadKind;
+use varve_warc::record::RecordType;
+use varve_warc::write::Draft;
 
 fn make_packed(root: &Path, packing: &str, silo_size: u64) {
     let mut settings = ArchiveSettings::new("test");
@@ -116,7 +119,17 @@ fn send(root: &Path, number: u128, answer: &[u8]) {
         aside: Some("POST"),
     };
     let mut packer = store.packer().expect("a packer");
-    ExchangeKeeper::new(store).keep_aside(&mut packer, &sent, &Default::default()).expect("kept");
+    let document = NewRendering { media_type: "text/html", content: b"<p>left by a script</p>" };
+    let renderings = NewRenderings { document: Some(document), screenshot: None };
+    let kept = ExchangeKeeper::new(store).keep_aside(&mut packer, &sent, &renderings).expect("kept");
+    // As documents were once.
+    let draft = Draft::new(RecordType::Conversion, &sent.date)
+        .target_uri(sent.url)
+        .refers_to(&kept.record.to_string())
+        .content_type("text/html");
+    store
+        .keep(packer.pack(&draft, PayloadKind::Block, b"<p>once left by a script</p>").expect("packed"))
+        .expect("kept");
     store.sync().expect("synced");
 }
 
@@ -323,4 +336,21 @@ fn what_stands_aside_never_holds_what_captures_repeat() {
     assert_eq!(found(third), texts(&[("https://e.org/page", "the one page\n")]));
     let archive = Archive::open(root).expect("opened");
     assert!(archive.store().open_body(&original.body).expect("found").is_some());
+}
+
+/// A document goes with its page, however its record names that.
+#[test]
+fn what_a_browser_made_of_a_page_goes_with_it() {
+    const PAGE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\npage\n";
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make_packed(root, "gzip", 1 << 30);
+    send(root, 1, b"HTTP/1.1 204 No Content\r\n\r\n");
+    capture(root, 1, PAGE, None);
+    assert!(holds(&all_bytes(root), "<p>left by a script") && holds(&all_bytes(root), "<p>once left by"));
+    let receipt = rewrite(root, &request(&["https://e.org/page"]));
+    assert_eq!(receipt.by_kind()["conversion"], 2, "{receipt:?}");
+    assert!(receipt.tombstones.iter().all(|gone| gone.url.as_deref() == Some("https://e.org/page")));
+    assert!(!holds(&all_bytes(root), "left by a script"));
+    assert_sound(root);
 }

@@ -13,7 +13,9 @@ use varve_warc::write::{BlockFacts, Draft, PackError, PackedRecord, Packer, Prof
 
 use super::examine::{Cursor, Examined, examine};
 use super::recent::Recent;
-use super::{NewExchange, NewRendering, NewRenderings, Original, field, payload_of, receipt_of};
+use super::{
+    NewExchange, NewRendering, NewRenderings, Original, field, payload_of, receipt_of, target_of_document,
+};
 use crate::error::StoreError;
 use crate::keep::NewObject;
 use crate::silo::ids;
@@ -166,7 +168,8 @@ impl<'a> ExchangeKeeper<'a> {
         if let Some(document) = renderings.document {
             let block = Algorithm::Sha256.digest(document.content);
             let date = exchange.date.to_string();
-            let id = varve_warc::write::id::of_event("conversion", exchange.url, &date, &block);
+            let target = target_of_document(exchange.url);
+            let id = varve_warc::write::id::of_event("conversion", &target, &date, &block);
             named.document = crate::silo::parse_id(id.as_bytes()).map(RecordId::new);
         }
         Ok(named)
@@ -336,7 +339,7 @@ fn pack_revisit(
     Ok(packer.pack(&draft, PayloadKind::Revisit, &block)?)
 }
 
-/// A document belongs to the answer: it has its URL and its date.
+/// A document belongs to the answer: it has its date, and its URL behind a mark.
 fn pack_document(
     packer: &mut Packer,
     exchange: &NewExchange<'_>,
@@ -344,7 +347,7 @@ fn pack_document(
     of: &str,
 ) -> Result<PackedRecord, PackError> {
     let mut draft = Draft::new(RecordType::Conversion, &exchange.date)
-        .target_uri(exchange.url)
+        .target_uri(&target_of_document(exchange.url))
         .refers_to(of)
         .content_type(document.media_type);
     if let Some(run) = exchange.run {

@@ -24,7 +24,8 @@ use varve_warc::source::ReadAt;
 
 pub use keep::{ExchangeKeeper, KeptAside, KeptExchange};
 pub(crate) use receipt::payload_of;
-pub use receipt::{is_capture, receipt_of, renderings_of};
+pub(crate) use receipt::target_of_document;
+pub use receipt::{is_capture, page_of, receipt_of, renderings_of};
 pub(crate) use scan::{Listener, is_fact, look_at};
 pub use scan::{Scanned, scan, scan_from};
 

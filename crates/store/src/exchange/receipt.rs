@@ -1,5 +1,7 @@
 //! The one function that makes a receipt from a record.
 
+use std::borrow::Cow;
+
 use varve_core::headers::Headers;
 use varve_core::receipt::{Receipt, Renderings};
 use varve_core::{BodyId, Moment, RecordId};
@@ -46,6 +48,22 @@ pub fn receipt_of(header: &Header, head: Option<&Head>) -> Option<Receipt> {
 pub fn renderings_of(header: &Header) -> Renderings {
     let text = header.fields.get(field::RENDERINGS).and_then(|value| std::str::from_utf8(value).ok());
     text.map(Renderings::parse).unwrap_or_default()
+}
+
+/// What the target of a document begins with: so no program takes it for the page.
+const DOCUMENT: &str = "urn:dom:";
+
+/// The target of the document that a browser made of a page.
+pub(crate) fn target_of_document(url: &str) -> String {
+    format!("{DOCUMENT}{url}")
+}
+
+/// The URL of the page that a record is of: its target, and behind a mark for a document. The first documents had none.
+pub fn page_of(header: &Header) -> Option<Cow<'_, str>> {
+    let target = header.target_uri()?;
+    let behind = target.strip_prefix(DOCUMENT.as_bytes());
+    let is_document = header.record_type() == RecordType::Conversion;
+    Some(String::from_utf8_lossy(behind.filter(|_| is_document).unwrap_or(target)))
 }
 
 /// The payload that a response holds, or a revisit repeats.

@@ -1,10 +1,11 @@
 //! Which records go when some URLs or versions are to go.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use varve_core::fact::{Fact, Manifest, Tombstone};
 use varve_core::{Moment, RecordId, RunId, VersionId};
-use varve_store::exchange::{Scanned, field, is_capture, scan};
+use varve_store::exchange::{Scanned, field, is_capture, page_of, scan};
 use varve_store::rewrite::{Promoted, each_header};
 use varve_store::{StoreError, describes_silo};
 use varve_warc::record::{Header, RecordType, media_type};
@@ -272,7 +273,7 @@ impl Gone<'_> {
     fn takes(&self, header: &Header, id: RecordId, run: Option<RunId>) -> bool {
         match header.record_type() {
             RecordType::Response | RecordType::Revisit | RecordType::Request | RecordType::Conversion => {
-                let url = header.target_uri().map(String::from_utf8_lossy);
+                let url = page_of(header);
                 run.is_some_and(|run| self.history.runs.contains(&run)) && !self.history.answers.contains(&id)
                     || url.is_some_and(|url| self.history.matches(&url))
             }
@@ -311,7 +312,7 @@ fn record_id(text: &[u8]) -> Option<RecordId> {
 fn describe(header: &Header, id: RecordId, version: Option<VersionId>) -> Tombstone {
     let text = |name| header.fields.get(name).map(|value| String::from_utf8_lossy(value).into_owned());
     let kind = header.record_type();
-    let url = header.target_uri().map(|url| String::from_utf8_lossy(url).into_owned());
+    let url = page_of(header).map(Cow::into_owned);
     Tombstone {
         record: id,
         kind: kind.name().to_owned(),
