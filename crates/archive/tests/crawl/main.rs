@@ -3,6 +3,7 @@
 
 mod again;
 mod bounds;
+mod exchanged;
 mod following;
 mod given_up;
 mod misbehaving;

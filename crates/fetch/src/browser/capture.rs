@@ -34,6 +34,9 @@ const HIGHEST: f64 = 16_384.0;
 const DOCUMENT: &str = "(document.doctype ? new XMLSerializer().serializeToString(document.doctype) + '\\n' : '') \
                         + document.documentElement.outerHTML";
 
+/// The types of what is a document itself. Around anything else, a PDF or a picture among it, the browser puts a document of its own.
+const DOCUMENTS: [&str; 2] = ["text/html", "application/xhtml+xml"];
+
 /// Loads a page and closes the browser, whatever happens in between.
 pub(super) async fn capture(browser: &Browser, url: String, hours: Hours) -> Result<Fetched, FetchError> {
     let target = Target::parse(&url)?;
@@ -310,21 +313,26 @@ impl Page<'_> {
             self.hours.within(patience, self.document(url)),
             self.hours.within(patience, self.picture(url))
         );
-        for (rendering, what) in [(document, "document"), (picture, "picture")] {
+        for (rendering, what) in [(document, "document"), (picture.map(Some), "picture")] {
             match rendering {
-                Ok(rendering) => self.fetched.renderings.push(rendering),
+                Ok(rendering) => self.fetched.renderings.extend(rendering),
                 Err(error) => self.note(format!("there is no {what}: {error}")),
             }
         }
     }
 
-    async fn document(&self, url: &str) -> Result<Rendering, FetchError> {
-        Ok(Rendering {
+    /// The document; none where what is shown is none.
+    async fn document(&self, url: &str) -> Result<Option<Rendering>, FetchError> {
+        let shown = self.evaluate("document.contentType").await?;
+        if !DOCUMENTS.contains(&shown.as_str()) {
+            return Ok(None);
+        }
+        Ok(Some(Rendering {
             kind: RenderingKind::Document,
             url: url.to_owned(),
             media_type: "text/html; charset=utf-8".to_owned(),
             content: self.evaluate(DOCUMENT).await?.into_bytes(),
-        })
+        }))
     }
 
     async fn evaluate(&self, expression: &str) -> Result<String, FetchError> {
