@@ -47,6 +47,27 @@ fn a_host_is_captured_whole_but_for_what_it_forbids() {
     scene.assert_sound();
 }
 
+/// However its server calls it.
+#[test]
+fn a_packed_sitemap_may_be_named_by_whoever_asks() {
+    for kind in ["application/gzip", "application/x-gzip", "application/octet-stream"] {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        let map =
+            "<urlset xmlns='http://www.sitemaps.org/schemas/sitemap/0.9'><url><loc>/a</loc></url></urlset>";
+        std::io::Write::write_all(&mut packer, map.as_bytes()).unwrap();
+        let site = Site::new().page("/map.xml.gz", Answer::of(kind, packer.finish().unwrap()));
+        let scene =
+            Scene::new(site.page("/a", Answer::html("<a href=/b>b</a>")).page("/b", Answer::html("b")));
+        let settings = Settings { depth: Some(2), ..scene.settings(&["/map.xml.gz"], ScopeKind::Host) };
+        let told = scene.run(settings);
+        assert!(
+            told.captured.contains_key("/a") && told.captured.contains_key("/b"),
+            "{kind}: {:?}",
+            told.paths()
+        );
+    }
+}
+
 /// What a frame shows is a part of its page, and its links are links of the page; what strangers show there leads nowhere.
 #[test]
 fn links_in_frames_are_followed_at_the_depth_of_their_page() {

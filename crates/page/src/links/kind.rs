@@ -11,7 +11,7 @@ pub enum Kind {
     Json,
     /// A web app manifest.
     Manifest,
-    /// XML that may be a feed or a sitemap.
+    /// XML that may be a feed or a sitemap, gzipped or not.
     Xml,
     /// Something that was named as a sitemap or feed: XML, JSON or one URL a line, gzipped or not.
     Listing,
@@ -32,7 +32,9 @@ impl Kind {
             "text/xml" | "application/xml" => Self::Xml,
             "" | "unknown/unknown" => Self::of_path(url).unwrap_or(Self::Html),
             // What a server calls mere bytes is offered as a file, unless its name knows better.
-            "application/octet-stream" => Self::of_path(url).unwrap_or(Self::Opaque),
+            "application/octet-stream" | "application/gzip" | "application/x-gzip" => {
+                Self::of_path(url).unwrap_or(Self::Opaque)
+            }
             other if other.ends_with("+xml") => Self::Xml,
             other if other.ends_with("+json") => Self::Json,
             _ => Self::Opaque,
@@ -45,6 +47,11 @@ impl Kind {
         let path = rest.split(['?', '#']).next().unwrap_or("");
         let name = path.rsplit_once('/').map_or("", |(_, name)| name);
         let (_, ending) = name.rsplit_once('.')?;
+        if ending.eq_ignore_ascii_case("gz") {
+            // Sitemaps are packed, for one. What else is would be read for nothing.
+            let unpacked = Self::of_path(&url[..url.len() - (rest.len() - path.len()) - ending.len() - 1]);
+            return Some(unpacked.filter(|kind| *kind == Self::Xml).unwrap_or(Self::Opaque));
+        }
         Some(match ending.to_ascii_lowercase().as_str() {
             "html" | "htm" | "xhtml" | "shtml" | "svg" => Self::Html,
             "css" => Self::Css,
@@ -72,5 +79,11 @@ mod tests {
         assert_eq!(Kind::of(Some("application/ld+json"), ""), Kind::Json);
         assert_eq!(Kind::of(Some("text/plain"), "http://h/sitemap.txt"), Kind::Opaque);
         assert_eq!(Kind::of(Some("image/png"), "http://h/"), Kind::Opaque);
+        for packed in ["application/gzip", "application/x-gzip", "application/octet-stream", ""] {
+            assert_eq!(Kind::of(Some(packed), "http://h/map.xml.GZ?v=1"), Kind::Xml, "{packed}");
+            assert_eq!(Kind::of(Some(packed), "http://h/src.tar.gz"), Kind::Opaque, "{packed}");
+            assert_eq!(Kind::of(Some(packed), "http://h/page.html.gz"), Kind::Opaque, "{packed}");
+            assert_eq!(Kind::of(Some(packed), "http://h/.gz"), Kind::Opaque, "{packed}");
+        }
     }
 }
