@@ -257,3 +257,17 @@ fn redirects_that_come_back_by_another_spelling_are_followed() {
     }
     scene.assert_sound();
 }
+
+#[test]
+fn an_address_of_numbers_is_one_host() {
+    let port = |scene: &Scene| scene.web.address().port();
+    let scene = Scene::new(Site::new().page("/a", Answer::html("a")).computed("/", |request| {
+        let port = request.header("host").and_then(|host| host.rsplit_once(':')).map_or("", |(_, port)| port);
+        let link = |host: &str| format!("<a href=http://{host}:{port}/a>a</a>");
+        Answer::html(["127.1", "2130706433", "0x7f000001", "127.0.0.1"].map(link).concat())
+    }));
+    let seed = format!("http://127.1:{}/", port(&scene));
+    let told = scene.run(Settings { seeds: vec![seed], ..scene.settings(&[], ScopeKind::Host) });
+    assert_eq!((scene.web.count("/"), scene.web.count("/a"), scene.web.count("/robots.txt")), (1, 1, 1));
+    assert!(told.captured.contains_key("/a"), "{:?}", told.paths());
+}

@@ -6,6 +6,9 @@
 //! who asks, and not for what.
 
 use std::borrow::Cow;
+use std::net::Ipv4Addr;
+
+use url::Host;
 
 use super::{normalise, tidy};
 
@@ -38,6 +41,7 @@ pub fn plain(text: &str) -> Option<&str> {
     let is_port =
         !port.starts_with(['0', '+']) && !matches!(port, "80" | "443") && port.parse::<u16>().is_ok();
     let is_plain = !host.is_empty()
+        && (!is_numeric(host) || host.parse::<Ipv4Addr>().is_ok())
         && host.bytes().all(is_name)
         && is_port
         && path.bytes().all(is_path)
@@ -45,9 +49,28 @@ pub fn plain(text: &str) -> Option<&str> {
     is_plain.then_some(text)
 }
 
+/// Whether a host is read as a number, as none with a name is: `127.1` and `2130706433` are spellings of `127.0.0.1`.
+fn is_numeric(host: &str) -> bool {
+    let last = host.trim_end_matches('.').rsplit('.').next().unwrap_or_default();
+    last.starts_with(|first: char| first.is_ascii_digit())
+}
+
+/// With the usual spelling of a host that is a number.
+fn with_dotted_host(url: &str) -> Cow<'_, str> {
+    let authority = authority(url);
+    let host = authority.split_once(':').map_or(authority, |(host, _)| host);
+    match Host::parse(host) {
+        Ok(Host::Ipv4(address)) if is_numeric(host) => {
+            Cow::Owned(url.replacen(&format!("//{host}"), &format!("//{address}"), 1))
+        }
+        _ => Cow::Borrowed(url),
+    }
+}
+
 /// The one spelling of any URL, by all rules.
 fn settled(text: &str) -> Option<String> {
-    let mut url = without_user_info(&normalise(text).ok()?).into_owned();
+    let url = without_user_info(&normalise(text).ok()?).into_owned();
+    let mut url = with_dotted_host(&url).into_owned();
     if !is_web(&url) {
         return None;
     }
@@ -97,6 +120,15 @@ mod tests {
         for text in ["", "/a", "ftp://example.com/", "mailto:a@example.com", "http://", "javascript:0"] {
             assert_eq!(address(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn an_address_of_numbers_has_one_spelling() {
+        for host in ["127.0.0.1", "127.1", "2130706433", "0x7f.1", "0177.0.0.1", "127.0.0.1."] {
+            let url = format!("http://{host}:81/a?x=1");
+            assert_eq!(address(&url).as_deref(), Some("http://127.0.0.1:81/a?x=1"), "{host}");
+        }
+        assert_eq!(address("http://1.example/"), Some("http://1.example/".to_owned()));
     }
 
     #[test]
