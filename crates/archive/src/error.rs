@@ -346,6 +346,14 @@ pub enum ArchiveError {
     /// There is no browser.
     #[error("there is no Chromium to load pages with")]
     NoBrowser,
+    /// What is to load pages is something else.
+    #[error("`{}` is no Chromium: asked for its version, it {said}", path.display())]
+    NotABrowser {
+        /// Where.
+        path: PathBuf,
+        /// What it said, or that it said nothing.
+        said: String,
+    },
     /// A page could not be had.
     #[error("could not fetch `{}`", url.escape_debug())]
     Fetch {

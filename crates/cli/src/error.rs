@@ -333,7 +333,7 @@ fn for_capture(failure: &ArchiveError) -> Option<&'static str> {
             Some("`--cascade` lets them be found on all pages")
         }
         ArchiveError::PlanEdit(EditError::Absent { .. }) => Some("`varve plan show` lists what there is"),
-        ArchiveError::NoBrowser => {
+        ArchiveError::NoBrowser | ArchiveError::NotABrowser { .. } => {
             Some("install Chromium (Debian's package is `chromium`), or name it with `--chromium FILE`")
         }
         ArchiveError::UserInfo { .. } => Some(
@@ -397,7 +397,10 @@ fn usage(mistake: &clap::Error) -> Report {
         let lines = paragraph.lines().map(str::trim);
         hints.extend(lines.filter_map(|line| {
             let tip = line.strip_prefix("tip: ").map(str::to_owned);
-            tip.or_else(|| line.strip_prefix("Usage: ").map(|usage| format!("usage is `{usage}`")))
+            // Of what excludes each other, it would show all as if it could be said.
+            let usage =
+                line.strip_prefix("Usage: ").filter(|_| mistake.kind() != ErrorKind::ArgumentConflict);
+            tip.or_else(|| usage.map(|usage| format!("usage is `{usage}`")))
         }));
     }
     Report { message, causes: Vec::new(), hints, code: COULD_NOT_RUN }

@@ -1,5 +1,7 @@
 //! What a run tells whoever watches it, while it goes on and when it ends.
 
+use std::time::Duration;
+
 use varve_core::{Moment, RunId, VersionId};
 
 use super::scope::Rule;
@@ -115,6 +117,8 @@ pub struct Progress {
     pub under_way: usize,
     /// Hosts that are being asked.
     pub hosts: Vec<String>,
+    /// How long it is until any of them may be asked again, if nothing is under way until then.
+    pub rests: Option<Duration>,
 }
 
 /// What came of a run.

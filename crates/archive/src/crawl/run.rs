@@ -208,7 +208,7 @@ impl<'a> Crawl<'a> {
             if self.checkpoint_is_due() {
                 self.checkpoint()?;
             }
-            self.tell();
+            self.tell(until);
         }
     }
 
@@ -338,7 +338,7 @@ impl<'a> Crawl<'a> {
         }
     }
 
-    fn tell(&mut self) {
+    fn tell(&mut self, until: Option<Instant>) {
         if self.told.elapsed() < TOLD_EVERY {
             return;
         }
@@ -349,7 +349,9 @@ impl<'a> Crawl<'a> {
         }
         let queued = self.around.frontier.counts().map_or(0, |counts| counts.ready + counts.claimed);
         let hosts = self.out.keys().take(NAMED_HOSTS).cloned().collect();
-        let progress = Progress { tally: self.tally, queued, under_way: self.fetching_now, hosts };
+        let is_at_rest = self.fetching_now == 0 && self.keeping_now == 0;
+        let rests = until.filter(|_| is_at_rest).map(|until| until.saturating_duration_since(Instant::now()));
+        let progress = Progress { tally: self.tally, queued, under_way: self.fetching_now, hosts, rests };
         (self.around.report)(Event::Progress(&progress));
     }
 }

@@ -47,6 +47,11 @@ impl KeptReach {
 }
 
 impl Reach {
+    /// For whom something secret was given besides the headers for seeds, and by which name.
+    pub fn secrets(&self) -> Vec<KeptSecret> {
+        self.kept(&[]).map(|kept| kept.secrets).unwrap_or_default()
+    }
+
     /// What a run from these seeds keeps of it.
     pub(crate) fn kept(&self, seeds: &[String]) -> Result<KeptReach, ArchiveError> {
         let credentials = self.credentials_for(seeds).map_err(ArchiveError::Credentials)?;

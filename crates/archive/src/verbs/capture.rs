@@ -3,6 +3,7 @@
 //! The work is done by [`crawl`](crate::crawl). Here it is decided where it begins and who asks.
 
 use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -159,11 +160,29 @@ pub(crate) fn usual_and_pages(
         return Ok(Fetchers { pages: Arc::clone(&usual), usual, door: None, budget, robots, proxy });
     }
     let executable = reach.browser.as_deref().ok_or(ArchiveError::NoBrowser)?;
+    must_be_a_browser(executable)?;
     let pace = Arc::new(Pace::new(settings.per_host, Duration::from_millis(settings.delay)));
     let door = Arc::new(Door::new(Arc::clone(&pace)));
     let usual = Arc::new(Paced { client: client.clone(), pace });
     let pages = browser(client, (executable, folder), settings.redirects, Arc::clone(&door))?;
     Ok(Fetchers { usual, pages, door: Some(door), budget, robots, proxy })
+}
+
+/// A slip of the pen should be told before a run begins, and not of every page. What is made of Chromium has a name with
+/// `Chrom` in it, or one of these.
+fn must_be_a_browser(executable: &Path) -> Result<(), ArchiveError> {
+    const NAMES: [&str; 5] = ["chrom", "edge", "brave", "vivaldi", "opera"];
+    let output = Command::new(executable).arg("--version").stdin(Stdio::null()).output();
+    let output = output.map_err(ArchiveError::read(executable))?;
+    let text = String::from_utf8_lossy(&output.stdout).to_lowercase();
+    if NAMES.iter().any(|name| text.contains(name)) {
+        return Ok(());
+    }
+    let said = match text.lines().next().filter(|line| !line.trim().is_empty()) {
+        Some(line) => format!("says `{}`", line.chars().take(80).collect::<String>().escape_debug()),
+        None => "says nothing".to_owned(),
+    };
+    Err(ArchiveError::NotABrowser { path: executable.to_owned(), said })
 }
 
 #[cfg(unix)]

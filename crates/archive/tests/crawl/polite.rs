@@ -353,3 +353,12 @@ fn a_host_that_asks_for_too_long_a_wait_is_left_for_another_day() {
     assert!(["/", "/a", "/b"].iter().all(|path| paths.iter().any(|found| found == path)), "{paths:?}");
     scene.assert_sound();
 }
+
+#[test]
+fn a_long_rest_is_told() {
+    let robots = Answer::of("text/plain", "User-agent: *\nCrawl-delay: 25\n");
+    let site = Site::new().page("/robots.txt", robots).page("/", Answer::html("x"));
+    let scene = Scene::new(site);
+    let told = scene.run(Settings { limit_time: Some(1500), ..scene.settings(&["/"], ScopeKind::Page) });
+    assert!(told.rest > Duration::from_secs(20), "{:?}", told.rest);
+}

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use varve_archive::history::{ArchiveHistory, Holdings, Pages};
 use varve_archive::verbs::audit::{AuditRequest, audit};
@@ -36,6 +37,8 @@ pub(crate) struct Told {
     pub(crate) exchanged: Vec<(String, String, u16)>,
     /// What was not done.
     pub(crate) notes: Vec<String>,
+    /// The longest rest that was told.
+    pub(crate) rest: Duration,
     /// The hosts that were given up with something left, and the sort of failure.
     pub(crate) given_up: BTreeMap<String, String>,
 }
@@ -147,6 +150,7 @@ impl Scene {
             Event::Exchanged { url, method, status, .. } => {
                 told.exchanged.push((method.to_owned(), path(url), status));
             }
+            Event::Progress(progress) => told.rest = told.rest.max(progress.rests.unwrap_or_default()),
             Event::Noted { note, .. } => told.notes.push(note.to_owned()),
             Event::Skipped { url, rule, .. } => {
                 told.skipped.insert(path(url), rule.to_string());

@@ -4,6 +4,7 @@
 mod given;
 mod list;
 mod project;
+mod unsent;
 mod watcher;
 
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use varve_archive::verbs::plan::{Plan, is_project, load};
 use varve_archive::{ArchiveError, Layout, Size};
 
 use self::given::{Given, usual_per_host};
+use self::unsent::Unsent;
 use self::watcher::{Seen, Watcher};
 use super::{Outcome, Verb};
 use crate::error::Error;
@@ -225,8 +227,9 @@ impl Verb for Capture {
         let history = session.open_archive_history()?;
         let intent = session.intent(&history)?;
         let stop = interrupt::flag();
+        let unsent = Unsent::new(&reach);
         let manner = Manner { reach, threads: Session::threads(), stop: &stop, intent };
-        let mut watcher = Watcher::new(&mut session.printer, self.json, self.list())?;
+        let mut watcher = Watcher::new(&mut session.printer, self.json, self.list(), unsent)?;
         let ended = self.start(settings, &history, manner, &mut |event| watcher.see(&event));
         let seen = watcher.end()?;
         let ended = ended?;

@@ -16,6 +16,8 @@ pub struct SuggestedGroups {
     pub groups: Vec<SuggestedGroup>,
     /// How many links lie beside the page and are in no group.
     pub left_beside: usize,
+    /// How many others are in no group.
+    pub left_over: usize,
 }
 
 /// Groups for the links of a page, where one that holds all that lies beside the page gives way to those in it. What is in none of them
@@ -31,6 +33,7 @@ pub fn suggest_groups_on<'u>(page: &str, urls: impl IntoIterator<Item = &'u str>
         }
     }
     let mut left: Vec<&str> = urls.iter().filter(|url| is_neighbour(page, url)).copied().collect();
+    let mut over: Vec<&str> = urls.iter().filter(|url| !is_neighbour(page, url)).copied().collect();
     let mut groups = Vec::new();
     for SuggestedGroup { pattern, .. } in found {
         let compiled = GroupPattern::new(&pattern, AtSign::Literal);
@@ -38,11 +41,12 @@ pub fn suggest_groups_on<'u>(page: &str, urls: impl IntoIterator<Item = &'u str>
             continue;
         }
         left.retain(|url| !compiled.matches(url));
+        over.retain(|url| !compiled.matches(url));
         let members = urls.iter().filter(|url| compiled.matches(url)).count();
         groups.push(SuggestedGroup { pattern, members });
     }
     by_size(&mut groups);
-    SuggestedGroups { groups, left_beside: left.len() }
+    SuggestedGroups { groups, left_beside: left.len(), left_over: over.len() }
 }
 
 /// The folder that a page lies in.

@@ -2,6 +2,7 @@
 //!
 //! The page is read from the archive where there is a capture of it; otherwise it is fetched, and not kept.
 
+use std::collections::HashSet;
 use std::io::{self, Read};
 
 use varve_core::exchange::ResponseHead;
@@ -32,12 +33,14 @@ pub struct Suggestion {
     pub url: String,
     /// When it was captured; none if it was fetched.
     pub captured: Option<varve_core::Moment>,
-    /// How many links it has.
+    /// How many different links it has.
     pub links: usize,
     /// The groups, the largest first.
     pub groups: Vec<SuggestedGroup>,
     /// How many links lie beside the page and are in no group.
     pub left_beside: usize,
+    /// How many others are in no group.
+    pub left_over: usize,
 }
 
 /// Suggests groups from the capture of a page that the archive has; none if it has none that is a page.
@@ -131,6 +134,7 @@ fn links(url: &str, headers: &Headers, redirects: bool, body: impl Read) -> Foun
 }
 
 fn suggestion(url: String, captured: Option<varve_core::Moment>, links: &[String]) -> Suggestion {
-    let SuggestedGroups { groups, left_beside } = suggest_groups_on(&url, links.iter().map(String::as_str));
-    Suggestion { url, captured, links: links.len(), groups, left_beside }
+    let links: HashSet<&str> = links.iter().map(String::as_str).collect();
+    let SuggestedGroups { groups, left_beside, left_over } = suggest_groups_on(&url, links.iter().copied());
+    Suggestion { url, captured, links: links.len(), groups, left_beside, left_over }
 }

@@ -7,7 +7,7 @@ use varve_archive::verbs::capture::{Event, Reach, Settings};
 use varve_archive::verbs::crystal::capture::{self as into_project, ProjectCaptured};
 use varve_archive::verbs::plan::Plan;
 
-use super::{Capture, Outcome, Seen, Watcher, people_size};
+use super::{Capture, Outcome, Seen, Unsent, Watcher, people_size};
 use crate::error::Error;
 use crate::interrupt;
 use crate::printer::counted;
@@ -21,8 +21,9 @@ impl Capture {
         let settings = Settings { plan: None, ..self.settings_with(session, plan)? };
         let stop = interrupt::flag();
         let (threads, clock) = (Session::threads(), session.opening()?.clock);
+        let unsent = Unsent::new(&reach);
         let manner = into_project::Manner { reach, threads, stop: &stop, clock };
-        let mut watcher = Watcher::new(&mut session.printer, self.json, self.list())?;
+        let mut watcher = Watcher::new(&mut session.printer, self.json, self.list(), unsent)?;
         let mut report = |event: Event<'_>| watcher.see(&event);
         let captured = match (self.finish, self.resume) {
             (true, _) => into_project::finish(&root),

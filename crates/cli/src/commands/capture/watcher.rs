@@ -11,6 +11,7 @@ use varve_archive::verbs::capture::{Captured, Event, Progress};
 
 use super::list::List;
 use super::people_size;
+use super::unsent::Unsent;
 use crate::error::Error;
 use crate::hints::Hints;
 use crate::printer::{self, Printer, WARN, counted, visible};
@@ -32,6 +33,7 @@ pub(super) struct Watcher<'a> {
     list: Option<List>,
     /// What can be done about failures.
     hints: Hints,
+    unsent: Unsent,
     /// Printing failed: nobody reads any more.
     failure: Result<(), Error>,
 }
@@ -71,6 +73,7 @@ pub(super) struct Seen {
     /// Whether all that was skipped is in a file.
     is_listed: bool,
     hints: Hints,
+    unsent: Unsent,
 }
 
 impl<'a> Watcher<'a> {
@@ -79,6 +82,7 @@ impl<'a> Watcher<'a> {
         printer: &'a mut Printer,
         json: bool,
         list: Option<(&Path, bool)>,
+        unsent: Unsent,
     ) -> Result<Self, Error> {
         let list = list.map(|(path, goes_on)| List::open(path, goes_on)).transpose()?;
         let progress = (!json).then(|| printer.progress_said());
@@ -91,6 +95,7 @@ impl<'a> Watcher<'a> {
             refused: BTreeMap::new(),
             list,
             hints: Hints::default(),
+            unsent,
             failure: Ok(()),
         })
     }
@@ -100,7 +105,8 @@ impl<'a> Watcher<'a> {
         self.failure?;
         let is_listed = self.list.is_some();
         self.list.map_or(Ok(()), List::end)?;
-        Ok(Seen { skipped: self.skipped, refused: self.refused, is_listed, hints: self.hints })
+        let Self { skipped, refused, hints, unsent, .. } = self;
+        Ok(Seen { skipped, refused, is_listed, hints, unsent })
     }
 
     pub(super) fn see(&mut self, event: &Event<'_>) {
@@ -112,6 +118,9 @@ impl<'a> Watcher<'a> {
         }
         if let Event::WantsTls { url } = event {
             self.hints.see("tls:wanted", url);
+        }
+        if let Event::Captured(Captured { url, .. }) = event {
+            self.unsent.see(url);
         }
         if let Event::Captured(Captured { url, status: status @ 400.., is_page: true, .. }) = event {
             self.refused.entry(*status).or_default().add(url);
@@ -128,6 +137,9 @@ impl<'a> Watcher<'a> {
             return;
         }
         match event {
+            Event::Captured(Captured { url, truncated: Some(why), .. }) => {
+                self.remark("cut short", url, cut(why));
+            }
             Event::Failed { url, message, .. } => self.remark("failed", url, message),
             Event::Noted { url, note } => self.remark("note", url, note),
             Event::Skipped { url, rule, is_seed } => self.count(url, &rule.to_string(), *is_seed),
@@ -181,15 +193,24 @@ impl<'a> Watcher<'a> {
             let tally = &progress.tally;
             let rate = tally.captured as f64 / self.began.elapsed().as_secs_f64().max(0.1);
             bar.say(format!(
-                "{} pages, {} captured, {rate:.1}/s, {}, {} queued, {} failed  {}",
-                tally.pages,
+                "{}, {} captured, {rate:.1}/s, {}, {} queued, {} failed  {}{}",
+                counted(tally.pages, "page"),
                 tally.captured,
                 people_size(tally.bytes),
                 progress.queued,
                 tally.failed,
+                rest(progress),
                 visible(&progress.hosts.join(" "))
             ));
         }
+    }
+}
+
+/// A run that keeps to a long `Crawl-delay` must not look as if it hung.
+fn rest(progress: &Progress) -> String {
+    match progress.rests.map(|rest| rest.as_secs()).filter(|seconds| *seconds > 0) {
+        Some(seconds) => format!("waiting {seconds} s for "),
+        None => String::new(),
     }
 }
 
@@ -212,6 +233,17 @@ impl Seen {
             printer.say("hint: `--skipped FILE` lists every URL that is skipped, and so does `--json`");
         }
         self.hints.tell(printer);
+        self.unsent.tell(printer);
+    }
+}
+
+/// Why an answer is not whole, in words.
+fn cut(why: &str) -> &str {
+    match why {
+        "length" => "it is longer than `--largest` or `--limit-bytes` allows",
+        "time" => "it took longer than `--timeout`, `--idle-timeout` or `--limit-time` allows",
+        "disconnect" => "the connection was lost",
+        _ => why,
     }
 }
 

@@ -131,6 +131,10 @@ impl Suggest {
             let left = counted(suggestion.left_beside as u64, "link");
             printer.say(format_args!("{left} beside the page: too few names begin alike to make a group"));
         }
+        if suggestion.left_over > 0 && !suggestion.groups.is_empty() {
+            let left = counted(suggestion.left_over as u64, "other link");
+            printer.say(format_args!("{left}: too few are alike to make a group"));
+        }
         if suggestion.groups.is_empty() {
             printer.say("its links have nothing in common that would make a group");
         } else {

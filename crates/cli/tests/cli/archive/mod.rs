@@ -9,6 +9,7 @@ mod kill;
 mod oracles;
 mod processes;
 mod resume;
+mod saying;
 mod scenarios;
 
 use std::path::{Path, PathBuf};

@@ -1,0 +1,58 @@
+//! Credentials that were given and never sent: a line without a scheme is for https, and its host may speak http alone.
+
+use varve_archive::verbs::capture::Reach;
+
+use crate::printer::{Printer, visible};
+
+/// The hosts of such lines, and how they were asked.
+pub(super) struct Unsent(Vec<Line>);
+
+struct Line {
+    /// The host, with its port if the line names one.
+    host: String,
+    plainly: bool,
+    securely: bool,
+}
+
+impl Line {
+    fn is_about(&self, authority: &str) -> bool {
+        let without_port = || authority.rsplit_once(':').map_or(authority, |(host, _)| host);
+        self.host == authority || self.host == without_port()
+    }
+}
+
+impl Unsent {
+    /// The hosts that credentials are for over https alone.
+    pub(super) fn new(reach: &Reach) -> Self {
+        let secrets = reach.secrets();
+        let plain: Vec<&str> =
+            secrets.iter().filter_map(|secret| secret.origin.strip_prefix("http://")).collect();
+        let mut hosts: Vec<&str> =
+            secrets.iter().filter_map(|secret| secret.origin.strip_prefix("https://")).collect();
+        hosts.sort_unstable();
+        hosts.dedup();
+        let hosts = hosts.into_iter().filter(|host| !plain.contains(host));
+        Self(hosts.map(|host| Line { host: host.to_owned(), plainly: false, securely: false }).collect())
+    }
+
+    /// Something was asked for.
+    pub(super) fn see(&mut self, url: &str) {
+        let Some((scheme, rest)) = url.split_once("://") else { return };
+        let authority = rest.split(['/', '?']).next().unwrap_or_default();
+        for line in self.0.iter_mut().filter(|line| line.is_about(authority)) {
+            line.plainly |= scheme == "http";
+            line.securely |= scheme == "https";
+        }
+    }
+
+    /// Says which were not sent.
+    pub(super) fn tell(&self, printer: &mut Printer) {
+        for Line { host, .. } in self.0.iter().filter(|line| line.plainly && !line.securely) {
+            let host = visible(host);
+            printer.say(format_args!(
+                "hint: the credentials for `{host}` were not sent: they are for https, and it was asked over http; \
+                 a line that begins with `http://{host}` sends them in the clear"
+            ));
+        }
+    }
+}
