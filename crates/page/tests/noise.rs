@@ -149,6 +149,7 @@ fn times_that_people_write_are_told() {
         ("<p>Page loaded in 5 s by the winner</p>", "<p>Page loaded in 9 s by the winner</p>"),
         ("<p>The server was built in 9 seconds</p>", "<p>The server was built in 10 seconds</p>"),
         ("<!-- the sale ends 2026-05-01 10:00 -->", "<!-- the sale ends 2026-05-02 10:00 -->"),
+        ("<p>Opening hours updated: 10:00:00</p>", "<p>Opening hours updated: 12:00:00</p>"),
         ("<p>Verdict rendered 2026-05-01 10:00", "<p>Verdict rendered 2026-05-02 10:00"),
         (
             r#"<script>e={"title":"Concert","time":1700000000}</script>"#,

@@ -30,9 +30,12 @@ const BLOCKS: [&str; 14] = [
 /// Words after which a time is that of the page, if nothing but small words follows.
 static SAYS_SO: LazyLock<Regex> = LazyLock::new(|| {
     ascii(concat!(
-        r"(?i)(?:^|[^\w-])(?:updated|(?:^\s*|[.,;|(]\s*|(?:page|site|docs|last|version) )(?:built|compiled|rendered)|cached|refreshed|last[ -]modified|",
-        r"generated(?: by [\w.()/ -]{1,40}? (?:on|at))?|page (?:was )?(?:loaded|served|created)|",
-        r"(?:server|current) time)(?: date| time)?(?:\s*[:,@(-]|\s+(?:on|at|was|is)\b){0,4}\s*$",
+        r"(?i)(?:(?:^|[.,;|(])\s*(?:updated|built|compiled|rendered)|",
+        r"\b(?:page|site|docs|last|version) (?:updated|built|compiled|rendered)|",
+        r"\b(?:article|document|data|list|was|is) updated|",
+        r"(?:^|[^\w-])(?:cached|refreshed|last[ -]modified|generated(?: by [\w.()/ -]{1,40}? (?:on|at))?|",
+        r"page (?:was )?(?:loaded|served|created)|(?:server|current) time))",
+        r"(?: date| time)?(?:\s*[:,@(-]|\s+(?:on|at|was|is)\b){0,4}\s*$",
     ))
 });
 
@@ -198,6 +201,7 @@ mod tests {
             "<!-- generated --><p>|",
             "<!-- the sale ends |",
             "<p>Verdict rendered |",
+            "<p>Opening hours updated: |",
             "<!--[if IE]><p>|",
             "<script><!-- var concert = '|",
             "<p>Updated: yesterday</p><p>|",
