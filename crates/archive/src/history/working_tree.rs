@@ -267,9 +267,9 @@ impl WorkingTree {
     }
 }
 
-/// Removes the files of a page.
+/// Removes the files of a page. The body goes last: by it whoever is stopped in between still knows whose the rest is.
 fn remove_page(folder: &Path) -> Result<(), ArchiveError> {
-    let files = [BODY, HEADERS].map(|name| folder.join(name));
+    let files = [HEADERS, BODY].map(|name| folder.join(name));
     for path in files.into_iter().flat_map(|path| [unfinished(&path), path]) {
         step("remove", &path);
         match fs::remove_file(&path) {
