@@ -2,11 +2,12 @@
 //!
 //! The work is done by [`crawl`](crate::crawl). Here it is decided where it begins and who asks.
 
+use std::io;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::sync::Semaphore;
 use uuid::Uuid;
@@ -172,9 +173,7 @@ pub(crate) fn usual_and_pages(
 /// `Chrom` in it, or one of these.
 fn must_be_a_browser(executable: &Path) -> Result<(), ArchiveError> {
     const NAMES: [&str; 5] = ["chrom", "edge", "brave", "vivaldi", "opera"];
-    let output = Command::new(executable).arg("--version").stdin(Stdio::null()).output();
-    let output = output.map_err(ArchiveError::read(executable))?;
-    let text = String::from_utf8_lossy(&output.stdout).to_lowercase();
+    let text = version_of(executable).map_err(ArchiveError::read(executable))?.to_lowercase();
     if NAMES.iter().any(|name| text.contains(name)) {
         return Ok(());
     }
@@ -183,6 +182,21 @@ fn must_be_a_browser(executable: &Path) -> Result<(), ArchiveError> {
         None => "says nothing".to_owned(),
     };
     Err(ArchiveError::NotABrowser { path: executable.to_owned(), said })
+}
+
+/// What a program says of its version. One that does not end is ended.
+fn version_of(executable: &Path) -> io::Result<String> {
+    const PATIENCE: Duration = Duration::from_secs(15);
+    let mut program = Command::new(executable);
+    program.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut running = program.spawn()?;
+    let until = Instant::now() + PATIENCE;
+    while running.try_wait()?.is_none() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // It may have ended in between, which is as good.
+    let _ = running.kill();
+    Ok(String::from_utf8_lossy(&running.wait_with_output()?.stdout).into_owned())
 }
 
 #[cfg(unix)]
