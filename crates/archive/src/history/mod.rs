@@ -54,7 +54,7 @@ pub(crate) use loaded::{Loaded, NOT_MODIFIED, headers_of, said_in_full};
 pub use moku::{MokuHistory, MokuHoldings, MokuOpening};
 pub use moku_head::HeadState;
 pub use open::{Kind, kind_of, open_history, open_history_of, open_holdings, open_holdings_by};
-pub(crate) use page_files::{are_headers_of, digest_of, known_pages, original_folder, stray_folders};
+pub(crate) use page_files::{are_headers_of, digest_of, original_folder};
 pub use pages::Pages;
 pub use pair::{Change, Pair, Pairs};
 pub(crate) use replace::replace;

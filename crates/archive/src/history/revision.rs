@@ -11,7 +11,7 @@ const MOST_CANDIDATES: usize = 10;
 /// No id has a shorter beginning: a word of two letters is a tag that is not there.
 const SHORTEST_PREFIX: usize = 4;
 
-/// The version that a person means: `HEAD`, `HEAD~2`, a tag, an id, the beginning of one, or a time, which [means](meant_time) the newest
+/// The version that a person means: `HEAD`, `HEAD~2`, a tag, an id, the beginning of one, or a time, which means the newest
 /// version not after it. Digits alone are the beginning of an id and no time: whoever has mistyped one must not be given another version.
 pub fn resolve_version(holdings: &dyn Holdings, text: &str) -> Result<VersionId, ArchiveError> {
     let (name, steps) = split_steps(text);

@@ -21,8 +21,8 @@ use varve_store::body::LooseFile;
 
 use crate::error::ArchiveError;
 use crate::history::{
-    BODY, HEADERS, HeadState, Holdings, MokuHoldings, Pages, are_headers_of, digest_of, known_pages,
-    original_folder, stray_folders, tree_folder,
+    BODY, HEADERS, HeadState, Holdings, MokuHoldings, Pages, are_headers_of, digest_of, original_folder,
+    tree_folder,
 };
 
 /// The tables of what was computed, and can be again.
@@ -306,27 +306,7 @@ fn working_tree(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Resu
         }
         at_path.push(page);
     }
-    look_at_files(site, &at_path, tell)?;
-    strays(site, tell)
-}
-
-/// Names files of pages that are of no version. A commit only ever writes to the tree and leaves the pages of other versions there:
-/// those are as they should be.
-fn strays(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Result<(), ArchiveError> {
-    let Some(head) = site.head()? else { return Ok(()) };
-    let mut strays = stray_folders(site, site.root(), head)?;
-    let known = known_pages(site, site.root(), strays.clone())?;
-    let known: HashSet<_> = known.iter().map(|page| tree_folder(site.root(), &page.path)).collect();
-    strays.retain(|folder| !known.contains(folder));
-    for folder in strays {
-        let file = [BODY, HEADERS].map(|name| folder.join(name)).into_iter().find(|path| path.exists());
-        let message = format!(
-            "`{}` is a page of no version: it was changed, or its version is gone",
-            file.unwrap_or(folder).display()
-        );
-        tell(finding(AuditKind::WorkingTree, None, message));
-    }
-    Ok(())
+    look_at_files(site, &at_path, tell)
 }
 
 fn look_at_files(

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
 use varve_catalog::Row;
@@ -11,10 +12,7 @@ use varve_core::history::Capture;
 
 use crate::body_trouble::{BodyTrouble, Troubles};
 use crate::error::ArchiveError;
-use crate::history::{
-    HistoryWriter, Holdings, PagePlace, Pair, Pairs, WorkingTree, kind_of, known_pages, replace,
-    stray_folders,
-};
+use crate::history::{HistoryWriter, Holdings, PagePlace, Pair, Pairs, WorkingTree, kind_of, replace};
 use crate::in_order::{Crew, in_order};
 
 /// The file in a folder of ours that says which version it holds.
@@ -27,7 +25,7 @@ pub struct CheckedOut {
     pub written: u64,
     /// Pages of another version that were there and are gone.
     pub removed: u64,
-    /// Pages of another version whose files somebody changed: they stay.
+    /// Pages of another version that stay: somebody changed their files, or their bodies are nowhere else.
     pub stayed: u64,
     /// Pages of the version that were left out, because their bodies cannot be had.
     pub left_out: Troubles,
@@ -51,7 +49,6 @@ pub fn checkout(
     }
     let done = match history.working_tree() {
         Some(root) => write_tree(history.as_holdings(), root, before, version, progress)
-            .and_then(|done| sweep_tree(history.as_holdings(), root, version, done))
             .map_err(|error| turn_back(history, root, before, version).err().unwrap_or(error))?,
         None => CheckedOut::default(),
     };
@@ -160,24 +157,6 @@ pub(crate) fn write_tree(
     progress: &mut dyn FnMut(u64),
 ) -> Result<CheckedOut, ArchiveError> {
     fill_tree(holdings, WorkingTree::new(root), before, version, progress)
-}
-
-/// Removes pages of other versions that lie in a tree beside those of `version`: Moku leaves them there.
-fn sweep_tree(
-    holdings: &dyn Holdings,
-    root: &Path,
-    version: VersionId,
-    mut done: CheckedOut,
-) -> Result<CheckedOut, ArchiveError> {
-    let strays = stray_folders(holdings, root, version)?;
-    let mut tree = WorkingTree::new(root);
-    let (count, mut gone) = (strays.len() as u64, 0);
-    for page in known_pages(holdings, root, strays)? {
-        gone += u64::from(tree.remove(&page)?);
-    }
-    done.removed += gone;
-    done.stayed = count - gone;
-    Ok(done)
 }
 
 /// Does what [`write_tree`] does with each page that it can be done with, and leaves the others as they are.
@@ -318,12 +297,19 @@ impl Filling<'_> {
         if self.taken.contains(&self.tree.folder(page)) {
             return Ok(());
         }
-        match self.tree.remove(page)? {
+        let is_last_copy = self.holdings.working_tree().is_some() && !can_be_had(self.holdings, page);
+        match !is_last_copy && self.tree.remove(page)? {
             true => self.done.removed += 1,
             false => self.done.stayed += 1,
         }
         Ok(())
     }
+}
+
+/// Whether the body of a page is here and whole. Where it is not, what lies in the tree may be all that is left of it.
+fn can_be_had(holdings: &dyn Holdings, page: &Capture) -> bool {
+    let read = |mut body: Box<dyn Read + Send>| io::copy(&mut body, &mut io::sink());
+    holdings.open_body(page).is_ok_and(|body| read(body).is_ok())
 }
 
 /// Jobs in the order in which their bodies are read most quickly.

@@ -1,7 +1,7 @@
 //! `gc`: what is no longer wanted goes, as a list of actions that is computed, shown, and then performed.
 //!
 //! Versions that no rule keeps are forgotten, and those that descend from them descend from what came before; HEAD and
-//! what has a tag always stays. Pages of theirs that were left in the working tree go first, while it is known whose they are. Old diffs are pruned. Then bodies that nobody refers to are swept. Diffs with new parents
+//! what has a tag always stays. Old diffs are pruned. Then bodies that nobody refers to are swept. Diffs with new parents
 //! are made first, and rows go before bodies: whatever stops it in between leaves too much, never too little, and the next
 //! call does the rest.
 //!
@@ -14,15 +14,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
 use varve_catalog::{CatalogError, Diff, Page, Row, VersionFilter, VersionInfo};
-use varve_core::history::{Belongs, Capture};
 use varve_core::{BodyId, Moment, VersionId};
 use varve_store::body::LooseFile;
 
 use self::diffs::Going;
 use crate::error::ArchiveError;
-use crate::history::{
-    HistoryWriter, Holdings, Loose, Pages, Pairs, WorkingTree, known_pages, stray_folders, whole_stored_diff,
-};
+use crate::history::{HistoryWriter, Holdings, Loose, Pages, Pairs, whole_stored_diff};
 
 /// So many versions are read at a time.
 const PIECE: usize = 500;
@@ -58,14 +55,6 @@ pub enum Action {
         base: VersionId,
         /// The version.
         head: VersionId,
-    },
-    /// A page of a version that goes lies in the working tree, though it is none of HEAD's, and goes as well: nobody could tell
-    /// later whose it was. One that somebody changed stays.
-    RemovePage {
-        /// The version.
-        version: VersionId,
-        /// The page.
-        page: Box<Capture>,
     },
     /// A version is forgotten, with its captures, diffs and scores.
     ForgetVersion {
@@ -131,7 +120,6 @@ pub fn plan_to_show(holdings: &dyn Holdings, now: Moment, policy: &Policy) -> Re
     let forgotten_ids: Vec<VersionId> = forgotten.iter().map(|info| info.version.id).collect();
     let going = Going::find(holdings, &forgotten, cutoff)?;
     actions.list.extend(going.made.iter().map(|&(base, head)| Action::MakeDiff { base, head }));
-    actions.list.extend(stray_pages(holdings, &forgotten_ids)?);
     let forget =
         |info: VersionInfo| Action::ForgetVersion { diffs: going.with(&info.version.id), info: info.into() };
     actions.list.extend(forgotten.into_iter().map(forget));
@@ -148,24 +136,6 @@ pub fn plan_to_show(holdings: &dyn Holdings, now: Moment, policy: &Policy) -> Re
         actions.list.extend(unwanted.into_iter().map(Action::RemoveBody));
     }
     Ok(actions)
-}
-
-/// The pages of versions that go and that lie in the working tree beside those of HEAD.
-fn stray_pages(holdings: &dyn Holdings, forgotten: &[VersionId]) -> Result<Vec<Action>, ArchiveError> {
-    let (Some(root), Some(head)) = (holdings.working_tree(), holdings.settled_head()?) else {
-        return Ok(Vec::new());
-    };
-    if forgotten.is_empty() {
-        return Ok(Vec::new());
-    }
-    let strays = stray_folders(holdings, root, head)?;
-    let action = |page: Capture| match page.belongs {
-        Belongs::Version(version) if forgotten.contains(&version) => {
-            Some(Action::RemovePage { version, page: Box::new(page) })
-        }
-        _ => None,
-    };
-    Ok(known_pages(holdings, root, strays)?.into_iter().filter_map(action).collect())
 }
 
 /// The version that HEAD names, or named before it was mended, if it has no rows. Then others may have lost theirs too, and
@@ -197,19 +167,11 @@ pub fn perform(
     progress: &dyn Fn(u64),
 ) -> Result<Performed, ArchiveError> {
     let unmade = make_diffs(history, &actions.list, progress)?;
-    if let Some(root) = history.working_tree() {
-        let mut tree = WorkingTree::new(root);
-        for action in &actions.list {
-            let Action::RemovePage { page, .. } = action else { continue };
-            tree.remove(page)?;
-            progress(1);
-        }
-    }
     let row = |action: &Action| match action {
         Action::ForgetVersion { info, .. } => Some(Row::ForgetVersion(info.version.id)),
         Action::AcceptLost { version, .. } => Some(Row::ForgetVersion(*version)),
         Action::PruneDiffs { before, .. } => Some(Row::ForgetDiffs(*before)),
-        Action::MakeDiff { .. } | Action::RemovePage { .. } | Action::RemoveBody(_) => None,
+        Action::MakeDiff { .. } | Action::RemoveBody(_) => None,
     };
     let rows: Vec<Row> = actions.list.iter().filter_map(row).collect();
     for rows in rows.chunks(TOGETHER) {
@@ -389,7 +351,6 @@ pub fn totals(actions: &[Action]) -> BTreeMap<&'static str, (u64, u64)> {
                 ("versions", 1, 0)
             }
             Action::PruneDiffs { count, .. } => ("diffs", *count, 0),
-            Action::RemovePage { .. } => ("pages", 1, 0),
             Action::RemoveBody(file) => ("bodies", 1, file.length),
         };
         let total: &mut (u64, u64) = totals.entry(name).or_default();

@@ -181,91 +181,29 @@ fn walk(folder: &std::path::Path) -> Vec<std::path::PathBuf> {
     found
 }
 
-/// A checkout leaves the pages of its version and no others that were written there; what people changed is never removed.
+/// A checkout takes away what the last HEAD had, and nothing that people changed or that is nowhere else.
 #[test]
-fn a_checkout_of_a_site_clears_away_the_pages_of_other_versions() {
+fn a_checkout_of_a_site_removes_no_last_copy_and_nobodys_work() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();
     make(Kind::Moku, root);
     let writer = history(root);
-    let commit = |number: u32| {
-        let (url, body) = (format!("https://e.org/s/{number}"), format!("page {number}"));
-        commit_pages(&*writer, "x", &[(&url, &body)]).version
-    };
-    let bodies = || -> Vec<String> {
-        let below = walk(root).into_iter().filter(|path| path.ends_with(".page_body"));
-        let mut found: Vec<String> =
-            below.map(|path| path.strip_prefix(root).expect("below").display().to_string()).collect();
-        found.sort();
-        found
-    };
-    let first = commit(1);
-    let second = commit(2);
-    commit(3);
-    let all = ["s/1/.page_body", "s/2/.page_body", "s/3/.page_body"];
-    assert_eq!(bodies(), all, "who commits page by page has them all");
-    checkout(&*writer, first, &mut |_| {}).expect("checked out");
-    assert_eq!(bodies(), ["s/1/.page_body"]);
-
-    // As Moku leaves a tree, and one that somebody works in.
-    let other = root.join("s/2");
-    fs::create_dir_all(&other).expect("made");
-    fs::write(other.join(".page_body"), "page 2").expect("written");
-    fs::write(root.join("s/1/.page_body"), "my own words").expect("written");
-    fs::create_dir_all(root.join("mine")).expect("made");
-    fs::write(root.join("mine/.page_body"), "mine").expect("written");
-    drop(writer);
-    let told = |root: &std::path::Path| {
-        let mut found = Vec::new();
-        let audit = varve_archive::verbs::audit_site::audit_site;
-        audit(root, false, &|_| {}, &mut |finding| found.push(finding.message)).expect("audited");
-        found.into_iter().filter(|message| message.contains("a page of no version")).collect::<Vec<_>>()
-    };
-    let named = told(root);
-    assert!(named.len() == 1 && named[0].contains("mine/.page_body"), "{named:?}");
-
-    let writer = history(root);
-    let done = checkout(&*writer, second, &mut |_| {}).expect("checked out");
-    assert_eq!(bodies(), ["mine/.page_body", "s/1/.page_body", "s/2/.page_body"]);
-    assert_eq!(fs::read_to_string(root.join("s/1/.page_body")).expect("read"), "my own words");
-    assert_eq!((done.removed, done.stayed), (0, 2));
-    fs::write(root.join("s/1/.page_body"), "page 1").expect("written");
-    let done = checkout(&*writer, second, &mut |_| {}).expect("checked out");
-    assert_eq!((done.removed, done.stayed), (1, 1), "what another version has is removed");
-    assert_eq!(bodies(), ["mine/.page_body", "s/2/.page_body"]);
-    assert_eq!(told(root).len(), 1);
-}
-
-/// What a version that goes left in the tree goes with it, while it is known whose it is; what somebody changed stays.
-#[test]
-fn pages_of_versions_that_go_leave_the_tree() {
-    use varve_archive::verbs::gc::{Action, Policy, perform, plan};
-    let root = tempfile::tempdir().expect("a folder");
-    let root = root.path();
-    make(Kind::Moku, root);
-    let writer = history(root);
-    for number in 1..4 {
-        let (url, body) = (format!("https://e.org/{number}"), format!("page {number}"));
-        commit_pages(&*writer, "x", &[(&url, &body)]);
-    }
-    // As Moku leaves them.
-    for (number, body) in [(1, "page 1"), (2, "page 2, by my own hand")] {
-        fs::create_dir_all(root.join(number.to_string())).expect("made");
-        fs::write(root.join(format!("{number}/.page_body")), body).expect("written");
-    }
-    let planned = plan(&*writer, &Policy { keep_last: Some(1), ..Policy::default() }).expect("planned");
-    let pages: Vec<&str> = planned
-        .list
-        .iter()
-        .filter_map(|action| match action {
-            Action::RemovePage { page, .. } => Some(page.url.as_str()),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(pages, ["https://e.org/1"]);
-    perform(&*writer, &planned, &|_| {}).expect("performed");
-    assert!(!root.join("1").exists());
-    assert!(root.join("2/.page_body").exists() && root.join("3/.page_body").exists());
+    let file = |name: &str| root.join(name).join(".page_body");
+    let pages = ["plain", "edited", "lost", "pipe"];
+    let urls = pages.map(|name| format!("https://e.org/{name}"));
+    let first = commit_pages(&*writer, "first", &[("https://e.org/first", "first")]).version;
+    let second: Vec<(&str, &str)> = urls.iter().map(String::as_str).zip(pages).collect();
+    commit_pages(&*writer, "second", &second);
+    fs::write(file("edited"), "my own words").expect("written");
+    fs::remove_file(blob(root, "lost")).expect("removed");
+    fs::remove_file(file("pipe")).expect("removed");
+    let made = std::process::Command::new("mkfifo").arg(file("pipe")).status().expect("run");
+    assert!(made.success());
+    let done = checkout(&*writer, first, &mut |_| {}).expect("checked out");
+    assert_eq!((done.removed, done.stayed), (1, 3));
+    assert!(!file("plain").exists() && file("pipe").exists());
+    assert_eq!(fs::read_to_string(file("edited")).expect("read"), "my own words");
+    assert_eq!(fs::read_to_string(file("lost")).expect("read"), "lost");
 }
 
 #[test]

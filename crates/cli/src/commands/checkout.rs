@@ -29,11 +29,11 @@ Examples:
 /// A page whose body is not here, is damaged or cannot be read is left out and named, all others are written, and the exit code is 1 then. So it is where several
 /// pages have the same path, on different hosts or with and without a slash at the end: a tree has one place for them.
 ///
-/// Without `--to`, HEAD moves to the version: the next one will descend from it. In a Moku site the working tree follows: the pages of other versions, which commits leave there, go. Files
-/// that somebody changed stay, and are counted; HEAD moves also where a page
+/// Without `--to`, HEAD moves to the version: the next one will descend from it. In a Moku site the working tree follows: pages of the last HEAD that the version does not have go, unless
+/// somebody changed their files or their bodies are nowhere else, which is counted; all others are written over. Pages that earlier commits left in the tree stay. HEAD moves also where a page
 /// had to be left out, since it says what comes next and not what lies in the tree. If a file cannot be written, HEAD and the tree go back to what they were.
 ///
-/// With `--json` there is one object: `version`, how many pages were `written` and `removed`, how many are of no version and `stayed`, how many have bodies that are `absent`, `damaged` or
+/// With `--json` there is one object: `version`, how many pages were `written` and `removed`, how many of those `stayed`, how many have bodies that are `absent`, `damaged` or
 /// `unreadable`, how many are `covered` by another, and `left_out`, the first thousand of each kind with their `url` and what is the matter with the `body`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -79,9 +79,9 @@ impl Verb for Checkout {
         }
         if done.stayed > 0 {
             let stayed = counted(done.stayed, "page");
-            session
-                .printer
-                .say(format_args!("{stayed} of no version stay in the tree: their files were changed"));
+            session.printer.say(format_args!(
+                "left in the tree, though not in the version: {stayed} with changed files or lost bodies"
+            ));
         }
         if self.to.is_none() {
             session.printer.say(format_args!("HEAD is {}", short(&version)));

@@ -24,7 +24,7 @@ Examples:
 ///
 /// In a Moku site, versions go that no `--keep` option keeps, with their diffs and scores; HEAD and what has a tag always
 /// stays. What descended from a version that goes descends from its parent then, and its diff with that parent is made in
-/// place of the one that goes. Pages of theirs that were left in the working tree go as well, unless somebody changed them. Then bodies are removed that nothing refers to, unless another program that is using the
+/// place of the one that goes. Then bodies are removed that nothing refers to, unless another program that is using the
 /// site may just have written them. Last, the database gives back the room that was freed in it; where there is no room to do so, that is said,
 /// and the next `gc` that removes something does it.
 ///
@@ -38,7 +38,7 @@ Examples:
 /// descends from nothing then.
 ///
 /// What is to be done is listed first; with `--dry-run` that is all, and nothing is written. With `--json` there is one object for
-/// each action (`action`: `accept_lost` with one `child`, `make_diff`, `remove_page`, `forget_version` with how many `diffs` go with it, `prune_diffs` or `remove_body`), and a last
+/// each action (`action`: `accept_lost` with one `child`, `make_diff`, `forget_version` with how many `diffs` go with it, `prune_diffs` or `remove_body`), and a last
 /// one with `summary`: `diffs` counts all that go, `made` those with a new parent.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -171,11 +171,6 @@ fn print(action: &Action, printer: &mut Printer) -> Result<(), Error> {
             counted(*diffs, "diff"),
             visible(info.version.message.lines().next().unwrap_or_default())
         )),
-        Action::RemovePage { version, page } => printer.line(format_args!(
-            "remove {} of version {} from the working tree",
-            visible(&page.url),
-            short(version)
-        )),
         Action::PruneDiffs { count, .. } => printer.line(format_args!("prune {}", counted(*count, "diff"))),
         Action::RemoveBody(file) => match &file.id {
             Some(id) => printer.line(format_args!("remove body {id}, {}", readable(file.length))),
@@ -190,7 +185,6 @@ enum Line<'a> {
     AcceptLost { version: String, child: String },
     MakeDiff { base: String, head: String },
     ForgetVersion { version: String, message: &'a str, time: Moment, captures: u64, diffs: u64 },
-    RemovePage { version: String, url: &'a str },
     PruneDiffs { before: Moment, count: u64 },
     RemoveBody { body: Option<String>, path: String, length: u64 },
 }
@@ -211,9 +205,6 @@ impl<'a> Line<'a> {
                 captures: info.captures,
                 diffs: *diffs,
             },
-            Action::RemovePage { version, page } => {
-                Self::RemovePage { version: version.to_string(), url: &page.url }
-            }
             Action::PruneDiffs { before, count } => Self::PruneDiffs { before: *before, count: *count },
             Action::RemoveBody(file) => Self::RemoveBody {
                 body: file.id.map(|id| id.to_string()),
