@@ -138,6 +138,8 @@ pub struct Tally {
     pub exchanged: u64,
     /// URLs that could not be had.
     pub failed: u64,
+    /// URLs that earlier processes of the same run could not have.
+    pub failed_before: u64,
     /// URLs that were not asked for.
     pub skipped: u64,
     /// Those among them that were named by whoever asked, and are not for robots.

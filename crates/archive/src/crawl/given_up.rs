@@ -1,12 +1,13 @@
 //! Hosts that are given up while something is still wanted of them: what becomes of that.
 //!
-//! A host that gave something in this run and then fell silent is away, as is everything when the network is. What was not
-//! asked for to the end stays in the frontier as it is, claimed by nobody that lives, and whoever resumes the run goes on with
-//! it. A host that never gave anything, while others do, is taken for dead: all that is wanted of it fails, or no run
+//! A host that gave something in this run and then fell silent is away, as is everything when the network is. What was
+//! wanted of it since then stays in the frontier as it is, claimed by nobody that lives, and whoever resumes the run goes on with
+//! it; so does what was asked for to the end before it was clear that nobody is there, unless the run was resumed before: some pages never
+//! answer, and a run that waits for those again and again never ends. A host that never gave anything, while others do, is taken for dead: all that is wanted of it fails, or no run
 //! with a dead link in it would ever be finished. While nobody at all has answered a run that was resumed, nobody can tell the two apart;
 //! that is decided when the rest is done.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use varve_fetch::FetchErrorKind;
 use varve_fetch::politeness::Outcome;
@@ -34,6 +35,15 @@ pub(crate) struct GivenUp {
     closed: HashSet<String>,
     /// Hosts of which something is left, and why.
     left: BTreeMap<String, Left>,
+    /// What was asked for to the end and has no answer, of hosts that have given none since: has it failed, or are they away?
+    silent: HashMap<String, Vec<Silence>>,
+}
+
+/// A URL without an answer.
+struct Silence {
+    task: Task,
+    kind: String,
+    message: String,
 }
 
 /// Why something is left of a host.
@@ -128,7 +138,45 @@ impl Crawl<'_> {
         true
     }
 
-    /// A host failed too often. What was asked for to the end has failed; the rest of it is left, if there is hope.
+    /// Whether something that has no answer is put aside until it is known whether its host is still there; if so, `task` is taken.
+    pub(super) fn put_aside(&mut self, task: Task, outcome: Outcome, why: (&str, &str)) -> Option<Task> {
+        let is_plain = task.no.is_some() && task.reply.is_none() && task.origin.is_none();
+        let may_be_away = outcome.may_pass() && self.given_up.prospect(&task.url) == Prospect::Good;
+        if !is_plain || !may_be_away || self.given_up.resumed || self.limit().is_some() {
+            return Some(task);
+        }
+        self.no_longer_busy(&task);
+        self.came_back(&task);
+        let silence = Silence { kind: why.0.to_owned(), message: why.1.to_owned(), task };
+        self.given_up.silent.entry(silence.task.host.clone()).or_default().push(silence);
+        None
+    }
+
+    /// A host has answered: what it gave no answer to has failed.
+    pub(super) fn host_is_there(&mut self, host: &str) {
+        for Silence { task, kind, message } in self.given_up.silent.remove(host).unwrap_or_default() {
+            self.settle_failure(&task, &kind, &message);
+        }
+    }
+
+    /// At the end: what has no answer has failed, unless its host was given up. Whether there was any.
+    pub(super) fn settle_silences(&mut self) -> Result<bool, ArchiveError> {
+        let hosts: Vec<String> = self.given_up.silent.keys().cloned().collect();
+        if hosts.is_empty() {
+            return Ok(false);
+        }
+        for host in &hosts {
+            match self.given_up.has(host) {
+                true => _ = self.given_up.silent.remove(host),
+                false => self.host_is_there(host),
+            }
+        }
+        self.checkpoint()?;
+        Ok(true)
+    }
+
+    /// A host failed too often. What was asked for to the end has failed, if the run was resumed before; the rest of it is left, if there is
+    /// hope.
     pub(super) fn give_host_up(
         &mut self,
         tasks: impl Iterator<Item = Task>,
@@ -136,7 +184,7 @@ impl Crawl<'_> {
         why: (&str, &str),
     ) -> Result<(), ArchiveError> {
         for (at, task) in tasks.enumerate() {
-            let has_failed = at == 0 && asked_to_the_end;
+            let has_failed = at == 0 && asked_to_the_end && self.given_up.resumed;
             if has_failed || task.origin.is_some() || !self.waits_for(&task.url, why) {
                 self.fail(task, why.0, why.1)?;
                 continue;

@@ -199,6 +199,9 @@ impl<'a> Crawl<'a> {
                 let left = !self.deferred.is_empty();
                 self.checkpoint()?;
                 let is_done = !left && self.out_in_all == 0 && self.claim()? == 0;
+                if is_done && self.settle_silences()? {
+                    continue;
+                }
                 if is_done && !self.look_again_at_doubts()? {
                     return self.end();
                 }
@@ -360,6 +363,7 @@ impl Crawl<'_> {
     /// Learns again what an earlier process of the same run had learned.
     pub(crate) fn recall(&mut self) -> Result<(), ArchiveError> {
         let (known, watch, plan) = (&mut self.known, &mut self.watch, self.around.plan);
+        self.tally.failed_before = self.around.frontier.counts()?.failed;
         let given_up = &mut self.given_up;
         given_up.resume();
         self.around.frontier.each_past(&mut |past| {

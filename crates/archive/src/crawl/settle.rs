@@ -44,6 +44,7 @@ impl Crawl<'_> {
         let is_last = too_long.is_some() || (outcome.may_pass() && (is_left || self.limit().is_some()));
         if result.is_ok() {
             self.given_up.hear(&host);
+            self.host_is_there(&host);
         }
         let verdict = match task.urgent {
             // The agenda never heard of it.
@@ -99,7 +100,7 @@ impl Crawl<'_> {
         for task in tasks {
             if self.may_be_away(&task, outcome, why) {
                 self.leave_in_frontier(task);
-            } else {
+            } else if let Some(task) = self.put_aside(task, outcome, why) {
                 self.fail(task, kind, &message)?;
             }
         }
@@ -129,10 +130,15 @@ impl Crawl<'_> {
         if let Some(origin) = &task.origin {
             return self.robots_lost(origin, kind, message);
         }
+        self.settle_failure(&task, kind, message);
+        Ok(())
+    }
+
+    /// Writes down that a URL cannot be had, and says so.
+    pub(super) fn settle_failure(&mut self, task: &Task, kind: &str, message: &str) {
         self.settled.extend(task.no.map(|no| (no, Settled::Failed(format!("{kind}: {message}")))));
         self.around.destination.given_up(&task.url, kind, message);
         self.tell_failure(&task.url, kind, message);
-        Ok(())
     }
 
     /// The file for robots of a host cannot be had, and without it nothing is asked of the host: what waited has the same

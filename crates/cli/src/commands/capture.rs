@@ -170,7 +170,8 @@ pub(super) struct Capture {
     #[arg(long = "header", value_name = "NAME: VALUE")]
     headers: Vec<String>,
 
-    /// With `--resume`: go on though headers or credentials that the run was begun with are not given again
+    /// With `--resume`: go on though headers or credentials that the run was begun with are not given again; from then on
+    /// they are not asked for
     #[arg(long, requires = "resume")]
     without_credentials: bool,
 
@@ -239,14 +240,15 @@ impl Verb for Capture {
 }
 
 fn outcome(ended: &Ended) -> Outcome {
+    let failed = ended.tally.failed + ended.tally.failed_before;
     match ended.version {
         Some(_) if ended.left => Outcome::Findings,
         None if ended.left => Outcome::Incomplete,
         _ if ended.stopped => Outcome::Interrupted,
         // That a site is not for robots is what was found out.
-        None if ended.tally.failed == 0 && ended.tally.seeds_refused > 0 => Outcome::Findings,
+        None if failed == 0 && ended.tally.seeds_refused > 0 => Outcome::Findings,
         None => Outcome::Incomplete,
-        Some(_) if ended.tally.failed > 0 || ended.tally.seeds_refused > 0 => Outcome::Findings,
+        Some(_) if failed > 0 || ended.tally.seeds_refused > 0 => Outcome::Findings,
         Some(_) => Outcome::Done,
     }
 }
@@ -364,7 +366,8 @@ impl Capture {
                 "unchanged": tally.unchanged,
                 "truncated": tally.truncated,
                 "exchanged": tally.exchanged,
-                "failed": tally.failed,
+                "failed": tally.failed + tally.failed_before,
+                "failed_now": tally.failed,
                 "skipped": tally.skipped,
                 "bytes": tally.bytes,
                 "queued": ended.queued,
@@ -447,14 +450,18 @@ fn got(ended: &Ended) -> String {
         0 => String::new(),
         count => format!(", {} beside them", counted(count, "exchange")),
     };
+    let before = match tally.failed_before {
+        0 => String::new(),
+        count => format!(" ({count} of them before)"),
+    };
     let limit = tally.limited.map(|which| format!("; the limit of {which} was reached")).unwrap_or_default();
     format!(
-        "{} captured{now} ({} of them {}, {} unchanged{cut}){aside}, {} failed, {} received{limit}",
+        "{} captured{now} ({} of them {}, {} unchanged{cut}){aside}, {} failed{before}, {} received{limit}",
         ended.captures,
         tally.pages,
         if tally.pages == 1 { "a page" } else { "pages" },
         tally.unchanged,
-        tally.failed,
+        tally.failed + tally.failed_before,
         people_size(tally.bytes)
     )
 }
