@@ -13,15 +13,16 @@ use super::scene::{Scene, Told};
 /// So many pages hang on the front page.
 const PAGES: usize = 60;
 
-/// A front page with links, and the pages that it links to. While it is `away`, pages are closed without a word.
+/// A front page with links, and the pages that it links to. While it is `away`, all but the front page is closed without a word.
 fn site(away: &Arc<AtomicBool>, more: &str) -> Site {
     let links: String = (0..PAGES).map(|page| format!("<a href=/p/{page}>page</a>")).collect();
-    let away = Arc::clone(away);
-    Site::new().page("/", Answer::html(format!("{links}{more}"))).at("/p/", move |request, connection| {
-        match away.load(Ordering::SeqCst) {
+    let front = Site::new().page("/", Answer::html(format!("{links}{more}")));
+    ["/p/", "/favicon.ico", "/sitemap.xml"].into_iter().fold(front, |site, path| {
+        let away = Arc::clone(away);
+        site.at(path, move |request, connection| match away.load(Ordering::SeqCst) {
             true => Ok(Then::Close),
             false => Answer::html(request.path()).send(request, connection),
-        }
+        })
     })
 }
 
@@ -49,19 +50,21 @@ fn what_is_wanted_of_a_host_that_went_away_waits() {
     let ended = told.ended();
     assert!(ended.stopped && ended.left && ended.again.is_none(), "{ended:?}");
     assert!(ended.version.is_some() && ended.queued > 0, "{ended:?}");
-    assert_eq!(
-        told.failed.keys().collect::<Vec<_>>(),
-        ["http://127.0.5.200:9/dead.png"],
-        "of a host that never was there"
+    assert!(
+        told.failed.contains_key("http://127.0.5.200:9/dead.png"),
+        "it never was there: {:?}",
+        told.failed
     );
-    assert_eq!(ended.queued as usize, PAGES, "what was asked for in vain waits with the rest");
+    assert!(!told.failed.keys().any(|path| path.starts_with("/p/")), "{:?}", told.failed);
+    assert!(ended.queued as usize >= PAGES, "what was asked for in vain waits with the rest: {ended:?}");
+    let failed = told.failed.len() as u64;
     assert_eq!(told.given_up.len(), 1);
     assert_eq!(ended.tally.given_up, 1);
     away.store(false, Ordering::SeqCst);
     let told = scene.resume();
     assert!(!told.ended().stopped, "{:?}", told.ended());
     assert_eq!(pages(&scene, &told), PAGES);
-    assert_eq!(told.ended().tally.failed_before, 1, "the end of a run tells of all of it");
+    assert_eq!(told.ended().tally.failed_before, failed, "the end of a run tells of all of it");
     scene.assert_sound();
 }
 
