@@ -75,7 +75,7 @@ pub(super) struct Commit {
 
     /// A file of this name is the page of the folder that it is in, as it is with most servers: with `index.html`,
     /// `site/news/index.html` is `https://example.com/news/`
-    #[arg(long, value_name = "NAME", requires = "from")]
+    #[arg(long, value_name = "NAME", requires = "from", value_parser = file_name)]
     index: Option<String>,
 
     /// Read every file of the folder, also those that have not changed since it was committed last
@@ -195,6 +195,15 @@ const fn reason(why: NotAPage) -> &'static str {
     match why {
         NotAPage::Link => "a symbolic link, which is not followed: it may lead anywhere",
         NotAPage::Special => "neither a file nor a folder",
+    }
+}
+
+/// The name of a file, and not a way to one.
+fn file_name(text: &str) -> Result<String, &'static str> {
+    match text {
+        "" | "." | ".." => Err("it is the name of no file"),
+        _ if text.contains('/') => Err("it is a path, and the name of a file is meant"),
+        _ => Ok(text.to_owned()),
     }
 }
 

@@ -195,6 +195,8 @@ fn a_file_may_stand_for_its_folder() {
             assert_eq!(place.data(&["cat", url]), body);
         }
         assert!(place.failure(&["cat", "https://e.org/x/index.html"]).contains("nothing was captured"));
+        let path = ["--index", "news/index.html", "-m", "a path is no name"];
+        assert!(place.failure(&[&words[..5], &path].concat()).contains("the name of a file is meant"));
     }
 }
 
