@@ -22,6 +22,8 @@ const MOST_SORTED: usize = 2000;
 pub(super) enum Key {
     /// By what they are, however their paths were written.
     Page,
+    /// The same, where a page of one host may be that of another that shares its path.
+    AnyHost,
     /// By where they lie in a working tree.
     Place,
 }
@@ -29,7 +31,7 @@ pub(super) enum Key {
 impl Key {
     fn of(self, page: &Capture) -> String {
         match self {
-            Self::Page => path_to_pair(&page.url, &page.path),
+            Self::Page | Self::AnyHost => path_to_pair(&page.url, &page.path),
             Self::Place => page.path.clone(),
         }
     }

@@ -124,6 +124,15 @@ impl<'a> Pairs<'a> {
         Self::by(Key::Page, base, head)
     }
 
+    /// Pairs pages of all hosts, as diffs were made that some sites keep.
+    pub(crate) fn across_hosts(
+        catalog: &'a dyn CatalogRead,
+        base: Option<VersionId>,
+        head: Option<VersionId>,
+    ) -> Self {
+        Self::by(Key::AnyHost, Pages::new(catalog, base), Pages::new(catalog, head))
+    }
+
     /// Pairs what lies in the same place of a working tree.
     pub(crate) fn in_place(
         catalog: &'a dyn CatalogRead,
@@ -177,7 +186,7 @@ fn pair_up(key: Key, base: Vec<Capture>, head: Vec<Capture>) -> Vec<Pair> {
     let mut sides = Sides { base, head, pairs: Vec::new() };
     sides.pair(|base, head| base.url == head.url);
     sides.pair(|base, head| is_one_host([&base.url, &head.url]));
-    if are_alone || key == Key::Place {
+    if are_alone || key != Key::Page {
         sides.pair(|_, _| true);
     }
     let Sides { base, head, mut pairs } = sides;

@@ -344,10 +344,16 @@ fn sitemaps_lead_to_pages_that_nothing_links_to() {
 #[test]
 fn traps_end() {
     let scene = Scene::new(Site::new().with_traps());
-    let seeds = ["/trap/deeper/", "/trap/calendar/2026/11", "/trap/session/start", "/trap/sitemap/0"];
+    let seeds = [
+        "/trap/deeper/",
+        "/trap/tangle/",
+        "/trap/calendar/2026/11",
+        "/trap/session/start",
+        "/trap/sitemap/0",
+    ];
     let told = scene.run(Settings { robots: false, ..scene.settings(&seeds, ScopeKind::Host) });
     let rules: std::collections::BTreeSet<&str> = told.skipped.values().map(String::as_str).collect();
-    for rule in ["trap:repeating-segments", "trap:calendar", "trap:session-id"] {
+    for rule in ["trap:repeating-segments", "trap:tangled-segments", "trap:calendar", "trap:session-id"] {
         assert!(rules.contains(rule), "{rule} not among {rules:?}");
     }
     assert!(told.ended().captures < 1500, "{}", told.ended().captures);

@@ -10,6 +10,7 @@
 mod alone;
 mod date;
 mod sketch;
+mod tangle;
 mod watch;
 
 pub use alone::suspect;
@@ -27,6 +28,8 @@ pub enum Trap {
     TooDeep,
     /// The same segments come again and again.
     RepeatingSegments,
+    /// The same segments come in every order.
+    TangledSegments,
     /// The same parameter comes again and again.
     RepeatingParameters,
     /// There are too many parameters.
@@ -50,6 +53,7 @@ impl Trap {
             Self::TooLong => "too-long",
             Self::TooDeep => "too-deep",
             Self::RepeatingSegments => "repeating-segments",
+            Self::TangledSegments => "tangled-segments",
             Self::RepeatingParameters => "repeating-parameters",
             Self::TooManyParameters => "too-many-parameters",
             Self::Calendar => "calendar",
@@ -78,6 +82,10 @@ pub struct Limits {
     pub repeats: usize,
     /// How often a segment may come, wherever it stands.
     pub scattered: usize,
+    /// In how many orders the same segments may come, one of them twice, before they are known to come in any order.
+    pub orders: u16,
+    /// How many segments of one path may be such as come in any order.
+    pub tangled: usize,
     /// The most parameters of a query.
     pub parameters: usize,
     /// The years that a calendar may show.
@@ -101,6 +109,8 @@ impl Default for Limits {
             depth: 24,
             repeats: 3,
             scattered: 6,
+            orders: 3,
+            tangled: 2,
             parameters: 20,
             years: 1990..=2100,
             dates: 24,

@@ -1,4 +1,4 @@
-//! The traps that show only in the crowd: one page under ever new parameters or sessions.
+//! The traps that show only in the crowd: one page under ever new parameters or sessions, or in ever new folders.
 //!
 //! Each URL is noted once, when it is first seen. A page is its site and path; a combination is the set of names of
 //! its parameters; a variant is one set of values. A forum with a hundred thousand topics has one combination and
@@ -11,6 +11,7 @@ use std::collections::HashSet;
 
 use super::date::Dated;
 use super::sketch::Sketch;
+use super::tangle::Tangle;
 use super::{Limits, Parts, Trap, suspect};
 
 /// The size of the sketch: 2 MiB, good for about a million pages.
@@ -38,12 +39,13 @@ pub struct Watch {
     sketch: Sketch,
     /// Site and shape of calendars that were found to go on for ever.
     endless: HashSet<(String, String)>,
+    tangle: Tangle,
 }
 
 impl Watch {
     /// A watch that has seen nothing.
     pub fn new(limits: Limits) -> Self {
-        Self { limits, sketch: Sketch::new(BITS), endless: HashSet::new() }
+        Self { limits, sketch: Sketch::new(BITS), endless: HashSet::new(), tangle: Tangle::default() }
     }
 
     /// Notes a URL that was not noted before, and says why it looks like a trap, if it does. Counting never forgets: a
@@ -53,6 +55,11 @@ impl Watch {
             return Some(trap);
         }
         let parts = Parts::of(url);
+        let segments: Vec<&str> = parts.segments().collect();
+        let Limits { orders, tangled, .. } = self.limits;
+        if !self.tangle.takes(parts.site, &segments, orders, tangled) {
+            return Some(Trap::TangledSegments);
+        }
         if Dated::find(parts).is_some_and(|dated| self.is_endless(parts.site, dated)) {
             return Some(Trap::Calendar);
         }
@@ -232,6 +239,41 @@ mod tests {
         assert!((1000..2500).contains(&pages), "{pages}");
         let back = |number: i32| format!("http://h/back/{}-01", 2026 - number.abs());
         assert!(crawl(&back, 20_000) < 1000);
+    }
+
+    /// Crawls a site that answers under every path with the same relative links, and says how many pages there were.
+    fn grow(links: &[&str], most: usize) -> usize {
+        let mut watch = Watch::new(Limits::default());
+        let mut queue = std::collections::VecDeque::from(["http://h/".to_owned()]);
+        let mut seen = HashSet::new();
+        let mut pages = 0;
+        while let Some(page) = queue.pop_front().filter(|_| pages < most) {
+            pages += 1;
+            for link in links {
+                let next = crate::url::resolve(&page, link).unwrap();
+                if seen.insert(next.clone()) && watch.note(&next).is_none() {
+                    queue.push_back(next);
+                }
+            }
+        }
+        pages
+    }
+
+    #[test]
+    fn relative_links_that_grow_end_soon() {
+        let names: Vec<String> = (0..30).map(|number| format!("part{number}/")).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        for (links, most) in [
+            (&["a/b/", "../x/", "c/"][..], 100),
+            (&["en/", "de/"], 20),
+            (&["en/news", "de/news", "en/about", "../fr/"], 100),
+            (&["about.html", "team/", "team/about.html"], 40),
+            (&names[..5], 50),
+            (&names, 1000),
+        ] {
+            let pages = grow(links, 100_000);
+            assert!((3..most).contains(&pages), "{pages} pages of {links:?}");
+        }
     }
 
     /// A newspaper has an edition each day, and none in the years to come.

@@ -146,6 +146,9 @@ fn documents_inside_pages() {
     let html = r#"<noscript><a href=1>n</a><noscript></noscript><iframe srcdoc="<base href=/z/><img src=2><iframe srcdoc='&lt;img src=3&gt;'>"></iframe>"#;
     let found: Vec<_> = page(html).into_iter().map(|link| link.target).collect();
     assert_eq!(found, ["http://h/d/1", "http://h/d/2", "http://h/d/3"]);
+    let frames = "<frameset><frame src=f><noframes><body><a href=plain>p</a></body></noframes></frameset>";
+    let found: Vec<_> = page(frames).into_iter().map(|link| link.target).collect();
+    assert_eq!(found, ["http://h/d/f", "http://h/d/plain"]);
 }
 
 #[test]

@@ -9,6 +9,9 @@ impl Site {
     #[must_use]
     pub fn with_traps(self) -> Self {
         self.computed("/trap/deeper/", |_| Answer::html("<a href=\"deeper/\">Deeper</a>"))
+            .computed("/trap/tangle/", |_| {
+                Answer::html("<a href=\"a/b/\">A</a><a href=\"../x/\">X</a><a href=\"c/\">C</a>")
+            })
             .computed("/trap/calendar/", calendar)
             .computed("/trap/session/", session)
             .computed("/trap/filters", filters)

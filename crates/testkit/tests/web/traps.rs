@@ -33,6 +33,7 @@ fn follow(web: &Web, start: &str) -> (usize, Trap) {
 fn each_trap_is_found() {
     let web = Web::start();
     assert_eq!(follow(&web, "/trap/deeper/").1, Trap::RepeatingSegments);
+    assert_eq!(follow(&web, "/trap/tangle/").1, Trap::TangledSegments);
     assert_eq!(follow(&web, "/trap/calendar/2026/11").1, Trap::Calendar);
     assert_eq!(follow(&web, "/trap/session/").1, Trap::SessionId);
     assert_eq!(follow(&web, "/trap/filters").1, Trap::TooManyCombinations);

@@ -79,18 +79,7 @@ impl Diff {
         let judged = pairs.and_then(|pairs| match (is_ours, can_tell(site, &pairs)?) {
             (_, false) => Ok(None),
             (true, true) => {
-                // Whether secrets are hidden may have been decided otherwise since.
-                let mut is_cut = false;
-                for redaction in [Redaction::On, Redaction::Off] {
-                    let pairs = pairs.iter().cloned().map(Ok);
-                    let made = stored_diff(site, redaction, (self.base, self.head), pairs)?;
-                    if made == *kept {
-                        return Ok(None);
-                    }
-                    is_cut |= made.files.iter().any(|file| file.body_diff.truncated);
-                }
-                // How much is left out of a long one was decided otherwise once.
-                let stands = is_cut && stands_there(site, &pairs, kept)?;
+                let stands = self.is_computed(site, &pairs, kept)?;
                 Ok((!stands).then_some("is not what its versions give now"))
             }
             (false, true) => {
@@ -103,6 +92,32 @@ impl Diff {
             Err(ArchiveError::Body(_) | ArchiveError::Catalog(_)) => Ok(None),
             judged => judged,
         }
+    }
+
+    /// Whether this is what is computed, now or when it was made: whether secrets are hidden, how much is left out of a long one and
+    /// whether pages of two hosts are one page was decided otherwise once.
+    fn is_computed(
+        &self,
+        site: &MokuHoldings,
+        pairs: &[Pair],
+        kept: &VersionDiff,
+    ) -> Result<bool, ArchiveError> {
+        let across = Pairs::across_hosts(site.catalog(), self.base, Some(self.head));
+        let across: Vec<Pair> = across.collect::<Result<_, _>>()?;
+        let mut is_cut = false;
+        for (pairs, redaction) in [
+            (pairs, Redaction::On),
+            (pairs, Redaction::Off),
+            (&across, Redaction::On),
+            (&across, Redaction::Off),
+        ] {
+            let made = stored_diff(site, redaction, (self.base, self.head), pairs.iter().cloned().map(Ok))?;
+            if made == *kept {
+                return Ok(true);
+            }
+            is_cut |= made.files.iter().any(|file| file.body_diff.truncated);
+        }
+        Ok(is_cut && stands_there(site, pairs, kept)?)
     }
 }
 

@@ -35,7 +35,7 @@ use std::io::{self, Read};
 /// How much is read at a time.
 const PIECE: usize = 64 << 10;
 
-/// How deep documents inside documents are read: `noscript` and `srcdoc`.
+/// How deep documents inside documents are read: `noscript`, `noframes` and `srcdoc`.
 const DEEPEST: usize = 2;
 
 /// What a page says by being there, besides its tags.

@@ -22,7 +22,8 @@ pub(super) enum Raw {
     LinkedData,
     Style,
     Title,
-    NoScript,
+    /// What is shown where scripts or frames are not.
+    Fallback,
 }
 
 /// The text of such an element, as it stands.
@@ -343,7 +344,7 @@ impl<'p, 's> Page<'p, 's> {
             Raw::LinkedData => json::inline_links(&text, Dialect::LinkedData, self.emitter, offset),
             Raw::Style => css::links(&text, offset, |_| text_of("style"), self.emitter),
             Raw::Title => self.metadata.title(&crate::links::entity::decode(&text)),
-            Raw::NoScript => self.inner_document(&text, offset),
+            Raw::Fallback => self.inner_document(&text, offset),
         }
     }
 
@@ -368,7 +369,7 @@ fn text_of(element: &'static str) -> Place<'static> {
 fn raw_kind(tag: &Tag<'_>, in_svg: bool) -> Option<Raw> {
     match &*tag.name {
         "style" => Some(Raw::Style),
-        "noscript" => Some(Raw::NoScript),
+        "noscript" | "noframes" => Some(Raw::Fallback),
         "title" if !in_svg => Some(Raw::Title),
         "script" => match tag.text("type").split(';').next().unwrap_or("").trim() {
             "" => Some(Raw::Script),
