@@ -224,9 +224,9 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::OnlyChecks => {
             Some("`varve capture URL` makes a version that the web can be held against")
         }
-        ArchiveError::NoVersion { .. } => {
-            Some("a version is HEAD, a tag, an id or the beginning of one, or a time; `varve log` lists them")
-        }
+        ArchiveError::NoVersion { .. } => Some(
+            "a version is HEAD, a tag, an id or its beginning, or a time, by which nothing can be removed; `varve log` lists them",
+        ),
         ArchiveError::NotAUrl { text, .. } if !text.contains("://") => {
             Some("a URL begins with its scheme, as in `https://example.com/`")
         }

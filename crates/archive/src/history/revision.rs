@@ -12,13 +12,13 @@ const MOST_CANDIDATES: usize = 10;
 const SHORTEST_PREFIX: usize = 4;
 
 /// The version that a person means: `HEAD`, `HEAD~2`, a tag, an id, the beginning of one, or a time, which means the newest
-/// version not after it. Digits alone are the beginning of an id and no time: whoever has mistyped one must not be given another version.
+/// version not after it.
 pub fn resolve_version(holdings: &dyn Holdings, text: &str) -> Result<VersionId, ArchiveError> {
     let (name, steps) = split_steps(text);
     let version = match named_version(holdings, name)? {
         Some(version) => version,
         None => {
-            let time = meant_time(name).filter(|_| !may_begin_id(name)).ok_or_else(|| unknown(name))?;
+            let time = meant_time(name).ok_or_else(|| unknown(named(name, text)))?;
             newest_until(holdings, time, name)?
         }
     };
@@ -28,7 +28,7 @@ pub fn resolve_version(holdings: &dyn Holdings, text: &str) -> Result<VersionId,
 /// The same without times: for what cannot be undone, a version must be named.
 pub fn resolve_named_version(holdings: &dyn Holdings, text: &str) -> Result<VersionId, ArchiveError> {
     let (name, steps) = split_steps(text);
-    let version = named_version(holdings, name)?.ok_or_else(|| unknown(name))?;
+    let version = named_version(holdings, name)?.ok_or_else(|| unknown(named(name, text)))?;
     back(holdings, version, steps, text)
 }
 
@@ -46,9 +46,17 @@ fn back(
     Ok(version)
 }
 
-/// The instant as of which a person asks who names a time in the place of a version. The one rule for it: [`Moment::parse_end`].
+/// The instant as of which a person asks who names a time in the place of a version, as [`Moment::parse_end`] has it. Digits alone are the
+/// beginning of an id and no time, unless they are all those of one, as replay writes it: whoever has mistyped an id must not be given
+/// another version.
 pub(crate) fn meant_time(text: &str) -> Option<Moment> {
-    Moment::parse_end(text).ok()
+    const WHOLE_TIME: usize = 14;
+    Moment::parse_end(text).ok().filter(|_| !may_begin_id(text) || text.len() == WHOLE_TIME)
+}
+
+/// What is said to be unknown: the name, or all that was typed where there is none.
+fn named<'t>(name: &'t str, text: &'t str) -> &'t str {
+    if name.is_empty() { text } else { name }
 }
 
 fn newest_until(holdings: &dyn Holdings, time: Moment, name: &str) -> Result<VersionId, ArchiveError> {

@@ -66,9 +66,13 @@ impl Verb for Checkout {
         if self.json {
             let line = Line::of(version.to_string(), &done);
             session.printer.json(&line)?;
-        } else if self.to.is_some() || done.written > 0 {
+        } else if self.to.is_some() || done.written > 0 || done.removed > 0 {
             let pages = counted(done.written.saturating_sub(done.covered), "page");
-            session.printer.say(format_args!("{pages} of {} written", short(&version)));
+            let removed = match done.removed {
+                0 => String::new(),
+                removed => format!("; {} of the last one removed", counted(removed, "page")),
+            };
+            session.printer.say(format_args!("{pages} of {} written{removed}", short(&version)));
         }
         troubles::say(&done.left_out, "left out", &mut session.printer);
         if done.covered > 0 {

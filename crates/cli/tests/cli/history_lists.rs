@@ -121,11 +121,14 @@ fn a_day_as_an_end_is_its_end() {
             assert_eq!(place.lines(&["show", name, "--json"])[0]["id"], version.as_str(), "{name}");
             assert_eq!(place.data(&["diff", name, "HEAD", "--name-only"]), "", "{name}");
         }
-        // Digits alone begin an id, unless a time is what is asked for.
-        for digits in [day.replace('-', ""), time[..7].replace('-', "")] {
-            assert_eq!(place.data(&["cat", URL, "--at", &digits]), "x");
-            assert!(place.failure(&["show", &digits]).contains("no version is called"));
+        // Digits alone begin an id, unless they are all those of a time.
+        for digits in [&day.replace('-', ""), &time[..4]] {
+            assert!(place.failure(&["cat", URL, "--at", digits]).contains("no version is called"));
+            assert!(place.failure(&["show", digits]).contains("no version is called"));
         }
+        let whole = format!("{}235959", day.replace('-', ""));
+        assert_eq!(place.data(&["cat", URL, "--at", &whole]), "x");
+        assert_eq!(place.lines(&["show", &whole, "--json"])[0]["id"], version.as_str());
         assert!(place.failure(&["show", "2020-01-01"]).contains("no version is called"));
         assert!(place.lines(&["log", "--json", "--until", "2020-01-01"]).is_empty(), "{version}");
     }
