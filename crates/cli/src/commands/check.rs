@@ -48,7 +48,7 @@ const MOST_LINES: usize = 40;
 /// What is not asked is skipped, with the reason: what is wanted of a host that failed too often in a row, and what lies at a
 /// private address (see `--allow-private`). It counts neither as kept nor as broken.
 ///
-/// The exit code is 1 if anything is not as promised or cannot be reached, and 2 if nothing could be checked because all of it
+/// The exit code is 1 if anything is not as promised, cannot be reached or was skipped, and 2 if nothing could be checked because all of it
 /// lies at private addresses.
 ///
 /// With `--json` there is one object a URL: `url`, `verdict` (met, drift, unreachable, skipped), `status`, `expected`,
@@ -242,7 +242,7 @@ impl<'a> Teller<'a> {
             }
             self.printer.say(format_args!("{WARN}warning:{WARN:#} no URL was meant: nothing was checked"));
         }
-        Ok(if summary.failures() > 0 { Outcome::Findings } else { Outcome::Done })
+        Ok(if summary.met < summary.total() { Outcome::Findings } else { Outcome::Done })
     }
 }
 

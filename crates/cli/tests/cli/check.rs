@@ -187,6 +187,24 @@ fn private_addresses_must_be_allowed() {
     assert!(Path::new(&scene.folder.path().join("museum/varve.toml")).exists());
 }
 
+/// What was not asked is not known to be as promised, however well the rest is.
+#[test]
+fn what_may_not_be_asked_is_not_met() {
+    let scene = Scene::new();
+    let settings = scene.folder.path().join("museum/varve.toml");
+    let text = std::fs::read_to_string(&settings).unwrap();
+    std::fs::write(&settings, text + "allow_private = [\"127.0.0.1\"]\n").unwrap();
+    let url = scene.web.url("/about.html");
+    scene.run(&["-C", "museum", "urls", "add", "--domain-file", &url]);
+    assert_eq!(scene.run(&["-C", "museum", "check"]).status.code(), Some(0));
+    let other = url.replace("127.0.0.1", "127.0.0.2");
+    let added = scene.run(&["-C", "museum", "urls", "add", "--offline", "--domain-file", &other]);
+    assert_eq!(added.status.code(), Some(0), "{}", stderr(&added));
+    let output = scene.run(&["-C", "museum", "check"]);
+    assert!(stdout(&output).contains("1 met, 0 drift, 0 unreachable, 1 skipped"), "{}", stdout(&output));
+    assert_eq!(output.status.code(), Some(1));
+}
+
 /// Who may be asked for good stands in the archive's settings, and counts for all that asks.
 #[test]
 fn the_settings_of_the_archive_may_allow_private_addresses() {

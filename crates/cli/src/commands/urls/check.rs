@@ -20,7 +20,7 @@ Examples:
 
 /// Check that URLs answer as expected
 ///
-/// A URL that fails is asked again, after a pause, before it counts. The exit code is 1 if any is not as expected or cannot be reached.
+/// A URL that fails is asked again, after a pause, before it counts. The exit code is 1 if any is not as expected, cannot be reached or was skipped.
 /// Nothing is kept; `varve check` in an archive keeps the answers as evidence.
 ///
 /// With `--json` there is one object a URL: `url`, `verdict`, `status`, `expected`, `got`, `since`, `capture`,
