@@ -2,12 +2,10 @@
 //!
 //! The work is done by [`crawl`](crate::crawl). Here it is decided where it begins and who asks.
 
-use std::io;
 use std::path::Path;
-use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::Semaphore;
 use uuid::Uuid;
@@ -161,42 +159,11 @@ pub(crate) fn usual_and_pages(
         return Ok(Fetchers { pages: Arc::clone(&usual), usual, door: None, budget, robots, proxy });
     }
     let executable = reach.browser.as_deref().ok_or(ArchiveError::NoBrowser)?;
-    must_be_a_browser(executable)?;
     let pace = Arc::new(Pace::new(settings.per_host, Duration::from_millis(settings.delay)));
     let door = Arc::new(Door::new(Arc::clone(&pace)));
     let usual = Arc::new(Paced { client: client.clone(), pace });
     let pages = browser(client, (executable, folder), settings.redirects, Arc::clone(&door))?;
     Ok(Fetchers { usual, pages, door: Some(door), budget, robots, proxy })
-}
-
-/// A slip of the pen should be told before a run begins, and not of every page. What is made of Chromium has a name with
-/// `Chrom` in it, or one of these.
-fn must_be_a_browser(executable: &Path) -> Result<(), ArchiveError> {
-    const NAMES: [&str; 5] = ["chrom", "edge", "brave", "vivaldi", "opera"];
-    let text = version_of(executable).map_err(ArchiveError::read(executable))?.to_lowercase();
-    if NAMES.iter().any(|name| text.contains(name)) {
-        return Ok(());
-    }
-    let said = match text.lines().next().filter(|line| !line.trim().is_empty()) {
-        Some(line) => format!("says `{}`", line.chars().take(80).collect::<String>().escape_debug()),
-        None => "says nothing".to_owned(),
-    };
-    Err(ArchiveError::NotABrowser { path: executable.to_owned(), said })
-}
-
-/// What a program says of its version. One that does not end is ended.
-fn version_of(executable: &Path) -> io::Result<String> {
-    const PATIENCE: Duration = Duration::from_secs(15);
-    let mut program = Command::new(executable);
-    program.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
-    let mut running = program.spawn()?;
-    let until = Instant::now() + PATIENCE;
-    while running.try_wait()?.is_none() && Instant::now() < until {
-        std::thread::sleep(Duration::from_millis(10));
-    }
-    // It may have ended in between, which is as good.
-    let _ = running.kill();
-    Ok(String::from_utf8_lossy(&running.wait_with_output()?.stdout).into_owned())
 }
 
 #[cfg(unix)]
@@ -206,7 +173,10 @@ fn browser(
     redirects: u8,
     door: Arc<Door>,
 ) -> Result<Arc<dyn Fetcher>, ArchiveError> {
-    use varve_fetch::browser::{Browser, BrowserOptions};
+    use varve_fetch::browser::{Browser, BrowserOptions, Identity, identify};
+    if let Identity::Other { said } = identify(executable).map_err(ArchiveError::read(executable))? {
+        return Err(ArchiveError::NotABrowser { path: executable.to_owned(), said });
+    }
     let options = BrowserOptions { redirects, ..BrowserOptions::new(executable, folder) };
     let browser = Browser::new(client, options).with_gate(door);
     Ok(Arc::new(FewAtATime { fetcher: browser, permits: Semaphore::new(MOST_BROWSERS) }))

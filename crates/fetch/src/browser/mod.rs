@@ -9,6 +9,7 @@ mod answer;
 mod capture;
 mod decode;
 mod hours;
+mod identity;
 mod launch;
 mod pipe;
 mod running;
@@ -17,6 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+pub use identity::{Identity, identify};
 pub use running::end_all;
 
 use crate::client::Client;

@@ -1,0 +1,50 @@
+//! Whether a program is a browser that can be used here. A slip of the pen should be told before a run begins, and not of every page.
+
+use std::io;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// What is made of Chromium has a name with one of these in it.
+const NAMES: [&str; 5] = ["chrom", "edge", "brave", "vivaldi", "opera"];
+/// A program that does not say what it is within this time is ended.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// What a program is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Identity {
+    /// Chromium, or made of it.
+    Chromium,
+    /// Something else.
+    Other {
+        /// What it said, or that it said nothing, as the end of a sentence.
+        said: String,
+    },
+}
+
+/// Asks a program for its version.
+pub fn identify(executable: &Path) -> io::Result<Identity> {
+    let text = version_of(executable)?.to_lowercase();
+    if NAMES.iter().any(|name| text.contains(name)) {
+        return Ok(Identity::Chromium);
+    }
+    let said = match text.lines().next().filter(|line| !line.trim().is_empty()) {
+        Some(line) => format!("says `{}`", line.chars().take(80).collect::<String>().escape_debug()),
+        None => "says nothing".to_owned(),
+    };
+    Ok(Identity::Other { said })
+}
+
+/// What a program says of its version. One that does not end is ended.
+fn version_of(executable: &Path) -> io::Result<String> {
+    let mut program = Command::new(executable);
+    program.arg("--version").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut running = program.spawn()?;
+    let until = Instant::now() + PATIENCE;
+    while running.try_wait()?.is_none() && Instant::now() < until {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // It may have ended in between, which is as good.
+    let _ = running.kill();
+    Ok(String::from_utf8_lossy(&running.wait_with_output()?.stdout).into_owned())
+}
