@@ -81,6 +81,13 @@ mod tests {
     }
 
     #[test]
+    fn a_comment_is_told_with_its_marks() {
+        let page = |words: &str| format!("<!DOCTYPE html><p>a<!-- {words} -->b");
+        let told = told(&page("build seven"), &page("build eight"));
+        assert!(told.contains("<!-- build seven -->") && told.contains("<!-- build eight -->"), "{told}");
+    }
+
+    #[test]
     fn a_wrapper_is_one_insertion() {
         let base = "<body><h1>Title</h1><p>one</p><p>two</p>";
         let head = "<body><div class=w><h1>Title</h1><p>one</p><p>two</p></div>";

@@ -133,10 +133,12 @@ impl Reporter<'_> {
                 self.text(base, head, from.seen_text(), to.seen_text());
                 return;
             }
-            (Data::Comment(from), Data::Comment(to)) | (Data::Doctype(from), Data::Doctype(to))
-                if from != to =>
+            // With its marks, so that nobody takes it for what the page says.
+            (Data::Comment(one), Data::Comment(other)) | (Data::Doctype(one), Data::Doctype(other))
+                if one != other =>
             {
-                self.text(base, head, Some(from.trim()), Some(to.trim()));
+                let (from, to) = (outer_html(self.base, base), outer_html(self.head, head));
+                self.tell(What::Text, Some(base), Some(head), Some(from), Some(to));
             }
             (Data::Element(_, from), Data::Element(_, to)) if from != to => {
                 self.attributes(base, head, from, to)
