@@ -137,7 +137,7 @@ fn nodes_have_paths_and_noise_has_names() {
       },
       {
         "type": "modified",
-        "content": "rendered 2026-01-01 10:00:00 → rendered 2026-01-02 11:00:00",
+        "content": "<!-- rendered 2026-01-01 10:00:00 --> → <!-- rendered 2026-01-02 11:00:00 -->",
         "path": "html > body",
         "noise": "timestamp"
       }
