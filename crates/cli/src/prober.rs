@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use varve_archive::Size;
 use varve_archive::expectations::{Asking, WebProber};
 
 use crate::duration;
@@ -27,6 +28,10 @@ pub(crate) struct Web {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration::parse)]
     timeout: Duration,
 
+    /// Bytes of one answer, unless it is promised to be longer; what is longer is no answer
+    #[arg(long, value_name = "SIZE", default_value = "1 GiB")]
+    largest: Size,
+
     #[command(flatten)]
     reaching: Reaching,
 }
@@ -44,6 +49,7 @@ impl Web {
             concurrency: usize::from(self.concurrency),
             delay: self.delay,
             timeout: self.timeout,
+            largest: self.largest.0,
             user_agent: self.reaching.user_agent(session)?,
             reach: self.reaching.reach(session)?,
             threads: Session::threads(),

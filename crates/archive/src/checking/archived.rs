@@ -81,7 +81,7 @@ impl Promise for Archived<'_> {
         if class(self.capture.status).is_none() {
             return Err(Verdict::Skipped("the archive holds no answer of it".to_owned()));
         }
-        Ok(Question { url: url.clone(), follow: Follow::First, content: true })
+        Ok(Question { url: url.clone(), follow: Follow::First, content: true, length: self.capture.length })
     }
 
     fn judge(&self, answer: &Answer) -> Judged {

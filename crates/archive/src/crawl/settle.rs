@@ -280,11 +280,23 @@ impl Crawl<'_> {
                 }
             }
         }
+        if lead.redirect && lead.errand == (Errand::Page { depth: 0 }) {
+            self.tell_if_elsewhere(&lead.url, from);
+        }
         let news = self.known.note(&lead);
         if news != News::Old {
             self.entries.push(Entry::new(lead, redirects, from.no, news == News::Nearer));
         }
         Ok(())
+    }
+
+    /// Says that a seed sends its reader to where links are not followed.
+    fn tell_if_elsewhere(&mut self, url: &str, from: &Task) {
+        let plan = self.around.plan;
+        if plan.scope.follows_links() && !plan.scope.holds(&plan.address(url)) {
+            let note = format!("it leads to `{url}`, outside the scope: name that URL to follow its links");
+            (self.around.report)(Event::Noted { url: &from.url, note: &note });
+        }
     }
 
     /// Whether redirects lead back to where they came from.

@@ -18,12 +18,19 @@ pub struct Question {
     pub follow: Follow,
     /// Whether the content must be read to its end, and hashed.
     pub content: bool,
+    /// How long the content is promised to be.
+    pub length: Option<u64>,
 }
 
 impl Question {
     /// What must be asked so that the answer can be held against `expectation`.
     pub fn about(expectation: &Expectation, url: String) -> Self {
-        Self { url, follow: Follow::needed(expectation), content: expectation.is_static() }
+        Self {
+            url,
+            follow: Follow::needed(expectation),
+            content: expectation.is_static(),
+            length: expectation.length,
+        }
     }
 }
 

@@ -13,6 +13,8 @@ use crate::reach::Reach;
 
 /// An answer may take so many times as long as a silence in it.
 const WHOLE_ANSWER: u32 = 20;
+/// Bytes of an answer that nobody promised to be longer: a body without end must not fill a disk.
+const LARGEST: u64 = 1 << 30;
 /// So much is read of an answer that is neither kept nor held against a digest.
 const ENOUGH: u64 = 64 << 10;
 /// A host that asks to be left alone for longer is asked again after this.
@@ -31,6 +33,8 @@ pub struct Asking {
     pub delay: Duration,
     /// For a connection, for the beginning of an answer, and for each silence in it.
     pub timeout: Duration,
+    /// Bytes of an answer, unless more are promised.
+    pub largest: u64,
     /// The pause after the first failure of a host; it doubles with each further one in a row.
     pub retry_pause: Duration,
     /// After so many failures in a row a host is given up.
@@ -55,6 +59,7 @@ impl Asking {
             concurrency: 16,
             delay: Duration::from_millis(100),
             timeout: Duration::from_secs(30),
+            largest: LARGEST,
             retry_pause: Duration::from_millis(250),
             failures_per_host: 5,
             user_agent: varve_fetch::user_agent(None),
@@ -103,7 +108,15 @@ impl Asking {
     pub(super) fn limits(&self) -> Limits {
         let timeout = self.timeout;
         let total = timeout.saturating_mul(WHOLE_ANSWER);
-        Limits { connect: timeout, first_byte: timeout, idle: timeout, total, ..Limits::default() }
+        let bytes = self.largest;
+        Limits { connect: timeout, first_byte: timeout, idle: timeout, total, bytes, ..Limits::default() }
+    }
+
+    /// The limits for an answer that is promised to be longer than others may be; none where it is not.
+    pub(super) fn limits_for(&self, promised: Option<u64>) -> Option<Limits> {
+        // Its head and the frames around its pieces come on top.
+        let bytes = promised.map(|length| length.saturating_add(length / 4).saturating_add(1 << 20));
+        bytes.filter(|bytes| *bytes > self.largest).map(|bytes| Limits { bytes, ..self.limits() })
     }
 
     /// The limits for an answer of which the beginning is enough.

@@ -21,6 +21,8 @@ pub(super) struct Journey {
     pub(super) url: String,
     /// Whether the content counts.
     pub(super) content: bool,
+    /// How long the content is promised to be.
+    pub(super) length: Option<u64>,
     follow: Follow,
     redirects: Vec<Redirect>,
     /// Where it has been.
@@ -43,6 +45,7 @@ impl Journey {
             number,
             url: question.url.clone(),
             content: question.content,
+            length: question.length,
             follow: question.follow,
             redirects: Vec::new(),
             visited: Vec::new(),
@@ -73,9 +76,10 @@ impl Journey {
     pub(super) fn fail_by(self, error: &FetchError) -> (usize, Answer) {
         let trouble = Some(Trouble { kind: error.kind, url: self.url.clone() });
         let (number, answer) = self.fail(sentence(error));
-        // What may not be asked says nothing of the site.
-        let refused = answer.observed.error.clone().filter(|_| error.kind == FetchErrorKind::Guard);
-        (number, Answer { trouble, unasked: refused, ..answer })
+        // What may not be asked, or does not fit on this disk, says nothing of the site.
+        let is_ours = matches!(error.kind, FetchErrorKind::Guard | FetchErrorKind::Spool);
+        let unasked = answer.observed.error.clone().filter(|_| is_ours);
+        (number, Answer { trouble, unasked, ..answer })
     }
 
     /// Goes on, or ends, with what was seen at the present URL.

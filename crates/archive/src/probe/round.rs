@@ -94,6 +94,8 @@ impl<'a> Round<'a> {
         let mut request = FetchRequest::get(journey.url.clone());
         if !journey.content && !asking.whole {
             request = request.limits(asking.brief_limits());
+        } else if let Some(limits) = asking.limits_for(journey.length) {
+            request = request.limits(limits);
         }
         let whole = asking.whole;
         self.prober.runtime().spawn(async move {

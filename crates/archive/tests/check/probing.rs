@@ -14,7 +14,7 @@ use varve_testkit::web::{Answer, Site, Web};
 use crate::scene::{Scene, Wrong, told};
 
 fn question(url: String) -> Question {
-    Question { url, follow: Follow::Redirects, content: true }
+    Question { url, follow: Follow::Redirects, content: true, length: None }
 }
 
 fn ask(scene: &Scene, path: &str) -> Observed {
@@ -70,6 +70,30 @@ fn a_beginning_is_enough_where_only_the_status_counts() {
     let asked = Question { content: false, follow: Follow::First, ..question(scene.web.url("/endless")) };
     let observed = scene.prober(false).probe_one(asked).observed;
     assert_eq!((observed.status, observed.error, observed.length), (Some(200), None, None));
+}
+
+#[test]
+fn a_body_without_end_is_no_answer_and_what_is_promised_to_be_long_is_one() {
+    let site = Site::with_everything().page("/long", Answer::of("text/plain", "x".repeat(300_000)));
+    let scene = Scene::new(site);
+    let prober = WebProber::new(Asking { largest: 100_000, ..scene.asking() }).unwrap();
+    let ask =
+        |path: &str, length| prober.probe_one(Question { length, ..question(scene.web.url(path)) }).observed;
+    let grown = Some("the answer is not whole: it grew too long".to_owned());
+    assert_eq!(ask("/endless", None).error, grown);
+    assert_eq!(ask("/endless", Some(5)).error, grown);
+    assert_eq!(ask("/long", None).error, grown);
+    assert_eq!(ask("/long", Some(300_000)).length, Some(300_000));
+}
+
+/// A disk without room says nothing of a site.
+#[test]
+fn what_cannot_be_put_down_here_is_not_asked() {
+    let scene = Scene::new(Site::new().page("/long", Answer::of("text/plain", "x".repeat(3 << 20))));
+    let nowhere = tempfile::tempdir().unwrap().path().join("nowhere");
+    let prober = WebProber::new(Asking { temporary: nowhere, ..scene.asking() }).unwrap();
+    let answer = prober.probe_one(question(scene.web.url("/long")));
+    assert!(answer.unasked.is_some_and(|why| why.contains("temporary folder")));
 }
 
 #[test]

@@ -34,6 +34,42 @@ fn a_page_brings_its_parts_and_nothing_else() {
     scene.assert_sound();
 }
 
+/// Few servers know its type, and browsers do not ask.
+#[test]
+fn a_manifest_brings_its_icons_whatever_its_server_calls_it() {
+    for (name, kind) in [
+        ("/m.json", "application/manifest+json"),
+        ("/m.json", "application/json"),
+        ("/m.webmanifest", "application/octet-stream"),
+        ("/m.webmanifest", "text/plain"),
+    ] {
+        let page = format!("<link rel=manifest href={name}>");
+        let manifest = r#"{"name": "M51", "icons": [{"src": "/icon.png"}]}"#;
+        let site = Site::new()
+            .page("/", Answer::html(page))
+            .page(name, Answer::of(kind, manifest))
+            .page("/icon.png", Answer::of("image/png", "icon"));
+        let scene = Scene::new(site);
+        let told = scene.run(scene.settings(&["/"], ScopeKind::Page));
+        assert!(told.captured.contains_key("/icon.png"), "{kind}: {:?}", told.captured);
+    }
+}
+
+#[test]
+fn a_seed_that_leads_out_of_the_scope_says_so() {
+    let there = Web::serve(Site::new().page("/", Answer::html("<a href=/more>more</a>")));
+    let url = there.url("/");
+    let to = url.clone();
+    let scene = Scene::new(Site::new().computed("/", move |_| Answer::redirect(301, &to)));
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+    assert_eq!(
+        told.notes,
+        [format!("it leads to `{url}`, outside the scope: name that URL to follow its links")]
+    );
+    let told = scene.run(scene.settings(&["/"], ScopeKind::Page));
+    assert!(told.notes.is_empty(), "links are not followed anyway");
+}
+
 #[test]
 fn a_host_is_captured_whole_but_for_what_it_forbids() {
     let scene = Scene::new(Site::new().with_pages());

@@ -35,6 +35,8 @@ impl Kind {
             "application/octet-stream" | "application/gzip" | "application/x-gzip" => {
                 Self::of_path(url).unwrap_or(Self::Opaque)
             }
+            // Many servers do not know what a manifest is.
+            "text/plain" if Self::of_path(url) == Some(Self::Manifest) => Self::Manifest,
             other if other.ends_with("+xml") => Self::Xml,
             other if other.ends_with("+json") => Self::Json,
             _ => Self::Opaque,
@@ -78,6 +80,7 @@ mod tests {
         assert_eq!(Kind::of(Some("application/rss+xml"), ""), Kind::Xml);
         assert_eq!(Kind::of(Some("application/ld+json"), ""), Kind::Json);
         assert_eq!(Kind::of(Some("text/plain"), "http://h/sitemap.txt"), Kind::Opaque);
+        assert_eq!(Kind::of(Some("text/plain"), "http://h/site.webmanifest"), Kind::Manifest);
         assert_eq!(Kind::of(Some("image/png"), "http://h/"), Kind::Opaque);
         for packed in ["application/gzip", "application/x-gzip", "application/octet-stream", ""] {
             assert_eq!(Kind::of(Some(packed), "http://h/map.xml.GZ?v=1"), Kind::Xml, "{packed}");

@@ -11,9 +11,9 @@ mod text;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use varve_core::VersionId;
 use varve_core::expectation::{Standing, Verdict};
 use varve_core::history::{Belongs, Capture};
+use varve_core::{Moment, VersionId};
 
 use super::Trouble;
 
@@ -97,7 +97,9 @@ impl Checked {
         let how = if matches!(self.standing, Some(Standing::Gone { .. })) { "gone" } else { "failing" };
         Some(match &self.last_good {
             Some(good) => {
-                format!("{how} since {since}, last good {}{}{kept}", good.time, place(self.good_version()))
+                // Since when is known to the second, so this is told to the second as well.
+                let time = Moment::from_seconds(good.time.seconds());
+                format!("{how} since {since}, last good {time}{}{kept}", place(self.good_version()))
             }
             None => format!("{how} since {since}, never seen good{kept}"),
         })

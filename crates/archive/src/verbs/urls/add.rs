@@ -151,7 +151,7 @@ fn learn(wishes: &mut [Result<Wish, UrlsError>], fixed: bool, prober: &dyn Probe
     let questions: Vec<Question> = asked
         .iter()
         .filter_map(|at| wishes[*at].as_ref().ok())
-        .map(|wish| Question { url: wish.added.url.clone(), follow, content: fixed })
+        .map(|wish| Question { url: wish.added.url.clone(), follow, content: fixed, length: None })
         .collect();
     let unanswered = || Answer::from(Observed::failed("the question was not answered"));
     let mut answers: Vec<Answer> = questions.iter().map(|_| unanswered()).collect();

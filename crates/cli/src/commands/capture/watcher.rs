@@ -243,6 +243,7 @@ fn cut(why: &str) -> &str {
         "length" => "it is longer than `--largest` or `--limit-bytes` allows",
         "time" => "it took longer than `--timeout`, `--idle-timeout` or `--limit-time` allows",
         "disconnect" => "the connection was lost",
+        "unspecified" => "its head, its length or its pieces contradict themselves or cannot be read",
         _ => why,
     }
 }
