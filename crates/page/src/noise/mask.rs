@@ -1,9 +1,10 @@
 //! Takes out of text the values that rules know, so that what is left can be compared.
 
 use super::looks::{is_hash, is_id, is_token, is_version, unscrambled};
-use super::pattern::{Looks, Pattern, Sign, Stands};
+use super::pattern::{Looks, Pattern, Stands};
 use super::place::{is_dated_comment, is_in_comment, is_in_tag, is_loaded, is_shown, tells_when_made};
 use super::rules::{NoiseRule, RULES};
+use super::signs::{Signs, WordSet};
 use super::tag::is_named;
 use regex::bytes::{Regex, RegexBuilder};
 use std::ops::Range;
@@ -17,11 +18,15 @@ pub(super) const MOST_MASKED: usize = 16 << 10;
 struct Ready {
     rule: NoiseRule,
     pattern: &'static Pattern,
+    words: WordSet,
     regex: OnceLock<Regex>,
 }
 
 static PATTERNS: LazyLock<Vec<Ready>> = LazyLock::new(|| {
-    let ready = |rule, pattern| Ready { rule, pattern, regex: OnceLock::new() };
+    let ready = |rule, pattern: &'static Pattern| {
+        let words = pattern.sign.word_set();
+        Ready { rule, pattern, words, regex: OnceLock::new() }
+    };
     RULES.iter().flat_map(|rule| rule.patterns.iter().map(move |pattern| ready(rule.rule, pattern))).collect()
 });
 
@@ -43,42 +48,6 @@ impl Ready {
                 .expect("the patterns of the table are tested")
         })
     }
-}
-
-/// What a text shows of signs.
-struct Signs {
-    small: Vec<u8>,
-    clock: bool,
-    decimal: bool,
-    hex: bool,
-}
-
-impl Signs {
-    fn of(text: &str) -> Self {
-        let small = text.as_bytes().to_ascii_lowercase();
-        let is_digit = |place: usize| small.get(place).is_some_and(u8::is_ascii_digit);
-        let clock =
-            memchr::memchr_iter(b':', &small).any(|at| at > 0 && is_digit(at - 1) && is_digit(at + 1));
-        let decimal = has_run(&small, 9, u8::is_ascii_digit);
-        let hex = has_run(&small, 16, u8::is_ascii_hexdigit);
-        Self { clock, decimal, hex, small }
-    }
-
-    fn show(&self, sign: Sign) -> bool {
-        match sign {
-            Sign::Words(words) => {
-                words.iter().any(|word| memchr::memmem::find(&self.small, word.as_bytes()).is_some())
-            }
-            Sign::Clock => self.clock,
-            Sign::LongNumber => self.decimal,
-            Sign::LongHex => self.hex,
-        }
-    }
-}
-
-/// Whether so many bytes of a kind stand in a row.
-fn has_run(text: &[u8], length: usize, kind: fn(&u8) -> bool) -> bool {
-    text.split(|byte| !kind(byte)).any(|run| run.len() >= length)
 }
 
 /// The rule that explains why two texts differ: both are the same but for values that rules know. The first of those that
@@ -152,7 +121,7 @@ pub(super) fn mask(text: &str) -> Option<String> {
 fn values(text: &str) -> Vec<Value> {
     let mut found = Vec::new();
     let signs = Signs::of(text);
-    for ready in PATTERNS.iter().filter(|ready| signs.show(ready.pattern.sign)) {
+    for ready in PATTERNS.iter().filter(|ready| signs.show(ready.pattern.sign, ready.words)) {
         take_values(text, ready, &mut found);
     }
     found.sort_unstable_by_key(|value: &Value| value.range.start);

@@ -22,6 +22,7 @@ mod pattern;
 mod place;
 mod placed;
 mod rules;
+mod signs;
 mod skeleton;
 mod slots;
 mod tag;
