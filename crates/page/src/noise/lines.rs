@@ -72,18 +72,26 @@ fn opposite_partners(
     change.base_lines.clone().zip(change.head_lines.clone()).filter(is_noise).collect()
 }
 
+/// What is left of a line without noise. Lines that neither twins nor rules know anything of have no partner: side and number keep
+/// them apart.
+#[derive(PartialEq, Eq, Hash)]
+enum Rest {
+    Known(String),
+    Unknown(usize, usize),
+}
+
 fn sought_partners(diff: &TextDiff<'_>, change: &Change, volatile: &Volatile) -> Vec<(usize, usize)> {
-    // Lines that neither twins nor rules know anything of have no partner; their number keeps them apart.
-    let tokens = |lines: &Lines<'_>, range: &Range<usize>, side: char| -> Vec<String> {
-        let token = |number: usize| {
+    let rests = |lines: &Lines<'_>, range: &Range<usize>, side: usize| -> Option<Vec<Rest>> {
+        let rest = |number: usize| {
             let line = lines.line(number);
             let volatile = volatile.number_of_line(line).map(|known| format!("\u{3}{known}"));
-            volatile.or_else(|| mask(&unix(line))).unwrap_or_else(|| format!("{side}{number}"))
+            volatile.or_else(|| mask(&unix(line))).map_or(Rest::Unknown(side, number), Rest::Known)
         };
-        range.clone().map(token).collect()
+        let rests: Vec<_> = range.clone().map(rest).collect();
+        rests.iter().any(|rest| matches!(rest, Rest::Known(_))).then_some(rests)
     };
-    let before = tokens(diff.base(), &change.base_lines, '\u{1}');
-    let after = tokens(diff.head(), &change.head_lines, '\u{2}');
+    let Some(before) = rests(diff.base(), &change.base_lines, 0) else { return Vec::new() };
+    let Some(after) = rests(diff.head(), &change.head_lines, 1) else { return Vec::new() };
     let found = sequence::compare(before.iter(), after.iter(), &mut Budget::of(100_000));
     let mut partners = Vec::new();
     let (mut from, mut to) = (0, 0);
