@@ -3,53 +3,35 @@
 //! Every line that changed is looked at so, and next to no line shows any sign: all words of the table are looked for in one pass,
 //! and nothing is allocated.
 
+use std::sync::LazyLock;
+
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
+
 use super::pattern::Sign;
 use super::rules::RULES;
-use std::sync::LazyLock;
 
 /// A set of words of the table: a bit for each, by its place among them.
 pub(super) type WordSet = u128;
 
-/// The words of all signs, each once and of three bytes or more.
-struct Words {
-    list: Vec<&'static [u8]>,
-    /// The words that have a byte, in small letters or capitals, as their first, second or third.
-    with: Box<[[WordSet; 256]; 3]>,
-}
-
-static WORDS: LazyLock<Words> = LazyLock::new(|| {
+/// The words of all signs, each once.
+static LIST: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
     let signs = RULES.iter().flat_map(|rule| rule.patterns).map(|pattern| pattern.sign);
-    let mut list: Vec<_> = signs.flat_map(Sign::words).map(|word| word.as_bytes()).collect();
+    let mut list: Vec<_> = signs.flat_map(Sign::words).copied().collect();
     list.sort_unstable();
     list.dedup();
-    let mut with = Box::new([[0; 256]; 3]);
-    for (place, word) in list.iter().enumerate() {
-        for (letters, byte) in with.iter_mut().zip(*word) {
-            letters[usize::from(byte.to_ascii_lowercase())] |= 1 << place;
-            letters[usize::from(byte.to_ascii_uppercase())] |= 1 << place;
-        }
-    }
-    Words { list, with }
+    list
 });
 
-impl Words {
-    /// Those that a text has, however it writes them.
-    fn of(&self, text: &[u8]) -> WordSet {
-        let [first, second, third] = &*self.with;
-        let mut found = 0;
-        for (at, start) in text.windows(3).enumerate() {
-            let [one, two, three] = [start[0], start[1], start[2]].map(usize::from);
-            let mut may = first[one] & second[two] & third[three];
-            while may != 0 {
-                let word = self.list[may.trailing_zeros() as usize];
-                if text[at..].get(..word.len()).is_some_and(|text| text.eq_ignore_ascii_case(word)) {
-                    found |= may & may.wrapping_neg();
-                }
-                may &= may - 1;
-            }
-        }
-        found
-    }
+/// Finds them, however they are written.
+static FINDER: LazyLock<AhoCorasick> = LazyLock::new(|| {
+    let mut builder = AhoCorasick::builder();
+    builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA));
+    builder.build(&*LIST).expect("the words are few and short")
+});
+
+/// Those that a text has.
+fn words_of(text: &[u8]) -> WordSet {
+    FINDER.find_overlapping_iter(text).fold(0, |found, word| found | 1 << word.pattern().as_usize())
 }
 
 impl Sign {
@@ -62,8 +44,8 @@ impl Sign {
 
     /// The words of which a text must have one. None where it takes something else.
     pub(super) fn word_set(self) -> WordSet {
-        let is_own = |word: &[u8]| self.words().iter().any(|own| own.as_bytes() == word);
-        let own = WORDS.list.iter().enumerate().filter(|(_, word)| is_own(word));
+        let is_own = |word: &str| self.words().iter().any(|own| *own == word);
+        let own = LIST.iter().enumerate().filter(|(_, word)| is_own(word));
         own.fold(0, |set, (place, _)| set | 1 << place)
     }
 }
@@ -81,7 +63,7 @@ impl Signs {
         let text = text.as_bytes();
         let is_digit = |place: usize| text.get(place).is_some_and(u8::is_ascii_digit);
         Self {
-            words: WORDS.of(text),
+            words: words_of(text),
             clock: memchr::memchr_iter(b':', text).any(|at| at > 0 && is_digit(at - 1) && is_digit(at + 1)),
             decimal: has_run(text, 9, u8::is_ascii_digit),
             hex: has_run(text, 16, u8::is_ascii_hexdigit),
@@ -114,11 +96,8 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn every_word_has_its_bit_and_three_bytes() {
-        assert!(WORDS.list.len() <= WordSet::BITS as usize);
-        for word in &WORDS.list {
-            assert!(word.len() >= 3 && word.to_ascii_lowercase() == *word, "{word:?}");
-        }
+    fn every_word_has_its_bit() {
+        assert!(LIST.len() <= WordSet::BITS as usize);
     }
 
     proptest! {
