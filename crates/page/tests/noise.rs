@@ -152,6 +152,13 @@ fn times_that_people_write_are_told() {
         ("<p>Opening hours updated: 10:00:00</p>", "<p>Opening hours updated: 12:00:00</p>"),
         ("<p>Verdict rendered 2026-05-01 10:00", "<p>Verdict rendered 2026-05-02 10:00"),
         (
+            "<p>Electricity generated at 06:00:01 in 12 seconds</p>",
+            "<p>Electricity generated at 06:00:01 in 15 seconds</p>",
+        ),
+        ("<p>Served at 10:00:00 in 12 seconds by the cup", "<p>Served at 10:00:00 in 15 seconds by the cup"),
+        (r#"<meta name="build" content="tower one">"#, r#"<meta name="build" content="tower two">"#),
+        ("<p>build: 3f2a9c14e5d6</p>", "<p>build: 9c13f2ad6e45</p>"),
+        (
             r#"<script>e={"title":"Concert","time":1700000000}</script>"#,
             r#"<script>e={"title":"Concert","time":1700090000}</script>"#,
         ),
@@ -278,6 +285,19 @@ fn what_differs_each_time_is_not_told() {
         ("<!-- page served in 0.12 seconds -->", "<!-- page served in 0.14 seconds -->"),
         ("<p>Page generated in 0.123 seconds.</p>", "<p>Page generated in 0.2 seconds.</p>"),
         ("<p>Last updated: 2026-05-01 10:00</p>", "<p>Last updated: 2026-05-02 10:00</p>"),
+        (
+            "<p>Generated at 2026-11-17 06:00:01 in 0.034 seconds</p>",
+            "<p>Generated at 2026-11-18 07:00:09 in 0.1 seconds</p>",
+        ),
+        (r#"<meta name="build" content="3f2a9c1">"#, r#"<meta name="build" content="9c13f2a">"#),
+        (
+            r#"<script>window.__BUILD__="3f2a9c14e5d6";</script>"#,
+            r#"<script>window.__BUILD__="9c13f2ad6e45";</script>"#,
+        ),
+        (
+            r#"<script>d={"buildId":"3f2a9c14e5d6","git_sha":"3f2a9c1"}</script>"#,
+            r#"<script>d={"buildId":"9c13f2ad6e45","git_sha":"9c13f2a"}</script>"#,
+        ),
         (
             r#"<script src="//cdn/app.1a2b3c4d.js"></script>"#,
             r#"<script src="//cdn/app.4d3c2b1a.js"></script>"#,

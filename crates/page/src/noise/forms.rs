@@ -107,6 +107,13 @@ macro_rules! request_name {
     };
 }
 
+/// Names of what a page was built from.
+macro_rules! build_name {
+    () => {
+        r"(?:data[_-])?_{0,2}(?:app[_-]?)?(?:build|(?:build|deploy|deployment)[_-]?(?:id|hash|sha|rev|revision)|(?:git|commit)[_-]?(?:sha|hash|commit|rev|revision))_{0,2}"
+    };
+}
+
 /// What stands before the name of a field that belongs to a form with a name.
 macro_rules! in_form {
     () => {
@@ -162,6 +169,7 @@ macro_rules! asset {
 }
 
 pub(super) use {
-    any_date, asset, assigned, clock, csrf_name, day, duration, image, in_form, iso_date, iso_time,
-    meta_name, month, named, nonce_name, page_says, program, request_name, seconds, seconds_name, time_name,
+    any_date, asset, assigned, build_name, clock, csrf_name, day, duration, image, in_form, iso_date,
+    iso_time, meta_name, month, named, nonce_name, page_says, program, request_name, seconds, seconds_name,
+    time_name,
 };

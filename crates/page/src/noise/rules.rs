@@ -3,10 +3,10 @@
 //! In each pattern the group named `v` is the value that changes; all around it must stay.
 
 use super::forms::{
-    any_date, asset, assigned, clock, csrf_name, day, duration, image, iso_date, iso_time, meta_name, month,
-    named, nonce_name, page_says, program, request_name, seconds, seconds_name, time_name,
+    any_date, asset, assigned, build_name, clock, csrf_name, day, duration, image, iso_date, iso_time,
+    meta_name, month, named, nonce_name, page_says, program, request_name, seconds, seconds_name, time_name,
 };
-use super::pattern::{FILES, Looks, META, NONCES, Names, Pattern, REQUESTS, Sign, Stands, TOKENS};
+use super::pattern::{BUILDS, FILES, Looks, META, NONCES, Names, Pattern, REQUESTS, Sign, Stands, TOKENS};
 use serde::Serialize;
 use std::fmt;
 
@@ -20,7 +20,7 @@ pub enum NoiseRule {
     CsrfToken,
     /// The time at which the page was made.
     Timestamp,
-    /// A hash or version in the address of an asset.
+    /// A hash or version in the address of an asset, or of what the page was built from.
     BuildHash,
     /// A session in a link.
     SessionId,
@@ -266,6 +266,17 @@ pub const RULES: &[Rule] = &[
                     r"\.?\s*(?:$|[<|)]|(?:with|using) \d)",
                 ),
             ),
+            // Behind the time when it was made, as a sentence by itself.
+            placed(
+                Sign::Words(&["generated", "rendered", "served", "created", "built"]),
+                Stands::Anywhere,
+                concat!(
+                    r"(?i)(?:^|[>|(])\s{0,8}(?:(?:this |the )?(?:page|document) (?:was )?)?(?:generated|rendered|served|created|built)(?: at| on|:)? ",
+                    r"[\w ,./:+-]{4,40}?\d:\d\d[\w .:+]{0,16}? in ",
+                    duration!(),
+                    r"\.?\s*(?:$|[<|)])",
+                ),
+            ),
             placed(
                 Sign::Words(&["page"]),
                 Stands::Anywhere,
@@ -282,7 +293,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         rule: NoiseRule::BuildHash,
         name: "build-hash",
-        about: "a hash or version in the address of a script, style, font or image, and the digest that goes with it",
+        about: "a hash or version in the address of a script, style, font or image, the digest that goes with it, and the name of what a page was built from",
         patterns: &[
             loaded(Looks::Hash, concat!(r"[\w)][._-](?<v>[A-Za-z0-9]{8,64})", program!())),
             // What one bundler writes has dashes in it.
@@ -319,11 +330,18 @@ pub const RULES: &[Rule] = &[
                     r"\b"
                 ),
             ),
+            attribute(BUILDS, Looks::Hash, Names::Build),
             proven(
-                Sign::Words(&["buildid"]),
+                BUILDS,
                 Looks::Hash,
                 Stands::Unshown,
-                r#""buildId"\s*:\s*"(?<v>[A-Za-z0-9_-]{8,40})""#,
+                concat!(r#"(?i)["']"#, build_name!(), r#"["']\s*:\s*["'](?<v>[A-Za-z0-9_-]{7,64})["']"#),
+            ),
+            proven(
+                BUILDS,
+                Looks::Hash,
+                Stands::Unshown,
+                concat!("(?i)", named!(), build_name!(), r#"\s*[:=]\s*["'](?<v>[A-Za-z0-9_-]{7,64})["']"#),
             ),
             proven(
                 Sign::Words(&["integrity"]),
