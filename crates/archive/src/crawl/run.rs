@@ -52,6 +52,8 @@ const MANY: usize = 16 << 10;
 const PATIENCE: Duration = Duration::from_millis(50);
 /// Whether to stop is asked so often.
 const BLINK: Duration = Duration::from_millis(100);
+/// Whoever stops a run waits so long for answers that are under way.
+const GRACE: Duration = Duration::from_secs(1);
 /// Progress is told so often.
 const TOLD_EVERY: Duration = Duration::from_millis(200);
 /// Hosts that progress names.
@@ -183,11 +185,7 @@ impl<'a> Crawl<'a> {
     pub(crate) fn run(&mut self) -> Result<Ending, ArchiveError> {
         loop {
             if self.around.stop.load(Ordering::Relaxed) {
-                self.around.fetching.give_up();
-                self.checkpoint()?;
-                self.list_refused()?;
-                self.tell_given_up();
-                return Ok(Ending::Stopped);
+                return self.wind_down();
             }
             self.fill()?;
             let until = self.dispatch();
@@ -213,6 +211,19 @@ impl<'a> Crawl<'a> {
             }
             self.tell(until);
         }
+    }
+
+    /// Stops: answers that are nearly here are waited for, so that nothing is asked for twice; the others are asked for by whoever resumes.
+    fn wind_down(&mut self) -> Result<Ending, ArchiveError> {
+        let until = Instant::now() + GRACE;
+        while self.fetching_now > 0 && Instant::now() < until {
+            self.listen(Some(until))?;
+        }
+        self.around.fetching.give_up();
+        self.checkpoint()?;
+        self.list_refused()?;
+        self.tell_given_up();
+        Ok(Ending::Stopped)
     }
 
     /// Says how it ended, when there is nothing more to do.

@@ -82,6 +82,10 @@ fn a_run_that_is_stopped_and_resumed_has_the_same_pages() {
         assert!(paths.len() > held && paths.iter().all(|path| expected.contains(path)), "{stop:?}");
         held = paths.len();
     }
+    // What was under way when it was stopped came before it ended.
+    for (target, count) in scene.web.counts() {
+        assert_eq!(count, 1, "{target} was asked for {count} times");
+    }
     scene.assert_sound();
 }
 
