@@ -12,7 +12,9 @@ use varve_core::history::Capture;
 
 use crate::body_trouble::{BodyTrouble, Troubles};
 use crate::error::ArchiveError;
-use crate::history::{HistoryWriter, Holdings, PagePlace, Pair, Pairs, WorkingTree, kind_of, replace};
+use crate::history::{
+    HeadMove, HistoryWriter, Holdings, PagePlace, Pair, Pairs, WorkingTree, kind_of, replace,
+};
 use crate::in_order::{Crew, in_order};
 
 /// The file in a folder of ours that says which version it holds.
@@ -45,7 +47,7 @@ pub fn checkout(
     let before = history.head()?;
     // Also where HEAD stays: what is stopped half-way is then brought to its end.
     if before != Some(version) || history.working_tree().is_some() {
-        history.intend_head(&version)?;
+        history.intend_head(&version, HeadMove::Checkout)?;
     }
     let done = match history.working_tree() {
         Some(root) => write_tree(history.as_holdings(), root, before, version, progress)
@@ -74,7 +76,7 @@ fn turn_back(
 ) -> Result<(), ArchiveError> {
     if let Some(before) = before {
         // Whoever is stopped on the way back is to be brought back, too.
-        history.intend_head(&before)?;
+        history.intend_head(&before, HeadMove::Checkout)?;
         write_what_can_be(history.as_holdings(), root, Some(version), before);
     }
     history.forget_intention()

@@ -163,8 +163,9 @@ fn a_link_in_a_tree_is_never_followed() {
     let pages = vec![page("https://e.org/a/b", "x")];
     let request =
         varve_archive::verbs::commit::Request { message: "m".into(), threads: 1, ..Default::default() };
-    let result = varve_archive::verbs::commit::commit(&*writer, &request, pages, &|_| {});
-    assert!(result.is_err());
+    let done = varve_archive::verbs::commit::commit(&*writer, &request, pages, &|_| {}).expect("committed");
+    assert_eq!((done.unwritten.count, writer.head().expect("read")), (1, Some(done.version)));
+    assert!(matches!(done.unwritten.first[0].1, ArchiveError::InTheWay { .. }));
     assert_eq!(fs::read_dir(&elsewhere).expect("read").count(), 0);
 }
 
@@ -204,6 +205,31 @@ fn a_checkout_of_a_site_removes_no_last_copy_and_nobodys_work() {
     assert!(!file("plain").exists() && file("pipe").exists());
     assert_eq!(fs::read_to_string(file("edited")).expect("read"), "my own words");
     assert_eq!(fs::read_to_string(file("lost")).expect("read"), "lost");
+}
+
+/// The version is made before its pages are written as files: what cannot be written is named, and the version stands.
+#[test]
+fn a_page_that_cannot_be_written_to_the_tree_is_committed_all_the_same() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    fs::write(root.join("robots.txt"), "my own").expect("written");
+    fs::create_dir_all(root.join("c/.page_body/d")).expect("made");
+    let writer = history(root);
+    let first = commit_pages(&*writer, "1", &[("https://e.org/two", "two")]);
+    let urls = ["https://e.org/a", "https://e.org/c", "https://e.org/robots.txt", "https://e.org/z"];
+    let second = commit_pages(&*writer, "2", &urls.map(|url| (url, url)));
+    let named: Vec<_> = second.unwritten.first.iter().map(|(url, _)| url.as_str()).collect();
+    assert_eq!((second.unwritten.count, named), (2, urls[1..3].to_vec()));
+    assert_eq!((second.parent, writer.head().expect("read")), (Some(first.version), Some(second.version)));
+    drop(writer);
+    let writer = history(root);
+    assert_eq!((writer.head().expect("read"), writer.mended_head()), (Some(second.version), None));
+    assert_eq!(fs::read_to_string(root.join("robots.txt")).expect("read"), "my own");
+    assert!(root.join("c/.page_body/d").is_dir());
+    for page in ["two", "a", "z"] {
+        assert!(root.join(page).join(".page_body").exists(), "{page}");
+    }
 }
 
 #[test]

@@ -249,3 +249,31 @@ fn an_odd_table_is_told_without_sql() {
     let told = place.failure(&["log"]);
     assert!(told.contains("no such column") && !told.contains("SELECT"), "{told}");
 }
+
+/// The working tree is a convenience: what is in the way there fails no commit, and is named.
+#[test]
+fn a_commit_names_pages_that_cannot_be_written_to_the_working_tree() {
+    let place = place();
+    place.data(&["moku", "new", "site"]);
+    place.file("page.html", "x");
+    place.file("site/robots.txt", "my own");
+    let url = "https://example.com/robots.txt";
+    let commit = |more: &[&str]| {
+        let words = ["-C", "site", "commit", "page.html", "--url", url, "-m", "m"];
+        place.run(&[&words[..], more].concat())
+    };
+    let told = commit(&[]);
+    assert_eq!(told.status.code(), Some(0), "{}", stderr(&told));
+    let head = std::fs::read_to_string(place.path("site/.moku/HEAD")).unwrap();
+    assert_eq!(String::from_utf8(told.stdout.clone()).unwrap().trim(), head);
+    let text = stderr(&told);
+    assert!(text.contains("warning: 1 page committed, but not written to the working tree"), "{text}");
+    assert!(text.contains(&format!("{url}: `site/robots.txt` is in the way")), "{text}");
+    let told: serde_json::Value = serde_json::from_slice(&commit(&["--json"]).stdout).unwrap();
+    assert_eq!((told["parent"].as_str(), &told["unwritten"]), (Some(head.as_str()), &serde_json::json!(1)));
+    assert_eq!(told["not_in_tree"][0]["url"], url);
+    let log = place.run(&["-C", "site", "log", "--json"]);
+    assert_eq!(String::from_utf8(log.stdout.clone()).unwrap().lines().count(), 2);
+    assert_eq!(stderr(&log), "", "nothing was stopped");
+    assert_eq!(std::fs::read_to_string(place.path("site/robots.txt")).unwrap(), "my own");
+}
