@@ -348,3 +348,43 @@ fn what_differs_between_twins_is_no_change() {
         assert_eq!(nothing.status.code(), Some(0), "{}", stdout(&nothing));
     }
 }
+
+/// The score of a version is that of one page: what is said to have moved it happened there, and what happened elsewhere is told apart.
+#[test]
+fn the_change_of_a_score_is_explained_by_the_page_that_makes_it() {
+    let form = "<form action=/login><input type=password name=p></form>";
+    let more = format!("{form}<form action=/x><input name=q></form>");
+    let many = more.repeat(3);
+    for place in places() {
+        let explained = |pages: &[(&str, &str)]| {
+            let page = |(name, body): &(&str, &str)| {
+                serde_json::json!({"url": format!("https://e.org/{name}"), "body": body}).to_string()
+            };
+            place.file("pages.jsonl", &pages.iter().map(page).collect::<Vec<_>>().join("\n"));
+            place.data(&["commit", "--lines", "pages.jsonl", "-m", "m"]);
+            place.data(&["score", "--explain"])
+        };
+        explained(&[("top", form), ("other", form)]);
+        let why = explained(&[("top", &more)]);
+        let moved: Vec<_> = why.lines().filter(|line| line.contains(" %) ")).collect();
+        assert!(why.contains("which scored 66, it came to 82 by:"), "{why}");
+        assert!(moved.len() == 3 && moved.iter().all(|line| line.starts_with('+')), "{moved:?}");
+        assert!(
+            why.contains("do not make that of the version: https://e.org/other, 66 before, gone."),
+            "{why}"
+        );
+        let why = explained(&[("top", &more), ("low", form)]);
+        assert!(why.contains("The score is what it was in ") && !why.contains(" %) "), "{why}");
+        let why = explained(&[("top", &more), ("low", &many)]);
+        assert!(why.contains("The most exposed page was https://e.org/top, with 82, and is"), "{why}");
+        let told = place.object(&["score", "--json"]);
+        assert_eq!(told["most_exposed"], "https://e.org/low");
+        assert_eq!(told["most_exposed_before"], "https://e.org/top");
+        let told =
+            told["attributions"].as_array().unwrap().iter().map(|one| one["contribution"].as_f64().unwrap());
+        assert!((told.sum::<f64>() - (3.0 * 0.82 - 0.82)).abs() < 1e-9);
+        // Both are 100 of 100, and what moved below that is not said to have made it so.
+        let why = explained(&[("low", &more.repeat(4))]);
+        assert!(why.contains("at most 100 it moved by +0.820:"), "{why}");
+    }
+}
