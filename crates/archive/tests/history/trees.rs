@@ -279,7 +279,25 @@ fn two_spellings_share_a_path_and_stay_two() {
     assert_eq!(changes(1, 2), [(third.to_owned(), unchanged), (other.to_owned(), Change::Removed)]);
     let to = root.path().join("out");
     let done = export(writer.as_holdings(), versions[0], &to, &mut |_| {}).expect("written");
-    assert_eq!((done.written, done.covered), (2, 1), "the second is written over the first");
+    assert_eq!((done.written, done.covered.count), (2, 1), "the second is written over the first");
+    assert_eq!(done.covered.first, [(one.to_owned(), other.to_owned())]);
+}
+
+/// A page that could not be written covers no other.
+#[test]
+fn of_pages_with_one_path_only_those_are_covered_that_another_lies_in_the_place_of() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    let writer = history(root);
+    let urls = ["https://a.example/x", "https://b.example/x", "https://c.example/x"];
+    let version = commit_pages(&*writer, "1", &urls.map(|url| (url, url))).version;
+    fs::remove_file(blob(root, urls[2])).expect("removed");
+    let to = root.join("out");
+    let done = export(writer.as_holdings(), version, &to, &mut |_| {}).expect("written");
+    assert_eq!((done.written, done.left_out.count(|_| true), done.covered.count), (2, 1, 1));
+    assert_eq!(done.covered.first, [(urls[0].to_owned(), urls[1].to_owned())]);
+    assert_eq!(fs::read_to_string(to.join("x/.page_body")).expect("written"), urls[1]);
 }
 
 #[test]

@@ -215,6 +215,11 @@ fn pages_that_share_a_path_are_counted_and_long_paths_have_a_place() {
             told.contains("3 pages of ") && told.contains("1 page left out: another with the same path"),
             "{told}"
         );
+        assert!(told.contains("/x, in whose place is https://other.example/x"), "{told}");
+        let output = place.run(&["checkout", "HEAD", "--to", "tree", "--json"]);
+        let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(told["left_out"][0]["covered_by"], "https://other.example/x", "{told}");
+        assert_eq!((&told["covered"], told["left_out"].as_array().unwrap().len()), (&1.into(), 1), "{told}");
         assert_eq!(place.data(&["cat", "https://other.example/x"]), "<p>23</p>");
         assert_eq!(place.data(&["cat", &long]), format!("<p>{}</p>", long.len()));
     }
