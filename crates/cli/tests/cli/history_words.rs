@@ -297,6 +297,7 @@ fn headers_of_pages_that_are_too_long_are_compared() {
         assert!(shown.contains("x-word") && shown.contains("too long to be compared"), "{shown}");
         let file = place.object(&["diff", base, head, "--json"])["files"][0].clone();
         assert_eq!(file["body_diff"]["truncated"], true, "{file}");
+        assert_eq!(file["body_diff"]["chunks"], serde_json::json!([]), "not compared, it has no chunks");
         assert_eq!(file["headers_diff"]["changed"]["x-word"]["to"][0], "two", "{file}");
     }
 }
@@ -387,4 +388,26 @@ fn the_change_of_a_score_is_explained_by_the_page_that_makes_it() {
         let why = explained(&[("low", &more.repeat(4))]);
         assert!(why.contains("at most 100 it moved by +0.820:"), "{why}");
     }
+}
+
+/// `truncated` is also said of a body that was compared, if there is more than its chunks tell; the help says so.
+#[test]
+fn a_diff_of_very_much_has_chunks_and_is_truncated() {
+    let lines = |seed: u64| -> String {
+        let number = |n: u64| (n ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (0..300_000).map(|n| format!("{:016x}\n", number(n))).collect()
+    };
+    let place = Place::new(true);
+    commit(&place, &lines(0), "1");
+    commit(&place, &lines(1 << 40), "2");
+    for words in [&["diff", "--json"][..], &["diff", "--json", "--mode", "letters"]] {
+        let body = place.object(words)["files"][0]["body_diff"].clone();
+        assert_eq!(body["truncated"], true, "{words:?}");
+        let chunks = body["chunks"].as_array().unwrap();
+        let told: usize = chunks.iter().map(|chunk| chunk["content"].as_str().unwrap().len()).sum();
+        assert!(0 < told && told <= 4 << 20, "{words:?}: {told} bytes");
+    }
+    let help = place.data(&["diff", "--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("is `truncated` where its chunks do not tell all of it"), "{help}");
+    assert!(help.contains("A body that was not compared has no chunks at all"), "{help}");
 }
