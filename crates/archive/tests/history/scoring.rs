@@ -70,7 +70,11 @@ fn attributions_are_of_the_page_that_makes_the_score_and_add_up_to_its_change() 
             assert_eq!(scored.row.attributions.is_empty(), matches!(number, 0 | 2), "{kind:?}, {number}");
             assert_eq!(scored.makers.is_some(), number == 3, "{kind:?}, {number}: {:?}", scored.makers);
             assert_eq!(scored.others.is_some(), matches!(number, 1 | 2), "{kind:?}: {:?}", scored.others);
-            assert_eq!(writer.catalog().scores(&version).expect("read"), [scored.row.clone()], "{kind:?}");
+            assert_eq!(
+                writer.catalog().scores(&version).expect("read"),
+                std::slice::from_ref(&scored.row),
+                "{kind:?}"
+            );
             before = scored.row.score;
         }
     }

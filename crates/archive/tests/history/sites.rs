@@ -205,7 +205,7 @@ fn a_head_that_was_lost_is_told_and_the_next_writer_finds_it_again() {
 }
 
 /// Leaves HEAD where it was before the last commit, as a crash between the rows and HEAD does.
-fn leave_behind(root: &Path, version: VersionId) {
+pub(crate) fn leave_behind(root: &Path, version: VersionId) {
     let head = root.join(".moku/HEAD");
     let holdings = MokuHoldings::open(root).expect("opened");
     let time = holdings.catalog().version(&version).expect("read").expect("there").version.time.seconds();
@@ -233,33 +233,6 @@ fn a_head_that_was_left_behind_is_told_and_mended_and_a_checkout_is_not_taken_fo
     assert_eq!(third.parent, Some(second), "and not a fork");
     drop(writer);
     assert_eq!(kinds(root), []);
-}
-
-/// Whoever moves HEAD for a commit that was stopped does what the commit would have done: pages of other versions stay in the tree.
-#[test]
-fn a_head_that_is_moved_forward_takes_no_page_from_the_tree() {
-    let root = tempfile::tempdir().expect("a folder");
-    let root = root.path();
-    make(Kind::Moku, root);
-    let writer = history(root);
-    let first =
-        commit_pages(&*writer, "1", &[("https://e.org/a", "1"), ("https://e.org/left", "left")]).version;
-    let second = commit_pages(&*writer, "2", &[("https://e.org/a", "2")]).version;
-    drop(writer);
-    let intended = root.join(".moku/varve.head");
-    for intention in [None, Some(second.to_string())] {
-        leave_behind(root, first);
-        fs::write(root.join("a/.page_body"), "1").expect("written");
-        intention.iter().for_each(|text| fs::write(&intended, text).expect("written"));
-        assert_eq!(history(root).head().expect("read"), Some(second));
-        assert_eq!(fs::read_to_string(root.join("a/.page_body")).expect("read"), "2");
-        assert!(root.join("left/.page_body").exists(), "{intention:?}");
-    }
-    // A checkout that was stopped would have taken it away.
-    leave_behind(root, first);
-    fs::write(&intended, format!("{second} checkout")).expect("written");
-    assert_eq!(history(root).head().expect("read"), Some(second));
-    assert!(!root.join("left").exists() && !intended.exists());
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::scene::*;
-use crate::sites::{blob, site};
+use crate::sites::{blob, leave_behind, site};
 use varve_archive::history::{Change, Pairs};
 use varve_archive::verbs::checkout::{checkout, export};
 use varve_archive::{ArchiveError, BodyTrouble};
@@ -253,6 +253,33 @@ fn a_head_that_was_about_to_move_is_moved_by_the_next_who_opens() {
     std::fs::write(root.join(".moku/varve.head"), never.to_string()).expect("written");
     assert_eq!(history(root).head().expect("read"), Some(second));
     assert!(!root.join(".moku/varve.head").exists());
+}
+
+/// Whoever moves HEAD for a commit that was stopped does what the commit would have done: pages of other versions stay in the tree.
+#[test]
+fn a_head_that_is_moved_forward_takes_no_page_from_the_tree() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    let writer = history(root);
+    let first =
+        commit_pages(&*writer, "1", &[("https://e.org/a", "1"), ("https://e.org/left", "left")]).version;
+    let second = commit_pages(&*writer, "2", &[("https://e.org/a", "2")]).version;
+    drop(writer);
+    let intended = root.join(".moku/varve.head");
+    for intention in [None, Some(second.to_string())] {
+        leave_behind(root, first);
+        fs::write(root.join("a/.page_body"), "1").expect("written");
+        intention.iter().for_each(|text| fs::write(&intended, text).expect("written"));
+        assert_eq!(history(root).head().expect("read"), Some(second));
+        assert_eq!(fs::read_to_string(root.join("a/.page_body")).expect("read"), "2");
+        assert!(root.join("left/.page_body").exists(), "{intention:?}");
+    }
+    // A checkout that was stopped would have taken it away.
+    leave_behind(root, first);
+    fs::write(&intended, format!("{second} checkout")).expect("written");
+    assert_eq!(history(root).head().expect("read"), Some(second));
+    assert!(!root.join("left").exists() && !intended.exists());
 }
 
 /// A version that was committed with two spellings of one page keeps both; those of the next are paired by URL, and then by page.

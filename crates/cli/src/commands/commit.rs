@@ -212,7 +212,7 @@ fn warn_of_tree(printer: &mut Printer, count: u64, pages: &[NotInTree]) {
     }
     let told = counted(count, "page");
     printer.say(format_args!(
-        "{WARN}warning:{WARN:#} {told} committed, but not written to the working tree; `varve checkout HEAD` writes what can be written then"
+        "{WARN}warning:{WARN:#} {told} committed, but not written to the working tree; when nothing is in the way any more, `varve checkout HEAD` does that"
     ));
     for NotInTree { url, why } in pages.iter().take(NAMED) {
         printer.say(format_args!("  {}: {}", visible(url), visible(why)));
