@@ -136,8 +136,9 @@ mod tests {
     #[test]
     fn every_verb_has_examples_and_every_example_parses() {
         let root = root();
-        let pages = root.get_subcommands().chain([&root]);
-        for page in pages {
+        let mut pages = vec![&root];
+        while let Some(page) = pages.pop() {
+            pages.extend(page.get_subcommands());
             let help = page.get_after_help().map(ToString::to_string).unwrap_or_default();
             let examples: Vec<_> =
                 help.lines().filter_map(|line| line.trim().strip_prefix("varve ")).collect();

@@ -5,7 +5,7 @@ use varve_archive::{BodyTrouble, Troubles};
 use crate::printer::{Printer, counted, visible};
 
 /// So many pages of a kind are named.
-const NAMED: usize = 10;
+pub(crate) const NAMED: usize = 10;
 
 /// Says how many pages have which trouble, what was done with them for it, and which the first of them are.
 pub(crate) fn say(troubles: &Troubles, done: &str, printer: &mut Printer) {

@@ -25,7 +25,9 @@ use varve_warc::write::Packer;
 
 use super::filling::weight;
 use super::packers::Packers;
-use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, RecordPlace, head, part_of, read_opened};
+use super::{
+    BodyInput, BodyWorker, HeadMove, HistoryWriter, Holdings, RecordPlace, head, part_of, read_opened,
+};
 use crate::archive::{Archive, silo_files};
 use crate::content::{About, store_file};
 use crate::error::ArchiveError;
@@ -448,7 +450,7 @@ impl HistoryWriter for ArchiveHistory {
     }
 
     /// The silos say so already: opening follows them.
-    fn intend_head(&self, _: &VersionId) -> Result<(), ArchiveError> {
+    fn intend_head(&self, _: &VersionId, _: HeadMove) -> Result<(), ArchiveError> {
         Ok(())
     }
 

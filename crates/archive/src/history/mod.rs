@@ -49,6 +49,7 @@ pub(crate) use chain::HistoryAudit;
 pub use crystal::CrystalHoldings;
 pub(crate) use crystal::time_of_revision;
 pub(crate) use filling::Filling;
+pub use head::HeadMove;
 pub(crate) use lists::{FindList, Lists, shortened};
 pub(crate) use loaded::{Loaded, NOT_MODIFIED, headers_of, said_in_full};
 pub use moku::{MokuHistory, MokuHoldings, MokuOpening};
@@ -290,7 +291,7 @@ pub trait HistoryWriter: Holdings {
 
     /// Says that HEAD is about to point to a version, before anything else shows it: if it does not come to that, whoever
     /// opens the layout next brings it about, if the version is there by then.
-    fn intend_head(&self, version: &VersionId) -> Result<(), ArchiveError>;
+    fn intend_head(&self, version: &VersionId, by: HeadMove) -> Result<(), ArchiveError>;
 
     /// Says that HEAD stays where it is after all: what was intended failed, and was told to have.
     fn forget_intention(&self) -> Result<(), ArchiveError> {

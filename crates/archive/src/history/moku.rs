@@ -20,7 +20,7 @@ use varve_store::steps::step;
 
 use super::moku_head::{self, HeadState};
 use super::neighbours::is_open_elsewhere;
-use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, Loose, head};
+use super::{BodyInput, BodyWorker, HeadMove, HistoryWriter, Holdings, Loose, head};
 use crate::error::ArchiveError;
 use crate::verbs::checkout::{write_tree, write_what_can_be};
 use crate::writer::{Clock, Opening};
@@ -106,7 +106,7 @@ impl MokuHoldings {
 
     /// Where HEAD was about to point when somebody was stopped.
     pub(crate) fn intended_head(&self) -> Option<VersionId> {
-        head::read(&self.site.intended_head()).ok().flatten()
+        head::read_intended(&self.site.intended_head()).map(|(version, _)| version)
     }
 }
 
@@ -204,13 +204,13 @@ impl MokuHistory {
     /// Brings about what somebody who was stopped meant to: rows are there, HEAD and the working tree are behind. Gives what
     /// that was, if HEAD moved.
     fn follow_intention(&self) -> Result<Option<HeadState>, ArchiveError> {
-        let intended = head::read(&self.site.intended_head()).ok().flatten();
-        let Some(to) = intended else { return self.forget_intention().map(|()| None) };
+        let intended = head::read_intended(&self.site.intended_head());
+        let Some((to, by)) = intended else { return self.forget_intention().map(|()| None) };
         if self.catalog.version(&to)?.is_none() {
             return self.forget_intention().map(|()| None);
         }
         let before = self.head().ok().flatten();
-        self.bring_to(to)?;
+        self.bring_to(to, by)?;
         Ok((before != Some(to)).then_some(HeadState::Intended { to }))
     }
 
@@ -223,8 +223,8 @@ impl MokuHistory {
                 if let HeadState::Absent { named, .. } = &state {
                     self.catalog.set_lost_head(Some(*named))?;
                 }
-                self.intend_head(&version)?;
-                self.bring_to(version)?;
+                self.intend_head(&version, HeadMove::Commit)?;
+                self.bring_to(version, HeadMove::Commit)?;
                 Ok(Some(state))
             }
             None => Ok(None),
@@ -232,9 +232,10 @@ impl MokuHistory {
     }
 
     /// Lets working tree, rows and HEAD be those of a version.
-    fn bring_to(&self, version: VersionId) -> Result<(), ArchiveError> {
-        // The tree is a convenience: what cannot be written there must not keep anyone from the site.
-        let (root, before) = (&self.site.root, self.head().ok().flatten());
+    fn bring_to(&self, version: VersionId, by: HeadMove) -> Result<(), ArchiveError> {
+        // The tree is a convenience: what cannot be written there must not keep anyone from the site. Audit names it.
+        let root = &self.site.root;
+        let before = self.head().ok().flatten().filter(|_| by == HeadMove::Checkout);
         if write_tree(self, root, before, version, &mut |_| {}).is_err() {
             write_what_can_be(self, root, before, version);
         }
@@ -353,8 +354,8 @@ impl HistoryWriter for MokuHistory {
         Ok(())
     }
 
-    fn intend_head(&self, version: &VersionId) -> Result<(), ArchiveError> {
-        head::write(&self.site.intended_head(), version)
+    fn intend_head(&self, version: &VersionId, by: HeadMove) -> Result<(), ArchiveError> {
+        head::write_intended(&self.site.intended_head(), version, by)
     }
 
     fn set_head(&self, version: &VersionId) -> Result<(), ArchiveError> {

@@ -1,6 +1,6 @@
 //! `checkout`: the pages of a version as files; HEAD moves to it where the layout has a working tree of its own.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
@@ -12,7 +12,9 @@ use varve_core::history::Capture;
 
 use crate::body_trouble::{BodyTrouble, Troubles};
 use crate::error::ArchiveError;
-use crate::history::{HistoryWriter, Holdings, PagePlace, Pair, Pairs, WorkingTree, kind_of, replace};
+use crate::history::{
+    HeadMove, HistoryWriter, Holdings, PagePlace, Pair, Pairs, WorkingTree, kind_of, replace,
+};
 use crate::in_order::{Crew, in_order};
 
 /// The file in a folder of ours that says which version it holds.
@@ -30,7 +32,28 @@ pub struct CheckedOut {
     /// Pages of the version that were left out, because their bodies cannot be had.
     pub left_out: Troubles,
     /// Pages of the version in whose place lies another of the same path: a tree has one place for a path, whatever the host.
-    pub covered: u64,
+    pub covered: Covered,
+}
+
+/// So many covered pages are named; the others are counted.
+const MOST_NAMED: usize = 1000;
+
+/// Pages in whose place lies another.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Covered {
+    /// How many there are.
+    pub count: u64,
+    /// The URLs of the first of them, each with that of the page in its place.
+    pub first: Vec<(String, String)>,
+}
+
+impl Covered {
+    fn add(&mut self, url: String, by: &str) {
+        self.count += 1;
+        if self.first.len() < MOST_NAMED {
+            self.first.push((url, by.to_owned()));
+        }
+    }
 }
 
 /// Lets HEAD point to a version, and the layout's own working tree hold its pages.
@@ -45,7 +68,7 @@ pub fn checkout(
     let before = history.head()?;
     // Also where HEAD stays: what is stopped half-way is then brought to its end.
     if before != Some(version) || history.working_tree().is_some() {
-        history.intend_head(&version)?;
+        history.intend_head(&version, HeadMove::Checkout)?;
     }
     let done = match history.working_tree() {
         Some(root) => write_tree(history.as_holdings(), root, before, version, progress)
@@ -74,7 +97,7 @@ fn turn_back(
 ) -> Result<(), ArchiveError> {
     if let Some(before) = before {
         // Whoever is stopped on the way back is to be brought back, too.
-        history.intend_head(&before)?;
+        history.intend_head(&before, HeadMove::Checkout)?;
         write_what_can_be(history.as_holdings(), root, Some(version), before);
     }
     history.forget_intention()
@@ -190,7 +213,7 @@ fn fill_tree(
         tree,
         waiting: Vec::new(),
         folders: HashSet::new(),
-        taken: HashSet::new(),
+        taken: HashMap::new(),
         done: CheckedOut::default(),
     };
     for pair in Pairs::in_place(holdings.catalog(), before, Some(version)) {
@@ -221,8 +244,8 @@ struct Filling<'a> {
     waiting: Vec<Job>,
     /// The folders of those that wait.
     folders: HashSet<PathBuf>,
-    /// The folders of all pages that were added.
-    taken: HashSet<PathBuf>,
+    /// The folders of all pages that were added, each with the URL of the page that lies in it, once one does.
+    taken: HashMap<PathBuf, Option<String>>,
     done: CheckedOut,
 }
 
@@ -241,9 +264,7 @@ impl Filling<'_> {
         progress: &mut dyn FnMut(u64),
     ) -> Result<(), ArchiveError> {
         let folder = self.tree.folder(&page);
-        if !self.taken.insert(folder.clone()) {
-            self.done.covered += 1;
-        }
+        self.taken.entry(folder.clone()).or_default();
         if let Some(last) = self.waiting.last_mut().filter(|last| last.place.folder() == folder) {
             last.pages.push((page, base));
             return Ok(());
@@ -266,7 +287,7 @@ impl Filling<'_> {
         }
         self.folders.clear();
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
-        let (holdings, done) = (self.holdings, &mut self.done);
+        let (holdings, done, taken) = (self.holdings, &mut self.done, &mut self.taken);
         let (mut empty, mut given_up) = (Vec::new(), Vec::new());
         let worker = || {
             let mut buffer = Vec::new();
@@ -278,8 +299,10 @@ impl Filling<'_> {
             worker,
             |written| {
                 let written: Written = written?;
-                done.written += written.written;
-                progress(written.written + written.left_out.len() as u64);
+                let count = written.urls.len() as u64;
+                done.written += count;
+                progress(count + written.left_out.len() as u64);
+                settle(taken, &mut done.covered, written.folder, written.urls);
                 written.left_out.iter().for_each(|(trouble, url)| done.left_out.add(*trouble, url));
                 empty.extend(written.left_empty);
                 given_up.extend(written.given_up);
@@ -294,7 +317,7 @@ impl Filling<'_> {
     /// Removes a page that the version does not have, unless one of the version came in its place: paths that were written
     /// otherwise may lead there, too.
     fn remove(&mut self, page: &Capture) -> Result<(), ArchiveError> {
-        if self.taken.contains(&self.tree.folder(page)) {
+        if self.taken.contains_key(&self.tree.folder(page)) {
             return Ok(());
         }
         let is_last_copy = self.holdings.working_tree().is_some() && !can_be_had(self.holdings, page);
@@ -304,6 +327,19 @@ impl Filling<'_> {
         }
         Ok(())
     }
+}
+
+/// Of the pages that were written to one folder the last is found there, and covers the others, and what was written there earlier.
+fn settle(
+    taken: &mut HashMap<PathBuf, Option<String>>,
+    covered: &mut Covered,
+    folder: PathBuf,
+    mut urls: Vec<String>,
+) {
+    let Some(last) = urls.pop() else { return };
+    let place = taken.entry(folder).or_default();
+    place.take().into_iter().chain(urls).for_each(|url| covered.add(url, &last));
+    *place = Some(last);
 }
 
 /// Whether the body of a page is here and whole. Where it is not, what lies in the tree may be all that is left of it.
@@ -327,7 +363,9 @@ fn in_reading_order(
 /// What became of the pages of one folder.
 #[derive(Default)]
 struct Written {
-    written: u64,
+    folder: PathBuf,
+    /// The URLs of those that were written, in this order.
+    urls: Vec<String>,
     /// The URLs of those whose bodies cannot be had.
     left_out: Vec<(BodyTrouble, String)>,
     /// What was there before, if nothing came in its place.
@@ -338,7 +376,7 @@ struct Written {
 
 impl Job {
     fn write(mut self, holdings: &dyn Holdings, buffer: &mut Vec<u8>) -> Result<Written, ArchiveError> {
-        let mut done = Written::default();
+        let mut done = Written { folder: self.place.folder().to_owned(), ..Written::default() };
         for (page, base) in self.pages {
             let written = self.place.write(holdings, &page, buffer);
             if let Some(trouble) = written.as_ref().err().and_then(ArchiveError::body_trouble) {
@@ -354,7 +392,7 @@ impl Job {
                 continue;
             }
             written?;
-            done.written += 1;
+            done.urls.push(page.url);
             done.left_empty = None;
         }
         Ok(done)

@@ -20,7 +20,7 @@ use varve_core::{Moment, RecordId, VersionId};
 use crate::crawl::has_user_info;
 use crate::error::ArchiveError;
 use crate::history::{
-    BodyInput, Change, HistoryWriter, Pages, Pair, Pairs, WorkingTree, shortened, whole_stored_diff,
+    BodyInput, Change, HeadMove, HistoryWriter, Pages, Pair, Pairs, WorkingTree, shortened, whole_stored_diff,
 };
 use crate::in_order::{Crew, in_order};
 use crate::media_type::{BYTES, of_name};
@@ -30,6 +30,8 @@ use crate::seen_files::SeenFiles;
 
 /// A thread takes so many pages at a time.
 const TOGETHER: usize = 16;
+/// So many pages that could not be written are named; the others are counted.
+const MOST_NAMED: usize = 1000;
 const CONTENT_TYPE: &str = "content-type";
 
 /// The body of a page to commit.
@@ -95,7 +97,7 @@ pub struct Intent {
 }
 
 /// What became of it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Committed {
     /// The version.
     pub version: VersionId,
@@ -108,6 +110,26 @@ pub struct Committed {
     /// The diff with the parent, which this layout keeps with each version, was not made: a body that it is about is damaged
     /// or not here.
     pub lacks_diff: bool,
+    /// Pages that the layout's own working tree does not hold as they are, because they could not be written there.
+    pub unwritten: Unwritten,
+}
+
+/// Pages that could not be written to a working tree, each for its own reason.
+#[derive(Debug, Default)]
+pub struct Unwritten {
+    /// How many there are.
+    pub count: u64,
+    /// The URLs of the first of them, and why they could not be written.
+    pub first: Vec<(String, ArchiveError)>,
+}
+
+impl Unwritten {
+    fn add(&mut self, url: String, why: ArchiveError) {
+        self.count += 1;
+        if self.first.len() < MOST_NAMED {
+            self.first.push((url, why));
+        }
+    }
 }
 
 /// What is below a folder.
@@ -242,17 +264,27 @@ pub fn commit(
     };
     let changed = changed(history, &manifest)?;
     let (version, lacks_diff) = write_with_diff(history, &manifest)?;
-    if let Some(root) = history.working_tree() {
-        // Pages of other versions stay, as they do with Moku: who commits page by page has them all. A checkout clears them away.
-        let mut tree = WorkingTree::new(root);
-        for page in Pages::new(history.catalog(), Some(version)) {
-            tree.write(history.as_holdings(), &page?)?;
-        }
-    }
+    let unwritten = write_to_tree(history, version, &manifest);
     history.set_head(&version)?;
     let captures = manifest.pages.len() as u64;
     seen.write_down();
-    Ok(Committed { version, parent, captures, changed, lacks_diff })
+    Ok(Committed { version, parent, captures, changed, lacks_diff, unwritten })
+}
+
+/// Writes the pages of a version to the layout's own working tree. The version is there by now: what cannot be written keeps
+/// nobody from it.
+fn write_to_tree(history: &dyn HistoryWriter, version: VersionId, manifest: &Manifest) -> Unwritten {
+    let mut unwritten = Unwritten::default();
+    let Some(root) = history.working_tree() else { return unwritten };
+    // Pages of other versions stay, as they do with Moku: who commits page by page has them all. A checkout clears them away.
+    let mut tree = WorkingTree::new(root);
+    for page in &manifest.pages {
+        let page = capture_of(version, page);
+        if let Err(why) = tree.write(history.as_holdings(), &page) {
+            unwritten.add(page.url, why);
+        }
+    }
+    unwritten
 }
 
 /// Writes a version down, which has all its pages in `manifest`, and makes its rows. HEAD stays where it is, for the caller
@@ -283,7 +315,7 @@ fn write_with_diff(
     };
     let lacks_diff = wanted.is_some() && diff.is_none();
     rows.extend(diff);
-    history.intend_head(&version)?;
+    history.intend_head(&version, HeadMove::Commit)?;
     history.apply(rows)?;
     Ok((version, lacks_diff))
 }

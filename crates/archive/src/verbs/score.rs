@@ -1,7 +1,7 @@
 //! `score`: how exposed the pages of a version are, why, and which changes made it so.
 //!
-//! Every page is scored; the score of a version is that of its most exposed page. Against the parent, the change is
-//! shared out among the chunks of the diff. What is found is written down as it is: a fact in an archive, rows in a
+//! Every page is scored; the score of a version is that of its most exposed page. Against the parent, the change of that number is
+//! shared out among the chunks of the diff of the page that moved it. What is found is written down as it is: a fact in an archive, rows in a
 //! Moku site, so that it stays what it was when rules change.
 
 use varve_catalog::{Attribution, Evidence, Row, Score};
@@ -9,9 +9,12 @@ use varve_core::diff::moku;
 use varve_core::fact::media_type;
 use varve_core::history::Capture;
 use varve_core::{Moment, VersionId};
-use varve_page::score::attribution::{Chunk, PagePair, Share, attribute};
+use varve_page::score::attribution::{Chunk, Movement, PagePair, Share, attribute};
 use varve_page::score::rows::{AttributionRow, EvidenceLocationRow, VersionScore, attribution_rows};
-use varve_page::score::{Limits, Pack, Page, explain, explain_change, explain_security, score as score_page};
+use varve_page::score::{
+    Limits, Pack, Page, explain, explain_change, explain_makers, explain_others, explain_security,
+    score as score_page,
+};
 
 use crate::body_trouble::{BodyTrouble, Troubles};
 use crate::error::ArchiveError;
@@ -29,12 +32,22 @@ pub struct Scored {
     pub parent: Option<VersionId>,
     /// The score of the most exposed page of the parent.
     pub before: Option<u8>,
+    /// The URL of that page.
+    pub most_exposed_before: Option<String>,
+    /// The URL of the page that makes the score: the most exposed.
+    pub most_exposed: String,
+    /// By how much the score moved since the parent, before it is rounded; the contributions of all attributions add up to it.
+    pub change: Option<f64>,
     /// Every page, the most exposed first.
     pub pages: Vec<PageScore>,
     /// The path of the page that each attribution is about.
     pub attributed: Vec<String>,
     /// What moved the score since the parent, in sentences, the greatest movement first.
     pub moves: Vec<String>,
+    /// Which page made the score in the parent, in a sentence, if it was another.
+    pub makers: Option<String>,
+    /// Pages that moved and do not make the score, in a sentence, if there are any.
+    pub others: Option<String>,
     /// What changed in exposure and protection since the parent, page by page, whether or not it moved a score.
     pub changes: Vec<SecurityDiff>,
     /// Pages that were not scored, or not held against the parent, because a body cannot be had.
@@ -98,45 +111,61 @@ pub fn compute(
     let info = super::show::version(holdings, &version)?;
     let parent = info.version.parent;
     let scorer = Scorer { holdings, now, head: version, base: parent };
-    let mut pages = Vec::new();
-    let mut before: Option<u8> = None;
-    let mut moved = Vec::new();
-    let mut troubles = Troubles::default();
-    for pair in Pairs::new(holdings.catalog(), parent, Some(version)) {
-        let pair = pair?;
-        let moves = scorer.pair(&pair)?;
-        if let Some(trouble) = moves.trouble {
-            troubles.add(trouble, &pair.any().url);
-        }
-        let base = moves.base.as_ref().or(moves.head.as_ref().filter(|_| moves.is_same));
-        before = before.max(base.map(|page| page.normalized));
-        pages.extend(moves.head.clone());
-        if !moves.is_same {
-            moved.push(moves);
-        }
-        progress(1);
-    }
-    let scored = VersionScore::new(pages).ok_or(ArchiveError::NoPages { version })?;
+    let found = scorer.all(progress)?;
+    let scored = VersionScore::new(found.pages).ok_or(ArchiveError::NoPages { version })?;
     // A version without a parent has no change: all of it is new.
-    let moved = if parent.is_some() { moved } else { Vec::new() };
+    let moved = if parent.is_some() { found.moved } else { Vec::new() };
     let pairs: Vec<PagePair<'_>> = moved.iter().map(Moves::as_pair).collect();
-    let shares = attribute(&pairs);
-    let (attributed, attributions) = attributions(parent, version, &pairs, &shares, now).into_iter().unzip();
-    let row = row(&scored, version, now, attributions);
-    let moves = explain_change(&pairs, &shares);
-    let changes = pairs.iter().filter_map(security_diff).filter(|diff| !diff.is_empty()).collect();
+    let movement = attribute(&pairs, found.same.as_ref().filter(|_| parent.is_some()));
+    let rows = attributions(parent, version, &pairs, &movement.shares, now);
+    let (attributed, attributions) = rows.into_iter().unzip();
     let mut pages = scored.pages().to_vec();
     pages.sort_by(|one, other| other.score.total_cmp(&one.score));
     Ok(Scored {
-        row,
+        row: row(&scored, version, now, attributions),
         parent,
-        before: before.filter(|_| parent.is_some()),
+        before: movement.base.map(|page| page.normalized),
+        most_exposed_before: movement.base.map(|page| page.url.clone()),
+        most_exposed: most_exposed(&scored, &movement),
+        change: movement.base.map(|_| movement.change()),
         pages,
         attributed,
-        moves,
-        changes,
-        troubles,
+        moves: explain_change(&pairs, &movement),
+        makers: explain_makers(&pairs, &movement),
+        others: explain_others(&pairs, &movement),
+        changes: pairs.iter().filter_map(security_diff).filter(|diff| !diff.is_empty()).collect(),
+        troubles: found.troubles,
     })
+}
+
+/// The page that makes the score; of several that could, the one that made it before.
+fn most_exposed(scored: &VersionScore, movement: &Movement<'_>) -> String {
+    movement.head.unwrap_or_else(|| scored.most_exposed()).url.clone()
+}
+
+/// All pages of a version and its parent, scored.
+#[derive(Default)]
+struct Found {
+    /// The pages of the version.
+    pages: Vec<PageScore>,
+    /// Pages that differ, before and after.
+    moved: Vec<Moves>,
+    /// The most exposed of those that do not.
+    same: Option<PageScore>,
+    troubles: Troubles,
+}
+
+impl Found {
+    fn add(&mut self, moves: Moves) {
+        self.pages.extend(moves.head.clone());
+        if !moves.is_same {
+            return self.moved.push(moves);
+        }
+        let highest = self.same.as_ref().map(|page| page.score);
+        if let Some(page) = moves.head.filter(|page| highest.is_none_or(|highest| page.score > highest)) {
+            self.same = Some(page);
+        }
+    }
 }
 
 /// A page before and after, scored.
@@ -170,6 +199,20 @@ struct Scorer<'a> {
 }
 
 impl Scorer<'_> {
+    fn all(&self, progress: &dyn Fn(u64)) -> Result<Found, ArchiveError> {
+        let mut found = Found::default();
+        for pair in Pairs::new(self.holdings.catalog(), self.base, Some(self.head)) {
+            let pair = pair?;
+            let moves = self.pair(&pair)?;
+            if let Some(trouble) = moves.trouble {
+                found.troubles.add(trouble, &pair.any().url);
+            }
+            found.add(moves);
+            progress(1);
+        }
+        Ok(found)
+    }
+
     fn pair(&self, pair: &Pair) -> Result<Moves, ArchiveError> {
         let limits = Limits::default();
         // One byte more, so that it is noticed when there is more.

@@ -41,6 +41,45 @@ fn a_new_form_raises_the_score_and_is_named_as_the_cause() {
     }
 }
 
+/// What is kept of a change explains that change: it is about the page that makes the score, and adds up.
+#[test]
+fn attributions_are_of_the_page_that_makes_the_score_and_add_up_to_its_change() {
+    let more = LOGIN.replace("</body>", "<form action=/x><input name=q></form></body>");
+    let [top, other, low] = ["https://e.org/top", "https://e.org/other", "https://e.org/low"];
+    for kind in KINDS {
+        let root = tempfile::tempdir().expect("a folder");
+        make(kind, root.path());
+        let writer = history(root.path());
+        let versions = [
+            &[(top, LOGIN), (other, LOGIN)][..],
+            // One page goes, the other has more.
+            &[(top, &more)],
+            // What is below the most exposed page moves nothing.
+            &[(top, &more), (low, LOGIN)],
+            // The most exposed page goes, and another is what is left.
+            &[(low, LOGIN)],
+        ]
+        .map(|pages| commit_pages(&*writer, "m", pages).version);
+        let mut before = 0.0;
+        for (number, version) in versions.into_iter().enumerate() {
+            let scored = score(&*writer, version, &|_| {}).expect("scored");
+            let sum: f64 = scored.row.attributions.iter().map(|one| one.contribution).sum();
+            let wanted = if number == 0 { 0.0 } else { scored.row.score - before };
+            assert!((sum - wanted).abs() < 1e-9, "{kind:?}, {number}: {sum} is not {wanted}");
+            assert!(scored.attributed.iter().all(|path| path == "/top"), "{kind:?}: {:?}", scored.attributed);
+            assert_eq!(scored.row.attributions.is_empty(), matches!(number, 0 | 2), "{kind:?}, {number}");
+            assert_eq!(scored.makers.is_some(), number == 3, "{kind:?}, {number}: {:?}", scored.makers);
+            assert_eq!(scored.others.is_some(), matches!(number, 1 | 2), "{kind:?}: {:?}", scored.others);
+            assert_eq!(
+                writer.catalog().scores(&version).expect("read"),
+                std::slice::from_ref(&scored.row),
+                "{kind:?}"
+            );
+            before = scored.row.score;
+        }
+    }
+}
+
 /// One numbering of chunks: that of the row, of `diff --mode letters`, and of the attributions.
 #[test]
 fn chunks_of_attributions_are_those_of_the_diff_by_letters() {

@@ -205,7 +205,7 @@ fn a_head_that_was_lost_is_told_and_the_next_writer_finds_it_again() {
 }
 
 /// Leaves HEAD where it was before the last commit, as a crash between the rows and HEAD does.
-fn leave_behind(root: &Path, version: VersionId) {
+pub(crate) fn leave_behind(root: &Path, version: VersionId) {
     let head = root.join(".moku/HEAD");
     let holdings = MokuHoldings::open(root).expect("opened");
     let time = holdings.catalog().version(&version).expect("read").expect("there").version.time.seconds();

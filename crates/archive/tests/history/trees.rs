@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::scene::*;
-use crate::sites::{blob, site};
+use crate::sites::{blob, leave_behind, site};
 use varve_archive::history::{Change, Pairs};
 use varve_archive::verbs::checkout::{checkout, export};
 use varve_archive::{ArchiveError, BodyTrouble};
@@ -163,8 +163,9 @@ fn a_link_in_a_tree_is_never_followed() {
     let pages = vec![page("https://e.org/a/b", "x")];
     let request =
         varve_archive::verbs::commit::Request { message: "m".into(), threads: 1, ..Default::default() };
-    let result = varve_archive::verbs::commit::commit(&*writer, &request, pages, &|_| {});
-    assert!(result.is_err());
+    let done = varve_archive::verbs::commit::commit(&*writer, &request, pages, &|_| {}).expect("committed");
+    assert_eq!((done.unwritten.count, writer.head().expect("read")), (1, Some(done.version)));
+    assert!(matches!(done.unwritten.first[0].1, ArchiveError::InTheWay { .. }));
     assert_eq!(fs::read_dir(&elsewhere).expect("read").count(), 0);
 }
 
@@ -206,6 +207,31 @@ fn a_checkout_of_a_site_removes_no_last_copy_and_nobodys_work() {
     assert_eq!(fs::read_to_string(file("lost")).expect("read"), "lost");
 }
 
+/// The version is made before its pages are written as files: what cannot be written is named, and the version stands.
+#[test]
+fn a_page_that_cannot_be_written_to_the_tree_is_committed_all_the_same() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    fs::write(root.join("robots.txt"), "my own").expect("written");
+    fs::create_dir_all(root.join("c/.page_body/d")).expect("made");
+    let writer = history(root);
+    let first = commit_pages(&*writer, "1", &[("https://e.org/two", "two")]);
+    let urls = ["https://e.org/a", "https://e.org/c", "https://e.org/robots.txt", "https://e.org/z"];
+    let second = commit_pages(&*writer, "2", &urls.map(|url| (url, url)));
+    let named: Vec<_> = second.unwritten.first.iter().map(|(url, _)| url.as_str()).collect();
+    assert_eq!((second.unwritten.count, named), (2, urls[1..3].to_vec()));
+    assert_eq!((second.parent, writer.head().expect("read")), (Some(first.version), Some(second.version)));
+    drop(writer);
+    let writer = history(root);
+    assert_eq!((writer.head().expect("read"), writer.mended_head()), (Some(second.version), None));
+    assert_eq!(fs::read_to_string(root.join("robots.txt")).expect("read"), "my own");
+    assert!(root.join("c/.page_body/d").is_dir());
+    for page in ["two", "a", "z"] {
+        assert!(root.join(page).join(".page_body").exists(), "{page}");
+    }
+}
+
 #[test]
 fn a_head_that_was_about_to_move_is_moved_by_the_next_who_opens() {
     let root = tempfile::tempdir().expect("a folder");
@@ -227,6 +253,33 @@ fn a_head_that_was_about_to_move_is_moved_by_the_next_who_opens() {
     std::fs::write(root.join(".moku/varve.head"), never.to_string()).expect("written");
     assert_eq!(history(root).head().expect("read"), Some(second));
     assert!(!root.join(".moku/varve.head").exists());
+}
+
+/// Whoever moves HEAD for a commit that was stopped does what the commit would have done: pages of other versions stay in the tree.
+#[test]
+fn a_head_that_is_moved_forward_takes_no_page_from_the_tree() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    let writer = history(root);
+    let first =
+        commit_pages(&*writer, "1", &[("https://e.org/a", "1"), ("https://e.org/left", "left")]).version;
+    let second = commit_pages(&*writer, "2", &[("https://e.org/a", "2")]).version;
+    drop(writer);
+    let intended = root.join(".moku/varve.head");
+    for intention in [None, Some(second.to_string())] {
+        leave_behind(root, first);
+        fs::write(root.join("a/.page_body"), "1").expect("written");
+        intention.iter().for_each(|text| fs::write(&intended, text).expect("written"));
+        assert_eq!(history(root).head().expect("read"), Some(second));
+        assert_eq!(fs::read_to_string(root.join("a/.page_body")).expect("read"), "2");
+        assert!(root.join("left/.page_body").exists(), "{intention:?}");
+    }
+    // A checkout that was stopped would have taken it away.
+    leave_behind(root, first);
+    fs::write(&intended, format!("{second} checkout")).expect("written");
+    assert_eq!(history(root).head().expect("read"), Some(second));
+    assert!(!root.join("left").exists() && !intended.exists());
 }
 
 /// A version that was committed with two spellings of one page keeps both; those of the next are paired by URL, and then by page.
@@ -253,7 +306,25 @@ fn two_spellings_share_a_path_and_stay_two() {
     assert_eq!(changes(1, 2), [(third.to_owned(), unchanged), (other.to_owned(), Change::Removed)]);
     let to = root.path().join("out");
     let done = export(writer.as_holdings(), versions[0], &to, &mut |_| {}).expect("written");
-    assert_eq!((done.written, done.covered), (2, 1), "the second is written over the first");
+    assert_eq!((done.written, done.covered.count), (2, 1), "the second is written over the first");
+    assert_eq!(done.covered.first, [(one.to_owned(), other.to_owned())]);
+}
+
+/// A page that could not be written covers no other.
+#[test]
+fn of_pages_with_one_path_only_those_are_covered_that_another_lies_in_the_place_of() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    let writer = history(root);
+    let urls = ["https://a.example/x", "https://b.example/x", "https://c.example/x"];
+    let version = commit_pages(&*writer, "1", &urls.map(|url| (url, url))).version;
+    fs::remove_file(blob(root, urls[2])).expect("removed");
+    let to = root.join("out");
+    let done = export(writer.as_holdings(), version, &to, &mut |_| {}).expect("written");
+    assert_eq!((done.written, done.left_out.count(|_| true), done.covered.count), (2, 1, 1));
+    assert_eq!(done.covered.first, [(urls[0].to_owned(), urls[1].to_owned())]);
+    assert_eq!(fs::read_to_string(to.join("x/.page_body")).expect("written"), urls[1]);
 }
 
 #[test]

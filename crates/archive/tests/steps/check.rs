@@ -128,6 +128,10 @@ pub(crate) fn added(death: &Death<'_>) {
     if let Some((_, pages)) = new {
         assert_eq!(pages, NEW.map(|(url, body)| (url.to_owned(), body.to_owned())), "{}", death.what);
     }
+    if !death.is_archive() && !death.known.versions.is_empty() {
+        let left = death.home.join("deep/secret/.page_body");
+        assert!(left.exists(), "{}: a commit leaves pages of other versions in the tree", death.what);
+    }
     death.goes_on(history);
 }
 

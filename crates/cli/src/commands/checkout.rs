@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use serde::Serialize;
-use varve_archive::verbs::checkout::{CheckedOut, checkout, export};
+use varve_archive::verbs::checkout::{CheckedOut, Covered, checkout, export};
 
 use super::log::short;
 use super::{Outcome, Verb};
 use crate::error::Error;
-use crate::printer::counted;
+use crate::printer::{Printer, counted, visible};
 use crate::revision::resolve_version;
 use crate::session::Session;
 use crate::troubles::{self, word};
@@ -34,7 +34,8 @@ Examples:
 /// had to be left out, since it says what comes next and not what lies in the tree. If a file cannot be written, HEAD and the tree go back to what they were.
 ///
 /// With `--json` there is one object: `version`, how many pages were `written` and `removed`, how many of those `stayed`, how many have bodies that are `absent`, `damaged` or
-/// `unreadable`, how many are `covered` by another, and `left_out`, the first thousand of each kind with their `url` and what is the matter with the `body`.
+/// `unreadable`, how many are `covered` by another, and `left_out`, the first thousand of each kind with their `url` and what is the matter with the `body`, or the page that
+/// it is `covered_by`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Checkout {
@@ -67,7 +68,7 @@ impl Verb for Checkout {
             let line = Line::of(version.to_string(), &done);
             session.printer.json(&line)?;
         } else if self.to.is_some() || done.written > 0 || done.removed > 0 {
-            let pages = counted(done.written.saturating_sub(done.covered), "page");
+            let pages = counted(done.written.saturating_sub(done.covered.count), "page");
             let removed = match done.removed {
                 0 => String::new(),
                 removed => format!("; {} of the last one removed", counted(removed, "page")),
@@ -75,12 +76,7 @@ impl Verb for Checkout {
             session.printer.say(format_args!("{pages} of {} written{removed}", short(&version)));
         }
         troubles::say(&done.left_out, "left out", &mut session.printer);
-        if done.covered > 0 {
-            let covered = counted(done.covered, "page");
-            session.printer.say(format_args!(
-                "{covered} left out: another with the same path is in the place; `varve cat URL` prints any"
-            ));
-        }
+        say_covered(&done.covered, &mut session.printer);
         if done.stayed > 0 {
             let stayed = counted(done.stayed, "page");
             session.printer.say(format_args!(
@@ -90,9 +86,28 @@ impl Verb for Checkout {
         if self.to.is_none() {
             session.printer.say(format_args!("HEAD is {}", short(&version)));
         }
-        let left_out = done.left_out.count(|_| true) + done.covered;
+        let left_out = done.left_out.count(|_| true) + done.covered.count;
         Ok(if left_out > 0 { Outcome::Findings } else { Outcome::Done })
     }
+}
+
+/// Names pages that have the path of another, as far as that can be read.
+fn say_covered(covered: &Covered, printer: &mut Printer) {
+    if covered.count == 0 {
+        return;
+    }
+    let mut told = format!(
+        "{} left out: another with the same path is in the place; `varve cat URL` prints any",
+        counted(covered.count, "page")
+    );
+    for (url, by) in covered.first.iter().take(troubles::NAMED) {
+        told.push_str(&format!("\n  {}, in whose place is {}", visible(url), visible(by)));
+    }
+    let more = covered.count.saturating_sub(troubles::NAMED as u64);
+    if more > 0 {
+        told.push_str(&format!("\n  and {more} more"));
+    }
+    printer.say(told);
 }
 
 #[derive(Serialize)]
@@ -111,23 +126,32 @@ struct Line<'a> {
 #[derive(Serialize)]
 struct LeftOut<'a> {
     url: &'a str,
-    body: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    body: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    covered_by: Option<&'a str>,
 }
 
 impl<'a> Line<'a> {
     fn of(version: String, done: &'a CheckedOut) -> Self {
         let count = |wanted: &str| done.left_out.count(|trouble| word(trouble) == wanted);
         let named = done.left_out.iter().flat_map(|(trouble, pages)| {
-            pages.urls.iter().map(move |url| LeftOut { url, body: word(trouble) })
+            pages.urls.iter().map(move |url| LeftOut { url, body: Some(word(trouble)), covered_by: None })
         });
+        let covered = &done.covered;
+        let named = named.chain(covered.first.iter().map(|(url, by)| LeftOut {
+            url,
+            body: None,
+            covered_by: Some(by),
+        }));
         Self {
             version,
-            written: done.written.saturating_sub(done.covered),
+            written: done.written.saturating_sub(covered.count),
             removed: done.removed,
             absent: count("absent"),
             damaged: count("damaged"),
             unreadable: count("unreadable"),
-            covered: done.covered,
+            covered: covered.count,
             stayed: done.stayed,
             left_out: named.collect(),
         }

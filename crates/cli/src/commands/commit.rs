@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use varve_archive::verbs::commit::{
     Below, Committed, LeftOut, NewBody, NewPage, NotAPage, Request, commit, files_below,
 };
-use varve_archive::{Headers, Moment};
+use varve_archive::{ArchiveError, Headers, Moment};
 
 use super::{Outcome, Verb};
-use crate::error::Error;
+use crate::error::{Error, report};
 use crate::printer::{Printer, WARN, counted, visible};
 use crate::revision::resolve_version;
 use crate::session::Session;
@@ -42,10 +42,14 @@ const STDIN: &str = "-";
 ///
 /// A URL with a name or a password in it is refused.
 ///
+/// In a Moku site the pages are written to the working tree, too. It is a convenience: a page that cannot be written there, because a file of
+/// another kind is in the way or the disk is full, is named in a warning. It is committed all the same, and the exit code stays 0.
+///
 /// No symbolic link below a folder is followed: it may lead out of it. Links, pipes and the like are named, and left out.
 ///
 /// With `--json` the answer is one object: `version`, `parent`, `captures`, how many `changed`, and where something below a folder was
-/// `left_out`, each `path` with `why` (`link` or `special`).
+/// `left_out`, each `path` with `why` (`link` or `special`). Where pages could not be written to the working tree, `unwritten` says how many, and
+/// `not_in_tree` names the first thousand, each `url` with `why`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Commit {
@@ -121,25 +125,27 @@ impl Verb for Commit {
             read_all: self.read_all,
         };
         let progress = session.printer.progress(Some(pages.len() as u64), "pages");
-        let done = commit(&*history, &request, pages, &|more| progress.inc(more))?;
+        let mut done = commit(&*history, &request, pages, &|more| progress.inc(more))?;
         drop(progress);
+        let not_in_tree = not_in_tree(std::mem::take(&mut done.unwritten.first));
         if done.lacks_diff {
             session.printer.say(format_args!(
                 "{WARN}warning:{WARN:#} the diff with the parent is not kept: a body of one of the two is damaged or not here; \
                  `varve audit` names it"
             ));
         }
-        self.print(session, &done, &left_out)?;
+        warn_of_tree(&mut session.printer, done.unwritten.count, &not_in_tree);
+        self.print(session, &Line::of(&done, &left_out, not_in_tree))?;
         Ok(Outcome::Done)
     }
 }
 
 impl Commit {
-    fn print(&self, session: &mut Session, done: &Committed, left_out: &[LeftOut]) -> Result<(), Error> {
+    fn print(&self, session: &mut Session, done: &Line) -> Result<(), Error> {
         if self.json {
-            return session.printer.json(&Line::of(done, left_out));
+            return session.printer.json(done);
         }
-        session.printer.line(done.version)?;
+        session.printer.line(&done.version)?;
         let (pages, changed) = (counted(done.captures, "page"), done.changed);
         session.printer.say(format_args!("{pages} committed, {changed} of them new or changed"));
         Ok(())
@@ -175,9 +181,11 @@ impl Commit {
     }
 }
 
+/// So many names are told to people.
+const NAMED: usize = 10;
+
 /// Names what was left out of a folder, with the reason.
 fn warn(printer: &mut Printer, left_out: &[LeftOut]) {
-    const NAMED: usize = 10;
     if left_out.is_empty() {
         return;
     }
@@ -188,6 +196,30 @@ fn warn(printer: &mut Printer, left_out: &[LeftOut]) {
     }
     if left_out.len() > NAMED {
         printer.say(format_args!("  and {} more; `--json` names them all", left_out.len() - NAMED));
+    }
+}
+
+/// Pages that could not be written to the working tree, with the reasons in words.
+fn not_in_tree(pages: Vec<(String, ArchiveError)>) -> Vec<NotInTree> {
+    let told = |(url, why)| NotInTree { url, why: report(&Error::Archive(why)).one_line() };
+    pages.into_iter().map(told).collect()
+}
+
+/// Names pages that are in the version and not in the working tree.
+fn warn_of_tree(printer: &mut Printer, count: u64, pages: &[NotInTree]) {
+    if count == 0 {
+        return;
+    }
+    let told = counted(count, "page");
+    printer.say(format_args!(
+        "{WARN}warning:{WARN:#} {told} committed, but not written to the working tree; when nothing is in the way any more, `varve checkout HEAD` does that"
+    ));
+    for NotInTree { url, why } in pages.iter().take(NAMED) {
+        printer.say(format_args!("  {}: {}", visible(url), visible(why)));
+    }
+    let more = count.saturating_sub(NAMED as u64);
+    if more > 0 {
+        printer.say(format_args!("  and {more} more"));
     }
 }
 
@@ -297,6 +329,16 @@ struct Line {
     changed: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     left_out: Vec<LeftOutLine>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unwritten: Option<u64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    not_in_tree: Vec<NotInTree>,
+}
+
+#[derive(Serialize)]
+struct NotInTree {
+    url: String,
+    why: String,
 }
 
 #[derive(Serialize)]
@@ -306,7 +348,7 @@ struct LeftOutLine {
 }
 
 impl Line {
-    fn of(done: &Committed, left_out: &[LeftOut]) -> Self {
+    fn of(done: &Committed, left_out: &[LeftOut], not_in_tree: Vec<NotInTree>) -> Self {
         let left_out = left_out.iter().map(|LeftOut { path, why }| LeftOutLine {
             path: path.display().to_string(),
             why: match why {
@@ -320,6 +362,8 @@ impl Line {
             captures: done.captures,
             changed: done.changed,
             left_out: left_out.collect(),
+            unwritten: Some(done.unwritten.count).filter(|count| *count > 0),
+            not_in_tree,
         }
     }
 }

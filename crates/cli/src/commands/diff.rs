@@ -48,7 +48,8 @@ Examples:
 ///
 /// With `--json` there is one object: `base`, `head`, and `files`, each with `url`, `path`, `change` (added, removed,
 /// changed), `status`, `body_diff` and `headers_diff`, which only names headers that are redacted: `redacted_headers` says of each whether it was
-/// `added`, `removed` or is on `both` sides, where its values are not compared. A body that was not compared has no chunks and is `truncated`: because it is longer than
+/// `added`, `removed` or is on `both` sides, where its values are not compared. A `body_diff` is `truncated` where its chunks do not tell all of it: what lies beyond 4 MiB of changed text is left out, and where very much
+/// differs, long stretches are told as replaced without a closer look. A body that was not compared has no chunks at all, and is `truncated`, too: because it is longer than
 /// 64 MiB, because it is known and not here (`absent`), because it is `damaged`, or because the system does not let it be read (`unreadable`), each said of
 /// the older and of the newer version.
 /// An answer that was cut short when it was captured is named in `cut_short`, of the older and of the newer version.

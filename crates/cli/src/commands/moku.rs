@@ -18,6 +18,26 @@ Examples:
   varve moku upgrade old-site
   varve -C site --of-project 9a41 log";
 
+const NEW_EXAMPLES: &str = "\
+Examples:
+  varve moku new site
+  varve moku new site --project 7f0c --redaction off";
+
+const INFO_EXAMPLES: &str = "\
+Examples:
+  varve moku info site
+  varve -C site moku info --json";
+
+const SET_EXAMPLES: &str = "\
+Examples:
+  varve moku set site --redaction on
+  varve moku set site --project 9a41 --force";
+
+const UPGRADE_EXAMPLES: &str = "\
+Examples:
+  varve moku upgrade old-site
+  varve -C old-site moku upgrade";
+
 /// Work on Moku sites
 ///
 /// Everything about history, such as `commit`, `log`, `diff`, `checkout`, `gc` and `score`, works on a site with `-C SITE`. These verbs
@@ -44,6 +64,7 @@ enum MokuVerb {
 ///
 /// The folder is made if need be; one that holds anything is refused.
 #[derive(clap::Args)]
+#[command(after_help = NEW_EXAMPLES)]
 struct New {
     /// The folder
     #[arg(value_name = "DIR")]
@@ -62,6 +83,7 @@ struct New {
 ///
 /// With `--json` there is one object: `project`, `redaction` (`on` or `off`), `tags`, `head`.
 #[derive(clap::Args)]
+#[command(after_help = INFO_EXAMPLES)]
 struct Info {
     #[command(flatten)]
     which: Which,
@@ -76,6 +98,7 @@ struct Info {
 /// Where redaction is turned on later, what was kept before stays in the database as it is, and is hidden in all that is shown, checked out or
 /// exported, and in the working tree. A kept diff from before still holds it, until `varve diff BASE HEAD --keep` makes it again.
 #[derive(clap::Args)]
+#[command(after_help = SET_EXAMPLES)]
 #[command(group = clap::ArgGroup::new("what").args(["project", "redaction"]).required(true).multiple(true))]
 struct Set {
     #[command(flatten)]
@@ -98,6 +121,7 @@ struct Set {
 ///
 /// An early site can be read as it is; it must be upgraded before it can be written. All of it is upgraded, or nothing.
 #[derive(clap::Args)]
+#[command(after_help = UPGRADE_EXAMPLES)]
 struct Upgrade {
     #[command(flatten)]
     which: Which,

@@ -31,6 +31,9 @@ const LISTED: usize = 20;
 /// how much of the change since the parent is due to which chunk of the diff. With `--readonly`, or where nothing can be written, it is
 /// shown and not kept, which is said.
 ///
+/// The change is that of the version's score. The page that makes the score now moves it up, the one that made it before moves it down; if that page moved further, what changed on it counts in proportion. So
+/// contributions add up to the change, and percentages, which are shares of all movement up and down, to 100. Pages that do not make the score are told apart.
+///
 /// A chunk is told by its number, from 0, in the diff of its page with the parent's, as `varve diff --mode letters` shows it, in an
 /// archive as in a Moku site; that is what rows of `diffs` hold. Headers stand in no chunk, and neither does what is beyond the first 16 MiB
 /// of a page: of those it is -1.
@@ -40,8 +43,8 @@ const LISTED: usize = 20;
 ///
 /// Pages whose bodies are not here are left out and counted; so are those whose bodies are damaged, and the exit code is 1 then.
 ///
-/// With `--json` there is one object: `version`, `parent`, `before` (the parent's score), `scoring_version`, `score`,
-/// `normalized`, `confidence`, `kept`, `pages` (`url`, `path`, `score`, `normalized`, `exposure`, `hardening`), `evidence`,
+/// With `--json` there is one object: `version`, `parent`, `before` (the parent's score), `change` (by how much `score` moved), `most_exposed` and `most_exposed_before` (the URLs of the pages that make the two scores),
+/// `scoring_version`, `score`, `normalized`, `confidence`, `kept`, `pages` (`url`, `path`, `score`, `normalized`, `exposure`, `hardening`), `evidence`,
 /// `attributions` (`evidence`, `key`, `path` of the page, `chunk`, `contribution`, `percent`, `note`) and `changes`, one of each page that differs
 /// from the parent's (`url`, `file_path`, `score_base`, `score_head`, `score_delta`, `regressed`, `attack_surface_changes` with `kind`, `detail`, `category`,
 /// `severity`, `score`, `rule`); with `--explain` also `explanation`, a list of sentences.
@@ -138,13 +141,10 @@ fn explanation(scored: &Scored) -> Vec<String> {
         _ => sentences.push(format!("{left} more pages score {bound}.")),
     }
     if let (Some(before), Some(parent)) = (scored.before, scored.parent) {
-        let (parent, now) = (short(&parent), scored.row.normalized);
-        sentences.push(match (scored.moves.is_empty(), scored.changes.is_empty()) {
-            (true, true) => format!("Nothing that counts changed since {parent}, which scored {before}."),
-            (true, false) => format!("The score is what it was in {parent}: {before}."),
-            (false, _) => format!("Since {parent}, which scored {before}, it came to {now} by:"),
-        });
+        sentences.extend(scored.makers.clone());
+        sentences.push(heading(scored, before, &short(&parent)));
         sentences.extend(scored.moves.iter().cloned());
+        sentences.extend(scored.others.clone());
     }
     let changes = scored.explain_changes();
     if let Some(parent) = scored.parent.filter(|_| !changes.is_empty()) {
@@ -154,11 +154,37 @@ fn explanation(scored: &Scored) -> Vec<String> {
     sentences
 }
 
+/// How the score came from that of the parent; what moved it follows.
+fn heading(scored: &Scored, before: u8, parent: &str) -> String {
+    let (now, change) = (scored.row.normalized, scored.change.unwrap_or_default());
+    if scored.moves.is_empty() {
+        return match scored.changes.is_empty() {
+            true => format!("Nothing that counts changed since {parent}, which scored {before}."),
+            false => format!("The score is what it was in {parent}: {before}."),
+        };
+    }
+    if now != before {
+        return format!("Since {parent}, which scored {before}, it came to {now} by:");
+    }
+    match change.abs() < LITTLE {
+        true => format!("The score is what it was in {parent}: {before}. These make up for each other:"),
+        false => format!(
+            "The score is what it was in {parent}: {before}. Before it is cut to a whole number of at most 100 it moved by {change:+.3}:"
+        ),
+    }
+}
+
+/// A movement below this is none.
+const LITTLE: f64 = 1e-9;
+
 #[derive(Serialize)]
 struct Line<'a> {
     version: String,
     parent: Option<String>,
     before: Option<u8>,
+    change: Option<f64>,
+    most_exposed: &'a str,
+    most_exposed_before: Option<&'a str>,
     scoring_version: &'a str,
     score: f64,
     normalized: u8,
@@ -228,6 +254,9 @@ impl<'a> Line<'a> {
             version: version.to_string(),
             parent: scored.parent.map(|parent| parent.to_string()),
             before: scored.before,
+            change: scored.change,
+            most_exposed: &scored.most_exposed,
+            most_exposed_before: scored.most_exposed_before.as_deref(),
             scoring_version: &row.scoring_version,
             score: row.score,
             normalized: row.normalized,

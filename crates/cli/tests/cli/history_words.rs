@@ -297,6 +297,7 @@ fn headers_of_pages_that_are_too_long_are_compared() {
         assert!(shown.contains("x-word") && shown.contains("too long to be compared"), "{shown}");
         let file = place.object(&["diff", base, head, "--json"])["files"][0].clone();
         assert_eq!(file["body_diff"]["truncated"], true, "{file}");
+        assert_eq!(file["body_diff"]["chunks"], serde_json::json!([]), "not compared, it has no chunks");
         assert_eq!(file["headers_diff"]["changed"]["x-word"]["to"][0], "two", "{file}");
     }
 }
@@ -347,4 +348,66 @@ fn what_differs_between_twins_is_no_change() {
         let nothing = place.run(&["diff", &first, &quiet, "--twin", &first, "--exit-code"]);
         assert_eq!(nothing.status.code(), Some(0), "{}", stdout(&nothing));
     }
+}
+
+/// The score of a version is that of one page: what is said to have moved it happened there, and what happened elsewhere is told apart.
+#[test]
+fn the_change_of_a_score_is_explained_by_the_page_that_makes_it() {
+    let form = "<form action=/login><input type=password name=p></form>";
+    let more = format!("{form}<form action=/x><input name=q></form>");
+    let many = more.repeat(3);
+    for place in places() {
+        let explained = |pages: &[(&str, &str)]| {
+            let page = |(name, body): &(&str, &str)| {
+                serde_json::json!({"url": format!("https://e.org/{name}"), "body": body}).to_string()
+            };
+            place.file("pages.jsonl", &pages.iter().map(page).collect::<Vec<_>>().join("\n"));
+            place.data(&["commit", "--lines", "pages.jsonl", "-m", "m"]);
+            place.data(&["score", "--explain"])
+        };
+        explained(&[("top", form), ("other", form)]);
+        let why = explained(&[("top", &more)]);
+        let moved: Vec<_> = why.lines().filter(|line| line.contains(" %) ")).collect();
+        assert!(why.contains("which scored 66, it came to 82 by:"), "{why}");
+        assert!(moved.len() == 3 && moved.iter().all(|line| line.starts_with('+')), "{moved:?}");
+        assert!(
+            why.contains("do not make that of the version: https://e.org/other, 66 before, gone."),
+            "{why}"
+        );
+        let why = explained(&[("top", &more), ("low", form)]);
+        assert!(why.contains("The score is what it was in ") && !why.contains(" %) "), "{why}");
+        let why = explained(&[("top", &more), ("low", &many)]);
+        assert!(why.contains("The most exposed page was https://e.org/top, with 82, and is"), "{why}");
+        let told = place.object(&["score", "--json"]);
+        assert_eq!(told["most_exposed"], "https://e.org/low");
+        assert_eq!(told["most_exposed_before"], "https://e.org/top");
+        let told =
+            told["attributions"].as_array().unwrap().iter().map(|one| one["contribution"].as_f64().unwrap());
+        assert!((told.sum::<f64>() - (3.0 * 0.82 - 0.82)).abs() < 1e-9);
+        // Both are 100 of 100, and what moved below that is not said to have made it so.
+        let why = explained(&[("low", &more.repeat(4))]);
+        assert!(why.contains("at most 100 it moved by +0.820:"), "{why}");
+    }
+}
+
+/// `truncated` is also said of a body that was compared, if there is more than its chunks tell; the help says so.
+#[test]
+fn a_diff_of_very_much_has_chunks_and_is_truncated() {
+    let lines = |seed: u64| -> String {
+        let number = |n: u64| (n ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (0..300_000).map(|n| format!("{:016x}\n", number(n))).collect()
+    };
+    let place = Place::new(true);
+    commit(&place, &lines(0), "1");
+    commit(&place, &lines(1 << 40), "2");
+    for words in [&["diff", "--json"][..], &["diff", "--json", "--mode", "letters"]] {
+        let body = place.object(words)["files"][0]["body_diff"].clone();
+        assert_eq!(body["truncated"], true, "{words:?}");
+        let chunks = body["chunks"].as_array().unwrap();
+        let told: usize = chunks.iter().map(|chunk| chunk["content"].as_str().unwrap().len()).sum();
+        assert!(0 < told && told <= 4 << 20, "{words:?}: {told} bytes");
+    }
+    let help = place.data(&["diff", "--help"]).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(help.contains("is `truncated` where its chunks do not tell all of it"), "{help}");
+    assert!(help.contains("A body that was not compared has no chunks at all"), "{help}");
 }

@@ -215,6 +215,11 @@ fn pages_that_share_a_path_are_counted_and_long_paths_have_a_place() {
             told.contains("3 pages of ") && told.contains("1 page left out: another with the same path"),
             "{told}"
         );
+        assert!(told.contains("/x, in whose place is https://other.example/x"), "{told}");
+        let output = place.run(&["checkout", "HEAD", "--to", "tree", "--json"]);
+        let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(told["left_out"][0]["covered_by"], "https://other.example/x", "{told}");
+        assert_eq!((&told["covered"], told["left_out"].as_array().unwrap().len()), (&1.into(), 1), "{told}");
         assert_eq!(place.data(&["cat", "https://other.example/x"]), "<p>23</p>");
         assert_eq!(place.data(&["cat", &long]), format!("<p>{}</p>", long.len()));
     }
@@ -248,4 +253,32 @@ fn an_odd_table_is_told_without_sql() {
     drop(database);
     let told = place.failure(&["log"]);
     assert!(told.contains("no such column") && !told.contains("SELECT"), "{told}");
+}
+
+/// The working tree is a convenience: what is in the way there fails no commit, and is named.
+#[test]
+fn a_commit_names_pages_that_cannot_be_written_to_the_working_tree() {
+    let place = place();
+    place.data(&["moku", "new", "site"]);
+    place.file("page.html", "x");
+    place.file("site/robots.txt", "my own");
+    let url = "https://example.com/robots.txt";
+    let commit = |more: &[&str]| {
+        let words = ["-C", "site", "commit", "page.html", "--url", url, "-m", "m"];
+        place.run(&[&words[..], more].concat())
+    };
+    let told = commit(&[]);
+    assert_eq!(told.status.code(), Some(0), "{}", stderr(&told));
+    let head = std::fs::read_to_string(place.path("site/.moku/HEAD")).unwrap();
+    assert_eq!(String::from_utf8(told.stdout.clone()).unwrap().trim(), head);
+    let text = stderr(&told);
+    assert!(text.contains("warning: 1 page committed, but not written to the working tree"), "{text}");
+    assert!(text.contains(&format!("{url}: `site/robots.txt` is in the way")), "{text}");
+    let told: serde_json::Value = serde_json::from_slice(&commit(&["--json"]).stdout).unwrap();
+    assert_eq!((told["parent"].as_str(), &told["unwritten"]), (Some(head.as_str()), &serde_json::json!(1)));
+    assert_eq!(told["not_in_tree"][0]["url"], url);
+    let log = place.run(&["-C", "site", "log", "--json"]);
+    assert_eq!(String::from_utf8(log.stdout.clone()).unwrap().lines().count(), 2);
+    assert_eq!(stderr(&log), "", "nothing was stopped");
+    assert_eq!(std::fs::read_to_string(place.path("site/robots.txt")).unwrap(), "my own");
 }

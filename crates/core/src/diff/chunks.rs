@@ -67,7 +67,8 @@ pub struct BodyDiff {
     pub head_id: String,
     /// What differs, in order.
     pub chunks: Vec<Chunk>,
-    /// Whether there was too much to tell all of it.
+    /// Whether its chunks do not tell all of it: text was left out, stretches were told as replaced without a closer look, or the bodies
+    /// were not compared, so that there are no chunks.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub truncated: bool,
 }

@@ -10,8 +10,12 @@
 //! that came or went its credit times the mean exposure. A find that is in both versions weighs nothing, wherever it
 //! moved to. It is tied to the chunk that covers most of its start tag, by bytes, not by searching for its text.
 //!
-//! Headers stand in no chunk of a body. Shares are percentages of all movement, up and down alike, over all pages of
-//! the diff: they add up to 100, unless nothing moved.
+//! The score of a version is that of its most exposed page, so it is moved by one page: up by the one that makes it now, down
+//! by the one that made it. Where those are two, a page moved further than the score did: its finds weigh in
+//! proportion. So contributions add up to the change, and all other pages have none in it.
+//!
+//! Headers stand in no chunk of a body. Shares are percentages of all movement, up and down alike: they add up to 100,
+//! unless nothing moved.
 
 use super::evidence::{Location, LocationKind};
 use super::rule::RuleId;
@@ -86,22 +90,103 @@ pub struct Share {
     pub cause: Cause,
     /// The chunk of the page's diff, if it is in one.
     pub chunk: Option<usize>,
-    /// By how much it moved the page's score: positive if up.
+    /// By how much it moved the score: positive if up.
     pub contribution: f64,
     /// How much of all movement that is, in per cent.
     pub percent: f64,
 }
 
-/// Shares out the change of scores. The greatest share comes first; equal ones stay in the order of pages and evidence.
-pub fn attribute(pairs: &[PagePair<'_>]) -> Vec<Share> {
-    let mut shares: Vec<Share> = Vec::new();
-    for (page, pair) in pairs.iter().enumerate() {
-        pair_shares(page, pair, &mut shares);
+/// How the score of a version came from that of another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Movement<'a> {
+    /// The page that made the score before, which is the most exposed; none if there was none.
+    pub base: Option<&'a PageScore>,
+    /// The page that makes it now.
+    pub head: Option<&'a PageScore>,
+    /// Those two are one page, before and after.
+    pub is_one_page: bool,
+    /// The pair of pages that moved the score, if any did.
+    pub mover: Option<usize>,
+    /// What the change is due to. The greatest share comes first; equal ones stay in the order of evidence.
+    pub shares: Vec<Share>,
+}
+
+impl Movement<'_> {
+    /// By how much the score moved: positive if up. Contributions add up to it.
+    pub fn change(&self) -> f64 {
+        let score = |page: Option<&PageScore>| page.map_or(0.0, |page| page.score);
+        score(self.head) - score(self.base)
     }
+}
+
+/// Shares out the change of a version's score. `pairs` are the pages that differ; `same` is the most exposed of those that do not.
+pub fn attribute<'a>(pairs: &[PagePair<'a>], same: Option<&'a PageScore>) -> Movement<'a> {
+    let unmoved = same.map(|page| PagePair { base: Some(page), head: Some(page), chunks: &[] });
+    let all: Vec<PagePair<'a>> = pairs.iter().copied().chain(unmoved).collect();
+    let (base, head) = makers(&all);
+    let is_one_page = base.is_some() && base == head;
+    let page = |index: Option<usize>, side: fn(&PagePair<'a>) -> Option<&'a PageScore>| {
+        index.and_then(|index| all.get(index)).and_then(side)
+    };
+    let mut movement = Movement {
+        base: page(base, |pair| pair.base),
+        head: page(head, |pair| pair.head),
+        is_one_page,
+        mover: None,
+        shares: Vec::new(),
+    };
+    let change = movement.change();
+    movement.mover = match () {
+        () if change > NOTHING => head,
+        () if change < -NOTHING => base,
+        // Movement that comes to nothing in the end.
+        () => head.filter(|_| is_one_page),
+    };
+    movement.mover = movement.mover.filter(|index| *index < pairs.len());
+    movement.shares = movement.mover.map(|index| shares_of(index, &all[index], change)).unwrap_or_default();
+    movement
+}
+
+/// The pairs whose pages make the score before and after: one pair, if one does both; of several such the last, which may be the
+/// one that did not change.
+fn makers(pairs: &[PagePair<'_>]) -> (Option<usize>, Option<usize>) {
+    let sides: [fn(&PagePair<'_>) -> Option<f64>; 2] =
+        [|pair| pair.base.map(|page| page.score), |pair| pair.head.map(|page| page.score)];
+    let [base, head] = sides.map(|score| {
+        let highest = pairs.iter().filter_map(score).fold(f64::NEG_INFINITY, f64::max);
+        let makes_it = |pair: &PagePair<'_>| score(pair).is_some_and(|score| score >= highest - NOTHING);
+        pairs.iter().map(makes_it).collect::<Vec<bool>>()
+    });
+    let first = |makes_it: &[bool]| makes_it.iter().position(|makes_it| *makes_it);
+    match base.iter().zip(&head).rposition(|(before, after)| *before && *after) {
+        Some(both) => (Some(both), Some(both)),
+        None => (first(&base), first(&head)),
+    }
+}
+
+/// The shares of the one pair that moved the score by `change`.
+fn shares_of(page: usize, pair: &PagePair<'_>, change: f64) -> Vec<Share> {
+    let mut shares: Vec<Share> = Vec::new();
+    pair_shares(page, pair, &mut shares);
     shares.retain(|share| share.contribution.abs() > NOTHING);
+    let moved = own_movement(pair);
+    if moved.abs() > NOTHING {
+        shares.iter_mut().for_each(|share| share.contribution *= change / moved);
+    }
     shares.sort_by(|left, right| right.contribution.abs().total_cmp(&left.contribution.abs()));
     set_percentages(&mut shares);
     shares
+}
+
+/// By how much the score of a page moved, whether or not it makes that of its version. One that is not there has none.
+pub(super) fn own_movement(pair: &PagePair<'_>) -> f64 {
+    let score = |page: Option<&PageScore>| page.map_or(0.0, |page| page.score);
+    score(pair.head) - score(pair.base)
+}
+
+/// Whether a page moved further than the score did that it makes.
+pub(super) fn exceeds(pair: &PagePair<'_>, movement: &Movement<'_>) -> bool {
+    (own_movement(pair) - movement.change()).abs() > NOTHING
 }
 
 /// Sets percentages so that they add up to 100: the first and greatest takes what rounding leaves.

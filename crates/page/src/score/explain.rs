@@ -4,7 +4,7 @@
 //! for each find are the pack's.
 
 use super::PageScore;
-use super::attribution::{Cause, Find, PagePair, Share};
+use super::attribution::{Cause, Find, Movement, PagePair, Share, exceeds};
 use super::changes::Change;
 use super::evidence::Evidence;
 use super::pack::Pack;
@@ -139,16 +139,66 @@ fn tell_page(diff: &SecurityDiff, changes: &[&Change]) -> Vec<String> {
     told.chain((left > 0).then(|| format!("{url}{new}: {left} more changes."))).collect()
 }
 
-/// What moved the scores between two versions, in sentences, the greatest movement first.
-pub fn explain_change(pairs: &[PagePair<'_>], shares: &[Share]) -> Vec<String> {
-    shares.iter().filter_map(|share| tell_share(pairs.get(share.page)?, share)).collect()
+/// What moved the score between two versions, in sentences, the greatest movement first.
+pub fn explain_change(pairs: &[PagePair<'_>], movement: &Movement<'_>) -> Vec<String> {
+    movement.shares.iter().filter_map(|share| tell_share(pairs.get(share.page)?, share)).collect()
+}
+
+/// Which page made the score and which makes it, where those are two.
+pub fn explain_makers(pairs: &[PagePair<'_>], movement: &Movement<'_>) -> Option<String> {
+    let (base, head) = (movement.base?, movement.head?);
+    if movement.is_one_page {
+        return None;
+    }
+    let told = format!(
+        "The most exposed page was {}, with {}, and is {} now, with {}.",
+        printable(&base.url),
+        base.normalized,
+        printable(&head.url),
+        head.normalized
+    );
+    let mover = movement.mover.and_then(|index| pairs.get(index)).filter(|pair| exceeds(pair, movement));
+    let url = mover.and_then(|pair| pair.head.or(pair.base)).map(|page| printable(&page.url));
+    Some(match url {
+        Some(url) => format!("{told} What changed on {url} counts as far as it moved the score."),
+        None => told,
+    })
+}
+
+/// Pages whose scores moved without moving that of the version.
+pub fn explain_others(pairs: &[PagePair<'_>], movement: &Movement<'_>) -> Option<String> {
+    let others = pairs.iter().enumerate().filter(|(index, _)| Some(*index) != movement.mover);
+    let told: Vec<String> = others.filter_map(|(_, pair)| tell_other(pair)).collect();
+    let left = told.len().saturating_sub(TOLD_PAGES);
+    let mut named: Vec<String> = told.into_iter().take(TOLD_PAGES).collect();
+    if left > 0 {
+        named.push(format!("{left} more"));
+    }
+    let named = (!named.is_empty()).then(|| named.join("; "))?;
+    Some(format!("Other pages, whose scores moved and do not make that of the version: {named}."))
+}
+
+/// A page whose number is another than before.
+fn tell_other(pair: &PagePair<'_>) -> Option<String> {
+    let url = printable(&pair.head.or(pair.base)?.url);
+    match (pair.base, pair.head) {
+        (Some(base), Some(head)) if base.normalized == head.normalized => None,
+        (Some(base), Some(head)) => {
+            Some(format!("{url}, {} before, {} now", base.normalized, head.normalized))
+        }
+        (None, Some(head)) if head.normalized > 0 => Some(format!("{url}, new, {} now", head.normalized)),
+        (Some(base), None) if base.normalized > 0 => Some(format!("{url}, {} before, gone", base.normalized)),
+        _ => None,
+    }
 }
 
 /// One share as a sentence.
 fn tell_share(pair: &PagePair<'_>, share: &Share) -> Option<String> {
     let page = pair.head.or(pair.base)?;
     let place = share.chunk.map_or("no chunk of the body".to_owned(), |chunk| format!("chunk {chunk}"));
-    let moved = format!("{:+.2} ({:.1} %)", share.contribution, share.percent);
+    // Little is more than nothing.
+    let digits = if share.contribution.abs() < 0.005 { 4 } else { 2 };
+    let moved = format!("{:+.digits$} ({:.1} %)", share.contribution, share.percent);
     let told = match &share.cause {
         Cause::Came(find) => format!("new: {}", named(pair.head?, *find)?),
         Cause::Went(find) => format!("gone: {}", named(pair.base?, *find)?),

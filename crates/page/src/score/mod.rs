@@ -38,7 +38,7 @@ mod tokens;
 
 pub use changes::Change;
 pub use evidence::{Evidence, Location, LocationKind, MOST_LOCATIONS};
-pub use explain::{explain, explain_change, explain_security};
+pub use explain::{explain, explain_change, explain_makers, explain_others, explain_security};
 pub use pack::{ChangeRule, Directive, Pack, PackError, ProtectingHeader, Rule, Saturation, Words};
 pub use policy::Credit;
 pub use rule::{Category, ChangeKind, RuleId, Severity};

@@ -123,15 +123,16 @@ proptest! {
             head: (missing != 2).then_some(&head),
             chunks: &chunks,
         };
-        let shares = attribute(&[pair]);
+        let movement = attribute(&[pair], None);
+        let shares = &movement.shares;
         let change = pair.head.map_or(0.0, |score| score.score) - pair.base.map_or(0.0, |score| score.score);
         let moved: f64 = shares.iter().map(|share| share.contribution).sum();
         prop_assert!((moved - change).abs() < 1e-9, "{} is not {}", moved, change);
         let percent: f64 = shares.iter().map(|share| share.percent).sum();
         prop_assert!(shares.is_empty() || (percent - 100.0).abs() < 1e-9);
         prop_assert!(shares.iter().all(|share| (0.0..=100.0 + 1e-9).contains(&share.percent)));
-        prop_assert_eq!(&shares, &attribute(&[pair]));
-        let rows = attribution_rows("D", "V", pack, &[pair], &shares, 0);
+        prop_assert_eq!(&movement, &attribute(&[pair], None));
+        let rows = attribution_rows("D", "V", pack, &[pair], shares, 0);
         prop_assert_eq!(rows.len(), shares.len());
         let mut ids: Vec<_> = rows.iter().map(|row| row.id).collect();
         ids.sort_unstable();
@@ -146,7 +147,36 @@ proptest! {
         let diff = SecurityDiff::between(pack, Some(&score), Some(&score)).unwrap();
         prop_assert_eq!(diff.attack_surface_changes, []);
         let pair = PagePair { base: Some(&score), head: Some(&score), chunks: &[] };
-        prop_assert_eq!(attribute(&[pair]), []);
+        prop_assert_eq!(attribute(&[pair], None).shares, []);
+    }
+
+    /// However many pages came, went and changed: contributions are those of one page, and add up to the change of the version's score.
+    #[test]
+    fn shares_explain_the_change_of_a_version(
+        bodies in proptest::collection::vec((markup(), markup(), 0..4_u8), 1..5), same in proptest::option::of(markup()),
+    ) {
+        let page = |body: &str| scored("https://x.test/", &[], body.as_bytes());
+        let pages: Vec<_> = bodies.iter().map(|(base, head, _)| (page(base), page(head))).collect();
+        let chunks: Vec<_> = bodies.iter().map(|(base, head, _)| replaced(base, head)).collect();
+        let all = pages.iter().zip(&bodies).zip(&chunks);
+        let pairs: Vec<_> = all.map(|(((base, head), (_, _, missing)), chunks)| PagePair {
+            base: (*missing != 1).then_some(base),
+            head: (*missing != 2).then_some(head),
+            chunks,
+        }).collect();
+        let same = same.as_deref().map(page);
+        let highest = |side: fn(&PagePair<'_>) -> Option<f64>| {
+            pairs.iter().filter_map(side).chain(same.as_ref().map(|page| page.score)).fold(0.0, f64::max)
+        };
+        let before = highest(|pair| pair.base.map(|page| page.score));
+        let after = highest(|pair| pair.head.map(|page| page.score));
+        let movement = attribute(&pairs, same.as_ref());
+        prop_assert!((movement.change() - (after - before)).abs() < 1e-9);
+        let moved: f64 = movement.shares.iter().map(|share| share.contribution).sum();
+        prop_assert!((moved - (after - before)).abs() < 1e-9, "{} is not {}", moved, after - before);
+        let percent: f64 = movement.shares.iter().map(|share| share.percent).sum();
+        prop_assert!(movement.shares.is_empty() || (percent - 100.0).abs() < 1e-9);
+        prop_assert!(movement.shares.iter().all(|share| Some(share.page) == movement.mover));
     }
 
     #[test]

@@ -5,7 +5,8 @@ use varve_page::score::attribution::{Cause, Chunk, PagePair, attribute};
 use varve_page::score::rows::{VersionScore, attribution_rows};
 use varve_page::score::security::SecurityDiff;
 use varve_page::score::{
-    Change, Pack, PageScore, RuleId, Severity, explain, explain_change, explain_security,
+    Change, Pack, PageScore, RuleId, Severity, explain, explain_change, explain_makers, explain_others,
+    explain_security,
 };
 
 fn keys(score: &PageScore) -> Vec<&'static str> {
@@ -129,7 +130,8 @@ fn before_and_after() -> (PageScore, PageScore, Vec<Chunk>) {
 fn the_change_of_a_score_is_shared_out_to_chunks() {
     let (base, head, chunks) = before_and_after();
     let pair = PagePair { base: Some(&base), head: Some(&head), chunks: &chunks };
-    let shares = attribute(&[pair]);
+    let movement = attribute(&[pair], None);
+    let shares = &movement.shares;
     let of = |rule: RuleId| {
         let is = |find: usize| head.evidence[find].key == rule;
         shares.iter().find(|share| matches!(&share.cause, Cause::Came(find) if is(find.evidence))).unwrap()
@@ -141,13 +143,13 @@ fn the_change_of_a_score_is_shared_out_to_chunks() {
     let is_policy = |cause: &Cause| matches!(cause, Cause::Protection { header, .. } if header == "content-security-policy");
     assert!(shares.iter().any(|share| is_policy(&share.cause) && share.contribution > 0.0));
     assert_eq!(of(RuleId::InputFile), &shares[0], "the greatest comes first");
-    let said = explain_change(&[pair], &shares);
+    let said = explain_change(&[pair], &movement);
     assert!(said[0].contains("chunk 1: new: Input for a file"), "{said:#?}");
     assert!(
         said.iter().any(|line| line.ends_with("content-security-policy script-src protects less")),
         "{said:#?}"
     );
-    let rows = attribution_rows("D", "V", Pack::exposure_1(), &[pair], &shares, 5);
+    let rows = attribution_rows("D", "V", Pack::exposure_1(), &[pair], shares, 5);
     assert_eq!((rows[0].chunk_index, rows[0].evidence_key), (1, "input_file"));
     let evidence = VersionScore::new(vec![head.clone()]).unwrap().evidence_rows(5);
     let place = evidence.iter().find(|row| Some(row.id) == rows[0].version_evidence_location_id).unwrap();
@@ -157,6 +159,45 @@ fn the_change_of_a_score_is_shared_out_to_chunks() {
         (policy.chunk_index, policy.note.as_str()),
         (-1, "weakened /page content-security-policy script-src")
     );
+}
+
+/// A version is as exposed as its most exposed page: another page has no share in the change, whatever became of it.
+#[test]
+fn only_the_page_that_makes_the_score_explains_its_change() {
+    let form = "<form action=/login><input type=password name=p></form>";
+    let more = format!("{form}<form action=/login><input name=q></form>");
+    let page = |name: &str, body: &str| scored(&format!("https://x.test/{name}"), &[], body.as_bytes());
+    let [top, other, raised, low] =
+        [page("top", form), page("other", form), page("top", &more), page("low", "<input name=a>")];
+    let chunks = [Chunk::new(form.len(), 0, form.len(), more.len() - form.len())];
+    let pair = |base, head| PagePair { base, head, chunks: &chunks };
+    // The score rose by what came on one page, and not by what went with the other.
+    let pairs = [pair(Some(&other), None), pair(Some(&top), Some(&raised))];
+    let movement = attribute(&pairs, None);
+    assert!(
+        movement.is_one_page
+            && movement.shares.iter().all(|share| share.page == 1 && share.contribution > 0.0)
+    );
+    assert_eq!(explain_makers(&pairs, &movement), None);
+    let others = explain_others(&pairs, &movement).unwrap();
+    assert!(others.ends_with("of the version: https://x.test/other, 66 before, gone."), "{others}");
+    // Pages below the most exposed one move nothing.
+    let pairs = [pair(Some(&low), Some(&other))];
+    let movement = attribute(&pairs, Some(&raised));
+    assert_eq!((movement.change(), &movement.shares[..], movement.mover), (0.0, &[][..], None));
+    // A page that overtakes another moves the score by what it has more, and that is all that is shared out.
+    let pairs = [pair(Some(&low), Some(&raised))];
+    let movement = attribute(&pairs, Some(&other));
+    let sum: f64 = movement.shares.iter().map(|share| share.contribution).sum();
+    assert!((sum - (raised.score - other.score)).abs() < 1e-9, "{sum}");
+    let told = explain_makers(&pairs, &movement).unwrap();
+    assert!(told.starts_with("The most exposed page was https://x.test/other, with 66, and is"), "{told}");
+    assert!(told.ends_with("counts as far as it moved the score."), "{told}");
+    // What made the score and is gone lowers it, down to what is left.
+    let pairs = [pair(Some(&raised), None)];
+    let movement = attribute(&pairs, Some(&other));
+    let sum: f64 = movement.shares.iter().map(|share| share.contribution).sum();
+    assert!(sum < 0.0 && (sum - (other.score - raised.score)).abs() < 1e-9, "{sum}");
 }
 
 fn changes(base: &PageScore, head: &PageScore) -> Vec<Change> {

@@ -10,9 +10,14 @@ use crate::error::Error;
 use crate::printer::visible;
 use crate::session::Session;
 
+const ROOT_EXAMPLES: &str = "\
+Examples:
+  varve plan root add https://xkcd.com/ --name Home
+  varve plan root list";
+
 /// Pages to begin with
 #[derive(clap::Args)]
-#[command(disable_help_subcommand = true)]
+#[command(after_help = ROOT_EXAMPLES, disable_help_subcommand = true)]
 pub(super) struct RootArgs {
     #[command(subcommand)]
     verb: RootVerb,
@@ -21,6 +26,7 @@ pub(super) struct RootArgs {
 #[derive(clap::Subcommand)]
 enum RootVerb {
     /// Add a page to begin with
+    #[command(after_help = "Examples:\n  varve plan root add https://xkcd.com/ --name Home")]
     Add {
         /// Its URL
         url: String,
@@ -29,14 +35,23 @@ enum RootVerb {
         name: Option<String>,
     },
     /// List the roots: name and URL
+    #[command(after_help = "Examples:\n  varve plan root list --json")]
     List(ListArgs),
     /// Remove a root
+    #[command(
+        after_help = "Examples:\n  varve plan root remove Home\n  varve plan root remove https://xkcd.com/ --cascade"
+    )]
     Remove(RemoveArgs),
 }
 
+const GROUP_EXAMPLES: &str = "\
+Examples:
+  varve plan group add 'https://xkcd.com/#/' --name Comics --found-on Home
+  varve plan group list";
+
 /// Pages that are found on others
 #[derive(clap::Args)]
-#[command(disable_help_subcommand = true)]
+#[command(after_help = GROUP_EXAMPLES, disable_help_subcommand = true)]
 pub(super) struct GroupArgs {
     #[command(subcommand)]
     verb: GroupVerb,
@@ -47,6 +62,9 @@ enum GroupVerb {
     /// Add a group of pages
     ///
     /// Patterns: `**` is any text, `*` any text without `/`, `?`, `=` and `&`, `#` a number; they match the whole URL.
+    #[command(
+        after_help = "Examples:\n  varve plan group add 'https://xkcd.com/#/' --name Comics --found-on Home\n  varve plan group add 'https://xkcd.com/cart/**' --do-not-download"
+    )]
     Add {
         /// What the URLs of its members match
         pattern: String,
@@ -61,19 +79,27 @@ enum GroupVerb {
         do_not_download: bool,
     },
     /// Add the group of everything on a site, found from its root
+    #[command(after_help = "Examples:\n  varve plan group site Home")]
     Site {
         /// The root, whose path is `/`: what it is called, or its URL
         root: String,
     },
     /// List the groups: name, pattern and where they are found
+    #[command(after_help = "Examples:\n  varve plan group list --json")]
     List(ListArgs),
     /// Remove a group
+    #[command(after_help = "Examples:\n  varve plan group remove Comics")]
     Remove(RemoveArgs),
 }
 
+const ALIAS_EXAMPLES: &str = "\
+Examples:
+  varve plan alias add https://old.example.com/ https://example.com/
+  varve plan alias list";
+
 /// What stands for something else
 #[derive(clap::Args)]
-#[command(disable_help_subcommand = true)]
+#[command(after_help = ALIAS_EXAMPLES, disable_help_subcommand = true)]
 pub(super) struct AliasArgs {
     #[command(subcommand)]
     verb: AliasVerb,
@@ -82,6 +108,9 @@ pub(super) struct AliasArgs {
 #[derive(clap::Subcommand)]
 enum AliasVerb {
     /// Say that URLs with one beginning are meant as URLs with another
+    #[command(
+        after_help = "Examples:\n  varve plan alias add https://old.example.com/ https://example.com/\n  varve plan alias add https://example.com/forum/ https://forum.example.com/ --external"
+    )]
     Add {
         /// The beginning, up to a `/`
         source: String,
@@ -92,8 +121,10 @@ enum AliasVerb {
         external: bool,
     },
     /// List the aliases: source and target
+    #[command(after_help = "Examples:\n  varve plan alias list --json")]
     List(ListArgs),
     /// Remove an alias
+    #[command(after_help = "Examples:\n  varve plan alias remove https://old.example.com/")]
     Remove {
         /// Its source
         source: String,

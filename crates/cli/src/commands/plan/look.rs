@@ -20,6 +20,7 @@ use crate::session::Session;
 ///
 /// With `--json` there is one object: `roots`, `groups`, `aliases`.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  varve plan show\n  varve plan show --json")]
 pub(super) struct Show {
     /// Print one JSON object
     #[arg(long)]
@@ -51,6 +52,7 @@ impl Show {
 ///
 /// The exit code is 1 if anything is. With `--json` there is one object a problem: `problem`.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  varve plan check")]
 pub(super) struct Check {
     /// Print one JSON object a line
     #[arg(long)]
@@ -84,6 +86,9 @@ impl Check {
 /// grouped by how their names begin, because all of them together would be the site; how many are left then is said. With `--json` there is one
 /// object a group: `pattern`, and in `members` how many links of the page it matches.
 #[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  varve plan suggest https://xkcd.com/archive/\n  varve plan suggest https://xkcd.com/archive/ --live --json"
+)]
 pub(super) struct Suggest {
     /// The page
     url: String,
@@ -149,6 +154,7 @@ impl Suggest {
 /// Each version keeps them, so they survive even if only the silos do. Files that say something else now are not
 /// overwritten without `--force`.
 #[derive(clap::Args)]
+#[command(after_help = "Examples:\n  varve plan restore HEAD~1")]
 pub(super) struct Restore {
     #[arg(default_value = "HEAD", help = crate::revision::NAMES)]
     version: String,
