@@ -16,13 +16,14 @@ use varve_core::{BodyId, RecordId, VersionId};
 use varve_store::audit::{AuditFinding, AuditKind};
 use varve_store::exchange::Scanned;
 
-use super::filling::Filling;
+use super::filling::{Filled, Filling, LeftOut};
 use super::head;
 use super::lists::Lists;
 use super::run_records::RunRecords;
 use super::seals::{Sealed, broken_seals};
 use crate::archive::Archive;
 use crate::error::ArchiveError;
+use crate::rows::row_of_score;
 
 /// Bodies are looked for so many at a time.
 const BATCH: usize = 4096;
@@ -75,7 +76,10 @@ impl<'a> HistoryAudit<'a> {
         let layout = self.archive.layout();
         let again = self.again.and_then(|Again { filling, _folder }| Ok((filling.finish()?, _folder)));
         match again {
-            Ok((again, _folder)) => {
+            Ok((Filled { catalog: again, left_out }, _folder)) => {
+                // A record that cannot be understood was named already.
+                let told = left_out.iter().filter(|left_out| !matches!(left_out, LeftOut::Fact(_)));
+                told.for_each(|left_out| found(AuditFinding::new(AuditKind::History, left_out.to_string())));
                 found_about_head(&layout.head(), again.head()?).into_iter().for_each(&mut *found);
                 compare_catalogs(&layout.catalog(), &again, found)
             }
@@ -127,6 +131,10 @@ impl Chain {
                     }
                     Some(Ok(Fact::Pages(list))) => _ = self.lists.hear(record, list),
                     Some(Ok(Fact::Tombstone(tombstone))) => self.tombstones.push(*tombstone),
+                    Some(Ok(Fact::Score(score))) => {
+                        let odd = row_of_score(&score).err();
+                        self.findings.extend(odd.map(|error| finding(record, error.to_string())));
+                    }
                     Some(Err(error)) => self.findings.push(finding(record, error.to_string())),
                     _ => {}
                 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use varve_archive::Layout;
-use varve_archive::verbs::rebuild;
+use varve_archive::verbs::rebuild::{self, Rebuilt};
 
 use super::{Outcome, Verb};
 use crate::error::Error;
@@ -27,7 +27,7 @@ pub(super) struct Rebuild {
 }
 
 #[derive(Serialize)]
-struct Rebuilt<'a> {
+struct RebuiltLine<'a> {
     silos: u64,
     records: u64,
     entries: u64,
@@ -42,13 +42,16 @@ impl Verb for Rebuild {
         let opening = session.opening()?;
         let printer = &mut session.printer;
         let bar = printer.progress_bytes(Some(rebuild::bytes_to_read(&layout)?));
-        let done = rebuild::rebuild(&layout, opening, &|bytes| bar.inc(bytes))?;
-        let findings = done.findings.len() as u64;
+        let Rebuilt { index: done, left_out } = rebuild::rebuild(&layout, opening, &|bytes| bar.inc(bytes))?;
+        let findings = (done.findings.len() + left_out.len()) as u64;
         for (silo, finding) in &done.findings {
             printer.say(format_args!(
                 "{WARN}warning{WARN:#} silo {silo} at byte {}: {}",
                 finding.offset, finding.message
             ));
+        }
+        for left_out in &left_out {
+            printer.say(format_args!("{WARN}warning{WARN:#} {left_out}"));
         }
         if let Some(path) = &done.set_aside {
             printer.say(format_args!(
@@ -57,7 +60,7 @@ impl Verb for Rebuild {
             ));
         }
         if self.json {
-            printer.json(&Rebuilt {
+            printer.json(&RebuiltLine {
                 silos: done.silos,
                 records: done.records,
                 entries: done.entries,

@@ -6,6 +6,7 @@ mod capture;
 mod errors;
 mod format;
 mod kill;
+mod losing;
 mod oracles;
 mod processes;
 mod resume;
