@@ -128,6 +128,9 @@ impl Session {
             Err(Error::Archive(error)) if error.is_of_reading_only() => {
                 Ok(Err("nothing can be written here".to_owned()))
             }
+            Err(Error::Archive(error)) if error.lacks_room() => {
+                Ok(Err("there is no room left on its disk".to_owned()))
+            }
             Err(other) => Err(other),
         }
     }

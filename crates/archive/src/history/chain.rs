@@ -13,7 +13,7 @@ use varve_catalog::{CatalogRead, SqliteCatalog};
 use varve_core::body::BodySource;
 use varve_core::fact::{Fact, Manifest, Tombstone};
 use varve_core::{BodyId, RecordId, VersionId};
-use varve_store::audit::{AuditFinding, AuditKind};
+use varve_store::audit::{AuditFinding, AuditKind, lacks_room};
 use varve_store::exchange::Scanned;
 
 use super::filling::{Filled, Filling, LeftOut};
@@ -85,7 +85,8 @@ impl<'a> HistoryAudit<'a> {
             }
             // The silos are what matters, and they were read.
             Err(error) => {
-                found(not_compared("catalog and HEAD were not compared with the silos", &error));
+                let what = "catalog and HEAD were not compared with the silos";
+                found(AuditFinding::not_compared(what, &error, error.lacks_room()));
                 Ok(())
             }
         }
@@ -223,18 +224,12 @@ impl Chain {
         };
         match broken {
             Ok(broken) => broken.into_iter().for_each(|(record, message)| found(finding(record, message))),
-            Err(error) => found(not_compared("the seals of runs were not checked", &error)),
+            Err(error) => {
+                let what = "the seals of runs were not checked";
+                found(AuditFinding::not_compared(what, &error, lacks_room(&error)));
+            }
         }
     }
-}
-
-/// Something was not compared, for want of room.
-fn not_compared(what: &str, error: &dyn std::error::Error) -> AuditFinding {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let why: Vec<String> = causes.map(ToString::to_string).collect();
-    let why = why.join(": ");
-    let message = format!("{what}: {why}; TMPDIR may name a folder with more room");
-    AuditFinding::new(AuditKind::NotCompared, message)
 }
 
 fn finding(record: RecordId, message: String) -> AuditFinding {

@@ -123,6 +123,18 @@ impl AuditFinding {
         Self { kind, severity: kind.severity(), silo: None, offset: None, id: None, message: message.into() }
     }
 
+    /// That something could not be held against the silos, and why. What helps against want of room is said, where that is it.
+    pub fn not_compared(
+        what: &str,
+        error: &(dyn std::error::Error + 'static),
+        is_for_want_of_room: bool,
+    ) -> Self {
+        let causes = std::iter::successors(Some(error), |error| error.source());
+        let why: Vec<String> = causes.map(ToString::to_string).collect();
+        let advice = if is_for_want_of_room { "; TMPDIR may name a folder with more room" } else { "" };
+        Self::new(AuditKind::NotCompared, format!("{what}: {}{advice}", why.join(": ")))
+    }
+
     pub(crate) fn at(mut self, silo: u32, offset: u64) -> Self {
         self.silo = Some(silo);
         self.offset = Some(offset);
@@ -133,6 +145,16 @@ impl AuditFinding {
         self.id = id.map(|id| String::from_utf8_lossy(id).into_owned());
         self
     }
+}
+
+/// Whether a disk is full, or as full as it may be for this user.
+pub fn lacks_room(error: &(dyn std::error::Error + 'static)) -> bool {
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    causes.any(|cause| {
+        let cause = cause.downcast_ref::<std::io::Error>();
+        cause.is_some_and(|cause| matches!(cause.kind(), StorageFull | QuotaExceeded))
+    })
 }
 
 /// How to audit.
@@ -226,7 +248,7 @@ pub fn audit(
         match &scratch {
             Ok(scratch) => quick::look(&mut run, &silos, &mut segments, scratch, progress)
                 .or_else(|error| run.index_failed(error))?,
-            Err(why) => run.not_compared(&why.to_string()),
+            Err(error) => run.tell(index::not_compared(error)),
         }
     }
     segments.check(&mut run, all_chosen && !options.quick)?;
@@ -316,14 +338,6 @@ impl Run<'_> {
         let message = format!("the index cannot be read; `varve rebuild` makes it again: {why}");
         self.tell(AuditFinding::new(AuditKind::IndexDamaged, message));
         false
-    }
-
-    /// The index could not be compared, since there is no room for the other one.
-    fn not_compared(&mut self, why: &str) {
-        let message = format!(
-            "the index was not compared with the silos in both directions: {why}; TMPDIR may name a folder with more room"
-        );
-        self.tell(AuditFinding::new(AuditKind::NotCompared, message));
     }
 
     /// A failure of the index is a finding, any other ends the audit.

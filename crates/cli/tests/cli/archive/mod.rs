@@ -5,6 +5,7 @@ mod browser;
 mod capture;
 mod errors;
 mod format;
+mod full_disk;
 mod kill;
 mod losing;
 mod oracles;
