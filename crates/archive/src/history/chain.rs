@@ -13,8 +13,10 @@ use varve_catalog::{CatalogRead, SqliteCatalog};
 use varve_core::body::BodySource;
 use varve_core::fact::{Fact, Manifest, Tombstone};
 use varve_core::{BodyId, RecordId, VersionId};
-use varve_store::audit::{AuditFinding, AuditKind, lacks_room};
+use varve_store::StoreError;
+use varve_store::audit::{AuditFinding, AuditKind, held_in_silos, lacks_room};
 use varve_store::exchange::Scanned;
+use varve_store::index::Place;
 
 use super::filling::{Filled, Filling, LeftOut};
 use super::head;
@@ -68,10 +70,18 @@ impl<'a> HistoryAudit<'a> {
         }
     }
 
-    /// Everything was read: tells `found` what is not as it should be.
-    pub(crate) fn finish(mut self, found: &mut dyn FnMut(AuditFinding)) -> Result<(), ArchiveError> {
+    /// Everything was read: tells `found` what is not as it should be. What an index does not know that is behind the silos may
+    /// still be in them, and is looked for there.
+    pub(crate) fn finish(
+        mut self,
+        is_ahead_of_index: bool,
+        found: &mut dyn FnMut(AuditFinding),
+    ) -> Result<(), ArchiveError> {
         self.failure?;
         self.chain.look_for_bodies(self.archive)?;
+        if is_ahead_of_index {
+            self.chain.look_in_silos(self.archive)?;
+        }
         self.chain.finish(found);
         let layout = self.archive.layout();
         let again = self.again.and_then(|Again { filling, _folder }| Ok((filling.finish()?, _folder)));
@@ -81,7 +91,7 @@ impl<'a> HistoryAudit<'a> {
                 let told = left_out.iter().filter(|left_out| !matches!(left_out, LeftOut::Fact(_)));
                 told.for_each(|left_out| found(AuditFinding::new(AuditKind::History, left_out.to_string())));
                 found_about_head(&layout.head(), again.head()?).into_iter().for_each(&mut *found);
-                compare_catalogs(&layout.catalog(), &again, found)
+                compare_catalogs(self.archive, &again, found)
             }
             // The silos are what matters, and they were read.
             Err(error) => {
@@ -192,6 +202,21 @@ impl Chain {
         Ok(())
     }
 
+    /// Looks for what the index did not know in the silos themselves.
+    fn look_in_silos(&mut self, archive: &Archive) -> Result<(), ArchiveError> {
+        let bodies = self.missing.iter().map(|(body, _)| *body.as_bytes());
+        let answers = self.missing_answers.iter().map(|(record, _)| *record.as_bytes());
+        let wanted: HashSet<[u8; 32]> = bodies.chain(answers).collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let held = held_in_silos(archive.store(), &wanted, threads)?;
+        self.missing.retain(|(body, _)| !held.contains(body.as_bytes()));
+        self.missing_answers.retain(|(record, _)| !held.contains(record.as_bytes()));
+        Ok(())
+    }
+
     fn finish(mut self, found: &mut dyn FnMut(AuditFinding)) {
         self.findings.drain(..).for_each(&mut *found);
         // What was taken out on purpose is accounted for by its tombstone.
@@ -252,20 +277,34 @@ fn found_about_head(path: &Path, should_be: Option<VersionId>) -> Option<AuditFi
 
 /// Compares the catalog that is kept, if one is, with the one that was made again.
 fn compare_catalogs(
-    path: &Path,
+    archive: &Archive,
     again: &SqliteCatalog,
     found: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), ArchiveError> {
+    let path = archive.layout().catalog();
     if !path.is_file() {
         return Ok(());
     }
-    let kept = SqliteCatalog::open_to_read(path)?;
+    let kept = SqliteCatalog::open_to_read(&path)?;
     let difference = first_difference(&kept, again)?;
     if let Some(row) = difference {
-        let message = format!("the catalog is not what the silos say; `varve rebuild` makes it again: {row}");
-        found(AuditFinding::new(AuditKind::Catalog, message));
+        let what = match is_behind(&kept, archive)? {
+            true => {
+                "the catalog is behind the silos; the next verb that writes brings it up to them, as does `varve rebuild`"
+            }
+            false => "the catalog is not what the silos say; `varve rebuild` makes it again",
+        };
+        found(AuditFinding::new(AuditKind::Catalog, format!("{what}: {row}")));
     }
     Ok(())
+}
+
+/// Whether a catalog knows that it does not know all that the silos hold, as after a crash.
+fn is_behind(kept: &SqliteCatalog, archive: &Archive) -> Result<bool, ArchiveError> {
+    let silos = archive.store().files().list().map_err(StoreError::from)?;
+    let end = silos.values().next_back().map(|last| (last.number, last.length));
+    let reached = kept.reached()?.map(Place::from_number).map(|place| (place.silo(), place.offset()));
+    Ok(reached < end)
 }
 
 /// As much of a row as it takes to know it: one of a score has thousands of letters.

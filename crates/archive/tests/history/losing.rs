@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::rebuilding::check_numbers;
 use crate::scene::*;
 use varve_archive::history::HistoryWriter;
-use varve_archive::verbs::audit::{AuditFinding, AuditKind, AuditRequest, audit};
+use varve_archive::verbs::audit::{AuditFinding, AuditKind, AuditRequest, AuditSeverity, audit};
 use varve_archive::verbs::log::{Page, VersionFilter, versions};
 use varve_archive::verbs::rebuild::{LeftOut, Rebuilt, rebuild};
 use varve_archive::verbs::{checkout, score, tag};
@@ -63,7 +63,7 @@ fn rebuilt(root: &Path) -> Rebuilt {
 }
 
 fn audited(root: &Path) -> Vec<AuditFinding> {
-    let archive = Archive::open(root).expect("opened");
+    let archive = Archive::open_to_audit(root).expect("opened");
     let mut found = Vec::new();
     audit(&archive, &AuditRequest::default(), &|_| {}, &mut |finding| found.push(finding)).expect("audited");
     found
@@ -203,5 +203,57 @@ fn any_one_record_may_be_lost() {
         drop(history(&root));
         assert_usable(&root);
         fs::remove_dir_all(&root).expect("removed");
+    }
+}
+
+/// What a process leaves that is killed when silos are safe, before index and catalog know of it.
+fn killed_behind_the_silo(folder: &Path) -> PathBuf {
+    let (root, before) = (folder.join("museum"), folder.join("before"));
+    make(Kind::Archive, &root);
+    commit_pages(&*history(&root), "first", &[("https://e.org/", "1")]);
+    copy(&root, &before);
+    commit_pages(&*history(&root), "second", &[("https://e.org/", "2")]);
+    fs::copy(silo(&root), silo(&before)).expect("copied");
+    before
+}
+
+fn kinds(found: &[AuditFinding]) -> Vec<AuditKind> {
+    found.iter().map(|finding| finding.kind).collect()
+}
+
+#[test]
+fn a_body_that_the_index_does_not_know_yet_is_not_missing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = killed_behind_the_silo(folder.path());
+    let found = audited(&root);
+    // Body and manifest, HEAD, the rows.
+    let expected = [AuditKind::IndexMissing, AuditKind::IndexMissing, AuditKind::Catalog, AuditKind::Catalog];
+    assert_eq!(kinds(&found), expected, "{found:?}");
+    assert!(found.iter().all(|found| found.severity == AuditSeverity::Warning), "{found:?}");
+    assert!(found.iter().all(|found| found.message.contains("the next verb that writes")), "{found:?}");
+    drop(history(&root));
+    assert!(audited(&root).is_empty());
+}
+
+#[test]
+fn without_an_index_nothing_else_is_missing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("museum");
+    of_every_kind(&root);
+    fs::remove_dir_all(root.join("index")).expect("removed");
+    let found = audited(&root);
+    assert_eq!(kinds(&found), [AuditKind::IndexDamaged], "{found:?}");
+}
+
+#[test]
+fn a_record_that_was_never_finished_is_no_damage() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = killed_behind_the_silo(folder.path());
+    let whole = fs::read(silo(&root)).expect("read");
+    for cut in (1..200).step_by(9) {
+        fs::write(silo(&root), &whole[..whole.len() - cut]).expect("written");
+        let found = audited(&root);
+        assert!(!found.is_empty(), "{cut}");
+        assert!(found.iter().all(|found| found.severity == AuditSeverity::Warning), "{cut}: {found:?}");
     }
 }

@@ -10,6 +10,7 @@
 //! writing: then it should be in the index, or was left by a crash. An index that cannot be read is a finding like any
 //! other, and the silos are audited without it.
 
+mod held;
 mod index;
 mod quick;
 mod segments;
@@ -25,6 +26,7 @@ use crate::index::{IndexOptions, Place};
 use crate::silo::{SiloFile, numbers};
 use crate::store::Store;
 
+pub use held::held_in_silos;
 pub(crate) use segments::Segments;
 
 /// What is wrong.
@@ -173,6 +175,9 @@ pub struct AuditOptions<'a> {
     pub index_lost: Option<&'a str>,
 }
 
+/// What is said of whole records that were written last, as whoever was stopped leaves them.
+const NOT_KNOWN_YET: &str =
+    "a record that the index does not know yet, as after a crash; the next verb that writes puts it right";
 /// What is held back is held in memory: so many findings, and a number for the others.
 const MOST_HELD_BACK: usize = 10_000;
 
@@ -191,6 +196,9 @@ pub struct AuditDone {
     pub entries: u64,
     /// Findings.
     pub findings: u64,
+    /// Whether there are records that the index does not know, be it because somebody is writing them.
+    #[serde(skip)]
+    pub is_ahead_of_index: bool,
 }
 
 /// Audits a store. `found` is told each finding, `progress` how many more bytes of silos were dealt with, and `told`
@@ -283,6 +291,7 @@ pub(crate) struct Run<'a> {
 impl Run<'_> {
     /// Tells a finding, or holds it back if it lies where nothing may have been promised.
     pub(crate) fn report(&mut self, finding: AuditFinding) {
+        self.done.is_ahead_of_index |= finding.kind == AuditKind::IndexMissing;
         match (finding.silo, finding.offset) {
             (Some(silo), Some(offset)) if self.is_unpromised(silo, offset) => self.hold_back(finding),
             _ => self.tell(finding),
@@ -300,7 +309,11 @@ impl Run<'_> {
             self.more_held_back += 1;
             return;
         }
-        if finding.kind == AuditKind::Damaged {
+        if finding.kind == AuditKind::IndexMissing {
+            finding.message = NOT_KNOWN_YET.to_owned();
+        }
+        // Nobody was promised what the index knows nothing of.
+        if finding.severity == AuditSeverity::Error {
             finding.severity = AuditSeverity::Warning;
             finding
                 .message
@@ -335,6 +348,7 @@ impl Run<'_> {
 
     /// The index cannot be read: that is a finding. Says that it is of no use.
     fn index_damaged(&mut self, why: &str) -> bool {
+        self.done.is_ahead_of_index = true;
         let message = format!("the index cannot be read; `varve rebuild` makes it again: {why}");
         self.tell(AuditFinding::new(AuditKind::IndexDamaged, message));
         false
