@@ -25,6 +25,7 @@ use varve_warc::date::Date;
 use varve_warc::write::Packer;
 
 use super::filling::weight;
+use super::head_state::{HeadState, named};
 use super::packers::Packers;
 use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, RecordPlace, head, part_of, read_opened};
 use crate::archive::{Archive, silo_files};
@@ -138,6 +139,12 @@ impl Holdings for ArchiveHoldings {
             None => Ok(self.catalog.head()?),
             head => Ok(head),
         }
+    }
+
+    /// What the catalog says is what it is brought to by the next who writes.
+    fn head_state(&self) -> Result<HeadState, ArchiveError> {
+        let wanted = || Ok(self.catalog.head()?);
+        Ok(named(&self.catalog, &self.archive.layout().head(), wanted)?.err().unwrap_or(HeadState::Right))
     }
 
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
