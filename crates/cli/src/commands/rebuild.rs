@@ -1,4 +1,4 @@
-//! `varve rebuild`: the index made again from the silos.
+//! `varve rebuild`: index, catalog and HEAD made again from the silos.
 
 use serde::Serialize;
 use varve_archive::Layout;
@@ -14,10 +14,13 @@ Examples:
   varve rebuild
   varve -C museum rebuild --json";
 
-/// Make the index again from the silos alone
+/// Make index, catalog and HEAD again from the silos alone
 ///
-/// The silos are the truth; the index is made from them and can be made again, byte for byte the same. Reads every
-/// silo on all cores. What cannot be read is said, and `varve audit` says more.
+/// The silos are the truth; what is made from them can be made again: the index byte for byte the same, the catalog row by row. Reads every
+/// silo on all cores. What cannot be read is said, and so is what is about a version that is lost: all the rest is there. `varve audit` says more.
+///
+/// Two things are not in the silos and do not come back: diffs that `varve diff --keep` kept, which can be computed and kept
+/// again, and what a crawl that is not finished had still to do.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Rebuild {
