@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::rebuilding::check_numbers;
+use crate::rewriting::{request, rewrite};
 use crate::scene::*;
 use varve_archive::history::HistoryWriter;
 use varve_archive::verbs::audit::{AuditFinding, AuditKind, AuditRequest, AuditSeverity, audit};
@@ -169,7 +170,9 @@ fn of_every_kind(root: &Path) {
     }
     tag::set(&*writer, "good", Some(second)).expect("set");
     checkout::checkout(&*writer, first, &mut |_| {}).expect("moved");
+    commit_pages(&*writer, "secret", &[("https://e.org/secret", "<p>secret</p>")]);
     drop(writer);
+    rewrite(root, &request(&["https://e.org/secret"]));
     let checked = check_numbers(root, &[(0, 0), (1, 2)]).expect("a version of what was asked");
     let writer = history(root);
     score::score(&*writer, checked, &|_| {}).expect("scored");
