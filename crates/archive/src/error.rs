@@ -561,6 +561,11 @@ impl ArchiveError {
         matches!(self, Self::Catalog(CatalogError::ReadOnly { .. })) || causes.any(forbids)
     }
 
+    /// Whether a disk is full.
+    pub fn lacks_room(&self) -> bool {
+        matches!(self, Self::Catalog(CatalogError::Full { .. })) || varve_store::audit::lacks_room(self)
+    }
+
     /// Whether the archive itself cannot go on, as opposed to one file that is to be stored or restored.
     pub fn ends_all(&self) -> bool {
         match self {

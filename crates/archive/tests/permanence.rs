@@ -153,7 +153,7 @@ fn the_silos_alone_define_the_archive() {
     ArchiveWriter::open(&root, opening()).expect("opened").store().housekeeping().expect("merged");
     let before = index_files(&root);
     fs::remove_dir_all(root.join("index")).expect("removed");
-    let done = rebuild(&Layout::new(&root), opening(), &|_| {}).expect("rebuilt");
+    let done = rebuild(&Layout::new(&root), opening(), &|_| {}).expect("rebuilt").index;
     assert_eq!((done.silos, done.records, done.findings.len()), (1, 301, 0));
     assert_eq!(index_files(&root), before);
     assert_eq!(audited(&root, &AuditRequest::default()), []);
@@ -174,7 +174,7 @@ fn a_torn_record_is_not_brought_into_the_index() {
         if !has_index {
             fs::remove_dir_all(root.join("index")).expect("removed");
         }
-        let done = rebuild(&Layout::new(&root), opening(), &|_| {}).expect("rebuilt");
+        let done = rebuild(&Layout::new(&root), opening(), &|_| {}).expect("rebuilt").index;
         assert_eq!((done.silos, done.records, done.findings.len()), (1, 6, 0), "index: {has_index}");
         assert_eq!(fs::read(&silo).expect("read"), whole);
         // Without an index nobody knows whether the record was promised: then its bytes stay.
@@ -199,7 +199,7 @@ fn a_silo_that_was_only_begun_is_gone_after_a_rebuild() {
         let begun = root.join("warc/0/00000001.warc.gz");
         fs::write(&begun, content).expect("written");
         fs::remove_dir_all(root.join("index")).expect("removed");
-        let done = rebuild(&Layout::new(&root), opening(), &|_| {}).expect("rebuilt");
+        let done = rebuild(&Layout::new(&root), opening(), &|_| {}).expect("rebuilt").index;
         assert_eq!((done.silos, done.records, done.findings.len()), (1, 6, 0), "{} bytes", content.len());
         assert!(!begun.exists());
     }
@@ -221,7 +221,7 @@ fn a_lost_silo_does_not_take_the_index_of_the_others() {
     fs::remove_file(&lost).expect("removed");
     fs::write(&lost, [0; 5000]).expect("written");
     fs::remove_dir_all(root.join("index")).expect("removed");
-    let done = rebuild(&Layout::new(&root), opening(), &|_| {}).expect("rebuilt");
+    let done = rebuild(&Layout::new(&root), opening(), &|_| {}).expect("rebuilt").index;
     assert_eq!((done.silos, done.findings.len()), (3, 1), "{done:?}");
     assert_eq!((done.findings[0].0, done.findings[0].1.offset), (1, 0));
     store_some(&root, 9);

@@ -5,10 +5,10 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
 
 use crate::error::CatalogError;
 use crate::problem::Problem;
@@ -20,36 +20,53 @@ const KEPT: usize = 4;
 /// How many prepared statements a connection remembers: more than there are.
 const STATEMENTS: usize = 96;
 
-/// Opens a database to read, changing nothing. On a disk where SQLite cannot keep its shared memory, the file is read
-/// as one that nobody writes to; what is still in a write-ahead log cannot be read there, and that is said.
+/// Opens a database to read, changing nothing. On a disk where SQLite cannot keep its shared memory, because it can only be
+/// read or is full, the file is read as one that nobody writes to; what is still in a log cannot be read there, and that is
+/// said.
 ///
 /// A connection that may only read leaves the files of a log behind that it had to make, so one that may write is used
 /// where there are none yet, and told not to.
-pub(crate) fn to_read(path: &Path) -> Result<Connection, Problem> {
+fn to_read(path: &Path) -> Result<Reader, Problem> {
     let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let tidy = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let flags = if log_of(path).exists() { read_only } else { tidy };
+    let flags = if beside(path, "-wal").exists() { read_only } else { tidy };
     match Connection::open_with_flags(path, flags).and_then(settle) {
-        Err(error) if cannot_open(&error) && path.is_file() => to_read_unchanging(path, read_only),
-        opened => Ok(opened?),
+        Err(error) if (cannot_open(&error) || lacks_shared_memory(&error)) && path.is_file() => {
+            to_read_unchanging(path, read_only, &error)
+        }
+        opened => Ok(Reader { connection: opened?, as_of: None }),
     }
 }
 
-/// Where the write-ahead log of a database lies.
-fn log_of(path: &Path) -> PathBuf {
-    let mut log = path.as_os_str().to_owned();
-    log.push("-wal");
-    PathBuf::from(log)
+/// A file that SQLite has beside a database.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
 }
 
-fn to_read_unchanging(path: &Path, flags: OpenFlags) -> Result<Connection, Problem> {
-    if std::fs::metadata(log_of(path)).is_ok_and(|log| log.len() > 0) {
-        let what = "its newest rows lie in a write-ahead log, which cannot be read on a read-only disk: \
-                    copy it with the files beside it to where it can be written";
-        return Err(Problem::Unknown(what.to_owned()));
+/// Opens a database as one that nobody writes to, since it could not be opened otherwise.
+fn to_read_unchanging(path: &Path, flags: OpenFlags, why: &rusqlite::Error) -> Result<Reader, Problem> {
+    // Before it is opened, so that what comes in between counts as a change.
+    let as_of = Files::of(path);
+    let where_not = if lacks_room(why) {
+        "on a full disk: make room there"
+    } else {
+        "on a read-only disk: \
+        copy it with the files beside it to where it can be written"
+    };
+    let left = [
+        ("-wal", "its newest rows lie in a write-ahead log, which cannot be read"),
+        ("-journal", "somebody was stopped while writing to it, which cannot be undone"),
+    ];
+    for (ending, what) in left {
+        if std::fs::metadata(beside(path, ending)).is_ok_and(|log| log.len() > 0) {
+            return Err(Problem::Unknown(format!("{what} {where_not}")));
+        }
     }
     let flags = flags | OpenFlags::SQLITE_OPEN_URI;
-    Ok(Connection::open_with_flags(unchanging_uri(path), flags).and_then(settle)?)
+    let connection = Connection::open_with_flags(unchanging_uri(path), flags).and_then(settle)?;
+    Ok(Reader { connection, as_of: Some(as_of) })
 }
 
 /// Opens a database to write, with a write-ahead log; makes it where there is none.
@@ -94,6 +111,20 @@ fn cannot_open(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
 }
 
+/// Whether a database is all right, and only what SQLite wants beside it cannot be had.
+fn lacks_shared_memory(error: &rusqlite::Error) -> bool {
+    let wanted = [ffi::SQLITE_IOERR_SHMOPEN, ffi::SQLITE_IOERR_SHMMAP];
+    lacks_room(error) || error.sqlite_error().is_some_and(|error| wanted.contains(&error.extended_code))
+}
+
+/// Whether the disk is full.
+pub(crate) fn lacks_room(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|error| {
+        // The first thing that SQLite writes where it has a log, and the first for which there is no room.
+        error.code == ErrorCode::DiskFull || error.extended_code == ffi::SQLITE_IOERR_SHMSIZE
+    })
+}
+
 /// A URI that says that nobody will change the file.
 fn unchanging_uri(path: &Path) -> String {
     let mut uri = "file:".to_owned();
@@ -110,6 +141,45 @@ fn unchanging_uri(path: &Path) -> String {
 /// What else a connection needs before it is used.
 type Prepare = Box<dyn Fn(&Connection) -> Result<(), Problem> + Send + Sync>;
 
+/// A connection to read with.
+struct Reader {
+    connection: Connection,
+    /// How the files were, if they are read as if they could not change.
+    as_of: Option<Files>,
+}
+
+impl Reader {
+    /// Whether what it would read is still what lies there.
+    fn is_current(&self, path: &Path) -> bool {
+        self.as_of.as_ref().is_none_or(|as_of| *as_of == Files::of(path))
+    }
+
+    /// Whether the database was changed though nobody was to do so: then what was read may be of before and after.
+    fn was_deceived(&self, path: &Path) -> bool {
+        self.as_of.as_ref().is_some_and(|as_of| as_of.database != changes(path))
+    }
+}
+
+/// What shows that a file was written.
+type Changes = Option<(u64, Option<SystemTime>)>;
+
+/// A database and its log, as far as it takes to know that somebody has written.
+#[derive(PartialEq)]
+struct Files {
+    database: Changes,
+    log: Changes,
+}
+
+impl Files {
+    fn of(path: &Path) -> Self {
+        Self { database: changes(path), log: changes(&beside(path, "-wal")) }
+    }
+}
+
+fn changes(path: &Path) -> Changes {
+    std::fs::metadata(path).ok().map(|about| (about.len(), about.modified().ok()))
+}
+
 /// Connections to read with, opened when they are asked for.
 pub(crate) struct Readers {
     path: PathBuf,
@@ -121,7 +191,7 @@ pub(crate) struct Readers {
 struct Idle {
     /// The file that they are connected to: a catalog that is made again is another one under the same name.
     file: Option<(u64, u64)>,
-    connections: Vec<Connection>,
+    readers: Vec<Reader>,
 }
 
 /// What tells a file from another of the same name.
@@ -132,7 +202,7 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
 impl Readers {
     /// Opens the first one, to know that the database is what it should be.
     pub(crate) fn open(path: &Path, prepare: Prepare) -> Result<Self, CatalogError> {
-        let idle = Idle { file: identity(path), connections: Vec::new() };
+        let idle = Idle { file: identity(path), readers: Vec::new() };
         let readers = Self { path: path.to_owned(), prepare, idle: Mutex::new(idle) };
         let first = readers.another().map_err(|problem| problem.at(path))?;
         readers.lay_down(first, identity(path));
@@ -154,37 +224,41 @@ impl Readers {
 
     fn try_ask<T>(&self, questions: impl FnOnce(&Connection) -> Result<T, Problem>) -> Result<T, Problem> {
         let file = identity(&self.path);
-        let connection = match self.take_up(file) {
-            Some(connection) => connection,
+        let reader = match self.take_up(file).filter(|reader| reader.is_current(&self.path)) {
+            Some(reader) => reader,
             None => self.another()?,
         };
-        let state = connection.unchecked_transaction()?;
-        let answer = questions(&connection);
-        state.finish()?;
-        self.lay_down(connection, file);
+        let state = reader.connection.unchecked_transaction()?;
+        let answer = questions(&reader.connection);
+        let ended = state.finish();
+        if reader.was_deceived(&self.path) {
+            return Err(Problem::Busy);
+        }
+        ended?;
+        self.lay_down(reader, file);
         answer
     }
 
-    fn another(&self) -> Result<Connection, Problem> {
-        let connection = to_read(&self.path)?;
-        (self.prepare)(&connection)?;
-        connection.pragma_update(None, "query_only", true)?;
-        Ok(connection)
+    fn another(&self) -> Result<Reader, Problem> {
+        let reader = to_read(&self.path)?;
+        (self.prepare)(&reader.connection)?;
+        reader.connection.pragma_update(None, "query_only", true)?;
+        Ok(reader)
     }
 
     /// An idle connection to this file; those to another one of its name are closed.
-    fn take_up(&self, file: Option<(u64, u64)>) -> Option<Connection> {
+    fn take_up(&self, file: Option<(u64, u64)>) -> Option<Reader> {
         let mut idle = self.idle();
         if idle.file != file {
-            *idle = Idle { file, connections: Vec::new() };
+            *idle = Idle { file, readers: Vec::new() };
         }
-        idle.connections.pop()
+        idle.readers.pop()
     }
 
-    fn lay_down(&self, connection: Connection, file: Option<(u64, u64)>) {
+    fn lay_down(&self, reader: Reader, file: Option<(u64, u64)>) {
         let mut idle = self.idle();
-        if idle.file == file && idle.connections.len() < KEPT {
-            idle.connections.push(connection);
+        if idle.file == file && idle.readers.len() < KEPT {
+            idle.readers.push(reader);
         }
     }
 

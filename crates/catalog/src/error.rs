@@ -16,6 +16,20 @@ pub enum CatalogError {
         /// What it says.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// It cannot be read or written where it lies; the words of the system are the source. What is in it may be whole.
+    #[error("{path}: the database cannot be reached")]
+    Unreachable {
+        /// The database.
+        path: PathBuf,
+        /// What SQLite says.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// There is no room for what had to be written. The database is as it was.
+    #[error("{path}: there is no room left on the disk of the database")]
+    Full {
+        /// The database.
+        path: PathBuf,
+    },
     /// Another process is writing, and did not finish in time.
     #[error("{path}: another program is writing to the database")]
     Busy {

@@ -2,11 +2,12 @@
 //!
 //! Functions over a connection return these, and whoever holds the path turns them into errors, once.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use rusqlite::ErrorCode;
+use rusqlite::{ErrorCode, ffi};
 use varve_core::VersionId;
 
+use crate::connect::lacks_room;
 use crate::error::CatalogError;
 
 /// What went wrong.
@@ -30,6 +31,8 @@ pub(crate) enum Problem {
     OtherProject { wanted: String, found: String },
     /// Nothing can be written there.
     ReadOnly,
+    /// Somebody else is writing.
+    Busy,
     /// There is no such version.
     NoVersion(VersionId),
     /// Whoever was called back could not go on.
@@ -62,13 +65,17 @@ impl Problem {
             Self::Early => CatalogError::Early { path },
             Self::OtherProject { wanted, found } => CatalogError::OtherProject { path, wanted, found },
             Self::ReadOnly => CatalogError::ReadOnly { path },
+            Self::Busy => CatalogError::Busy { path },
             Self::NoVersion(id) => CatalogError::NoVersion(id),
             Self::Said(error) => error,
         }
     }
 }
 
-fn of_sqlite(error: rusqlite::Error, path: std::path::PathBuf) -> CatalogError {
+fn of_sqlite(error: rusqlite::Error, path: PathBuf) -> CatalogError {
+    if lacks_room(&error) {
+        return CatalogError::Full { path };
+    }
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => CatalogError::Busy { path },
         Some(ErrorCode::ReadOnly) => CatalogError::ReadOnly { path },
@@ -78,8 +85,19 @@ fn of_sqlite(error: rusqlite::Error, path: std::path::PathBuf) -> CatalogError {
         Some(ErrorCode::DatabaseCorrupt) => {
             CatalogError::Damaged { path, table: "the file itself", what: error.to_string() }
         }
+        Some(ErrorCode::SystemIoFailure) if !is_cut_off(&error) => {
+            CatalogError::Unreachable { path, source: Box::new(error) }
+        }
+        Some(ErrorCode::CannotOpen) if path.exists() => {
+            CatalogError::Unreachable { path, source: Box::new(error) }
+        }
         _ => CatalogError::Database { path, source: Box::new(without_sql(error)) },
     }
+}
+
+/// Whether the file ends before what it says it holds, which no disk can help.
+fn is_cut_off(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_SHORT_READ)
 }
 
 /// What is wrong with a statement, without the statement, which says nothing to whoever has an odd database.

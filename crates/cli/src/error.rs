@@ -299,6 +299,7 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
             Some("a media type is two words with `/` between them: `text/plain`")
         }
         ArchiveError::Write { source, .. } => for_writing(source.kind()),
+        _ if failure.lacks_room() => for_writing(io::ErrorKind::StorageFull),
         _ => for_site(failure).or_else(|| for_capture(failure)),
     }
 }
@@ -358,6 +359,12 @@ fn for_catalog(failure: &CatalogError) -> Option<&'static str> {
         }
         CatalogError::Foreign { .. } => Some(
             "nothing was changed; a Moku site needs its own `moku.db`, from a copy; an archive without `catalog.db` makes it again with `varve rebuild`",
+        ),
+        CatalogError::Full { .. } => {
+            Some("make room on that disk and try again; what was kept there is whole")
+        }
+        CatalogError::Unreachable { .. } => Some(
+            "nothing was changed; look whether that disk works, has room and may be written to, and try again",
         ),
         // It says itself what to do.
         CatalogError::Unknown { .. } => None,

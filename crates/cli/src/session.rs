@@ -7,12 +7,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::ArgMatches;
-use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, open_history_of, open_holdings_by};
+use varve_archive::history::{
+    ArchiveHistory, HeadState, HistoryWriter, Holdings, open_history_of, open_holdings_by,
+};
 use varve_archive::verbs::commit::Intent;
 use varve_archive::verbs::intent;
 use varve_archive::verbs::moku::must_belong;
 use varve_archive::{
-    ArchiveError, ArchiveWriter, Choice, Layout, Objects, Opening, Recovered, Size, find_root,
+    ArchiveError, ArchiveWriter, Choice, Layout, Objects, Opening, Recovered, Size, VersionId, find_root,
 };
 
 use crate::arguments;
@@ -120,6 +122,21 @@ impl Session {
         Ok(history)
     }
 
+    /// HEAD, if it can be read, for verbs that are as useful without it and may help to put it right. What is wrong with it is
+    /// said.
+    pub(crate) fn readable_head(&mut self, holdings: &dyn Holdings) -> Result<Option<VersionId>, Error> {
+        let state = holdings.head_state()?;
+        if state == HeadState::Right {
+            return Ok(holdings.head()?);
+        }
+        let to = |to| {
+            format!("; the next verb that writes moves it to {to}, `varve checkout VERSION` to another one")
+        };
+        let advice = state.wanted().map(to).unwrap_or_default();
+        self.printer.say(format_args!("{WARN}warning:{WARN:#} {state}{advice}"));
+        Ok(holdings.head().unwrap_or_default())
+    }
+
     /// Opens it for adding to its history, or says why nothing can be added here: for verbs that can do without.
     pub(crate) fn try_open_history(&mut self) -> Result<Result<Box<dyn HistoryWriter>, String>, Error> {
         match self.open_history() {
@@ -127,6 +144,9 @@ impl Session {
             Err(Error::ReadOnlyAsked { .. }) => Ok(Err("`--readonly` was given".to_owned())),
             Err(Error::Archive(error)) if error.is_of_reading_only() => {
                 Ok(Err("nothing can be written here".to_owned()))
+            }
+            Err(Error::Archive(error)) if error.lacks_room() => {
+                Ok(Err("there is no room left on its disk".to_owned()))
             }
             Err(other) => Err(other),
         }

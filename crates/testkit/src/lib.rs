@@ -9,8 +9,10 @@ mod broken_disk;
 pub mod contract;
 mod fixtures;
 mod memory_disk;
+mod tiny_disk;
 pub mod web;
 
 pub use broken_disk::{BrokenDisk, Failure, Plan, at_every_call};
 pub use fixtures::fixtures;
 pub use memory_disk::{Bytes, MemoryDisk, PowerCut};
+pub use tiny_disk::TinyDisk;

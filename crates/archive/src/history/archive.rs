@@ -3,6 +3,7 @@
 //! Opening for writing reads forward from the last place that the catalog knows, so that a crash between the silo and
 //! the catalog costs nothing; an archive without a catalog gets one.
 
+use std::cell::RefCell;
 use std::ffi::OsString;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ use varve_warc::date::Date;
 use varve_warc::write::Packer;
 
 use super::filling::weight;
+use super::head_state::{HeadState, named};
 use super::packers::Packers;
 use super::{
     BodyInput, BodyWorker, HeadMove, HistoryWriter, Holdings, RecordPlace, head, part_of, read_opened,
@@ -139,6 +141,12 @@ impl Holdings for ArchiveHoldings {
             None => Ok(self.catalog.head()?),
             head => Ok(head),
         }
+    }
+
+    /// What the catalog says is what it is brought to by the next who writes.
+    fn head_state(&self) -> Result<HeadState, ArchiveError> {
+        let wanted = || Ok(self.catalog.head()?);
+        Ok(named(&self.catalog, &self.archive.layout().head(), wanted)?.err().unwrap_or(HeadState::Right))
     }
 
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
@@ -294,7 +302,8 @@ impl ArchiveHistory {
     }
 }
 
-/// Gives the catalog the rows of all that the silos hold and it does not know. HEAD follows.
+/// Gives the catalog the rows of all that the silos hold and it does not know. HEAD follows. What has no rows because something
+/// else is lost stands in nobody's way: rebuild and audit name it.
 pub(crate) fn catch_up(
     layout: &Layout,
     catalog: &SqliteCatalog,
@@ -302,23 +311,28 @@ pub(crate) fn catch_up(
 ) -> Result<(), ArchiveError> {
     let from = catalog.reached()?.map(Place::from_number);
     let spent = catalog.last_list()?.map_or(0, |last| last.spent);
+    let not_opened = RefCell::new(Ok(()));
     let find = |record| {
         // Only who was stopped between a manifest and its rows left something that asks for this.
-        let store = Store::open(silo_files(layout), &layout.index()).ok()?;
+        let opened = Store::open(silo_files(layout), &layout.index());
+        let store = opened.map_err(|error| *not_opened.borrow_mut() = Err(error)).ok()?;
         read_list(&store, record)
     };
     let mut maker = match from {
         Some(_) => RowMaker::behind(redaction, spent, Box::new(find)),
         None => RowMaker::new(redaction),
     };
+    let apply = |rows: &mut dyn Iterator<Item = Row>| catalog.apply_what_is_left(rows, &mut drop);
     let mut pending: Vec<Row> = Vec::new();
     let mut failure: Result<(), ArchiveError> = Ok(());
     let end = scan_from(&silo_files(layout), from, &mut |scanned| {
         if failure.is_ok() {
             failure = (|| {
-                pending.extend(maker.rows_of(&scanned)?);
+                pending.extend(maker.rows_of(&scanned).unwrap_or_default());
+                // That the store cannot be opened does not mean that a list is lost.
+                not_opened.replace(Ok(()))?;
                 if weight(&pending) >= BATCH {
-                    catalog.apply(&mut pending.drain(..))?;
+                    apply(&mut pending.drain(..))?;
                 }
                 Ok(())
             })();
@@ -329,7 +343,7 @@ pub(crate) fn catch_up(
     if let Some(end) = end.filter(|end| Some(*end) != from) {
         pending.push(Row::Reached(end.number()));
         step("catch up", catalog.path());
-        catalog.apply(&mut pending.into_iter())?;
+        apply(&mut pending.into_iter())?;
     }
     follow_head(layout, catalog)
 }

@@ -13,16 +13,19 @@ use varve_catalog::{CatalogRead, SqliteCatalog};
 use varve_core::body::BodySource;
 use varve_core::fact::{Fact, Manifest, Tombstone};
 use varve_core::{BodyId, RecordId, VersionId};
-use varve_store::audit::{AuditFinding, AuditKind};
+use varve_store::StoreError;
+use varve_store::audit::{AuditFinding, AuditKind, held_in_silos, lacks_room};
 use varve_store::exchange::Scanned;
+use varve_store::index::Place;
 
-use super::filling::Filling;
+use super::filling::{Filled, Filling, LeftOut};
 use super::head;
 use super::lists::Lists;
 use super::run_records::RunRecords;
 use super::seals::{Sealed, broken_seals};
 use crate::archive::Archive;
 use crate::error::ArchiveError;
+use crate::rows::row_of_score;
 
 /// Bodies are looked for so many at a time.
 const BATCH: usize = 4096;
@@ -67,21 +70,33 @@ impl<'a> HistoryAudit<'a> {
         }
     }
 
-    /// Everything was read: tells `found` what is not as it should be.
-    pub(crate) fn finish(mut self, found: &mut dyn FnMut(AuditFinding)) -> Result<(), ArchiveError> {
+    /// Everything was read: tells `found` what is not as it should be. What an index does not know that is behind the silos may
+    /// still be in them, and is looked for there.
+    pub(crate) fn finish(
+        mut self,
+        is_ahead_of_index: bool,
+        found: &mut dyn FnMut(AuditFinding),
+    ) -> Result<(), ArchiveError> {
         self.failure?;
         self.chain.look_for_bodies(self.archive)?;
+        if is_ahead_of_index {
+            self.chain.look_in_silos(self.archive)?;
+        }
         self.chain.finish(found);
         let layout = self.archive.layout();
         let again = self.again.and_then(|Again { filling, _folder }| Ok((filling.finish()?, _folder)));
         match again {
-            Ok((again, _folder)) => {
+            Ok((Filled { catalog: again, left_out }, _folder)) => {
+                // A record that cannot be understood was named already.
+                let told = left_out.iter().filter(|left_out| !matches!(left_out, LeftOut::Fact(_)));
+                told.for_each(|left_out| found(AuditFinding::new(AuditKind::History, left_out.to_string())));
                 found_about_head(&layout.head(), again.head()?).into_iter().for_each(&mut *found);
-                compare_catalogs(&layout.catalog(), &again, found)
+                compare_catalogs(self.archive, &again, found)
             }
             // The silos are what matters, and they were read.
             Err(error) => {
-                found(not_compared("catalog and HEAD were not compared with the silos", &error));
+                let what = "catalog and HEAD were not compared with the silos";
+                found(AuditFinding::not_compared(what, &error, error.lacks_room()));
                 Ok(())
             }
         }
@@ -127,6 +142,10 @@ impl Chain {
                     }
                     Some(Ok(Fact::Pages(list))) => _ = self.lists.hear(record, list),
                     Some(Ok(Fact::Tombstone(tombstone))) => self.tombstones.push(*tombstone),
+                    Some(Ok(Fact::Score(score))) => {
+                        let odd = row_of_score(&score).err();
+                        self.findings.extend(odd.map(|error| finding(record, error.to_string())));
+                    }
                     Some(Err(error)) => self.findings.push(finding(record, error.to_string())),
                     _ => {}
                 }
@@ -183,6 +202,21 @@ impl Chain {
         Ok(())
     }
 
+    /// Looks for what the index did not know in the silos themselves.
+    fn look_in_silos(&mut self, archive: &Archive) -> Result<(), ArchiveError> {
+        let bodies = self.missing.iter().map(|(body, _)| *body.as_bytes());
+        let answers = self.missing_answers.iter().map(|(record, _)| *record.as_bytes());
+        let wanted: HashSet<[u8; 32]> = bodies.chain(answers).collect();
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let held = held_in_silos(archive.store(), &wanted, threads)?;
+        self.missing.retain(|(body, _)| !held.contains(body.as_bytes()));
+        self.missing_answers.retain(|(record, _)| !held.contains(record.as_bytes()));
+        Ok(())
+    }
+
     fn finish(mut self, found: &mut dyn FnMut(AuditFinding)) {
         self.findings.drain(..).for_each(&mut *found);
         // What was taken out on purpose is accounted for by its tombstone.
@@ -215,18 +249,12 @@ impl Chain {
         };
         match broken {
             Ok(broken) => broken.into_iter().for_each(|(record, message)| found(finding(record, message))),
-            Err(error) => found(not_compared("the seals of runs were not checked", &error)),
+            Err(error) => {
+                let what = "the seals of runs were not checked";
+                found(AuditFinding::not_compared(what, &error, lacks_room(&error)));
+            }
         }
     }
-}
-
-/// Something was not compared, for want of room.
-fn not_compared(what: &str, error: &dyn std::error::Error) -> AuditFinding {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let why: Vec<String> = causes.map(ToString::to_string).collect();
-    let why = why.join(": ");
-    let message = format!("{what}: {why}; TMPDIR may name a folder with more room");
-    AuditFinding::new(AuditKind::NotCompared, message)
 }
 
 fn finding(record: RecordId, message: String) -> AuditFinding {
@@ -249,20 +277,34 @@ fn found_about_head(path: &Path, should_be: Option<VersionId>) -> Option<AuditFi
 
 /// Compares the catalog that is kept, if one is, with the one that was made again.
 fn compare_catalogs(
-    path: &Path,
+    archive: &Archive,
     again: &SqliteCatalog,
     found: &mut dyn FnMut(AuditFinding),
 ) -> Result<(), ArchiveError> {
+    let path = archive.layout().catalog();
     if !path.is_file() {
         return Ok(());
     }
-    let kept = SqliteCatalog::open_to_read(path)?;
+    let kept = SqliteCatalog::open_to_read(&path)?;
     let difference = first_difference(&kept, again)?;
     if let Some(row) = difference {
-        let message = format!("the catalog is not what the silos say; `varve rebuild` makes it again: {row}");
-        found(AuditFinding::new(AuditKind::Catalog, message));
+        let what = match is_behind(&kept, archive)? {
+            true => {
+                "the catalog is behind the silos; the next verb that writes brings it up to them, as does `varve rebuild`"
+            }
+            false => "the catalog is not what the silos say; `varve rebuild` makes it again",
+        };
+        found(AuditFinding::new(AuditKind::Catalog, format!("{what}: {row}")));
     }
     Ok(())
+}
+
+/// Whether a catalog knows that it does not know all that the silos hold, as after a crash.
+fn is_behind(kept: &SqliteCatalog, archive: &Archive) -> Result<bool, ArchiveError> {
+    let silos = archive.store().files().list().map_err(StoreError::from)?;
+    let end = silos.values().next_back().map(|last| (last.number, last.length));
+    let reached = kept.reached()?.map(Place::from_number).map(|place| (place.silo(), place.offset()));
+    Ok(reached < end)
 }
 
 /// As much of a row as it takes to know it: one of a score has thousands of letters.

@@ -1,29 +1,89 @@
 //! A catalog being made from what the silos say, in batches.
 //!
 //! Who reads the silos is left to others: a rebuild and an audit read every record anyway and pass on what it says.
+//! Where something is lost, all the rest has its rows: what is said of it is left out, and told.
 
-use varve_catalog::{Catalog, Row, SqliteCatalog};
+use std::fmt;
+
+use varve_catalog::{CatalogRead as _, Row, SqliteCatalog};
+use varve_core::VersionId;
 use varve_core::headers::Redaction;
 use varve_store::exchange::Scanned;
 
 use crate::error::ArchiveError;
-use crate::rows::RowMaker;
+use crate::rows::{OddFact, RowMaker};
 
 /// Rows are applied so many at a time.
 const BATCH: usize = 4096;
+
+/// Something that silos say, of which no row can be made because something else is lost.
+#[derive(Debug)]
+pub enum LeftOut {
+    /// A record that says nothing that can be understood, or only together with one that is lost.
+    Fact(OddFact),
+    /// The score of a version that is not here.
+    Score(VersionId),
+    /// HEAD was moved to a version that is not here.
+    Head(VersionId),
+    /// A tag stands for a version that is not here. It is kept.
+    Tag {
+        /// Its name.
+        name: String,
+        /// The version.
+        version: VersionId,
+    },
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fact(OddFact { record, source }) => {
+                write!(formatter, "record {record} cannot be understood: {source}: {}", source.source)
+            }
+            Self::Score(version) => {
+                write!(formatter, "there is a score of version {version}, which is not in this archive")
+            }
+            Self::Head(version) => {
+                write!(formatter, "HEAD was moved to version {version}, which is not in this archive")
+            }
+            Self::Tag { name, version } => {
+                write!(formatter, "tag `{name}` stands for version {version}, which is not in this archive")
+            }
+        }
+    }
+}
+
+impl LeftOut {
+    /// What a row was about that was left out.
+    pub(super) fn of_row(row: Row) -> Option<Self> {
+        match row {
+            Row::Score(score) => Some(Self::Score(score.version)),
+            Row::Head(version) => Some(Self::Head(version)),
+            _ => None,
+        }
+    }
+}
+
+/// A catalog that was filled, and what could not be entered.
+pub(crate) struct Filled {
+    pub(crate) catalog: SqliteCatalog,
+    pub(crate) left_out: Vec<LeftOut>,
+}
 
 /// A catalog that is being filled. The first failure is kept until the end, and nothing is done after it.
 pub(crate) struct Filling {
     catalog: SqliteCatalog,
     maker: RowMaker<'static>,
     rows: Vec<Row>,
+    left_out: Vec<LeftOut>,
     failure: Result<(), ArchiveError>,
 }
 
 impl Filling {
     /// Begins with an empty catalog.
     pub(crate) fn new(catalog: SqliteCatalog, redaction: Redaction) -> Self {
-        Self { catalog, maker: RowMaker::new(redaction), rows: Vec::new(), failure: Ok(()) }
+        let maker = RowMaker::new(redaction);
+        Self { catalog, maker, rows: Vec::new(), left_out: Vec::new(), failure: Ok(()) }
     }
 
     /// Adds the rows of what a record says.
@@ -31,18 +91,32 @@ impl Filling {
         if self.failure.is_err() {
             return;
         }
-        // A fact that cannot be understood has no rows; audit names it.
-        self.rows.extend(self.maker.rows_of(scanned).unwrap_or_default());
+        match self.maker.rows_of(scanned) {
+            Ok(rows) => self.rows.extend(rows),
+            Err(odd) => self.left_out.push(LeftOut::Fact(odd)),
+        }
         if weight(&self.rows) >= BATCH {
-            self.failure = self.catalog.apply(&mut self.rows.drain(..)).map_err(ArchiveError::from);
+            self.failure = self.apply();
         }
     }
 
+    fn apply(&mut self) -> Result<(), ArchiveError> {
+        let Self { catalog, rows, left_out, .. } = self;
+        Ok(catalog
+            .apply_what_is_left(&mut rows.drain(..), &mut |row| left_out.extend(LeftOut::of_row(row)))?)
+    }
+
     /// The catalog, with all that was added.
-    pub(crate) fn finish(self) -> Result<SqliteCatalog, ArchiveError> {
-        self.failure?;
-        self.catalog.apply(&mut self.rows.into_iter())?;
-        Ok(self.catalog)
+    pub(crate) fn finish(mut self) -> Result<Filled, ArchiveError> {
+        std::mem::replace(&mut self.failure, Ok(()))?;
+        self.apply()?;
+        let Self { catalog, mut left_out, .. } = self;
+        for tag in catalog.tags()? {
+            if catalog.version(&tag.version)?.is_none() {
+                left_out.push(LeftOut::Tag { name: tag.name, version: tag.version });
+            }
+        }
+        Ok(Filled { catalog, left_out })
     }
 }
 

@@ -9,6 +9,7 @@ mod chain;
 mod crystal;
 mod filling;
 mod head;
+mod head_state;
 mod lists;
 mod loaded;
 mod moku;
@@ -48,12 +49,13 @@ pub use archive::{ArchiveHistory, ArchiveHoldings};
 pub(crate) use chain::HistoryAudit;
 pub use crystal::CrystalHoldings;
 pub(crate) use crystal::time_of_revision;
-pub(crate) use filling::Filling;
+pub use filling::LeftOut;
+pub(crate) use filling::{Filled, Filling};
 pub use head::HeadMove;
+pub use head_state::HeadState;
 pub(crate) use lists::{FindList, Lists, shortened};
 pub(crate) use loaded::{Loaded, NOT_MODIFIED, headers_of, said_in_full};
 pub use moku::{MokuHistory, MokuHoldings, MokuOpening};
-pub use moku_head::HeadState;
 pub use open::{Kind, kind_of, open_history, open_history_of, open_holdings, open_holdings_by};
 pub(crate) use page_files::{are_headers_of, digest_of, original_folder};
 pub use pages::Pages;
@@ -87,6 +89,11 @@ pub trait Holdings: Send + Sync {
     /// Where HEAD points as soon as somebody has opened this for writing, which may mend it.
     fn settled_head(&self) -> Result<Option<VersionId>, ArchiveError> {
         self.head()
+    }
+
+    /// What is wrong with HEAD, if something is.
+    fn head_state(&self) -> Result<HeadState, ArchiveError> {
+        Ok(HeadState::Right)
     }
 
     /// The folder whose files mirror HEAD, if this layout has one.

@@ -18,7 +18,8 @@ use varve_store::disk::LocalDisk;
 use varve_store::lock::WriteLock;
 use varve_store::steps::step;
 
-use super::moku_head::{self, HeadState};
+use super::head_state::HeadState;
+use super::moku_head;
 use super::neighbours::is_open_elsewhere;
 use super::{BodyInput, BodyWorker, HeadMove, HistoryWriter, Holdings, Loose, head};
 use crate::error::ArchiveError;
@@ -99,8 +100,8 @@ impl MokuHoldings {
         &self.bodies
     }
 
-    /// What HEAD is, and should be.
-    pub fn head_state(&self) -> Result<HeadState, ArchiveError> {
+    /// What is wrong with the file HEAD, whatever somebody was about to do with it.
+    pub(crate) fn head_as_it_is(&self) -> Result<HeadState, ArchiveError> {
         moku_head::judge(&self.catalog, &self.site.head())
     }
 
@@ -125,11 +126,14 @@ impl Holdings for MokuHoldings {
     }
 
     fn settled_head(&self) -> Result<Option<VersionId>, ArchiveError> {
-        let state = match self.intended_head() {
-            Some(to) if self.catalog.version(&to)?.is_some() => HeadState::Intended { to },
-            _ => self.head_state()?,
-        };
-        state.wanted().map_or_else(|| self.head(), |to| Ok(Some(to)))
+        self.head_state()?.wanted().map_or_else(|| self.head(), |to| Ok(Some(to)))
+    }
+
+    fn head_state(&self) -> Result<HeadState, ArchiveError> {
+        match self.intended_head() {
+            Some(to) if self.catalog.version(&to)?.is_some() => Ok(HeadState::Intended { to }),
+            _ => self.head_as_it_is(),
+        }
     }
 
     fn working_tree(&self) -> Option<&Path> {
@@ -137,7 +141,7 @@ impl Holdings for MokuHoldings {
     }
 
     fn lost_head(&self) -> Result<Option<VersionId>, ArchiveError> {
-        match self.head_state()? {
+        match self.head_as_it_is()? {
             HeadState::Absent { named, .. } => Ok(Some(named)),
             _ => Ok(self.catalog.lost_head()?),
         }

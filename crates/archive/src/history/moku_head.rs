@@ -12,74 +12,8 @@ use std::time::UNIX_EPOCH;
 use varve_catalog::{CatalogRead, Page, VersionFilter};
 use varve_core::VersionId;
 
-use super::head;
+use super::head_state::{HeadState, named};
 use crate::error::ArchiveError;
-
-/// What HEAD is, and where it should point instead.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum HeadState {
-    /// It points where it should, or there is nothing to point to.
-    Right,
-    /// It was left behind when a later version was written.
-    Behind {
-        /// Where it points.
-        at: VersionId,
-        /// The last version that was written after it.
-        to: VersionId,
-    },
-    /// It is missing or empty, though there are versions.
-    Missing {
-        /// The newest of them.
-        to: VersionId,
-    },
-    /// It holds what is no id.
-    Unreadable {
-        /// What is wrong with it.
-        why: String,
-        /// The newest version, if there is one.
-        to: Option<VersionId>,
-    },
-    /// It names a version that is not there.
-    Absent {
-        /// The version.
-        named: VersionId,
-        /// The newest version, if there is one.
-        to: Option<VersionId>,
-    },
-    /// Somebody was stopped while moving it.
-    Intended {
-        /// Where it was to point.
-        to: VersionId,
-    },
-}
-
-impl HeadState {
-    /// Where HEAD should point, if not where it does.
-    pub fn wanted(&self) -> Option<VersionId> {
-        match self {
-            Self::Right => None,
-            Self::Behind { to, .. } | Self::Missing { to } | Self::Intended { to } => Some(*to),
-            Self::Unreadable { to, .. } | Self::Absent { to, .. } => *to,
-        }
-    }
-}
-
-impl std::fmt::Display for HeadState {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Right => write!(formatter, "HEAD is where it should be"),
-            Self::Behind { at, to } => {
-                write!(formatter, "HEAD was left behind at {at} when version {to} was written")
-            }
-            Self::Missing { .. } => write!(formatter, "HEAD is missing or empty, and there are versions"),
-            Self::Unreadable { why, .. } => write!(formatter, "HEAD holds no id of a version: {why}"),
-            Self::Absent { named, .. } => {
-                write!(formatter, "HEAD names version {named}, which is not there")
-            }
-            Self::Intended { .. } => write!(formatter, "an earlier call was stopped while it moved HEAD"),
-        }
-    }
-}
 
 /// Looks at the file HEAD and the rows.
 pub(crate) fn judge(catalog: &dyn CatalogRead, path: &Path) -> Result<HeadState, ArchiveError> {
@@ -87,21 +21,11 @@ pub(crate) fn judge(catalog: &dyn CatalogRead, path: &Path) -> Result<HeadState,
         let found = catalog.versions(&VersionFilter::default(), Page::first(1))?;
         Ok(found.first().map(|info| info.version.id))
     };
-    let at = match head::read(path) {
+    let at = match named(catalog, path, newest)? {
         Ok(Some(at)) => at,
-        Ok(None) => return Ok(newest()?.map_or(HeadState::Right, |to| HeadState::Missing { to })),
-        Err(ArchiveError::BadHead { source, .. }) => {
-            return Ok(HeadState::Unreadable { why: source.to_string(), to: newest()? });
-        }
-        // Bytes that are no text; what cannot be read at all is another matter.
-        Err(ArchiveError::Read { source, .. }) if source.kind() == std::io::ErrorKind::InvalidData => {
-            return Ok(HeadState::Unreadable { why: source.to_string(), to: newest()? });
-        }
-        Err(error) => return Err(error),
+        Ok(None) => return Ok(HeadState::Right),
+        Err(state) => return Ok(state),
     };
-    if catalog.version(&at)?.is_none() {
-        return Ok(HeadState::Absent { named: at, to: newest()? });
-    }
     let to = last_written_after(catalog, at, written(path))?;
     Ok(if to == at { HeadState::Right } else { HeadState::Behind { at, to } })
 }

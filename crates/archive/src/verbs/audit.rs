@@ -80,7 +80,7 @@ pub fn audit(
     let mut done =
         audit_store(archive.store(), &archive.layout().index(), &options, progress, found, &mut told)?;
     if let Some(history) = history {
-        history.finish(&mut |finding| {
+        history.finish(done.is_ahead_of_index, &mut |finding| {
             done.findings += 1;
             found(finding);
         })?;

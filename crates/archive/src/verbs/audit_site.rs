@@ -274,7 +274,7 @@ fn head(site: &MokuHoldings, tell: &mut dyn FnMut(AuditFinding)) -> Result<HeadS
         );
         tell(finding(AuditKind::History, Some(&lost.to_string()), message));
     }
-    let state = site.head_state()?;
+    let state = site.head_as_it_is()?;
     let intended = site.intended_head();
     let is_there = match intended {
         Some(version) => site.catalog().version(&version)?.is_some(),

@@ -12,11 +12,21 @@ use varve_store::steps::step;
 
 use crate::archive::{read_settings, silo_files};
 use crate::error::ArchiveError;
-use crate::history::{Filling, catch_up};
+use crate::history::{Filled, Filling, catch_up};
 use crate::layout::Layout;
 use crate::writer::{ArchiveWriter, Opening};
 
+pub use crate::history::LeftOut;
 pub use varve_store::rebuild::RebuildDone;
+
+/// What a rebuild came to.
+#[derive(Debug)]
+pub struct Rebuilt {
+    /// What it came to with the silos and the index.
+    pub index: RebuildDone,
+    /// What the silos say and the catalog does not, because something else is lost.
+    pub left_out: Vec<LeftOut>,
+}
 
 /// Bytes that the rebuild will read, for those who show progress.
 pub fn bytes_to_read(layout: &Layout) -> Result<u64, ArchiveError> {
@@ -29,16 +39,16 @@ pub fn rebuild(
     layout: &Layout,
     opening: Opening,
     progress: &(impl Fn(u64) + Sync),
-) -> Result<RebuildDone, ArchiveError> {
+) -> Result<Rebuilt, ArchiveError> {
     let lock = ArchiveWriter::lock(layout, &opening)?;
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (files, options) = (silo_files(layout), IndexOptions::default());
     let mut catalog = NewCatalog::begin(layout)?;
     let mut told = |said: Scanned| catalog.filling.add(&said);
-    let done = rebuild_store(&files, &layout.index(), options, threads, progress, &mut told)?;
-    catalog.install()?;
+    let index = rebuild_store(&files, &layout.index(), options, threads, progress, &mut told)?;
+    let left_out = catalog.install()?;
     drop(lock);
-    Ok(done)
+    Ok(Rebuilt { index, left_out })
 }
 
 /// Makes the catalog alone again.
@@ -49,7 +59,7 @@ pub(crate) fn rebuild_catalog(layout: &Layout) -> Result<(), ArchiveError> {
         catalog.filling.add(&said);
         Ok::<(), StoreError>(())
     })?;
-    catalog.install()
+    catalog.install().map(drop)
 }
 
 /// A catalog that is made beside the old one, and put in its place when it is whole.
@@ -70,9 +80,10 @@ impl<'a> NewCatalog<'a> {
         Ok(Self { layout, filling: Filling::new(catalog, redaction) })
     }
 
-    fn install(self) -> Result<(), ArchiveError> {
+    /// Puts it in its place. Gives what could not be entered.
+    fn install(self) -> Result<Vec<LeftOut>, ArchiveError> {
         let layout = self.layout;
-        let catalog = self.filling.finish()?;
+        let Filled { catalog, left_out } = self.filling.finish()?;
         let silos = silo_files(layout).list().map_err(StoreError::from)?;
         if let Some(last) = silos.into_values().next_back() {
             let end = Place::new(last.number, last.length).map_err(StoreError::from)?;
@@ -86,7 +97,8 @@ impl<'a> NewCatalog<'a> {
         step("rename", &path);
         fs::rename(unfinished(layout), &path).map_err(ArchiveError::write(&path))?;
         let catalog = SqliteCatalog::open_to_write(&path)?;
-        catch_up(layout, &catalog, read_settings(layout)?.redaction())
+        catch_up(layout, &catalog, read_settings(layout)?.redaction())?;
+        Ok(left_out)
     }
 }
 

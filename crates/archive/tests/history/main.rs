@@ -2,6 +2,7 @@
 
 mod layouts;
 mod lists;
+mod losing;
 mod packing;
 mod pairing;
 mod rebuilding;

@@ -154,7 +154,7 @@ fn told(url: &str, mood: u8) -> Answer {
     Answer { exchanges: vec![exchange], ..Answer::from(observed) }
 }
 
-fn check_numbers(root: &Path, answers: &[(u8, u8)]) -> Option<VersionId> {
+pub(crate) fn check_numbers(root: &Path, answers: &[(u8, u8)]) -> Option<VersionId> {
     let folder = tempfile::tempdir().expect("a folder");
     let records: String = answers.iter().map(|(page, _)| format!("---\n_path: /{page}\n")).collect();
     fs::write(folder.path().join("e.org.yaml"), format!("---\n{records}")).expect("written");

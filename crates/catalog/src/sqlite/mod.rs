@@ -60,6 +60,18 @@ impl SqliteCatalog {
         Ok(Self { readers, writer: Some(Mutex::new(writer)) })
     }
 
+    /// Keeps rows as [`Catalog::apply`] does, and goes on where silos have lost something: a score or a move of HEAD that is
+    /// about a version which is not here is left out, and `left_out` is told of it.
+    pub fn apply_what_is_left(
+        &self,
+        rows: &mut dyn Iterator<Item = Row>,
+        left_out: &mut dyn FnMut(Row),
+    ) -> Result<(), CatalogError> {
+        self.write(Synchronous::Full, |connection, memory| {
+            write::apply(connection, memory, rows, Some(left_out))
+        })
+    }
+
     /// The records of a run's captures, in no order.
     pub fn each_record_of_run(
         &self,
@@ -292,7 +304,7 @@ impl CatalogRead for SqliteCatalog {
 
 impl Catalog for SqliteCatalog {
     fn apply(&self, rows: &mut dyn Iterator<Item = Row>) -> Result<(), CatalogError> {
-        self.write(Synchronous::Full, |connection, memory| write::apply(connection, memory, rows))
+        self.write(Synchronous::Full, |connection, memory| write::apply(connection, memory, rows, None))
     }
 
     fn as_read(&self) -> &dyn CatalogRead {

@@ -13,16 +13,24 @@ use super::memory::Memory;
 use crate::problem::Problem;
 use crate::row::{Diff, LastList, Removal, Row, Score, VerdictRow};
 
-/// Keeps rows, in a transaction that is open.
+/// Is told of rows that are left out because they are about a version that is not here.
+pub(super) type LeaveOut<'a> = &'a mut dyn FnMut(Row);
+
+/// Keeps rows, in a transaction that is open. Scores and moves of HEAD that are about a version that is not here are
+/// given to `leave_out`, if there is one.
 pub(super) fn apply(
     connection: &Connection,
     memory: &mut Memory,
     rows: &mut dyn Iterator<Item = Row>,
+    mut leave_out: Option<LeaveOut<'_>>,
 ) -> Result<(), Problem> {
     let mut batch =
         Batch { connection, memory, owner: None, more: HashMap::new(), waiting: HashMap::new(), head: None };
     for row in rows {
-        batch.keep(row)?;
+        match &mut leave_out {
+            Some(leave_out) if batch.is_about_lost(&row)? => leave_out(row),
+            _ => batch.keep(row)?,
+        }
     }
     batch.finish()
 }
@@ -239,6 +247,16 @@ impl Batch<'_> {
     /// Forgets which owner came last, because owners changed.
     pub(super) fn forget_owner(&mut self) {
         self.owner = None;
+    }
+
+    /// Whether it is about a version that is not there. A tag is kept all the same: it tells what was there.
+    fn is_about_lost(&self, row: &Row) -> Result<bool, Problem> {
+        let version = match row {
+            Row::Score(score) => &score.version,
+            Row::Head(version) => version,
+            _ => return Ok(false),
+        };
+        Ok(self.owner_with_id(version)?.is_none())
     }
 
     /// Refuses what is about a version that is not there.

@@ -8,6 +8,7 @@ use varve_catalog::{
     Catalog, CatalogError, Diff, MokuCatalog, MokuOptions, Page, Row, SqliteCatalog, VersionFilter,
 };
 use varve_core::history::{Belongs, Capture, Version};
+use varve_testkit::TinyDisk;
 
 use crate::histories::{a_capture_of, moment, version_id};
 use crate::{KINDS, Kind, compare};
@@ -232,6 +233,54 @@ fn a_read_only_folder_is_read() {
         assert_eq!(read.unwrap().unwrap().captures, 5);
         // Whoever is root may write anywhere.
         assert_eq!(written.is_err(), forbidden);
+    }
+}
+
+/// Where there is no room for what SQLite wants beside a database, it is read as it is; as soon as somebody writes, what they
+/// write is seen, and no answer is half of before and half of after.
+#[test]
+fn a_full_disk_is_read() {
+    for kind in KINDS {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(disk) = TinyDisk::mount(folder.path(), 4096) else { return };
+        apply(&*kind.open(disk.path()), a_commit(1, 5)).unwrap();
+        disk.fill(0).unwrap();
+        let full = kind.try_open(disk.path()).and_then(|catalog| apply(&*catalog, a_commit(2, 1)));
+        assert!(matches!(full, Err(CatalogError::Full { .. })), "{full:?}");
+        let reader = kind.open_to_read(disk.path()).unwrap();
+        assert_eq!(reader.version(&version_id(1)).unwrap().unwrap().captures, 5);
+        disk.free().unwrap();
+        let mut written = false;
+        let read = reader.each_body(&mut |_| {
+            if !std::mem::replace(&mut written, true) {
+                apply(&*kind.open(disk.path()), a_commit(2, 3)).unwrap();
+            }
+            Ok(())
+        });
+        assert!(matches!(read, Err(CatalogError::Busy { .. })), "{read:?}");
+        assert_eq!(reader.version(&version_id(2)).unwrap().unwrap().captures, 3);
+    }
+}
+
+#[test]
+fn rows_in_a_log_on_a_full_disk_are_missed() {
+    for kind in KINDS {
+        let (folder, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let Some(disk) = TinyDisk::mount(folder.path(), 4096) else { return };
+        let catalog = kind.open(other.path());
+        apply(&*catalog, a_commit(1, 5)).unwrap();
+        for name in [kind.file.to_owned(), format!("{}-wal", kind.file)] {
+            std::fs::copy(other.path().join(&name), disk.path().join(&name)).unwrap();
+        }
+        disk.fill(0).unwrap();
+        let refused = kind.open_to_read(disk.path()).err().unwrap();
+        assert!(matches!(refused, CatalogError::Unknown { .. }), "{refused}");
+        assert!(refused.to_string().ends_with("cannot be read on a full disk: make room there"), "{refused}");
+        disk.free().unwrap();
+        assert_eq!(
+            kind.open_to_read(disk.path()).unwrap().version(&version_id(1)).unwrap().unwrap().captures,
+            5
+        );
     }
 }
 

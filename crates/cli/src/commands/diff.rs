@@ -66,7 +66,7 @@ Examples:
 /// In a Crystal project two moments are compared, as in `varve diff r5 HEAD` or between two times; `--newest-good` looks past
 /// revisions that record failures.
 ///
-/// Diffs can be computed at any time. With `--keep` this one is kept too, until `gc --keep-within` prunes it; a Moku site keeps that of
+/// Diffs can be computed at any time. With `--keep` this one is kept too, until `gc --keep-within` prunes it or `rebuild` makes the catalog again; a Moku site keeps that of
 /// every version with its parent by itself.
 ///
 /// With `--exit-code`, the exit code is 1 if anything differs; where a body is damaged or cannot be read, it is 1 in any case, and all other pages are shown.

@@ -142,7 +142,7 @@ impl Log {
         let filter = self.filter(holdings)?;
         let mut after = self.after.as_deref().map(|text| resolve_version(holdings, text)).transpose()?;
         let is_rest = after.is_some();
-        let head = readable_head(holdings, session)?;
+        let head = session.readable_head(holdings)?;
         let mut shown = 0;
         let mut graph = self.graph.then(Graph::default);
         let mut left = self.limit.unwrap_or(usize::MAX);
@@ -365,17 +365,6 @@ fn removed(removal: &Removal) -> String {
     let Removal { told_by, tombstone } = removal;
     let (time, who, why) = (tombstone.time.for_people(), visible(&tombstone.who), visible(&tombstone.why));
     format!("{WARN}taken out{WARN:#} {time} by {who}: {why}  {FAINT}{} {told_by}{FAINT:#}", tombstone.kind)
-}
-
-/// HEAD, if it can be read: without it the list is as useful, and may be what helps to put it right.
-fn readable_head(holdings: &dyn Holdings, session: &mut Session) -> Result<Option<VersionId>, Error> {
-    match holdings.head() {
-        Err(failure @ ArchiveError::BadHead { .. }) => {
-            session.printer.say(format_args!("{failure}; `varve checkout VERSION` moves it to one of these"));
-            Ok(None)
-        }
-        other => Ok(other?),
-    }
 }
 
 /// A status for people; what is no HTTP has none.

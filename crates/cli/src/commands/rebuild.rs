@@ -1,8 +1,8 @@
-//! `varve rebuild`: the index made again from the silos.
+//! `varve rebuild`: index, catalog and HEAD made again from the silos.
 
 use serde::Serialize;
 use varve_archive::Layout;
-use varve_archive::verbs::rebuild;
+use varve_archive::verbs::rebuild::{self, Rebuilt};
 
 use super::{Outcome, Verb};
 use crate::error::Error;
@@ -14,10 +14,13 @@ Examples:
   varve rebuild
   varve -C museum rebuild --json";
 
-/// Make the index again from the silos alone
+/// Make index, catalog and HEAD again from the silos alone
 ///
-/// The silos are the truth; the index is made from them and can be made again, byte for byte the same. Reads every
-/// silo on all cores. What cannot be read is said, and `varve audit` says more.
+/// The silos are the truth; what is made from them can be made again: the index byte for byte the same, the catalog row by row. Reads every
+/// silo on all cores. What cannot be read is said, and so is what is about a version that is lost: all the rest is there. `varve audit` says more.
+///
+/// Two things are not in the silos and do not come back: diffs that `varve diff --keep` kept, which can be computed and kept
+/// again, and what a crawl that is not finished had still to do.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Rebuild {
@@ -27,7 +30,7 @@ pub(super) struct Rebuild {
 }
 
 #[derive(Serialize)]
-struct Rebuilt<'a> {
+struct RebuiltLine<'a> {
     silos: u64,
     records: u64,
     entries: u64,
@@ -42,13 +45,16 @@ impl Verb for Rebuild {
         let opening = session.opening()?;
         let printer = &mut session.printer;
         let bar = printer.progress_bytes(Some(rebuild::bytes_to_read(&layout)?));
-        let done = rebuild::rebuild(&layout, opening, &|bytes| bar.inc(bytes))?;
-        let findings = done.findings.len() as u64;
+        let Rebuilt { index: done, left_out } = rebuild::rebuild(&layout, opening, &|bytes| bar.inc(bytes))?;
+        let findings = (done.findings.len() + left_out.len()) as u64;
         for (silo, finding) in &done.findings {
             printer.say(format_args!(
                 "{WARN}warning{WARN:#} silo {silo} at byte {}: {}",
                 finding.offset, finding.message
             ));
+        }
+        for left_out in &left_out {
+            printer.say(format_args!("{WARN}warning{WARN:#} {left_out}"));
         }
         if let Some(path) = &done.set_aside {
             printer.say(format_args!(
@@ -57,7 +63,7 @@ impl Verb for Rebuild {
             ));
         }
         if self.json {
-            printer.json(&Rebuilt {
+            printer.json(&RebuiltLine {
                 silos: done.silos,
                 records: done.records,
                 entries: done.entries,

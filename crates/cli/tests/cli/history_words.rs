@@ -20,14 +20,40 @@ fn a_dictionary_that_cannot_be_is_refused() {
     }
 }
 
+/// Garbage, an unknown version, nothing: each is said, and the versions are listed all the same.
 #[test]
-fn versions_are_listed_where_head_cannot_be_read() {
-    let place = Place::new(false);
-    let version = commit(&place, "x", "m");
-    std::fs::write(place.path("museum/.moku/HEAD"), "no id").unwrap();
-    let output = place.run(&["log"]);
-    assert_eq!(output.status.code(), Some(0));
-    assert!(stdout(&output).contains(&version) && stderr(&output).contains("varve checkout"));
+fn versions_are_listed_where_head_is_wrong_and_that_is_said() {
+    for place in places() {
+        let version = commit(&place, "x", "m");
+        let head = place.path(if place.is_archive { "museum/HEAD" } else { "museum/.moku/HEAD" });
+        assert_eq!(stderr(&place.run(&["log"])), "");
+        let unknown = "00000000-0000-8000-8000-000000000000";
+        for (content, words) in [
+            (Some("no id"), "HEAD holds no id of a version".to_owned()),
+            (Some(unknown), format!("HEAD names version {unknown}, which is not there")),
+            (Some(""), "HEAD is missing or empty, and there are versions".to_owned()),
+            (None, "HEAD is missing or empty, and there are versions".to_owned()),
+        ] {
+            match content {
+                Some(content) => std::fs::write(&head, content).unwrap(),
+                None => std::fs::remove_file(&head).unwrap(),
+            }
+            for log in [&["log"][..], &["log", "--json"]] {
+                let output = place.run(log);
+                assert_eq!(output.status.code(), Some(0));
+                assert!(stdout(&output).contains(&version), "{}", stdout(&output));
+                let said = stderr(&output);
+                assert!(said.starts_with(&format!("warning: {words}")), "{said}");
+                let advice = format!(
+                    "; the next verb that writes moves it to {version}, `varve checkout VERSION` to another one\n"
+                );
+                assert!(said.ends_with(&advice), "{said}");
+            }
+        }
+        place.data(&["tag", "kept"]);
+        assert_eq!(std::fs::read_to_string(&head).unwrap().trim(), version);
+        assert_eq!(stderr(&place.run(&["log"])), "");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 use std::path::Path;
 
-use super::{AuditFinding, AuditKind, Run};
+use super::{AuditFinding, AuditKind, Run, lacks_room};
 use crate::disk::{DiskError, LocalDisk, Operation};
 use crate::error::StoreError;
 use crate::index::{
@@ -53,7 +53,7 @@ impl Scratch {
 
 /// An index made from the silos, for comparison. Where it cannot be made, that is told at the end.
 pub(super) struct Comparison<'a> {
-    making: Result<Making<'a>, String>,
+    making: Result<Making<'a>, AuditFinding>,
 }
 
 struct Making<'a> {
@@ -63,9 +63,9 @@ struct Making<'a> {
 
 impl<'a> Comparison<'a> {
     pub(super) fn begin(scratch: Result<&'a Scratch, &StoreError>, options: IndexOptions) -> Self {
-        let making = scratch.map_err(|error| explained(error)).and_then(|scratch| {
+        let making = scratch.map_err(|error| not_compared(error)).and_then(|scratch| {
             let rebuild = Rebuild::begin(&scratch.disk, scratch.folder.path(), options);
-            rebuild.map(|rebuild| Making { scratch, rebuild }).map_err(|error| explained(&error))
+            rebuild.map(|rebuild| Making { scratch, rebuild }).map_err(|error| not_compared(&error))
         });
         Self { making }
     }
@@ -74,7 +74,7 @@ impl<'a> Comparison<'a> {
     pub(super) fn add(&mut self, entry: Entry) -> bool {
         let Ok(making) = &mut self.making else { return false };
         if let Err(error) = making.rebuild.push(entry) {
-            self.making = Err(explained(&error));
+            self.making = Err(not_compared(&error));
         }
         self.making.is_ok()
     }
@@ -83,22 +83,22 @@ impl<'a> Comparison<'a> {
     pub(super) fn compare(self, run: &mut Run<'_>) -> Result<(), StoreError> {
         let made = self.making.and_then(|Making { scratch, rebuild }| {
             let made = rebuild.finish().and_then(|_| Index::open(&scratch.disk, scratch.folder.path()));
-            made.map_err(|error| explained(&error))
+            made.map_err(|error| not_compared(&error))
         });
         match made {
             Ok(made) => compare(run, &made).or_else(|error| run.index_failed(error)),
-            Err(why) => {
-                run.not_compared(&why);
+            Err(finding) => {
+                run.tell(finding);
                 Ok(())
             }
         }
     }
 }
 
-/// An error with all its causes, in one line.
-fn explained(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+/// The index could not be compared, since the other one cannot be made.
+pub(super) fn not_compared(error: &(dyn std::error::Error + 'static)) -> AuditFinding {
+    let what = "the index was not compared with the silos in both directions";
+    AuditFinding::not_compared(what, error, lacks_room(error))
 }
 
 fn compare(run: &mut Run<'_>, made: &Index) -> Result<(), StoreError> {

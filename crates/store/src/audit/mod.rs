@@ -10,6 +10,7 @@
 //! writing: then it should be in the index, or was left by a crash. An index that cannot be read is a finding like any
 //! other, and the silos are audited without it.
 
+mod held;
 mod index;
 mod quick;
 mod segments;
@@ -25,6 +26,7 @@ use crate::index::{IndexOptions, Place};
 use crate::silo::{SiloFile, numbers};
 use crate::store::Store;
 
+pub use held::held_in_silos;
 pub(crate) use segments::Segments;
 
 /// What is wrong.
@@ -123,6 +125,18 @@ impl AuditFinding {
         Self { kind, severity: kind.severity(), silo: None, offset: None, id: None, message: message.into() }
     }
 
+    /// That something could not be held against the silos, and why. What helps against want of room is said, where that is it.
+    pub fn not_compared(
+        what: &str,
+        error: &(dyn std::error::Error + 'static),
+        is_for_want_of_room: bool,
+    ) -> Self {
+        let causes = std::iter::successors(Some(error), |error| error.source());
+        let why: Vec<String> = causes.map(ToString::to_string).collect();
+        let advice = if is_for_want_of_room { "; TMPDIR may name a folder with more room" } else { "" };
+        Self::new(AuditKind::NotCompared, format!("{what}: {}{advice}", why.join(": ")))
+    }
+
     pub(crate) fn at(mut self, silo: u32, offset: u64) -> Self {
         self.silo = Some(silo);
         self.offset = Some(offset);
@@ -133,6 +147,16 @@ impl AuditFinding {
         self.id = id.map(|id| String::from_utf8_lossy(id).into_owned());
         self
     }
+}
+
+/// Whether a disk is full, or as full as it may be for this user.
+pub fn lacks_room(error: &(dyn std::error::Error + 'static)) -> bool {
+    use std::io::ErrorKind::{QuotaExceeded, StorageFull};
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    causes.any(|cause| {
+        let cause = cause.downcast_ref::<std::io::Error>();
+        cause.is_some_and(|cause| matches!(cause.kind(), StorageFull | QuotaExceeded))
+    })
 }
 
 /// How to audit.
@@ -151,6 +175,9 @@ pub struct AuditOptions<'a> {
     pub index_lost: Option<&'a str>,
 }
 
+/// What is said of whole records that were written last, as whoever was stopped leaves them.
+const NOT_KNOWN_YET: &str =
+    "a record that the index does not know yet, as after a crash; the next verb that writes puts it right";
 /// What is held back is held in memory: so many findings, and a number for the others.
 const MOST_HELD_BACK: usize = 10_000;
 
@@ -169,6 +196,9 @@ pub struct AuditDone {
     pub entries: u64,
     /// Findings.
     pub findings: u64,
+    /// Whether there are records that the index does not know, be it because somebody is writing them.
+    #[serde(skip)]
+    pub is_ahead_of_index: bool,
 }
 
 /// Audits a store. `found` is told each finding, `progress` how many more bytes of silos were dealt with, and `told`
@@ -226,7 +256,7 @@ pub fn audit(
         match &scratch {
             Ok(scratch) => quick::look(&mut run, &silos, &mut segments, scratch, progress)
                 .or_else(|error| run.index_failed(error))?,
-            Err(why) => run.not_compared(&why.to_string()),
+            Err(error) => run.tell(index::not_compared(error)),
         }
     }
     segments.check(&mut run, all_chosen && !options.quick)?;
@@ -261,6 +291,7 @@ pub(crate) struct Run<'a> {
 impl Run<'_> {
     /// Tells a finding, or holds it back if it lies where nothing may have been promised.
     pub(crate) fn report(&mut self, finding: AuditFinding) {
+        self.done.is_ahead_of_index |= finding.kind == AuditKind::IndexMissing;
         match (finding.silo, finding.offset) {
             (Some(silo), Some(offset)) if self.is_unpromised(silo, offset) => self.hold_back(finding),
             _ => self.tell(finding),
@@ -278,7 +309,11 @@ impl Run<'_> {
             self.more_held_back += 1;
             return;
         }
-        if finding.kind == AuditKind::Damaged {
+        if finding.kind == AuditKind::IndexMissing {
+            finding.message = NOT_KNOWN_YET.to_owned();
+        }
+        // Nobody was promised what the index knows nothing of.
+        if finding.severity == AuditSeverity::Error {
             finding.severity = AuditSeverity::Warning;
             finding
                 .message
@@ -313,17 +348,10 @@ impl Run<'_> {
 
     /// The index cannot be read: that is a finding. Says that it is of no use.
     fn index_damaged(&mut self, why: &str) -> bool {
+        self.done.is_ahead_of_index = true;
         let message = format!("the index cannot be read; `varve rebuild` makes it again: {why}");
         self.tell(AuditFinding::new(AuditKind::IndexDamaged, message));
         false
-    }
-
-    /// The index could not be compared, since there is no room for the other one.
-    fn not_compared(&mut self, why: &str) {
-        let message = format!(
-            "the index was not compared with the silos in both directions: {why}; TMPDIR may name a folder with more room"
-        );
-        self.tell(AuditFinding::new(AuditKind::NotCompared, message));
     }
 
     /// A failure of the index is a finding, any other ends the audit.

@@ -209,10 +209,12 @@ pub(super) fn leave_causes(findings: &mut Vec<Finding>, offset: u64) {
         findings.iter().any(|finding| finding.offset == offset && rules.contains(&finding.rule))
     };
     let member_damaged = says(&[Rule::MemberDamaged, Rule::MemberCut]);
+    let member_cut = says(&[Rule::MemberCut]);
     let block_wrong = says(&[Rule::BlockDigest]);
     findings.retain(|finding| match finding.rule {
         _ if finding.offset != offset => true,
         Rule::PayloadDigest => !block_wrong,
+        Rule::BlockDigest => !member_cut,
         Rule::NotARecord | Rule::Separator | Rule::BlockShort => !member_damaged,
         _ => true,
     });

@@ -1,5 +1,7 @@
 //! What people read when it does not work.
 
+use varve_testkit::TinyDisk;
+
 use super::{Scene, noise, stderr, stdout};
 use crate::varve;
 
@@ -79,33 +81,10 @@ fn an_archive_of_a_later_varve_is_refused() {
     ");
 }
 
-/// A file system of a few pages, if this process may make one; it goes with the value.
-struct TinyDisk(std::path::PathBuf);
-
-impl TinyDisk {
-    fn mount(folder: std::path::PathBuf) -> Option<Self> {
-        std::fs::create_dir_all(&folder).unwrap();
-        let words = ["-t", "tmpfs", "-o", "size=16k", "tmpfs"];
-        let mounted = std::process::Command::new("mount").args(words).arg(&folder).output();
-        if mounted.is_ok_and(|output| output.status.success()) {
-            return Some(Self(folder));
-        }
-        let mut stderr = std::io::stderr();
-        let _ = std::io::Write::write_all(&mut stderr, b"skipped: only root can mount a tiny disk\n");
-        None
-    }
-}
-
-impl Drop for TinyDisk {
-    fn drop(&mut self) {
-        let _ = std::process::Command::new("umount").arg(&self.0).status();
-    }
-}
-
 #[test]
 fn an_audit_without_room_for_temporary_files_goes_on_and_says_what_it_left_out() {
     let scene = Scene::new(&[]);
-    let Some(disk) = TinyDisk::mount(scene.path("full")) else { return };
+    let Some(disk) = TinyDisk::mount(&scene.path("full"), 16) else { return };
     scene.file("page", b"<p>a page</p>");
     scene.data(&["commit", "page", "--url", "http://a.example/", "-m", "a page"]);
     let names: Vec<String> = (0..40).map(|number| format!("file-{number}")).collect();
@@ -114,7 +93,7 @@ fn an_audit_without_room_for_temporary_files_goes_on_and_says_what_it_left_out()
     }
     let words: Vec<&str> = std::iter::once("store").chain(names.iter().map(String::as_str)).collect();
     scene.data(&words);
-    let audit = |words: &[&str]| scene.command().args(words).env("TMPDIR", &disk.0).output().unwrap();
+    let audit = |words: &[&str]| scene.command().args(words).env("TMPDIR", disk.path()).output().unwrap();
     let output = audit(&["audit", "--json"]);
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     let said = stdout(&output);

@@ -1,0 +1,262 @@
+//! Whatever one record is lost, the rest is there: facts about what is lost stand in nobody's way.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::rebuilding::check_numbers;
+use crate::rewriting::{request, rewrite};
+use crate::scene::*;
+use varve_archive::history::HistoryWriter;
+use varve_archive::verbs::audit::{AuditFinding, AuditKind, AuditRequest, AuditSeverity, audit};
+use varve_archive::verbs::log::{Page, VersionFilter, versions};
+use varve_archive::verbs::rebuild::{LeftOut, Rebuilt, rebuild};
+use varve_archive::verbs::{checkout, score, tag};
+use varve_archive::{Archive, Layout, VersionId};
+
+fn silo(root: &Path) -> PathBuf {
+    root.join("warc/0/00000000.warc.gz")
+}
+
+/// Copies an archive that nobody has open.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("made");
+    for entry in fs::read_dir(from).expect("listed") {
+        let entry = entry.expect("listed");
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).expect("copied");
+        }
+    }
+}
+
+/// Makes the record that begins at a byte of the silo unreadable.
+fn spoil(root: &Path, offset: usize) {
+    let mut bytes = fs::read(silo(root)).expect("read");
+    // Behind the header of the member, so that it is still seen to begin there.
+    bytes[offset + 30..offset + 38].fill(0);
+    fs::write(silo(root), bytes).expect("written");
+}
+
+/// Where the manifest of a version lies.
+fn place_of(root: &Path, version: VersionId) -> usize {
+    let info = holdings(root).catalog().version(&version).expect("read").expect("there");
+    let record = info.version.record.expect("in a silo");
+    let archive = Archive::open(root).expect("opened");
+    let located = archive.store().find(record.as_bytes()).expect("read").expect("there");
+    usize::try_from(located.place.offset()).expect("a small silo")
+}
+
+fn forget_all_but_silos(root: &Path) {
+    fs::remove_dir_all(root.join("index")).expect("removed");
+    forget_rows(root);
+}
+
+fn forget_rows(root: &Path) {
+    for name in ["catalog.db", "catalog.db-wal", "catalog.db-shm", "HEAD"] {
+        let _ = fs::remove_file(root.join(name));
+    }
+}
+
+fn rebuilt(root: &Path) -> Rebuilt {
+    rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt")
+}
+
+fn audited(root: &Path) -> Vec<AuditFinding> {
+    let archive = Archive::open_to_audit(root).expect("opened");
+    let mut found = Vec::new();
+    audit(&archive, &AuditRequest::default(), &|_| {}, &mut |finding| found.push(finding)).expect("audited");
+    found
+}
+
+/// It can be read and added to.
+fn assert_usable(root: &Path) {
+    let open = holdings(root);
+    let filter = VersionFilter::default();
+    let found = versions(&*open, &filter, Page { after: None, limit: 100 }).expect("listed");
+    let head = open.head().expect("read");
+    assert!(head.is_none_or(|head| found.iter().any(|info| info.version.id == head)), "HEAD is known");
+    drop(open);
+    let committed = commit_pages(&*history(root), "and on", &[("https://e.org/new", "new")]);
+    assert_eq!(contents(&*holdings(root), committed.version).len(), 1);
+}
+
+/// An archive with a version of three that has everything a version can have.
+fn three(root: &Path, adorn: impl Fn(&dyn HistoryWriter, VersionId)) -> VersionId {
+    make(Kind::Archive, root);
+    let writer = history(root);
+    commit_pages(&*writer, "first", &[("https://e.org/", "<p>1</p>")]);
+    let second = commit_pages(&*writer, "second", &[("https://e.org/", "<p>2</p>")]).version;
+    commit_pages(&*writer, "third", &[("https://e.org/", "<p>3</p>")]);
+    adorn(&*writer, second);
+    second
+}
+
+#[test]
+fn the_score_of_a_lost_version_is_told_and_left_out() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let lost = three(root, |writer, version| {
+        score::score(writer, version, &|_| {}).expect("scored");
+    });
+    spoil(root, place_of(root, lost));
+    forget_all_but_silos(root);
+    let Rebuilt { index, left_out } = rebuilt(root);
+    assert!(!index.findings.is_empty());
+    assert!(matches!(left_out[..], [LeftOut::Score(version)] if version == lost), "{left_out:?}");
+    let message = format!("there is a score of version {lost}, which is not in this archive");
+    assert_eq!(left_out[0].to_string(), message);
+    let found = audited(root);
+    assert!(
+        found.iter().any(|found| found.kind == AuditKind::History && found.message == message),
+        "{found:?}"
+    );
+    assert!(found.iter().all(|found| found.kind != AuditKind::NotCompared), "{found:?}");
+    assert_usable(root);
+}
+
+#[test]
+fn a_lost_catalog_comes_back_by_opening_without_the_score_of_a_lost_version() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let lost = three(root, |writer, version| {
+        score::score(writer, version, &|_| {}).expect("scored");
+    });
+    spoil(root, place_of(root, lost));
+    forget_rows(root);
+    drop(history(root));
+    assert_usable(root);
+}
+
+#[test]
+fn tags_and_head_of_a_lost_version_are_told() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let lost = three(root, |writer, version| {
+        tag::set(writer, "good", Some(version)).expect("set");
+        checkout::checkout(writer, version, &mut |_| {}).expect("moved");
+    });
+    spoil(root, place_of(root, lost));
+    forget_all_but_silos(root);
+    let told: Vec<String> = rebuilt(root).left_out.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        told,
+        [
+            format!("HEAD was moved to version {lost}, which is not in this archive"),
+            format!("tag `good` stands for version {lost}, which is not in this archive"),
+        ]
+    );
+    assert_usable(root);
+}
+
+/// An archive with facts of every kind, in few records.
+fn of_every_kind(root: &Path) {
+    make(Kind::Archive, root);
+    let writer = history(root);
+    let site = |text: &str| -> Vec<(String, String)> {
+        (0..30).map(|number| (format!("https://e.org/{number:02}"), format!("<p>{text}</p>"))).collect()
+    };
+    let commit = |message: &str, text: &str| {
+        let site = site(text);
+        let pages: Vec<(&str, &str)> = site.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
+        commit_pages(&*writer, message, &pages).version
+    };
+    let first = commit("first", "one");
+    let second = commit("second", "two");
+    commit("third", "two");
+    for version in [first, second] {
+        score::score(&*writer, version, &|_| {}).expect("scored");
+    }
+    tag::set(&*writer, "good", Some(second)).expect("set");
+    checkout::checkout(&*writer, first, &mut |_| {}).expect("moved");
+    commit_pages(&*writer, "secret", &[("https://e.org/secret", "<p>secret</p>")]);
+    drop(writer);
+    rewrite(root, &request(&["https://e.org/secret"]));
+    let checked = check_numbers(root, &[(0, 0), (1, 2)]).expect("a version of what was asked");
+    let writer = history(root);
+    score::score(&*writer, checked, &|_| {}).expect("scored");
+    commit_pages(&*writer, "last", &[("https://e.org/", "<p>3</p>")]);
+}
+
+#[test]
+fn any_one_record_may_be_lost() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let whole = folder.path().join("whole");
+    of_every_kind(&whole);
+    let bytes = fs::read(silo(&whole)).expect("read");
+    let members: Vec<usize> = bytes
+        .windows(3)
+        .enumerate()
+        .filter(|(_, bytes)| *bytes == [0x1f, 0x8b, 8])
+        .map(|(at, _)| at)
+        .collect();
+    assert!(members.len() > 15, "{}", members.len());
+    for offset in members {
+        let root = folder.path().join(format!("without-{offset}"));
+        copy(&whole, &root);
+        spoil(&root, offset);
+        forget_all_but_silos(&root);
+        let Rebuilt { index, left_out } = rebuilt(&root);
+        assert!(index.findings.len() + left_out.len() > 0 || index.set_aside.is_some(), "{offset}");
+        assert!(audited(&root).iter().all(|found| found.kind != AuditKind::NotCompared), "{offset}");
+        assert_usable(&root);
+        // And the same where nobody says `rebuild`.
+        forget_rows(&root);
+        drop(history(&root));
+        assert_usable(&root);
+        fs::remove_dir_all(&root).expect("removed");
+    }
+}
+
+/// What a process leaves that is killed when silos are safe, before index and catalog know of it.
+fn killed_behind_the_silo(folder: &Path) -> PathBuf {
+    let (root, before) = (folder.join("museum"), folder.join("before"));
+    make(Kind::Archive, &root);
+    commit_pages(&*history(&root), "first", &[("https://e.org/", "1")]);
+    copy(&root, &before);
+    commit_pages(&*history(&root), "second", &[("https://e.org/", "2")]);
+    fs::copy(silo(&root), silo(&before)).expect("copied");
+    before
+}
+
+fn kinds(found: &[AuditFinding]) -> Vec<AuditKind> {
+    found.iter().map(|finding| finding.kind).collect()
+}
+
+#[test]
+fn a_body_that_the_index_does_not_know_yet_is_not_missing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = killed_behind_the_silo(folder.path());
+    let found = audited(&root);
+    // Body and manifest, HEAD, the rows.
+    let expected = [AuditKind::IndexMissing, AuditKind::IndexMissing, AuditKind::Catalog, AuditKind::Catalog];
+    assert_eq!(kinds(&found), expected, "{found:?}");
+    assert!(found.iter().all(|found| found.severity == AuditSeverity::Warning), "{found:?}");
+    assert!(found.iter().all(|found| found.message.contains("the next verb that writes")), "{found:?}");
+    drop(history(&root));
+    assert!(audited(&root).is_empty());
+}
+
+#[test]
+fn without_an_index_nothing_else_is_missing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = folder.path().join("museum");
+    of_every_kind(&root);
+    fs::remove_dir_all(root.join("index")).expect("removed");
+    let found = audited(&root);
+    assert_eq!(kinds(&found), [AuditKind::IndexDamaged], "{found:?}");
+}
+
+#[test]
+fn a_record_that_was_never_finished_is_no_damage() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let root = killed_behind_the_silo(folder.path());
+    let whole = fs::read(silo(&root)).expect("read");
+    for cut in (1..200).step_by(9) {
+        fs::write(silo(&root), &whole[..whole.len() - cut]).expect("written");
+        let found = audited(&root);
+        assert!(!found.is_empty(), "{cut}");
+        assert!(found.iter().all(|found| found.severity == AuditSeverity::Warning), "{cut}: {found:?}");
+    }
+}

@@ -1,0 +1,72 @@
+//! A disk without room: what is there can be read, and what cannot be written is said to want room and nothing else.
+
+use varve_testkit::TinyDisk;
+
+use super::{Scene, noise, stderr, stdout};
+
+/// The layouts that keep versions, each with one, on a disk that is soon full.
+fn on_a_tiny_disk(scene: &Scene) -> Option<TinyDisk> {
+    let disk = TinyDisk::mount(&scene.path("disk"), 2048)?;
+    scene.data(&["init", "disk/archive"]);
+    std::fs::create_dir_all(scene.path("disk/site/.moku")).unwrap();
+    scene.file("page", b"<p>a page</p>");
+    for layout in LAYOUTS {
+        scene.data(&["-C", layout, "commit", "page", "--url", "https://e.org/", "-m", "a page"]);
+    }
+    Some(disk)
+}
+
+const LAYOUTS: [&str; 2] = ["disk/archive", "disk/site"];
+
+#[test]
+fn what_lies_on_a_full_disk_can_be_read() {
+    let scene = Scene::new(&[]);
+    let Some(disk) = on_a_tiny_disk(&scene) else { return };
+    disk.fill(0).unwrap();
+    for layout in LAYOUTS {
+        for words in [
+            &["log"][..],
+            &["--readonly", "log"],
+            &["log", "https://e.org/"],
+            &["cat", "https://e.org/"],
+            &["show", "HEAD"],
+            &["diff", "HEAD", "HEAD"],
+            &["audit"],
+            &["--readonly", "audit"],
+            &["score"],
+        ] {
+            let output = scene.run(&[&["-C", layout], words].concat());
+            assert_eq!(output.status.code(), Some(0), "{layout} {words:?}: {}", stderr(&output));
+        }
+        assert_eq!(scene.data(&["-C", layout, "cat", "https://e.org/"]), b"<p>a page</p>");
+        let said = stderr(&scene.run(&["-C", layout, "score"]));
+        assert!(said.contains("the score is not kept: there is no room left on its disk"), "{said}");
+    }
+}
+
+/// Whatever the room that is left, a failure names what helps, and never a way to make again what is whole.
+#[test]
+fn what_cannot_be_written_on_a_full_disk_wants_room() {
+    let scene = Scene::new(&[]);
+    let Some(disk) = on_a_tiny_disk(&scene) else { return };
+    scene.file("long", &noise(100_000, 7));
+    for layout in LAYOUTS {
+        for room in [0, 8, 40, 128, 160, 200, 260] {
+            disk.fill(room).unwrap();
+            let url = format!("https://e.org/{room}");
+            let output = scene.run(&["-C", layout, "commit", "long", "--url", &url, "-m", "more"]);
+            let said = stderr(&output);
+            if output.status.code() != Some(0) {
+                assert_eq!(output.status.code(), Some(2), "{said}");
+                assert!(said.contains("hint: make room on that disk"), "{layout} {room}: {said}");
+                assert!(!said.contains("rebuild") && !said.contains("a copy"), "{layout} {room}: {said}");
+            }
+            assert_eq!(scene.data(&["-C", layout, "cat", "https://e.org/"]), b"<p>a page</p>");
+            disk.free().unwrap();
+        }
+        // With room again, it goes on, and all is sound.
+        scene.data(&["-C", layout, "commit", "page", "--url", "https://e.org/again", "-m", "again"]);
+        let audit = scene.run(&["-C", layout, "audit"]);
+        assert_eq!(audit.status.code(), Some(0), "{}", stdout(&audit));
+    }
+}

@@ -1,0 +1,39 @@
+//! What people read where something is lost: which it is, and everything else.
+
+use super::{Scene, stderr, stdout};
+
+/// Commits a page, and gives where its manifest lies in the silo: it comes last.
+fn commit(scene: &Scene, text: &str) -> usize {
+    scene.file("page", text.as_bytes());
+    scene.data(&["commit", "page", "--url", "https://e.org/", "-m", text]);
+    let silo = std::fs::read(&scene.silos()[0]).unwrap();
+    silo.windows(3).rposition(|bytes| bytes == [0x1f, 0x8b, 8]).unwrap()
+}
+
+#[test]
+fn a_lost_version_that_was_scored_costs_that_version_and_its_score() {
+    let scene = Scene::new(&[]);
+    commit(&scene, "one");
+    let manifest = commit(&scene, "two");
+    commit(&scene, "three");
+    scene.data(&["score", "HEAD~1"]);
+    let silo = &scene.silos()[0];
+    let mut bytes = std::fs::read(silo).unwrap();
+    bytes[manifest + 30] ^= 0x55;
+    std::fs::write(silo, bytes).unwrap();
+    std::fs::remove_dir_all(scene.path("museum/index")).unwrap();
+    for name in ["catalog.db", "HEAD"] {
+        std::fs::remove_file(scene.path("museum").join(name)).unwrap();
+    }
+    let output = scene.run(&["rebuild"]);
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains("warning there is a score of version"), "{said}");
+    assert!(said.contains(", which is not in this archive\n"), "{said}");
+    let log = String::from_utf8(scene.data(&["log"])).unwrap();
+    assert!(log.contains("three") && log.contains("one") && !log.contains("two"), "{log}");
+    assert_eq!(scene.data(&["cat", "https://e.org/"]), b"three");
+    commit(&scene, "four");
+    let audit = stdout(&scene.run(&["audit", "--json"]));
+    assert!(audit.contains("there is a score of version") && !audit.contains("not-compared"), "{audit}");
+}

@@ -1,0 +1,57 @@
+//! A disk that is soon full: a real file system of a few pages, for what no wrapper around calls can show.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// A small file system, mounted on a folder. It goes with the value.
+pub struct TinyDisk {
+    folder: PathBuf,
+}
+
+impl TinyDisk {
+    /// Mounts one of so many KiB. Only root may: for others there is none, which is said on one line.
+    pub fn mount(folder: &Path, kib: u32) -> Option<Self> {
+        fs::create_dir_all(folder).ok()?;
+        let mounted = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={kib}k"), "tmpfs"])
+            .arg(folder)
+            .output();
+        if mounted.is_ok_and(|output| output.status.success()) {
+            return Some(Self { folder: folder.to_owned() });
+        }
+        let _ = io::stderr().write_all(b"skipped: only root can mount a tiny disk\n");
+        None
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.folder
+    }
+
+    /// Takes all the room that there is, but for so many KiB.
+    pub fn fill(&self, but_kib: u64) -> io::Result<()> {
+        let mut file = File::create(self.filling())?;
+        let mut length: u64 = 0;
+        while let Ok(written) = file.write(&[0; 4096]) {
+            length += written as u64;
+        }
+        file.set_len(length.saturating_sub(but_kib * 1024))
+    }
+
+    /// Gives that room back.
+    pub fn free(&self) -> io::Result<()> {
+        fs::remove_file(self.filling())
+    }
+
+    fn filling(&self) -> PathBuf {
+        self.folder.join("filling")
+    }
+}
+
+impl Drop for TinyDisk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.folder).status();
+    }
+}
