@@ -576,12 +576,15 @@ impl ArchiveError {
 /// That something was taken out, in words.
 fn told(url: &str, removal: &Removal) -> String {
     let Removal { told_by, tombstone } = removal;
+    let (from, record) = match tombstone.is_of_record() {
+        true => ("the silos", format!("the record was {}, and ", tombstone.record)),
+        false => ("all versions before", String::new()),
+    };
     format!(
-        "`{}` was taken out of the silos on {} by {}: {}; the record was {}, and its tombstone is {told_by}",
+        "`{}` was taken out of {from} on {} by {}: {}; {record}its tombstone is {told_by}",
         url.escape_debug(),
         tombstone.time.for_people(),
         tombstone.who.escape_debug(),
         tombstone.why.escape_debug(),
-        tombstone.record,
     )
 }

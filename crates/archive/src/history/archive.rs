@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use varve_catalog::{Catalog, CatalogRead, Frontier, LastList, Row, SqliteCatalog};
-use varve_core::body::{BodySource, KeptBody};
+use varve_core::body::KeptBody;
 use varve_core::fact::PageList;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
@@ -24,8 +24,9 @@ use varve_warc::date::Date;
 use varve_warc::write::Packer;
 
 use super::filling::weight;
+use super::in_store::{open_body, open_payload, order_of, place, read_body, renderings, wire_head};
 use super::packers::Packers;
-use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, RecordPlace, head, part_of, read_opened};
+use super::{BodyInput, BodyWorker, HistoryWriter, Holdings, RecordPlace, head, part_of};
 use crate::archive::{Archive, silo_files};
 use crate::content::{About, store_file};
 use crate::error::ArchiveError;
@@ -35,8 +36,6 @@ use crate::writer::{ArchiveWriter, Opening};
 
 /// So many rows are applied at a time while the catalog catches up.
 const BATCH: usize = 20_000;
-/// Longer records are not read only to say how long they are.
-const LONGEST_MEASURED: u64 = 1 << 20;
 
 /// A varve archive, open for reading, as long as anybody likes: what others write meanwhile is found.
 pub struct ArchiveHoldings {
@@ -108,6 +107,25 @@ impl ArchiveHoldings {
         Ok(Some(store))
     }
 
+    /// As [`ask`](Self::ask), about a page. One that was taken out of its version is not here, whoever else has its body.
+    fn ask_about<T>(
+        &self,
+        capture: &Capture,
+        question: impl FnMut(&Store) -> Result<T, ArchiveError>,
+    ) -> Result<T, ArchiveError> {
+        must_be_shown(&self.catalog, capture)?;
+        self.ask(question)
+    }
+
+    /// As [`ask_about`](Self::ask_about), where nothing is an answer.
+    fn ask_unless_hidden<T: Default>(
+        &self,
+        capture: &Capture,
+        question: impl FnMut(&Store) -> Result<T, ArchiveError>,
+    ) -> Result<T, ArchiveError> {
+        if is_hidden(&self.catalog, capture)? { Ok(T::default()) } else { self.ask(question) }
+    }
+
     fn newer(&self) -> MutexGuard<'_, Newer> {
         self.newer.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -140,7 +158,7 @@ impl Holdings for ArchiveHoldings {
     }
 
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
-        self.ask(|store| open_body(store, capture))
+        self.ask_about(capture, |store| open_body(store, capture))
     }
 
     fn open_part(
@@ -149,14 +167,14 @@ impl Holdings for ArchiveHoldings {
         start: u64,
         end: u64,
     ) -> Result<Box<dyn Read + Send>, ArchiveError> {
-        self.ask(|store| match store.open_segments(&capture.body, start, end)? {
+        self.ask_about(capture, |store| match store.open_segments(&capture.body, start, end)? {
             Some(part) => Ok(Box::new(part) as Box<dyn Read + Send>),
             None => part_of(open_body(store, capture)?, start, end),
         })
     }
 
     fn read_body(&self, capture: &Capture, most: u64, into: &mut Vec<u8>) -> Result<bool, ArchiveError> {
-        self.ask(|store| read_body(store, capture, most, into))
+        self.ask_about(capture, |store| read_body(store, capture, most, into))
     }
 
     fn order_of(&self, captures: &[&Capture]) -> Result<Vec<u64>, ArchiveError> {
@@ -164,22 +182,24 @@ impl Holdings for ArchiveHoldings {
     }
 
     fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
-        self.ask(|store| wire_head(store, capture))
+        self.ask_unless_hidden(capture, |store| wire_head(store, capture))
     }
 
     fn open_payload(&self, capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, ArchiveError> {
-        self.ask(|store| open_payload(store, capture))
+        self.ask_unless_hidden(capture, |store| open_payload(store, capture))
     }
 
     fn open_wire(&self, capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, ArchiveError> {
         match capture.record {
-            Some(record) => self.ask(|store| Ok(store.response_block(record.as_bytes())?)),
+            Some(record) => {
+                self.ask_unless_hidden(capture, |store| Ok(store.response_block(record.as_bytes())?))
+            }
             None => Ok(None),
         }
     }
 
     fn place(&self, capture: &Capture) -> Result<Option<RecordPlace>, ArchiveError> {
-        match self.ask(|store| place(store, capture)) {
+        match self.ask_about(capture, |store| place(store, capture)) {
             // Taken out by a rewrite, or lost, which audit tells apart: it lies nowhere.
             Err(ArchiveError::Absent { .. }) => Ok(None),
             found => found.map(Some),
@@ -187,61 +207,21 @@ impl Holdings for ArchiveHoldings {
     }
 
     fn renderings(&self, capture: &Capture) -> Result<Renderings, ArchiveError> {
-        self.ask(|store| renderings(store, capture))
+        self.ask_unless_hidden(capture, |store| renderings(store, capture))
     }
 }
 
-/// The body by its id; that of an answer that was cut short is only found through its record.
-fn open_body(store: &Store, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
-    if let Some(body) = store.open_body(&capture.body)? {
-        return Ok(body);
+/// Whether a page was taken out of its version.
+fn is_hidden(catalog: &SqliteCatalog, capture: &Capture) -> Result<bool, ArchiveError> {
+    Ok(catalog.removal_of_page(capture)?.is_some())
+}
+
+/// Refuses a page that was taken out of its version.
+fn must_be_shown(catalog: &SqliteCatalog, capture: &Capture) -> Result<(), ArchiveError> {
+    if is_hidden(catalog, capture)? {
+        return Err(ArchiveError::Absent { id: capture.body.to_string() });
     }
-    let record = capture.record.unwrap_or(RecordId::new(capture.body.into_inner()));
-    match store.response_body(record.as_bytes())? {
-        Some(body) => Ok(Box::new(body)),
-        None => Err(ArchiveError::Absent { id: capture.body.to_string() }),
-    }
-}
-
-fn read_body(store: &Store, capture: &Capture, most: u64, into: &mut Vec<u8>) -> Result<bool, ArchiveError> {
-    if store.read_body(&capture.body, most, into)? {
-        return Ok(true);
-    }
-    read_opened(open_body(store, capture)?, capture, most, into)
-}
-
-fn order_of(store: &Store, captures: &[&Capture]) -> Result<Vec<u64>, ArchiveError> {
-    let bodies: Vec<BodyId> = captures.iter().map(|capture| capture.body).collect();
-    Ok(store.order_of(&bodies)?)
-}
-
-fn wire_head(store: &Store, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
-    match capture.record {
-        Some(record) => Ok(store.response_head(record.as_bytes())?),
-        None => Ok(None),
-    }
-}
-
-fn open_payload(store: &Store, capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, ArchiveError> {
-    let Some(record) = capture.record else { return Ok(None) };
-    let payload = store.response_payload(record.as_bytes())?;
-    Ok(payload.map(|payload| Box::new(payload) as Box<dyn Read + Send>))
-}
-
-fn place(store: &Store, capture: &Capture) -> Result<RecordPlace, ArchiveError> {
-    let record = capture.record.unwrap_or(RecordId::new(capture.body.into_inner()));
-    let absent = || ArchiveError::Absent { id: record.to_string() };
-    let located = store.find(record.as_bytes())?.ok_or_else(absent)?;
-    let is_long = located.header.content_length().unwrap_or(0) > LONGEST_MEASURED;
-    let length = if is_long { None } else { store.packed_length(located.place)? };
-    let file = store.silo_name(located.place.silo())?.ok_or_else(absent)?;
-    Ok(RecordPlace { file, offset: located.place.offset(), length })
-}
-
-fn renderings(store: &varve_store::Store, capture: &Capture) -> Result<Renderings, ArchiveError> {
-    let Some(record) = capture.record else { return Ok(Renderings::default()) };
-    let located = store.find(record.as_bytes())?;
-    Ok(located.map(|located| varve_store::exchange::renderings_of(&located.header)).unwrap_or_default())
+    Ok(())
 }
 
 /// A varve archive, open for adding to its history.
@@ -361,14 +341,21 @@ impl Holdings for ArchiveHistory {
     }
 
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
+        must_be_shown(&self.catalog, capture)?;
         open_body(&self.writer.reader(), capture)
     }
 
     fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
+        if is_hidden(&self.catalog, capture)? {
+            return Ok(None);
+        }
         wire_head(&self.writer.reader(), capture)
     }
 
     fn renderings(&self, capture: &Capture) -> Result<Renderings, ArchiveError> {
+        if is_hidden(&self.catalog, capture)? {
+            return Ok(Renderings::default());
+        }
         renderings(&self.writer.reader(), capture)
     }
 }

@@ -126,7 +126,10 @@ impl Chain {
                         self.add_version(record, &about, &json, *manifest);
                     }
                     Some(Ok(Fact::Pages(list))) => _ = self.lists.hear(record, list),
-                    Some(Ok(Fact::Tombstone(tombstone))) => self.tombstones.push(*tombstone),
+                    // That of a page takes no record away.
+                    Some(Ok(Fact::Tombstone(tombstone))) if tombstone.is_of_record() => {
+                        self.tombstones.push(*tombstone);
+                    }
                     Some(Err(error)) => self.findings.push(finding(record, error.to_string())),
                     _ => {}
                 }

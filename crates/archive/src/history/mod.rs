@@ -9,6 +9,7 @@ mod chain;
 mod crystal;
 mod filling;
 mod head;
+mod in_store;
 mod lists;
 mod loaded;
 mod moku;

@@ -9,7 +9,8 @@
 //! `tmp` is swept then.
 //!
 //! The manifests of versions that stay are not touched, since their digests are the ids of the versions: a page that
-//! went is still listed in them, by URL and digest, and has no body.
+//! went is still listed in them, by URL and digest. So it leaves a tombstone of its own, which hides it in all versions
+//! before, also where its body stays because something else holds it.
 
 mod choose;
 mod holders;
@@ -53,6 +54,8 @@ pub struct Request {
 pub struct Receipt {
     /// The tombstones: one for each record that is gone.
     pub tombstones: Vec<Tombstone>,
+    /// Those of committed pages that are out of versions that stay: each URL once for each body that it had.
+    pub pages: Vec<Tombstone>,
     /// Records that stayed.
     pub kept: u64,
     /// Revisits that became responses because their original went.
@@ -73,6 +76,11 @@ impl Receipt {
             *counts.entry(tombstone.kind.as_str()).or_default() += 1;
         }
         counts
+    }
+
+    /// The pages that no record that is gone tells of: mostly because others hold their bodies.
+    pub fn pages_alone(&self) -> impl Iterator<Item = &Tombstone> {
+        choose::pages_alone(&self.tombstones, &self.pages)
     }
 }
 
@@ -108,9 +116,10 @@ pub fn perform(
     receipt.tombstones.extend(choice.records.iter().cloned().map(to_tombstone));
     let replaced = done.promoted.iter().map(|promoted| choice.replaced(promoted, now));
     receipt.tombstones.extend(replaced.map(to_tombstone));
+    receipt.pages.extend(choice.pages.iter().cloned().map(to_tombstone));
     receipt.promoted = done.promoted;
     let mut packer = new.store().small_packer()?;
-    for tombstone in &receipt.tombstones {
+    for tombstone in receipt.tombstones.iter().chain(&receipt.pages) {
         bury(new.store(), &mut packer, writer.now(), tombstone)?;
     }
     let layout = writer.layout().clone();

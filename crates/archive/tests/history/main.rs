@@ -8,6 +8,7 @@ mod rebuilding;
 mod retention;
 mod rewriting;
 mod rewriting_holders;
+mod rewriting_pages;
 mod scene;
 mod scoring;
 mod seen_files;

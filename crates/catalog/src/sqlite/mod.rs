@@ -6,6 +6,7 @@
 mod capture;
 mod forget;
 mod headers;
+mod hidden;
 mod line;
 mod memory;
 mod read_captures;
@@ -30,6 +31,7 @@ use crate::read::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, Versio
 use crate::row::{Catalog, Diff, DiffInfo, LastList, Removal, Row, Score, VerdictRow};
 
 use memory::Memory;
+use write::Applied;
 
 /// The catalog of a varve archive.
 pub struct SqliteCatalog {
@@ -95,6 +97,15 @@ impl SqliteCatalog {
         self.write(Synchronous::Normal, |connection, _| work(connection))
     }
 
+    /// Makes the file again without what was erased from it: SQLite leaves that in the file otherwise.
+    fn vacuum(&self) -> Result<(), CatalogError> {
+        let path = self.readers.path();
+        let Some(writer) = &self.writer else { return Ok(()) };
+        let writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let erased = writer.connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+        erased.map_err(|error| Problem::from(error).at(path))
+    }
+
     fn write<T>(
         &self,
         synchronous: Synchronous,
@@ -145,6 +156,7 @@ fn open_writer(path: &Path) -> Result<Connection, Problem> {
     schema::create_if_empty(&mut connection)?;
     schema::check(&connection)?;
     schema::renew_views(&mut connection)?;
+    schema::add_tables(&connection)?;
     connect::settle_writer(&connection)?;
     Ok(connection)
 }
@@ -250,6 +262,10 @@ impl CatalogRead for SqliteCatalog {
         self.readers.ask(|connection| read_removals::of_record(connection, record))
     }
 
+    fn removal_of_page(&self, capture: &Capture) -> Result<Option<Removal>, CatalogError> {
+        self.readers.ask(|connection| read_removals::of_page(connection, capture))
+    }
+
     fn removals_at(&self, url: &str, limit: usize) -> Result<Vec<Removal>, CatalogError> {
         self.readers.ask(|connection| read_removals::at_url(connection, url, limit))
     }
@@ -292,7 +308,12 @@ impl CatalogRead for SqliteCatalog {
 
 impl Catalog for SqliteCatalog {
     fn apply(&self, rows: &mut dyn Iterator<Item = Row>) -> Result<(), CatalogError> {
-        self.write(Synchronous::Full, |connection, memory| write::apply(connection, memory, rows))
+        let done =
+            self.write(Synchronous::Full, |connection, memory| write::apply(connection, memory, rows))?;
+        match done {
+            Applied::Added => Ok(()),
+            Applied::Erased => self.vacuum(),
+        }
     }
 
     fn as_read(&self) -> &dyn CatalogRead {
