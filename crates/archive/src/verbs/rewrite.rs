@@ -8,11 +8,14 @@
 //! new one is: an index or catalog that is missing is made again by the next who opens it for writing, and what lies in
 //! `tmp` is swept then.
 //!
+//! A dictionary holds pages as they were, so that none stays when something goes (`dictionary`).
+//!
 //! The manifests of versions that stay are not touched, since their digests are the ids of the versions: a page that
 //! went is still listed in them, by URL and digest. So it leaves a tombstone of its own, which hides it in all versions
 //! before, also where its body stays because something else holds it.
 
 mod choose;
+mod dictionary;
 mod holders;
 mod replace;
 
@@ -29,6 +32,7 @@ use crate::error::ArchiveError;
 use crate::writer::ArchiveWriter;
 
 pub use choose::Choice;
+pub use dictionary::Dictionaries;
 pub use varve_core::pattern::{AtSign, GroupPattern};
 pub use varve_store::rewrite::Promoted;
 
@@ -60,6 +64,8 @@ pub struct Receipt {
     pub kept: u64,
     /// Revisits that became responses because their original went.
     pub promoted: Vec<Promoted>,
+    /// What became of dictionaries.
+    pub dictionaries: Dictionaries,
     /// Bytes of silos before the first that held something of it: they are the files that they were.
     pub bytes_untouched: u64,
     /// Bytes of all silos before.
@@ -101,12 +107,16 @@ pub fn perform(
 ) -> Result<Receipt, ArchiveError> {
     let now = Moment::from(writer.now().instant);
     let bytes_before = replace::bytes(writer.layout())?;
-    let first = first_to_copy(&silo_files(writer.layout()), choice.first_silo())?;
-    let new = replace::Prepared::begin(&writer, first)?;
     let dropped: HashSet<RecordId> = choice.records.iter().map(|gone| gone.record).collect();
+    let renewed = dictionary::renewed(&writer, &dropped)?;
+    let first = choice.first_silo().into_iter().chain(renewed.first_silo).min();
+    let first = first_to_copy(&silo_files(writer.layout()), first)?;
+    let dictionaries = renewed.fate;
+    let new = replace::Prepared::begin(&writer, first, renewed)?;
     let done = copy(&writer.reader(), first, new.store(), &dropped, progress)?;
     let kept = choice.records_before(first) + done.kept;
-    let mut receipt = Receipt { kept, bytes_before, bytes_untouched: new.linked(), ..Receipt::default() };
+    let bytes_untouched = new.linked();
+    let mut receipt = Receipt { kept, dictionaries, bytes_before, bytes_untouched, ..Receipt::default() };
     let to_tombstone = |mut tombstone: Tombstone| {
         request.who.clone_into(&mut tombstone.who);
         request.why.clone_into(&mut tombstone.why);

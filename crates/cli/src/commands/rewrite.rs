@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Kind, kind_of};
-use varve_archive::verbs::rewrite::{AtSign, Choice, GroupPattern, Receipt, Request, perform, plan};
+use varve_archive::verbs::rewrite::{
+    AtSign, Choice, Dictionaries, GroupPattern, Receipt, Request, perform, plan,
+};
 use varve_archive::{ArchiveError, Moment};
 
 use super::{Outcome, Verb};
@@ -28,7 +30,8 @@ Examples:
 /// `cat`, `diff`, `checkout` and replay show nothing of it. If it is committed again later, it is there from then on.
 ///
 /// What a tree holds that stays, stays with it. Silos before the first that loses something are not copied: they stay the
-/// files that they are.
+/// files that they are. A dictionary of `varve train` holds pages as they were: when something goes, another is made of what stays, and silos
+/// that begin with the old one are packed anew, which takes its time.
 ///
 /// Versions that stay keep their ids, so their manifests still name the URLs and digests of pages that went. Copies
 /// elsewhere are not touched.
@@ -149,10 +152,25 @@ impl Rewrite {
             who: &request.who,
             why: &request.why,
             time,
+            dictionary: match receipt.dictionaries {
+                Dictionaries::AsTheyWere => None,
+                Dictionaries::MadeAgain => Some("made again"),
+                Dictionaries::Removed => Some("removed"),
+            },
             dry_run: false,
         };
         if self.json {
             return printer.json(&Last { summary });
+        }
+        match receipt.dictionaries {
+            Dictionaries::AsTheyWere => {}
+            Dictionaries::MadeAgain => {
+                printer
+                    .line("dictionaries could hold what went: one was made of what stays, in place of all")?;
+            }
+            Dictionaries::Removed => {
+                printer.line("dictionaries could hold what went: all were removed")?;
+            }
         }
         printer.line(format_args!(
             "{} gone{}, {} kept, {} made whole; silos were {}, are {}",
@@ -224,5 +242,7 @@ struct Summary<'a> {
     who: &'a str,
     why: &'a str,
     time: Option<Moment>,
+    /// What became of dictionaries that could hold what went.
+    dictionary: Option<&'a str>,
     dry_run: bool,
 }

@@ -8,6 +8,7 @@ use varve_store::index::IndexOptions;
 use varve_store::steps::step;
 use varve_store::{Settings, StoreWriter};
 
+use super::dictionary::{Dictionaries, Renewed};
 use crate::archive::silo_files;
 use crate::error::ArchiveError;
 use crate::layout::Layout;
@@ -25,18 +26,26 @@ pub(super) struct Prepared {
     store: StoreWriter,
     /// Bytes of the silos that are those of the old archive.
     linked: u64,
+    dictionaries: Dictionaries,
 }
 
 impl Prepared {
-    /// Begins one with the settings of the old and its silos up to `first`, which are given a second name.
-    pub(super) fn begin(writer: &ArchiveWriter, first: u32) -> Result<Self, ArchiveError> {
+    /// Begins one with the settings of the old and its silos up to `first`, which are given a second name. The others are packed as
+    /// `renewed` says.
+    pub(super) fn begin(writer: &ArchiveWriter, first: u32, renewed: Renewed) -> Result<Self, ArchiveError> {
         let layout = Layout::new(&writer.layout().temporary().join("rewrite"));
         fs::create_dir_all(layout.root()).map_err(ArchiveError::write(layout.root()))?;
         let settings = layout.settings();
         step("copy the settings", &settings);
         fs::copy(writer.layout().settings(), &settings).map_err(ArchiveError::write(&settings))?;
+        if let Some(dictionary) = &renewed.stored {
+            let path = layout.dictionary();
+            step("write the dictionary", &path);
+            fs::write(&path, dictionary).map_err(ArchiveError::write(&path))?;
+        }
         let old = writer.store().settings();
         let settings = Settings {
+            packing: renewed.packing,
             index: IndexOptions::default(),
             index_folder: layout.index(),
             temporary: layout.temporary(),
@@ -44,7 +53,7 @@ impl Prepared {
         };
         let linked = link_silos(writer.layout(), &layout, first)?;
         let (store, _) = StoreWriter::open(silo_files(&layout), settings)?;
-        Ok(Self { layout, store, linked })
+        Ok(Self { layout, store, linked, dictionaries: renewed.fate })
     }
 
     /// Bytes of the silos that are those of the old archive.
@@ -61,7 +70,7 @@ impl Prepared {
     pub(super) fn finish(self, old: &ArchiveWriter) -> Result<(), ArchiveError> {
         self.store.sync()?;
         self.store.housekeeping()?;
-        let Self { layout, store, .. } = self;
+        let Self { layout, store, dictionaries, .. } = self;
         drop(store);
         // An archive may have lost its last record, and still has a folder of silos.
         fs::create_dir_all(layout.silos()).map_err(ArchiveError::write(&layout.silos()))?;
@@ -73,6 +82,12 @@ impl Prepared {
         }
         // What it says is here may be here no more.
         remove(&to.seen_files())?;
+        // Before anything looks as if it were done: what is left behind by a kill may hold nothing of what goes.
+        match dictionaries {
+            Dictionaries::AsTheyWere => {}
+            Dictionaries::MadeAgain => rename(&layout.dictionary(), &to.dictionary())?,
+            Dictionaries::Removed => remove(&to.dictionary())?,
+        }
         let old_index = to.temporary().join("old-index");
         step("take the index away", &old_index);
         fs::rename(to.index(), &old_index).map_err(ArchiveError::write(&to.index()))?;
@@ -83,13 +98,7 @@ impl Prepared {
         for (from, to) in
             [(layout.index(), to.index()), (layout.catalog(), to.catalog()), (layout.head(), to.head())]
         {
-            step("rename", &to);
-            match fs::rename(&from, &to) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(ArchiveError::Write { path: to, source: error });
-                }
-                _ => {}
-            }
+            rename(&from, &to)?;
         }
         sync(to.root())?;
         for left in [layout.root(), &old_index] {
@@ -116,6 +125,17 @@ fn link_silos(from: &Layout, to: &Layout, first: u32) -> Result<u64, ArchiveErro
         bytes += silo.length;
     }
     Ok(bytes)
+}
+
+/// Gives something another name, if it is there.
+fn rename(from: &Path, to: &Path) -> Result<(), ArchiveError> {
+    step("rename", to);
+    match fs::rename(from, to) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(ArchiveError::Write { path: to.to_owned(), source: error })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Lets two folders change places, in one step.
