@@ -6,6 +6,7 @@ use crate::rewriting::*;
 use crate::scene::*;
 use varve_archive::history::{Holdings, Pages, open_holdings};
 use varve_archive::verbs::cat::{self, At, look_up, removal_of};
+use varve_archive::verbs::commit::{NewPage, Request as CommitRequest, commit};
 use varve_archive::verbs::rewrite::{AtSign, GroupPattern, Request};
 use varve_archive::verbs::{checkout, rebuild, score};
 use varve_archive::{ArchiveError, Layout, VersionId};
@@ -114,6 +115,64 @@ fn pages_of_one_body_that_go_together_are_all_told() {
     let receipt = rewrite(root, &Request { patterns: vec![pattern], ..request(&[]) });
     assert_eq!((receipt.tombstones.len(), receipt.pages.len(), receipt.pages_alone().count()), (1, 2, 1));
     assert_sound(root);
+}
+
+/// A page with headers of its own.
+fn with_header(url: &str, body: &str, value: &str) -> NewPage {
+    let mut page = page(url, body);
+    page.headers.push("X-User", value);
+    page.headers.push("ETag", value);
+    page
+}
+
+/// Whether the catalog, or a file beside it, has a text somewhere.
+fn catalog_holds(root: &Path, text: &str) -> bool {
+    let files =
+        ["catalog.db", "catalog.db-wal"].map(|name| std::fs::read(root.join(name)).unwrap_or_default());
+    files.iter().any(|bytes| holds(bytes, text))
+}
+
+#[test]
+fn headers_of_a_page_that_is_out_are_not_in_the_catalog_and_not_shown() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let commit_with = |message: &str, body: &str| {
+        // Enough pages that rows fill more than a page of the database.
+        let mut pages: Vec<_> = (0..200)
+            .map(|number| with_header(&format!("https://e.org/{number}"), "x", &format!("value {number}")))
+            .collect();
+        pages.push(with_header(ORIGINAL, body, "SECRETHEADER"));
+        pages.push(with_header(COPY, "shared", "another"));
+        let request = CommitRequest { message: message.to_owned(), threads: 1, ..CommitRequest::default() };
+        commit(&*history(root), &request, pages, &|_| {}).expect("committed").version
+    };
+    let versions = [commit_with("1", "its own"), commit_with("2", "shared")];
+    assert!(catalog_holds(root, "SECRETHEADER"));
+    rewrite(root, &request(&[ORIGINAL]));
+    let look = || {
+        assert!(!catalog_holds(root, "SECRETHEADER"));
+        let holdings = open_holdings(root).expect("opened");
+        assert!(!rows(&*holdings).iter().any(|row| row.contains("SECRETHEADER")));
+        for version in versions {
+            let listed = look_up(&*holdings, ORIGINAL, &At::Version(version)).expect("listed");
+            assert!(listed.headers.is_empty());
+            assert!(matches!(cat::head(&*holdings, &listed), Err(ArchiveError::Removed { .. })));
+            let copy = look_up(&*holdings, COPY, &At::Version(version)).expect("listed");
+            assert_eq!(copy.headers.get("x-user"), Some(&["another".to_owned()][..]));
+        }
+    };
+    look();
+    assert_same_when_rebuilt(root);
+    look();
+    // The silos alone have them, in manifests whose digests are the ids of versions.
+    assert!(holds(&all_bytes(root), "SECRETHEADER"));
+    let third = commit_with("3", "shared");
+    let holdings = open_holdings(root).expect("opened");
+    let again = look_up(&*holdings, ORIGINAL, &At::Version(third)).expect("listed");
+    assert_eq!(again.headers.get("x-user"), Some(&["SECRETHEADER".to_owned()][..]), "it came again");
+    drop(holdings);
+    assert_same_when_rebuilt(root);
 }
 
 /// Many pages share a list, and stay from version to version.

@@ -33,8 +33,9 @@ Examples:
 /// files that they are. A dictionary of `varve train` holds pages as they were: when something goes, another is made of what stays, and silos
 /// that begin with the old one are packed anew, which takes its time.
 ///
-/// Versions that stay keep their ids, so their manifests still name the URLs and digests of pages that went. Copies
-/// elsewhere are not touched.
+/// Versions that stay keep their ids, which are digests of their manifests. So the manifests in the silos still say, of committed pages
+/// that went, the URL, the headers that they were committed with, length and digest; no verb shows these headers, and the catalog does not hold them. Who
+/// must be rid of them drops the versions. Copies elsewhere are not touched.
 ///
 /// What went is printed as a receipt: one line for each record, and one of the kind `page` for each page whose body stays; or with `--json` one object (`record`, `kind`, `url`,
 /// `digest`, `replaced_by`), and a last one with `summary`.
@@ -171,6 +172,12 @@ impl Rewrite {
             Dictionaries::Removed => {
                 printer.line("dictionaries could hold what went: all were removed")?;
             }
+        }
+        if !receipt.pages.is_empty() {
+            printer.say(
+                "manifests of versions that stay still say the URLs, headers and digests of these pages, in the silos \
+                 alone; `--drop-version` takes them out",
+            );
         }
         printer.line(format_args!(
             "{} gone{}, {} kept, {} made whole; silos were {}, are {}",

@@ -579,9 +579,11 @@ fn a_page_that_shares_its_body_is_taken_out_and_told() {
     let place = Place::new(true);
     place.file("page.html", "<p>the same</p>");
     let (original, copy) = ("https://e.org/orig", "https://e.org/copy");
-    for url in [original, copy] {
-        place.data(&["commit", "page.html", "--url", url, "-m", url]);
+    for url in [original, copy, original] {
+        let header = if url == original { "X-User: SECRETHEADER" } else { "X-User: other" };
+        place.data(&["commit", "page.html", "--url", url, "-m", url, "--header", header]);
     }
+    assert!(place.data(&["cat", original, "--headers"]).contains("SECRETHEADER"));
     let rewrite = ["rewrite", "--drop", original, "--reason", "asked for", "--author", "Ada"];
     let would = place.run(&[&rewrite[..], &["--dry-run"]].concat());
     assert!(stdout(&would).starts_with("page ") && stdout(&would).contains(original), "{}", stdout(&would));
@@ -597,6 +599,10 @@ fn a_page_that_shares_its_body_is_taken_out_and_told() {
         }
     }
     assert!(place.data(&["log", original]).contains("by Ada: asked for"));
+    for words in [&["log", original, "--json"][..], &["diff", "--json"], &["show", "--json"], &["show"]] {
+        let output = place.run(words);
+        assert!(!stdout(&output).contains("SECRETHEADER"), "{words:?}: {}", stdout(&output));
+    }
     assert_eq!(place.data(&["cat", copy]), "<p>the same</p>");
     assert_eq!(place.run(&["audit"]).status.code(), Some(0));
     let again = place.run(&rewrite);
