@@ -102,8 +102,10 @@ pub fn compute(
     let mut before: Option<u8> = None;
     let mut moved = Vec::new();
     let mut troubles = Troubles::default();
+    let mut has_pages = false;
     for pair in Pairs::new(holdings.catalog(), parent, Some(version)) {
         let pair = pair?;
+        has_pages |= pair.head.is_some();
         let moves = scorer.pair(&pair)?;
         if let Some(trouble) = moves.trouble {
             troubles.add(trouble, &pair.any().url);
@@ -116,7 +118,13 @@ pub fn compute(
         }
         progress(1);
     }
-    let scored = VersionScore::new(pages).ok_or(ArchiveError::NoPages { version })?;
+    let scored = VersionScore::new(pages).ok_or_else(|| match has_pages && troubles.count(|_| true) > 0 {
+        true => ArchiveError::NoBodies {
+            version,
+            missing: troubles.count(|one| one != BodyTrouble::Missing) == 0,
+        },
+        false => ArchiveError::NoPages { version },
+    })?;
     // A version without a parent has no change: all of it is new.
     let moved = if parent.is_some() { moved } else { Vec::new() };
     let pairs: Vec<PagePair<'_>> = moved.iter().map(Moves::as_pair).collect();
