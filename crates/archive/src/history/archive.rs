@@ -32,10 +32,14 @@ use crate::content::{About, store_file};
 use crate::error::ArchiveError;
 use crate::layout::Layout;
 use crate::rows::RowMaker;
+use crate::unsettled::when_settled;
 use crate::writer::{ArchiveWriter, Opening};
 
 /// So many rows are applied at a time while the catalog catches up.
 const BATCH: usize = 20_000;
+
+/// What is not found is looked for again so often, while the index goes on changing.
+const MOST_TIMES: usize = 5;
 
 /// A varve archive, open for reading, as long as anybody likes: what others write meanwhile is found.
 pub struct ArchiveHoldings {
@@ -71,6 +75,10 @@ fn index_state(folder: &Path) -> IndexState {
 impl ArchiveHoldings {
     /// Opens the archive at `root`.
     pub fn open(root: &Path) -> Result<Self, ArchiveError> {
+        when_settled(&Layout::new(root), || Self::open_now(root))
+    }
+
+    fn open_now(root: &Path) -> Result<Self, ArchiveError> {
         let archive = Archive::open(root)?;
         let path = archive.layout().catalog();
         if !path.is_file() {
@@ -81,30 +89,35 @@ impl ArchiveHoldings {
         Ok(Self { catalog: SqliteCatalog::open_to_read(&path)?, archive, newer: Mutex::new(newer) })
     }
 
-    /// Asks the store; again, if it does not know and the index has changed since it was opened.
+    /// Asks the store; again, if it does not know, or lies elsewhere by now, and the index has changed since it was opened.
     fn ask<T>(&self, mut question: impl FnMut(&Store) -> Result<T, ArchiveError>) -> Result<T, ArchiveError> {
         let known = self.newer().store.clone();
-        let answer = question(known.as_deref().unwrap_or(self.archive.store()));
-        if !matches!(answer, Err(ArchiveError::Absent { .. })) {
-            return answer;
+        let mut answer = question(known.as_deref().unwrap_or(self.archive.store()));
+        for _ in 0..MOST_TIMES {
+            if answer.is_ok() {
+                break;
+            }
+            let Some(store) = self.refreshed()? else { break };
+            answer = question(&store);
         }
-        match self.refreshed()? {
-            Some(store) => question(&store),
-            None => answer,
-        }
+        answer
     }
 
     /// The store opened anew, if its index has changed.
     fn refreshed(&self) -> Result<Option<Arc<Store>>, ArchiveError> {
-        let index = self.archive.layout().index();
-        let state = index_state(&index);
+        let layout = self.archive.layout();
         let mut newer = self.newer();
-        if newer.index == state {
-            return Ok(None);
-        }
-        let store = Arc::new(Store::open(silo_files(self.archive.layout()), &index)?);
-        *newer = Newer { store: Some(Arc::clone(&store)), index: state };
-        Ok(Some(store))
+        let found = when_settled(layout, || {
+            let state = index_state(&layout.index());
+            if newer.index == state {
+                return Ok(None);
+            }
+            Ok(Some((Arc::new(Store::open(silo_files(layout), &layout.index())?), state)))
+        })?;
+        Ok(found.map(|(store, index)| {
+            *newer = Newer { store: Some(Arc::clone(&store)), index };
+            store
+        }))
     }
 
     /// As [`ask`](Self::ask), about a page. One that was taken out of its version is not here, whoever else has its body.

@@ -3,10 +3,9 @@
 //! Nothing else ever does. New silos are written beside the old ones, without what is to go: captures and committed
 //! bodies of some URLs, whole versions, objects and trees. Silos before the first that holds any of it stay the files
 //! that they are, under a second name, so that an archive is not there twice. Each record that went leaves a tombstone. Index and catalog of the new silos are made
-//! while they are not yet in place. Then the old index and catalog go, the two folders of silos change places in one
-//! step, and the new index and catalog follow. Whatever stops it, before that step the old archive is whole, after it the
-//! new one is: an index or catalog that is missing is made again by the next who opens it for writing, and what lies in
-//! `tmp` is swept then.
+//! while they are not yet in place. Then the two folders of silos change places in one step, and the new index and catalog
+//! follow. Whatever stops it, before that step the old archive is whole, after it the new one is: a mark among the new silos says
+//! that index and catalog lie ready and are not in place, and the next who opens it for writing puts them there (`unsettled`).
 //!
 //! A dictionary holds pages as they were, so that none stays when something goes (`dictionary`).
 //!

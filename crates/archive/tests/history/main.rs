@@ -7,6 +7,7 @@ mod pairing;
 mod rebuilding;
 mod retention;
 mod rewriting;
+mod rewriting_beside;
 mod rewriting_holders;
 mod rewriting_pages;
 mod scene;

@@ -86,6 +86,22 @@ impl Death<'_> {
         }
     }
 
+    /// Whoever only reads finds one of two states, whole, before anybody puts anything in order; or is told to wait, in which case
+    /// what is missing lies ready.
+    fn is_old_or_new(&self) {
+        let ready = self.home.join("tmp/rewrite");
+        if self.home.join("warc/unsettled").exists() {
+            assert!(ready.is_dir(), "{}", self.what);
+            return;
+        }
+        let found = all(&*scene::holdings(self.home));
+        for (message, (id, pages)) in &self.known.versions {
+            let (id_found, pages_found) = &found[message];
+            let rest: Pages = pages.iter().filter(|(url, _)| url != SECRET).cloned().collect();
+            assert!(id_found == id && (pages_found == pages || *pages_found == rest), "{}: read", self.what);
+        }
+    }
+
     /// The next commit works and descends from HEAD; then nothing unfinished lies about.
     fn goes_on(&self, history: Box<dyn HistoryWriter>) {
         let head = history.head().unwrap();
@@ -192,6 +208,7 @@ pub(crate) fn taken_out_of_dictionaries(death: &Death<'_>) {
             dictionary.plain().is_ok_and(|plain| plain.windows(10).any(|part| part == b"SECRETWORD"))
         })
     };
+    death.is_old_or_new();
     let is_gone = {
         let history = death.open();
         !all(history.as_holdings()).values().flat_map(|(_, pages)| pages).any(|(url, _)| url == SECRET)
@@ -221,6 +238,7 @@ pub(crate) fn taken_out(death: &Death<'_>) {
         assert!(history.catalog().tag("kept").unwrap().is_some(), "{}", death.what);
         found.values().flat_map(|(_, pages)| pages).filter(|(url, _)| url == SECRET).count()
     };
+    death.is_old_or_new();
     let left = look();
     let before = death.known.versions.values().flat_map(|(_, pages)| pages);
     let all_of_it = before.filter(|(url, _)| url == SECRET).count();

@@ -610,6 +610,23 @@ fn a_page_that_shares_its_body_is_taken_out_and_told() {
 }
 
 #[test]
+fn a_reading_verb_puts_in_place_what_a_killed_rewrite_left_ready() {
+    let place = Place::new(true);
+    two_versions(&place);
+    std::fs::create_dir_all(place.path("museum/tmp/rewrite")).unwrap();
+    for name in ["index", "catalog.db", "HEAD"] {
+        let (from, to) = (format!("museum/{name}"), format!("museum/tmp/rewrite/{name}"));
+        std::fs::rename(place.path(&from), place.path(&to)).unwrap();
+    }
+    place.file("museum/warc/unsettled", "");
+    let told = place.failure(&["--readonly", "log"]);
+    assert!(told.contains("between two states") && told.contains("varve housekeeping"), "{told}");
+    assert_eq!(place.lines(&["log", "--json"]).len(), 2);
+    assert_eq!(place.lines(&["--readonly", "log", "--json"]).len(), 2);
+    assert_eq!(place.run(&["audit"]).status.code(), Some(0));
+}
+
+#[test]
 fn a_malformed_or_foreign_database_is_named_with_a_hint() {
     let place = Place::new(false);
     two_versions(&place);

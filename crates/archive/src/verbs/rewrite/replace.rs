@@ -1,7 +1,6 @@
 //! New silos in the place of old ones, so that whatever stops it leaves one whole archive.
 
 use std::fs;
-use std::io;
 use std::path::Path;
 
 use varve_store::index::IndexOptions;
@@ -12,7 +11,8 @@ use super::dictionary::{Dictionaries, Renewed};
 use crate::archive::silo_files;
 use crate::error::ArchiveError;
 use crate::layout::Layout;
-use crate::verbs::rebuild::{rebuild_catalog, remove};
+use crate::unsettled::{prepared, remove, rename, settle, sync};
+use crate::verbs::rebuild::rebuild_catalog;
 use crate::writer::ArchiveWriter;
 
 /// Bytes of all silos.
@@ -33,7 +33,7 @@ impl Prepared {
     /// Begins one with the settings of the old and its silos up to `first`, which are given a second name. The others are packed as
     /// `renewed` says.
     pub(super) fn begin(writer: &ArchiveWriter, first: u32, renewed: Renewed) -> Result<Self, ArchiveError> {
-        let layout = Layout::new(&writer.layout().temporary().join("rewrite"));
+        let layout = prepared(writer.layout());
         fs::create_dir_all(layout.root()).map_err(ArchiveError::write(layout.root()))?;
         let settings = layout.settings();
         step("copy the settings", &settings);
@@ -75,11 +75,11 @@ impl Prepared {
         // An archive may have lost its last record, and still has a folder of silos.
         fs::create_dir_all(layout.silos()).map_err(ArchiveError::write(&layout.silos()))?;
         rebuild_catalog(&layout)?;
+        let mark = layout.unsettled();
+        step("mark the silos", &mark);
+        fs::write(&mark, b"").map_err(ArchiveError::write(&mark))?;
         sync_below(layout.root())?;
         let to = old.layout();
-        for name in ["catalog.db", "catalog.db-wal", "catalog.db-shm", "HEAD"] {
-            remove(&to.root().join(name))?;
-        }
         // What it says is here may be here no more.
         remove(&to.seen_files())?;
         // Before anything looks as if it were done: what is left behind by a kill may hold nothing of what goes.
@@ -88,20 +88,16 @@ impl Prepared {
             Dictionaries::MadeAgain => rename(&layout.dictionary(), &to.dictionary())?,
             Dictionaries::Removed => remove(&to.dictionary())?,
         }
-        let old_index = to.temporary().join("old-index");
-        step("take the index away", &old_index);
-        fs::rename(to.index(), &old_index).map_err(ArchiveError::write(&to.index()))?;
+        if !layout.head().exists() {
+            // No version is left. Until then the catalog knows where HEAD is.
+            remove(&to.head())?;
+        }
         sync(to.root())?;
         exchange(&layout.silos(), &to.silos())?;
         sync(to.root())?;
         sync(layout.root())?;
-        for (from, to) in
-            [(layout.index(), to.index()), (layout.catalog(), to.catalog()), (layout.head(), to.head())]
-        {
-            rename(&from, &to)?;
-        }
-        sync(to.root())?;
-        for left in [layout.root(), &old_index] {
+        settle(to)?;
+        for left in [layout.root(), &to.temporary().join("old-index")] {
             step("remove folders", left);
             fs::remove_dir_all(left).map_err(ArchiveError::write(left))?;
         }
@@ -127,17 +123,6 @@ fn link_silos(from: &Layout, to: &Layout, first: u32) -> Result<u64, ArchiveErro
     Ok(bytes)
 }
 
-/// Gives something another name, if it is there.
-fn rename(from: &Path, to: &Path) -> Result<(), ArchiveError> {
-    step("rename", to);
-    match fs::rename(from, to) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(ArchiveError::Write { path: to.to_owned(), source: error })
-        }
-        _ => Ok(()),
-    }
-}
-
 /// Lets two folders change places, in one step.
 fn exchange(one: &Path, other: &Path) -> Result<(), ArchiveError> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -159,10 +144,4 @@ fn sync_below(folder: &Path) -> Result<(), ArchiveError> {
         }
     }
     sync(folder)
-}
-
-fn sync(path: &Path) -> Result<(), ArchiveError> {
-    step("sync", path);
-    let synced = fs::File::open(path).and_then(|file| file.sync_all());
-    synced.map_err(ArchiveError::write(path))
 }
