@@ -20,8 +20,9 @@ mod replace;
 
 use std::collections::{BTreeMap, HashSet};
 
+use varve_core::body::BodySource;
 use varve_core::fact::{Tombstone, media_type};
-use varve_core::{Moment, RecordId, VersionId};
+use varve_core::{BodyId, Moment, RecordId, VersionId};
 use varve_store::rewrite::{first_to_copy, rewrite as copy};
 use varve_store::{NewObject, StoreWriter};
 use varve_warc::write::Packer;
@@ -113,7 +114,7 @@ pub fn perform(
     let dictionaries = renewed.fate;
     let new = replace::Prepared::begin(&writer, first, renewed)?;
     let done = copy(&writer.reader(), first, new.store(), &dropped, progress)?;
-    let kept = choice.records_before(first) + done.kept;
+    let kept = choice.records_before(first) + done.kept + keep_bodies(&writer, new.store(), choice)?;
     let bytes_untouched = new.linked();
     let mut receipt = Receipt { kept, dictionaries, bytes_before, bytes_untouched, ..Receipt::default() };
     let to_tombstone = |mut tombstone: Tombstone| {
@@ -135,6 +136,24 @@ pub fn perform(
     new.finish(&writer)?;
     receipt.bytes_after = replace::bytes(&layout)?;
     Ok(receipt)
+}
+
+/// Keeps bodies as objects of their own that only answers held which went; says how many.
+fn keep_bodies(writer: &ArchiveWriter, store: &StoreWriter, choice: &Choice) -> Result<u64, ArchiveError> {
+    let (old, mut packer) = (writer.reader(), store.small_packer()?);
+    let mut kept = 0;
+    for body in &choice.answered {
+        if store.has(body.as_bytes())? {
+            continue;
+        }
+        if let Some(mut bytes) = old.open_body(&BodyId::new(*body.as_bytes()))? {
+            let content_type = "application/octet-stream".to_owned();
+            let object = NewObject { date: writer.now(), content_type, refers_to: None, known: None };
+            store.store_reader(&mut packer, &object, &mut bytes)?;
+            kept += 1;
+        }
+    }
+    Ok(kept)
 }
 
 /// Writes a tombstone down.

@@ -216,7 +216,7 @@ fn a_version_goes_with_what_only_it_holds() {
 }
 
 /// Keeps a run of captures as a version.
-fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> VersionId {
+pub(crate) fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> VersionId {
     let history = ArchiveHistory::open(root, opening()).expect("opened");
     let run = RunId::new(uuid::Uuid::from_u128(number));
     let store = history.writer().store();

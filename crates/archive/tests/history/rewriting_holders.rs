@@ -100,6 +100,20 @@ fn what_a_tree_holds_stays_with_it_and_goes_with_it() {
     }
 }
 
+/// What was captured before is not kept again when it is stowed.
+#[test]
+fn a_body_that_only_an_answer_holds_stays_for_the_tree_that_has_it() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make_packed(root, "gzip", 1 << 30);
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nshared";
+    crate::rewriting::capture(root, 1, &[("https://e.org/page", answer)]);
+    let tree = stow(root, &[("file", "shared")]);
+    rewrite(root, &request(&["https://e.org/page"]));
+    assert_sound(root);
+    assert_eq!(restored(root, tree), texts(&[("file", "shared")]));
+}
+
 /// Something that a page of a run sent, and its answer.
 fn send(root: &Path, number: u128, answer: &[u8]) {
     let history = ArchiveHistory::open(root, opening()).expect("opened");

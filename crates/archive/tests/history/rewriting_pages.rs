@@ -200,3 +200,24 @@ fn pages_in_lists_are_taken_out_as_well() {
     assert_same_when_rebuilt(root);
     look();
 }
+
+/// A body that was captured before is not kept again when it is committed: the answer holds it for the page.
+#[test]
+fn a_body_that_only_an_answer_holds_stays_for_the_page_that_has_it() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    capture(root, 1, &[(COPY, b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nshared")]);
+    let second = commit_pages(&*history(root), "2", &[(ORIGINAL, "shared")]).version;
+    rewrite(root, &request(&[COPY]));
+    assert_sound(root);
+    let holdings = open_holdings(root).expect("opened");
+    assert_eq!(shown(&*holdings, second), texts(&[(ORIGINAL, "shared")]));
+    assert!(matches!(look_up(&*holdings, COPY, &At::Newest), Err(ArchiveError::Removed { .. })));
+    drop(holdings);
+    assert_same_when_rebuilt(root);
+    // And goes with the page.
+    rewrite(root, &request(&[ORIGINAL]));
+    assert!(!holds(&all_bytes(root), "shared"));
+    assert_sound(root);
+}

@@ -28,6 +28,8 @@ pub struct Choice {
     pub records: Vec<Tombstone>,
     /// The committed pages that go from versions that stay, likewise: each URL once for each body that it had.
     pub pages: Vec<Tombstone>,
+    /// Bodies that answers hold which go, and that something else has which stays.
+    pub(super) answered: BTreeSet<RecordId>,
     /// The runs of revisits, which may come to be replaced.
     runs: HashMap<RecordId, RunId>,
     /// The first silo that something goes from.
@@ -50,9 +52,9 @@ impl Choice {
             let goes = gone.takes(header, id, run_of(header));
             holders.look_at(header, id, goes);
         })?;
-        holders.settle(&writer.reader(), &mut gone.bodies)?;
+        let answered = holders.settle(&writer.reader(), &mut gone.bodies, &gone.staying)?;
         gone.bodies.retain(|body| !gone.staying.contains(body));
-        let mut choice = Self::default();
+        let mut choice = Self { answered, ..Self::default() };
         each_header(&files, &mut |header, id, silo| choice.look_at(&gone, header, id, silo))?;
         choice.add_remarks(&files)?;
         choice.pages = history.hiding.iter().map(|(record, url)| describe_page(*record, url)).collect();
