@@ -592,7 +592,7 @@ fn told(url: &str, removal: &Removal) -> String {
     let Removal { told_by, tombstone } = removal;
     let (from, record) = match tombstone.is_of_record() {
         true => ("the silos", format!("the record was {}, and ", tombstone.record)),
-        false => ("all versions before", String::new()),
+        false => ("its versions", String::new()),
     };
     format!(
         "`{}` was taken out of {from} on {} by {}: {}; {record}its tombstone is {told_by}",
