@@ -17,6 +17,7 @@ use crate::error::ArchiveError;
 use crate::history::{Kind, kind_of};
 use crate::layout::Layout;
 use crate::settings::ArchiveSettings;
+use crate::unsettled::when_settled;
 
 /// An archive that can be read.
 pub struct Archive {
@@ -37,6 +38,10 @@ struct LostIndex {
 impl Archive {
     /// Opens the archive at `root`.
     pub fn open(root: &Path) -> Result<Self, ArchiveError> {
+        when_settled(&Layout::new(root), || Self::open_now(root))
+    }
+
+    fn open_now(root: &Path) -> Result<Self, ArchiveError> {
         let layout = Layout::new(root);
         let settings = read_settings(&layout)?;
         let index = layout.index();

@@ -83,6 +83,12 @@ pub enum ArchiveError {
         /// Where it should be.
         path: PathBuf,
     },
+    /// New silos are in their place, and what was made from them is not.
+    #[error("`{}` stands between two states: new silos are in place, and their index and catalog are not yet", path.display())]
+    Unsettled {
+        /// The archive.
+        path: PathBuf,
+    },
     /// There is no catalog.
     #[error("the archive has no catalog: `{}` is missing", path.display())]
     NoCatalog {
@@ -213,6 +219,14 @@ pub enum ArchiveError {
     NotAFolderUrl {
         /// What was given.
         text: String,
+    },
+    /// A version has pages, and the body of none of them can be had.
+    #[error("no page of version {version} can be looked at: {}", if *missing { "the bodies are not here" } else { "the bodies are damaged or cannot be read" })]
+    NoBodies {
+        /// The version.
+        version: VersionId,
+        /// Whether they are not here, all of them.
+        missing: bool,
     },
     /// A version without pages.
     #[error("version {version} holds no page")]
@@ -581,12 +595,15 @@ impl ArchiveError {
 /// That something was taken out, in words.
 fn told(url: &str, removal: &Removal) -> String {
     let Removal { told_by, tombstone } = removal;
+    let (from, record) = match tombstone.is_of_record() {
+        true => ("the silos", format!("the record was {}, and ", tombstone.record)),
+        false => ("its versions", String::new()),
+    };
     format!(
-        "`{}` was taken out of the silos on {} by {}: {}; the record was {}, and its tombstone is {told_by}",
+        "`{}` was taken out of {from} on {} by {}: {}; {record}its tombstone is {told_by}",
         url.escape_debug(),
         tombstone.time.for_people(),
         tombstone.who.escape_debug(),
         tombstone.why.escape_debug(),
-        tombstone.record,
     )
 }

@@ -35,6 +35,11 @@ impl Layout {
         self.root.join("warc")
     }
 
+    /// Says that the silos are others by now than those from which index, catalog and HEAD were made. It is there for a moment.
+    pub(crate) fn unsettled(&self) -> PathBuf {
+        self.silos().join("unsettled")
+    }
+
     /// The index, which can be made again from the silos.
     pub fn index(&self) -> PathBuf {
         self.root.join("index")

@@ -29,6 +29,7 @@ mod seen_files;
 mod settings;
 mod size;
 pub mod tree;
+mod unsettled;
 pub mod verbs;
 mod writer;
 

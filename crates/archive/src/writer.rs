@@ -18,6 +18,7 @@ use crate::archive::{read_settings, resolve, silo_files};
 use crate::error::ArchiveError;
 use crate::layout::{LOCK, Layout};
 use crate::settings::{ArchiveSettings, PackingMethod};
+use crate::unsettled::settle;
 use crate::verbs::train::LARGEST_SIZE;
 
 /// The present, as the caller knows it.
@@ -71,6 +72,8 @@ impl ArchiveWriter {
         let temporary = layout.temporary();
         fs::create_dir_all(&temporary).map_err(ArchiveError::write(&temporary))?;
         let lock = WriteLock::take(&layout.lock(), &opening.holder)?;
+        // What lies ready for it is swept with the rest otherwise.
+        settle(layout)?;
         empty(&temporary)?;
         Ok(lock)
     }

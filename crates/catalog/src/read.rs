@@ -187,6 +187,11 @@ pub trait CatalogRead: Send + Sync {
         Ok(Vec::new())
     }
 
+    /// What tells that a page was taken out of its version, though its body may still be here; nothing where there are no silos.
+    fn removal_of_page(&self, _capture: &Capture) -> Result<Option<Removal>, CatalogError> {
+        Ok(None)
+    }
+
     /// The answers of a URL that were taken out of the silos, what went last first: no capture tells of them any more.
     fn removals_at(&self, _url: &str, _limit: usize) -> Result<Vec<Removal>, CatalogError> {
         Ok(Vec::new())

@@ -42,7 +42,8 @@ pub enum Row {
     Score(Box<Score>),
     /// A verdict of a check; it replaces one on the same URL at the same instant.
     Verdict(VerdictRow),
-    /// Something that was taken out of the silos.
+    /// Something that was taken out of the silos. If it is a page, it is out of the versions that are there by now, with the headers that
+    /// it was answered with.
     Removal(Box<Removal>),
     /// Forget a version with its captures, diffs, scores and tags; its children descend from its parent, and HEAD goes
     /// there if it pointed to it. Only retention of a Moku site does this.

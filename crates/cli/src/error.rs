@@ -219,6 +219,11 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
             Some("use the varve that made it, or a later one")
         }
         ArchiveError::Catalog(failure) => for_catalog(failure),
+        ArchiveError::NoBodies { missing: true, .. } => Some(crate::troubles::WHY_NOT_HERE),
+        ArchiveError::NoBodies { .. } => Some("`varve audit` names the damage"),
+        ArchiveError::Unsettled { .. } => {
+            Some("`varve housekeeping` puts them there; so does any verb that writes")
+        }
         ArchiveError::NoCatalog { .. } => Some("`varve rebuild` makes it again: the silos hold everything"),
         ArchiveError::NoVersions => Some("`varve capture URL` or `varve commit` makes the first one"),
         ArchiveError::OnlyChecks => {

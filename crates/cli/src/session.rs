@@ -72,7 +72,7 @@ impl Session {
     pub(crate) fn open_objects(&mut self) -> Result<Objects, Error> {
         let root = self.root()?;
         let bar = self.printer.progress_bytes(Objects::bytes_to_read(&root)?);
-        let objects = Objects::open(&root, &|bytes| bar.inc(bytes))?;
+        let objects = self.settled(|| Objects::open(&root, &|bytes| bar.inc(bytes)))?;
         if let Objects::Aardwarc(store) = &objects
             && !store.findings().is_empty()
         {
@@ -110,7 +110,24 @@ impl Session {
 
     /// Opens whatever layout it is; in a Crystal project, `choice` says which revision stands for a page.
     pub(crate) fn holdings_by(&self, choice: Choice) -> Result<Box<dyn Holdings>, Error> {
-        Ok(open_holdings_by(&self.root()?, choice)?)
+        let root = self.root()?;
+        self.settled(|| open_holdings_by(&root, choice))
+    }
+
+    /// Opens something for reading. If a rewrite was killed in the moment between two states, what is missing lies ready, and is put in
+    /// its place first, unless nothing may be written.
+    pub(crate) fn settled<T>(&self, open: impl Fn() -> Result<T, ArchiveError>) -> Result<T, Error> {
+        let opened = open();
+        if !matches!(opened, Err(ArchiveError::Unsettled { .. })) || self.readonly {
+            return Ok(opened?);
+        }
+        match ArchiveWriter::open(&self.root()?, self.opening()?) {
+            Ok(writer) => {
+                drop(writer);
+                Ok(open()?)
+            }
+            Err(_) => Ok(opened?),
+        }
     }
 
     /// Opens whatever layout it is, for adding to its history.

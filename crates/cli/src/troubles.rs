@@ -7,6 +7,10 @@ use crate::printer::{Printer, counted, visible};
 /// So many pages of a kind are named.
 pub(crate) const NAMED: usize = 10;
 
+/// Who says why a body is not here.
+pub(crate) const WHY_NOT_HERE: &str =
+    "`varve log URL` says of a page who took it out and why, and `varve audit` names what is lost";
+
 /// Says how many pages have which trouble, what was done with them for it, and which the first of them are.
 pub(crate) fn say(troubles: &Troubles, done: &str, printer: &mut Printer) {
     for (trouble, pages) in troubles.iter() {
@@ -25,7 +29,7 @@ pub(crate) fn say(troubles: &Troubles, done: &str, printer: &mut Printer) {
 /// What is the matter with bodies, and what to do about it.
 fn reason(trouble: BodyTrouble) -> String {
     match trouble {
-        BodyTrouble::Missing => "the bodies are not here; `varve audit` says why".to_owned(),
+        BodyTrouble::Missing => format!("the bodies are not here; {WHY_NOT_HERE}"),
         BodyTrouble::Damaged => "the bodies are damaged; `varve audit` names the damage".to_owned(),
         BodyTrouble::Unreadable(kind) => format!("the bodies cannot be read: {kind}"),
     }

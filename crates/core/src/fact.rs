@@ -180,11 +180,14 @@ pub struct VerdictDetail {
 }
 
 /// Something that was taken out of the silos, and why. It is the only trace.
+///
+/// One whose kind is [a page](Self::PAGE) stands for no record: it tells that a page is out of all versions that stand
+/// before it, whoever else holds its body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tombstone {
-    /// The record that is gone.
+    /// The record that is gone; of a page, the one that holds or held its body.
     pub record: RecordId,
-    /// What kind of record it was, in the words of the standard.
+    /// What kind of record it was, in the words of the standard, or [`PAGE`](Self::PAGE).
     pub kind: String,
     /// What it was about, if it was about a URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -207,6 +210,21 @@ pub struct Tombstone {
     pub why: String,
     /// When.
     pub time: Moment,
+}
+
+impl Tombstone {
+    /// The kind of a tombstone of a page.
+    pub const PAGE: &'static str = "page";
+
+    /// The URL of the page that it takes out of the versions before it; none where it stands for a record.
+    pub fn page(&self) -> Option<&str> {
+        self.url.as_deref().filter(|_| self.kind == Self::PAGE)
+    }
+
+    /// Whether a record is gone that it names.
+    pub fn is_of_record(&self) -> bool {
+        self.kind != Self::PAGE
+    }
 }
 
 /// Something that was written down about history.

@@ -15,7 +15,7 @@ use std::collections::{HashMap, HashSet};
 use varve_core::RecordId;
 use varve_warc::Reader;
 use varve_warc::record::{Header, RecordType};
-use varve_warc::write::Packer;
+use varve_warc::write::{DICTIONARY_MAGIC, Packer};
 
 use crate::describe::describes_silo;
 use crate::error::StoreError;
@@ -80,6 +80,20 @@ pub fn first_to_copy(files: &SiloFiles, first: Option<u32>) -> Result<u32, Store
         first -= 1;
     }
     Ok(first)
+}
+
+/// The first silo that begins with a dictionary, which may hold any of what was there when it was made.
+pub fn first_with_dictionary(files: &SiloFiles) -> Result<Option<u32>, StoreError> {
+    for number in files.list()?.into_keys() {
+        let mut beginning = [0; DICTIONARY_MAGIC.len()];
+        let source = files.open(number)?;
+        let failed = |source| StoreError::read(number, varve_warc::Error::Io { offset: 0, source });
+        let read = source.read_at(&mut beginning, 0).map_err(failed)?;
+        if beginning[..read] == DICTIONARY_MAGIC {
+            return Ok(Some(number));
+        }
+    }
+    Ok(None)
 }
 
 /// Whether the first object of a silo began in the one before.

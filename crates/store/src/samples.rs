@@ -2,13 +2,14 @@
 
 use std::io::{self, Read};
 
+use varve_core::RecordId;
 use varve_warc::record::{Header, RecordType};
 use varve_warc::source::ReadAt;
 use varve_warc::{Reader, Record};
 
 use crate::error::StoreError;
 use crate::rewrite::each_header;
-use crate::silo::SiloFiles;
+use crate::silo::{SiloFiles, parse_id};
 
 /// Of one record so much: what a page has in common with others is mostly at its beginning.
 const OF_ONE: usize = 128 << 10;
@@ -18,12 +19,16 @@ fn is_sample(header: &Header) -> bool {
     matches!(header.record_type(), Resource | Response | Metadata)
 }
 
-/// Records as they are before packing, about `most` bytes of them: every so many, so that all times and sites have their
-/// share.
-pub fn samples(files: &SiloFiles, most: u64) -> Result<Vec<Vec<u8>>, StoreError> {
+/// Records as they are before packing, about `most` bytes of those that are `wanted`: every so many, so that all times and sites
+/// have their share.
+pub fn samples(
+    files: &SiloFiles,
+    most: u64,
+    wanted: &dyn Fn(RecordId) -> bool,
+) -> Result<Vec<Vec<u8>>, StoreError> {
     let mut total = 0;
-    each_header(files, &mut |header, _, _| {
-        if is_sample(header) {
+    each_header(files, &mut |header, id, _| {
+        if is_sample(header) && wanted(id) {
             total += length(header).min(OF_ONE as u64);
         }
     })?;
@@ -34,7 +39,8 @@ pub fn samples(files: &SiloFiles, most: u64) -> Result<Vec<Vec<u8>>, StoreError>
         let failed = |error| StoreError::read(silo, error);
         let mut reader = Reader::new(&*source).map_err(failed)?;
         while let Some(mut record) = reader.next_record().map_err(failed)? {
-            if is_sample(record.header()) {
+            let id = record.header().record_id().and_then(parse_id).map(RecordId::new);
+            if is_sample(record.header()) && id.is_some_and(wanted) {
                 number += 1;
                 if number.is_multiple_of(every) {
                     samples.push(beginning(&mut record).map_err(StoreError::Content)?);

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
 use varve_catalog::{Catalog, CatalogRead, Frontier, LastList, Row, SqliteCatalog};
-use varve_core::body::{BodySource, KeptBody};
+use varve_core::body::KeptBody;
 use varve_core::fact::PageList;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
@@ -26,21 +26,22 @@ use varve_warc::write::Packer;
 
 use super::filling::weight;
 use super::head_state::{HeadState, named};
+use super::in_store::{open_body, open_payload, order_of, place, read_body, renderings, wire_head};
 use super::packers::Packers;
-use super::{
-    BodyInput, BodyWorker, HeadMove, HistoryWriter, Holdings, RecordPlace, head, part_of, read_opened,
-};
+use super::{BodyInput, BodyWorker, HeadMove, HistoryWriter, Holdings, RecordPlace, head, part_of};
 use crate::archive::{Archive, silo_files};
 use crate::content::{About, store_file};
 use crate::error::ArchiveError;
 use crate::layout::Layout;
 use crate::rows::RowMaker;
+use crate::unsettled::when_settled;
 use crate::writer::{ArchiveWriter, Opening};
 
 /// So many rows are applied at a time while the catalog catches up.
 const BATCH: usize = 20_000;
-/// Longer records are not read only to say how long they are.
-const LONGEST_MEASURED: u64 = 1 << 20;
+
+/// What is not found is looked for again so often, while the index goes on changing.
+const MOST_TIMES: usize = 5;
 
 /// A varve archive, open for reading, as long as anybody likes: what others write meanwhile is found.
 pub struct ArchiveHoldings {
@@ -76,6 +77,10 @@ fn index_state(folder: &Path) -> IndexState {
 impl ArchiveHoldings {
     /// Opens the archive at `root`.
     pub fn open(root: &Path) -> Result<Self, ArchiveError> {
+        when_settled(&Layout::new(root), || Self::open_now(root))
+    }
+
+    fn open_now(root: &Path) -> Result<Self, ArchiveError> {
         let archive = Archive::open(root)?;
         let path = archive.layout().catalog();
         if !path.is_file() {
@@ -86,30 +91,54 @@ impl ArchiveHoldings {
         Ok(Self { catalog: SqliteCatalog::open_to_read(&path)?, archive, newer: Mutex::new(newer) })
     }
 
-    /// Asks the store; again, if it does not know and the index has changed since it was opened.
+    /// Asks the store; again, if it does not know, or lies elsewhere by now, and the index has changed since it was opened.
     fn ask<T>(&self, mut question: impl FnMut(&Store) -> Result<T, ArchiveError>) -> Result<T, ArchiveError> {
         let known = self.newer().store.clone();
-        let answer = question(known.as_deref().unwrap_or(self.archive.store()));
-        if !matches!(answer, Err(ArchiveError::Absent { .. })) {
-            return answer;
+        let mut answer = question(known.as_deref().unwrap_or(self.archive.store()));
+        for _ in 0..MOST_TIMES {
+            if answer.is_ok() {
+                break;
+            }
+            let Some(store) = self.refreshed()? else { break };
+            answer = question(&store);
         }
-        match self.refreshed()? {
-            Some(store) => question(&store),
-            None => answer,
-        }
+        answer
     }
 
     /// The store opened anew, if its index has changed.
     fn refreshed(&self) -> Result<Option<Arc<Store>>, ArchiveError> {
-        let index = self.archive.layout().index();
-        let state = index_state(&index);
+        let layout = self.archive.layout();
         let mut newer = self.newer();
-        if newer.index == state {
-            return Ok(None);
-        }
-        let store = Arc::new(Store::open(silo_files(self.archive.layout()), &index)?);
-        *newer = Newer { store: Some(Arc::clone(&store)), index: state };
-        Ok(Some(store))
+        let found = when_settled(layout, || {
+            let state = index_state(&layout.index());
+            if newer.index == state {
+                return Ok(None);
+            }
+            Ok(Some((Arc::new(Store::open(silo_files(layout), &layout.index())?), state)))
+        })?;
+        Ok(found.map(|(store, index)| {
+            *newer = Newer { store: Some(Arc::clone(&store)), index };
+            store
+        }))
+    }
+
+    /// As [`ask`](Self::ask), about a page. One that was taken out of its version is not here, whoever else has its body.
+    fn ask_about<T>(
+        &self,
+        capture: &Capture,
+        question: impl FnMut(&Store) -> Result<T, ArchiveError>,
+    ) -> Result<T, ArchiveError> {
+        must_be_shown(&self.catalog, capture)?;
+        self.ask(question)
+    }
+
+    /// As [`ask_about`](Self::ask_about), where nothing is an answer.
+    fn ask_unless_hidden<T: Default>(
+        &self,
+        capture: &Capture,
+        question: impl FnMut(&Store) -> Result<T, ArchiveError>,
+    ) -> Result<T, ArchiveError> {
+        if is_hidden(&self.catalog, capture)? { Ok(T::default()) } else { self.ask(question) }
     }
 
     fn newer(&self) -> MutexGuard<'_, Newer> {
@@ -150,7 +179,7 @@ impl Holdings for ArchiveHoldings {
     }
 
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
-        self.ask(|store| open_body(store, capture))
+        self.ask_about(capture, |store| open_body(store, capture))
     }
 
     fn open_part(
@@ -159,14 +188,14 @@ impl Holdings for ArchiveHoldings {
         start: u64,
         end: u64,
     ) -> Result<Box<dyn Read + Send>, ArchiveError> {
-        self.ask(|store| match store.open_segments(&capture.body, start, end)? {
+        self.ask_about(capture, |store| match store.open_segments(&capture.body, start, end)? {
             Some(part) => Ok(Box::new(part) as Box<dyn Read + Send>),
             None => part_of(open_body(store, capture)?, start, end),
         })
     }
 
     fn read_body(&self, capture: &Capture, most: u64, into: &mut Vec<u8>) -> Result<bool, ArchiveError> {
-        self.ask(|store| read_body(store, capture, most, into))
+        self.ask_about(capture, |store| read_body(store, capture, most, into))
     }
 
     fn order_of(&self, captures: &[&Capture]) -> Result<Vec<u64>, ArchiveError> {
@@ -174,22 +203,24 @@ impl Holdings for ArchiveHoldings {
     }
 
     fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
-        self.ask(|store| wire_head(store, capture))
+        self.ask_unless_hidden(capture, |store| wire_head(store, capture))
     }
 
     fn open_payload(&self, capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, ArchiveError> {
-        self.ask(|store| open_payload(store, capture))
+        self.ask_unless_hidden(capture, |store| open_payload(store, capture))
     }
 
     fn open_wire(&self, capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, ArchiveError> {
         match capture.record {
-            Some(record) => self.ask(|store| Ok(store.response_block(record.as_bytes())?)),
+            Some(record) => {
+                self.ask_unless_hidden(capture, |store| Ok(store.response_block(record.as_bytes())?))
+            }
             None => Ok(None),
         }
     }
 
     fn place(&self, capture: &Capture) -> Result<Option<RecordPlace>, ArchiveError> {
-        match self.ask(|store| place(store, capture)) {
+        match self.ask_about(capture, |store| place(store, capture)) {
             // Taken out by a rewrite, or lost, which audit tells apart: it lies nowhere.
             Err(ArchiveError::Absent { .. }) => Ok(None),
             found => found.map(Some),
@@ -197,61 +228,21 @@ impl Holdings for ArchiveHoldings {
     }
 
     fn renderings(&self, capture: &Capture) -> Result<Renderings, ArchiveError> {
-        self.ask(|store| renderings(store, capture))
+        self.ask_unless_hidden(capture, |store| renderings(store, capture))
     }
 }
 
-/// The body by its id; that of an answer that was cut short is only found through its record.
-fn open_body(store: &Store, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
-    if let Some(body) = store.open_body(&capture.body)? {
-        return Ok(body);
+/// Whether a page was taken out of its version.
+fn is_hidden(catalog: &SqliteCatalog, capture: &Capture) -> Result<bool, ArchiveError> {
+    Ok(catalog.removal_of_page(capture)?.is_some())
+}
+
+/// Refuses a page that was taken out of its version.
+fn must_be_shown(catalog: &SqliteCatalog, capture: &Capture) -> Result<(), ArchiveError> {
+    if is_hidden(catalog, capture)? {
+        return Err(ArchiveError::Absent { id: capture.body.to_string() });
     }
-    let record = capture.record.unwrap_or(RecordId::new(capture.body.into_inner()));
-    match store.response_body(record.as_bytes())? {
-        Some(body) => Ok(Box::new(body)),
-        None => Err(ArchiveError::Absent { id: capture.body.to_string() }),
-    }
-}
-
-fn read_body(store: &Store, capture: &Capture, most: u64, into: &mut Vec<u8>) -> Result<bool, ArchiveError> {
-    if store.read_body(&capture.body, most, into)? {
-        return Ok(true);
-    }
-    read_opened(open_body(store, capture)?, capture, most, into)
-}
-
-fn order_of(store: &Store, captures: &[&Capture]) -> Result<Vec<u64>, ArchiveError> {
-    let bodies: Vec<BodyId> = captures.iter().map(|capture| capture.body).collect();
-    Ok(store.order_of(&bodies)?)
-}
-
-fn wire_head(store: &Store, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
-    match capture.record {
-        Some(record) => Ok(store.response_head(record.as_bytes())?),
-        None => Ok(None),
-    }
-}
-
-fn open_payload(store: &Store, capture: &Capture) -> Result<Option<Box<dyn Read + Send>>, ArchiveError> {
-    let Some(record) = capture.record else { return Ok(None) };
-    let payload = store.response_payload(record.as_bytes())?;
-    Ok(payload.map(|payload| Box::new(payload) as Box<dyn Read + Send>))
-}
-
-fn place(store: &Store, capture: &Capture) -> Result<RecordPlace, ArchiveError> {
-    let record = capture.record.unwrap_or(RecordId::new(capture.body.into_inner()));
-    let absent = || ArchiveError::Absent { id: record.to_string() };
-    let located = store.find(record.as_bytes())?.ok_or_else(absent)?;
-    let is_long = located.header.content_length().unwrap_or(0) > LONGEST_MEASURED;
-    let length = if is_long { None } else { store.packed_length(located.place)? };
-    let file = store.silo_name(located.place.silo())?.ok_or_else(absent)?;
-    Ok(RecordPlace { file, offset: located.place.offset(), length })
-}
-
-fn renderings(store: &varve_store::Store, capture: &Capture) -> Result<Renderings, ArchiveError> {
-    let Some(record) = capture.record else { return Ok(Renderings::default()) };
-    let located = store.find(record.as_bytes())?;
-    Ok(located.map(|located| varve_store::exchange::renderings_of(&located.header)).unwrap_or_default())
+    Ok(())
 }
 
 /// A varve archive, open for adding to its history.
@@ -377,14 +368,21 @@ impl Holdings for ArchiveHistory {
     }
 
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
+        must_be_shown(&self.catalog, capture)?;
         open_body(&self.writer.reader(), capture)
     }
 
     fn wire_head(&self, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
+        if is_hidden(&self.catalog, capture)? {
+            return Ok(None);
+        }
         wire_head(&self.writer.reader(), capture)
     }
 
     fn renderings(&self, capture: &Capture) -> Result<Renderings, ArchiveError> {
+        if is_hidden(&self.catalog, capture)? {
+            return Ok(Renderings::default());
+        }
         renderings(&self.writer.reader(), capture)
     }
 }

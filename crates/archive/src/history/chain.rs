@@ -141,7 +141,10 @@ impl Chain {
                         self.add_version(record, &about, &json, *manifest);
                     }
                     Some(Ok(Fact::Pages(list))) => _ = self.lists.hear(record, list),
-                    Some(Ok(Fact::Tombstone(tombstone))) => self.tombstones.push(*tombstone),
+                    // That of a page takes no record away.
+                    Some(Ok(Fact::Tombstone(tombstone))) if tombstone.is_of_record() => {
+                        self.tombstones.push(*tombstone);
+                    }
                     Some(Ok(Fact::Score(score))) => {
                         let odd = row_of_score(&score).err();
                         self.findings.extend(odd.map(|error| finding(record, error.to_string())));

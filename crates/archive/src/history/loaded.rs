@@ -9,6 +9,7 @@ use varve_core::history::Capture;
 use super::Holdings;
 use crate::body_trouble::BodyTrouble;
 use crate::error::ArchiveError;
+use crate::verbs::cat::removal_of;
 
 /// What a server answers when nothing changed.
 pub(crate) const NOT_MODIFIED: u16 = 304;
@@ -68,7 +69,10 @@ impl Loaded {
         capture: &Capture,
         trouble: BodyTrouble,
     ) -> Result<Self, ArchiveError> {
-        Ok(Self { trouble: Some(trouble), ..Self::head_of(holdings, Some(capture))? })
+        // With a body that was taken out, what was said beside it went.
+        let is_removed = trouble == BodyTrouble::Missing && removal_of(holdings, capture)?.is_some();
+        let head = if is_removed { Self::default() } else { Self::head_of(holdings, Some(capture))? };
+        Ok(Self { trouble: Some(trouble), ..head })
     }
 
     /// Reads the headers of a page, and no body.

@@ -10,6 +10,7 @@ mod crystal;
 mod filling;
 mod head;
 mod head_state;
+mod in_store;
 mod lists;
 mod loaded;
 mod moku;

@@ -162,14 +162,20 @@ pub fn look_up(holdings: &dyn Holdings, url: &str, at: &At) -> Result<Capture, A
     })
 }
 
-/// What tells that the body of a capture was taken out of the silos; none when it is there, or was lost otherwise.
+/// What tells that a capture was taken out of its version, or its body out of the silos; none when it is there, or was lost
+/// otherwise.
 pub fn removal_of(holdings: &dyn Holdings, capture: &Capture) -> Result<Option<Removal>, ArchiveError> {
+    if let Some(removal) = holdings.catalog().removal_of_page(capture)? {
+        return Ok(Some(removal));
+    }
     let body = RecordId::new(capture.body.into_inner());
     let mut records = vec![body];
     records.extend(capture.record.filter(|record| *record != body));
     for record in records {
         let mut removals = holdings.catalog().removals_of(&record)?.into_iter();
-        let Some(removal) = removals.find(|removal| removal.tombstone.replaced_by.is_none()) else {
+        let takes_record =
+            |removal: &Removal| removal.tombstone.is_of_record() && removal.tombstone.replaced_by.is_none();
+        let Some(removal) = removals.find(takes_record) else {
             continue;
         };
         // The same content may have come again.
@@ -202,8 +208,12 @@ pub fn wire(holdings: &dyn Holdings, capture: &Capture) -> Result<Box<dyn Read +
     }
 }
 
-/// The head of the answer: as it was on the wire where that was kept, else as far as the rows know it.
+/// The head of the answer: as it was on the wire where that was kept, else as far as the rows know it. Of one that was taken out it
+/// says so: the head went with the body.
 pub fn head(holdings: &dyn Holdings, capture: &Capture) -> Result<Vec<u8>, ArchiveError> {
+    if let Some(removal) = removal_of(holdings, capture)? {
+        return Err(ArchiveError::Removed { url: capture.url.clone(), removal: Box::new(removal) });
+    }
     if let Some(head) = holdings.wire_head(capture)? {
         return Ok(head);
     }

@@ -1,7 +1,7 @@
 //! `rebuild`: makes index, catalog and HEAD again from the silos alone, reading each once.
 
-use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::fs;
+use std::path::PathBuf;
 
 use varve_catalog::{Catalog, Row, SqliteCatalog};
 use varve_store::StoreError;
@@ -14,6 +14,7 @@ use crate::archive::{read_settings, silo_files};
 use crate::error::ArchiveError;
 use crate::history::{Filled, Filling, catch_up};
 use crate::layout::Layout;
+use crate::unsettled::remove;
 use crate::writer::{ArchiveWriter, Opening};
 
 pub use crate::history::LeftOut;
@@ -104,15 +105,4 @@ impl<'a> NewCatalog<'a> {
 
 fn unfinished(layout: &Layout) -> PathBuf {
     layout.temporary().join("catalog.db")
-}
-
-/// Removes a file, if it is there.
-pub(crate) fn remove(path: &Path) -> Result<(), ArchiveError> {
-    step("remove", path);
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(ArchiveError::Write { path: path.to_owned(), source: error })
-        }
-        _ => Ok(()),
-    }
 }

@@ -3,22 +3,26 @@
 //! Nothing else ever does. New silos are written beside the old ones, without what is to go: captures and committed
 //! bodies of some URLs, whole versions, objects and trees. Silos before the first that holds any of it stay the files
 //! that they are, under a second name, so that an archive is not there twice. Each record that went leaves a tombstone. Index and catalog of the new silos are made
-//! while they are not yet in place. Then the old index and catalog go, the two folders of silos change places in one
-//! step, and the new index and catalog follow. Whatever stops it, before that step the old archive is whole, after it the
-//! new one is: an index or catalog that is missing is made again by the next who opens it for writing, and what lies in
-//! `tmp` is swept then.
+//! while they are not yet in place. Then the two folders of silos change places in one step, and the new index and catalog
+//! follow. Whatever stops it, before that step the old archive is whole, after it the new one is: a mark among the new silos says
+//! that index and catalog lie ready and are not in place, and the next who opens it for writing puts them there (`unsettled`).
+//!
+//! A dictionary holds pages as they were, so that none stays when something goes (`dictionary`).
 //!
 //! The manifests of versions that stay are not touched, since their digests are the ids of the versions: a page that
-//! went is still listed in them, by URL and digest, and has no body.
+//! went is still listed in them, by URL and digest. So it leaves a tombstone of its own, which hides it in all versions
+//! before, also where its body stays because something else holds it.
 
 mod choose;
+mod dictionary;
 mod holders;
 mod replace;
 
 use std::collections::{BTreeMap, HashSet};
 
+use varve_core::body::BodySource;
 use varve_core::fact::{Tombstone, media_type};
-use varve_core::{Moment, RecordId, VersionId};
+use varve_core::{BodyId, Moment, RecordId, VersionId};
 use varve_store::rewrite::{first_to_copy, rewrite as copy};
 use varve_store::{NewObject, StoreWriter};
 use varve_warc::write::Packer;
@@ -28,6 +32,7 @@ use crate::error::ArchiveError;
 use crate::writer::ArchiveWriter;
 
 pub use choose::Choice;
+pub use dictionary::Dictionaries;
 pub use varve_core::pattern::{AtSign, GroupPattern};
 pub use varve_store::rewrite::Promoted;
 
@@ -53,10 +58,14 @@ pub struct Request {
 pub struct Receipt {
     /// The tombstones: one for each record that is gone.
     pub tombstones: Vec<Tombstone>,
+    /// Those of committed pages that are out of versions that stay: each URL once for each body that it had.
+    pub pages: Vec<Tombstone>,
     /// Records that stayed.
     pub kept: u64,
     /// Revisits that became responses because their original went.
     pub promoted: Vec<Promoted>,
+    /// What became of dictionaries.
+    pub dictionaries: Dictionaries,
     /// Bytes of silos before the first that held something of it: they are the files that they were.
     pub bytes_untouched: u64,
     /// Bytes of all silos before.
@@ -73,6 +82,11 @@ impl Receipt {
             *counts.entry(tombstone.kind.as_str()).or_default() += 1;
         }
         counts
+    }
+
+    /// The pages that no record that is gone tells of: mostly because others hold their bodies.
+    pub fn pages_alone(&self) -> impl Iterator<Item = &Tombstone> {
+        choose::pages_alone(&self.tombstones, &self.pages)
     }
 }
 
@@ -93,12 +107,16 @@ pub fn perform(
 ) -> Result<Receipt, ArchiveError> {
     let now = Moment::from(writer.now().instant);
     let bytes_before = replace::bytes(writer.layout())?;
-    let first = first_to_copy(&silo_files(writer.layout()), choice.first_silo())?;
-    let new = replace::Prepared::begin(&writer, first)?;
     let dropped: HashSet<RecordId> = choice.records.iter().map(|gone| gone.record).collect();
+    let renewed = dictionary::renewed(&writer, &dropped)?;
+    let first = choice.first_silo().into_iter().chain(renewed.first_silo).min();
+    let first = first_to_copy(&silo_files(writer.layout()), first)?;
+    let dictionaries = renewed.fate;
+    let new = replace::Prepared::begin(&writer, first, renewed)?;
     let done = copy(&writer.reader(), first, new.store(), &dropped, progress)?;
-    let kept = choice.records_before(first) + done.kept;
-    let mut receipt = Receipt { kept, bytes_before, bytes_untouched: new.linked(), ..Receipt::default() };
+    let kept = choice.records_before(first) + done.kept + keep_bodies(&writer, new.store(), choice)?;
+    let bytes_untouched = new.linked();
+    let mut receipt = Receipt { kept, dictionaries, bytes_before, bytes_untouched, ..Receipt::default() };
     let to_tombstone = |mut tombstone: Tombstone| {
         request.who.clone_into(&mut tombstone.who);
         request.why.clone_into(&mut tombstone.why);
@@ -108,15 +126,34 @@ pub fn perform(
     receipt.tombstones.extend(choice.records.iter().cloned().map(to_tombstone));
     let replaced = done.promoted.iter().map(|promoted| choice.replaced(promoted, now));
     receipt.tombstones.extend(replaced.map(to_tombstone));
+    receipt.pages.extend(choice.pages.iter().cloned().map(to_tombstone));
     receipt.promoted = done.promoted;
     let mut packer = new.store().small_packer()?;
-    for tombstone in &receipt.tombstones {
+    for tombstone in receipt.tombstones.iter().chain(&receipt.pages) {
         bury(new.store(), &mut packer, writer.now(), tombstone)?;
     }
     let layout = writer.layout().clone();
     new.finish(&writer)?;
     receipt.bytes_after = replace::bytes(&layout)?;
     Ok(receipt)
+}
+
+/// Keeps bodies as objects of their own that only answers held which went; says how many.
+fn keep_bodies(writer: &ArchiveWriter, store: &StoreWriter, choice: &Choice) -> Result<u64, ArchiveError> {
+    let (old, mut packer) = (writer.reader(), store.small_packer()?);
+    let mut kept = 0;
+    for body in &choice.answered {
+        if store.has(body.as_bytes())? {
+            continue;
+        }
+        if let Some(mut bytes) = old.open_body(&BodyId::new(*body.as_bytes()))? {
+            let content_type = "application/octet-stream".to_owned();
+            let object = NewObject { date: writer.now(), content_type, refers_to: None, known: None };
+            store.store_reader(&mut packer, &object, &mut bytes)?;
+            kept += 1;
+        }
+    }
+    Ok(kept)
 }
 
 /// Writes a tombstone down.

@@ -112,7 +112,12 @@ pub fn compute(
     let parent = info.version.parent;
     let scorer = Scorer { holdings, now, head: version, base: parent };
     let found = scorer.all(progress)?;
-    let scored = VersionScore::new(found.pages).ok_or(ArchiveError::NoPages { version })?;
+    let has_bodies = !found.has_pages || found.troubles.count(|_| true) == 0;
+    let missing = found.troubles.count(|one| one != BodyTrouble::Missing) == 0;
+    let scored = VersionScore::new(found.pages).ok_or(match has_bodies {
+        true => ArchiveError::NoPages { version },
+        false => ArchiveError::NoBodies { version, missing },
+    })?;
     // A version without a parent has no change: all of it is new.
     let moved = if parent.is_some() { found.moved } else { Vec::new() };
     let pairs: Vec<PagePair<'_>> = moved.iter().map(Moves::as_pair).collect();
@@ -146,6 +151,8 @@ fn most_exposed(scored: &VersionScore, movement: &Movement<'_>) -> String {
 /// All pages of a version and its parent, scored.
 #[derive(Default)]
 struct Found {
+    /// Whether the version has any, scored or not.
+    has_pages: bool,
     /// The pages of the version.
     pages: Vec<PageScore>,
     /// Pages that differ, before and after.
@@ -203,6 +210,7 @@ impl Scorer<'_> {
         let mut found = Found::default();
         for pair in Pairs::new(self.holdings.catalog(), self.base, Some(self.head)) {
             let pair = pair?;
+            found.has_pages |= pair.head.is_some();
             let moves = self.pair(&pair)?;
             if let Some(trouble) = moves.trouble {
                 found.troubles.add(trouble, &pair.any().url);

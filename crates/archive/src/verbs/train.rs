@@ -9,9 +9,11 @@
 use std::collections::HashSet;
 use std::io::Read;
 
-use varve_catalog::{CaptureFilter, CatalogRead, Order, Page};
+use varve_catalog::{CaptureFilter, Order, Page};
+use varve_core::RecordId;
 use varve_core::history::Capture;
 use varve_store::samples::samples;
+use varve_store::silo::SiloFiles;
 use varve_warc::write::{DictionaryDraft, train_dictionary};
 
 use crate::archive::silo_files;
@@ -53,28 +55,49 @@ pub fn train(history: &ArchiveHistory, size: usize) -> Result<Trained, ArchiveEr
     if writer.settings().packing != PackingMethod::Zstd {
         return Err(ArchiveError::NotZstd);
     }
-    let samples = samples(&silo_files(writer.layout()), LOOKED_AT)?;
+    let (made, stored) = make(history, &silo_files(writer.layout()), size, &|_| true)?;
+    let path = writer.layout().dictionary();
+    replace(&path, &mut stored.as_slice(), true).map_err(ArchiveError::write(&path))?;
+    Ok(made)
+}
+
+/// Makes a dictionary of at most `size` bytes from those records that are `wanted`, and the pages whose bodies are; gives it as it
+/// stands in a file.
+pub(crate) fn make(
+    holdings: &dyn Holdings,
+    files: &SiloFiles,
+    size: usize,
+    wanted: &dyn Fn(RecordId) -> bool,
+) -> Result<(Trained, Vec<u8>), ArchiveError> {
+    let samples = samples(files, LOOKED_AT, wanted)?;
     let (count, bytes) = (samples.len() as u64, samples.iter().map(|one| one.len() as u64).sum());
     let no_dictionary = |source| ArchiveError::NoDictionary { samples: count, source };
     let trained = train_dictionary(&samples, size.min(IN_COMMON)).map_err(no_dictionary)?;
     let mut draft = DictionaryDraft::new(trained, size.min(LARGEST_SIZE));
-    add_pages(history, &mut draft)?;
+    add_pages(holdings, &mut draft, wanted)?;
     let made = draft.finish().map_err(no_dictionary)?;
-    let path = writer.layout().dictionary();
-    replace(&path, &mut made.stored.as_slice(), true).map_err(ArchiveError::write(&path))?;
-    Ok(Trained {
+    let trained = Trained {
         samples: count,
         bytes,
         pages: made.pages as u64,
         size: made.size as u64,
         packed: made.stored.len() as u64,
-    })
+    };
+    Ok((trained, made.stored))
 }
 
 /// Adds pages of the version at HEAD while there is room. Those that change the most come first.
-fn add_pages(history: &ArchiveHistory, draft: &mut DictionaryDraft) -> Result<(), ArchiveError> {
+fn add_pages(
+    holdings: &dyn Holdings,
+    draft: &mut DictionaryDraft,
+    wanted: &dyn Fn(RecordId) -> bool,
+) -> Result<(), ArchiveError> {
     let (mut seen, mut left) = (HashSet::new(), MOST_BYTES);
-    for page in ranked(history)? {
+    for page in ranked(holdings)? {
+        let body = RecordId::new(page.body.into_inner());
+        if !wanted(body) || !page.record.is_none_or(wanted) {
+            continue;
+        }
         let length = page.length.unwrap_or(0);
         if draft.is_full() || length > left {
             break;
@@ -84,7 +107,7 @@ fn add_pages(history: &ArchiveHistory, draft: &mut DictionaryDraft) -> Result<()
         }
         let unread = |source| ArchiveError::Object { id: page.body.to_string(), source };
         let mut bytes = Vec::new();
-        match history.open_body(&page) {
+        match holdings.open_body(&page) {
             Ok(mut body) => body.read_to_end(&mut bytes).map_err(unread)?,
             // Taken out by a rewrite.
             Err(ArchiveError::Absent { .. }) => continue,
@@ -97,12 +120,12 @@ fn add_pages(history: &ArchiveHistory, draft: &mut DictionaryDraft) -> Result<()
 }
 
 /// Pages of the version at HEAD that could stand in a dictionary, those that change the most first, then small ones.
-fn ranked(history: &ArchiveHistory) -> Result<Vec<Capture>, ArchiveError> {
+fn ranked(holdings: &dyn Holdings) -> Result<Vec<Capture>, ArchiveError> {
     let mut ranked: Vec<(usize, u64, Capture)> = Vec::new();
-    for page in Pages::new(Holdings::catalog(history), history.head()?).take(MOST_PAGES) {
+    for page in Pages::new(holdings.catalog(), holdings.head()?).take(MOST_PAGES) {
         let page = page?;
         if let Some(length) = page.length.filter(|length| (1..=LARGEST_SIZE as u64).contains(length)) {
-            ranked.push((changes(history, &page.url)?, length, page));
+            ranked.push((changes(holdings, &page.url)?, length, page));
         }
     }
     ranked.sort_by(|one, other| (other.0, one.1, &one.2.url).cmp(&(one.0, other.1, &other.2.url)));
@@ -110,8 +133,8 @@ fn ranked(history: &ArchiveHistory) -> Result<Vec<Capture>, ArchiveError> {
 }
 
 /// How many different bodies a page had lately.
-fn changes(history: &ArchiveHistory, url: &str) -> Result<usize, ArchiveError> {
+fn changes(holdings: &dyn Holdings, url: &str) -> Result<usize, ArchiveError> {
     let page = Page::first(LAST_CAPTURES);
-    let last = history.sqlite().captures_of(url, &CaptureFilter::default(), Order::NewestFirst, page)?;
+    let last = holdings.catalog().captures_of(url, &CaptureFilter::default(), Order::NewestFirst, page)?;
     Ok(last.iter().map(|capture| capture.body).collect::<HashSet<_>>().len())
 }

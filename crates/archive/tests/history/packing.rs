@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::rewriting::{assert_sound, request, rewrite};
 use crate::scene::*;
 use varve_archive::history::{ArchiveHistory, open_holdings};
+use varve_archive::verbs::rewrite::{AtSign, Dictionaries, GroupPattern, Request};
 use varve_archive::verbs::{init::init, rebuild, train};
 use varve_archive::{ArchiveError, ArchiveSettings, Layout};
 
@@ -94,6 +95,85 @@ fn silos_to_come_begin_with_the_dictionary_and_are_smaller() {
     let receipt = rewrite(root, &request(&["https://e.org/1001"]));
     assert_eq!(receipt.by_kind()["resource"], 1);
     assert_sound(root);
+}
+
+/// Whether a text stands in any dictionary of the archive, in its own file or at the beginning of a silo; and how many there are.
+fn in_dictionaries(root: &Path, text: &str) -> (bool, usize) {
+    let mut stored: Vec<Vec<u8>> = fs::read(root.join("dictionary.zstd")).into_iter().collect();
+    for entry in fs::read_dir(root.join("warc/0")).expect("listed") {
+        let bytes = fs::read(entry.expect("an entry").path()).expect("read");
+        if let Some(rest) = bytes.strip_prefix(&[0x5d, 0x2a, 0x4d, 0x18]) {
+            let length = u32::from_le_bytes(rest[..4].try_into().expect("four bytes")) as usize;
+            stored.push(rest[4..4 + length].to_vec());
+        }
+    }
+    let count = stored.len();
+    let holds = |stored: Vec<u8>| {
+        let dictionary = varve_warc::write::Dictionary::new(stored);
+        crate::rewriting::holds(dictionary.plain().expect("a dictionary"), text)
+    };
+    (stored.into_iter().any(holds), count)
+}
+
+/// Pages, one of which has a secret, and a dictionary that holds it in a file and in a silo that nothing goes from.
+fn with_secret_in_dictionary(root: &Path, rest: usize) -> Vec<(String, String)> {
+    make_zstd(root);
+    let secret = format!("{}SECRETWORD lives at Elm street 5{}", unlike(1), unlike(2));
+    let mut site = pages(0, rest);
+    site.push(("https://e.org/private".to_owned(), secret));
+    commit_all(root, "1", &site);
+    train::train(&ArchiveHistory::open(root, opening()).expect("opened"), 1 << 20).expect("trained");
+    commit_all(root, "2", &pages(rest, 3));
+    assert_eq!(in_dictionaries(root, "SECRETWORD"), (true, 2));
+    pages(0, rest)
+}
+
+#[test]
+fn what_goes_goes_from_dictionaries() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let rest = with_secret_in_dictionary(root, 300);
+    let receipt = rewrite(root, &request(&["https://e.org/private"]));
+    assert_eq!(receipt.dictionaries, Dictionaries::MadeAgain);
+    assert_eq!(in_dictionaries(root, "SECRETWORD"), (false, 2), "one in its file, one in the silo");
+    assert_sound(root);
+    let holdings = open_holdings(root).expect("opened");
+    let first =
+        holdings.catalog().version(&holdings.head().expect("read").expect("a version")).expect("read");
+    let first = first.and_then(|second| second.version.parent).expect("a parent");
+    let mut wanted = rest;
+    wanted.sort();
+    assert_eq!(crate::rewriting_pages::shown(&*holdings, first), wanted);
+    drop(holdings);
+    // Writing goes on in the same silo, by the same dictionary.
+    commit_all(root, "3", &pages(900, 3));
+    assert_eq!(in_dictionaries(root, "SECRETWORD"), (false, 2));
+    assert_sound(root);
+}
+
+#[test]
+fn where_too_little_stays_no_dictionary_does() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    with_secret_in_dictionary(root, 60);
+    let pattern = GroupPattern::new("https://e.org/**", AtSign::default());
+    let receipt = rewrite(root, &Request { patterns: vec![pattern], ..request(&[]) });
+    assert_eq!(receipt.dictionaries, Dictionaries::Removed);
+    assert_eq!(in_dictionaries(root, "SECRETWORD"), (false, 0));
+    assert_sound(root);
+}
+
+/// A page whose body stays leaves dictionaries as they are.
+#[test]
+fn where_no_record_goes_dictionaries_stay() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    with_secret_in_dictionary(root, 60);
+    commit_all(root, "3", &[("https://e.org/again".to_owned(), pages(0, 1).remove(0).1)]);
+    let before = fs::read(root.join("dictionary.zstd")).expect("read");
+    let receipt = rewrite(root, &request(&["https://e.org/0"]));
+    assert_eq!((receipt.tombstones.len(), receipt.dictionaries), (0, Dictionaries::AsTheyWere));
+    assert_eq!(fs::read(root.join("dictionary.zstd")).expect("read"), before);
 }
 
 /// Text that no other page has.

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::rewriting::*;
+use crate::rewriting_pages::shown;
 use crate::scene::*;
 use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, open_holdings};
 use varve_archive::verbs::commit::{NewBody, NewPage, Request as CommitRequest, commit};
@@ -77,25 +78,40 @@ fn what_a_tree_holds_stays_with_it_and_goes_with_it() {
         let (kept, gone) = ("https://e.org/kept", "https://e.org/gone");
         let version = commit_pages(&*writer, "1", &[(kept, "kept page"), (gone, "in both")]).version;
         drop(writer);
-        assert!(rewrite(root, &request(&[gone])).tombstones.is_empty(), "the tree holds it");
+        let receipt = rewrite(root, &request(&[gone]));
+        assert!(receipt.tombstones.is_empty() && receipt.pages.len() == 1, "the tree holds it: {receipt:?}");
         assert_eq!(restored(root, shared).len(), 3);
         let receipt = rewrite(root, &Request { objects: vec![shared], ..request(&[]) });
-        assert_eq!(receipt.by_kind()["resource"], 2, "the manifest and what only it holds: {receipt:?}");
+        assert_eq!(receipt.by_kind()["resource"], 3, "the manifest and what only it holds: {receipt:?}");
         assert_sound(root);
         assert_eq!(restored(root, second), texts(&[("other", "of two trees")]));
         let holdings = open_holdings(root).expect("opened");
-        assert_eq!(contents(&*holdings, version), texts(&[(gone, "in both"), (kept, "kept page")]));
+        assert_eq!(shown(&*holdings, version), texts(&[(kept, "kept page")]));
         assert!(!holds(&all_bytes(root), "of one tree"));
         assert!(
             Archive::open(root).expect("opened").store().object(shared.as_bytes()).expect("read").is_none()
         );
-        drop(holdings);
-        // And with both gone the page is the last that held it.
-        let receipt = rewrite(root, &request(&[gone]));
-        assert_eq!(receipt.by_kind()["resource"], 1);
+        // The page that had it too is out already, and holds nothing.
         assert!(!holds(&all_bytes(root), "in both"));
+        drop(holdings);
+        let receipt = rewrite(root, &request(&[gone]));
+        assert!(receipt.tombstones.is_empty() && receipt.pages.is_empty(), "{receipt:?}");
         assert_sound(root);
     }
+}
+
+/// What was captured before is not kept again when it is stowed.
+#[test]
+fn a_body_that_only_an_answer_holds_stays_for_the_tree_that_has_it() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make_packed(root, "gzip", 1 << 30);
+    let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nshared";
+    crate::rewriting::capture(root, 1, &[("https://e.org/page", answer)]);
+    let tree = stow(root, &[("file", "shared")]);
+    rewrite(root, &request(&["https://e.org/page"]));
+    assert_sound(root);
+    assert_eq!(restored(root, tree), texts(&[("file", "shared")]));
 }
 
 /// Something that a page of a run sent, and its answer.

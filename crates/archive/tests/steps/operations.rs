@@ -4,7 +4,7 @@ use std::path::Path;
 
 use varve_archive::history::{ArchiveHistory, HistoryWriter};
 use varve_archive::verbs::gc::Policy;
-use varve_archive::verbs::{checkout, diff, gc, init, rewrite, score, tag};
+use varve_archive::verbs::{checkout, diff, gc, init, rewrite, score, tag, train};
 use varve_archive::{ArchiveSettings, ArchiveWriter, VersionId};
 
 use crate::check::{self, Death};
@@ -20,7 +20,7 @@ pub(crate) struct Operation {
     pub(crate) check: fn(&Death<'_>),
 }
 
-pub(crate) const OPERATIONS: [Operation; 14] = [
+pub(crate) const OPERATIONS: [Operation; 15] = [
     Operation {
         name: "archive-first",
         prepare: |home| empty(home, "gzip"),
@@ -58,6 +58,12 @@ pub(crate) const OPERATIONS: [Operation; 14] = [
         prepare: |home| made(home, "zstd"),
         run: take_out,
         check: check::taken_out,
+    },
+    Operation {
+        name: "archive-retrain",
+        prepare: trained,
+        run: take_out,
+        check: check::taken_out_of_dictionaries,
     },
     Operation {
         name: "archive-score",
@@ -114,6 +120,25 @@ fn made(home: &Path, packing: &str) {
         commit("3", &[("https://e.org/", "third"), ("https://e.org/a", "same"), (SECRET, "other secret")]);
     diff::keep(&*history, Some(second), third).unwrap();
     score::score(&*history, third, &|_| {}).unwrap();
+}
+
+/// The same, with pages enough for a dictionary, which holds what is to go, and a silo that begins with it.
+fn trained(home: &Path) {
+    made(home, "zstd");
+    let history = scene::history(home);
+    let text = |number: usize| (0..60).map(|at| format!("<li>{}</li>", at * number)).collect::<String>();
+    let secret = format!("SECRETWORD {}", text(77));
+    let mut pages: Vec<(String, String)> =
+        (0..40).map(|number| (format!("https://e.org/many/{number}"), text(number))).collect();
+    pages.push((SECRET.to_owned(), secret));
+    let pages: Vec<_> = pages.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
+    scene::commit_pages(&*history, "many", &pages);
+    drop(history);
+    let history = ArchiveHistory::open(home, scene::opening()).unwrap();
+    train::train(&history, 64 << 10).unwrap();
+    drop(history);
+    let history = scene::history(home);
+    scene::commit_pages(&*history, "behind it", &[("https://e.org/", "behind")]);
 }
 
 fn commit(home: &Path) {

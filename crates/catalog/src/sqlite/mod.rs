@@ -6,6 +6,7 @@
 mod capture;
 mod forget;
 mod headers;
+mod hidden;
 mod line;
 mod memory;
 mod read_captures;
@@ -30,6 +31,7 @@ use crate::read::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, Versio
 use crate::row::{Catalog, Diff, DiffInfo, LastList, Removal, Row, Score, VerdictRow};
 
 use memory::Memory;
+use write::{Applied, LeaveOut};
 
 /// The catalog of a varve archive.
 pub struct SqliteCatalog {
@@ -67,9 +69,7 @@ impl SqliteCatalog {
         rows: &mut dyn Iterator<Item = Row>,
         left_out: &mut dyn FnMut(Row),
     ) -> Result<(), CatalogError> {
-        self.write(Synchronous::Full, |connection, memory| {
-            write::apply(connection, memory, rows, Some(left_out))
-        })
+        self.keep(rows, Some(left_out))
     }
 
     /// The records of a run's captures, in no order.
@@ -105,6 +105,29 @@ impl SqliteCatalog {
         work: impl FnOnce(&Connection) -> Result<T, Problem>,
     ) -> Result<T, CatalogError> {
         self.write(Synchronous::Normal, |connection, _| work(connection))
+    }
+
+    fn keep(
+        &self,
+        rows: &mut dyn Iterator<Item = Row>,
+        left_out: Option<LeaveOut<'_>>,
+    ) -> Result<(), CatalogError> {
+        let done = self.write(Synchronous::Full, |connection, memory| {
+            write::apply(connection, memory, rows, left_out)
+        })?;
+        match done {
+            Applied::Added => Ok(()),
+            Applied::Erased => self.vacuum(),
+        }
+    }
+
+    /// Makes the file again without what was erased from it: SQLite leaves that in the file otherwise.
+    fn vacuum(&self) -> Result<(), CatalogError> {
+        let path = self.readers.path();
+        let Some(writer) = &self.writer else { return Ok(()) };
+        let writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let erased = writer.connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
+        erased.map_err(|error| Problem::from(error).at(path))
     }
 
     fn write<T>(
@@ -157,6 +180,7 @@ fn open_writer(path: &Path) -> Result<Connection, Problem> {
     schema::create_if_empty(&mut connection)?;
     schema::check(&connection)?;
     schema::renew_views(&mut connection)?;
+    schema::add_tables(&connection)?;
     connect::settle_writer(&connection)?;
     Ok(connection)
 }
@@ -262,6 +286,10 @@ impl CatalogRead for SqliteCatalog {
         self.readers.ask(|connection| read_removals::of_record(connection, record))
     }
 
+    fn removal_of_page(&self, capture: &Capture) -> Result<Option<Removal>, CatalogError> {
+        self.readers.ask(|connection| read_removals::of_page(connection, capture))
+    }
+
     fn removals_at(&self, url: &str, limit: usize) -> Result<Vec<Removal>, CatalogError> {
         self.readers.ask(|connection| read_removals::at_url(connection, url, limit))
     }
@@ -304,7 +332,7 @@ impl CatalogRead for SqliteCatalog {
 
 impl Catalog for SqliteCatalog {
     fn apply(&self, rows: &mut dyn Iterator<Item = Row>) -> Result<(), CatalogError> {
-        self.write(Synchronous::Full, |connection, memory| write::apply(connection, memory, rows, None))
+        self.keep(rows, None)
     }
 
     fn as_read(&self) -> &dyn CatalogRead {

@@ -1,8 +1,10 @@
 //! What was taken out of the silos is read.
 
-use rusqlite::{Connection, Params, Row, params};
+use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use varve_core::RecordId;
+use varve_core::history::{Belongs, Capture};
 
+use super::schema;
 use crate::problem::Problem;
 use crate::read::Page;
 use crate::row::Removal;
@@ -14,6 +16,23 @@ const REMOVAL: &str = "SELECT told_by, json FROM removals";
 pub(super) fn of_record(connection: &Connection, record: &RecordId) -> Result<Vec<Removal>, Problem> {
     let order = "WHERE record = ?1 ORDER BY time DESC, told_by";
     all(connection, &format!("{REMOVAL} {order}"), [record.as_bytes()])
+}
+
+/// What tells that the page of a capture is out of its version, the newest first.
+pub(super) fn of_page(connection: &Connection, capture: &Capture) -> Result<Option<Removal>, Problem> {
+    let (Belongs::Version(version), Some(record)) = (capture.belongs, capture.record) else {
+        return Ok(None);
+    };
+    if !schema::has_hidden_pages(connection)? {
+        return Ok(None);
+    }
+    let sql = "SELECT r.told_by, r.json FROM hidden_pages AS h CROSS JOIN owners AS o ON o.id = ?3
+         CROSS JOIN removals AS r ON r.told_by = h.told_by
+         WHERE h.record = ?1 AND h.url = ?2 AND o.written <= h.until ORDER BY r.time DESC, r.told_by LIMIT 1";
+    let found = connection
+        .prepare_cached(sql)?
+        .query_row(params![record.as_bytes(), capture.url, version.as_bytes()], |row| Ok(removal_of(row)));
+    found.optional()?.transpose()
 }
 
 /// The answers of a URL that are gone, what went last first.

@@ -18,6 +18,7 @@ const SCHEMA_VERSION: &str = "2";
 
 const TABLES: &str = include_str!("../../sql/sqlite/tables.sql");
 const VIEWS: &str = include_str!("../../sql/sqlite/views.sql");
+const HIDDEN: &str = include_str!("../../sql/sqlite/hidden.sql");
 const FRONTIER: &str = include_str!("../../sql/sqlite/frontier.sql");
 
 /// Refuses what is no catalog, or another one than this program knows.
@@ -44,7 +45,7 @@ pub(super) fn create_if_empty(connection: &mut Connection) -> Result<(), Problem
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Another may have made them while this one waited.
     if is_empty(&transaction)? {
-        for sql in [TABLES, VIEWS, FRONTIER] {
+        for sql in [TABLES, HIDDEN, VIEWS, FRONTIER] {
             transaction.execute_batch(sql)?;
         }
         transaction
@@ -66,6 +67,18 @@ pub(super) fn renew_views(connection: &mut Connection) -> Result<(), Problem> {
     }
     transaction.execute_batch(VIEWS)?;
     Ok(transaction.commit()?)
+}
+
+/// Gives a catalog the table that an earlier program did not know. It is empty where it was missing, because only who knows it
+/// writes what it is filled from, into a catalog that is made anew.
+pub(super) fn add_tables(connection: &Connection) -> Result<(), Problem> {
+    Ok(connection.execute_batch(HIDDEN)?)
+}
+
+/// Whether pages may be hidden: the catalog of an earlier program, which is only read, has no place for that.
+pub(super) fn has_hidden_pages(connection: &Connection) -> rusqlite::Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM main.sqlite_schema WHERE name = 'hidden_pages')";
+    connection.prepare_cached(sql)?.query_row([], |row| row.get(0))
 }
 
 /// The views of this program, each with its name and the statement that makes it.

@@ -16,6 +16,15 @@ use crate::row::{Diff, LastList, Removal, Row, Score, VerdictRow};
 /// Is told of rows that are left out because they are about a version that is not here.
 pub(super) type LeaveOut<'a> = &'a mut dyn FnMut(Row);
 
+/// What keeping rows came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Applied {
+    /// Something was added.
+    Added,
+    /// Something was erased besides that must not be found in the file any more.
+    Erased,
+}
+
 /// Keeps rows, in a transaction that is open. Scores and moves of HEAD that are about a version that is not here are
 /// given to `leave_out`, if there is one.
 pub(super) fn apply(
@@ -23,9 +32,16 @@ pub(super) fn apply(
     memory: &mut Memory,
     rows: &mut dyn Iterator<Item = Row>,
     mut leave_out: Option<LeaveOut<'_>>,
-) -> Result<(), Problem> {
-    let mut batch =
-        Batch { connection, memory, owner: None, more: HashMap::new(), waiting: HashMap::new(), head: None };
+) -> Result<Applied, Problem> {
+    let mut batch = Batch {
+        connection,
+        memory,
+        owner: None,
+        more: HashMap::new(),
+        waiting: HashMap::new(),
+        head: None,
+        erased: false,
+    };
     for row in rows {
         match &mut leave_out {
             Some(leave_out) if batch.is_about_lost(&row)? => leave_out(row),
@@ -47,6 +63,8 @@ pub(super) struct Batch<'a> {
     waiting: HashMap<VersionId, i64>,
     /// Where HEAD points, if this batch moved it; written at the end.
     head: Option<VersionId>,
+    /// Whether headers were taken from captures.
+    pub(super) erased: bool,
 }
 
 /// A row of `owners`.
@@ -101,12 +119,14 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn finish(mut self) -> Result<(), Problem> {
+    fn finish(mut self) -> Result<Applied, Problem> {
         if let Some(&missing) = self.waiting.keys().min() {
             return Err(Problem::NoVersion(missing));
         }
         self.write_counts()?;
-        self.write_head()
+        self.write_head()?;
+        self.forget_headers()?;
+        Ok(if self.erased { Applied::Erased } else { Applied::Added })
     }
 
     /// Writes down how many captures owners have got.
@@ -301,7 +321,10 @@ impl Batch<'_> {
         )
     }
 
-    fn removal(&self, removal: &Removal) -> Result<(), Problem> {
+    fn removal(&mut self, removal: &Removal) -> Result<(), Problem> {
+        if let Some(url) = removal.tombstone.page() {
+            self.hide(&removal.told_by, &removal.tombstone.record, url)?;
+        }
         let not_json = |error: serde_json::Error| Problem::Damaged("removals", error.to_string());
         self.execute(
             "INSERT OR REPLACE INTO removals (told_by, record, url, time, json) VALUES (?1, ?2, ?3, ?4, ?5)",

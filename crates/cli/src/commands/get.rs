@@ -75,7 +75,9 @@ pub(super) struct Get {
 impl Verb for Get {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
         if let Some(folder) = self.to.as_deref().filter(|_| self.tree) {
-            return self.bring_back(&Archive::open(&session.root()?)?, folder, session);
+            let root = session.root()?;
+            let archive = session.settled(|| Archive::open(&root))?;
+            return self.bring_back(&archive, folder, session);
         }
         let objects = session.open_objects()?;
         let found = find_in(&objects, &self.id)?;

@@ -2,7 +2,9 @@
 
 use serde::Serialize;
 use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Kind, kind_of};
-use varve_archive::verbs::rewrite::{AtSign, Choice, GroupPattern, Receipt, Request, perform, plan};
+use varve_archive::verbs::rewrite::{
+    AtSign, Choice, Dictionaries, GroupPattern, Receipt, Request, perform, plan,
+};
 use varve_archive::{ArchiveError, Moment};
 
 use super::{Outcome, Verb};
@@ -24,13 +26,18 @@ Examples:
 /// the content itself. Each record that goes leaves a tombstone that says who took it out, when and why, its URL and
 /// digest; `audit` accepts what a tombstone explains.
 ///
+/// A page that was committed is gone from all versions, also where its body stays because another page or a tree holds the same:
+/// `cat`, `diff`, `checkout` and replay show nothing of it. If it is committed again later, it is there from then on.
+///
 /// What a tree holds that stays, stays with it. Silos before the first that loses something are not copied: they stay the
-/// files that they are.
+/// files that they are. A dictionary of `varve train` holds pages as they were: when something goes, another is made of what stays, and silos
+/// that begin with the old one are packed anew, which takes its time.
 ///
-/// Versions that stay keep their ids, so their manifests still name the URLs and digests of pages that went. Copies
-/// elsewhere are not touched.
+/// Versions that stay keep their ids, which are digests of their manifests. So the manifests in the silos still say, of committed pages
+/// that went, the URL, the headers that they were committed with, length and digest; no verb shows these headers, and the catalog does not hold them. Who
+/// must be rid of them drops the versions. Copies elsewhere are not touched.
 ///
-/// What went is printed as a receipt: one line for each record, or with `--json` one object (`record`, `kind`, `url`,
+/// What went is printed as a receipt: one line for each record, and one of the kind `page` for each page whose body stays; or with `--json` one object (`record`, `kind`, `url`,
 /// `digest`, `replaced_by`), and a last one with `summary`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -80,7 +87,7 @@ impl Verb for Rewrite {
         let request = self.request(session)?;
         let writer = session.open_to_write()?;
         let choice = plan(&writer, &request)?;
-        if self.dry_run || choice.records.is_empty() {
+        if self.dry_run || choice.is_empty() {
             return self.would_go(&choice, &mut session.printer);
         }
         let progress = session.printer.progress(None, "records");
@@ -109,35 +116,36 @@ impl Rewrite {
     }
 
     fn would_go(&self, choice: &Choice, printer: &mut Printer) -> Result<Outcome, Error> {
-        for gone in &choice.records {
+        for gone in choice.records.iter().chain(choice.pages_alone()) {
             let line = Line { replaced_by: None, ..Line::of(gone) };
             if self.json { printer.json(&line)? } else { printer.line(line.text())? }
         }
-        let records = choice.records.len() as u64;
+        let (records, pages) = (choice.records.len() as u64, choice.pages_alone().count() as u64);
         if self.json {
-            let summary = Summary { records, dry_run: self.dry_run, ..Summary::default() };
+            let summary = Summary { records, pages, dry_run: self.dry_run, ..Summary::default() };
             printer.json(&Last { summary })?;
-        } else if records == 0 {
+        } else if choice.is_empty() {
             printer.say("nothing is to go: nothing here is like that, or other things hold it that stay");
         } else {
-            printer.say(format_args!("{} would go", counted(records, "record")));
+            printer.say(format_args!("{} would go{}", counted(records, "record"), and_pages(pages)));
         }
         Ok(Outcome::Done)
     }
 
     fn print(&self, request: &Request, receipt: &Receipt, printer: &mut Printer) -> Result<(), Error> {
-        let time = receipt.tombstones.first().map(|tombstone| tombstone.time);
+        let time = receipt.tombstones.iter().chain(&receipt.pages).next().map(|tombstone| tombstone.time);
         if !self.json {
             let when = time.map(Moment::for_people).unwrap_or_default();
             printer.line(format_args!("{STRONG}Rewritten {when}{STRONG:#}"))?;
             printer.line(format_args!("by {}: {}", visible(&request.who), visible(&request.why)))?;
         }
-        for tombstone in &receipt.tombstones {
+        for tombstone in receipt.tombstones.iter().chain(receipt.pages_alone()) {
             let line = Line::of(tombstone);
             if self.json { printer.json(&line)? } else { printer.line(line.text())? }
         }
         let summary = Summary {
             records: receipt.tombstones.len() as u64,
+            pages: receipt.pages_alone().count() as u64,
             kept: receipt.kept,
             promoted: receipt.promoted.len() as u64,
             bytes_before: receipt.bytes_before,
@@ -145,19 +153,50 @@ impl Rewrite {
             who: &request.who,
             why: &request.why,
             time,
+            dictionary: match receipt.dictionaries {
+                Dictionaries::AsTheyWere => None,
+                Dictionaries::MadeAgain => Some("made again"),
+                Dictionaries::Removed => Some("removed"),
+            },
             dry_run: false,
         };
         if self.json {
             return printer.json(&Last { summary });
         }
+        match receipt.dictionaries {
+            Dictionaries::AsTheyWere => {}
+            Dictionaries::MadeAgain => {
+                printer
+                    .line("dictionaries could hold what went: one was made of what stays, in place of all")?;
+            }
+            Dictionaries::Removed => {
+                printer.line("dictionaries could hold what went: all were removed")?;
+            }
+        }
+        if !receipt.pages.is_empty() {
+            printer.say(
+                "manifests of versions that stay still say the URLs, headers and digests of these pages, in the silos \
+                 alone; `--drop-version` takes them out",
+            );
+        }
         printer.line(format_args!(
-            "{} gone, {} kept, {} made whole; silos were {}, are {}",
+            "{} gone{}, {} kept, {} made whole; silos were {}, are {}",
             counted(summary.records - summary.promoted, "record"),
+            and_pages(summary.pages),
             summary.kept,
             counted(summary.promoted, "revisit"),
             readable(summary.bytes_before),
             readable(summary.bytes_after)
         ))
+    }
+}
+
+/// Pages that are gone and whose bodies are not; nothing where there are none.
+fn and_pages(pages: u64) -> String {
+    match pages {
+        0 => String::new(),
+        1 => " and 1 page whose body something else holds".to_owned(),
+        more => format!(" and {more} pages whose bodies something else holds"),
     }
 }
 
@@ -202,6 +241,7 @@ struct Last<'a> {
 #[derive(Serialize, Default)]
 struct Summary<'a> {
     records: u64,
+    pages: u64,
     kept: u64,
     promoted: u64,
     bytes_before: u64,
@@ -209,5 +249,7 @@ struct Summary<'a> {
     who: &'a str,
     why: &'a str,
     time: Option<Moment>,
+    /// What became of dictionaries that could hold what went.
+    dictionary: Option<&'a str>,
     dry_run: bool,
 }

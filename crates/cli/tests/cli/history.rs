@@ -550,7 +550,7 @@ fn a_rewrite_takes_out_what_it_says_and_nothing_else() {
     let removed = &captures[0]["removed"];
     assert_eq!(
         (captures.len(), &removed["who"], &removed["why"], &removed["kind"]),
-        (1, &"Ada".into(), &"asked for".into(), &"resource".into())
+        (1, &"Ada".into(), &"asked for".into(), &"page".into())
     );
     for part in ["taken out", "Ada", "asked for"] {
         assert!(told.contains(part), "{told}");
@@ -572,6 +572,58 @@ fn a_rewrite_takes_out_what_it_says_and_nothing_else() {
     two_versions(&moku);
     let refused = moku.failure(&["rewrite", "--drop", "https://e.org/", "--reason", "r"]);
     assert!(refused.contains("no silos") && refused.contains("varve gc"), "{refused}");
+}
+
+#[test]
+fn a_page_that_shares_its_body_is_taken_out_and_told() {
+    let place = Place::new(true);
+    place.file("page.html", "<p>the same</p>");
+    let (original, copy) = ("https://e.org/orig", "https://e.org/copy");
+    for url in [original, copy, original] {
+        let header = if url == original { "X-User: SECRETHEADER" } else { "X-User: other" };
+        place.data(&["commit", "page.html", "--url", url, "-m", url, "--header", header]);
+    }
+    assert!(place.data(&["cat", original, "--headers"]).contains("SECRETHEADER"));
+    let rewrite = ["rewrite", "--drop", original, "--reason", "asked for", "--author", "Ada"];
+    let would = place.run(&[&rewrite[..], &["--dry-run"]].concat());
+    assert!(stdout(&would).starts_with("page ") && stdout(&would).contains(original), "{}", stdout(&would));
+    assert!(stderr(&would).contains("0 records would go and 1 page whose body something else holds"));
+    let receipt = place.lines(&[&rewrite[..], &["--json"]].concat());
+    assert_eq!((&receipt[0]["kind"], &receipt[0]["url"]), (&"page".into(), &original.into()));
+    let summary = &receipt[1]["summary"];
+    assert_eq!((&summary["records"], &summary["pages"]), (&0.into(), &1.into()));
+    for words in [&["cat", original][..], &["cat", original, "--headers"], &["cat", original, "--raw"]] {
+        let told = place.failure(words);
+        for part in ["taken out", "Ada", "asked for"] {
+            assert!(told.contains(part), "{words:?}: {told}");
+        }
+    }
+    assert!(place.data(&["log", original]).contains("by Ada: asked for"));
+    for words in [&["log", original, "--json"][..], &["diff", "--json"], &["show", "--json"], &["show"]] {
+        let output = place.run(words);
+        assert!(!stdout(&output).contains("SECRETHEADER"), "{words:?}: {}", stdout(&output));
+    }
+    assert_eq!(place.data(&["cat", copy]), "<p>the same</p>");
+    assert_eq!(place.run(&["audit"]).status.code(), Some(0));
+    let again = place.run(&rewrite);
+    assert!(stderr(&again).contains("nothing is to go"), "{}", stderr(&again));
+}
+
+#[test]
+fn a_reading_verb_puts_in_place_what_a_killed_rewrite_left_ready() {
+    let place = Place::new(true);
+    two_versions(&place);
+    std::fs::create_dir_all(place.path("museum/tmp/rewrite")).unwrap();
+    for name in ["index", "catalog.db", "HEAD"] {
+        let (from, to) = (format!("museum/{name}"), format!("museum/tmp/rewrite/{name}"));
+        std::fs::rename(place.path(&from), place.path(&to)).unwrap();
+    }
+    place.file("museum/warc/unsettled", "");
+    let told = place.failure(&["--readonly", "log"]);
+    assert!(told.contains("between two states") && told.contains("varve housekeeping"), "{told}");
+    assert_eq!(place.lines(&["log", "--json"]).len(), 2);
+    assert_eq!(place.lines(&["--readonly", "log", "--json"]).len(), 2);
+    assert_eq!(place.run(&["audit"]).status.code(), Some(0));
 }
 
 #[test]

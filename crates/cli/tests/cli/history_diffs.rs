@@ -80,7 +80,7 @@ fn why_a_body_cannot_be_had_is_said() {
             "damaged; `varve audit` names the damage.",
             "damaged; `varve audit`",
         ),
-        (&lose, "absent", 0, "not here; `varve audit` says whether", "not here; `varve audit`"),
+        (&lose, "absent", 0, "not here; `varve log URL` says", "not here; `varve log URL` says"),
         (&forbid, "unreadable", 1, "not to be read: is a directory.", "cannot be read: is a directory"),
     ] {
         let place = Place::new(false);

@@ -247,14 +247,16 @@ fn a_body_that_is_not_here_is_never_taken_for_an_empty_one() {
             [true, false]
         };
         let told = place.data(&["diff"]);
-        assert!(told.contains("not here; `varve audit`"), "{told}");
+        assert!(told.contains("not here; `varve log URL` says of a page who took it out and why"), "{told}");
         let file = place.object(&["diff", "--json"])["files"][0].clone();
         assert_eq!(file["absent"], serde_json::json!(absent));
         assert_eq!(file["body_diff"]["truncated"], true, "{file}");
         assert_eq!(file["body_diff"]["chunks"], serde_json::json!([]), "{file}");
         let written = place.run(&["checkout", "HEAD~1", "--to", "tree"]);
         assert_eq!(written.status.code(), Some(1), "{}", stderr(&written));
-        assert_eq!(place.run(&["score", "HEAD~1"]).status.code(), Some(2), "there is no page to be scored");
+        assert!(stderr(&written).contains("`varve log URL` says of a page who"), "{}", stderr(&written));
+        let told = place.failure(&["score", "HEAD~1"]);
+        assert!(told.contains("the bodies are not here") && told.contains("`varve log URL`"), "{told}");
     }
 }
 

@@ -27,7 +27,7 @@ impl Dictionary {
     }
 
     /// As it is used. Fails where that is more than readers must hold.
-    pub(crate) fn plain(&self) -> io::Result<&[u8]> {
+    pub fn plain(&self) -> io::Result<&[u8]> {
         if !self.stored.starts_with(&MAGIC) {
             return Ok(&self.stored);
         }

@@ -1,9 +1,12 @@
 //! Which records go when some URLs or versions are to go.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
 use varve_core::fact::{Fact, Manifest, Tombstone};
+use varve_core::history::uuid_of;
 use varve_core::{Moment, RecordId, RunId, VersionId};
 use varve_store::exchange::{Scanned, field, is_capture, page_of, scan};
 use varve_store::rewrite::{Promoted, each_header};
@@ -23,6 +26,10 @@ use crate::writer::ArchiveWriter;
 pub struct Choice {
     /// The records, each as its tombstone will describe it; who, why and when are not filled in.
     pub records: Vec<Tombstone>,
+    /// The committed pages that go from versions that stay, likewise: each URL once for each body that it had.
+    pub pages: Vec<Tombstone>,
+    /// Bodies that answers hold which go, and that something else has which stays.
+    pub(super) answered: BTreeSet<RecordId>,
     /// The runs of revisits, which may come to be replaced.
     runs: HashMap<RecordId, RunId>,
     /// The first silo that something goes from.
@@ -45,12 +52,23 @@ impl Choice {
             let goes = gone.takes(header, id, run_of(header));
             holders.look_at(header, id, goes);
         })?;
-        holders.settle(&writer.reader(), &mut gone.bodies)?;
-        gone.bodies.retain(|body| !history.staying.contains(body));
-        let mut choice = Self::default();
+        let answered = holders.settle(&writer.reader(), &mut gone.bodies, &gone.staying)?;
+        gone.bodies.retain(|body| !gone.staying.contains(body));
+        let mut choice = Self { answered, ..Self::default() };
         each_header(&files, &mut |header, id, silo| choice.look_at(&gone, header, id, silo))?;
         choice.add_remarks(&files)?;
+        choice.pages = history.hiding.iter().map(|(record, url)| describe_page(*record, url)).collect();
         Ok(choice)
+    }
+
+    /// Whether nothing goes.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty() && self.pages.is_empty()
+    }
+
+    /// The pages that no record that goes tells of: mostly because others hold their bodies.
+    pub fn pages_alone(&self) -> impl Iterator<Item = &Tombstone> {
+        pages_alone(&self.records, &self.pages)
     }
 
     /// The first silo that something goes from.
@@ -123,7 +141,12 @@ struct History<'a> {
     runs: HashSet<RunId>,
     /// Bodies that only pages hold which go.
     going: HashSet<RecordId>,
+    /// What versions keep with them that stay.
     staying: HashSet<RecordId>,
+    /// Pages that stay, each with its body; those aside that an earlier rewrite took out.
+    holding: HashSet<(RecordId, Uuid)>,
+    /// Pages that go from versions that stay, each with what its capture is known by.
+    hiding: BTreeSet<(RecordId, String)>,
     /// The pages that those bodies were, one for each.
     pages: HashMap<RecordId, String>,
     /// Answers of runs before that versions have which stay.
@@ -151,6 +174,8 @@ impl<'a> History<'a> {
             runs: HashSet::new(),
             going: request.objects.iter().copied().collect(),
             staying: HashSet::new(),
+            holding: HashSet::new(),
+            hiding: BTreeSet::new(),
             pages: HashMap::new(),
             answers: HashSet::new(),
             lists: Lists::default(),
@@ -177,8 +202,17 @@ impl<'a> History<'a> {
                 Some(Ok(Fact::Version(manifest))) => self.add_version(record, &json, &manifest),
                 Some(Ok(Fact::Pages(list))) => _ = self.lists.hear(record, list),
                 Some(Ok(Fact::Score(_))) => self.scores.push((record, about)),
+                Some(Ok(Fact::Tombstone(tombstone))) => self.hear_tombstone(*tombstone),
                 _ => {}
             },
+        }
+    }
+
+    /// A page that is out of all versions before holds nothing, and need not be taken out again.
+    fn hear_tombstone(&mut self, tombstone: Tombstone) {
+        if let Some(url) = tombstone.page() {
+            self.holding.remove(&(tombstone.record, number(url)));
+            self.hiding.remove(&(tombstone.record, url.to_owned()));
         }
     }
 
@@ -210,13 +244,16 @@ impl<'a> History<'a> {
             if goes {
                 self.touched.insert(id);
             }
+            let body = RecordId::new(page.body.into_inner());
+            if goes && !is_gone {
+                self.hiding.insert((page.record.unwrap_or(body), page.url.clone()));
+            }
             match (page.record, goes) {
                 (None, true) => {
-                    let body = RecordId::new(page.body.into_inner());
                     self.going.insert(body);
                     self.pages.entry(body).or_insert_with(|| page.url.clone());
                 }
-                (None, false) => _ = self.staying.insert(RecordId::new(page.body.into_inner())),
+                (None, false) => _ = self.holding.insert((body, number(&page.url))),
                 // An answer goes with its run or by its URL, unless a version that stays has it too.
                 (Some(_), true) => {}
                 (Some(answer), false) => _ = self.answers.insert(answer),
@@ -245,6 +282,7 @@ impl<'a> History<'a> {
         let is_going =
             |run: &Option<RunId>, matches: bool| matches || run.is_some_and(|run| self.runs.contains(&run));
         let (mut going, mut staying) = (self.going.clone(), self.staying.clone());
+        staying.extend(self.holding.iter().map(|(body, _)| *body));
         for (picture, run, matches) in &self.pictures {
             if is_going(run, *matches) {
                 going.insert(*picture)
@@ -256,6 +294,7 @@ impl<'a> History<'a> {
             history: self,
             manifests: &self.manifests,
             bodies: going.difference(&staying).copied().collect(),
+            staying,
             scores: scores.map(|(record, _)| *record).collect(),
         }
     }
@@ -266,6 +305,8 @@ struct Gone<'a> {
     history: &'a History<'a>,
     manifests: &'a HashMap<RecordId, VersionId>,
     bodies: HashSet<RecordId>,
+    /// Bodies that something holds which stays.
+    staying: HashSet<RecordId>,
     scores: HashSet<RecordId>,
 }
 
@@ -307,6 +348,36 @@ fn run_of(header: &Header) -> Option<RunId> {
 
 fn record_id(text: &[u8]) -> Option<RecordId> {
     std::str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// A URL, for those who only tell them apart.
+fn number(url: &str) -> Uuid {
+    uuid_of(&Sha256::digest(url).into())
+}
+
+/// Of pages those whose URL and body no record has.
+pub(super) fn pages_alone<'a>(
+    records: &[Tombstone],
+    pages: &'a [Tombstone],
+) -> impl Iterator<Item = &'a Tombstone> {
+    let told: HashSet<(RecordId, Option<String>)> =
+        records.iter().map(|gone| (gone.record, gone.url.clone())).collect();
+    pages.iter().filter(move |page| !told.contains(&(page.record, page.url.clone())))
+}
+
+fn describe_page(record: RecordId, url: &str) -> Tombstone {
+    Tombstone {
+        record,
+        kind: Tombstone::PAGE.to_owned(),
+        url: Some(url.to_owned()),
+        digest: None,
+        run: None,
+        version: None,
+        replaced_by: None,
+        who: String::new(),
+        why: String::new(),
+        time: Moment::from_seconds(0),
+    }
 }
 
 fn describe(header: &Header, id: RecordId, version: Option<VersionId>) -> Tombstone {

@@ -1,13 +1,15 @@
 //! What else holds objects: trees, and the pictures that were made of captures.
 //!
 //! An object is there once, whoever wants it. So one that goes with a page stays if a tree that stays holds the same
-//! content; and one that only a tree holds goes with the tree.
+//! content; and one that only a tree holds goes with the tree. An answer holds its body for whoever has the same: what is committed
+//! or stowed and was captured before is not kept again. So the body of an answer that goes may have to stay.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use varve_core::RecordId;
 use varve_store::Store;
 use varve_store::exchange::renderings_of;
+use varve_store::silo::ids;
 use varve_warc::record::{Header, RecordType, media_type};
 
 use crate::error::ArchiveError;
@@ -20,6 +22,8 @@ pub(super) struct Holders {
     trees: Vec<(RecordId, bool)>,
     /// Pictures of captures, and whether those go.
     pictures: Vec<(RecordId, bool)>,
+    /// Bodies of answers that go.
+    answered: HashSet<RecordId>,
 }
 
 impl Holders {
@@ -28,6 +32,7 @@ impl Holders {
         match header.record_type() {
             RecordType::Response | RecordType::Revisit => {
                 self.pictures.extend(renderings_of(header).screenshot.map(|picture| (picture, goes)));
+                self.answered.extend(ids(header).1.filter(|_| goes).map(RecordId::new));
             }
             RecordType::Resource => {
                 let kind = media_type(header.fields.get("Content-Type").unwrap_or_default());
@@ -39,8 +44,15 @@ impl Holders {
         }
     }
 
-    /// Adds to `bodies`, which go, what goes with trees and captures; takes out of it what others hold that stay.
-    pub(super) fn settle(self, store: &Store, bodies: &mut HashSet<RecordId>) -> Result<(), ArchiveError> {
+    /// Adds to `bodies`, which go, what goes with trees and captures; takes out of it what others hold that stay. Gives the
+    /// bodies of answers that go which something has that stays: `staying`, or a tree.
+    pub(super) fn settle(
+        self,
+        store: &Store,
+        bodies: &mut HashSet<RecordId>,
+        staying: &HashSet<RecordId>,
+    ) -> Result<BTreeSet<RecordId>, ArchiveError> {
+        let mut wanted: BTreeSet<RecordId> = self.answered.intersection(staying).copied().collect();
         // All that goes first: what stays has the last word.
         for goes in [true, false] {
             for (picture, _) in self.pictures.iter().filter(|(_, its_capture_goes)| *its_capture_goes == goes)
@@ -49,11 +61,16 @@ impl Holders {
             }
             for (tree, _) in self.trees.iter().filter(|(_, tree_goes)| *tree_goes == goes) {
                 each_file(store, *tree, &mut |id| {
-                    if goes { _ = bodies.insert(id) } else { _ = bodies.remove(&id) }
+                    if goes {
+                        _ = bodies.insert(id)
+                    } else {
+                        _ = bodies.remove(&id)
+                    }
+                    wanted.extend(Some(id).filter(|id| !goes && self.answered.contains(id)));
                 })?;
             }
         }
-        Ok(())
+        Ok(wanted)
     }
 }
 

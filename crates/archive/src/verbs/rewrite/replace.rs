@@ -1,17 +1,18 @@
 //! New silos in the place of old ones, so that whatever stops it leaves one whole archive.
 
 use std::fs;
-use std::io;
 use std::path::Path;
 
 use varve_store::index::IndexOptions;
 use varve_store::steps::step;
 use varve_store::{Settings, StoreWriter};
 
+use super::dictionary::{Dictionaries, Renewed};
 use crate::archive::silo_files;
 use crate::error::ArchiveError;
 use crate::layout::Layout;
-use crate::verbs::rebuild::{rebuild_catalog, remove};
+use crate::unsettled::{prepared, remove, rename, settle, sync};
+use crate::verbs::rebuild::rebuild_catalog;
 use crate::writer::ArchiveWriter;
 
 /// Bytes of all silos.
@@ -25,18 +26,26 @@ pub(super) struct Prepared {
     store: StoreWriter,
     /// Bytes of the silos that are those of the old archive.
     linked: u64,
+    dictionaries: Dictionaries,
 }
 
 impl Prepared {
-    /// Begins one with the settings of the old and its silos up to `first`, which are given a second name.
-    pub(super) fn begin(writer: &ArchiveWriter, first: u32) -> Result<Self, ArchiveError> {
-        let layout = Layout::new(&writer.layout().temporary().join("rewrite"));
+    /// Begins one with the settings of the old and its silos up to `first`, which are given a second name. The others are packed as
+    /// `renewed` says.
+    pub(super) fn begin(writer: &ArchiveWriter, first: u32, renewed: Renewed) -> Result<Self, ArchiveError> {
+        let layout = prepared(writer.layout());
         fs::create_dir_all(layout.root()).map_err(ArchiveError::write(layout.root()))?;
         let settings = layout.settings();
         step("copy the settings", &settings);
         fs::copy(writer.layout().settings(), &settings).map_err(ArchiveError::write(&settings))?;
+        if let Some(dictionary) = &renewed.stored {
+            let path = layout.dictionary();
+            step("write the dictionary", &path);
+            fs::write(&path, dictionary).map_err(ArchiveError::write(&path))?;
+        }
         let old = writer.store().settings();
         let settings = Settings {
+            packing: renewed.packing,
             index: IndexOptions::default(),
             index_folder: layout.index(),
             temporary: layout.temporary(),
@@ -44,7 +53,7 @@ impl Prepared {
         };
         let linked = link_silos(writer.layout(), &layout, first)?;
         let (store, _) = StoreWriter::open(silo_files(&layout), settings)?;
-        Ok(Self { layout, store, linked })
+        Ok(Self { layout, store, linked, dictionaries: renewed.fate })
     }
 
     /// Bytes of the silos that are those of the old archive.
@@ -61,38 +70,34 @@ impl Prepared {
     pub(super) fn finish(self, old: &ArchiveWriter) -> Result<(), ArchiveError> {
         self.store.sync()?;
         self.store.housekeeping()?;
-        let Self { layout, store, .. } = self;
+        let Self { layout, store, dictionaries, .. } = self;
         drop(store);
         // An archive may have lost its last record, and still has a folder of silos.
         fs::create_dir_all(layout.silos()).map_err(ArchiveError::write(&layout.silos()))?;
         rebuild_catalog(&layout)?;
+        let mark = layout.unsettled();
+        step("mark the silos", &mark);
+        fs::write(&mark, b"").map_err(ArchiveError::write(&mark))?;
         sync_below(layout.root())?;
         let to = old.layout();
-        for name in ["catalog.db", "catalog.db-wal", "catalog.db-shm", "HEAD"] {
-            remove(&to.root().join(name))?;
-        }
         // What it says is here may be here no more.
         remove(&to.seen_files())?;
-        let old_index = to.temporary().join("old-index");
-        step("take the index away", &old_index);
-        fs::rename(to.index(), &old_index).map_err(ArchiveError::write(&to.index()))?;
+        // Before anything looks as if it were done: what is left behind by a kill may hold nothing of what goes.
+        match dictionaries {
+            Dictionaries::AsTheyWere => {}
+            Dictionaries::MadeAgain => rename(&layout.dictionary(), &to.dictionary())?,
+            Dictionaries::Removed => remove(&to.dictionary())?,
+        }
+        if !layout.head().exists() {
+            // No version is left. Until then the catalog knows where HEAD is.
+            remove(&to.head())?;
+        }
         sync(to.root())?;
         exchange(&layout.silos(), &to.silos())?;
         sync(to.root())?;
         sync(layout.root())?;
-        for (from, to) in
-            [(layout.index(), to.index()), (layout.catalog(), to.catalog()), (layout.head(), to.head())]
-        {
-            step("rename", &to);
-            match fs::rename(&from, &to) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                    return Err(ArchiveError::Write { path: to, source: error });
-                }
-                _ => {}
-            }
-        }
-        sync(to.root())?;
-        for left in [layout.root(), &old_index] {
+        settle(to)?;
+        for left in [layout.root(), &to.temporary().join("old-index")] {
             step("remove folders", left);
             fs::remove_dir_all(left).map_err(ArchiveError::write(left))?;
         }
@@ -139,10 +144,4 @@ fn sync_below(folder: &Path) -> Result<(), ArchiveError> {
         }
     }
     sync(folder)
-}
-
-fn sync(path: &Path) -> Result<(), ArchiveError> {
-    step("sync", path);
-    let synced = fs::File::open(path).and_then(|file| file.sync_all());
-    synced.map_err(ArchiveError::write(path))
 }

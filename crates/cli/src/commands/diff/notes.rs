@@ -4,6 +4,7 @@ use varve_archive::BodyTrouble;
 use varve_archive::verbs::diff::{Body, Change, Comparison, PageDiff, RedactedSide};
 
 use crate::printer::{BAD, GOOD, counted, visible};
+use crate::troubles::WHY_NOT_HERE;
 
 /// How a page is answered otherwise, if it is.
 pub(super) fn status_note(page: &PageDiff<'_>) -> Option<String> {
@@ -51,7 +52,7 @@ pub(super) fn not_compared(page: &PageDiff<'_>) -> Option<String> {
 /// What is the matter with a body, as the rest of a sentence.
 fn matter(trouble: BodyTrouble) -> String {
     match trouble {
-        BodyTrouble::Missing => "not here; `varve audit` says whether that is on purpose.".to_owned(),
+        BodyTrouble::Missing => format!("not here; {WHY_NOT_HERE}."),
         BodyTrouble::Damaged => "damaged; `varve audit` names the damage.".to_owned(),
         BodyTrouble::Unreadable(kind) => format!("not to be read: {kind}."),
     }

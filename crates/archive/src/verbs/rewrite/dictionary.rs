@@ -1,0 +1,83 @@
+//! Dictionaries, when something goes.
+//!
+//! A dictionary holds pages as they were when it was made, and stands in a file of its own and at the beginning of each silo that is
+//! packed by it. So when anything goes, none of them stays: silos are packed anew from the first on that has one, by a dictionary that
+//! is made of what stays, or by none where that is too little.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+
+use varve_core::RecordId;
+use varve_store::rewrite::first_with_dictionary;
+use varve_warc::write::{Dictionary, Packing};
+
+use crate::archive::silo_files;
+use crate::error::ArchiveError;
+use crate::history::ArchiveHoldings;
+use crate::settings::PackingMethod;
+use crate::verbs::train::{self, LARGEST_SIZE};
+use crate::writer::ArchiveWriter;
+
+/// What becomes of dictionaries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Dictionaries {
+    /// There are none, or nothing goes that they could hold.
+    #[default]
+    AsTheyWere,
+    /// One was made of what stays, in the place of all others.
+    MadeAgain,
+    /// There is none any more.
+    Removed,
+}
+
+/// How the new silos are packed.
+pub(super) struct Renewed {
+    pub(super) fate: Dictionaries,
+    pub(super) packing: Packing,
+    /// The dictionary for silos to come.
+    pub(super) stored: Option<Vec<u8>>,
+    /// The first silo that cannot stay because it begins with a dictionary.
+    pub(super) first_silo: Option<u32>,
+}
+
+/// Finds out how to pack what stays when `dropped` goes.
+pub(super) fn renewed(writer: &ArchiveWriter, dropped: &HashSet<RecordId>) -> Result<Renewed, ArchiveError> {
+    let first_silo = match dropped.is_empty() {
+        true => None,
+        false => first_with_dictionary(&silo_files(writer.layout()))?,
+    };
+    let path = writer.layout().dictionary();
+    let old = match fs::read(&path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        read => Some(read.map_err(ArchiveError::read(&path))?),
+    };
+    if dropped.is_empty() || (first_silo.is_none() && old.is_none()) {
+        let packing = writer.store().settings().packing.clone();
+        return Ok(Renewed { fate: Dictionaries::AsTheyWere, packing, stored: None, first_silo });
+    }
+    let stored = match old {
+        Some(old) if writer.settings().packing == PackingMethod::Zstd => made_of_rest(writer, old, dropped)?,
+        _ => None,
+    };
+    let fate = if stored.is_some() { Dictionaries::MadeAgain } else { Dictionaries::Removed };
+    let packing = writer.settings().packing(stored.clone().map(Dictionary::new));
+    Ok(Renewed { fate, packing, stored, first_silo })
+}
+
+/// A dictionary of what stays, no larger than the old one was; none where that is too little, or rows are missing that say what
+/// is newest.
+fn made_of_rest(
+    writer: &ArchiveWriter,
+    old: Vec<u8>,
+    dropped: &HashSet<RecordId>,
+) -> Result<Option<Vec<u8>>, ArchiveError> {
+    let Ok(holdings) = ArchiveHoldings::open(writer.layout().root()) else { return Ok(None) };
+    let size = Dictionary::new(old).plain().map_or(LARGEST_SIZE, |plain| plain.len());
+    let files = silo_files(writer.layout());
+    match train::make(&holdings, &files, size, &|record| !dropped.contains(&record)) {
+        Ok((_, stored)) => Ok(Some(stored)),
+        Err(ArchiveError::NoDictionary { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,93 @@
+//! Who reads beside a rewrite finds the old archive or the new one.
+
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::rewriting::*;
+use crate::scene::*;
+use varve_archive::history::open_holdings;
+use varve_archive::verbs::cat::{self, At, look_up};
+use varve_archive::{Archive, ArchiveError, ArchiveWriter};
+
+const KEPT: &str = "https://e.org/kept";
+
+/// Reads what stays, until told that all is done: by holdings that are opened anew, and by some that were open before.
+fn read_until(root: &Path, is_done: &AtomicBool) -> u64 {
+    let long_open = open_holdings(root).expect("opened");
+    let mut reads = 0;
+    loop {
+        let is_last = is_done.load(Ordering::SeqCst);
+        for holdings in [&long_open, &open_holdings(root).expect("opened")] {
+            let capture = look_up(&**holdings, KEPT, &At::Newest).expect("found");
+            let mut text = String::new();
+            let read = cat::body(&**holdings, &capture).expect("opened");
+            std::io::Read::read_to_string(&mut { read }, &mut text).expect("read");
+            assert_eq!(text, "stays as it is");
+            reads += 1;
+        }
+        if is_last {
+            return reads;
+        }
+    }
+}
+
+#[test]
+fn who_reads_beside_a_rewrite_meets_no_error() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let gone: Vec<String> = (0..12).map(|number| format!("https://e.org/{number}")).collect();
+    let mut pages: Vec<(&str, &str)> = gone.iter().map(|url| (url.as_str(), url.as_str())).collect();
+    // Behind what goes, so that it comes to lie elsewhere.
+    pages.push((KEPT, "stays as it is"));
+    commit_pages(&*history(root), "1", &pages);
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let readers: Vec<_> = (0..3).map(|_| scope.spawn(|| read_until(root, &is_done))).collect();
+        for url in &gone {
+            assert_eq!(rewrite(root, &request(&[url])).tombstones.len(), 1);
+        }
+        is_done.store(true, Ordering::SeqCst);
+        for reader in readers {
+            assert!(reader.join().expect("no read failed") >= 2);
+        }
+    });
+    assert_sound(root);
+}
+
+/// Brings an archive to where a kill leaves it right behind the exchange of silos.
+fn unsettle(root: &Path) {
+    std::fs::create_dir_all(root.join("tmp/rewrite")).expect("made");
+    for name in ["index", "catalog.db", "HEAD"] {
+        std::fs::rename(root.join(name), root.join("tmp/rewrite").join(name)).expect("moved");
+    }
+    std::fs::write(root.join("warc/unsettled"), b"").expect("written");
+}
+
+#[test]
+fn what_lies_ready_is_put_in_place_by_who_writes_next() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    commit_pages(&*history(root), "1", &[(KEPT, "stays as it is")]);
+    let before = rows(&*open_holdings(root).expect("opened"));
+    let index =
+        || std::fs::metadata(root.join("index/appendix")).and_then(|file| file.modified()).expect("read");
+    let made = index();
+    unsettle(root);
+    // Caches of the silos before may still be there.
+    std::fs::create_dir(root.join("index")).expect("made");
+    std::fs::write(root.join("catalog.db-wal"), b"of another catalog").expect("written");
+    let unsettled = |opened: Option<ArchiveError>| matches!(opened, Some(ArchiveError::Unsettled { .. }));
+    assert!(unsettled(open_holdings(root).err()) && unsettled(Archive::open(root).err()));
+    drop(ArchiveWriter::open(root, opening()).expect("opened"));
+    assert_eq!(index(), made, "it was put there, and not made again");
+    assert_eq!(rows(&*open_holdings(root).expect("opened")), before);
+    assert_sound(root);
+    // And where somebody emptied the folder, all is made again.
+    unsettle(root);
+    std::fs::remove_dir_all(root.join("tmp")).expect("removed");
+    drop(history(root));
+    assert_eq!(rows(&*open_holdings(root).expect("opened")), before);
+    assert_sound(root);
+}

@@ -1,0 +1,223 @@
+//! A page that is taken out is out of every version, whoever else holds its body; and nothing of its answer is shown.
+
+use std::path::Path;
+
+use crate::rewriting::*;
+use crate::scene::*;
+use varve_archive::history::{Holdings, Pages, open_holdings};
+use varve_archive::verbs::cat::{self, At, look_up, removal_of};
+use varve_archive::verbs::commit::{NewPage, Request as CommitRequest, commit};
+use varve_archive::verbs::rewrite::{AtSign, GroupPattern, Request};
+use varve_archive::verbs::{checkout, rebuild, score};
+use varve_archive::{ArchiveError, Layout, VersionId};
+
+const ORIGINAL: &str = "https://e.org/orig";
+const COPY: &str = "https://e.org/copy";
+
+/// URL and body of every page of a version that is shown.
+pub(crate) fn shown(holdings: &dyn Holdings, version: VersionId) -> Vec<(String, String)> {
+    let pages = Pages::new(holdings.catalog(), Some(version)).map(|page| page.expect("read"));
+    let shown = pages.filter_map(|page| match holdings.open_body(&page) {
+        Err(ArchiveError::Absent { .. }) => None,
+        _ => Some((page.url.clone(), body(holdings, &page))),
+    });
+    shown.collect()
+}
+
+fn texts(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    pairs.iter().map(|(one, other)| ((*one).to_owned(), (*other).to_owned())).collect()
+}
+
+/// The catalog that is there is the one that is made again from the silos.
+fn assert_same_when_rebuilt(root: &Path) {
+    let before = rows(&*open_holdings(root).expect("opened"));
+    for name in ["catalog.db", "HEAD"] {
+        std::fs::remove_file(root.join(name)).expect("removed");
+    }
+    std::fs::remove_dir_all(root.join("index")).expect("removed");
+    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
+    assert_eq!(rows(&*open_holdings(root).expect("opened")), before);
+    assert_sound(root);
+}
+
+#[test]
+fn a_page_whose_body_another_page_holds_is_out_of_all_versions_before() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let writer = history(root);
+    let first = commit_pages(&*writer, "1", &[(ORIGINAL, "its own")]).version;
+    let second = commit_pages(&*writer, "2", &[(ORIGINAL, "shared"), (COPY, "shared")]).version;
+    let third = commit_pages(&*writer, "3", &[(ORIGINAL, "shared"), (COPY, "shared")]).version;
+    score::score(&*writer, third, &|_| {}).expect("scored");
+    drop(writer);
+    let receipt = rewrite(root, &request(&[ORIGINAL]));
+    assert_eq!(receipt.by_kind()["resource"], 1, "the body that nobody shares");
+    assert_eq!(receipt.by_kind()["metadata"], 1, "a score that told of it");
+    assert_eq!((receipt.pages.len(), receipt.pages_alone().count()), (2, 1), "{receipt:?}");
+    assert_sound(root);
+    let look = || {
+        let holdings = open_holdings(root).expect("opened");
+        assert_eq!(shown(&*holdings, first), []);
+        for version in [second, third] {
+            assert_eq!(shown(&*holdings, version), texts(&[(COPY, "shared")]));
+            let listed = look_up(&*holdings, ORIGINAL, &At::Version(version)).expect("listed");
+            let removal = removal_of(&*holdings, &listed).expect("read").expect("told");
+            assert_eq!((removal.tombstone.who.as_str(), removal.tombstone.page()), ("Ada", Some(ORIGINAL)));
+            for told in [cat::body(&*holdings, &listed).err(), cat::head(&*holdings, &listed).err()] {
+                assert!(matches!(told, Some(ArchiveError::Removed { .. })), "{told:?}");
+            }
+            let copy = look_up(&*holdings, COPY, &At::Version(version)).expect("listed");
+            assert_eq!(removal_of(&*holdings, &copy).expect("read"), None);
+        }
+        let to = tempfile::tempdir().expect("a folder");
+        let done = checkout::export(&*holdings, second, &to.path().join("out"), &mut |_| {});
+        assert_eq!(done.expect("written").written, 1);
+    };
+    look();
+    assert_same_when_rebuilt(root);
+    look();
+    // What is committed from now on is there, and what was before is not.
+    let fourth = commit_pages(&*history(root), "4", &[(ORIGINAL, "shared"), (COPY, "shared")]).version;
+    look();
+    assert_same_when_rebuilt(root);
+    look();
+    let holdings = open_holdings(root).expect("opened");
+    assert_eq!(shown(&*holdings, fourth), texts(&[(COPY, "shared"), (ORIGINAL, "shared")]));
+}
+
+#[test]
+fn a_page_that_is_out_holds_nothing() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    commit_pages(&*history(root), "1", &[(ORIGINAL, "shared secret"), (COPY, "shared secret")]);
+    assert!(rewrite(root, &request(&[ORIGINAL])).tombstones.is_empty());
+    assert!(holds(&all_bytes(root), "shared secret"));
+    let receipt = rewrite(root, &request(&[COPY]));
+    assert_eq!((receipt.by_kind()["resource"], receipt.pages.len()), (1, 1));
+    assert!(!holds(&all_bytes(root), "shared secret"));
+    assert_sound(root);
+    assert_same_when_rebuilt(root);
+    // Committed under another URL, the same body brings neither back.
+    let last = commit_pages(&*history(root), "2", &[("https://e.org/other", "shared secret")]);
+    let holdings = open_holdings(root).expect("opened");
+    assert_eq!(shown(&*holdings, last.parent.expect("a parent")), []);
+}
+
+#[test]
+fn pages_of_one_body_that_go_together_are_all_told() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    commit_pages(&*history(root), "1", &[(ORIGINAL, "same"), (COPY, "same"), ("https://f.org/", "other")]);
+    let pattern = GroupPattern::new("https://e.org/**", AtSign::default());
+    let receipt = rewrite(root, &Request { patterns: vec![pattern], ..request(&[]) });
+    assert_eq!((receipt.tombstones.len(), receipt.pages.len(), receipt.pages_alone().count()), (1, 2, 1));
+    assert_sound(root);
+}
+
+/// A page with headers of its own.
+fn with_header(url: &str, body: &str, value: &str) -> NewPage {
+    let mut page = page(url, body);
+    page.headers.push("X-User", value);
+    page.headers.push("ETag", value);
+    page
+}
+
+/// Whether the catalog, or a file beside it, has a text somewhere.
+fn catalog_holds(root: &Path, text: &str) -> bool {
+    let files =
+        ["catalog.db", "catalog.db-wal"].map(|name| std::fs::read(root.join(name)).unwrap_or_default());
+    files.iter().any(|bytes| holds(bytes, text))
+}
+
+#[test]
+fn headers_of_a_page_that_is_out_are_not_in_the_catalog_and_not_shown() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let commit_with = |message: &str, body: &str| {
+        // Enough pages that rows fill more than a page of the database.
+        let mut pages: Vec<_> = (0..200)
+            .map(|number| with_header(&format!("https://e.org/{number}"), "x", &format!("value {number}")))
+            .collect();
+        pages.push(with_header(ORIGINAL, body, "SECRETHEADER"));
+        pages.push(with_header(COPY, "shared", "another"));
+        let request = CommitRequest { message: message.to_owned(), threads: 1, ..CommitRequest::default() };
+        commit(&*history(root), &request, pages, &|_| {}).expect("committed").version
+    };
+    let versions = [commit_with("1", "its own"), commit_with("2", "shared")];
+    assert!(catalog_holds(root, "SECRETHEADER"));
+    rewrite(root, &request(&[ORIGINAL]));
+    let look = || {
+        assert!(!catalog_holds(root, "SECRETHEADER"));
+        let holdings = open_holdings(root).expect("opened");
+        assert!(!rows(&*holdings).iter().any(|row| row.contains("SECRETHEADER")));
+        for version in versions {
+            let listed = look_up(&*holdings, ORIGINAL, &At::Version(version)).expect("listed");
+            assert!(listed.headers.is_empty());
+            assert!(matches!(cat::head(&*holdings, &listed), Err(ArchiveError::Removed { .. })));
+            let copy = look_up(&*holdings, COPY, &At::Version(version)).expect("listed");
+            assert_eq!(copy.headers.get("x-user"), Some(&["another".to_owned()][..]));
+        }
+    };
+    look();
+    assert_same_when_rebuilt(root);
+    look();
+    // The silos alone have them, in manifests whose digests are the ids of versions.
+    assert!(holds(&all_bytes(root), "SECRETHEADER"));
+    let third = commit_with("3", "shared");
+    let holdings = open_holdings(root).expect("opened");
+    let again = look_up(&*holdings, ORIGINAL, &At::Version(third)).expect("listed");
+    assert_eq!(again.headers.get("x-user"), Some(&["SECRETHEADER".to_owned()][..]), "it came again");
+    drop(holdings);
+    assert_same_when_rebuilt(root);
+}
+
+/// Many pages share a list, and stay from version to version.
+#[test]
+fn pages_in_lists_are_taken_out_as_well() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let pages: Vec<_> =
+        (0..40).map(|number| (format!("https://e.org/{number}"), "same".to_owned())).collect();
+    let pages: Vec<_> = pages.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
+    let versions = ["1", "2", "3"].map(|message| commit_pages(&*history(root), message, &pages).version);
+    let receipt = rewrite(root, &request(&["https://e.org/7"]));
+    assert_eq!((receipt.tombstones.len(), receipt.pages.len()), (0, 1));
+    let again = commit_pages(&*history(root), "4", &pages).version;
+    let look = || {
+        let holdings = open_holdings(root).expect("opened");
+        for version in versions {
+            let shown = shown(&*holdings, version);
+            assert!(shown.len() == 39 && shown.iter().all(|(url, _)| url != "https://e.org/7"), "{shown:?}");
+        }
+        assert_eq!(shown(&*holdings, again).len(), 40);
+    };
+    look();
+    assert_same_when_rebuilt(root);
+    look();
+}
+
+/// A body that was captured before is not kept again when it is committed: the answer holds it for the page.
+#[test]
+fn a_body_that_only_an_answer_holds_stays_for_the_page_that_has_it() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    capture(root, 1, &[(COPY, b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nshared")]);
+    let second = commit_pages(&*history(root), "2", &[(ORIGINAL, "shared")]).version;
+    rewrite(root, &request(&[COPY]));
+    assert_sound(root);
+    let holdings = open_holdings(root).expect("opened");
+    assert_eq!(shown(&*holdings, second), texts(&[(ORIGINAL, "shared")]));
+    assert!(matches!(look_up(&*holdings, COPY, &At::Newest), Err(ArchiveError::Removed { .. })));
+    drop(holdings);
+    assert_same_when_rebuilt(root);
+    // And goes with the page.
+    rewrite(root, &request(&[ORIGINAL]));
+    assert!(!holds(&all_bytes(root), "shared"));
+    assert_sound(root);
+}
