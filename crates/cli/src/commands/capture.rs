@@ -233,6 +233,12 @@ impl Verb for Capture {
         let mut watcher = Watcher::new(&mut session.printer, self.json, self.list(), unsent)?;
         let ended = self.start(settings, &history, manner, &mut |event| watcher.see(&event));
         let seen = watcher.end()?;
+        let is_left = || verb::unfinished(&history).is_ok_and(|runs| !runs.is_empty());
+        if ended.as_ref().is_err_and(|error| error.lacks_room() && is_left()) {
+            session
+                .printer
+                .say("what was captured is kept; with more room, `varve capture --resume` goes on");
+        }
         let ended = ended?;
         self.print(session, &ended, &seen)?;
         Ok(outcome(&ended))

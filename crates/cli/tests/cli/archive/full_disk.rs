@@ -1,6 +1,7 @@
 //! A disk without room: what is there can be read, and what cannot be written is said to want room and nothing else.
 
 use varve_testkit::TinyDisk;
+use varve_testkit::web::{Answer, Site, Web};
 
 use super::{Scene, noise, stderr, stdout};
 
@@ -69,4 +70,30 @@ fn what_cannot_be_written_on_a_full_disk_wants_room() {
         let audit = scene.run(&["-C", layout, "audit"]);
         assert_eq!(audit.status.code(), Some(0), "{}", stdout(&audit));
     }
+}
+
+#[test]
+fn a_crawl_that_fills_the_disk_says_how_to_go_on() {
+    let scene = Scene::new(&[]);
+    let Some(disk) = on_a_tiny_disk(&scene) else { return };
+    let links: String = (0..40).map(|number| format!("<a href=/{number}>x</a>")).collect();
+    let long = |number: u64| Answer::of("text/html", noise(60_000, number));
+    let site = (0..40).fold(Site::new().page("/", Answer::html(links)), |site, number| {
+        site.page(&format!("/{number}"), long(number))
+    });
+    let web = Web::serve(site);
+    let quick = ["--scope", "host", "--allow-private", "--delay", "0"];
+    let url = web.url("/");
+    let output = scene.run(&[&["-C", "disk/archive", "capture", &url], &quick[..]].concat());
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("with more room, `varve capture --resume` goes on"), "{said}");
+    let remounted =
+        std::process::Command::new("mount").args(["-o", "remount,size=16384k"]).arg(disk.path()).status();
+    assert!(remounted.unwrap().success());
+    let output = scene.run(&["-C", "disk/archive", "capture", "--resume", "--delay", "0"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(scene.data(&["-C", "disk/archive", "cat", &web.url("/39")]), noise(60_000, 39));
+    let audit = scene.run(&["-C", "disk/archive", "audit"]);
+    assert_eq!(audit.status.code(), Some(0), "{}", stdout(&audit));
 }
