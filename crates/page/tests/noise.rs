@@ -159,6 +159,27 @@ fn times_that_people_write_are_told() {
         (r#"<meta name="build" content="tower one">"#, r#"<meta name="build" content="tower two">"#),
         ("<p>build: 3f2a9c14e5d6</p>", "<p>build: 9c13f2ad6e45</p>"),
         (
+            r#"<script>d={"releases":[{"v":"1.0","commit_hash":"3f2a9c14e5d6"}]}</script>"#,
+            r#"<script>d={"releases":[{"v":"1.0","commit_hash":"9c13f2ad6e45"}]}</script>"#,
+        ),
+        (
+            r#"<a href=/x.tgz data-commit-sha="3f2a9c14e5d6">x</a>"#,
+            r#"<a href=/x.tgz data-commit-sha="9c13f2ad6e45">x</a>"#,
+        ),
+        (
+            r#"<script>d={"releases":[{"v":"1.0","build":"3f2a9c14e5d6"}]}</script>"#,
+            r#"<script>d={"releases":[{"v":"1.0","build":"9c13f2ad6e45"}]}</script>"#,
+        ),
+        (
+            r#"<a href=/x.tgz data-build="3f2a9c14e5d6">x</a>"#,
+            r#"<a href=/x.tgz data-build="9c13f2ad6e45">x</a>"#,
+        ),
+        (
+            "<td>Built on 1 May 2026, 10:00 in 42 seconds</td>",
+            "<td>Built on 1 May 2026, 10:00 in 9999 seconds</td>",
+        ),
+        ("<p>Served from 11:00 in 30 seconds</p>", "<p>Served from 11:00 in 900 seconds</p>"),
+        (
             r#"<script>e={"title":"Concert","time":1700000000}</script>"#,
             r#"<script>e={"title":"Concert","time":1700090000}</script>"#,
         ),
@@ -295,8 +316,8 @@ fn what_differs_each_time_is_not_told() {
             r#"<script>window.__BUILD__="9c13f2ad6e45";</script>"#,
         ),
         (
-            r#"<script>d={"buildId":"3f2a9c14e5d6","git_sha":"3f2a9c1"}</script>"#,
-            r#"<script>d={"buildId":"9c13f2ad6e45","git_sha":"9c13f2a"}</script>"#,
+            r#"<script>d={"buildId":"3f2a9c14e5d6"}</script>"#,
+            r#"<script>d={"buildId":"9c13f2ad6e45"}</script>"#,
         ),
         (
             r#"<script src="//cdn/app.1a2b3c4d.js"></script>"#,

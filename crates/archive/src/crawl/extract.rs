@@ -104,11 +104,8 @@ fn kind(errand: Errand, answer: &Answer<'_>) -> Kind {
         _ if !has_page => Kind::Opaque,
         Errand::Robots => Kind::Opaque,
         Errand::Listing { .. } => Kind::Listing,
-        Errand::Page { .. } | Errand::Frame { .. } => Kind::of(content_type.as_deref(), answer.url),
-        Errand::Embed { .. } => match Kind::of(content_type.as_deref(), answer.url) {
-            // JSON that belongs to a page is its manifest, whatever the server calls it; browsers do not ask.
-            Kind::Json => Kind::Manifest,
-            kind => kind,
-        },
+        Errand::Page { .. } | Errand::Embed { .. } | Errand::Frame { .. } => {
+            Kind::of(content_type.as_deref(), answer.url)
+        }
     }
 }

@@ -34,9 +34,9 @@ fn a_page_brings_its_parts_and_nothing_else() {
     scene.assert_sound();
 }
 
-/// Few servers know its type, and browsers do not ask.
+/// Few servers know its type, and browsers do not ask. Other JSON brings nothing that it names.
 #[test]
-fn a_manifest_brings_its_icons_whatever_its_server_calls_it() {
+fn a_manifest_brings_its_icons_though_its_server_calls_it_json() {
     for (name, kind) in [
         ("/m.json", "application/manifest+json"),
         ("/m.json", "application/json"),
@@ -44,7 +44,7 @@ fn a_manifest_brings_its_icons_whatever_its_server_calls_it() {
         ("/m.webmanifest", "text/plain"),
     ] {
         let page = format!("<link rel=manifest href={name}>");
-        let manifest = r#"{"name": "M51", "icons": [{"src": "/icon.png"}]}"#;
+        let manifest = r#"{"name": "M51", "icons": [{"src": "/icon.png"}], "items": [{"src": "/film.mp4"}]}"#;
         let site = Site::new()
             .page("/", Answer::html(page))
             .page(name, Answer::of(kind, manifest))
@@ -52,6 +52,7 @@ fn a_manifest_brings_its_icons_whatever_its_server_calls_it() {
         let scene = Scene::new(site);
         let told = scene.run(scene.settings(&["/"], ScopeKind::Page));
         assert!(told.captured.contains_key("/icon.png"), "{kind}: {:?}", told.captured);
+        assert!(!told.captured.contains_key("/film.mp4"), "{kind}: {:?}", told.captured);
     }
 }
 
@@ -392,7 +393,7 @@ fn traps_end() {
     for rule in ["trap:repeating-segments", "trap:tangled-segments", "trap:calendar", "trap:session-id"] {
         assert!(rules.contains(rule), "{rule} not among {rules:?}");
     }
-    assert!(told.ended().captures < 1500, "{}", told.ended().captures);
+    assert!(told.ended().captures < 3000, "{}", told.ended().captures);
     scene.assert_sound();
 }
 

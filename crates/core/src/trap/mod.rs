@@ -82,10 +82,8 @@ pub struct Limits {
     pub repeats: usize,
     /// How often a segment may come, wherever it stands.
     pub scattered: usize,
-    /// In how many orders the same segments may come, one of them twice, before they are known to come in any order.
-    pub orders: u16,
-    /// How many segments of one path may be such as come in any order.
-    pub tangled: usize,
+    /// How many paths of a site may have segments that come in any order.
+    pub tangled: u16,
     /// The most parameters of a query.
     pub parameters: usize,
     /// The years that a calendar may show.
@@ -109,8 +107,7 @@ impl Default for Limits {
             depth: 24,
             repeats: 3,
             scattered: 6,
-            orders: 3,
-            tangled: 2,
+            tangled: 1000,
             parameters: 20,
             years: 1990..=2100,
             dates: 24,

@@ -1,17 +1,20 @@
 //! Relative links that grow: names that come under each other in every order.
 //!
-//! A page that answers under every path and links to `a/`, `b/` and `../c/` makes paths of few names without end, and none of them
-//! has to repeat itself often to be one of millions. Folders that people make have an order: what lies under `docs/api` does not lie
-//! under `api/docs/api` and `api/api/docs` as well. So the names of a site are *loose* once they were met in so many orders that nobody made
-//! them, and a path with several loose names is one that grew. Two things tell it:
+//! A page that answers under every path and links to `about/`, `team/` and `../news/` makes paths of few names without end, and none of
+//! them has to repeat itself often to be one of millions. Folders that people make have an order: what lies under `docs/api` does not
+//! lie under `api/docs` and `api/api` as well. So names are *loose* in a place, which is a folder, once they were met below it in
+//! orders that nobody makes, and a path with several loose names is one that may have grown. Two things tell it:
 //!
-//! - Of one set of names there are several paths that come back to one of them. Cut off at the first name that
-//!   comes back, no more than two of the six million paths in Debian's packages have the same set.
-//! - In one place a name and each of two others stand under each other, and one of them under itself: `a/a`, `a/b` and `b/a`, `a/c`
-//!   and `c/a`. This shows before the crowd is there. Of those six million paths it is so of names in two places.
+//! - Of one set of names there are several ways to come back to one of them, such as `a/b/c/a` and `b/a/c/b`.
+//! - A name and each of two others stand under each other, and one of them under itself: `a/a`, `a/b` and `b/a`, `a/c` and `c/a`.
+//!   This shows before the crowd is there.
+//!
+//! Both are rare where nothing grows, but sites do have them: articles in folders of their first letters, pairs of languages, trees of
+//! questions. Those end. So a path may have three short names that are loose, as folders by letters do, and of paths with more, or of
+//! longer names, each site has so many; only what comes then is taken for a trap.
 //!
 //! Numbers are no names: days, pages and tiles do stand in every order. Only paths that come back to a name are remembered, and places
-//! where one stands under itself: both are rare, so what is kept is exact and small. It has a limit all the same, beyond which nothing new is
+//! where one stands under itself, so what is kept is exact and small. It has a limit all the same, beyond which nothing new is
 //! learned.
 
 use std::collections::{HashMap, HashSet};
@@ -19,14 +22,20 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// So many things of a kind are remembered, of all sites together.
 const MOST: usize = 1 << 18;
+/// Ways back to a name, with the same names on them, of which people may have made all.
+const ORDERS: u16 = 3;
 /// With so many others a name stands in both orders before it is loose.
 const PARTNERS: u16 = 2;
+/// So many loose names a path may have below a place, and so many of them that are longer than letters and codes of languages.
+const FEW: usize = 3;
+const FEW_LONG: usize = 2;
+const LONG: usize = 3;
 
 /// The names that come in any order, and what makes them so.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Tangle {
     loose: HashSet<u64>,
-    /// Paths up to the first name that comes back.
+    /// Ways back to a name.
     returns: HashSet<u64>,
     /// How many of them have the same names.
     orders: HashMap<u64, u16>,
@@ -36,65 +45,74 @@ pub(super) struct Tangle {
     under: HashSet<u64>,
     /// With how many others a name stands in both orders.
     partners: HashMap<u64, u16>,
+    /// How many paths of a site have many loose names.
+    grown: HashMap<u64, u16>,
 }
 
 impl Tangle {
-    /// Takes note of a path of a site whose names may come in so many orders; false if more than `most` of its segments are loose.
-    pub(super) fn takes(&mut self, site: &str, segments: &[&str], orders: u16, most: usize) -> bool {
-        let names = self.tangled_return(site, segments, orders);
-        self.loosen(site, &names);
-        let names = self.tangled_pair(site, segments);
-        self.loosen(site, &names);
-        if self.loose.is_empty() {
-            return true;
-        }
-        let is_loose = |name: &&&str| self.loose.contains(&mark((site, **name)));
-        segments.iter().filter(is_loose).count() <= most
+    /// Takes note of a path; false if it looks as if it had grown, and is beyond the `most` of its site that do.
+    pub(super) fn takes(&mut self, site: &str, segments: &[&str], most: u16) -> bool {
+        self.learn_from_return(site, segments);
+        self.learn_from_pair(site, segments);
+        !self.has_grown(site, segments) || count(&mut self.grown, site) <= most
     }
 
-    fn loosen(&mut self, site: &str, names: &[&str]) {
-        for name in names {
-            insert(&mut self.loose, (site, *name));
-        }
+    /// Whether a path has many names that are loose below one of its folders.
+    fn has_grown(&self, site: &str, segments: &[&str]) -> bool {
+        let below = |place: usize| {
+            let (place, rest) = segments.split_at(place);
+            let is_loose = |name: &&&str| self.loose.contains(&mark((site, place, **name)));
+            let loose = || rest.iter().filter(is_loose);
+            loose().count() > FEW || loose().filter(|name| name.len() >= LONG).count() > FEW_LONG
+        };
+        !self.loose.is_empty() && (0..segments.len().saturating_sub(FEW_LONG)).any(below)
     }
 
-    /// The names of the path up to the first that comes back, if those come in too many orders.
-    fn tangled_return<'u>(&mut self, site: &str, segments: &[&'u str], orders: u16) -> Vec<&'u str> {
-        let is_back = |at: &usize| is_name(segments[*at]) && segments[..*at].contains(&segments[*at]);
-        let Some(back) = (1..segments.len()).find(is_back) else { return Vec::new() };
-        let path = &segments[..=back];
-        if !insert(&mut self.returns, (site, path)) {
-            return Vec::new();
+    /// Names on the way from one to itself are loose if they come in too many orders.
+    fn learn_from_return(&mut self, site: &str, segments: &[&str]) {
+        let before = |at: usize| segments[..at].iter().position(|name| *name == segments[at]);
+        let back = (1..segments.len()).find(|at| is_name(segments[*at]) && before(*at).is_some());
+        let Some((first, back)) = back.and_then(|back| Some((before(back)?, back))) else { return };
+        let (place, way) = (&segments[..first], &segments[first..=back]);
+        if !insert(&mut self.returns, (site, place, way)) {
+            return;
         }
-        let mut names = path.to_vec();
+        let mut names = way.to_vec();
         names.sort_unstable();
         names.dedup();
-        if count(&mut self.orders, (site, &names)) <= orders {
-            names.clear();
+        if count(&mut self.orders, (site, place, &names)) > ORDERS {
+            self.loosen(site, place, &names);
         }
-        names
     }
 
-    /// Which of the last two names of the path stand in both orders with too many others, in their place.
-    fn tangled_pair<'u>(&mut self, site: &str, segments: &[&'u str]) -> Vec<&'u str> {
-        let [place @ .., upper, lower] = segments else { return Vec::new() };
+    /// The last two names of a path are loose if they stand in both orders with too many others.
+    fn learn_from_pair(&mut self, site: &str, segments: &[&str]) {
+        let [place @ .., upper, lower] = segments else { return };
         if !is_name(upper) || !is_name(lower) {
-            return Vec::new();
+            return;
         }
         if upper == lower {
             insert(&mut self.doubled, (site, place, upper));
-            return Vec::new();
+            return;
         }
         let is_doubled = |name: &str| self.doubled.contains(&mark((site, place, name)));
         if !is_doubled(upper) && !is_doubled(lower)
             || !insert(&mut self.under, (site, place, upper, lower))
             || !self.under.contains(&mark((site, place, lower, upper)))
         {
-            return Vec::new();
+            return;
         }
-        let mut names = vec![*upper, *lower];
-        names.retain(|name| count(&mut self.partners, (site, place, name)) >= PARTNERS);
-        names
+        for name in [*upper, *lower] {
+            if count(&mut self.partners, (site, place, name)) >= PARTNERS {
+                self.loosen(site, place, &[name]);
+            }
+        }
+    }
+
+    fn loosen(&mut self, site: &str, place: &[&str], names: &[&str]) {
+        for name in names {
+            insert(&mut self.loose, (site, place, *name));
+        }
     }
 }
 

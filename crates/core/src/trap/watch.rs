@@ -56,8 +56,7 @@ impl Watch {
         }
         let parts = Parts::of(url);
         let segments: Vec<&str> = parts.segments().collect();
-        let Limits { orders, tangled, .. } = self.limits;
-        if !self.tangle.takes(parts.site, &segments, orders, tangled) {
+        if !self.tangle.takes(parts.site, &segments, self.limits.tangled) {
             return Some(Trap::TangledSegments);
         }
         if Dated::find(parts).is_some_and(|dated| self.is_endless(parts.site, dated)) {
@@ -264,15 +263,56 @@ mod tests {
         let names: Vec<String> = (0..30).map(|number| format!("part{number}/")).collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
         for (links, most) in [
-            (&["a/b/", "../x/", "c/"][..], 100),
-            (&["en/", "de/"], 20),
-            (&["en/news", "de/news", "en/about", "../fr/"], 100),
+            (&["a/b/", "../x/", "c/"][..], 1500),
+            (&["en/", "de/", "fr/"], 1500),
+            (&["en/news", "de/news", "en/about", "../fr/"], 1500),
             (&["about.html", "team/", "team/about.html"], 40),
-            (&names[..5], 50),
-            (&names, 1000),
+            (&names[..5], 1200),
+            (&names, 2000),
         ] {
             let pages = grow(links, 100_000);
             assert!((3..most).contains(&pages), "{pages} pages of {links:?}");
+        }
+    }
+
+    /// Trees over few names that end by themselves.
+    #[test]
+    fn what_grows_and_ends_is_no_trap() {
+        let letter = |number: usize| char::from(b'a' + u8::try_from(number % 26).unwrap());
+        let languages = ["en", "de", "fr", "es", "it"];
+        let answer = |number: usize, bit: usize| ["yes", "no"][number >> bit & 1];
+        let mut urls: Vec<String> = (0..17_576)
+            .map(|n| format!("http://h/wiki/{}/{}/{}/x{n}.html", letter(n), letter(n / 26), letter(n / 676)))
+            .collect();
+        for (from, to) in (0..25).map(|n| (languages[n % 5], languages[n / 5])) {
+            urls.extend(languages.map(|shown| format!("http://h/{shown}/translate/{from}/{to}")));
+        }
+        for depth in 1..7 {
+            let path = |n: usize| (0..depth).map(|bit| format!("/{}", answer(n, bit))).collect::<String>();
+            urls.extend((0..1 << depth).map(|n| format!("http://h/quiz{}", path(n))));
+        }
+        urls.extend((0..300).map(|n| format!("http://h/docs/guide/install/step-{n}")));
+        let mut watch = Watch::new(Limits::default());
+        for url in urls {
+            assert!(watch.note(&url).is_none_or(|trap| trap != Trap::TangledSegments), "{url}");
+        }
+    }
+
+    /// What grows in one folder does not touch another.
+    #[test]
+    fn a_trap_in_one_place_leaves_the_others_alone() {
+        let mut watch = Watch::new(Limits::default());
+        let names = ["docs", "guide", "install", "news"];
+        let name = |number: usize, place: u32| names[number / 4_usize.pow(place) % 4];
+        let grown = (0..4096).map(|n| {
+            let path: Vec<&str> = (0..6).map(|place| name(n, place)).collect();
+            format!("http://h/contact/{}/", path.join("/"))
+        });
+        let pairs = (0..16).map(|n| format!("http://h/contact/{}/{}/", name(n, 0), name(n, 1)));
+        let trapped = pairs.chain(grown).filter(|url| watch.note(url).is_some()).count();
+        assert!(trapped > 2000, "{trapped}");
+        for step in 0..300 {
+            assert_eq!(watch.note(&format!("http://h/docs/guide/install/step-{step}")), None);
         }
     }
 

@@ -14,7 +14,7 @@ use std::io::{self, BufReader, Read};
 /// Which members of a document are links.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Dialect {
-    /// Whatever is wholly an absolute address, names of members too.
+    /// Whatever is wholly an absolute address, names of members too; and the pictures of a manifest.
     Any,
     /// `application/ld+json`: as any, without the names of vocabularies; what is known to name pages and pictures is no guess.
     LinkedData,
@@ -73,7 +73,8 @@ impl Walker<'_, '_> {
             Dialect::Feed => feed_role(parent, name),
             Dialect::LinkedData if matches!(name, "@context" | "@type" | "@vocab") => return None,
             Dialect::LinkedData => linked_data_role(parent, name).filter(|_| is_web(text)),
-            Dialect::Any => None,
+            // A manifest is mostly called mere JSON by its server.
+            Dialect::Any => icon_role(parent, name),
         };
         if let Some(role) = known {
             return Some((role, false));
@@ -93,9 +94,13 @@ impl Walker<'_, '_> {
 fn manifest_role(parent: &str, name: &str) -> Option<Role> {
     match (parent, name) {
         (_, "start_url") | ("shortcuts", "url") => Some(Role::Navigate),
-        (_, "src") => Some(Role::Embed),
-        _ => None,
+        _ => icon_role(parent, name),
     }
+}
+
+/// The pictures of a manifest.
+fn icon_role(parent: &str, name: &str) -> Option<Role> {
+    (matches!(parent, "icons" | "screenshots") && name == "src").then_some(Role::Embed)
 }
 
 /// The members by which the vocabulary of schema.org names pages and pictures.

@@ -107,10 +107,10 @@ macro_rules! request_name {
     };
 }
 
-/// Names of what a page was built from.
+/// Names of what a page was built from. Those of commits are not among them: pages speak of the commits of others.
 macro_rules! build_name {
     () => {
-        r"(?:data[_-])?_{0,2}(?:app[_-]?)?(?:build|(?:build|deploy|deployment)[_-]?(?:id|hash|sha|rev|revision)|(?:git|commit)[_-]?(?:sha|hash|commit|rev|revision))_{0,2}"
+        r"_{0,2}(?:app[_-]?)?(?:build|(?:build|deploy|deployment)[_-]?(?:id|hash|sha|rev|revision))_{0,2}"
     };
 }
 

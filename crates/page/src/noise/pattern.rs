@@ -68,8 +68,6 @@ pub enum Names {
     AnySession,
     /// Of one request.
     Request,
-    /// Of what a page was built from.
-    Build,
 }
 
 /// What every text has that a pattern can match. Looking for it costs next to nothing, making a pattern ready and searching with
@@ -98,7 +96,6 @@ pub(super) const TOKENS: Sign = Sign::Words(&[
 pub(super) const FILES: Sign = Sign::Words(&[
     ".js", ".mjs", ".css", ".map", ".woff", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".ico",
 ]);
-pub(super) const BUILDS: Sign = Sign::Words(&["build", "deploy", "git", "commit"]);
 pub(super) const REQUESTS: Sign = Sign::Words(&[
     "requestid",
     "request_id",

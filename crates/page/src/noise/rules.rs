@@ -6,7 +6,7 @@ use super::forms::{
     any_date, asset, assigned, build_name, clock, csrf_name, day, duration, image, iso_date, iso_time,
     meta_name, month, named, nonce_name, page_says, program, request_name, seconds, seconds_name, time_name,
 };
-use super::pattern::{BUILDS, FILES, Looks, META, NONCES, Names, Pattern, REQUESTS, Sign, Stands, TOKENS};
+use super::pattern::{FILES, Looks, META, NONCES, Names, Pattern, REQUESTS, Sign, Stands, TOKENS};
 use serde::Serialize;
 use std::fmt;
 
@@ -268,10 +268,10 @@ pub const RULES: &[Rule] = &[
             ),
             // Behind the time when it was made, as a sentence by itself.
             placed(
-                Sign::Words(&["generated", "rendered", "served", "created", "built"]),
+                Sign::Words(&["generated", "rendered"]),
                 Stands::Anywhere,
                 concat!(
-                    r"(?i)(?:^|[>|(])\s{0,8}(?:(?:this |the )?(?:page|document) (?:was )?)?(?:generated|rendered|served|created|built)(?: at| on|:)? ",
+                    r"(?i)(?:^|[>|(])\s{0,8}(?:(?:this |the )?(?:page|document) (?:was )?)?(?:generated|rendered)(?: at| on|:)? ",
                     r"[\w ,./:+-]{4,40}?\d:\d\d[\w .:+]{0,16}? in ",
                     duration!(),
                     r"\.?\s*(?:$|[<|)])",
@@ -330,18 +330,28 @@ pub const RULES: &[Rule] = &[
                     r"\b"
                 ),
             ),
-            attribute(BUILDS, Looks::Hash, Names::Build),
             proven(
-                BUILDS,
+                Sign::Words(&["buildid"]),
                 Looks::Hash,
                 Stands::Unshown,
-                concat!(r#"(?i)["']"#, build_name!(), r#"["']\s*:\s*["'](?<v>[A-Za-z0-9_-]{7,64})["']"#),
+                r#""buildId"\s*:\s*"(?<v>[A-Za-z0-9_-]{8,40})""#,
+            ),
+            // Where a page speaks of itself: what it lists may have builds of its own.
+            proven(
+                Sign::Words(&["build", "deploy"]),
+                Looks::Hash,
+                Stands::Tag,
+                concat!(
+                    r#"(?i)<meta\s{1,8}name\s?=\s?["']?"#,
+                    build_name!(),
+                    r#"["']?\s{1,8}content\s?=\s?["']?(?<v>[0-9a-f]{7,64})\b"#
+                ),
             ),
             proven(
-                BUILDS,
+                Sign::Words(&["build", "deploy"]),
                 Looks::Hash,
                 Stands::Unshown,
-                concat!("(?i)", named!(), build_name!(), r#"\s*[:=]\s*["'](?<v>[A-Za-z0-9_-]{7,64})["']"#),
+                concat!(r"(?i)\bwindow\.", build_name!(), r#"\s?=\s?["'](?<v>[A-Za-z0-9_-]{7,64})["']"#),
             ),
             proven(
                 Sign::Words(&["integrity"]),

@@ -44,7 +44,7 @@ impl Sign {
 
     /// The words of which a text must have one. None where it takes something else.
     pub(super) fn word_set(self) -> WordSet {
-        let is_own = |word: &str| self.words().iter().any(|own| *own == word);
+        let is_own = |word: &str| self.words().contains(&word);
         let own = LIST.iter().enumerate().filter(|(_, word)| is_own(word));
         own.fold(0, |set, (place, _)| set | 1 << place)
     }

@@ -3,7 +3,7 @@
 //! Whether a value is that of a token is said by the name of its own attribute, or by the `name` of its element: not by whatever
 //! stands near it. So the tag is read as a parser reads it. Where that is not to be done without doubt, the value stands nowhere.
 
-use super::forms::{build_name, csrf_name, in_form, nonce_name, request_name};
+use super::forms::{csrf_name, in_form, nonce_name, request_name};
 use super::pattern::Names;
 use regex::Regex;
 use std::ops::Range;
@@ -100,14 +100,13 @@ fn attributes(text: &str, start: usize, in_tag: bool) -> Option<Attributes<'_>> 
 impl Names {
     /// Whether this is one of the names.
     fn have(self, name: &str) -> bool {
-        static NAMES: LazyLock<[(Names, Regex); 6]> = LazyLock::new(|| {
+        static NAMES: LazyLock<[(Names, Regex); 5]> = LazyLock::new(|| {
             [
                 (Names::Nonce, concat!("^", in_form!(), nonce_name!(), r"\]?$")),
                 (Names::Csrf, concat!("^", in_form!(), "(?:_token|", csrf_name!(), r")\]?$")),
                 (Names::Session, "^(?:phpsessid|jsessionid|aspsessionid\\w{0,40}|cfid|cftoken)$"),
                 (Names::AnySession, "^(?:session_?id|sid)$"),
                 (Names::Request, concat!("^", request_name!(), "$")),
-                (Names::Build, concat!("^", build_name!(), "$")),
             ]
             .map(|(names, form)| {
                 let form = format!("(?i){form}");
