@@ -52,8 +52,10 @@ const MANY: usize = 16 << 10;
 const PATIENCE: Duration = Duration::from_millis(50);
 /// Whether to stop is asked so often.
 const BLINK: Duration = Duration::from_millis(100);
-/// Whoever stops a run waits so long for answers that are under way.
+/// Whoever stops a run waits so long for answers that are under way, as long as they come.
 const GRACE: Duration = Duration::from_secs(1);
+/// That none came for so long means that they do not come.
+const SILENCE: Duration = Duration::from_millis(400);
 /// Progress is told so often.
 const TOLD_EVERY: Duration = Duration::from_millis(200);
 /// Hosts that progress names.
@@ -215,9 +217,13 @@ impl<'a> Crawl<'a> {
 
     /// Stops: answers that are nearly here are waited for, so that nothing is asked for twice; the others are asked for by whoever resumes.
     fn wind_down(&mut self) -> Result<Ending, ArchiveError> {
-        let until = Instant::now() + GRACE;
-        while self.fetching_now > 0 && Instant::now() < until {
+        let (end, mut until) = (Instant::now() + GRACE, Instant::now() + SILENCE);
+        while self.fetching_now > 0 && Instant::now() < until.min(end) {
+            let under_way = self.fetching_now;
             self.listen(Some(until))?;
+            if self.fetching_now < under_way {
+                until = Instant::now() + SILENCE;
+            }
         }
         self.around.fetching.give_up();
         self.checkpoint()?;
