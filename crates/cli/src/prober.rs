@@ -28,7 +28,7 @@ pub(crate) struct Web {
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration::parse)]
     timeout: Duration,
 
-    /// Bytes of one answer, unless it is promised to be longer; what is longer is no answer
+    /// Bytes of one answer, unless it is promised to be longer; what is longer is cut off there, and is no answer where its content counts
     #[arg(long, value_name = "SIZE", default_value = "1 GiB")]
     largest: Size,
 

@@ -5,7 +5,8 @@
 //! lie under `api/docs` and `api/api` as well. So names are *loose* in a place, which is a folder, once they were met below it in
 //! orders that nobody makes, and a path with several loose names is one that may have grown. Two things tell it:
 //!
-//! - Of one set of names there are several ways to come back to one of them, such as `a/b/c/a` and `b/a/c/b`.
+//! - There are many ways to come back to a name, such as `a/b/c/a` and `b/a/b`, and few names on them. Where folders happen to
+//!   have names of those above them, as `src/one/src` and `src/two/src`, nearly every way has a name of its own.
 //! - A name and each of two others stand under each other, and one of them under itself: `a/a`, `a/b` and `b/a`, `a/c` and `c/a`.
 //!   This shows before the crowd is there.
 //!
@@ -22,8 +23,9 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// So many things of a kind are remembered, of all sites together.
 const MOST: usize = 1 << 18;
-/// Ways back to a name, with the same names on them, of which people may have made all.
-const ORDERS: u16 = 3;
+/// So many ways back to a name may be made by people, and so many for each of the names on them.
+const WAYS: u16 = 8;
+const WAYS_A_NAME: u16 = 2;
 /// With so many others a name stands in both orders before it is loose.
 const PARTNERS: u16 = 2;
 /// So many loose names a path may have below a place, and so many of them that are longer than letters and codes of languages.
@@ -37,8 +39,11 @@ pub(super) struct Tangle {
     loose: HashSet<u64>,
     /// Ways back to a name.
     returns: HashSet<u64>,
-    /// How many of them have the same names.
-    orders: HashMap<u64, u16>,
+    /// How many of them there are in a place, and how many names are on them.
+    ways: HashMap<u64, u16>,
+    names: HashMap<u64, u16>,
+    /// The names on them.
+    on_ways: HashSet<u64>,
     /// Names that stand under themselves, each with its place.
     doubled: HashSet<u64>,
     /// Names that stand under others where one of the two is doubled.
@@ -68,20 +73,24 @@ impl Tangle {
         !self.loose.is_empty() && (0..segments.len().saturating_sub(FEW_LONG)).any(below)
     }
 
-    /// Names on the way from one to itself are loose if they come in too many orders.
+    /// Names on the ways from one to itself are loose if there are too many ways for so few names.
     fn learn_from_return(&mut self, site: &str, segments: &[&str]) {
         let before = |at: usize| segments[..at].iter().position(|name| *name == segments[at]);
         let back = (1..segments.len()).find(|at| is_name(segments[*at]) && before(*at).is_some());
         let Some((first, back)) = back.and_then(|back| Some((before(back)?, back))) else { return };
-        let (place, way) = (&segments[..first], &segments[first..=back]);
+        let (place, way) = (&segments[..first], &segments[first..back]);
         if !insert(&mut self.returns, (site, place, way)) {
             return;
         }
-        let mut names = way.to_vec();
-        names.sort_unstable();
-        names.dedup();
-        if count(&mut self.orders, (site, place, &names)) > ORDERS {
-            self.loosen(site, place, &names);
+        let ways = count(&mut self.ways, (site, place));
+        for name in way {
+            if insert(&mut self.on_ways, (site, place, *name)) {
+                count(&mut self.names, (site, place));
+            }
+        }
+        let names = self.names.get(&mark((site, place))).copied().unwrap_or(u16::MAX);
+        if ways >= WAYS && ways > names.saturating_mul(WAYS_A_NAME) {
+            self.loosen(site, place, way);
         }
     }
 

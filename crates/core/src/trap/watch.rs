@@ -266,6 +266,7 @@ mod tests {
             (&["a/b/", "../x/", "c/"][..], 1500),
             (&["en/", "de/", "fr/"], 1500),
             (&["en/news", "de/news", "en/about", "../fr/"], 1500),
+            (&["docs/", "docs/guide/", "docs/guide/install/", "news/"], 2000),
             (&["about.html", "team/", "team/about.html"], 40),
             (&names[..5], 1200),
             (&names, 2000),
