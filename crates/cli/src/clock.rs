@@ -36,7 +36,7 @@ pub(crate) fn parse_moment(text: &str) -> Result<Moment, String> {
     }
 }
 
-/// An instant as people say until when: a day, a month or a year counts to its end.
+/// An instant as people say until when: a day, a month or a year counts to its end, and so does a second.
 pub(crate) fn parse_end(text: &str) -> Result<Moment, String> {
     Moment::parse_end(text).or_else(|_| parse_moment(text))
 }

@@ -10,8 +10,7 @@ use varve_archive::{ArchiveError, VersionId};
 use crate::clock;
 
 /// How a version can be called, for the help of verbs that take one.
-pub(crate) const NAMES: &str =
-    "The version: HEAD, a tag, an id or its beginning, `HEAD~2`, or a time, of which a day means its end";
+pub(crate) const NAMES: &str = "The version: HEAD, a tag, an id or its beginning, `HEAD~2`, or a time, of which a day or a second means its end";
 
 /// The version that a person means: HEAD, a tag, an id, the beginning of one, a step back from any of them, or a time.
 pub(crate) fn resolve_version(holdings: &dyn Holdings, text: &str) -> Result<VersionId, ArchiveError> {

@@ -76,7 +76,8 @@ impl std::fmt::Display for Moment {
 
 impl Moment {
     /// Reads what [`str::parse`] does, where people say until when, or as of when: a day stands for its last instant, as does every other
-    /// span that is named by its beginning (a year, a month; in digits an hour, a minute). What is told to the second is that instant.
+    /// span that is named by its beginning (a year, a month; in digits an hour, a minute). So does a second, to which times are shown to
+    /// people and named by replay. What is told with a fraction is that instant.
     pub fn parse_end(text: &str) -> Result<Self, MomentError> {
         let start: Self = text.parse()?;
         let begin = start.utc();
@@ -87,7 +88,8 @@ impl Moment {
             (true, 8) | (false, 10) => begin.checked_add_days(chrono::Days::new(1)),
             (true, 10) => begin.checked_add_signed(chrono::TimeDelta::hours(1)),
             (true, 12) => begin.checked_add_signed(chrono::TimeDelta::minutes(1)),
-            _ => return Ok(start),
+            _ if text.contains('.') => return Ok(start),
+            _ => begin.checked_add_signed(chrono::TimeDelta::seconds(1)),
         };
         Ok(next.map_or(start, |next| Self::from_micros(Self::from(next).micros() - 1)))
     }
@@ -152,9 +154,24 @@ mod tests {
             end("2024022910").starts_with("2024-02-29T10:59:59")
                 && end("202402291000").starts_with("2024-02-29T10:00:59")
         );
-        assert_eq!(end("20240229100000"), "2024-02-29T10:00:00Z");
-        assert_eq!(Moment::parse_end("2024-02-29T12:00:00Z"), "2024-02-29T12:00:00Z".parse());
         assert!(Moment::parse_end("yesterday").is_err());
+    }
+
+    #[test]
+    fn a_second_as_an_end_is_its_end_and_a_fraction_is_an_instant() {
+        let end = |text: &str| Moment::parse_end(text).unwrap().to_string();
+        let moment: Moment = "2024-02-29T10:00:00.25Z".parse().unwrap();
+        for text in [
+            &moment.digits(),
+            &moment.for_people(),
+            "2024-02-29T10:00:00",
+            "2024-02-29T10:00:00Z",
+            "2024-02-29T11:00:00+01:00",
+        ] {
+            assert_eq!(end(text), "2024-02-29T10:00:00.999999Z", "{text}");
+        }
+        assert_eq!(end("2024-02-29T10:00:00.25Z"), moment.to_string());
+        assert_eq!(end("2024-02-29 10:00:00.0"), "2024-02-29T10:00:00Z");
     }
 
     #[test]

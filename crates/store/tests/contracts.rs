@@ -46,6 +46,31 @@ fn a_damaged_loose_body_is_an_error() {
     assert!(body.read_to_end(&mut bytes).is_err());
 }
 
+/// Whoever keeps it again has the bytes at hand: they take the place of the damaged ones, at any length.
+#[test]
+fn a_damaged_loose_body_is_replaced_by_its_bytes() {
+    use std::io::Read;
+    use varve_core::body::{BodySource, BodyStore};
+    let root = tempfile::tempdir().expect("a folder");
+    let bodies = LooseBodies::new(Arc::new(LocalDisk), root.path().join("blobs"));
+    let kept = bodies.keep_body(&mut b"abc".as_slice()).expect("kept");
+    for damaged in [b"abd".as_slice(), b"ab", b"abcd", b""] {
+        std::fs::write(bodies.path(&kept.id), damaged).expect("written");
+        let again = bodies.keep_body(&mut b"abc".as_slice()).expect("kept");
+        assert!(again.new && again.id == kept.id, "{damaged:?}");
+        let mut bytes = Vec::new();
+        let mut body = bodies.open_body(&kept.id).expect("opened").expect("here");
+        body.read_to_end(&mut bytes).expect("whole");
+        assert_eq!(bytes, b"abc");
+    }
+    assert!(!bodies.keep_body(&mut b"abc".as_slice()).expect("kept").new);
+    assert_eq!(
+        std::fs::read_dir(root.path().join("blobs")).expect("read").count(),
+        1,
+        "nothing is left behind"
+    );
+}
+
 #[test]
 fn bodies_in_silos() {
     for packing in [Packing::Gzip, Packing::Zstd { level: 3, dictionary: None }] {

@@ -264,27 +264,34 @@ pub fn commit(
     };
     let changed = changed(history, &manifest)?;
     let (version, lacks_diff) = write_with_diff(history, &manifest)?;
-    let unwritten = write_to_tree(history, version, &manifest);
+    let written = write_to_tree(history, version, &manifest);
     history.set_head(&version)?;
     let captures = manifest.pages.len() as u64;
     seen.write_down();
-    Ok(Committed { version, parent, captures, changed, lacks_diff, unwritten })
+    Ok(Committed { version, parent, captures, changed, lacks_diff, unwritten: written? })
 }
 
 /// Writes the pages of a version to the layout's own working tree. The version is there by now: what cannot be written keeps
-/// nobody from it.
-fn write_to_tree(history: &dyn HistoryWriter, version: VersionId, manifest: &Manifest) -> Unwritten {
+/// nobody from it. A body that was kept just now and cannot be had is no matter of the tree, and is the error, after all others.
+fn write_to_tree(
+    history: &dyn HistoryWriter,
+    version: VersionId,
+    manifest: &Manifest,
+) -> Result<Unwritten, ArchiveError> {
     let mut unwritten = Unwritten::default();
-    let Some(root) = history.working_tree() else { return unwritten };
+    let mut lost = None;
+    let Some(root) = history.working_tree() else { return Ok(unwritten) };
     // Pages of other versions stay, as they do with Moku: who commits page by page has them all. A checkout clears them away.
     let mut tree = WorkingTree::new(root);
     for page in &manifest.pages {
         let page = capture_of(version, page);
-        if let Err(why) = tree.write(history.as_holdings(), &page) {
-            unwritten.add(page.url, why);
+        match tree.write(history.as_holdings(), &page) {
+            Err(why) if why.body_trouble().is_some() => lost = lost.or(Some(why)),
+            Err(why) => unwritten.add(page.url, why),
+            Ok(()) => {}
         }
     }
-    unwritten
+    lost.map_or(Ok(unwritten), Err)
 }
 
 /// Writes a version down, which has all its pages in `manifest`, and makes its rows. HEAD stays where it is, for the caller

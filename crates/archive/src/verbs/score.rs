@@ -52,6 +52,8 @@ pub struct Scored {
     pub changes: Vec<SecurityDiff>,
     /// Pages that were not scored, or not held against the parent, because a body cannot be had.
     pub troubles: Troubles,
+    /// Pages that count as new because the body that the parent had is not here.
+    pub uncompared: Troubles,
 }
 
 impl Scored {
@@ -140,6 +142,7 @@ pub fn compute(
         others: explain_others(&pairs, &movement),
         changes: pairs.iter().filter_map(security_diff).filter(|diff| !diff.is_empty()).collect(),
         troubles: found.troubles,
+        uncompared: found.uncompared,
     })
 }
 
@@ -160,6 +163,8 @@ struct Found {
     /// The most exposed of those that do not.
     same: Option<PageScore>,
     troubles: Troubles,
+    /// Pages that count as new because what they were is not here.
+    uncompared: Troubles,
 }
 
 impl Found {
@@ -184,13 +189,15 @@ struct Moves {
     is_same: bool,
     /// A body cannot be had: of the head, nothing can be said of the page; of the base, not how it came to be so.
     trouble: Option<BodyTrouble>,
+    /// The page was there before, and what it was is not here: it is scored as a new one.
+    lacks_base: bool,
 }
 
 impl Moves {
     /// A page of which it is not told how it changed.
     fn unmoved(head: Option<PageScore>) -> Self {
         let chunks = Vec::new();
-        Self { base: None, head, chunks, is_same: true, trouble: None }
+        Self { base: None, head, chunks, is_same: true, trouble: None, lacks_base: false }
     }
 
     fn as_pair(&self) -> PagePair<'_> {
@@ -214,6 +221,9 @@ impl Scorer<'_> {
             let moves = self.pair(&pair)?;
             if let Some(trouble) = moves.trouble {
                 found.troubles.add(trouble, &pair.any().url);
+            }
+            if moves.lacks_base {
+                found.uncompared.add(BodyTrouble::Missing, &pair.any().url);
             }
             found.add(moves);
             progress(1);
@@ -253,7 +263,9 @@ impl Scorer<'_> {
             }
             false => Vec::new(),
         };
-        Ok(Moves { base: base_score, head: head_score, chunks, is_same: false, ..Moves::unmoved(None) })
+        let lacks_base = base.is_bodiless() && head_score.is_some();
+        let moves = Moves { base: base_score, head: head_score, chunks, ..Moves::unmoved(None) };
+        Ok(Moves { is_same: false, lacks_base, ..moves })
     }
 
     fn page(&self, capture: &Capture, loaded: &Loaded, version: VersionId, limits: &Limits) -> PageScore {

@@ -232,6 +232,28 @@ fn a_page_that_cannot_be_written_to_the_tree_is_committed_all_the_same() {
     }
 }
 
+/// A body that cannot be had is no matter of the tree: where one is damaged between its being kept and its being written there, the
+/// commit fails and names it. The version is made by then.
+#[test]
+fn a_body_that_is_lost_meanwhile_fails_the_commit() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    let writer = history(root);
+    let request =
+        varve_archive::verbs::commit::Request { message: "m".into(), threads: 1, ..Default::default() };
+    let long = "long ".repeat(1 << 20);
+    for body in ["short", long.as_str()] {
+        let damage = |_| fs::write(blob(root, body), "damaged").expect("written");
+        let pages = vec![page("https://e.org/a", body)];
+        let error =
+            varve_archive::verbs::commit::commit(&*writer, &request, pages, &damage).expect_err("damaged");
+        assert_eq!(error.body_trouble(), Some(BodyTrouble::Damaged), "{error:?}");
+        let head = writer.head().expect("read").expect("moved");
+        assert_eq!(writer.catalog().version(&head).expect("read").map(|info| info.version.id), Some(head));
+    }
+}
+
 #[test]
 fn a_head_that_was_about_to_move_is_moved_by_the_next_who_opens() {
     let root = tempfile::tempdir().expect("a folder");

@@ -31,7 +31,7 @@ pub(super) struct Cat {
     /// The URL
     url: String,
 
-    /// When: a time, a day (to its end), how long ago (`2d`), or a version
+    /// When: a time (a day or a second means its end), how long ago (`2d`), or a version
     #[arg(long, value_name = "TIME|VERSION", conflicts_with = "newest_good")]
     at: Option<String>,
 

@@ -74,7 +74,7 @@ pub(super) struct Log {
     #[arg(long, value_name = "TIME", value_parser = clock::parse_moment)]
     since: Option<Moment>,
 
-    /// Only those made then or earlier; a day, as in `2026-11-17`, counts to its end
+    /// Only those made then or earlier; a day, as in `2026-11-17`, counts to its end, and so does a second
     #[arg(long, value_name = "TIME", value_parser = clock::parse_end)]
     until: Option<Moment>,
 

@@ -41,7 +41,8 @@ const LISTED: usize = 20;
 /// Against the parent it is told what changed in exposure and protection, whether or not it moved the score: forms and where they send to, inputs,
 /// cookies, scripts, frames, and headers that protect. `--explain` says it in sentences, the worst first.
 ///
-/// Pages whose bodies are not here are left out and counted; so are those whose bodies are damaged, and the exit code is 1 then.
+/// Pages whose bodies are not here are left out and counted; so are those whose bodies are damaged, and the exit code is 1 then. Where only the body
+/// that the parent had is not here, all on the page counts as new, and that is said.
 ///
 /// With `--json` there is one object: `version`, `parent`, `before` (the parent's score), `change` (by how much `score` moved), `most_exposed` and `most_exposed_before` (the URLs of the pages that make the two scores),
 /// `scoring_version`, `score`, `normalized`, `confidence`, `kept`, `pages` (`url`, `path`, `score`, `normalized`, `exposure`, `hardening`), `evidence`,
@@ -77,6 +78,8 @@ impl Verb for Score {
             summary(session, version, &scored)?;
         }
         troubles::say(&scored.troubles, "not scored or not compared", &mut session.printer);
+        let counted = "not compared with the parent and counted as new";
+        troubles::say(&scored.uncompared, counted, &mut session.printer);
         let is_finding = scored.troubles.count(|trouble| trouble != BodyTrouble::Missing) > 0;
         Ok(if is_finding { Outcome::Findings } else { Outcome::Done })
     }

@@ -116,7 +116,7 @@ fn a_day_as_an_end_is_its_end() {
             assert_eq!(place.lines(&words).len(), 1, "{words:?}");
         }
         assert_eq!(place.data(&["cat", URL, "--at", day]), "x");
-        // A version that is named by the day it was made on is one of that day; to the second it is an instant.
+        // A version that is named by the day it was made on is one of that day.
         for name in [day, &time] {
             assert_eq!(place.lines(&["show", name, "--json"])[0]["id"], version.as_str(), "{name}");
             assert_eq!(place.data(&["diff", name, "HEAD", "--name-only"]), "", "{name}");
@@ -131,6 +131,29 @@ fn a_day_as_an_end_is_its_end() {
         assert_eq!(place.lines(&["show", &whole, "--json"])[0]["id"], version.as_str());
         assert!(place.failure(&["show", "2020-01-01"]).contains("no version is called"));
         assert!(place.lines(&["log", "--json", "--until", "2020-01-01"]).is_empty(), "{version}");
+    }
+}
+
+/// Replay and `log` name a capture by its second, with more to it than they show.
+#[test]
+fn a_second_as_an_end_is_its_end() {
+    for place in places() {
+        for (time, body) in [("2024-03-01T08:13:46.25Z", "one"), ("2024-03-01T08:13:47.5Z", "two")] {
+            place.file(
+                "page.json",
+                &serde_json::json!({ "url": URL, "body": body, "time": time }).to_string(),
+            );
+            place.data(&["commit", "--lines", "page.json", "-m", body]);
+        }
+        for second in ["20240301081346", "2024-03-01 08:13:46", "2024-03-01T08:13:46Z"] {
+            assert_eq!(place.data(&["cat", URL, "--at", second]), "one", "{second}");
+            assert_eq!(place.lines(&["log", URL, "--json", "--until", second]).len(), 1, "{second}");
+        }
+        // A Moku site keeps whole seconds.
+        if place.is_archive {
+            place.failure(&["cat", URL, "--at", "2024-03-01T08:13:46.2Z"]);
+        }
+        assert_eq!(place.data(&["cat", URL, "--at", "2024-03-01T08:13:46.3Z"]), "one");
     }
 }
 

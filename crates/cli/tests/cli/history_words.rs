@@ -257,6 +257,11 @@ fn a_body_that_is_not_here_is_never_taken_for_an_empty_one() {
         assert!(stderr(&written).contains("`varve log URL` says of a page who"), "{}", stderr(&written));
         let told = place.failure(&["score", "HEAD~1"]);
         assert!(told.contains("the bodies are not here") && told.contains("`varve log URL`"), "{told}");
+        if !place.is_archive {
+            let told = stderr(&place.run(&["score"]));
+            let wanted = "1 page not compared with the parent and counted as new: the bodies are not here";
+            assert!(told.contains(wanted) && told.contains(URL), "{told}");
+        }
     }
 }
 

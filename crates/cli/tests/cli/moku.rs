@@ -282,3 +282,22 @@ fn a_commit_names_pages_that_cannot_be_written_to_the_working_tree() {
     assert_eq!(stderr(&log), "", "nothing was stopped");
     assert_eq!(std::fs::read_to_string(place.path("site/robots.txt")).unwrap(), "my own");
 }
+
+/// Whoever commits content has its bytes at hand: where its blob is damaged they take its place.
+#[test]
+fn a_commit_puts_a_damaged_blob_right() {
+    let place = place();
+    place.data(&["moku", "new", "site"]);
+    place.file("page.html", "as it was");
+    let commit = |url: &str| place.run(&["-C", "site", "commit", "page.html", "--url", url, "-m", "m"]);
+    assert_eq!(commit("https://example.com/a").status.code(), Some(0));
+    let folder = std::fs::read_dir(place.path("site/.moku/blobs")).unwrap().next().unwrap().unwrap();
+    let blob = std::fs::read_dir(folder.path()).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(blob, "as it wos").unwrap();
+    let told = commit("https://example.com/b");
+    assert_eq!(told.status.code(), Some(0), "{}", stderr(&told));
+    assert!(!stderr(&told).contains("warning"), "{}", stderr(&told));
+    for url in ["https://example.com/a", "https://example.com/b"] {
+        assert_eq!(place.data(&["-C", "site", "cat", url]), "as it was");
+    }
+}

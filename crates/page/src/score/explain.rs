@@ -165,10 +165,14 @@ pub fn explain_makers(pairs: &[PagePair<'_>], movement: &Movement<'_>) -> Option
     })
 }
 
-/// Pages whose scores moved without moving that of the version.
+/// Pages whose scores moved, and neither make nor made that of the version.
 pub fn explain_others(pairs: &[PagePair<'_>], movement: &Movement<'_>) -> Option<String> {
-    let others = pairs.iter().enumerate().filter(|(index, _)| Some(*index) != movement.mover);
-    let told: Vec<String> = others.filter_map(|(_, pair)| tell_other(pair)).collect();
+    // Those that do are scores of these pairs, and not only equal to them: pages may have one URL.
+    let is = |page: Option<&PageScore>, maker: Option<&PageScore>| {
+        page.zip(maker).is_some_and(|(page, maker)| std::ptr::eq(page, maker))
+    };
+    let others = pairs.iter().filter(|pair| !is(pair.base, movement.base) && !is(pair.head, movement.head));
+    let told: Vec<String> = others.filter_map(tell_other).collect();
     let left = told.len().saturating_sub(TOLD_PAGES);
     let mut named: Vec<String> = told.into_iter().take(TOLD_PAGES).collect();
     if left > 0 {

@@ -193,6 +193,16 @@ fn only_the_page_that_makes_the_score_explains_its_change() {
     let told = explain_makers(&pairs, &movement).unwrap();
     assert!(told.starts_with("The most exposed page was https://x.test/other, with 66, and is"), "{told}");
     assert!(told.ends_with("counts as far as it moved the score."), "{told}");
+    // Neither of the two that are named so is another page, whichever of them moved the score.
+    let mid = page("mid", "<form action=/find><input name=q></form>");
+    for [before, after] in [[&raised, &other], [&other, &raised]] {
+        let pairs = [pair(Some(before), Some(&low)), pair(Some(&low), Some(after)), pair(None, Some(&mid))];
+        let movement = attribute(&pairs, None);
+        assert!(!movement.is_one_page && movement.mover.is_some());
+        let others = explain_others(&pairs, &movement).unwrap();
+        assert!(others.contains("of the version: https://x.test/mid, new, "), "{others}");
+        assert!(!others.contains(';'), "{others}");
+    }
     // What made the score and is gone lowers it, down to what is left.
     let pairs = [pair(Some(&raised), None)];
     let movement = attribute(&pairs, Some(&other));

@@ -1,7 +1,8 @@
 //! Loose bodies: a file each, named by its SHA-256, in a folder named by the first two digits.
 //!
 //! The layout of Moku sites: `blobs/ab/abcd…`. A body is written under another name, synced, renamed, and its folder
-//! synced, so under its own name it is always whole; two who keep the same body both succeed.
+//! synced, so under its own name it is always whole; two who keep the same body both succeed. A disk may damage it later:
+//! whoever keeps a body that is there has its bytes at hand, so one that is no longer whole is replaced by them.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -70,9 +71,20 @@ impl LooseBodies {
         Ok((hasher.finish(), length))
     }
 
-    fn put_in_place(&self, unfinished: &Path, id: &BodyId) -> Result<bool, DiskError> {
+    /// Whether a body is here, with all its bytes as they were. One that cannot be read counts as damaged.
+    fn is_whole(&self, id: &BodyId, length: u64) -> Result<bool, DiskError> {
+        match self.disk.stat(&self.path(id))? {
+            Some(found) if found.length == length => {}
+            _ => return Ok(false),
+        }
+        let read = |mut body| io::copy(&mut body, &mut io::sink());
+        Ok(matches!(self.open_body(id).map(|body| body.map(read)), Ok(Some(Ok(_)))))
+    }
+
+    /// Gives a body its own name, unless it is whole under that already; whether it had to.
+    fn put_in_place(&self, unfinished: &Path, id: &BodyId, length: u64) -> Result<bool, DiskError> {
         let path = self.path(id);
-        if self.disk.stat(&path)?.is_some() {
+        if self.is_whole(id, length)? {
             self.disk.remove(unfinished)?;
             return Ok(false);
         }
@@ -119,7 +131,7 @@ impl BodyStore for LooseBodies {
             }
         };
         let id = body_id(digest);
-        let new = self.put_in_place(&unfinished, &id).map_err(BodyError::new)?;
+        let new = self.put_in_place(&unfinished, &id, length).map_err(BodyError::new)?;
         Ok(KeptBody { id, length, new })
     }
 
