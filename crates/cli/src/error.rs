@@ -224,6 +224,9 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::Unsettled { .. } => {
             Some("`varve housekeeping` puts them there; so does any verb that writes")
         }
+        ArchiveError::Behind { .. } => Some(
+            "`varve audit` names what is missing or damaged; put it back, and all goes on; where it is lost for good, `varve rebuild` makes the catalog of what is left, and says what it leaves out",
+        ),
         ArchiveError::NoCatalog { .. } => Some("`varve rebuild` makes it again: the silos hold everything"),
         ArchiveError::NoVersions => Some("`varve capture URL` or `varve commit` makes the first one"),
         ArchiveError::OnlyChecks => {
