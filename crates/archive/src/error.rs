@@ -95,6 +95,12 @@ pub enum ArchiveError {
         /// Where it should be.
         path: PathBuf,
     },
+    /// The silos say more than the catalog knows, and it cannot be had.
+    #[error("the catalog is behind the silos, and what they say behind it cannot be read")]
+    Behind {
+        /// Why.
+        source: Box<ArchiveError>,
+    },
     /// The catalog did not do it.
     #[error(transparent)]
     Catalog(#[from] CatalogError),
@@ -556,6 +562,11 @@ fn others(more: usize) -> String {
 }
 
 impl ArchiveError {
+    /// The catalog cannot be brought up to the silos.
+    pub(crate) fn behind(source: impl Into<Self>) -> Self {
+        Self::Behind { source: Box::new(source.into()) }
+    }
+
     pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         move |source| Self::Read { path: path.to_owned(), source }
     }
@@ -584,7 +595,7 @@ impl ArchiveError {
     pub fn ends_all(&self) -> bool {
         match self {
             Self::Store(StoreError::Content(_)) => false,
-            Self::Store(_) | Self::Lock(_) | Self::Catalog(_) => true,
+            Self::Store(_) | Self::Lock(_) | Self::Catalog(_) | Self::Behind { .. } => true,
             // A row that cannot be understood is one page's trouble.
             Self::Crystal(error) => !matches!(error, varve_crystal::Error::Row(_)),
             _ => false,

@@ -39,7 +39,7 @@ pub use error::ArchiveError;
 pub use layout::{Layout, find_root};
 pub use objects::Objects;
 pub use page_path::page_path;
-pub use rows::OddFact;
+pub use rows::{LostList, OddFact};
 pub use settings::{ArchiveSettings, FORMAT, PackingMethod, SettingsError};
 pub use size::{Size, SizeError, readable};
 pub use varve_catalog::CatalogError;

@@ -25,6 +25,17 @@ pub struct OddFact {
     pub source: FactError,
 }
 
+/// A version whose list of pages is lost.
+#[derive(Debug)]
+pub struct LostList {
+    /// The version.
+    pub version: VersionId,
+    /// The record of the list.
+    pub list: RecordId,
+    /// How many of its pages are known all the same.
+    pub known: usize,
+}
+
 /// Makes rows of what silos say, told in their order.
 pub(crate) struct RowMaker<'a> {
     redaction: Redaction,
@@ -54,6 +65,18 @@ impl<'a> RowMaker<'a> {
                 None => Ok(Vec::new()),
             },
         }
+    }
+
+    /// The rows of a version whose list of pages is lost: itself, and the pages that its manifest has. None for anything else.
+    pub(crate) fn rows_without_list(&mut self, scanned: &Scanned) -> Option<(Vec<Row>, LostList)> {
+        let Scanned::Fact { record, media_type, json, .. } = scanned else { return None };
+        let Some(Ok(Fact::Version(manifest))) = Fact::parse(media_type, json) else { return None };
+        let version = Manifest::version_id(json);
+        let lost = LostList { version, list: manifest.list?, known: manifest.pages.len() };
+        let mut rows = rows_of_version(version, Some(*record), &manifest, &manifest.pages);
+        // So that the next version does not name a list from before it.
+        rows.extend(self.lists.spend(&manifest));
+        Some((rows, lost))
     }
 
     fn rows_of_fact(&mut self, record: RecordId, json: &[u8], fact: Fact) -> Result<Vec<Row>, FactError> {

@@ -207,6 +207,9 @@ fn for_reaching(failure: &Error) -> Option<String> {
     }
 }
 
+/// What can be done where silos say what cannot be read.
+const BEHIND: &str = "`varve audit` names what is missing or damaged: put it back, or use the varve that wrote it, and all goes on; where it is lost for good, `varve rebuild` makes the catalog of what is left, and says what it leaves out";
+
 fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
     match failure {
         ArchiveError::None { .. } => {
@@ -224,6 +227,7 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::Unsettled { .. } => {
             Some("`varve housekeeping` puts them there; so does any verb that writes")
         }
+        ArchiveError::Behind { .. } => Some(BEHIND),
         ArchiveError::NoCatalog { .. } => Some("`varve rebuild` makes it again: the silos hold everything"),
         ArchiveError::NoVersions => Some("`varve capture URL` or `varve commit` makes the first one"),
         ArchiveError::OnlyChecks => {

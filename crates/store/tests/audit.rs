@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use scene::{files, noise, open, resource, settings, store};
-use varve_store::audit::{AuditDone, AuditFinding, AuditKind, AuditOptions, audit};
+use varve_store::audit::{AuditDone, AuditFinding, AuditKind, AuditOptions, AuditSeverity, audit};
 use varve_store::disk::LocalDisk;
 use varve_store::index::IndexOptions;
 use varve_store::rebuild::rebuild;
@@ -395,6 +395,32 @@ fn entries_that_the_index_has_lost_are_missed() {
         drop(open(root.path(), 40_000, Packing::Gzip));
         assert!(kept.iter().all(|(id, content)| is_readable(&reader(root.path()), id, content)));
         assert_eq!(full(root.path()), []);
+    }
+}
+
+#[test]
+fn damage_in_a_sealed_silo_is_an_error_whatever_the_index_knows() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let writer = open(root, 40_000, Packing::Gzip);
+    for seed in 0..24 {
+        store(&writer, &noise(5_000, seed));
+    }
+    drop(writer);
+    assert!(silo_path(root, 3).exists());
+    fs::write(root.join("index/appendix"), []).expect("emptied");
+    let errors = || -> Vec<Option<u32>> {
+        let findings = full(root).into_iter();
+        let errors = findings.filter(|finding| finding.severity == AuditSeverity::Error);
+        errors.map(|finding| finding.silo).collect()
+    };
+    assert_eq!(errors(), []);
+    for number in [1, 2] {
+        let path = silo_path(root, number);
+        let middle = fs::metadata(&path).expect("there").len() as usize / 2;
+        change(&path, |bytes| bytes[middle] ^= 1);
+        assert!(errors().contains(&Some(number)), "{number}: {:?}", full(root));
+        change(&path, |bytes| bytes[middle] ^= 1);
     }
 }
 

@@ -293,8 +293,9 @@ impl ArchiveHistory {
     }
 }
 
-/// Gives the catalog the rows of all that the silos hold and it does not know. HEAD follows. What has no rows because something
-/// else is lost stands in nobody's way: rebuild and audit name it.
+/// Gives the catalog the rows of all that the silos hold and it does not know. HEAD follows. A score or a move of HEAD that is about
+/// a version which is not here stands in nobody's way: rebuild and audit name it. All else that cannot be entered is an error:
+/// what cannot be read now may be there tomorrow, and whoever went past it would go on from an older version for good.
 pub(crate) fn catch_up(
     layout: &Layout,
     catalog: &SqliteCatalog,
@@ -302,12 +303,12 @@ pub(crate) fn catch_up(
 ) -> Result<(), ArchiveError> {
     let from = catalog.reached()?.map(Place::from_number);
     let spent = catalog.last_list()?.map_or(0, |last| last.spent);
-    let not_opened = RefCell::new(Ok(()));
+    let unread = RefCell::new(Ok(()));
     let find = |record| {
         // Only who was stopped between a manifest and its rows left something that asks for this.
-        let opened = Store::open(silo_files(layout), &layout.index());
-        let store = opened.map_err(|error| *not_opened.borrow_mut() = Err(error)).ok()?;
-        read_list(&store, record)
+        let store = Store::open(silo_files(layout), &layout.index()).map_err(ArchiveError::from);
+        let found = store.and_then(|store| read_list(&store, record));
+        found.map_err(|error| *unread.borrow_mut() = Err(error)).ok().flatten()
     };
     let mut maker = match from {
         Some(_) => RowMaker::behind(redaction, spent, Box::new(find)),
@@ -319,9 +320,10 @@ pub(crate) fn catch_up(
     let end = scan_from(&silo_files(layout), from, &mut |scanned| {
         if failure.is_ok() {
             failure = (|| {
-                pending.extend(maker.rows_of(&scanned).unwrap_or_default());
-                // That the store cannot be opened does not mean that a list is lost.
-                not_opened.replace(Ok(()))?;
+                let rows = maker.rows_of(&scanned);
+                // That a list cannot be read does not mean that it is lost.
+                unread.replace(Ok(())).map_err(ArchiveError::behind)?;
+                pending.extend(rows.map_err(ArchiveError::behind)?);
                 if weight(&pending) >= BATCH {
                     apply(&mut pending.drain(..))?;
                 }
@@ -329,8 +331,9 @@ pub(crate) fn catch_up(
             })();
         }
         Ok::<(), StoreError>(())
-    })?;
+    });
     failure?;
+    let end = end.map_err(ArchiveError::behind)?;
     if let Some(end) = end.filter(|end| Some(*end) != from) {
         pending.push(Row::Reached(end.number()));
         step("catch up", catalog.path());
@@ -339,10 +342,12 @@ pub(crate) fn catch_up(
     follow_head(layout, catalog)
 }
 
-/// A list of pages by its record; none when it is not here or cannot be read.
-fn read_list(store: &Store, record: RecordId) -> Option<PageList> {
-    let object = store.object(record.as_bytes()).ok()??;
-    serde_json::from_reader(std::io::BufReader::new(object.read().ok()?)).ok()
+/// A list of pages by its record; none when it is not here.
+fn read_list(store: &Store, record: RecordId) -> Result<Option<PageList>, ArchiveError> {
+    let Some(object) = store.object(record.as_bytes())? else { return Ok(None) };
+    let list = serde_json::from_reader(std::io::BufReader::new(object.read()?));
+    list.map(Some)
+        .map_err(|error| ArchiveError::Object { id: record.to_string(), source: std::io::Error::from(error) })
 }
 
 /// Brings the file HEAD to where the catalog knows it should point.
@@ -433,7 +438,8 @@ impl HistoryWriter for ArchiveHistory {
     fn last_list(&self) -> Result<Option<(LastList, PageList)>, ArchiveError> {
         let Some(last) = self.catalog.last_list()? else { return Ok(None) };
         // One that cannot be read is as good as none: another is written.
-        Ok(read_list(&self.writer.reader(), last.record).map(|list| (last, list)))
+        let list = read_list(&self.writer.reader(), last.record).ok().flatten();
+        Ok(list.map(|list| (last, list)))
     }
 
     fn are_indexed(&self, bodies: &[BodyId]) -> Result<Vec<bool>, ArchiveError> {

@@ -87,8 +87,10 @@ impl<'a> HistoryAudit<'a> {
         let again = self.again.and_then(|Again { filling, _folder }| Ok((filling.finish()?, _folder)));
         match again {
             Ok((Filled { catalog: again, left_out }, _folder)) => {
-                // A record that cannot be understood was named already.
-                let told = left_out.iter().filter(|left_out| !matches!(left_out, LeftOut::Fact(_)));
+                // A record that cannot be understood was named already, and so was a list that is lost.
+                let told = left_out
+                    .iter()
+                    .filter(|left_out| !matches!(left_out, LeftOut::Fact(_) | LeftOut::List(_)));
                 told.for_each(|left_out| found(AuditFinding::new(AuditKind::History, left_out.to_string())));
                 found_about_head(&layout.head(), again.head()?).into_iter().for_each(&mut *found);
                 compare_catalogs(self.archive, &again, found)

@@ -11,7 +11,7 @@ use varve_core::headers::Redaction;
 use varve_store::exchange::Scanned;
 
 use crate::error::ArchiveError;
-use crate::rows::{OddFact, RowMaker};
+use crate::rows::{LostList, OddFact, RowMaker};
 
 /// Rows are applied so many at a time.
 const BATCH: usize = 4096;
@@ -21,6 +21,8 @@ const BATCH: usize = 4096;
 pub enum LeftOut {
     /// A record that says nothing that can be understood, or only together with one that is lost.
     Fact(OddFact),
+    /// The pages of a version that a list has which is lost. The version is kept, and the pages that it names itself.
+    List(LostList),
     /// The score of a version that is not here.
     Score(VersionId),
     /// HEAD was moved to a version that is not here.
@@ -39,6 +41,13 @@ impl fmt::Display for LeftOut {
         match self {
             Self::Fact(OddFact { record, source }) => {
                 write!(formatter, "record {record} cannot be understood: {source}: {}", source.source)
+            }
+            Self::List(LostList { version, list, known }) => {
+                write!(formatter, "version {version} has pages of a list that is lost, record {list}: ")?;
+                write!(
+                    formatter,
+                    "{known} of its pages are known, and nobody knows how many others there were"
+                )
             }
             Self::Score(version) => {
                 write!(formatter, "there is a score of version {version}, which is not in this archive")
@@ -93,7 +102,13 @@ impl Filling {
         }
         match self.maker.rows_of(scanned) {
             Ok(rows) => self.rows.extend(rows),
-            Err(odd) => self.left_out.push(LeftOut::Fact(odd)),
+            Err(odd) => match self.maker.rows_without_list(scanned) {
+                Some((rows, lost)) => {
+                    self.rows.extend(rows);
+                    self.left_out.push(LeftOut::List(lost));
+                }
+                None => self.left_out.push(LeftOut::Fact(odd)),
+            },
         }
         if weight(&self.rows) >= BATCH {
             self.failure = self.apply();

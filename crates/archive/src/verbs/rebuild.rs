@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use varve_catalog::{Catalog, Row, SqliteCatalog};
 use varve_store::StoreError;
-use varve_store::exchange::{Scanned, scan};
-use varve_store::index::{IndexOptions, Place};
+use varve_store::exchange::{Scanned, end_of, scan};
+use varve_store::index::IndexOptions;
 use varve_store::rebuild::{bytes_to_read as silo_bytes, rebuild as rebuild_store};
 use varve_store::steps::step;
 
@@ -85,9 +85,8 @@ impl<'a> NewCatalog<'a> {
     fn install(self) -> Result<Vec<LeftOut>, ArchiveError> {
         let layout = self.layout;
         let Filled { catalog, left_out } = self.filling.finish()?;
-        let silos = silo_files(layout).list().map_err(StoreError::from)?;
-        if let Some(last) = silos.into_values().next_back() {
-            let end = Place::new(last.number, last.length).map_err(StoreError::from)?;
+        // Behind silos that are lost, too: from here on nobody misses them but audit.
+        if let Some(end) = end_of(&silo_files(layout))? {
             catalog.apply(&mut std::iter::once(Row::Reached(end.number())))?;
         }
         drop(catalog);

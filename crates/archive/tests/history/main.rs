@@ -1,5 +1,6 @@
 //! History over both layouts: commits, branches, tags, working trees, and a catalog that is only a cache.
 
+mod behind;
 mod layouts;
 mod lists;
 mod losing;

@@ -24,7 +24,7 @@ Examples:
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Rebuild {
-    /// Print one JSON object
+    /// Print one JSON object; `left_out` says what has no rows because something else is lost
     #[arg(long)]
     json: bool,
 }
@@ -35,6 +35,7 @@ struct RebuiltLine<'a> {
     records: u64,
     entries: u64,
     findings: u64,
+    left_out: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     set_aside: Option<&'a std::path::Path>,
 }
@@ -68,6 +69,7 @@ impl Verb for Rebuild {
                 records: done.records,
                 entries: done.entries,
                 findings,
+                left_out: left_out.iter().map(ToString::to_string).collect(),
                 set_aside: done.set_aside.as_deref(),
             })?;
         } else {

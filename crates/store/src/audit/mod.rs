@@ -219,6 +219,7 @@ pub fn audit(
         known,
         done: AuditDone::default(),
         numbers: BTreeSet::new(),
+        growing: None,
         lost: BTreeMap::new(),
         held_back: Vec::new(),
         more_held_back: 0,
@@ -280,6 +281,8 @@ pub(crate) struct Run<'a> {
     pub(crate) done: AuditDone,
     /// The silos that are here.
     numbers: BTreeSet<u32>,
+    /// The last of them, if it is not sealed.
+    growing: Option<u32>,
     /// How many entries lead into silos that are not.
     lost: BTreeMap<u32, u64>,
     held_back: Vec<AuditFinding>,
@@ -289,11 +292,16 @@ pub(crate) struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Tells a finding, or holds it back if it lies where nothing may have been promised.
+    /// Tells a finding, or holds it back if it lies where nothing may have been promised. Damage in a sealed silo is told: all
+    /// in it was finished.
     pub(crate) fn report(&mut self, finding: AuditFinding) {
         self.done.is_ahead_of_index |= finding.kind == AuditKind::IndexMissing;
         match (finding.silo, finding.offset) {
-            (Some(silo), Some(offset)) if self.is_unpromised(silo, offset) => self.hold_back(finding),
+            (Some(silo), Some(offset))
+                if self.is_unpromised(silo, offset) && !self.is_damage_of_sealed(silo, &finding) =>
+            {
+                self.hold_back(finding);
+            }
             _ => self.tell(finding),
         }
     }
@@ -372,10 +380,19 @@ impl Run<'_> {
             && place.is_ok_and(|place| self.known.is_none_or(|known| place > known))
     }
 
+    /// Only the silo that grows may have what was never finished, but for large objects: all silos of one are sealed before they
+    /// have their names.
+    fn is_damage_of_sealed(&self, silo: u32, finding: &AuditFinding) -> bool {
+        finding.severity == AuditSeverity::Error
+            && finding.kind != AuditKind::Segment
+            && self.growing != Some(silo)
+    }
+
     /// The silos there are; a number that is missing is a finding.
     fn numbering(&mut self) -> Result<Vec<SiloFile>, StoreError> {
         let silos = self.store.files().list()?;
         self.numbers = silos.keys().copied().collect();
+        self.growing = silos.values().next_back().filter(|last| !last.read_only).map(|last| last.number);
         let used = numbers::next_unused(self.store.files())?.checked_sub(1);
         let named = self.known.map(Place::silo).into_iter().chain(silos.keys().next_back().copied());
         if let Some(last) = named.chain(used).max() {

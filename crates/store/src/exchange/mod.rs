@@ -27,7 +27,7 @@ pub(crate) use receipt::payload_of;
 pub(crate) use receipt::target_of_document;
 pub use receipt::{is_capture, page_of, receipt_of, renderings_of};
 pub(crate) use scan::{Listener, is_fact, look_at};
-pub use scan::{Scanned, scan, scan_from};
+pub use scan::{Scanned, end_of, scan, scan_from};
 
 /// An exchange to keep.
 pub struct NewExchange<'a> {

@@ -4,7 +4,7 @@
 //! that the catalog knows; rebuild and audit, which read every record anyway, listen to each. Blocks are passed over
 //! except for the head of an answer and the JSON of a fact.
 
-use std::io::BufRead;
+use std::io::{self, BufRead};
 
 use varve_core::RecordId;
 use varve_core::receipt::Receipt;
@@ -17,7 +17,7 @@ use varve_warc::{Error, Format, Reader, Record};
 use super::{is_capture, receipt_of};
 use crate::error::StoreError;
 use crate::index::Place;
-use crate::silo::{SiloFiles, Way, parse_id};
+use crate::silo::{SiloError, SiloFiles, Way, numbers, parse_id};
 
 /// The JSON of a fact is no longer than this.
 const LONGEST_FACT: u64 = 1 << 30;
@@ -68,7 +68,18 @@ pub fn scan(
     Ok(())
 }
 
-/// Gives what the silos say from a place on, where a record begins or the silo ends. Returns the place where they end.
+/// Where the silos end: where the next record will begin. Those that are lost count, as their numbers are not used again.
+pub fn end_of(files: &SiloFiles) -> Result<Option<Place>, StoreError> {
+    let next = numbers::next_unused(files)?;
+    Ok(match files.list()?.into_values().next_back() {
+        Some(last) if last.number + 1 >= next => Some(Place::new(last.number, last.length)?),
+        None if next == 0 => None,
+        _ => Some(Place::new(next, 0)?),
+    })
+}
+
+/// Gives what the silos say from a place on, where a record begins or the silo ends. Returns the place where they end. A silo
+/// that is missing from there on is an error: nobody knows what it says.
 pub fn scan_from(
     files: &SiloFiles,
     from: Option<Place>,
@@ -76,7 +87,12 @@ pub fn scan_from(
 ) -> Result<Option<Place>, StoreError> {
     let first = from.map_or(0, Place::silo);
     let mut end = from;
-    for (number, silo) in files.list()?.into_iter().filter(|(number, _)| *number >= first) {
+    let silos = files.list()?;
+    let next = numbers::next_unused(files)?.max(silos.keys().next_back().map_or(0, |last| last + 1));
+    if let Some(number) = (first..next).find(|number| !silos.contains_key(number)) {
+        return Err(SiloError::Missing { number }.into());
+    }
+    for (number, silo) in silos.into_iter().filter(|(number, _)| *number >= first) {
         let offset = from.filter(|from| from.silo() == number).map_or(0, Place::offset);
         let source = files.open(number)?;
         if offset < silo.length {
@@ -112,7 +128,8 @@ fn scan_silo(
     };
     loop {
         let Some(mut record) = reader.next_record().map_err(ScanError::Read)? else { return Ok(()) };
-        let scanned = look_at(&mut record);
+        let scanned = listen_to(&mut record);
+        let scanned = scanned.map_err(|source| failed(&reader, source)).map_err(ScanError::Read)?;
         reader.finish_record().map_err(ScanError::Read)?;
         if let Some(scanned) = scanned {
             each(scanned).map_err(ScanError::Given)?;
@@ -129,18 +146,28 @@ fn read_part(
     let mut way = Way::new(reader.position(), progress);
     while reader.next_offset().is_none_or(|offset| offset < until) {
         let Some(mut record) = reader.next_record()? else { break };
-        found.extend(look_at(&mut record));
+        let scanned = listen_to(&mut record);
+        found.extend(scanned.map_err(|source| failed(reader, source))?);
         reader.finish_record()?;
         way.go(reader.position());
     }
     Ok(found)
 }
 
-/// What a record says to a catalog. A record that cannot be read says nothing: audit names it.
+fn failed<S: ReadAt>(reader: &Reader<S>, source: io::Error) -> Error {
+    Error::Io { offset: reader.position(), source }
+}
+
+/// As [`listen_to`], where whoever reads on will find that the disk failed.
 pub(crate) fn look_at<S: ReadAt>(record: &mut Record<'_, S>) -> Option<Scanned> {
+    listen_to(record).ok().flatten()
+}
+
+/// What a record says to a catalog. A record that is damaged says nothing: audit names it. That the disk failed is no damage.
+fn listen_to<S: ReadAt>(record: &mut Record<'_, S>) -> io::Result<Option<Scanned>> {
     let mut listener = Listener::new(record.header());
     while listener.is_listening() {
-        let bytes = record.fill_buf().ok()?;
+        let bytes = record.fill_buf()?;
         if bytes.is_empty() {
             break;
         }
@@ -148,7 +175,7 @@ pub(crate) fn look_at<S: ReadAt>(record: &mut Record<'_, S>) -> Option<Scanned> 
         let length = bytes.len();
         record.consume(length);
     }
-    listener.said(record.header())
+    Ok(listener.said(record.header()))
 }
 
 /// Listens to the block of a record, as it is read, for what a catalog remembers.

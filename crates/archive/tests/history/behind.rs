@@ -1,0 +1,135 @@
+//! A catalog that is behind the silos, as a crash leaves it, and silos that cannot all be read: nobody goes past what is not known.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::losing::{assert_usable, rebuilt};
+use crate::scene::*;
+use varve_archive::history::{HistoryWriter, open_history};
+use varve_archive::verbs::commit::NewPage;
+use varve_archive::verbs::{commit, tag};
+use varve_archive::{ArchiveError, ArchiveWriter, VersionId};
+use varve_core::fact::media_type;
+
+fn silo(root: &Path, number: u32) -> PathBuf {
+    root.join(format!("warc/0/{number:08}.warc.gz"))
+}
+
+fn seal(root: &Path) {
+    ArchiveWriter::open(root, opening()).expect("opened").store().seal_now().expect("sealed");
+}
+
+/// A version of so many pages that they are written as a list.
+fn commit_many(writer: &dyn HistoryWriter, message: &str) -> VersionId {
+    let text = |number| if number == 0 { message.to_owned() } else { "as ever".to_owned() };
+    let pages: Vec<NewPage> =
+        (0..41).map(|number| page(&format!("https://e.org/{number:02}"), &text(number))).collect();
+    let request = commit::Request { message: message.to_owned(), threads: 1, ..commit::Request::default() };
+    commit::commit(writer, &request, pages, &|_| {}).expect("committed").version
+}
+
+/// Does something, and puts catalog and HEAD back to what they were before, as a crash leaves them.
+fn behind<T>(root: &Path, deed: impl FnOnce() -> T) -> T {
+    let names = ["catalog.db", "HEAD"];
+    names
+        .iter()
+        .for_each(|name| _ = fs::copy(root.join(name), root.join(format!("{name}.kept"))).expect("copied"));
+    let done = deed();
+    names
+        .iter()
+        .for_each(|name| fs::rename(root.join(format!("{name}.kept")), root.join(name)).expect("put back"));
+    done
+}
+
+/// An archive of three silos, whose catalog knows the first version and not the second. The list of both is in the first silo,
+/// the second version in the second.
+fn stopped(root: &Path) -> (VersionId, VersionId) {
+    make(Kind::Archive, root);
+    let first = commit_many(&*history(root), "first");
+    seal(root);
+    tag::set(&*history(root), "begun", Some(first)).expect("set");
+    let second = behind(root, || {
+        let second = commit_many(&*history(root), "second");
+        seal(root);
+        tag::set(&*history(root), "good", Some(second)).expect("set");
+        second
+    });
+    assert!(silo(root, 2).exists() && !silo(root, 3).exists());
+    (first, second)
+}
+
+/// Writing is refused, and nothing is gone past.
+fn assert_refused(root: &Path) -> String {
+    let before = (rows(&*holdings(root)), fs::read(root.join("HEAD")).expect("read"));
+    let Err(error) = open_history(root, opening()) else { panic!("opened") };
+    assert!(matches!(error, ArchiveError::Behind { .. }), "{error:?}");
+    assert_eq!((rows(&*holdings(root)), fs::read(root.join("HEAD")).expect("read")), before);
+    std::error::Error::source(&error).expect("a cause").to_string()
+}
+
+#[test]
+fn a_silo_that_is_out_of_reach_is_not_lost() {
+    for number in 0..3 {
+        let root = tempfile::tempdir().expect("a folder");
+        let root = root.path();
+        let (first, second) = stopped(root);
+        let away = root.join("away");
+        fs::rename(silo(root, number), &away).expect("away");
+        assert_eq!(assert_refused(root), format!("silo {number} is missing"));
+        fs::rename(&away, silo(root, number)).expect("put back");
+        let writer = history(root);
+        assert_eq!(writer.head().expect("read"), Some(second), "{number}");
+        let third = commit_many(&*writer, "third");
+        let parent =
+            |version| writer.catalog().version(&version).expect("read").expect("there").version.parent;
+        assert_eq!((parent(third), parent(second)), (Some(second), Some(first)));
+    }
+}
+
+#[test]
+fn a_silo_that_is_lost_stands_in_nobodys_way_once_the_catalog_is_made_again() {
+    for number in 0..3 {
+        let root = tempfile::tempdir().expect("a folder");
+        stopped(root.path());
+        fs::remove_file(silo(root.path(), number)).expect("removed");
+        assert_refused(root.path());
+        rebuilt(root.path());
+        assert_usable(root.path());
+        assert_usable(root.path());
+    }
+}
+
+#[test]
+fn a_list_that_cannot_be_read_is_named() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    stopped(root);
+    let whole = fs::read(silo(root, 0)).expect("read");
+    let begins = |at: &usize| whole[*at..].starts_with(&[0x1f, 0x8b, 8]);
+    let members: Vec<usize> = (0..whole.len()).filter(begins).collect();
+    // The manifest is the last, and its list the one before it.
+    let mut bytes = whole.clone();
+    let list = members[members.len() - 2];
+    bytes[list + 30..list + 38].fill(0);
+    fs::remove_file(silo(root, 0)).expect("removed");
+    fs::write(silo(root, 0), bytes).expect("written");
+    assert!(assert_refused(root).contains("is damaged"));
+    fs::write(silo(root, 0), whole).expect("written");
+    drop(history(root));
+    assert_usable(root);
+}
+
+#[test]
+fn a_fact_that_only_others_understand_is_not_gone_past() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    commit_pages(&*history(root), "first", &[("https://e.org/", "1")]);
+    behind(root, || {
+        let about = "urn:uuid:00000000-0000-8000-8000-000000000000";
+        history(root).keep_fact(about, media_type::VERSION, br#"{"parents":[]}"#).expect("kept");
+    });
+    assert!(assert_refused(root).contains("cannot be understood"));
+    assert_eq!(rebuilt(root).left_out.len(), 1);
+    assert_usable(root);
+}
