@@ -82,6 +82,11 @@ fn host_of(url: &str) -> String {
     url[..end].to_owned()
 }
 
+/// The capture is known, and was taken out of the archive on purpose.
+pub(super) fn taken_out(told: &ArchiveError) -> Answer {
+    pages::error(410, "Taken out of this archive", html! { p { (told.to_string()) } })
+}
+
 /// The capture is known, and its body cannot be had.
 pub(super) fn body_failed(capture: &Capture, error: &dyn std::error::Error, is_failure: bool) -> Answer {
     let title = if is_failure { "The download failed then" } else { "This capture cannot be shown" };

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use http::header::{self, HeaderName, HeaderValue};
+use varve_archive::verbs::cat::removal_of;
 use varve_archive::verbs::replay::{Found, Known, answer as answer_of, find};
 use varve_archive::{ArchiveError, Capture};
 use varve_core::headers::HeaderView;
@@ -57,7 +58,14 @@ fn one(shelf: &Arc<Shelf>, request: &Request, address: Address, found: Found) ->
         Ok(answer) => answer,
         Err(error) => {
             let is_failure = matches!(error, ArchiveError::DownloadFailed { .. });
-            missing::body_failed(&found.capture, &error, is_failure)
+            // What cannot be asked now is told as it was found.
+            match removal_of(&*shelf.holdings, &found.capture) {
+                Ok(Some(removal)) => missing::taken_out(&ArchiveError::Removed {
+                    url: found.capture.url.clone(),
+                    removal: Box::new(removal),
+                }),
+                _ => missing::body_failed(&found.capture, &error, is_failure),
+            }
         }
     };
     if exact && answer.status < 400 {

@@ -25,6 +25,26 @@ fn a_moku_site_is_served() {
     assert_eq!(served.page("/cdx?url=http://e.org/*").text().lines().count(), 2);
 }
 
+/// What was taken out says so, also to whoever served it all the time: with its body, and where another page holds that.
+#[test]
+fn a_page_that_was_taken_out_is_gone() {
+    let lines = [
+        page("http://e.org/a", "2026-01-01T00:00:00Z", "shared"),
+        page("http://e.org/b", "2026-01-01T00:00:00Z", "shared"),
+        page("http://e.org/c", "2026-01-01T00:00:00Z", "alone"),
+    ];
+    let (place, served) = serving(true, &lines);
+    for url in ["http://e.org/b", "http://e.org/c"] {
+        let path = format!("/web/20260101000000id_/{url}");
+        assert_eq!(served.get(&path).status, 200);
+        place.data(&["rewrite", "--drop", url, "--reason", "a takedown", "--author", "me"]);
+        let reply = served.get(&path);
+        assert_eq!(reply.status, 410, "{reply:?}");
+        assert!(reply.text().contains("a takedown"), "{reply:?}");
+    }
+    assert_eq!(served.get("/web/20260101000000id_/http://e.org/a").text(), "shared");
+}
+
 /// A project of a page with a picture, a redirect, a body that is lost and a download that failed.
 fn project(folder: &Path) -> PathBuf {
     let date = ("Date", "Thu, 01 Jan 2026 00:00:00 GMT");
