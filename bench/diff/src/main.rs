@@ -17,6 +17,7 @@ use std::path::Path;
 use std::{fs, io};
 use varve_core::diff::{BodyDiff, Options, TextDiff, View, moku, plain_text, unified};
 use varve_core::headers::{HeaderView, Redaction};
+use varve_page::charset;
 use varve_page::compare::{self, Mode, Side};
 
 /// Versions of a page that grows and is edited.
@@ -94,8 +95,8 @@ fn print(way: &str, base: &[u8], head: &[u8]) -> Result<(), Box<dyn Error>> {
         "compare" => compared(base, head, Mode::Lines),
         "dom" => compared(base, head, Mode::Dom),
         _ => {
-            let (base, head) = (String::from_utf8_lossy(base), String::from_utf8_lossy(head));
-            let diff = TextDiff::between(&*base, &*head, Options::default());
+            let (base, head) = (charset::decode(base, None).text, charset::decode(head, None).text);
+            let diff = TextDiff::between(base, head, Options::default());
             if way == "words" {
                 format!("{:?}", BodyDiff::new("b", "h").with_words(&diff))
             } else {
@@ -125,7 +126,9 @@ fn make(folder: &Path) -> io::Result<()> {
     write(folder, "large-2.html", &other)?;
     let mut page: Vec<String> = large[..6000].to_vec();
     for version in 0..VERSIONS {
-        write(folder, &format!("version-{version:02}.html"), &page)?;
+        let version = folder.join("versions").join(format!("version-{version:03}"));
+        fs::create_dir_all(&version)?;
+        write(&version, "page.html", &page)?;
         page = dice.edited(&page, 200);
     }
     write(folder, "large-3.html", &dice.edited(&large, 9))

@@ -255,7 +255,9 @@ pub fn longest_rising(pairs: Vec<(usize, usize)>) -> Vec<(usize, usize)> {
     let mut tops: Vec<usize> = Vec::new();
     let mut previous = vec![usize::MAX; pairs.len()];
     for (place, pair) in pairs.iter().enumerate() {
-        let pile = tops.partition_point(|top| pairs[*top].0 < pair.0);
+        // Mostly nothing is out of order, and then no pile has to be looked for.
+        let rises = tops.last().is_none_or(|top| pairs[*top].0 < pair.0);
+        let pile = if rises { tops.len() } else { tops.partition_point(|top| pairs[*top].0 < pair.0) };
         if pile > 0 {
             previous[place] = tops[pile - 1];
         }
