@@ -109,6 +109,16 @@ pub trait CatalogRead: Send + Sync {
     /// The captures of a version with one path.
     fn captures_at_path(&self, version: &VersionId, path: &str) -> Result<Vec<Capture>, CatalogError>;
 
+    /// The paths at which two versions may hold other captures, sorted by their bytes: at all others they hold the same ones. None
+    /// where reading both versions is as quick as finding that out.
+    fn paths_that_differ(
+        &self,
+        _base: &VersionId,
+        _head: &VersionId,
+    ) -> Result<Option<Vec<String>>, CatalogError> {
+        Ok(None)
+    }
+
     /// The captures of a URL, which is compared byte for byte, by time; among equals the one that was written last is
     /// the newest. `after` is the last one seen, known by its time and its id.
     fn captures_of(

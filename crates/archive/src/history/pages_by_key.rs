@@ -29,7 +29,7 @@ pub(super) enum Key {
 }
 
 impl Key {
-    fn of(self, page: &Capture) -> String {
+    pub(super) fn of(self, page: &Capture) -> String {
         match self {
             Self::Page | Self::AnyHost => path_to_pair(&page.url, &page.path),
             Self::Place => page.path.clone(),

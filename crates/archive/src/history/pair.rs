@@ -119,6 +119,32 @@ impl<'a> Pairs<'a> {
         Self::between(Pages::new(catalog, base), Pages::new(catalog, head))
     }
 
+    /// The pairs of which something may differ, and how many pages are the same in both versions and left out. Where little
+    /// changed, the cost is that of what changed.
+    pub fn that_differ(
+        catalog: &'a dyn CatalogRead,
+        base: Option<VersionId>,
+        head: Option<VersionId>,
+    ) -> Result<(Self, u64), ArchiveError> {
+        let (Some(from), Some(to)) = (base, head) else { return Ok((Self::new(catalog, base, head), 0)) };
+        let Some(paths) = catalog.paths_that_differ(&from, &to)? else {
+            return Ok((Self::new(catalog, base, head), 0));
+        };
+        let at_paths = |version: VersionId| {
+            let found = paths.iter().map(|path| catalog.captures_at_path(&version, path));
+            Ok::<_, ArchiveError>(found.collect::<Result<Vec<_>, _>>()?.concat())
+        };
+        let (from, to) = (at_paths(from)?, at_paths(to)?);
+        // A page that has its path from elsewhere may belong to one that is left out.
+        if from.iter().chain(&to).any(|page| Key::Page.of(page) != page.path) {
+            return Ok((Self::new(catalog, base, head), 0));
+        }
+        let held =
+            head.map(|head| catalog.version(&head)).transpose()?.flatten().map_or(0, |info| info.captures);
+        let left_out = held.saturating_sub(to.len() as u64);
+        Ok((Self::between(Pages::listed(catalog, from), Pages::listed(catalog, to)), left_out))
+    }
+
     /// Pairs pages wherever they come from, each side sorted by path and URL.
     pub(crate) fn between(base: Pages<'a>, head: Pages<'a>) -> Self {
         Self::by(Key::Page, base, head)

@@ -116,17 +116,10 @@ pub fn diff<E: From<ArchiveError>>(
     // What is hidden is for the layout to say, and not for whoever asks.
     let options = as_shown(holdings, &request.options);
     let request = &Request { options, ..request.clone() };
-    let only = request.url.as_deref().filter(|_| !holdings.has_versions());
-    let pairs: Box<dyn Iterator<Item = Result<Pair, ArchiveError>>> = match only {
-        Some(url) => Box::new(one_page(holdings, request, url).transpose().into_iter()),
-        None => Box::new(Pairs::new(holdings.catalog(), request.base, request.head)),
-    };
+    let (pairs, same) = wanted_pairs(holdings, request)?;
+    totals.unchanged += same;
     for pair in pairs {
         let pair = pair?;
-        let wanted = only.is_some() || request.url.as_deref().is_none_or(|url| is_page(&pair, url));
-        if !wanted {
-            continue;
-        }
         if pair.change() == Change::Unchanged {
             totals.unchanged += 1;
             continue;
@@ -134,6 +127,31 @@ pub fn diff<E: From<ArchiveError>>(
         compare_pair(holdings, request, &pair, &mut totals, &mut each)?;
     }
     Ok(totals)
+}
+
+type SomePairs<'a> = Box<dyn Iterator<Item = Result<Pair, ArchiveError>> + 'a>;
+
+/// The pages to compare, and how many of those that are asked for are the same and left out.
+fn wanted_pairs<'a>(
+    holdings: &'a dyn Holdings,
+    request: &'a Request,
+) -> Result<(SomePairs<'a>, u64), ArchiveError> {
+    let (base, head) = (request.base, request.head);
+    let Some(url) = request.url.as_deref() else {
+        let (pairs, same) = Pairs::that_differ(holdings.catalog(), base, head)?;
+        return Ok((Box::new(pairs), same));
+    };
+    if !holdings.has_versions() {
+        return Ok((Box::new(one_page(holdings, request, url).transpose().into_iter()), 0));
+    }
+    let is_wanted = |pair: &Result<Pair, _>| pair.as_ref().map_or(true, |pair| is_page(pair, url));
+    let (differing, _) = Pairs::that_differ(holdings.catalog(), base, head)?;
+    let mut differing = differing.filter(is_wanted).peekable();
+    match differing.peek() {
+        Some(_) => Ok((Box::new(differing), 0)),
+        // It is the same in both, or in neither.
+        None => Ok((Box::new(Pairs::new(holdings.catalog(), base, head).filter(is_wanted)), 0)),
+    }
 }
 
 /// The same options, with headers hidden as this layout has it.

@@ -13,10 +13,16 @@ pub fn version(holdings: &dyn Holdings, id: &VersionId) -> Result<VersionInfo, A
     holdings.catalog().version(id)?.ok_or_else(|| ArchiveError::NoVersion { text: id.to_string() })
 }
 
-/// Its pages beside those of its parent, in the order of their paths.
+/// Its pages beside those of its parent, in the order of their paths. Unless all are wanted, pages that are known to be as they were may
+/// be left out, and how many those are is the second part: where little changed, the cost is that of what changed.
 pub fn pages<'a>(
     holdings: &'a dyn Holdings,
     info: &VersionInfo,
-) -> impl Iterator<Item = Result<Pair, ArchiveError>> + use<'a> {
-    Pairs::new(holdings.catalog(), info.version.parent, Some(info.version.id))
+    all: bool,
+) -> Result<(impl Iterator<Item = Result<Pair, ArchiveError>> + use<'a>, u64), ArchiveError> {
+    let (catalog, base, head) = (holdings.catalog(), info.version.parent, Some(info.version.id));
+    match all {
+        true => Ok((Pairs::new(catalog, base, head), 0)),
+        false => Pairs::that_differ(catalog, base, head),
+    }
 }

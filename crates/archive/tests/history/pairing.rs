@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use crate::scene::*;
+use proptest::prelude::*;
 use rusqlite::Connection;
 use varve_archive::VersionId;
 use varve_archive::history::{Change, Pairs};
@@ -74,4 +75,55 @@ fn a_checkout_leaves_nothing_where_another_version_has_its_pages() {
     assert!(there("s?y=2&x=1") && !there("s?x=1&y=2"));
     checkout::checkout(&*writer, second, &mut |_| {}).expect("moved");
     assert!(there("s?x=1&y=2") && !there("s?y=2&x=1") && there("s/below"));
+}
+
+/// A version of a site: of each page of a list, none, or one of a few bodies.
+fn site_version() -> impl Strategy<Value = Vec<Option<u8>>> {
+    prop::collection::vec(prop_oneof![12 => Just(Some(0)), 1 => Just(None), 1 => (1u8..3).prop_map(Some)], 40)
+}
+
+/// Pages of two hosts, of which some share their paths, some with queries.
+fn url_of(place: usize) -> String {
+    let (host, page) = (["a.example", "b.example"][place % 2], place / 2);
+    if place.is_multiple_of(5) {
+        format!("https://{host}/{page}?y=2&x=1")
+    } else {
+        format!("https://{host}/{page}")
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn pairs_that_differ_are_the_pairs_without_those_that_do_not(
+        versions in prop::collection::vec(site_version(), 2..6),
+    ) {
+        let root = tempfile::tempdir().expect("a folder");
+        make(Kind::Archive, root.path());
+        let writer = history(root.path());
+        let commit = |bodies: &Vec<Option<u8>>| {
+            let pages = bodies.iter().enumerate().filter_map(|(place, body)| Some((place, (*body)?)));
+            let pages: Vec<_> = pages.map(|(place, body)| (url_of(place), format!("<p>{body}"))).collect();
+            let pages: Vec<_> = pages.iter().map(|(url, body)| (url.as_str(), body.as_str())).collect();
+            commit_pages(&*writer, "a version", &pages).version
+        };
+        let versions: Vec<VersionId> = versions.iter().map(commit).collect();
+        let catalog = writer.catalog();
+        let told = |pairs: Pairs<'_>| -> Vec<_> {
+            let pairs = pairs.map(|pair| pair.expect("read"));
+            let urls = |pair: varve_archive::history::Pair| [pair.base, pair.head].map(|page| page.map(|page| page.url));
+            pairs.map(|pair| (pair.change(), urls(pair))).collect()
+        };
+        for (base, head) in versions.iter().flat_map(|base| versions.iter().map(move |head| (*base, *head))) {
+            let all = told(Pairs::new(catalog, Some(base), Some(head)));
+            let (some, left_out) = Pairs::that_differ(catalog, Some(base), Some(head)).expect("read");
+            let some = told(some);
+            prop_assert_eq!(all.len() as u64, some.len() as u64 + left_out);
+            let differ = |pairs: Vec<_>| -> Vec<_> {
+                pairs.into_iter().filter(|(change, _)| *change != Change::Unchanged).collect()
+            };
+            prop_assert_eq!(differ(all), differ(some));
+        }
+    }
 }

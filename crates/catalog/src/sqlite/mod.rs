@@ -218,6 +218,14 @@ impl CatalogRead for SqliteCatalog {
         self.readers.ask(|connection| read_captures::at_path(connection, version, path))
     }
 
+    fn paths_that_differ(
+        &self,
+        base: &VersionId,
+        head: &VersionId,
+    ) -> Result<Option<Vec<String>>, CatalogError> {
+        self.readers.ask(|connection| read_captures::paths_that_differ(connection, base, head))
+    }
+
     fn captures_of(
         &self,
         url: &str,

@@ -127,6 +127,23 @@ pub(super) fn at_path(
     collect(connection, &sql, params![owner, path], capture_of)
 }
 
+/// The paths at which two versions of one line may hold other captures. What is in no line, or in two, would have to be read whole.
+pub(super) fn paths_that_differ(
+    connection: &Connection,
+    base: &VersionId,
+    head: &VersionId,
+) -> Result<Option<Vec<String>>, Problem> {
+    let (Some((_, _, Some(base))), Some((_, held, Some(head)))) =
+        (owner_of(connection, base)?, owner_of(connection, head)?)
+    else {
+        return Ok(None);
+    };
+    if base.line != head.line {
+        return Ok(None);
+    }
+    read_spans::paths_that_differ(connection, [base, head], held)
+}
+
 /// The captures of some URLs, in one line.
 pub(super) fn of_urls(
     connection: &Connection,

@@ -69,6 +69,27 @@ pub(super) fn at_path(connection: &Connection, at: InLine, path: &str) -> Result
     collect(connection, &sql, params![at.line, at.step, at.owner, path], capture_of)
 }
 
+/// Looking up a path in two versions costs about as much as reading so many of their pages in a row; fewer paths than this are
+/// looked up all the same.
+const LOOK_UP: (i64, i64) = (4, 64);
+
+/// The paths of all that came or went between two versions of a line, of which one holds so many captures; none where there are so
+/// many that reading all is as quick.
+pub(super) fn paths_that_differ(
+    connection: &Connection,
+    [base, head]: [InLine; 2],
+    held: i64,
+) -> Result<Option<Vec<String>>, Problem> {
+    let most = held / LOOK_UP.0 + LOOK_UP.1;
+    let (earlier, later) = (base.step.min(head.step), base.step.max(head.step));
+    let sql = "SELECT DISTINCT u.path FROM spans AS s CROSS JOIN urls AS u ON u.no = s.url_no
+         WHERE s.line = ?1 AND (s.first > ?2 AND s.first <= ?3 OR s.until >= ?2 AND s.until < ?3) LIMIT ?4";
+    let mut paths: Vec<String> =
+        collect(connection, sql, [head.line, earlier, later, most + 1], |row| Ok(row.get(0)?))?;
+    paths.sort_unstable();
+    Ok((i64::try_from(paths.len()).unwrap_or(i64::MAX) <= most).then_some(paths))
+}
+
 /// Which captures behind the first of a span are wanted.
 pub(super) struct Wanted<'a> {
     /// In this order.

@@ -1,6 +1,7 @@
 //! Asks a catalog and the model everything, and expects the same answers.
 
 use varve_catalog::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, VersionInfo};
+use varve_core::VersionId;
 use varve_core::history::Capture;
 
 use crate::histories::{PATHS, TAGS, URLS, moment, run_id, version_id};
@@ -112,11 +113,28 @@ fn same_of_each_version(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
         for base in std::iter::once(None).chain((0..6).map(|which| Some(version_id(which)))) {
             let base = base.as_ref();
             assert_eq!(catalog.diff(base, &id).unwrap(), model.diff(base, &id).unwrap());
+            base.inspect(|base| differ_there_alone(catalog, model, [base, &id]));
         }
     }
 }
 
-fn captures_in_by_two(catalog: &dyn CatalogRead, id: &varve_core::VersionId) -> Vec<Capture> {
+/// What a catalog says of where two versions differ leaves nothing out.
+pub(crate) fn differ_there_alone(
+    catalog: &dyn CatalogRead,
+    model: &dyn CatalogRead,
+    [base, head]: [&VersionId; 2],
+) {
+    let Some(paths) = catalog.paths_that_differ(base, head).unwrap() else { return };
+    assert!(paths.is_sorted());
+    let elsewhere = |id: &VersionId| {
+        let captures = model.captures_in(id, Page::first(usize::MAX)).unwrap().into_iter();
+        let same = captures.filter(|capture| !paths.contains(&capture.path));
+        same.map(|page| (page.url, page.path, page.status, page.body, page.headers)).collect::<Vec<_>>()
+    };
+    assert_eq!(elsewhere(base), elsewhere(head));
+}
+
+fn captures_in_by_two(catalog: &dyn CatalogRead, id: &VersionId) -> Vec<Capture> {
     let mut all: Vec<Capture> = Vec::new();
     loop {
         let after = all.last().map(|capture| (&*capture.path, &*capture.url));

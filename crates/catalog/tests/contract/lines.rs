@@ -119,6 +119,25 @@ fn a_long_line_answers_as_the_fold_over_its_rows() {
 }
 
 #[test]
+fn where_two_versions_of_a_line_differ_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let (catalog, model) = told(folder.path());
+    let mut known = 0;
+    for number in 1..VERSIONS {
+        for steps in [1, 7] {
+            let (base, head) = (version_id(number.saturating_sub(steps)), version_id(number));
+            compare::differ_there_alone(&catalog, &model, [&base, &head]);
+            compare::differ_there_alone(&catalog, &model, [&head, &base]);
+            let paths = catalog.paths_that_differ(&base, &head).unwrap();
+            known += u32::from(paths.is_some_and(|paths| paths.len() < usize::from(PAGES)));
+        }
+    }
+    assert!(known > u32::from(VERSIONS), "of {VERSIONS} versions, each with two others, only {known} times");
+    let same = catalog.paths_that_differ(&version_id(1), &version_id(1)).unwrap();
+    assert_eq!(same, Some(Vec::new()));
+}
+
+#[test]
 fn what_stays_is_kept_once_and_seen_by_every_name() {
     let folder = tempfile::tempdir().unwrap();
     let (catalog, model) = told(folder.path());

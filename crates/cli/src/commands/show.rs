@@ -61,8 +61,8 @@ impl Verb for Show {
             }
             session.printer.line("")?;
         }
-        let mut unchanged = 0;
-        for pair in pages(&*holdings, &info) {
+        let (pairs, mut unchanged) = pages(&*holdings, &info, self.json || self.all)?;
+        for pair in pairs {
             let pair = pair?;
             if self.json {
                 session.printer.json(&PageLine::of(&*holdings, &pair)?)?;

@@ -99,9 +99,10 @@ struct Changes {
 
 impl Changes {
     fn read(shelf: &Shelf, info: &VersionInfo, all: bool) -> Result<Self, Trouble> {
-        let mut changes = Self::default();
+        let (pairs, unchanged) = show::pages(&*shelf.holdings, info, all)?;
+        let mut changes = Self { unchanged, ..Self::default() };
         let mut seen = 0;
-        for pair in show::pages(&*shelf.holdings, info) {
+        for pair in pairs {
             let pair = pair?;
             let change = pair.lasting_change();
             match change {
