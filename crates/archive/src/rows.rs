@@ -50,7 +50,7 @@ impl<'a> RowMaker<'a> {
 
     /// One that is told what comes behind a place: what was listed before it is looked for elsewhere.
     pub(crate) fn behind(redaction: Redaction, spent: u64, find: FindList<'a>) -> Self {
-        Self { redaction, lists: Lists { held: None, spent, find: Some(find) } }
+        Self { redaction, lists: Lists::behind(spent, find) }
     }
 
     /// The rows of whatever a silo says next.

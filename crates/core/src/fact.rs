@@ -89,6 +89,10 @@ pub struct Page {
 /// Pages that several versions have in common: each names the list, and says what differs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PageList {
+    /// That of the version it was written for. A site may become what it was before, and its list is then written again: without a time
+    /// it would be the record of long ago, and not the last one before the manifests that name it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Moment>,
     /// The pages, by path and URL.
     pub pages: Vec<ListedPage>,
 }
@@ -461,7 +465,8 @@ mod tests {
             ..manifest().pages[0].clone()
         };
         let now = manifest().time.seconds();
-        let list = PageList { pages: (0..6).map(|number| ListedPage::from(&page(number, 5))).collect() };
+        let list =
+            PageList { time: None, pages: (0..6).map(|number| ListedPage::from(&page(number, 5))).collect() };
         let mut pages: Vec<_> = (1..9).map(|number| page(number, now)).collect();
         // One differs, one is as it was and has a time of its own.
         pages[1].body = BodyId::new([99; 32]);

@@ -4,6 +4,11 @@
 //! down once, as a list, and manifests name it and say what differs. A manifest only ever names the list that was
 //! written last before it: whoever reads the silos from their beginning needs to hold no other. A list is written anew
 //! when all that was said against the old one, taken together, is as much as the list itself.
+//!
+//! Manifests of earlier builds may name one from further back, where a site had become what it was before. So some of those are held
+//! as well.
+
+use std::collections::VecDeque;
 
 use serde::de::Error as _;
 use varve_catalog::{LastList, Row};
@@ -16,36 +21,68 @@ use crate::error::ArchiveError;
 /// A version of fewer pages lists them itself.
 const FEWEST: usize = 24;
 
+/// Lists from further back are held while they have no more pages than this, together.
+const MOST_HELD: usize = 1 << 16;
+
 /// Finds a list by its record; none when it is not here.
 pub(crate) type FindList<'a> = Box<dyn Fn(RecordId) -> Option<PageList> + 'a>;
 
 /// What is known of lists while silos are read.
 #[derive(Default)]
 pub(crate) struct Lists<'a> {
-    /// The last one.
+    /// The one that was heard or named last.
     pub(crate) held: Option<(RecordId, PageList)>,
+    /// Some of those before it.
+    earlier: VecDeque<(RecordId, PageList)>,
     /// How much was said against it.
     pub(crate) spent: u64,
     /// Where others are found, for who does not read from the beginning.
     pub(crate) find: Option<FindList<'a>>,
 }
 
-impl Lists<'_> {
+impl<'a> Lists<'a> {
+    /// For who reads on from where so much was said against the last list, which `find` finds.
+    pub(crate) fn behind(spent: u64, find: FindList<'a>) -> Self {
+        Self { spent, find: Some(find), ..Self::default() }
+    }
+
     /// Takes in a list that comes next.
     pub(crate) fn hear(&mut self, record: RecordId, list: PageList) -> Row {
-        self.held = Some((record, list));
+        self.hold(record, list);
         self.spent = 0;
         Row::List(LastList { record, spent: 0 })
+    }
+
+    fn hold(&mut self, record: RecordId, list: PageList) {
+        self.earlier.extend(self.held.replace((record, list)));
+        let mut pages: usize = self.earlier.iter().map(|(_, list)| list.pages.len()).sum();
+        while pages > MOST_HELD
+            && let Some((_, list)) = self.earlier.pop_front()
+        {
+            pages -= list.pages.len();
+        }
     }
 
     /// All pages of a manifest.
     pub(crate) fn pages_of(&mut self, manifest: &Manifest) -> Result<Vec<Page>, FactError> {
         let Some(record) = manifest.list else { return Ok(manifest.pages.clone()) };
         if self.held.as_ref().is_none_or(|(held, _)| *held != record) {
-            let found = self.find.as_ref().and_then(|find| find(record));
-            self.held = Some((record, found.ok_or_else(|| missing(record))?));
+            let list = self.look_for(record).ok_or_else(|| missing(record))?;
+            if self.held.is_some() {
+                // As it was when the manifest was written: what is said against this list begins anew.
+                self.spent = 0;
+            }
+            self.hold(record, list);
         }
         Ok(self.held.as_ref().map(|(_, list)| manifest.all_pages(list)).unwrap_or_default())
+    }
+
+    /// A list that is not the last one.
+    fn look_for(&mut self, record: RecordId) -> Option<PageList> {
+        match self.earlier.iter().position(|(earlier, _)| *earlier == record) {
+            Some(place) => self.earlier.remove(place).map(|(_, list)| list),
+            None => self.find.as_ref().and_then(|find| find(record)),
+        }
     }
 
     /// Counts what a manifest says against its list.
@@ -84,7 +121,7 @@ pub(crate) fn shortened(
             return Ok((short, Some(Row::List(LastList { spent, ..last }))));
         }
     }
-    let list = PageList { pages: shared().map(ListedPage::from).collect() };
+    let list = PageList { time: Some(manifest.time), pages: shared().map(ListedPage::from).collect() };
     let json = serde_json::to_vec(&list).expect("a list of pages can be written as JSON");
     // It is about nothing but itself.
     let about = format!("urn:uuid:{}", Manifest::version_id(&json));

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::rewriting::{all_bytes, assert_sound, holds, rewrite};
+use crate::rewriting::{all_bytes, assert_sound, holds, request, rewrite};
 use crate::scene::*;
 use varve_archive::history::open_holdings;
 use varve_archive::verbs::commit::{self, NewPage};
@@ -215,4 +215,59 @@ fn a_lost_list_is_named_by_the_audit() {
             .any(|finding| finding.kind == AuditKind::History && finding.message.contains("list of pages")),
         "{found:?}"
     );
+}
+
+/// A site of which every page says this.
+fn commit_all(root: &Path, text: &str) -> VersionId {
+    let urls: Vec<String> = (0..PAGES).map(|number| format!("https://e.org/{number:02}")).collect();
+    let pages: Vec<_> = urls.iter().map(|url| (url.as_str(), text)).collect();
+    commit_pages(&*history(root), text, &pages).version
+}
+
+#[test]
+fn a_site_that_becomes_what_it_was_is_whole() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let texts_of = ["old", "new", "old", "new", "newer", "old"];
+    let versions = texts_of.map(|text| commit_all(root, text));
+    assert_sound(root);
+    let kept = rows(&*holdings(root));
+    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
+    assert_eq!(rows(&*holdings(root)), kept);
+    for (version, text) in versions.iter().zip(texts_of) {
+        assert_eq!(texts(root, *version), [text; PAGES]);
+    }
+    // What a version that goes shares with one that stays, stays.
+    rewrite(root, &Request { versions: vec![versions[0], versions[2]], ..request(&[]) });
+    assert_sound(root);
+    assert_eq!(texts(root, versions[5]), ["old"; PAGES]);
+}
+
+#[test]
+fn a_manifest_may_name_a_list_from_further_back() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let versions = ["old", "new", "newer"].map(|text| commit_all(root, text));
+    // As earlier builds wrote it.
+    let (manifests, _) = facts(root);
+    assert!(manifests[0].list.is_some() && manifests[0].list != manifests[2].list);
+    let again = Manifest {
+        parent: Some(versions[2]),
+        message: "old again".to_owned(),
+        time: varve_archive::Moment::from_micros(manifests[2].time.micros() + 1),
+        ..manifests[0].clone()
+    };
+    let json = serde_json::to_vec(&again).expect("JSON");
+    let version = Manifest::version_id(&json);
+    history(root).keep_fact(&format!("urn:uuid:{version}"), media_type::VERSION, &json).expect("kept");
+    drop(history(root));
+    assert_eq!(texts(root, version), ["old"; PAGES]);
+    assert_sound(root);
+    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
+    assert_eq!(texts(root, version), ["old"; PAGES]);
+    rewrite(root, &Request { versions: vec![versions[0]], ..request(&[]) });
+    assert_sound(root);
+    assert_eq!(texts(root, version), ["old"; PAGES]);
 }

@@ -20,6 +20,8 @@ enum Step {
     CommitFrom(usize, Vec<(u8, u8)>),
     /// So many pages that they are listed, with some that differ and some that are missing.
     CommitSite(Vec<(u8, u8)>),
+    /// As many, all of which say the same: the site becomes what it was before.
+    CommitTemplate(u8),
     Tag(u8, usize),
     Untag(u8),
     Checkout(usize),
@@ -36,6 +38,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => (0usize..9, pages()).prop_map(|(parent, pages)| Step::CommitFrom(parent, pages)),
         4 => prop::collection::btree_map(0u8..30, 0u8..4, 0..8)
             .prop_map(|map| Step::CommitSite(map.into_iter().collect())),
+        8 => (1u8..3).prop_map(Step::CommitTemplate),
         1 => (0u8..3, 0usize..9).prop_map(|(name, version)| Step::Tag(name, version)),
         1 => (0u8..3).prop_map(Step::Untag),
         1 => (0usize..9).prop_map(Step::Checkout),
@@ -60,6 +63,10 @@ fn perform(root: &Path, steps: &[Step]) {
                     |page| changes.iter().find(|(other, _)| *other == page).map_or(9, |(_, body)| *body);
                 let pages: Vec<_> =
                     (0..30).map(|page| (page, body(page))).filter(|(_, body)| *body > 0).collect();
+                made.push(commit_numbers(&**open, None, &pages));
+            }
+            Step::CommitTemplate(body) => {
+                let pages: Vec<_> = (0..30).map(|page| (page, *body)).collect();
                 made.push(commit_numbers(&**open, None, &pages));
             }
             Step::CommitFrom(parent, pages) => {
