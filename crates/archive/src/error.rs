@@ -188,6 +188,32 @@ pub enum ArchiveError {
         /// What was given.
         text: String,
     },
+    /// A version was taken out of the silos.
+    #[error("{}", told(&format!("version {version}"), removal))]
+    VersionRemoved {
+        /// The version.
+        version: VersionId,
+        /// What tells of it.
+        removal: Box<Removal>,
+    },
+    /// More steps back than there are versions.
+    #[error("`{}` goes back past the first version", text.escape_debug())]
+    BeforeFirst {
+        /// What was given.
+        text: String,
+    },
+    /// A time before all versions.
+    #[error("there was no version yet at `{}`", text.escape_debug())]
+    NoVersionYet {
+        /// What was given.
+        text: String,
+    },
+    /// A time, where what is meant must be named.
+    #[error("`{}` is a time, and what is to go must be named", text.escape_debug())]
+    NotByTime {
+        /// What was given.
+        text: String,
+    },
     /// Several versions begin so.
     #[error("{count} or more versions begin with `{text}`")]
     AmbiguousVersion {
@@ -205,7 +231,7 @@ pub enum ArchiveError {
         at: Option<String>,
     },
     /// It was taken out of the silos.
-    #[error("{}", told(url, removal))]
+    #[error("{}", told(&format!("`{}`", url.escape_debug()), removal))]
     Removed {
         /// The URL.
         url: String,
@@ -604,15 +630,14 @@ impl ArchiveError {
 }
 
 /// That something was taken out, in words.
-fn told(url: &str, removal: &Removal) -> String {
+fn told(what: &str, removal: &Removal) -> String {
     let Removal { told_by, tombstone } = removal;
     let (from, record) = match tombstone.is_of_record() {
         true => ("the silos", format!("the record was {}, and ", tombstone.record)),
         false => ("its versions", String::new()),
     };
     format!(
-        "`{}` was taken out of {from} on {} by {}: {}; {record}its tombstone is {told_by}",
-        url.escape_debug(),
+        "{what} was taken out of {from} on {} by {}: {}; {record}its tombstone is {told_by}",
         tombstone.time.for_people(),
         tombstone.who.escape_debug(),
         tombstone.why.escape_debug(),

@@ -234,8 +234,14 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
             Some("`varve capture URL` makes a version that the web can be held against")
         }
         ArchiveError::NoVersion { .. } => Some(
-            "a version is HEAD, a tag, an id or its beginning, or a time, by which nothing can be removed; `varve log` lists them",
+            "a version is HEAD, a tag, an id or four or more digits of its beginning, or a time; `varve log` lists them",
         ),
+        ArchiveError::NotByTime { .. } => Some(
+            "a version is named by HEAD, a tag, or its id or the beginning of it; `varve log` lists them",
+        ),
+        ArchiveError::BeforeFirst { .. } | ArchiveError::NoVersionYet { .. } => {
+            Some("`varve log` lists versions, the first one last")
+        }
         ArchiveError::NotAUrl { text, .. } if !text.contains("://") => {
             Some("a URL begins with its scheme, as in `https://example.com/`")
         }

@@ -62,7 +62,7 @@ pub(crate) use page_files::{are_headers_of, digest_of, original_folder};
 pub use pages::Pages;
 pub use pair::{Change, Pair, Pairs};
 pub(crate) use replace::replace;
-pub(crate) use revision::{meant_time, named_version};
+pub(crate) use revision::{known_version, meant_time, named_version};
 pub use revision::{resolve_named_version, resolve_version};
 pub(crate) use stored_diff::{stored_diff, whole_stored_diff};
 pub use working_tree::WorkingTree;

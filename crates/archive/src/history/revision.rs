@@ -1,6 +1,6 @@
 //! What people call a version: HEAD, a tag, an id or its beginning, a step back from any of them, or a time.
 
-use varve_catalog::{Page, VersionFilter};
+use varve_catalog::{Page, Removal, VersionFilter, VersionInfo};
 use varve_core::{Moment, VersionId};
 
 use super::Holdings;
@@ -8,6 +8,8 @@ use crate::error::ArchiveError;
 
 /// So many candidates of a beginning are named.
 const MOST_CANDIDATES: usize = 10;
+/// So many tombstones are looked at together.
+const PIECE: usize = 500;
 /// No id has a shorter beginning: a word of two letters is a tag that is not there.
 const SHORTEST_PREFIX: usize = 4;
 
@@ -28,22 +30,55 @@ pub fn resolve_version(holdings: &dyn Holdings, text: &str) -> Result<VersionId,
 /// The same without times: for what cannot be undone, a version must be named.
 pub fn resolve_named_version(holdings: &dyn Holdings, text: &str) -> Result<VersionId, ArchiveError> {
     let (name, steps) = split_steps(text);
-    let version = named_version(holdings, name)?.ok_or_else(|| unknown(named(name, text)))?;
+    let version = named_version(holdings, name)?.ok_or_else(|| match meant_time(name) {
+        Some(_) => ArchiveError::NotByTime { text: name.to_owned() },
+        None => unknown(named(name, text)),
+    })?;
     back(holdings, version, steps, text)
+}
+
+/// What is known of a version that something names; where it is not here, why not.
+pub(crate) fn known_version(holdings: &dyn Holdings, id: &VersionId) -> Result<VersionInfo, ArchiveError> {
+    if let Some(info) = holdings.catalog().version(id)? {
+        return Ok(info);
+    }
+    let removal = removed(holdings, |version| version == *id)?;
+    Err(removal.unwrap_or_else(|| unknown(&id.to_string())))
+}
+
+/// What tells that a version was taken out of the silos. It looks at all tombstones, and only whoever asks for what is not here does.
+fn removed(
+    holdings: &dyn Holdings,
+    is_wanted: impl Fn(VersionId) -> bool,
+) -> Result<Option<ArchiveError>, ArchiveError> {
+    let mut after = None;
+    loop {
+        let removals = holdings.catalog().removals(Page { after, limit: PIECE })?;
+        let Some(last) = removals.last() else { return Ok(None) };
+        after = Some(last.told_by);
+        let version_of = |removal: &Removal| removal.tombstone.version.filter(|version| is_wanted(*version));
+        if let Some((version, removal)) =
+            removals.into_iter().find_map(|removal| Some((version_of(&removal)?, removal)))
+        {
+            return Ok(Some(ArchiveError::VersionRemoved { version, removal: Box::new(removal) }));
+        }
+    }
 }
 
 /// So many steps back from a version, which `text` asks for.
 fn back(
     holdings: &dyn Holdings,
-    mut version: VersionId,
+    version: VersionId,
     steps: u32,
     text: &str,
 ) -> Result<VersionId, ArchiveError> {
+    let mut info = known_version(holdings, &version)?;
     for _ in 0..steps {
-        let info = holdings.catalog().version(&version)?.ok_or_else(|| unknown(text))?;
-        version = info.version.parent.ok_or_else(|| unknown(text))?;
+        let parent =
+            info.version.parent.ok_or_else(|| ArchiveError::BeforeFirst { text: text.to_owned() })?;
+        info = known_version(holdings, &parent)?;
     }
-    Ok(version)
+    Ok(info.version.id)
 }
 
 /// The instant as of which a person asks who names a time in the place of a version, as [`Moment::parse_end`] has it. Digits alone are the
@@ -62,7 +97,10 @@ fn named<'t>(name: &'t str, text: &'t str) -> &'t str {
 fn newest_until(holdings: &dyn Holdings, time: Moment, name: &str) -> Result<VersionId, ArchiveError> {
     let filter = VersionFilter { until: Some(time), ..VersionFilter::default() };
     let found = holdings.catalog().versions(&filter, Page::first(1))?;
-    found.first().map(|info| info.version.id).ok_or_else(|| unknown(name))
+    found
+        .first()
+        .map(|info| info.version.id)
+        .ok_or_else(|| ArchiveError::NoVersionYet { text: name.to_owned() })
 }
 
 /// `HEAD~2` is HEAD and two steps back; `HEAD~` is one; `HEAD~2~` is three.
@@ -80,10 +118,7 @@ pub(crate) fn named_version(holdings: &dyn Holdings, name: &str) -> Result<Optio
     let catalog = holdings.catalog();
     if name == "HEAD" || name == "@" {
         let head = holdings.head()?.ok_or(ArchiveError::NoVersions)?;
-        return match catalog.version(&head)? {
-            Some(_) => Ok(Some(head)),
-            None => Err(unknown(&head.to_string())),
-        };
+        return known_version(holdings, &head).map(|_| Some(head));
     }
     if let Some(tag) = catalog.tag(name)? {
         return Ok(Some(tag.version));
@@ -92,8 +127,12 @@ pub(crate) fn named_version(holdings: &dyn Holdings, name: &str) -> Result<Optio
         return Ok(None);
     }
     let digits: String = name.chars().filter(|letter| *letter != '-').collect();
-    match catalog.versions_beginning(&digits.to_ascii_lowercase(), MOST_CANDIDATES)?.as_slice() {
-        [] => Ok(None),
+    let digits = digits.to_ascii_lowercase();
+    match catalog.versions_beginning(&digits, MOST_CANDIDATES)?.as_slice() {
+        [] => {
+            let begins = |version: VersionId| version.to_string().replace('-', "").starts_with(&digits);
+            removed(holdings, begins)?.map_or(Ok(None), Err)
+        }
         [one] => Ok(Some(*one)),
         several => Err(ArchiveError::AmbiguousVersion { text: name.to_owned(), count: several.len() }),
     }

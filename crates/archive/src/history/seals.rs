@@ -50,6 +50,10 @@ pub(super) fn broken_seals(
         run.gone.insert(*record);
         run.instead.extend(*replaced_by);
     }
+    for Rewritten { gone, instead } in rewritten.values_mut() {
+        // Nothing was sealed over what an earlier rewrite put in the place of something, and a later one took out.
+        gone.retain(|record| !instead.contains(record));
+    }
     let mut runs: HashMap<RunId, Counted> =
         sealed.iter().map(|sealed| (sealed.run.id, Counted::default())).collect();
     records.each(&mut |run, record| {

@@ -8,7 +8,7 @@ use varve_core::{Moment, RecordId, VersionId};
 
 use super::log::{at_address, first_kept};
 use crate::error::ArchiveError;
-use crate::history::{Holdings, meant_time, named_version, resolve_version};
+use crate::history::{Holdings, known_version, meant_time, named_version, resolve_version};
 
 /// So many captures are looked at together, after the first.
 const PIECE: usize = 20;
@@ -29,7 +29,7 @@ pub enum At {
 /// What a person's text means: a version by its name, or a time. One step back from a time is a version again.
 pub fn at(holdings: &dyn Holdings, text: &str) -> Result<At, ArchiveError> {
     match (named_version(holdings, text)?, meant_time(text)) {
-        (Some(version), _) => Ok(At::Version(version)),
+        (Some(version), _) => Ok(At::Version(known_version(holdings, &version)?.version.id)),
         (None, Some(time)) => Ok(At::Time(time)),
         (None, None) => resolve_version(holdings, text).map(At::Version),
     }

@@ -13,7 +13,7 @@ use varve_core::history::Capture;
 use crate::body_trouble::{BodyTrouble, Troubles};
 use crate::error::ArchiveError;
 use crate::history::{
-    HeadMove, HistoryWriter, Holdings, PagePlace, Pair, Pairs, WorkingTree, kind_of, replace,
+    HeadMove, HistoryWriter, Holdings, PagePlace, Pair, Pairs, WorkingTree, kind_of, known_version, replace,
 };
 use crate::in_order::{Crew, in_order};
 
@@ -65,6 +65,7 @@ pub fn checkout(
     version: VersionId,
     progress: &mut dyn FnMut(u64),
 ) -> Result<CheckedOut, ArchiveError> {
+    known_version(history.as_holdings(), &version)?;
     let before = history.head()?;
     // Also where HEAD stays: what is stopped half-way is then brought to its end.
     if before != Some(version) || history.working_tree().is_some() {
@@ -113,6 +114,7 @@ pub fn export(
     if let Some(own) = own_folder_around(folder) {
         return Err(ArchiveError::InsideArchive { path: folder.to_owned(), own });
     }
+    known_version(holdings, &version)?;
     let mark = folder.join(MARK);
     let (before, is_new, is_unfinished) = match fs::read_to_string(&mark) {
         Ok(text) => {

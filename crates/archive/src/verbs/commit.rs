@@ -20,7 +20,8 @@ use varve_core::{Moment, RecordId, VersionId};
 use crate::crawl::has_user_info;
 use crate::error::ArchiveError;
 use crate::history::{
-    BodyInput, Change, HeadMove, HistoryWriter, Pages, Pair, Pairs, WorkingTree, shortened, whole_stored_diff,
+    BodyInput, Change, HeadMove, HistoryWriter, Pages, Pair, Pairs, WorkingTree, known_version, shortened,
+    whole_stored_diff,
 };
 use crate::in_order::{Crew, in_order};
 use crate::media_type::{BYTES, of_name};
@@ -236,6 +237,7 @@ pub fn commit(
     if request.message.trim().is_empty() {
         return Err(ArchiveError::NoMessage);
     }
+    request.parent.map(|parent| known_version(history.as_holdings(), &parent)).transpose()?;
     settle_urls(&mut pages)?;
     let now = history.now();
     refuse_unsound(&pages, now)?;

@@ -3,14 +3,14 @@
 use varve_core::VersionId;
 
 use crate::error::ArchiveError;
-use crate::history::{Holdings, Pair, Pairs};
+use crate::history::{Holdings, Pair, Pairs, known_version};
 
 pub use crate::history::Change;
 pub use varve_catalog::VersionInfo;
 
-/// A version.
+/// A version; where it is not here, the error says why not.
 pub fn version(holdings: &dyn Holdings, id: &VersionId) -> Result<VersionInfo, ArchiveError> {
-    holdings.catalog().version(id)?.ok_or_else(|| ArchiveError::NoVersion { text: id.to_string() })
+    known_version(holdings, id)
 }
 
 /// Its pages beside those of its parent, in the order of their paths. Unless all are wanted, pages that are known to be as they were may

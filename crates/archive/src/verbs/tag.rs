@@ -5,7 +5,7 @@ use varve_core::history::Tag;
 use varve_core::{Moment, VersionId};
 
 use crate::error::ArchiveError;
-use crate::history::{HistoryWriter, Holdings};
+use crate::history::{HistoryWriter, Holdings, known_version};
 use varve_catalog::Row;
 
 /// No name is longer.
@@ -25,7 +25,7 @@ pub fn set(history: &dyn HistoryWriter, name: &str, version: Option<VersionId>) 
     let about = match (version, history.catalog().tag(name)?) {
         // Kept already, and since when.
         (Some(version), Some(tag)) if tag.version == version => return Ok(()),
-        (Some(version), _) => version,
+        (Some(version), _) => known_version(history.as_holdings(), &version)?.version.id,
         (None, Some(tag)) => tag.version,
         (None, None) => return Err(ArchiveError::NoTag { name: name.to_owned() }),
     };

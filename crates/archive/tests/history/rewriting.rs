@@ -4,9 +4,9 @@ use std::io::Read;
 use std::path::Path;
 
 use crate::scene::*;
-use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, open_holdings};
+use varve_archive::history::{ArchiveHistory, HistoryWriter, Holdings, open_holdings, resolve_version};
 use varve_archive::verbs::audit::{AuditRequest, audit};
-use varve_archive::verbs::cat::{At, body, look_up, removal_of};
+use varve_archive::verbs::cat::{At, at, body, look_up, removal_of};
 use varve_archive::verbs::commit::{Committed, Request as CommitRequest, commit};
 use varve_archive::verbs::rewrite::{AtSign, GroupPattern, Receipt, Request, perform, plan};
 use varve_archive::verbs::{checkout, rebuild, score, tag};
@@ -328,6 +328,59 @@ fn a_revisit_whose_original_goes_is_made_whole() {
     })
     .expect("read");
     assert_eq!(named, 3);
+}
+
+#[test]
+fn what_was_made_whole_may_go_later() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let page = |url| (url, b"HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello world".as_slice());
+    let first = capture(root, 1, &[page("https://e.org/a"), page("https://e.org/b")]);
+    let second = capture(root, 2, &[page("https://e.org/a"), page("https://e.org/b")]);
+    let receipt = rewrite(root, &Request { versions: vec![first], ..request(&[]) });
+    assert!(!receipt.promoted.is_empty());
+    assert_sound(root);
+    rewrite(root, &request(&["https://e.org/a"]));
+    assert_sound(root);
+    rebuild::rebuild(&Layout::new(root), opening(), &|_| {}).expect("rebuilt");
+    assert_sound(root);
+    let holdings = open_holdings(root).expect("opened");
+    assert_eq!(contents(&*holdings, second), [("https://e.org/b".to_owned(), "hello world".to_owned())]);
+}
+
+#[test]
+fn a_version_that_is_gone_is_named_by_nothing_new() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let gone = commit_pages(&*history(root), "one", &[("https://e.org/", "one")]).version;
+    let head = commit_pages(&*history(root), "two", &[("https://e.org/", "two")]).version;
+    rewrite(root, &Request { versions: vec![gone], ..request(&[]) });
+    let writer = history(root);
+    let is_told = |error: ArchiveError| match error {
+        ArchiveError::VersionRemoved { version, removal } => {
+            version == gone && removal.tombstone.who == "Ada"
+        }
+        other => panic!("{other}"),
+    };
+    let id = gone.to_string();
+    for name in ["HEAD~1", "HEAD~3", &id, &id[..8]] {
+        assert!(is_told(resolve_version(writer.as_holdings(), name).expect_err("gone")), "{name}");
+        assert!(is_told(at(writer.as_holdings(), name).expect_err("gone")), "{name}");
+    }
+    assert!(is_told(tag::set(&*writer, "old", Some(gone)).expect_err("gone")));
+    assert!(is_told(checkout::checkout(&*writer, gone, &mut |_| {}).expect_err("gone")));
+    assert!(is_told(
+        checkout::export(writer.as_holdings(), gone, &root.join("out"), &mut |_| {}).expect_err("gone")
+    ));
+    let on_it = CommitRequest { message: "on it".to_owned(), parent: Some(gone), ..Default::default() };
+    let pages = vec![page("https://e.org/", "three")];
+    assert!(is_told(commit(&*writer, &on_it, pages, &|_| {}).expect_err("gone")));
+    assert_eq!(writer.head().expect("read"), Some(head));
+    drop(writer);
+    assert_sound(root);
+    assert!(!root.join("out").exists());
 }
 
 #[test]

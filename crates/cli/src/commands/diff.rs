@@ -12,6 +12,7 @@ use varve_archive::verbs::diff::{
     Body, Change, ChunkKind, HunkLine, Mode, Options, PageDiff, Report, Request, Totals, UNENDED, View,
     chunk_place, diff, html,
 };
+use varve_archive::verbs::show::version;
 use varve_archive::{ArchiveError, VersionId};
 
 use super::choosing::Choosing;
@@ -177,7 +178,11 @@ impl Diff {
         let base = match &self.base {
             Some(text) => Some(resolve_version(holdings, text)?),
             None if !holdings.has_versions() => return Err(ArchiveError::KeepsNoVersions.into()),
-            None => varve_archive::verbs::show::version(holdings, &head)?.version.parent,
+            None => match version(holdings, &head)?.version.parent {
+                // What it was compared with may have been taken out since, and nothing is compared with that.
+                Some(parent) => Some(version(holdings, &parent)?.version.id),
+                None => None,
+            },
         };
         Ok((base, head))
     }

@@ -137,7 +137,10 @@ pub(super) fn failed(error: &ArchiveError) -> Answer {
         return outside(url, target);
     }
     let status = match error {
-        ArchiveError::NoCapture { .. } | ArchiveError::NoVersion { .. } => 404,
+        ArchiveError::NoCapture { .. }
+        | ArchiveError::NoVersion { .. }
+        | ArchiveError::NoVersionYet { .. }
+        | ArchiveError::BeforeFirst { .. } => 404,
         _ => 500,
     };
     pages::error(status, "The archive could not answer", html! { p { strong { (error.to_string()) } } })
