@@ -229,18 +229,8 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         }
         ArchiveError::Behind { .. } => Some(BEHIND),
         ArchiveError::NoCatalog { .. } => Some("`varve rebuild` makes it again: the silos hold everything"),
-        ArchiveError::NoVersions => Some("`varve capture URL` or `varve commit` makes the first one"),
         ArchiveError::OnlyChecks => {
             Some("`varve capture URL` makes a version that the web can be held against")
-        }
-        ArchiveError::NoVersion { .. } => Some(
-            "a version is HEAD, a tag, an id or four or more digits of its beginning, or a time; `varve log` lists them",
-        ),
-        ArchiveError::NotByTime { .. } => Some(
-            "a version is named by HEAD, a tag, or its id or the beginning of it; `varve log` lists them",
-        ),
-        ArchiveError::BeforeFirst { .. } | ArchiveError::NoVersionYet { .. } => {
-            Some("`varve log` lists versions, the first one last")
         }
         ArchiveError::NotAUrl { text, .. } if !text.contains("://") => {
             Some("a URL begins with its scheme, as in `https://example.com/`")
@@ -248,8 +238,6 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::NotAFolderUrl { .. } => {
             Some("give the URL of the folder alone, as in `--base-url https://example.com/docs/`")
         }
-        ArchiveError::AmbiguousVersion { .. } => Some("give more digits"),
-        ArchiveError::NoTag { .. } => Some("`varve tag` lists all tags"),
         ArchiveError::BadHead { .. } => {
             Some("`varve log` lists versions; `varve checkout VERSION` moves HEAD")
         }
@@ -298,10 +286,6 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
             Some("wait until it has finished; reading needs no waiting")
         }
         ArchiveError::Lock(LockError::Io { source, .. }) => for_writing(source.kind()),
-        ArchiveError::BadTag { .. } => Some(
-            "a tag has letters, digits and `._-/+`, begins with none of `.-/`, and is neither HEAD nor like an id or a time such as `2d`",
-        ),
-        ArchiveError::Removed { .. } => Some("`varve get TOMBSTONE` prints what is known of it"),
         ArchiveError::NoCapture { at: Some(_), .. } => Some("`varve log URL` lists when it was captured"),
         ArchiveError::NotAnId { .. } => {
             Some("an id is 64 hex digits, as `varve store` prints it, or at least the first 4 of them")
@@ -315,7 +299,32 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         }
         ArchiveError::Write { source, .. } => for_writing(source.kind()),
         _ if failure.lacks_room() => for_writing(io::ErrorKind::StorageFull),
-        _ => for_site(failure).or_else(|| for_capture(failure)),
+        _ => for_version(failure).or_else(|| for_site(failure)).or_else(|| for_capture(failure)),
+    }
+}
+
+/// What is said where a version is not found, or cannot be named so.
+fn for_version(failure: &ArchiveError) -> Option<&'static str> {
+    match failure {
+        ArchiveError::NoVersions => Some("`varve capture URL` or `varve commit` makes the first one"),
+        ArchiveError::NoVersion { .. } => Some(
+            "a version is HEAD, a tag, an id or four or more digits of its beginning, or a time; `varve log` lists them",
+        ),
+        ArchiveError::NotByTime { .. } => Some(
+            "a version is named by HEAD, a tag, or its id or the beginning of it; `varve log` lists them",
+        ),
+        ArchiveError::BeforeFirst { .. } | ArchiveError::NoVersionYet { .. } => {
+            Some("`varve log` lists versions, the first one last")
+        }
+        ArchiveError::AmbiguousVersion { .. } => Some("give more digits"),
+        ArchiveError::NoTag { .. } => Some("`varve tag` lists all tags"),
+        ArchiveError::BadTag { .. } => Some(
+            "a tag has letters, digits and `._-/+`, begins with none of `.-/`, and is neither HEAD nor like an id or a time such as `2d`",
+        ),
+        ArchiveError::Removed { .. } | ArchiveError::VersionRemoved { .. } => {
+            Some("`varve get TOMBSTONE` prints what is known of it")
+        }
+        _ => None,
     }
 }
 

@@ -18,8 +18,9 @@ pub enum HeadMove {
     Checkout,
 }
 
-/// The word that stands behind the id where a checkout moves HEAD.
+/// The words that stand behind the id, for what moves HEAD.
 const CHECKOUT: &str = "checkout";
+const COMMIT: &str = "commit";
 
 /// Reads HEAD; none when there is no such file, or an empty one.
 pub(super) fn read(path: &Path) -> Result<Option<VersionId>, ArchiveError> {
@@ -40,21 +41,46 @@ pub(super) fn write(path: &Path, version: &VersionId) -> Result<(), ArchiveError
     replace(path, &mut version.to_string().as_bytes(), true).map_err(ArchiveError::write(path))
 }
 
-/// Where HEAD is about to point; none where nobody said so, or not in words that are known.
-pub(super) fn read_intended(path: &Path) -> Option<(VersionId, HeadMove)> {
+/// A move of HEAD that somebody is about to make.
+pub(super) struct Intention {
+    /// Where it is to point.
+    pub(super) to: VersionId,
+    /// What moves it.
+    pub(super) by: HeadMove,
+    /// Where it pointed, if anywhere.
+    from: Option<VersionId>,
+}
+
+impl Intention {
+    /// Whether HEAD is still where it was, or there already. Where it is neither, somebody has moved it since, and what was meant then is
+    /// no longer meant.
+    pub(super) fn stands(&self, head: Option<VersionId>) -> bool {
+        self.from.is_none() || head.is_none() || head == self.from || head == Some(self.to)
+    }
+}
+
+/// What is about to become of HEAD; none where nobody said so, or not in words that are known.
+pub(super) fn read_intended(path: &Path) -> Option<Intention> {
     let text = fs::read_to_string(path).ok()?;
     let mut words = text.split_whitespace();
-    let version = words.next()?.parse().ok()?;
+    let to = words.next()?.parse().ok()?;
     // Whoever does not say that pages may go lets them stay.
     let by = if words.next() == Some(CHECKOUT) { HeadMove::Checkout } else { HeadMove::Commit };
-    Some((version, by))
+    Some(Intention { to, by, from: words.next().and_then(|id| id.parse().ok()) })
 }
 
 /// Says where HEAD is about to point, durably.
-pub(super) fn write_intended(path: &Path, version: &VersionId, by: HeadMove) -> Result<(), ArchiveError> {
-    let text = match by {
-        HeadMove::Commit => version.to_string(),
-        HeadMove::Checkout => format!("{version} {CHECKOUT}"),
+pub(super) fn write_intended(
+    path: &Path,
+    version: &VersionId,
+    by: HeadMove,
+    from: Option<VersionId>,
+) -> Result<(), ArchiveError> {
+    let word = match by {
+        HeadMove::Commit => COMMIT,
+        HeadMove::Checkout => CHECKOUT,
     };
-    replace(path, &mut text.as_bytes(), true).map_err(ArchiveError::write(path))
+    let from = from.map(|from| from.to_string()).unwrap_or_default();
+    let text = format!("{version} {word} {from}");
+    replace(path, &mut text.trim_end().as_bytes(), true).map_err(ArchiveError::write(path))
 }

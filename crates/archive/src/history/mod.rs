@@ -233,6 +233,8 @@ pub struct Loose<'a> {
     pub bodies: &'a LooseBodies,
     /// What nobody refers to may still be on its way, if it was written after this.
     pub settled: SystemTime,
+    /// Whether another program has the layout open now. It may be about to refer to any body that it finds here.
+    pub is_shared: Box<dyn Fn() -> bool + 'a>,
 }
 
 /// Keeps bodies, on one thread.
@@ -315,6 +317,11 @@ pub trait HistoryWriter: Holdings {
     /// What had to be put right about HEAD when this was opened: it points where this says now.
     fn mended_head(&self) -> Option<&HeadState> {
         None
+    }
+
+    /// Does something while nobody can add rows.
+    fn alone(&self, work: &mut dyn FnMut() -> Result<(), ArchiveError>) -> Result<(), ArchiveError> {
+        work()
     }
 
     /// Gives the room that forgotten rows took back to the disk, where rows are not a cache.

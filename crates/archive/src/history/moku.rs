@@ -26,9 +26,6 @@ use crate::error::ArchiveError;
 use crate::verbs::checkout::{write_tree, write_what_can_be};
 use crate::writer::{Clock, Opening};
 
-/// No fetch of Moku takes longer between a body and its row.
-const LONG_FETCH: Duration = Duration::from_secs(6 * 60 * 60);
-
 /// Where things lie in a Moku site.
 #[derive(Clone, Debug)]
 struct Site {
@@ -107,7 +104,8 @@ impl MokuHoldings {
 
     /// Where HEAD was about to point when somebody was stopped.
     pub(crate) fn intended_head(&self) -> Option<VersionId> {
-        head::read_intended(&self.site.intended_head()).map(|(version, _)| version)
+        let intended = head::read_intended(&self.site.intended_head())?;
+        intended.stands(self.head().ok().flatten()).then_some(intended.to)
     }
 }
 
@@ -150,7 +148,7 @@ impl Holdings for MokuHoldings {
     fn loose(&self, now: Moment) -> Option<Loose<'_>> {
         let since = Duration::from_micros(u64::try_from(now.micros()).unwrap_or_default());
         let settled = SystemTime::UNIX_EPOCH + since;
-        Some(Loose { bodies: &self.bodies, settled: patient(&self.site, settled) })
+        Some(loose(&self.site, &self.bodies, settled))
     }
 
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
@@ -209,11 +207,13 @@ impl MokuHistory {
     /// that was, if HEAD moved.
     fn follow_intention(&self) -> Result<Option<HeadState>, ArchiveError> {
         let intended = head::read_intended(&self.site.intended_head());
-        let Some((to, by)) = intended else { return self.forget_intention().map(|()| None) };
+        let before = self.head().ok().flatten();
+        let Some(head::Intention { to, by, .. }) = intended.filter(|intended| intended.stands(before)) else {
+            return self.forget_intention().map(|()| None);
+        };
         if self.catalog.version(&to)?.is_none() {
             return self.forget_intention().map(|()| None);
         }
-        let before = self.head().ok().flatten();
         self.bring_to(to, by)?;
         Ok((before != Some(to)).then_some(HeadState::Intended { to }))
     }
@@ -268,19 +268,16 @@ fn refuse_lost_database(site: &Site) -> Result<(), ArchiveError> {
     Ok(())
 }
 
-/// Since when bodies may belong to what is not written down yet. Moku knows nothing of varve's lock, and writes bodies
-/// before rows: while it has the site open, what is younger than a long fetch is left alone.
+/// Since when bodies may belong to what is not written down yet.
 fn settled(site: &Site) -> Result<SystemTime, ArchiveError> {
     let path = site.lock();
-    let taken =
-        std::fs::metadata(&path).and_then(|found| found.modified()).map_err(ArchiveError::read(&path))?;
-    Ok(patient(site, taken))
+    std::fs::metadata(&path).and_then(|found| found.modified()).map_err(ArchiveError::read(&path))
 }
 
-/// That instant, or one as long before it as another program that has the site open may take.
-fn patient(site: &Site, at: SystemTime) -> SystemTime {
-    let patience = if is_open_elsewhere(&site.database()) { LONG_FETCH } else { Duration::ZERO };
-    at.checked_sub(patience).unwrap_or(SystemTime::UNIX_EPOCH)
+/// Bodies as those see them who sweep. Moku knows nothing of varve's lock, writes bodies before rows, and writes none that it finds: so
+/// while it has the site open it may be about to name any of them.
+fn loose<'a>(site: &'a Site, bodies: &'a LooseBodies, settled: SystemTime) -> Loose<'a> {
+    Loose { bodies, settled, is_shared: Box::new(|| is_open_elsewhere(&site.database())) }
 }
 
 impl Holdings for MokuHistory {
@@ -305,7 +302,7 @@ impl Holdings for MokuHistory {
     }
 
     fn loose(&self, _: Moment) -> Option<Loose<'_>> {
-        Some(Loose { bodies: &self.bodies, settled: self.settled })
+        Some(loose(&self.site, &self.bodies, self.settled))
     }
 
     fn open_body(&self, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
@@ -359,11 +356,13 @@ impl HistoryWriter for MokuHistory {
     }
 
     fn intend_head(&self, version: &VersionId, by: HeadMove) -> Result<(), ArchiveError> {
-        head::write_intended(&self.site.intended_head(), version, by)
+        let from = self.head().ok().flatten();
+        head::write_intended(&self.site.intended_head(), version, by, from)
     }
 
     fn set_head(&self, version: &VersionId) -> Result<(), ArchiveError> {
         head::write(&self.site.head(), version)?;
+        moku_head::outlive_children(&self.catalog, &self.site.head(), *version)?;
         self.forget_intention()
     }
 
@@ -384,6 +383,10 @@ impl HistoryWriter for MokuHistory {
 
     fn mended_head(&self) -> Option<&HeadState> {
         self.mended.as_ref()
+    }
+
+    fn alone(&self, work: &mut dyn FnMut() -> Result<(), ArchiveError>) -> Result<(), ArchiveError> {
+        self.catalog.alone(work)
     }
 
     fn give_back_room(&self) -> Result<(), ArchiveError> {

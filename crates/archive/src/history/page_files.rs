@@ -3,12 +3,13 @@
 //! Whatever lies in a tree may be somebody's own work, or the last good copy of something, so nothing is removed that is not
 //! known to be what was written there: the body and the headers of a page, byte for byte and value for value.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use varve_core::BodyId;
-use varve_core::headers::Redaction;
+use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::Capture;
 use varve_warc::digest::Algorithm;
 
@@ -42,9 +43,14 @@ fn must_be_file(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether these are the headers of a page, with secrets or without: that may have been decided otherwise since.
+/// Whether these are the headers of a page, with secrets or without, which may have been decided otherwise since, and however their names
+/// are spelled: Moku leaves those of a batch as they came.
 pub(crate) fn are_headers_of(page: &Capture, text: &str) -> bool {
-    let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).ok();
+    let value = |text: &str| {
+        let names: BTreeMap<String, Vec<String>> = serde_json::from_str(text).ok()?;
+        let pairs = names.iter().flat_map(|(name, values)| values.iter().map(move |value| (name, value)));
+        Some(HeaderView::from_pairs(pairs, Redaction::Off))
+    };
     let found = value(text);
     let both = [Redaction::On, Redaction::Off];
     found.is_some() && both.into_iter().any(|redaction| value(&headers_json(page, redaction)) == found)

@@ -91,6 +91,10 @@ fn in_version(
         found = catalog.captures_at_path(version, bare)?;
     }
     found.retain(|capture| spellings.contains(&capture.url.as_str()));
+    if found.is_empty() {
+        // Its path may have been written otherwise, as Moku does with dots.
+        found = catalog.captures_of_any_in(version, spellings)?;
+    }
     // A version may hold several captures of a page, as the import of a project does: they come oldest first.
     let exactly = found.iter().rposition(|capture| capture.url == url);
     Ok(exactly.map(|place| found.swap_remove(place)).or_else(|| newest_of(found)))

@@ -25,6 +25,8 @@ use crate::history::{HistoryWriter, Holdings, Loose, Pages, Pairs, whole_stored_
 const PIECE: usize = 500;
 /// So many versions are forgotten in one transaction, so that nobody waits long for the database.
 const TOGETHER: usize = 50;
+/// And so many bodies are removed while nobody can write.
+const SWEPT_TOGETHER: usize = 2000;
 
 /// What stays. Without any rule about versions, all of them do.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -149,12 +151,23 @@ fn lost_head(holdings: &dyn Holdings) -> Result<Option<VersionId>, ArchiveError>
     Ok(None)
 }
 
+/// Bodies that were to go and did not.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Stayed {
+    /// How many.
+    pub bodies: u64,
+    /// How many bytes they have.
+    pub bytes: u64,
+}
+
 /// What became of it, besides what was planned.
 #[derive(Debug, Default)]
 pub struct Performed {
     /// How many diffs were not made, because a body that they are about is damaged or not here: that keeps nobody from clearing
     /// up.
     pub unmade: u64,
+    /// Bodies that stay: another program has come to refer to them, or has the layout open and may be about to.
+    pub stayed: Stayed,
     /// Why the database is still as large as it was, if it could not give back what its rows left: there was no room for it, or
     /// another program was writing. Nothing is wrong with it.
     pub kept_room: Option<ArchiveError>,
@@ -178,22 +191,48 @@ pub fn perform(
         history.apply(rows.to_vec())?;
         progress(rows.len() as u64);
     }
-    let Some(loose) = history.loose(history.now()) else { return Ok(Performed { unmade, kept_room: None }) };
-    // The rows that there are now have the last word.
-    let marked = Marks { referred: referred(history.as_holdings())?, going: HashSet::new() };
-    for action in &actions.list {
-        let Action::RemoveBody(file) = action else { continue };
-        if !file.id.is_some_and(|id| marked.has(&id)) {
-            loose.bodies.sweep(file)?;
-        }
-        progress(1);
-    }
+    let Some(loose) = history.loose(history.now()) else {
+        return Ok(Performed { unmade, ..Performed::default() });
+    };
+    let stayed = sweep(history, &loose, actions, progress)?;
     if actions.lost.is_some() {
         history.forget_lost_head()?;
     }
     // Last: all that is to go is gone, whatever becomes of the room that it took.
     let kept_room = if rows.is_empty() { None } else { history.give_back_room().err() };
-    Ok(Performed { unmade, kept_room })
+    Ok(Performed { unmade, stayed, kept_room })
+}
+
+/// Removes bodies, and says which stay because somebody may refer to them by now.
+fn sweep(
+    history: &dyn HistoryWriter,
+    loose: &Loose<'_>,
+    actions: &Actions,
+    progress: &dyn Fn(u64),
+) -> Result<Stayed, ArchiveError> {
+    let file = |action: &Action| match action {
+        Action::RemoveBody(file) => Some(file.clone()),
+        _ => None,
+    };
+    let files: Vec<LooseFile> = actions.list.iter().filter_map(file).collect();
+    let mut stayed = Stayed::default();
+    for files in files.chunks(SWEPT_TOGETHER) {
+        history.alone(&mut || {
+            // The rows that there are now have the last word, and nobody adds to them meanwhile.
+            let referred = referred(history.as_holdings())?;
+            for file in files {
+                if file.id.is_some_and(|id| referred.contains(&id)) || (loose.is_shared)() {
+                    stayed.bodies += 1;
+                    stayed.bytes += file.length;
+                } else {
+                    loose.bodies.sweep(file)?;
+                }
+            }
+            Ok(())
+        })?;
+        progress(files.len() as u64);
+    }
+    Ok(stayed)
 }
 
 fn make_diffs(
@@ -313,22 +352,20 @@ fn each_body_of(
     Ok(())
 }
 
-/// The bodies that nothing will refer to, and how many more are too young to tell. What is forgotten now was referred to,
-/// so nobody is about to; only what no row ever named may be on its way.
+/// The bodies that nothing will refer to, and how many more somebody may be about to refer to: all of them, while another program has
+/// the layout open, and otherwise those that were written just now.
 fn unwanted(loose: &Loose<'_>, marked: &Marks) -> Result<(Vec<LooseFile>, u64), ArchiveError> {
+    let is_shared = (loose.is_shared)();
     let mut young = 0;
     let mut found = Vec::new();
     for file in loose.bodies.list()? {
         match file.id {
-            Some(id) if marked.has(&id) => continue,
-            Some(id) if marked.going.contains(&id) => {}
-            _ if !is_settled(loose, &file) => {
-                young += 1;
-                continue;
-            }
-            _ => {}
+            Some(id) if marked.has(&id) => {}
+            _ if is_shared => young += 1,
+            Some(id) if marked.going.contains(&id) => found.push(file),
+            _ if is_settled(loose, &file) => found.push(file),
+            _ => young += 1,
         }
-        found.push(file);
     }
     Ok((found, young))
 }

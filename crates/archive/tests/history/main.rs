@@ -4,6 +4,7 @@ mod behind;
 mod layouts;
 mod lists;
 mod losing;
+mod moku_beside;
 mod packing;
 mod pairing;
 mod rebuilding;

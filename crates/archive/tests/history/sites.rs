@@ -47,7 +47,7 @@ pub(crate) fn blob(root: &Path, content: &str) -> PathBuf {
     root.join(".moku/blobs").join(&id[..2]).join(id)
 }
 
-fn sql(root: &Path) -> Connection {
+pub(crate) fn sql(root: &Path) -> Connection {
     let connection = Connection::open(root.join(".moku/moku.db")).expect("opened");
     connection.pragma_update(None, "foreign_keys", false).expect("set");
     connection

@@ -110,6 +110,17 @@ impl MokuCatalog {
         change(&connection).map_err(|problem| problem.at(self.path()))
     }
 
+    /// Does something while nobody can add rows, Moku included. What it reads are the rows that there are.
+    pub fn alone<E: From<CatalogError>>(&self, work: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+        let mut done = Ok(());
+        self.write(|connection| {
+            let _nobody_else = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+            done = work();
+            Ok(())
+        })?;
+        done
+    }
+
     /// Gives the room that forgotten rows took back to the disk. What fails here fails nothing else: the rows are what they were.
     pub fn give_back_room(&self) -> Result<(), CatalogError> {
         self.write(|_| room::give_back(self.path()))

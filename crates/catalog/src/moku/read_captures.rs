@@ -1,12 +1,8 @@
 //! Captures of a site are read.
 
-use std::collections::BTreeMap;
-
 use rusqlite::{Connection, Params, Row, params};
-use serde::Deserialize;
-use serde::de::IntoDeserializer;
 use serde_json::Value;
-use varve_core::headers::HeaderView;
+use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{Belongs, Capture};
 use varve_core::url::address;
 use varve_core::{BodyId, Moment, RecordId, VersionId};
@@ -218,20 +214,24 @@ fn parsed<T: std::str::FromStr<Err = varve_core::id::IdError>>(
     text.parse().map_err(|error: varve_core::id::IdError| damaged(row, &error.to_string()))
 }
 
-/// Headers as Moku wrote them: an object of lists, or the word `null`.
+/// Headers as Moku wrote them: an object of lists, or the word `null`. A batch of Moku writes names as servers spelled them, and
+/// what is compared, hidden and scored is told by its name: so they are brought to one form.
 fn headers_of(row: &Row<'_>) -> Result<HeaderView, Problem> {
     let Some(json) = row.get::<_, Option<String>>(9)? else { return Ok(HeaderView::default()) };
     if json.is_empty() {
         return Ok(HeaderView::default());
     }
     let value: Value = serde_json::from_str(&json).map_err(|error| damaged(row, &error.to_string()))?;
-    let all: BTreeMap<String, Vec<String>> = match value {
-        Value::Null => return Ok(HeaderView::default()),
-        Value::Object(object) => object.into_iter().map(|(name, values)| (name, texts(values))).collect(),
-        _ => return Err(damaged(row, "its headers are no object")),
-    };
-    HeaderView::deserialize(all.into_deserializer())
-        .map_err(|error: serde::de::value::Error| damaged(row, &error.to_string()))
+    match value {
+        Value::Null => Ok(HeaderView::default()),
+        Value::Object(object) => {
+            let values = |(name, values): (String, Value)| {
+                texts(values).into_iter().map(move |value| (name.clone(), value))
+            };
+            Ok(HeaderView::from_pairs(object.into_iter().flat_map(values), Redaction::Off))
+        }
+        _ => Err(damaged(row, "its headers are no object")),
+    }
 }
 
 fn texts(values: Value) -> Vec<String> {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 use varve_archive::Moment;
-use varve_archive::verbs::gc::{Action, Actions, Policy, perform, plan, plan_to_show, totals};
+use varve_archive::verbs::gc::{Action, Actions, Performed, Policy, perform, plan, plan_to_show, totals};
 
 use super::log::short;
 use super::{Outcome, Verb};
@@ -90,36 +90,36 @@ impl Verb for Gc {
             }
         }
         session.printer.flush()?;
-        let mut unmade = 0;
+        let mut done = Performed::default();
         if let Some(history) = &history {
             let progress = session.printer.progress(Some(actions.list.len() as u64), "actions");
-            let done = perform(&**history, &actions, &|more| progress.inc(more))?;
-            unmade = done.unmade;
-            if let Some(why) = done.kept_room {
+            done = perform(&**history, &actions, &|more| progress.inc(more))?;
+            if let Some(why) = done.kept_room.take() {
                 let why = error::report(&why.into()).one_line();
                 session.printer.say(format_args!("the database keeps the room that was freed in it: {why}"));
             }
-            if unmade > 0 {
+            if done.unmade > 0 {
                 session.printer.say(format_args!(
                     "{} not made: a body is damaged or not here; `varve audit` names it",
-                    counted(unmade, "diff")
+                    counted(done.unmade, "diff")
                 ));
             }
         }
-        self.conclude(&actions, unmade, &mut session.printer)?;
+        self.conclude(&actions, &done, &mut session.printer)?;
         Ok(Outcome::Done)
     }
 }
 
 impl Gc {
-    fn conclude(&self, actions: &Actions, unmade: u64, printer: &mut Printer) -> Result<(), Error> {
+    fn conclude(&self, actions: &Actions, done: &Performed, printer: &mut Printer) -> Result<(), Error> {
         let totals = totals(&actions.list);
         let total = |name| totals.get(name).copied().unwrap_or_default();
         let (versions, diffs, (bodies, bytes)) = (total("versions").0, total("diffs").0, total("bodies"));
-        let made = total("made").0.saturating_sub(unmade);
+        let (bodies, bytes) = (bodies - done.stayed.bodies, bytes - done.stayed.bytes);
+        let made = total("made").0.saturating_sub(done.unmade);
+        let young = actions.young + done.stayed.bodies;
         if self.json {
-            let Actions { kept, young, .. } = *actions;
-            let dry_run = self.dry_run;
+            let (kept, dry_run) = (actions.kept, self.dry_run);
             let summary = Summary { versions, diffs, made, bodies, bytes, kept, young, dry_run };
             return printer.json(&Last { summary });
         }
@@ -146,9 +146,10 @@ impl Gc {
                 counted(made, "diff")
             ));
         }
-        if actions.young > 0 {
-            let young = actions.young;
-            printer.say(format_args!("{young} unknown bodies stay: another program may be writing them"));
+        if young > 0 {
+            printer.say(format_args!(
+                "{young} bodies stay that no version has: another program has the site open, or wrote them just now, and may be about to name them"
+            ));
         }
         Ok(())
     }

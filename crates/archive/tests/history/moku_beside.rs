@@ -1,0 +1,180 @@
+//! What Moku itself does to a site, before, between and beside calls of varve.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use crate::scene::*;
+use crate::sites::{blob, site, sql};
+use varve_archive::VersionId;
+use varve_archive::verbs::cat::{self, At};
+use varve_archive::verbs::checkout;
+use varve_archive::verbs::gc::{Policy, perform, plan, plan_to_show};
+
+/// Another program that has the database open; none where there is no Python.
+fn other_program(root: &Path) -> Option<Child> {
+    let script = "import sqlite3, sys\nopen_ = sqlite3.connect(sys.argv[1])\n\
+        open_.execute('SELECT count(*) FROM versions').fetchall()\nprint('open', flush=True)\nsys.stdin.read()";
+    let child = Command::new("python3")
+        .args(["-c", script])
+        .arg(root.join(".moku/moku.db"))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn();
+    let Ok(mut child) = child else {
+        eprintln!("skipped: no python3");
+        return None;
+    };
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut line).expect("read");
+    assert_eq!(line, "open\n");
+    Some(child)
+}
+
+#[test]
+fn while_another_program_has_a_site_open_no_body_goes() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    site(root);
+    let policy = Policy { keep_last: Some(1), ..Policy::default() };
+    let writer = history(root);
+    let Some(mut other) = other_program(root) else { return };
+    let planned = plan(&*writer, &policy).expect("planned");
+    assert_eq!((planned.young, planned.list.len()), (1, 1), "{planned:?}");
+    assert_eq!(plan_to_show(&*holdings(root), writer.now(), &policy).expect("planned").young, 1);
+    perform(&*writer, &planned, &|_| {}).expect("performed");
+    assert!(blob(root, "old").exists());
+    drop(other.stdin.take());
+    other.wait().expect("ended");
+    let planned = plan(&*writer, &policy).expect("planned");
+    assert_eq!((planned.young, planned.list.len()), (0, 1), "{planned:?}");
+    perform(&*writer, &planned, &|_| {}).expect("performed");
+    assert!(!blob(root, "old").exists() && blob(root, "new").exists());
+}
+
+#[test]
+fn a_program_that_comes_after_the_plan_keeps_its_bodies_too() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    site(root);
+    let writer = history(root);
+    let planned = plan(&*writer, &Policy { keep_last: Some(1), ..Policy::default() }).expect("planned");
+    let Some(mut other) = other_program(root) else { return };
+    let done = perform(&*writer, &planned, &|_| {}).expect("performed");
+    assert_eq!((done.stayed.bodies, done.stayed.bytes), (1, 3));
+    assert!(blob(root, "old").exists());
+    drop(other.stdin.take());
+    other.wait().expect("ended");
+}
+
+/// A version as a batch of Moku writes it: with its own id, after the one that HEAD names, which moves.
+fn moku_commits(root: &Path, url: &str, path: &str, headers: &str) -> VersionId {
+    let id: VersionId = uuid::Uuid::from_u128(0x77).to_string().parse().expect("an id");
+    let head = fs::read_to_string(root.join(".moku/HEAD")).expect("read");
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time").as_secs();
+    let database = sql(root);
+    database
+        .execute(
+            "INSERT INTO versions (id, parent_id, message, author, timestamp) VALUES (?1, ?2, 'by Moku', NULL, ?3)",
+            (id.to_string(), head, now),
+        )
+        .expect("inserted");
+    let body = blob(root, "new").file_name().expect("a name").to_str().expect("text").to_owned();
+    database
+        .execute(
+            "INSERT INTO snapshots (id, version_id, status_code, url, file_path, blob_id, created_at, headers)
+             VALUES (?1, ?2, 200, ?3, ?4, ?5, ?6, ?7)",
+            (uuid::Uuid::from_u128(0x78).to_string(), id.to_string(), url, path, body, now, headers),
+        )
+        .expect("inserted");
+    fs::write(root.join(".moku/HEAD"), id.to_string()).expect("written");
+    id
+}
+
+#[test]
+fn what_was_meant_before_somebody_else_moved_head_is_not_meant_any_more() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let [first, second] = site(root);
+    let third = moku_commits(root, "https://e.org/", "", "{}");
+    // Somebody was stopped when HEAD had moved to the second version and before this was gone.
+    fs::write(root.join(".moku/varve.head"), format!("{second} commit {first}")).expect("written");
+    assert_eq!(holdings(root).settled_head().expect("read"), Some(third));
+    let writer = history(root);
+    assert_eq!(writer.head().expect("read"), Some(third));
+    let next = commit_pages(&*writer, "on", &[("https://e.org/", "on")]);
+    assert_eq!(next.parent, Some(third));
+    // Where nobody did, it is brought about.
+    drop(writer);
+    fs::write(root.join(".moku/varve.head"), format!("{second} commit {}", next.version)).expect("written");
+    assert_eq!(history(root).head().expect("read"), Some(second));
+}
+
+#[test]
+fn headers_that_moku_left_as_they_came_are_hidden_and_compared_by_their_names() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    site(root);
+    let raw = r#"{"Authorization":["Bearer SECRET"],"Content-Type":["text/html"],"X-B":[" b ","a"]}"#;
+    let version = moku_commits(root, "https://e.org/", "", raw);
+    let reader = holdings(root);
+    let page = cat::find(&*reader, "https://e.org/", &At::Version(version)).expect("found");
+    let names: Vec<&str> = page.headers.iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["authorization", "content-type", "x-b"]);
+    assert_eq!(page.headers.get("x-b").expect("there"), ["a", "b"]);
+    let shown = serde_json::to_string(&*page.headers.shown(reader.redaction())).expect("JSON");
+    assert!(!shown.contains("SECRET"), "{shown}");
+    drop(reader);
+    let next = commit_pages(&*history(root), "on", &[("https://e.org/", "on")]);
+    let kept =
+        holdings(root).catalog().diff(Some(&version), &next.version).expect("read").expect("kept").json;
+    assert!(!kept.contains("SECRET") && kept.contains("authorization"), "{kept}");
+    assert!(!kept.contains(r#""content-type""#), "it did not change: {kept}");
+}
+
+#[test]
+fn a_page_with_dots_in_its_url_is_found_in_its_version() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    site(root);
+    let url = "https://e.org/a/./b/../c";
+    let version = moku_commits(root, url, "/a/./b/../c", "{}");
+    let found = cat::find(&*holdings(root), url, &At::Version(version)).expect("found");
+    assert_eq!(found.url, url);
+}
+
+#[test]
+fn no_path_leads_moku_out_of_the_site() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    let urls = ["https://e.org/a/..%2f..%2fy", "https://e.org/.moku/HEAD", "https://e.org/q?x=/../../../y"];
+    commit_pages(&*history(root), "tricks", &urls.map(|url| (url, "x")));
+    let database = sql(root);
+    let mut statement = database.prepare("SELECT file_path FROM snapshots").expect("prepared");
+    let paths = statement.query_map([], |row| row.get::<_, String>(0)).expect("asked");
+    for path in paths.map(|path| path.expect("read")) {
+        assert!(!path.split('/').any(|name| matches!(name, ".." | ".moku")), "{path}");
+    }
+}
+
+#[test]
+fn a_checkout_stands_though_the_clock_of_what_it_left_was_ahead() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    let [first, second] = site(root);
+    let ahead = SystemTime::now() + Duration::from_secs(3600);
+    let ahead_seconds = ahead.duration_since(UNIX_EPOCH).expect("a time").as_secs();
+    let set = "UPDATE versions SET timestamp = ?1 WHERE id = ?2";
+    sql(root).execute(set, (ahead_seconds, second.to_string())).expect("set");
+    checkout::checkout(&*history(root), first, &mut |_| {}).expect("moved");
+    assert_eq!(history(root).head().expect("read"), Some(first));
+    // Also when that time has come.
+    let written = fs::metadata(root.join(".moku/HEAD")).and_then(|head| head.modified()).expect("read");
+    assert!(written.duration_since(UNIX_EPOCH).expect("a time").as_secs() >= ahead_seconds);
+    // Moku moves HEAD without such care.
+    fs::write(root.join(".moku/HEAD"), first.to_string()).expect("written");
+    assert_eq!(history(root).head().expect("read"), Some(first));
+}
