@@ -28,7 +28,9 @@ fn or_ago<T>(text: &str, ask: impl Fn(&str) -> Result<T, ArchiveError>) -> Resul
     match (&answer, clock::parse_ago(text)) {
         (Err(ArchiveError::NoVersion { .. }), Some(time)) => match ask(&time.to_string()) {
             // What was typed is what people know.
-            Err(ArchiveError::NoVersion { .. }) => answer,
+            Err(ArchiveError::NoVersionYet { .. }) => {
+                Err(ArchiveError::NoVersionYet { text: text.to_owned() })
+            }
             other => other,
         },
         _ => answer,

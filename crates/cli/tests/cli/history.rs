@@ -134,7 +134,7 @@ fn digits_that_begin_no_id_are_no_version() {
             }
         }
         assert!(place.failure(&["show", "~"]).contains("no version is called `~`"));
-        assert!(place.failure(&["show", "900d"]).contains("no version is called `900d`"));
+        assert!(place.failure(&["show", "900d"]).contains("there was no version yet at `900d`"));
         assert_eq!(place.lines(&["show", "2999-01-01", "--json"])[0]["id"], second.as_str());
     }
 }

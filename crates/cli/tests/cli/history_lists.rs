@@ -129,7 +129,7 @@ fn a_day_as_an_end_is_its_end() {
         let whole = format!("{}235959", day.replace('-', ""));
         assert_eq!(place.data(&["cat", URL, "--at", &whole]), "x");
         assert_eq!(place.lines(&["show", &whole, "--json"])[0]["id"], version.as_str());
-        assert!(place.failure(&["show", "2020-01-01"]).contains("no version is called"));
+        assert!(place.failure(&["show", "2020-01-01"]).contains("there was no version yet at `2020-01-01`"));
         assert!(place.lines(&["log", "--json", "--until", "2020-01-01"]).is_empty(), "{version}");
     }
 }
