@@ -158,6 +158,22 @@ pub enum ArchiveError {
         /// The version that descends from it; none where HEAD named it.
         child: Option<VersionId>,
     },
+    /// A version was written down for good, and what makes it seen was not.
+    #[error("version {version} is kept, and could not be entered everywhere")]
+    HalfEntered {
+        /// The version.
+        version: VersionId,
+        /// Why not.
+        source: Box<ArchiveError>,
+    },
+    /// Rows of a version are lost, and with them what only they name would go.
+    #[error(
+        "version {version} was committed here and is not there: rows are lost, and bodies that only they name would go"
+    )]
+    LostVersion {
+        /// The version.
+        version: VersionId,
+    },
     /// Versions cannot be added to this layout.
     #[error("`{}` is a Crystal project, to which versions cannot be added", path.display())]
     NotForVersions {

@@ -228,6 +228,9 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
             Some("`varve housekeeping` puts them there; so does any verb that writes")
         }
         ArchiveError::Behind { .. } => Some(BEHIND),
+        ArchiveError::HalfEntered { .. } => {
+            Some("it need not be made again: the next verb that writes enters it; `varve log` shows it then")
+        }
         ArchiveError::NoCatalog { .. } => Some("`varve rebuild` makes it again: the silos hold everything"),
         ArchiveError::OnlyChecks => {
             Some("`varve capture URL` makes a version that the web can be held against")
@@ -335,7 +338,7 @@ fn for_site(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::LostDatabase { .. } => Some(
             "nothing was changed; put `moku.db` back from a copy, or keep the bodies in an archive with `varve store`",
         ),
-        ArchiveError::LostRows { .. } => Some(
+        ArchiveError::LostRows { .. } | ArchiveError::LostVersion { .. } => Some(
             "no body was removed; put `moku.db` back as it was; if those rows are gone for good, `varve gc --accept-lost` clears up what they left",
         ),
         ArchiveError::NotASite { .. } => Some("`varve moku new DIR` makes one"),

@@ -468,6 +468,10 @@ impl HistoryWriter for ArchiveHistory {
     }
 
     /// The silos say so already: opening follows them.
+    fn alone(&self, work: &mut dyn FnMut() -> Result<(), ArchiveError>) -> Result<(), ArchiveError> {
+        self.catalog.alone(work)
+    }
+
     fn intend_head(&self, _: &VersionId, _: HeadMove) -> Result<(), ArchiveError> {
         Ok(())
     }

@@ -107,6 +107,11 @@ pub trait Holdings: Send + Sync {
         Ok(None)
     }
 
+    /// Versions that were committed here and have no rows, though nobody let them go.
+    fn lost_versions(&self) -> Result<Vec<VersionId>, ArchiveError> {
+        Ok(Vec::new())
+    }
+
     /// Bodies that lie loose and may be swept; none where they lie in silos, which nothing leaves. Whoever is only reading says
     /// when that is.
     fn loose(&self, _now: Moment) -> Option<Loose<'_>> {
@@ -319,10 +324,8 @@ pub trait HistoryWriter: Holdings {
         None
     }
 
-    /// Does something while nobody can add rows.
-    fn alone(&self, work: &mut dyn FnMut() -> Result<(), ArchiveError>) -> Result<(), ArchiveError> {
-        work()
-    }
+    /// Does something while nobody can add rows, not even a program that knows nothing of our lock.
+    fn alone(&self, work: &mut dyn FnMut() -> Result<(), ArchiveError>) -> Result<(), ArchiveError>;
 
     /// Gives the room that forgotten rows took back to the disk, where rows are not a cache.
     fn give_back_room(&self) -> Result<(), ArchiveError> {

@@ -145,6 +145,10 @@ impl Holdings for MokuHoldings {
         }
     }
 
+    fn lost_versions(&self) -> Result<Vec<VersionId>, ArchiveError> {
+        Ok(self.catalog.lost_versions()?)
+    }
+
     fn loose(&self, now: Moment) -> Option<Loose<'_>> {
         let since = Duration::from_micros(u64::try_from(now.micros()).unwrap_or_default());
         let settled = SystemTime::UNIX_EPOCH + since;
@@ -299,6 +303,10 @@ impl Holdings for MokuHistory {
 
     fn lost_head(&self) -> Result<Option<VersionId>, ArchiveError> {
         Ok(self.catalog.lost_head()?)
+    }
+
+    fn lost_versions(&self) -> Result<Vec<VersionId>, ArchiveError> {
+        Ok(self.catalog.lost_versions()?)
     }
 
     fn loose(&self, _: Moment) -> Option<Loose<'_>> {

@@ -121,6 +121,10 @@ fn of_rows(trouble: &RowTrouble) -> AuditFinding {
             let message = format!("version {version} descends from {parent}, which is not there");
             finding(AuditKind::History, Some(version), message)
         }
+        RowTrouble::LostVersion { version } => {
+            let message = format!("version {version} was committed here, and its rows are gone");
+            finding(AuditKind::History, Some(version), message)
+        }
         RowTrouble::Circle { version } => {
             let message = format!("version {version} descends from itself");
             finding(AuditKind::History, Some(version), message)

@@ -239,6 +239,8 @@ pub fn commit(
     }
     request.parent.map(|parent| known_version(history.as_holdings(), &parent)).transpose()?;
     settle_urls(&mut pages)?;
+    // Who could not make rows in the end would have written everything down by then.
+    history.alone(&mut || Ok(()))?;
     let now = history.now();
     refuse_unsound(&pages, now)?;
     let mut seen = SeenFiles::of(history, request.folder.as_deref());
@@ -267,7 +269,7 @@ pub fn commit(
     let changed = changed(history, &manifest)?;
     let (version, lacks_diff) = write_with_diff(history, &manifest)?;
     let written = write_to_tree(history, version, &manifest);
-    history.set_head(&version)?;
+    history.set_head(&version).map_err(|source| half_entered(version, source))?;
     let captures = manifest.pages.len() as u64;
     seen.write_down();
     Ok(Committed { version, parent, captures, changed, lacks_diff, unwritten: written? })
@@ -325,8 +327,16 @@ fn write_with_diff(
     let lacks_diff = wanted.is_some() && diff.is_none();
     rows.extend(diff);
     history.intend_head(&version, HeadMove::Commit)?;
-    history.apply(rows)?;
+    // Where there are no facts, rows are all there is, and without them nothing was kept.
+    history.apply(rows).map_err(|source| match record {
+        Some(_) => half_entered(version, source),
+        None => source,
+    })?;
     Ok((version, lacks_diff))
+}
+
+fn half_entered(version: VersionId, source: ArchiveError) -> ArchiveError {
+    ArchiveError::HalfEntered { version, source: Box::new(source) }
 }
 
 /// The diff against the parent; none where a body of it is damaged or not here, which must keep nobody from going on.

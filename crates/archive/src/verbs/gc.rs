@@ -48,8 +48,8 @@ pub enum Action {
     AcceptLost {
         /// The version.
         version: VersionId,
-        /// One that descends from it.
-        child: VersionId,
+        /// One that descends from it, if any does.
+        child: Option<VersionId>,
     },
     /// The diff of a version with the parent that it will have is made, in place of the one with the parent that goes.
     MakeDiff {
@@ -115,8 +115,13 @@ pub fn plan_to_show(holdings: &dyn Holdings, now: Moment, policy: &Policy) -> Re
         if let Some((named, child)) = lost.next().filter(|_| !policy.accept_lost) {
             return Err(ArchiveError::LostRows { named, child });
         }
-        let accept = |(version, child)| Action::AcceptLost { version, child };
-        actions.list.extend(lost_parents.into_iter().map(accept));
+        let without_child = holdings.lost_versions()?;
+        if let Some(version) = without_child.first().copied().filter(|_| !policy.accept_lost) {
+            return Err(ArchiveError::LostVersion { version });
+        }
+        let lost_parents = lost_parents.into_iter().map(|(version, child)| (version, Some(child)));
+        let all_lost = lost_parents.chain(without_child.into_iter().map(|version| (version, None)));
+        actions.list.extend(all_lost.map(|(version, child)| Action::AcceptLost { version, child }));
     }
     actions.kept = kept.len() as u64;
     let forgotten_ids: Vec<VersionId> = forgotten.iter().map(|info| info.version.id).collect();

@@ -9,6 +9,7 @@ use varve_archive::history::{HistoryWriter, open_history};
 use varve_archive::verbs::commit::NewPage;
 use varve_archive::verbs::{commit, tag};
 use varve_archive::{ArchiveError, ArchiveWriter, VersionId};
+use varve_catalog::{Page, VersionFilter};
 use varve_core::fact::media_type;
 
 fn silo(root: &Path, number: u32) -> PathBuf {
@@ -132,4 +133,58 @@ fn a_fact_that_only_others_understand_is_not_gone_past() {
     assert!(assert_refused(root).contains("cannot be understood"));
     assert_eq!(rebuilt(root).left_out.len(), 1);
     assert_usable(root);
+}
+
+/// The length of all silos.
+fn silo_bytes(root: &Path) -> u64 {
+    let files = fs::read_dir(root.join("warc/0")).expect("silos");
+    files.map(|file| file.expect("read").metadata().expect("read").len()).sum()
+}
+
+#[test]
+fn while_another_program_holds_the_rows_nothing_is_written_down() {
+    for kind in KINDS {
+        let root = tempfile::tempdir().expect("a folder");
+        let root = root.path();
+        make(kind, root);
+        let writer = history(root);
+        commit_pages(&*writer, "1", &[("https://e.org/", "1")]);
+        let database = root.join(if kind == Kind::Archive { "catalog.db" } else { ".moku/moku.db" });
+        let before = (kind == Kind::Archive).then(|| silo_bytes(root));
+        let other = rusqlite::Connection::open(database).expect("opened");
+        other.execute_batch("BEGIN EXCLUSIVE").expect("held");
+        let request = commit::Request { message: "2".to_owned(), ..Default::default() };
+        let refused = commit::commit(&*writer, &request, vec![page("https://e.org/", "2")], &|_| {});
+        assert!(matches!(refused, Err(ArchiveError::Catalog(_))), "{kind:?}");
+        assert_eq!(before, (kind == Kind::Archive).then(|| silo_bytes(root)));
+        other.execute_batch("ROLLBACK").expect("let go");
+        drop(writer);
+        assert_eq!(
+            holdings(root).catalog().versions(&VersionFilter::default(), Page::first(9)).expect("read").len(),
+            1
+        );
+    }
+}
+
+#[test]
+fn a_version_that_is_kept_and_not_entered_says_so() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Archive, root);
+    let writer = history(root);
+    commit_pages(&*writer, "1", &[("https://e.org/", "1")]);
+    // What should be a file is a folder: HEAD cannot be replaced.
+    fs::remove_file(root.join("HEAD")).expect("removed");
+    fs::create_dir_all(root.join("HEAD/in the way")).expect("made");
+    let request = commit::Request { message: "2".to_owned(), parent: newest(&*writer), ..Default::default() };
+    let half = commit::commit(&*writer, &request, vec![page("https://e.org/", "2")], &|_| {});
+    let Err(ArchiveError::HalfEntered { version, .. }) = half else { panic!("{half:?}") };
+    drop(writer);
+    fs::remove_dir_all(root.join("HEAD")).expect("removed");
+    assert_eq!(history(root).head().expect("read"), Some(version));
+}
+
+fn newest(writer: &dyn HistoryWriter) -> Option<VersionId> {
+    let newest = writer.catalog().versions(&VersionFilter::default(), Page::first(1)).expect("read");
+    newest.first().map(|info| info.version.id)
 }

@@ -239,7 +239,7 @@ fn bodies_of_a_version_whose_rows_are_lost_stay_until_that_is_accepted() {
     }
     let accepting = Policy { accept_lost: true, ..Policy::default() };
     let actions = clear(&*writer, &accepting);
-    assert_eq!(actions.list[0], Action::AcceptLost { version: made[1], child: made[2] });
+    assert_eq!(actions.list[0], Action::AcceptLost { version: made[1], child: Some(made[2]) });
     assert_eq!(bodies(root).len(), 2);
     // From then on nothing is missing, and the version behind it is still the one that was committed.
     assert!(clear(&*writer, &Policy::default()).list.is_empty());

@@ -31,6 +31,11 @@ pub enum RowTrouble {
         /// What it descends from.
         parent: String,
     },
+    /// A version was committed here by varve, and its row is gone.
+    LostVersion {
+        /// The version.
+        version: String,
+    },
     /// A row of a score contradicts what it is about, or holds what such a row may not hold.
     Score {
         /// The table that it is in.
@@ -90,10 +95,26 @@ pub(super) fn examine(
         Ok(())
     })?;
     parents(connection, found)?;
+    for version in lost_versions(connection)? {
+        found(RowTrouble::LostVersion { version });
+    }
     if super::schema::project(connection)?.is_some_and(|project| project.trim().is_empty()) {
         found(RowTrouble::EmptyProject);
     }
     Ok(())
+}
+
+/// The versions that varve committed and that have no rows; those from which others descend are told of there.
+pub(super) fn lost_versions(connection: &Connection) -> Result<Vec<String>, Problem> {
+    let mut lost = Vec::new();
+    let sql = "SELECT version_id FROM varve_versions AS x
+        WHERE NOT EXISTS (SELECT 1 FROM versions AS v WHERE v.id = x.version_id)
+          AND NOT EXISTS (SELECT 1 FROM versions AS c WHERE c.parent_id = x.version_id) ORDER BY version_id";
+    each(connection, sql, &mut |row| {
+        lost.push(row.get(0)?);
+        Ok(())
+    })?;
+    Ok(lost)
 }
 
 fn parents(connection: &Connection, found: &mut dyn FnMut(RowTrouble)) -> Result<(), Problem> {

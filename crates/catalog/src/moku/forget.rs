@@ -32,9 +32,6 @@ pub(super) fn version(connection: &Connection, id: &VersionId) -> Result<(), Pro
         .prepare_cached("SELECT parent_id FROM versions WHERE id = ?1")?
         .query_row([&text], |row| row.get(0))
         .optional()?;
-    if found.is_none() && !has_children(connection, &text)? {
-        return Ok(());
-    }
     let parent = found.flatten();
     // The id of a version follows from the parent it had: audits must know that one.
     let remember = "INSERT OR IGNORE INTO varve_parents (version_id, parent_id)
@@ -63,9 +60,4 @@ pub(super) fn version(connection: &Connection, id: &VersionId) -> Result<(), Pro
         parent.parse().map_err(|error| Problem::Damaged("versions", format!("{parent}: {error}")))
     });
     set_head(connection, parent.transpose()?.as_ref())
-}
-
-fn has_children(connection: &Connection, id: &str) -> Result<bool, Problem> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM versions WHERE parent_id = ?1)";
-    Ok(connection.prepare_cached(sql)?.query_row([id], |row| row.get(0))?)
 }

@@ -92,6 +92,17 @@ impl MokuCatalog {
         self.readers.ask(schema::lost_head)
     }
 
+    /// Versions that were committed here by varve and have no rows any more, though nobody forgot them.
+    pub fn lost_versions(&self) -> Result<Vec<VersionId>, CatalogError> {
+        self.readers.ask(|connection| {
+            let lost = examine::lost_versions(connection)?.into_iter();
+            let parsed = |id: String| {
+                id.parse().map_err(|error| Problem::Damaged("varve_versions", format!("{id}: {error}")))
+            };
+            lost.map(parsed).collect()
+        })
+    }
+
     /// Writes down such a version, or that its loss is accepted.
     pub fn set_lost_head(&self, version: Option<VersionId>) -> Result<(), CatalogError> {
         self.write(|connection| schema::set_lost_head(connection, version))

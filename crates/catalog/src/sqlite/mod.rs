@@ -99,6 +99,16 @@ impl SqliteCatalog {
         self.readers.ask(questions)
     }
 
+    /// Does something while nobody can add rows.
+    pub fn alone<E: From<CatalogError>>(&self, work: impl FnOnce() -> Result<(), E>) -> Result<(), E> {
+        let mut done = Ok(());
+        self.write_lightly(|_| {
+            done = work();
+            Ok(())
+        })?;
+        done
+    }
+
     /// Does something with the connection that writes, all or none, without waiting for the disk.
     pub(crate) fn write_lightly<T>(
         &self,

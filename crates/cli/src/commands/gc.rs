@@ -157,11 +157,14 @@ impl Gc {
 
 fn print(action: &Action, printer: &mut Printer) -> Result<(), Error> {
     match action {
-        Action::AcceptLost { version, child } => printer.line(format_args!(
+        Action::AcceptLost { version, child: Some(child) } => printer.line(format_args!(
             "let version {} be gone: version {} descends from nothing then",
             short(version),
             short(child)
         )),
+        Action::AcceptLost { version, child: None } => {
+            printer.line(format_args!("let version {} be gone", short(version)))
+        }
         Action::MakeDiff { base, head } => {
             printer.line(format_args!("make the diff of version {} with {}", short(head), short(base)))
         }
@@ -183,7 +186,7 @@ fn print(action: &Action, printer: &mut Printer) -> Result<(), Error> {
 #[derive(Serialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 enum Line<'a> {
-    AcceptLost { version: String, child: String },
+    AcceptLost { version: String, child: Option<String> },
     MakeDiff { base: String, head: String },
     ForgetVersion { version: String, message: &'a str, time: Moment, captures: u64, diffs: u64 },
     PruneDiffs { before: Moment, count: u64 },
@@ -194,7 +197,8 @@ impl<'a> Line<'a> {
     fn of(action: &'a Action) -> Self {
         match action {
             Action::AcceptLost { version, child } => {
-                Self::AcceptLost { version: version.to_string(), child: child.to_string() }
+                let child = child.as_ref().map(ToString::to_string);
+                Self::AcceptLost { version: version.to_string(), child }
             }
             Action::MakeDiff { base, head } => {
                 Self::MakeDiff { base: base.to_string(), head: head.to_string() }
