@@ -249,7 +249,7 @@ pub enum ArchiveError {
     /// It was taken out of the silos.
     #[error("{}", told(&format!("`{}`", url.escape_debug()), removal))]
     Removed {
-        /// The URL.
+        /// The URL, or the id that was asked for.
         url: String,
         /// What tells of it.
         removal: Box<Removal>,

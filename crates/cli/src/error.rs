@@ -228,9 +228,12 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
             Some("`varve housekeeping` puts them there; so does any verb that writes")
         }
         ArchiveError::Behind { .. } => Some(BEHIND),
-        ArchiveError::HalfEntered { .. } => {
-            Some("it need not be made again: the next verb that writes enters it; `varve log` shows it then")
-        }
+        ArchiveError::HalfEntered { source, .. } if source.lacks_room() => Some(
+            "make room on that disk: the next verb that writes then enters it, and it need not be made again",
+        ),
+        ArchiveError::HalfEntered { .. } => Some(
+            "it need not be made again: the next verb that writes enters it, and `varve log` shows it then",
+        ),
         ArchiveError::NoCatalog { .. } => Some("`varve rebuild` makes it again: the silos hold everything"),
         ArchiveError::OnlyChecks => {
             Some("`varve capture URL` makes a version that the web can be held against")

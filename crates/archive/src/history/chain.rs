@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 
-use varve_catalog::{CatalogRead, SqliteCatalog};
+use varve_catalog::{CatalogError, CatalogRead, SqliteCatalog};
 use varve_core::body::BodySource;
 use varve_core::fact::{Fact, Manifest, Tombstone};
 use varve_core::{BodyId, RecordId, VersionId};
@@ -290,10 +290,22 @@ fn compare_catalogs(
     if !path.is_file() {
         return Ok(());
     }
-    let kept = SqliteCatalog::open_to_read(&path)?;
-    let difference = first_difference(&kept, again)?;
-    if let Some(row) = difference {
-        let what = match is_behind(&kept, archive)? {
+    let compared = SqliteCatalog::open_to_read(&path).map_err(ArchiveError::from).and_then(|kept| {
+        let difference = first_difference(&kept, again)?;
+        Ok(difference.map(|row| (is_behind(&kept, archive), row)))
+    });
+    let difference = match compared {
+        Ok(difference) => difference,
+        // It is a cache: the silos are what is audited, and they were read.
+        Err(ArchiveError::Catalog(error)) if !matches!(error, CatalogError::Busy { .. }) => {
+            let what = "the catalog cannot be read; `varve rebuild` makes it again";
+            found(AuditFinding::new(AuditKind::Catalog, format!("{what}: {error}")));
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    if let Some((is_behind, row)) = difference {
+        let what = match is_behind? {
             true => {
                 "the catalog is behind the silos; the next verb that writes brings it up to them, as does `varve rebuild`"
             }

@@ -126,7 +126,13 @@ pub fn diff<E: From<ArchiveError>>(
         }
         compare_pair(holdings, request, &pair, &mut totals, &mut each)?;
     }
-    Ok(totals)
+    match &request.url {
+        Some(url) if totals == Totals::default() => {
+            let at = Some("in either version".to_owned());
+            Err(ArchiveError::NoCapture { url: url.clone(), at }.into())
+        }
+        _ => Ok(totals),
+    }
 }
 
 type SomePairs<'a> = Box<dyn Iterator<Item = Result<Pair, ArchiveError>> + 'a>;

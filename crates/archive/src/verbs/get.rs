@@ -12,6 +12,8 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
+use data_encoding::HEXLOWER;
+use varve_catalog::{CatalogRead as _, SqliteCatalog};
 use varve_core::body::BodySource;
 use varve_core::{BodyId, RecordId};
 use varve_store::Object;
@@ -41,8 +43,17 @@ enum Source<'a> {
 
 /// Finds the object of an archive that a person's text means.
 pub fn find<'a>(archive: &'a Archive, id: &str) -> Result<Found<'a>, ArchiveError> {
-    let id = archive.resolve(id)?;
+    let id = archive.resolve(id).map_err(|error| taken_out(archive, &error).unwrap_or(error))?;
     Ok(Found(Source::Archive { archive, object: archive.object(id)?, id }))
+}
+
+/// What tells that an object is not here because it was taken out; nothing where that is not known.
+fn taken_out(archive: &Archive, error: &ArchiveError) -> Option<ArchiveError> {
+    let ArchiveError::Absent { id } = error else { return None };
+    let record: [u8; 32] = HEXLOWER.decode(id.as_bytes()).ok()?.try_into().ok()?;
+    let catalog = SqliteCatalog::open_to_read(&archive.layout().catalog()).ok()?;
+    let removal = catalog.removals_of(&RecordId::new(record)).ok()?.into_iter().next()?;
+    Some(ArchiveError::Removed { url: id.clone(), removal: Box::new(removal) })
 }
 
 /// Finds the object that a person's text means, in an archive or an AardWARC store.

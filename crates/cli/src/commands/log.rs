@@ -364,7 +364,10 @@ struct Columns {
 fn removed(removal: &Removal) -> String {
     let Removal { told_by, tombstone } = removal;
     let (time, who, why) = (tombstone.time.for_people(), visible(&tombstone.who), visible(&tombstone.why));
-    format!("{WARN}taken out{WARN:#} {time} by {who}: {why}  {FAINT}{} {told_by}{FAINT:#}", tombstone.kind)
+    format!(
+        "{WARN}taken out{WARN:#} {time} by {who}: {why}  {FAINT}{}, tombstone {told_by}{FAINT:#}",
+        tombstone.kind
+    )
 }
 
 /// A status for people; what is no HTTP has none.
