@@ -718,3 +718,58 @@ fn on_a_disk_that_can_only_be_read_reading_works_and_writing_says_why() {
     assert_eq!(told.status.code(), Some(2));
     assert!(stderr(&told).contains("museum/.moku"), "{}", stderr(&told));
 }
+
+#[test]
+fn a_page_that_is_in_neither_version_is_not_said_to_be_unchanged() {
+    for place in places() {
+        two_versions(&place);
+        let said = place.failure(&["diff", "--url", "https://e.org/typo.html"]);
+        assert!(
+            said.contains("nothing was captured of `https://e.org/typo.html` in either version"),
+            "{said}"
+        );
+        place.data(&["diff", "--url", "https://e.org/style.css", "--exit-code"]);
+    }
+}
+
+#[test]
+fn what_was_taken_out_is_told_by_whoever_is_asked_for_it() {
+    let place = Place::new(true);
+    let [first, _] = two_versions(&place);
+    place.file("lone", "an object");
+    let id = place.data(&["store", "lone"]);
+    place.data(&[
+        "rewrite",
+        "--drop-version",
+        &first,
+        "--drop-object",
+        id.trim(),
+        "--reason",
+        "asked for",
+        "--author",
+        "Ada",
+    ]);
+    for words in
+        [&["show", &first][..], &["show", "HEAD~1"], &["checkout", "HEAD~1"], &["get", id.trim()], &["diff"]]
+    {
+        let said = place.failure(words);
+        assert!(
+            said.contains("was taken out of the silos") && said.contains("asked for"),
+            "{words:?}: {said}"
+        );
+    }
+    assert!(place.failure(&["show", "HEAD~9"]).contains("was taken out"));
+    assert_eq!(place.run(&["audit"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_catalog_that_cannot_be_read_is_a_finding() {
+    let place = Place::new(true);
+    two_versions(&place);
+    std::fs::write(place.path("museum/catalog.db"), "no database").unwrap();
+    let audit = place.run(&["audit"]);
+    assert_eq!(audit.status.code(), Some(1), "{}", stderr(&audit));
+    assert!(stdout(&audit).contains("`varve rebuild` makes it again"), "{}", stdout(&audit));
+    place.data(&["rebuild"]);
+    assert_eq!(place.run(&["audit"]).status.code(), Some(0));
+}
