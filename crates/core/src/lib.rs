@@ -16,6 +16,7 @@ pub mod fact;
 pub mod headers;
 pub mod history;
 pub mod id;
+pub mod moku_json;
 pub mod pattern;
 pub mod plan;
 pub mod receipt;

@@ -290,7 +290,7 @@ pub(crate) fn headers_json(capture: &Capture, redaction: Redaction) -> String {
     let mut all: BTreeMap<&str, &[String]> = headers.iter().collect();
     all.insert(STATUS, &status);
     let text = serde_json::to_string_pretty(&all).expect("texts can be written as JSON");
-    text.replace('<', "\\u003c").replace('>', "\\u003e").replace('&', "\\u0026")
+    varve_core::moku_json::escaped(&text)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 use varve_core::history::{Belongs, Capture, Version, uuid_of};
+use varve_core::moku_json::escaped;
 use varve_core::{CaptureId, RecordId, RunId, VersionId};
 
 use super::{forget, score};
@@ -221,21 +222,12 @@ fn run_snapshot(connection: &Connection, capture: &Capture, run: RunId) -> Resul
     )
 }
 
-/// Headers as JSON. Moku reads any JSON, and writes what HTML could mistake for its own as escapes; so is it here.
+/// Headers as JSON.
 fn headers_json(capture: &Capture) -> Result<String, Problem> {
     let damaged =
         |id: &CaptureId, error: serde_json::Error| Problem::Damaged("snapshots", format!("{id}: {error}"));
     let json = serde_json::to_string(&capture.headers).map_err(|error| damaged(&capture.id, error))?;
-    let mut escaped = String::with_capacity(json.len());
-    for letter in json.chars() {
-        match letter {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                escaped.push_str(&format!("\\u{:04x}", u32::from(letter)));
-            }
-            _ => escaped.push(letter),
-        }
-    }
-    Ok(escaped)
+    Ok(escaped(&json))
 }
 
 fn diff(connection: &Connection, diff: &Diff) -> Result<(), Problem> {

@@ -7,6 +7,7 @@
 use super::text::{Change, TextDiff};
 use super::words::Budget;
 use crate::headers::HeaderDiff;
+use crate::moku_json::escaped;
 use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
@@ -197,19 +198,7 @@ impl VersionDiff {
     /// Writes a row, with the escapes that the original uses: no `<`, `>`, `&` or line separators in the text.
     pub fn to_json(&self) -> String {
         let json = serde_json::to_string(self).expect("texts, numbers and lists always serialise");
-        // Outside of strings JSON has none of these, so each stands within one.
-        let mut escaped = String::with_capacity(json.len() + json.len() / 8);
-        for letter in json.chars() {
-            match letter {
-                '<' => escaped.push_str("\\u003c"),
-                '>' => escaped.push_str("\\u003e"),
-                '&' => escaped.push_str("\\u0026"),
-                '\u{2028}' => escaped.push_str("\\u2028"),
-                '\u{2029}' => escaped.push_str("\\u2029"),
-                _ => escaped.push(letter),
-            }
-        }
-        escaped
+        escaped(&json)
     }
 }
 
