@@ -259,7 +259,7 @@ fn a_body_that_is_not_here_is_never_taken_for_an_empty_one() {
         assert!(told.contains("the bodies are not here") && told.contains("`varve log URL`"), "{told}");
         if !place.is_archive {
             let told = stderr(&place.run(&["score"]));
-            let wanted = "1 page not compared with the parent and counted as new: the bodies are not here";
+            let wanted = "1 page not compared with the parent's: the bodies are not here";
             assert!(told.contains(wanted) && told.contains(URL), "{told}");
         }
     }

@@ -58,17 +58,28 @@ const ORDER: [&str; 18] = [
     "header_changed",
 ];
 
+/// What of two pages can be compared.
+#[derive(Clone, Copy)]
+pub(super) struct Compared {
+    /// The bodies: both are known.
+    pub(super) bodies: bool,
+    /// The headers: both are those of an answer.
+    pub(super) headers: bool,
+}
+
 /// What changed: forms, inputs, cookies, scripts, frames, headers; of each kind by name, or as the page has it.
-pub(super) fn changes(pack: &Pack, base: &Surface, head: &Surface, with_headers: bool) -> Vec<Change> {
+pub(super) fn changes(pack: &Pack, base: &Surface, head: &Surface, compared: Compared) -> Vec<Change> {
     let mut list = List { pack, base, head, changes: Vec::new() };
-    list.forms(base, head);
+    if compared.bodies {
+        list.forms(base, head);
+        list.scripts(base, head);
+        list.frames(base, head);
+    }
     // What a redacted cookie was cannot be compared.
     if !base.has_redacted_cookies && !head.has_redacted_cookies {
         list.cookies(base, head);
     }
-    list.scripts(base, head);
-    list.frames(base, head);
-    if with_headers {
+    if compared.headers {
         list.headers(base, head);
     }
     list.changes.sort_by_key(|change| ORDER.iter().position(|kind| *kind == change.kind));

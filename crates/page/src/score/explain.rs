@@ -133,7 +133,11 @@ fn tell_page(diff: &SecurityDiff, changes: &[&Change]) -> Vec<String> {
     if diff.head_version_id.is_empty() {
         return vec![format!("{url}: The page is gone, and what it exposed with it.")];
     }
-    let new = if diff.base_version_id.is_empty() { " (new page)" } else { "" };
+    let new = match () {
+        () if diff.base_version_id.is_empty() => " (new page)",
+        () if !diff.bodies_compared => " (headers only)",
+        () => "",
+    };
     let told = changes.iter().take(TOLD_CHANGES).map(|change| format!("{url}{new}: {}", change.detail));
     let left = changes.len().saturating_sub(TOLD_CHANGES);
     told.chain((left > 0).then(|| format!("{url}{new}: {left} more changes."))).collect()

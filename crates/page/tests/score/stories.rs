@@ -3,7 +3,7 @@
 use super::scored;
 use varve_page::score::attribution::{Cause, Chunk, PagePair, attribute};
 use varve_page::score::rows::{VersionScore, attribution_rows};
-use varve_page::score::security::SecurityDiff;
+use varve_page::score::security::{SecurityDiff, Side};
 use varve_page::score::{
     Change, Pack, PageScore, RuleId, Severity, explain, explain_change, explain_makers, explain_others,
     explain_security,
@@ -343,11 +343,35 @@ fn a_page_that_comes_or_goes_is_compared_with_nothing() {
     let page = scored("https://x.test/", &[], b"<form action=/admin>");
     let pack = Pack::exposure_1();
     let came = SecurityDiff::between(pack, None, Some(&page)).unwrap();
-    assert!(came.regressed && came.attack_surface_changed && came.score_base == 0.0);
+    assert!(came.regressed == Some(true) && came.attack_surface_changed && came.score_base == Some(0.0));
     assert_eq!(came.attack_surface_changes[0].category, "admin_surface");
     let went = SecurityDiff::between(pack, Some(&page), None).unwrap();
-    assert!(!went.regressed && went.score_delta < 0.0);
+    assert!(went.regressed == Some(false) && went.score_delta < Some(0.0));
     let kinds: Vec<_> = went.attack_surface_changes.iter().map(|change| change.kind).collect();
     assert_eq!(kinds, ["form_removed"]);
     assert!(SecurityDiff::between(pack, None, None).is_none());
+}
+
+/// A body that cannot be had is no empty one: headers and cookies are compared, and nothing is said of what needs the body.
+#[test]
+fn without_a_body_headers_are_compared_and_numbers_are_unknown() {
+    let form = b"<form action=/login><input type=password name=p></form>";
+    let base = scored("https://x.test/", &[("Content-Security-Policy", "default-src 'self'")], b"");
+    let head = scored("https://x.test/", &[("Set-Cookie", "sid=1")], form);
+    let lacking = Some(Side { score: &base, has_body: false });
+    let diff = SecurityDiff::as_far_as_known(Pack::exposure_1(), lacking, Some(Side::whole(&head))).unwrap();
+    let kinds: Vec<_> = diff.attack_surface_changes.iter().map(|change| change.kind).collect();
+    assert_eq!(kinds, ["cookie_added", "header_removed"]);
+    assert_eq!(
+        (diff.score_base, diff.score_delta, diff.exposure_delta, diff.regressed),
+        (None, None, None, None)
+    );
+    assert_eq!(diff.score_head, Some(head.score));
+    assert!(diff.hardening_delta < 0.0 && !diff.bodies_compared);
+    assert!(diff.new_rules.contains(&RuleId::CspMissing) && !diff.new_rules.contains(&RuleId::FormAuth));
+    let told = explain_security(&[diff]);
+    assert!(
+        told[0].starts_with("https://x.test/ (headers only): Content-Security-Policy protects less"),
+        "{told:#?}"
+    );
 }
