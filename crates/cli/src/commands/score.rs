@@ -40,8 +40,11 @@ const LISTED: usize = 20;
 /// archive as in a Moku site; that is what rows of `diffs` hold. Headers stand in no chunk, and neither does what is beyond the first 16 MiB
 /// of a page: of those it is -1.
 ///
-/// Against the parent it is told what changed in exposure and protection, whether or not it moved the score: forms and where they send to, inputs,
-/// cookies, scripts, frames, and headers that protect. `--explain` says it in sentences, the worst first.
+/// Against the parent it is told what changed in exposure and protection, whether or not it moved the score: forms and buttons and where they send to, inputs,
+/// cookies, scripts (in attributes and addresses, too), modules, frames, objects, a `base` that leads to another site, a page that sends visitors on, and headers that protect. `--explain` says it in sentences, the worst first.
+///
+/// The `selector` of evidence selects that one element of the page as browsers build it without running scripts. What no selector reaches has none: what is in a `template`, and elements of
+/// a page that is longer than 8 MiB or nests deeper than browsers go.
 ///
 /// Pages whose bodies are not here are left out and counted; so are those whose bodies are damaged, and the exit code is 1 then. Where the body
 /// that the parent had cannot be had, the headers of the page are compared and its body is not, and that is said. The parent's score is then the one that is kept with it,
@@ -197,7 +200,7 @@ fn heading(scored: &Scored, before: u8, parent: &str) -> String {
     match change.abs() < LITTLE {
         true => format!("The score is what it was in {parent}: {before}. These make up for each other:"),
         false => format!(
-            "The score is what it was in {parent}: {before}. Before it is cut to a whole number of at most 100 it moved by {change:+.3}:"
+            "The score is what it was in {parent}: {before}. Before it is cut to a whole number of at most 100 it moved by {change:+.4}:"
         ),
     }
 }

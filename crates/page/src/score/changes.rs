@@ -1,17 +1,17 @@
 //! What changed on the surface between two versions of a page: what an analyst looks for.
 //!
 //! Owns the comparison of two [surfaces](Surface) by names: forms by action and method or as [pairs](super::form_pairs)
-//! where those changed, inputs by form and name, cookies and headers by name, scripts and frames by address. A header that protects and is gone, or protects less, is
+//! where those changed, inputs by form and name, cookies and headers by name, scripts, frames and other ways out by address, scripts in attributes by what they say. A header that protects and is gone, or protects less, is
 //! a regression whatever became of its text; inputs of a new form are told like the inputs of an old one.
 
 use super::evidence::{Location, LocationKind};
 use super::explain::{fill_change, printable};
 use super::form_pairs::{forms_by_key, pair_moved};
-use super::measure::{form_location, form_rule, input_location, input_rule};
+use super::measure::{form_location, form_rule, input_location, input_rule, reach_location};
 use super::pack::Pack;
 use super::policy::{self, CSP, HSTS};
 use super::rule::{ChangeKind, RuleId, Severity};
-use super::surface::{Cookie, Form, Frame, Input, Script, Surface};
+use super::surface::{Cookie, Form, Frame, Input, Reach, ReachKind, Script, Surface};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use varve_core::headers::{HeaderView, REDACTED, Redaction, is_benign};
@@ -37,7 +37,7 @@ pub struct Change {
 }
 
 /// The order in which changes are told.
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 25] = [
     "form_added",
     "form_changed",
     "form_removed",
@@ -53,9 +53,26 @@ const ORDER: [&str; 18] = [
     "script_removed",
     "frame_added",
     "frame_removed",
+    "base_changed",
+    "submitter_added",
+    "embed_added",
+    "refresh_added",
+    "module_added",
+    "handler_added",
+    "script_link_added",
     "header_added",
     "header_removed",
     "header_changed",
+];
+
+/// The ways out, in the order in which they are told.
+const REACHES: [ReachKind; 6] = [
+    ReachKind::Base,
+    ReachKind::Submitter,
+    ReachKind::Embed,
+    ReachKind::Refresh,
+    ReachKind::Module,
+    ReachKind::ScriptLink,
 ];
 
 /// What of two pages can be compared.
@@ -74,6 +91,7 @@ pub(super) fn changes(pack: &Pack, base: &Surface, head: &Surface, compared: Com
         list.forms(base, head);
         list.scripts(base, head);
         list.frames(base, head);
+        list.reaches(base, head);
     }
     // What a redacted cookie was cannot be compared.
     if !base.has_redacted_cookies && !head.has_redacted_cookies {
@@ -129,11 +147,11 @@ impl List<'_> {
             new.iter().filter(|(key, _)| !old.contains_key(*key)).filter_map(|(_, forms)| forms.first());
         let pairs = pair_moved(&gone.copied().collect::<Vec<_>>(), &came.copied().collect::<Vec<_>>());
         for form in &pairs.came {
-            self.add(self.form_kind(form), &form.selector(), form_location(form));
+            self.add(self.form_kind(form), &told(form), form_location(form));
             self.inputs(&[], new.get(&form.key()).map_or(&[][..], Vec::as_slice));
         }
         for form in &pairs.gone {
-            self.add_gone("form_removed", ChangeKind::FormRemoved, &form.selector(), form_location(form));
+            self.add_gone("form_removed", ChangeKind::FormRemoved, &told(form), form_location(form));
         }
         for (was, is) in pairs.moved {
             self.form_target(was, is);
@@ -148,6 +166,12 @@ impl List<'_> {
                 }
             }
             self.inputs(before, forms);
+            for form in forms.iter().skip(before.len()) {
+                self.add(self.form_kind(form), &told(form), form_location(form));
+            }
+            for form in before.iter().skip(forms.len()) {
+                self.add_gone("form_removed", ChangeKind::FormRemoved, &told(form), form_location(form));
+            }
         }
     }
 
@@ -173,7 +197,7 @@ impl List<'_> {
             () => ChangeKind::FormTargetChanged,
         };
         let sends = |form: &Form| format!("{} {}", form.method, printable(&form.target));
-        let what = format!("{}, {} before, {} now", printable(&is.selector()), sends(was), sends(is));
+        let what = format!("{}, {} before, {} now", printable(&told(is)), sends(was), sends(is));
         self.add(kind, &what, form_location(is));
     }
 
@@ -181,7 +205,7 @@ impl List<'_> {
     fn inputs(&mut self, base: &[&Form], head: &[&Form]) {
         let (old, new) = (inputs_by_name(base), inputs_by_name(head));
         for (name, (form, input)) in &new {
-            let what = form.input_selector(input);
+            let what = input.place.told(&form.input_descriptor(input));
             match old.get(name) {
                 None => self.add(input_kind(input), &what, input_location(form, input)),
                 Some((_, was)) if (&was.kind, was.required) != (&input.kind, input.required) => {
@@ -195,7 +219,7 @@ impl List<'_> {
             self.add_gone(
                 "input_removed",
                 ChangeKind::InputRemoved,
-                &form.input_selector(input),
+                &input.place.told(&form.input_descriptor(input)),
                 input_location(form, input),
             );
         }
@@ -232,29 +256,59 @@ impl List<'_> {
     }
 
     fn scripts(&mut self, base: &Surface, head: &Surface) {
+        let told = |script: &Script| script.place.told(&script.descriptor());
         let location = |script: &Script| {
-            Location::element(LocationKind::Script, script.selector(), &script.place)
+            Location::element(LocationKind::Script, script.descriptor(), &script.place)
                 .numbered(script.dom_index)
         };
-        for script in surplus(&head.scripts, &base.scripts, |script| &script.src) {
+        for script in surplus(&head.scripts, &base.scripts, |script| script.address()) {
             let kind =
                 if script.third_party { ChangeKind::ThirdPartyScriptAdded } else { ChangeKind::ScriptAdded };
-            self.add(kind, &script.selector(), location(script));
+            self.add(kind, &told(script), location(script));
         }
-        for script in surplus(&base.scripts, &head.scripts, |script| &script.src) {
-            self.add_gone("script_removed", ChangeKind::ScriptRemoved, &script.selector(), location(script));
+        for script in surplus(&base.scripts, &head.scripts, |script| script.address()) {
+            self.add_gone("script_removed", ChangeKind::ScriptRemoved, &told(script), location(script));
+        }
+        for handler in surplus(&head.handlers, &base.handlers, |handler| &handler.code) {
+            let what = format!("{}, `{}`", handler.place.told(&handler.descriptor), printable(&handler.code));
+            let name = handler.descriptor.clone();
+            self.add(
+                ChangeKind::HandlerAdded,
+                &what,
+                Location::element(LocationKind::Element, name, &handler.place),
+            );
         }
     }
 
     fn frames(&mut self, base: &Surface, head: &Surface) {
+        let told = |frame: &Frame| frame.place.told(&frame.descriptor());
         let location = |frame: &Frame| {
-            Location::element(LocationKind::Frame, frame.selector(), &frame.place).numbered(frame.dom_index)
+            Location::element(LocationKind::Frame, frame.descriptor(), &frame.place).numbered(frame.dom_index)
         };
         for frame in surplus(&head.frames, &base.frames, |frame| &frame.src) {
-            self.add(ChangeKind::FrameAdded, &frame.selector(), location(frame));
+            let kind =
+                if frame.third_party { ChangeKind::ThirdPartyFrameAdded } else { ChangeKind::FrameAdded };
+            self.add(kind, &told(frame), location(frame));
         }
         for frame in surplus(&base.frames, &head.frames, |frame| &frame.src) {
-            self.add_gone("frame_removed", ChangeKind::FrameRemoved, &frame.selector(), location(frame));
+            self.add_gone("frame_removed", ChangeKind::FrameRemoved, &told(frame), location(frame));
+        }
+    }
+
+    /// New ways out of the page. Those of one kind to one place are counted, as scripts are.
+    fn reaches(&mut self, base: &Surface, head: &Surface) {
+        for kind in REACHES {
+            let of_kind = |surface: &Surface| -> Vec<Reach> {
+                surface.reaches.iter().filter(|reach| reach.kind == kind).cloned().collect()
+            };
+            let (old, new) = (of_kind(base), of_kind(head));
+            for reach in surplus(&new, &old, |reach| &reach.target) {
+                let Some(change) = reach_change(reach) else { continue };
+                let element = reach.place.told(&reach.descriptor);
+                let is_said = element.contains(&reach.target);
+                let what = if is_said { element } else { format!("{}, {element}", printable(&reach.target)) };
+                self.add(change, &what, reach_location(reach));
+            }
         }
     }
 
@@ -307,6 +361,12 @@ const fn public_kind(kind: ChangeKind) -> &'static str {
         ChangeKind::FileInputAdded | ChangeKind::PasswordInputAdded => "input_added",
         ChangeKind::WeakCookieAdded => "cookie_added",
         ChangeKind::ThirdPartyScriptAdded => "script_added",
+        ChangeKind::ThirdPartyFrameAdded => "frame_added",
+        ChangeKind::BaseSentAway => "base_changed",
+        ChangeKind::SubmitterSentAway | ChangeKind::SubmitterSentUnencrypted => "submitter_added",
+        ChangeKind::ThirdPartyEmbedAdded => "embed_added",
+        ChangeKind::RefreshSentAway => "refresh_added",
+        ChangeKind::ThirdPartyModuleAdded => "module_added",
         ChangeKind::CspWeakened
         | ChangeKind::HstsWeakened
         | ChangeKind::XfoWeakened
@@ -320,11 +380,44 @@ fn severity(rule: ChangeKind, category: &str) -> Severity {
     match category {
         "upload_surface" | "admin_surface" | "security_regression" | "cookie_regression" => Severity::High,
         "auth_surface" | "cookie_risk" => Severity::Medium,
-        _ if matches!(rule, ChangeKind::ThirdPartyScriptAdded | ChangeKind::ThirdPartyFormAdded) => {
-            Severity::Medium
-        }
+        _ if is_of_strangers(rule) => Severity::Medium,
         _ => Severity::Low,
     }
+}
+
+/// Whether another site has a hand in what changed.
+const fn is_of_strangers(rule: ChangeKind) -> bool {
+    matches!(
+        rule,
+        ChangeKind::ThirdPartyScriptAdded
+            | ChangeKind::ThirdPartyFormAdded
+            | ChangeKind::ThirdPartyFrameAdded
+            | ChangeKind::ThirdPartyEmbedAdded
+            | ChangeKind::ThirdPartyModuleAdded
+    )
+}
+
+/// What a form is called.
+fn told(form: &Form) -> String {
+    form.place.told(&form.descriptor())
+}
+
+/// The change that a new way out is; none if it is nothing to look for.
+fn reach_change(reach: &Reach) -> Option<ChangeKind> {
+    let kind = match (reach.kind, reach.third_party) {
+        (ReachKind::Base, true) => ChangeKind::BaseSentAway,
+        (ReachKind::Submitter, true) => ChangeKind::SubmitterSentAway,
+        (ReachKind::Submitter, false) if reach.insecure => ChangeKind::SubmitterSentUnencrypted,
+        (ReachKind::Submitter, false) => ChangeKind::SubmitterAdded,
+        (ReachKind::Embed, true) => ChangeKind::ThirdPartyEmbedAdded,
+        (ReachKind::Embed, false) => ChangeKind::EmbedAdded,
+        (ReachKind::Refresh, true) => ChangeKind::RefreshSentAway,
+        (ReachKind::Refresh, false) => ChangeKind::RefreshAdded,
+        (ReachKind::ScriptLink, _) => ChangeKind::ScriptLinkAdded,
+        (ReachKind::Module, true) => ChangeKind::ThirdPartyModuleAdded,
+        (ReachKind::Base | ReachKind::Module, false) => return None,
+    };
+    Some(kind)
 }
 
 /// Inputs by name; of equal names the first.
