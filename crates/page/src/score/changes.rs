@@ -4,6 +4,7 @@
 //! where those changed, inputs by form and name, cookies and headers by name, scripts, frames and other ways out by address, scripts in attributes by what they say. A header that protects and is gone, or protects less, is
 //! a regression whatever became of its text; inputs of a new form are told like the inputs of an old one.
 
+use super::change_kind::{public_kind, reach_change, severity};
 use super::evidence::{Location, LocationKind};
 use super::explain::{fill_change, printable};
 use super::form_pairs::{forms_by_key, pair_moved};
@@ -348,76 +349,9 @@ fn before_and_now(kind: ChangeKind, name: &str, was: &[String], is: Option<&[Str
     format!("{name}{} before, {} now", said(was), is.map_or_else(|| "nothing".to_owned(), said))
 }
 
-/// The word for a change that readers of security diffs know.
-const fn public_kind(kind: ChangeKind) -> &'static str {
-    match kind {
-        ChangeKind::AdminFormAdded
-        | ChangeKind::AuthFormAdded
-        | ChangeKind::UploadFormAdded
-        | ChangeKind::ThirdPartyFormAdded => "form_added",
-        ChangeKind::FormTargetChanged | ChangeKind::FormSentAway | ChangeKind::FormSentUnencrypted => {
-            "form_changed"
-        }
-        ChangeKind::FileInputAdded | ChangeKind::PasswordInputAdded => "input_added",
-        ChangeKind::WeakCookieAdded => "cookie_added",
-        ChangeKind::ThirdPartyScriptAdded => "script_added",
-        ChangeKind::ThirdPartyFrameAdded => "frame_added",
-        ChangeKind::BaseSentAway => "base_changed",
-        ChangeKind::SubmitterSentAway | ChangeKind::SubmitterSentUnencrypted => "submitter_added",
-        ChangeKind::ThirdPartyEmbedAdded => "embed_added",
-        ChangeKind::RefreshSentAway => "refresh_added",
-        ChangeKind::ThirdPartyModuleAdded => "module_added",
-        ChangeKind::CspWeakened
-        | ChangeKind::HstsWeakened
-        | ChangeKind::XfoWeakened
-        | ChangeKind::ProtectionWeakened => "header_changed",
-        other => other.name(),
-    }
-}
-
-/// How bad a change is, by its category; what strangers have a hand in is no trifle.
-fn severity(rule: ChangeKind, category: &str) -> Severity {
-    match category {
-        "upload_surface" | "admin_surface" | "security_regression" | "cookie_regression" => Severity::High,
-        "auth_surface" | "cookie_risk" => Severity::Medium,
-        _ if is_of_strangers(rule) => Severity::Medium,
-        _ => Severity::Low,
-    }
-}
-
-/// Whether another site has a hand in what changed.
-const fn is_of_strangers(rule: ChangeKind) -> bool {
-    matches!(
-        rule,
-        ChangeKind::ThirdPartyScriptAdded
-            | ChangeKind::ThirdPartyFormAdded
-            | ChangeKind::ThirdPartyFrameAdded
-            | ChangeKind::ThirdPartyEmbedAdded
-            | ChangeKind::ThirdPartyModuleAdded
-    )
-}
-
 /// What a form is called.
 fn told(form: &Form) -> String {
     form.place.told(&form.descriptor())
-}
-
-/// The change that a new way out is; none if it is nothing to look for.
-fn reach_change(reach: &Reach) -> Option<ChangeKind> {
-    let kind = match (reach.kind, reach.third_party) {
-        (ReachKind::Base, true) => ChangeKind::BaseSentAway,
-        (ReachKind::Submitter, true) => ChangeKind::SubmitterSentAway,
-        (ReachKind::Submitter, false) if reach.insecure => ChangeKind::SubmitterSentUnencrypted,
-        (ReachKind::Submitter, false) => ChangeKind::SubmitterAdded,
-        (ReachKind::Embed, true) => ChangeKind::ThirdPartyEmbedAdded,
-        (ReachKind::Embed, false) => ChangeKind::EmbedAdded,
-        (ReachKind::Refresh, true) => ChangeKind::RefreshSentAway,
-        (ReachKind::Refresh, false) => ChangeKind::RefreshAdded,
-        (ReachKind::ScriptLink, _) => ChangeKind::ScriptLinkAdded,
-        (ReachKind::Module, true) => ChangeKind::ThirdPartyModuleAdded,
-        (ReachKind::Base | ReachKind::Module, false) => return None,
-    };
-    Some(kind)
 }
 
 /// Inputs by name; of equal names the first.

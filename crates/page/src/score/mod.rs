@@ -19,6 +19,7 @@
 //! - bodies that are no markup are not searched for forms.
 
 pub mod attribution;
+mod change_kind;
 mod changes;
 mod cookie;
 mod evidence;
