@@ -3,6 +3,9 @@
 //! Every page is scored; the score of a version is that of its most exposed page. Against the parent, the change of that number is
 //! shared out among the chunks of the diff of the page that moved it. What is found is written down as it is: a fact in an archive, rows in a
 //! Moku site, so that it stays what it was when rules change.
+//!
+//! A body that cannot be had is unknown, and not empty. What depends on it is not said: the parent's score is then the one that is kept
+//! of it, or none; headers are compared all the same; and nothing that was kept gives way to a score that was computed with less.
 
 use varve_catalog::{Attribution, Evidence, Row, Score};
 use varve_core::diff::moku;
@@ -11,6 +14,7 @@ use varve_core::history::Capture;
 use varve_core::{Moment, VersionId};
 use varve_page::score::attribution::{Chunk, Movement, PagePair, Share, attribute};
 use varve_page::score::rows::{AttributionRow, EvidenceLocationRow, VersionScore, attribution_rows};
+use varve_page::score::security::Side;
 use varve_page::score::{
     Limits, Pack, Page, explain, explain_change, explain_makers, explain_others, explain_security,
     score as score_page,
@@ -20,24 +24,29 @@ use crate::body_trouble::{BodyTrouble, Troubles};
 use crate::error::ArchiveError;
 use crate::history::{Change, HistoryWriter, Holdings, Loaded, Pair, Pairs};
 use crate::rows::row_of_score;
+use crate::verbs::cat::removal_of;
 
 pub use varve_page::score::PageScore;
 pub use varve_page::score::security::SecurityDiff;
 
 /// A version with its score.
 pub struct Scored {
-    /// What is kept of it.
+    /// What is kept of it, or would be.
     pub row: Score,
+    /// Whether it is kept.
+    pub is_kept: bool,
+    /// Whether bodies cannot be had that it takes. What was taken out on purpose of the version and its parent alike is no part of it.
+    pub is_lacking: bool,
     /// The version that it was compared with.
     pub parent: Option<VersionId>,
-    /// The score of the most exposed page of the parent.
-    pub before: Option<u8>,
-    /// The URL of that page.
-    pub most_exposed_before: Option<String>,
+    /// The score of the parent, if it is known.
+    pub before: Option<Before>,
     /// The URL of the page that makes the score: the most exposed.
     pub most_exposed: String,
-    /// By how much the score moved since the parent, before it is rounded; the contributions of all attributions add up to it.
+    /// By how much the score moved since the parent, before it is rounded, if that is known; the contributions of all attributions add up to it.
     pub change: Option<f64>,
+    /// Whether it is known what moved the score. Without it there are no attributions.
+    pub is_explained: bool,
     /// Every page, the most exposed first.
     pub pages: Vec<PageScore>,
     /// The path of the page that each attribution is about.
@@ -50,10 +59,23 @@ pub struct Scored {
     pub others: Option<String>,
     /// What changed in exposure and protection since the parent, page by page, whether or not it moved a score.
     pub changes: Vec<SecurityDiff>,
-    /// Pages that were not scored, or not held against the parent, because a body cannot be had.
+    /// Pages that were not scored because a body cannot be had.
     pub troubles: Troubles,
-    /// Pages that count as new because the body that the parent had is not here.
+    /// Pages whose bodies were not held against the parent's, because those cannot be had.
     pub uncompared: Troubles,
+}
+
+/// The score of a parent.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Before {
+    /// The score.
+    pub score: f64,
+    /// The same from 0 to 100.
+    pub normalized: u8,
+    /// The URL of the page that made it.
+    pub most_exposed: Option<String>,
+    /// It was not computed now, for want of bodies: it is what is kept with the parent.
+    pub is_from_row: bool,
 }
 
 impl Scored {
@@ -68,7 +90,7 @@ impl Scored {
     }
 }
 
-/// Scores a version, and keeps the score.
+/// Scores a version, and keeps the score; unless bodies were lacking and one is kept already, which may be made with them.
 pub fn score(
     history: &dyn HistoryWriter,
     version: VersionId,
@@ -80,10 +102,15 @@ pub fn score(
     let fact = serde_json::from_slice(&json).expect("what was written as JSON is JSON");
     let row = row_of_score(&fact).expect("a score is read as it was written");
     let kept = history.catalog().scores(&version)?;
-    if let Some(kept) = kept.into_iter().find(|kept| says_the_same(kept, &row)) {
-        scored.row = kept;
+    if let Some(kept) = kept.iter().find(|kept| says_the_same(kept, &row)) {
+        scored.row = kept.clone();
+        scored.is_kept = true;
         return Ok(scored);
     }
+    if scored.is_lacking && kept.iter().any(|kept| kept.scoring_version == row.scoring_version) {
+        return Ok(scored);
+    }
+    scored.is_kept = true;
     history.keep_fact(&format!("urn:uuid:{version}"), media_type::SCORE, &json)?;
     history.apply(vec![Row::Score(Box::new(row))])?;
     Ok(scored)
@@ -113,37 +140,65 @@ pub fn compute(
     let info = super::show::version(holdings, &version)?;
     let parent = info.version.parent;
     let scorer = Scorer { holdings, now, head: version, base: parent };
-    let found = scorer.all(progress)?;
-    let has_bodies = !found.has_pages || found.troubles.count(|_| true) == 0;
-    let missing = found.troubles.count(|one| one != BodyTrouble::Missing) == 0;
-    let scored = VersionScore::new(found.pages).ok_or(match has_bodies {
-        true => ArchiveError::NoPages { version },
-        false => ArchiveError::NoBodies { version, missing },
-    })?;
+    let mut found = scorer.all(progress)?;
+    let scored = found.version_score(version)?;
     // A version without a parent has no change: all of it is new.
-    let moved = if parent.is_some() { found.moved } else { Vec::new() };
-    let pairs: Vec<PagePair<'_>> = moved.iter().map(Moves::as_pair).collect();
+    if parent.is_none() {
+        found.forget_changes();
+    }
+    let pairs: Vec<PagePair<'_>> = found.moved.iter().map(Moves::as_pair).collect();
     let movement = attribute(&pairs, found.same.as_ref().filter(|_| parent.is_some()));
-    let rows = attributions(parent, version, &pairs, &movement.shares, now);
+    let before = match (parent, found.lacks_base) {
+        (None, _) => None,
+        (Some(_), false) => found.before(&movement),
+        (Some(parent), true) => kept_score(holdings, parent)?,
+    };
+    let is_explained = found.explains(&movement, before.as_ref(), scored.most_exposed().score);
+    let known = movement_if(is_explained, &movement);
+    let rows = attributions(parent, version, &pairs, &known.shares, now);
     let (attributed, attributions) = rows.into_iter().unzip();
     let mut pages = scored.pages().to_vec();
     pages.sort_by(|one, other| other.score.total_cmp(&one.score));
+    let change = before.as_ref().filter(|_| !found.lacks_head);
     Ok(Scored {
         row: row(&scored, version, now, attributions),
+        is_kept: false,
+        is_lacking: found.lacks_base || found.lacks_head,
         parent,
-        before: movement.base.map(|page| page.normalized),
-        most_exposed_before: movement.base.map(|page| page.url.clone()),
-        most_exposed: most_exposed(&scored, &movement),
-        change: movement.base.map(|_| movement.change()),
+        change: change.map(|before| scored.most_exposed().score - before.score),
+        before,
+        most_exposed: most_exposed(&scored, &known),
+        is_explained,
         pages,
         attributed,
-        moves: explain_change(&pairs, &movement),
-        makers: explain_makers(&pairs, &movement),
-        others: explain_others(&pairs, &movement),
-        changes: pairs.iter().filter_map(security_diff).filter(|diff| !diff.is_empty()).collect(),
+        moves: explain_change(&pairs, &known),
+        makers: explain_makers(&pairs, &known),
+        others: if is_explained { explain_others(&pairs, &known) } else { None },
+        changes: found.changes(),
         troubles: found.troubles,
         uncompared: found.uncompared,
     })
+}
+
+/// The movement, or one that says nothing.
+fn movement_if<'a>(is_known: bool, movement: &Movement<'a>) -> Movement<'a> {
+    match is_known {
+        true => movement.clone(),
+        false => Movement { base: None, head: None, is_one_page: false, mover: None, shares: Vec::new() },
+    }
+}
+
+/// The score that is kept with a version, by the rules of today, if every page of it was scored.
+fn kept_score(holdings: &dyn Holdings, version: VersionId) -> Result<Option<Before>, ArchiveError> {
+    let kept = holdings.catalog().scores(&version)?;
+    let rules = &Pack::exposure_1().scoring_version;
+    let Some(kept) = kept.into_iter().find(|kept| kept.scoring_version == *rules) else { return Ok(None) };
+    let json: serde_json::Value = serde_json::from_str(&kept.json).unwrap_or_default();
+    if json.get("pages_not_scored").is_some() {
+        return Ok(None);
+    }
+    let most_exposed = json.pointer("/meta/url").and_then(|url| url.as_str()).map(str::to_owned);
+    Ok(Some(Before { score: kept.score, normalized: kept.normalized, most_exposed, is_from_row: true }))
 }
 
 /// The page that makes the score; of several that could, the one that made it before.
@@ -160,48 +215,128 @@ struct Found {
     pages: Vec<PageScore>,
     /// Pages that differ, before and after.
     moved: Vec<Moves>,
-    /// The most exposed of those that do not.
+    /// Pages of which a body cannot be had, before or after.
+    lacking: Vec<Moves>,
+    /// The most exposed of those that do not differ.
     same: Option<PageScore>,
     troubles: Troubles,
-    /// Pages that count as new because what they were is not here.
     uncompared: Troubles,
+    /// A page of the parent is not known, so that its score may be another.
+    lacks_base: bool,
+    /// The same of the version.
+    lacks_head: bool,
 }
 
 impl Found {
-    fn add(&mut self, moves: Moves) {
-        self.pages.extend(moves.head.clone());
-        if !moves.is_same {
-            return self.moved.push(moves);
+    fn add(&mut self, moves: Moves, url: &str) {
+        if let Some(trouble) = moves.head_lacks {
+            self.troubles.add(trouble, url);
+        } else if let Some(trouble) = moves.base_lacks {
+            self.uncompared.add(trouble, url);
         }
+        // What was taken out on purpose of both is no part of either.
+        self.lacks_base |= moves.base_lacks.is_some() && !moves.is_same;
+        self.lacks_head |= moves.head_lacks.is_some() && !moves.is_same;
+        self.pages.extend(moves.head.clone().filter(|_| moves.head_lacks.is_none()));
+        match () {
+            () if moves.base_lacks.is_some() || moves.head_lacks.is_some() => self.lacking.push(moves),
+            () if moves.is_same => self.add_same(moves),
+            () => self.moved.push(moves),
+        }
+    }
+
+    fn add_same(&mut self, moves: Moves) {
         let highest = self.same.as_ref().map(|page| page.score);
         if let Some(page) = moves.head.filter(|page| highest.is_none_or(|highest| page.score > highest)) {
             self.same = Some(page);
         }
     }
+
+    fn forget_changes(&mut self) {
+        self.moved = Vec::new();
+        self.lacking = Vec::new();
+    }
+
+    /// The score of the pages, if there are any.
+    fn version_score(&mut self, version: VersionId) -> Result<VersionScore, ArchiveError> {
+        let has_bodies = !self.has_pages || self.troubles.count(|_| true) == 0;
+        let missing = self.troubles.count(|one| one != BodyTrouble::Missing) == 0;
+        let not_scored = if self.lacks_head { self.troubles.count(|_| true) } else { 0 };
+        let scored = VersionScore::new(std::mem::take(&mut self.pages));
+        scored.map(|scored| scored.without(not_scored)).ok_or(match has_bodies {
+            true => ArchiveError::NoPages { version },
+            false => ArchiveError::NoBodies { version, missing },
+        })
+    }
+
+    /// The score of the parent, all of which is known.
+    fn before(&self, movement: &Movement<'_>) -> Option<Before> {
+        let lacking = self.lacking.iter().filter(|moves| moves.base_lacks.is_none());
+        let pages = lacking.filter_map(|moves| moves.base.as_ref()).chain(movement.base);
+        let highest = pages.max_by(|one, other| one.score.total_cmp(&other.score))?;
+        Some(Before {
+            score: highest.score,
+            normalized: highest.normalized,
+            most_exposed: Some(highest.url.clone()),
+            is_from_row: false,
+        })
+    }
+
+    /// Whether the movement of the pages that are known is that of the version: both its ends are those of the version.
+    fn explains(&self, movement: &Movement<'_>, before: Option<&Before>, score: f64) -> bool {
+        let is =
+            |page: Option<&PageScore>, score: f64| page.is_some_and(|page| (page.score - score).abs() < 1e-9);
+        match before {
+            Some(before) if self.lacks_base => {
+                !self.lacks_head && is(movement.base, before.score) && is(movement.head, score)
+            }
+            _ => !self.lacks_base && !self.lacks_head,
+        }
+    }
+
+    /// What changed on the surfaces of pages, as far as it is known.
+    fn changes(&self) -> Vec<SecurityDiff> {
+        let all = self.moved.iter().chain(&self.lacking);
+        all.filter_map(Moves::security_diff).filter(|diff| !diff.is_empty()).collect()
+    }
 }
 
-/// A page before and after, scored.
+/// A page before and after, scored. Where a body cannot be had, what address and headers tell is scored; nothing if those went too.
 struct Moves {
     base: Option<PageScore>,
     head: Option<PageScore>,
     chunks: Vec<Chunk>,
     /// Nothing differs, so the base was not scored again.
     is_same: bool,
-    /// A body cannot be had: of the head, nothing can be said of the page; of the base, not how it came to be so.
-    trouble: Option<BodyTrouble>,
-    /// The page was there before, and what it was is not here: it is scored as a new one.
-    lacks_base: bool,
+    /// Why the body before cannot be had, if it cannot.
+    base_lacks: Option<BodyTrouble>,
+    /// Why the body after cannot be had.
+    head_lacks: Option<BodyTrouble>,
 }
 
 impl Moves {
-    /// A page of which it is not told how it changed.
+    /// A page that is what it was.
     fn unmoved(head: Option<PageScore>) -> Self {
-        let chunks = Vec::new();
-        Self { base: None, head, chunks, is_same: true, trouble: None, lacks_base: false }
+        Self { base: None, head, chunks: Vec::new(), is_same: true, base_lacks: None, head_lacks: None }
     }
 
     fn as_pair(&self) -> PagePair<'_> {
         PagePair { base: self.base.as_ref(), head: self.head.as_ref(), chunks: &self.chunks }
+    }
+
+    /// What changed on the surface of the page; none if one side is not known at all.
+    fn security_diff(&self) -> Option<SecurityDiff> {
+        fn side(score: Option<&PageScore>, lacks: Option<BodyTrouble>) -> Option<Side<'_>> {
+            score.map(|score| Side { score, has_body: lacks.is_none() })
+        }
+        let is_unknown =
+            |score: &Option<PageScore>, lacks: Option<BodyTrouble>| score.is_none() && lacks.is_some();
+        if is_unknown(&self.base, self.base_lacks) || is_unknown(&self.head, self.head_lacks) {
+            return None;
+        }
+        let (base, head) =
+            (side(self.base.as_ref(), self.base_lacks), side(self.head.as_ref(), self.head_lacks));
+        SecurityDiff::as_far_as_known(Pack::exposure_1(), base, head)
     }
 }
 
@@ -218,14 +353,7 @@ impl Scorer<'_> {
         for pair in Pairs::new(self.holdings.catalog(), self.base, Some(self.head)) {
             let pair = pair?;
             found.has_pages |= pair.head.is_some();
-            let moves = self.pair(&pair)?;
-            if let Some(trouble) = moves.trouble {
-                found.troubles.add(trouble, &pair.any().url);
-            }
-            if moves.lacks_base {
-                found.uncompared.add(BodyTrouble::Missing, &pair.any().url);
-            }
-            found.add(moves);
+            found.add(self.pair(&pair)?, &pair.any().url);
             progress(1);
         }
         Ok(found)
@@ -236,36 +364,43 @@ impl Scorer<'_> {
         // One byte more, so that it is noticed when there is more.
         let most = limits.body as u64 + 1;
         let head = Loaded::as_far_as_possible(self.holdings, pair.head.as_ref(), most)?;
-        if head.is_bodiless() {
-            return Ok(Moves { trouble: head.trouble, ..Moves::unmoved(None) });
-        }
-        let head_score = pair.head.as_ref().map(|page| self.page(page, &head, self.head, &limits));
+        let head_score = self.side(pair.head.as_ref(), &head, self.head, &limits);
         if pair.change() == Change::Unchanged {
-            return Ok(Moves::unmoved(head_score));
+            return match head.trouble {
+                Some(trouble) => self.unknown(pair, trouble),
+                None => Ok(Moves::unmoved(head_score)),
+            };
         }
         let base = Loaded::as_far_as_possible(self.holdings, pair.base.as_ref(), most)?;
-        // What was taken out on purpose counts as nothing, as it did before it went.
-        if base.trouble.is_some_and(|trouble| trouble != BodyTrouble::Missing) {
-            return Ok(Moves { trouble: base.trouble, ..Moves::unmoved(head_score) });
-        }
         let version = self.base.unwrap_or(self.head);
-        let base_score = pair.base.as_ref().map(|page| self.page(page, &base, version, &limits));
-        let chunk = |chunk: &varve_core::diff::Chunk| {
-            Chunk::new(chunk.base_start, chunk.base_len, chunk.head_start, chunk.head_len)
-        };
-        // Chunks are numbered as in the whole diff, or not at all.
-        let is_whole = |page: &Loaded| !page.is_bodiless() && page.body.len() <= limits.body;
-        let chunks = match is_whole(&base) && is_whole(&head) {
-            true => {
-                // Evidence has its places in the bytes of a body, so the chunks need theirs there too.
-                let diff = moku::body_diff("", "", &base.body, &head.body);
-                moku::in_bytes(diff, &base.body, &head.body).chunks.iter().map(chunk).collect()
-            }
-            false => Vec::new(),
-        };
-        let lacks_base = base.is_bodiless() && head_score.is_some();
-        let moves = Moves { base: base_score, head: head_score, chunks, ..Moves::unmoved(None) };
-        Ok(Moves { is_same: false, lacks_base, ..moves })
+        Ok(Moves {
+            base: self.side(pair.base.as_ref(), &base, version, &limits),
+            head: head_score,
+            chunks: chunks(&base, &head, &limits),
+            is_same: false,
+            base_lacks: base.trouble,
+            head_lacks: head.trouble,
+        })
+    }
+
+    /// A page that is what it was, and nobody knows what. Taken out on purpose, it is missed on neither side.
+    fn unknown(&self, pair: &Pair, trouble: BodyTrouble) -> Result<Moves, ArchiveError> {
+        let removal = pair.head.as_ref().map(|page| removal_of(self.holdings, page)).transpose()?.flatten();
+        let (base_lacks, head_lacks) = (Some(trouble), Some(trouble));
+        Ok(Moves { base_lacks, head_lacks, is_same: removal.is_some(), ..Moves::unmoved(None) })
+    }
+
+    /// The score of one side of a page. Of what was taken out, headers went too.
+    fn side(
+        &self,
+        page: Option<&Capture>,
+        loaded: &Loaded,
+        version: VersionId,
+        limits: &Limits,
+    ) -> Option<PageScore> {
+        let is_bare = loaded.headers.iter().next().is_none();
+        let page = page.filter(|_| loaded.trouble != Some(BodyTrouble::Missing) || !is_bare)?;
+        Some(self.page(page, loaded, version, limits))
     }
 
     fn page(&self, capture: &Capture, loaded: &Loaded, version: VersionId, limits: &Limits) -> PageScore {
@@ -283,8 +418,18 @@ impl Scorer<'_> {
     }
 }
 
-fn security_diff(pair: &PagePair<'_>) -> Option<SecurityDiff> {
-    SecurityDiff::between(Pack::exposure_1(), pair.base, pair.head)
+/// The chunks of the diff of a page. They are numbered as in the whole diff, or not at all.
+fn chunks(base: &Loaded, head: &Loaded, limits: &Limits) -> Vec<Chunk> {
+    let is_whole = |page: &Loaded| !page.is_bodiless() && page.body.len() <= limits.body;
+    if !is_whole(base) || !is_whole(head) {
+        return Vec::new();
+    }
+    let chunk = |chunk: &varve_core::diff::Chunk| {
+        Chunk::new(chunk.base_start, chunk.base_len, chunk.head_start, chunk.head_len)
+    };
+    // Evidence has its places in the bytes of a body, so the chunks need theirs there too.
+    let diff = moku::body_diff("", "", &base.body, &head.body);
+    moku::in_bytes(diff, &base.body, &head.body).chunks.iter().map(chunk).collect()
 }
 
 fn row(scored: &VersionScore, version: VersionId, time: Moment, attributions: Vec<Attribution>) -> Score {

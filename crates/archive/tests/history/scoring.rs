@@ -1,7 +1,8 @@
 //! Scores are kept, explained, and attributed to the changes that caused them, on both layouts.
 
 use crate::scene::*;
-use varve_archive::history::HistoryWriter;
+use std::path::Path;
+use varve_archive::history::{HistoryWriter, Pages};
 use varve_archive::verbs::commit::{NewBody, Request, commit};
 use varve_archive::verbs::score::{Scored, score};
 use varve_archive::verbs::{diff, tag};
@@ -23,7 +24,11 @@ fn a_new_form_raises_the_score_and_is_named_as_the_cause() {
         let low = score(&*writer, first, &|_| {}).expect("scored");
         let high = score(&*writer, second, &|_| {}).expect("scored");
         assert!(high.row.normalized > low.row.normalized, "{kind:?}");
-        assert_eq!(high.before, Some(low.row.normalized), "{kind:?}");
+        assert_eq!(
+            high.before.as_ref().map(|before| before.normalized),
+            Some(low.row.normalized),
+            "{kind:?}"
+        );
         assert!(low.row.attributions.is_empty());
         let percent: f64 = high.row.attributions.iter().map(|one| one.percent).sum();
         assert!((percent - 100.0).abs() < 1e-6, "{kind:?}: {percent}");
@@ -145,6 +150,81 @@ fn by_letters(writer: &dyn HistoryWriter, [base, head]: [VersionId; 2]) -> BodyD
     })
     .expect("compared");
     shown.expect("one page")
+}
+
+/// Appends to the file of a body, in a Moku site.
+fn damage(root: &Path, history: &dyn HistoryWriter, version: VersionId, url: &str) {
+    let pages = Pages::new(history.catalog(), Some(version)).map(|page| page.expect("read"));
+    let id = pages.filter(|page| page.url == url).map(|page| page.body.to_string()).next().expect("there");
+    let path = root.join(".moku/blobs").join(&id[..2]).join(&id);
+    let body = [std::fs::read(&path).expect("read"), b"more".to_vec()].concat();
+    std::fs::write(&path, body).expect("written");
+}
+
+/// A body of the parent that cannot be had is unknown, and not empty: its score is what is kept of it, and what was kept stays.
+#[test]
+fn a_damaged_parent_is_not_known_and_replaces_nothing() {
+    let [top, low] = ["https://e.org/top", "https://e.org/low"];
+    let more = LOGIN.replace("</body>", "<form action=/x><input name=q></form></body>");
+    for is_scored in [true, false] {
+        let root = tempfile::tempdir().expect("a folder");
+        make(Kind::Moku, root.path());
+        let writer = history(root.path());
+        let first = commit_pages(&*writer, "1", &[(top, LOGIN), (low, QUIET)]).version;
+        let second = commit_pages(&*writer, "2", &[(top, &more), (low, "other")]).version;
+        if is_scored {
+            score(&*writer, first, &|_| {}).expect("scored");
+        }
+        let whole = score(&*writer, second, &|_| {}).expect("scored");
+        assert!(whole.is_kept && whole.is_explained && !whole.row.attributions.is_empty());
+        damage(root.path(), &*writer, first, top);
+        let partial = score(&*writer, second, &|_| {}).expect("scored");
+        let before = partial.before.map(|before| (before.normalized, before.is_from_row));
+        assert_eq!(before, is_scored.then(|| (whole.before.expect("known").normalized, true)));
+        assert_eq!(partial.change.is_some(), is_scored);
+        assert!(!partial.is_explained && !partial.is_kept && partial.row.attributions.is_empty());
+        assert_eq!((partial.row.score, partial.uncompared.count(|_| true)), (whole.row.score, 1));
+        assert_eq!(writer.catalog().scores(&second).expect("read"), [whole.row], "what was kept stays");
+        let damaged = partial.changes.iter().find(|diff| diff.url == top);
+        assert!(damaged.is_none_or(|diff| diff.score_base.is_none() && !diff.bodies_compared), "{damaged:?}");
+    }
+}
+
+/// Where the pages that are known make the score of the parent that is kept, they explain the change.
+#[test]
+fn a_damaged_page_that_made_no_score_hides_no_explanation() {
+    let [top, low] = ["https://e.org/top", "https://e.org/low"];
+    let more = LOGIN.replace("</body>", "<form action=/x><input name=q></form></body>");
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Moku, root.path());
+    let writer = history(root.path());
+    let first = commit_pages(&*writer, "1", &[(top, LOGIN), (low, QUIET)]).version;
+    let second = commit_pages(&*writer, "2", &[(top, &more), (low, "other")]).version;
+    score(&*writer, first, &|_| {}).expect("scored");
+    damage(root.path(), &*writer, first, low);
+    let scored = score(&*writer, second, &|_| {}).expect("scored");
+    assert!(scored.is_explained && scored.is_kept && !scored.row.attributions.is_empty());
+    // A page of the version itself that cannot be had may be the most exposed: then nothing is said of the change.
+    damage(root.path(), &*writer, second, low);
+    let scored = score(&*writer, second, &|_| {}).expect("scored");
+    assert!(!scored.is_explained && !scored.is_kept && scored.change.is_none());
+    assert_eq!(scored.troubles.count(|_| true), 1);
+}
+
+/// The score of a version that lacks pages is kept where there is none, marked, and is nobody's past.
+#[test]
+fn a_score_that_lacks_pages_is_not_taken_for_that_of_the_version() {
+    let [top, low] = ["https://e.org/top", "https://e.org/low"];
+    let root = tempfile::tempdir().expect("a folder");
+    make(Kind::Moku, root.path());
+    let writer = history(root.path());
+    let first = commit_pages(&*writer, "1", &[(top, LOGIN), (low, QUIET)]).version;
+    let second = commit_pages(&*writer, "2", &[(top, QUIET), (low, QUIET)]).version;
+    damage(root.path(), &*writer, first, top);
+    let partial = score(&*writer, first, &|_| {}).expect("scored");
+    assert!(partial.is_kept && partial.row.json.contains(r#""pages_not_scored":1"#), "{}", partial.row.json);
+    let scored = score(&*writer, second, &|_| {}).expect("scored");
+    assert_eq!((scored.before, scored.change), (None, None));
 }
 
 #[test]

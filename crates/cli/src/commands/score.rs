@@ -21,6 +21,8 @@ Examples:
 
 /// Pages are explained one by one up to so many.
 const EXPLAINED: usize = 10;
+/// Why a score that could be kept is not.
+const NOT_KEPT: &str = "the score is not kept: bodies are lacking now, and the one that is kept may have been computed with them";
 /// Pages are listed up to so many.
 const LISTED: usize = 20;
 
@@ -38,16 +40,20 @@ const LISTED: usize = 20;
 /// archive as in a Moku site; that is what rows of `diffs` hold. Headers stand in no chunk, and neither does what is beyond the first 16 MiB
 /// of a page: of those it is -1.
 ///
-/// Against the parent it is told what changed in exposure and protection, whether or not it moved the score: forms and where they send to, inputs,
-/// cookies, scripts, frames, and headers that protect. `--explain` says it in sentences, the worst first.
+/// Against the parent it is told what changed in exposure and protection, whether or not it moved the score: forms and buttons and where they send to, inputs,
+/// cookies, scripts (in attributes and addresses, too), modules, frames, objects, a `base` that leads to another site, a page that sends visitors on, and headers that protect. `--explain` says it in sentences, the worst first.
 ///
-/// Pages whose bodies are not here are left out and counted; so are those whose bodies are damaged, and the exit code is 1 then. Where only the body
-/// that the parent had is not here, all on the page counts as new, and that is said.
+/// The `selector` of evidence selects that one element of the page as browsers build it without running scripts. What no selector reaches has none: what is in a `template`, and elements of
+/// a page that is longer than 8 MiB or nests deeper than browsers go.
 ///
-/// With `--json` there is one object: `version`, `parent`, `before` (the parent's score), `change` (by how much `score` moved), `most_exposed` and `most_exposed_before` (the URLs of the pages that make the two scores),
+/// Pages whose bodies are not here are left out and counted; so are those whose bodies are damaged, and the exit code is 1 then. Where the body
+/// that the parent had cannot be had, the headers of the page are compared and its body is not, and that is said. The parent's score is then the one that is kept with it,
+/// by the same rules; without one it is not known. A score that was computed without bodies is not kept where one is kept already, which is said too.
+///
+/// With `--json` there is one object: `version`, `parent`, `before` (the parent's score), `change` (by how much `score` moved), both null where that is not known, `most_exposed` and `most_exposed_before` (the URLs of the pages that make the two scores),
 /// `scoring_version`, `score`, `normalized`, `confidence`, `kept`, `pages` (`url`, `path`, `score`, `normalized`, `exposure`, `hardening`), `evidence`,
 /// `attributions` (`evidence`, `key`, `path` of the page, `chunk`, `contribution`, `percent`, `note`) and `changes`, one of each page that differs
-/// from the parent's (`url`, `file_path`, `score_base`, `score_head`, `score_delta`, `regressed`, `attack_surface_changes` with `kind`, `detail`, `category`,
+/// from the parent's (`url`, `file_path`, `score_base`, `score_head`, `score_delta`, `regressed`, `bodies_compared`, `attack_surface_changes` with `kind`, `detail`, `category`,
 /// `severity`, `score`, `rule`); with `--explain` also `explanation`, a list of sentences.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
@@ -66,10 +72,10 @@ pub(super) struct Score {
 
 impl Verb for Score {
     fn run(self, session: &mut Session) -> Result<Outcome, Error> {
-        let (version, scored, kept) = self.score(session)?;
+        let (version, scored) = self.score(session)?;
         if self.json {
             let explanation = self.explain.then(|| explanation(&scored));
-            session.printer.json(&Line { kept, ..Line::of(version, &scored, explanation) })?;
+            session.printer.json(&Line::of(version, &scored, explanation))?;
         } else if self.explain {
             for sentence in explanation(&scored) {
                 session.printer.line(visible(&sentence))?;
@@ -77,28 +83,33 @@ impl Verb for Score {
         } else {
             summary(session, version, &scored)?;
         }
-        troubles::say(&scored.troubles, "not scored or not compared", &mut session.printer);
-        let counted = "not compared with the parent and counted as new";
-        troubles::say(&scored.uncompared, counted, &mut session.printer);
-        let is_finding = scored.troubles.count(|trouble| trouble != BodyTrouble::Missing) > 0;
+        troubles::say(&scored.troubles, "not scored", &mut session.printer);
+        troubles::say(&scored.uncompared, "not compared with the parent's", &mut session.printer);
+        let is_fault = |trouble| trouble != BodyTrouble::Missing;
+        let is_finding = scored.troubles.count(is_fault) + scored.uncompared.count(is_fault) > 0;
         Ok(if is_finding { Outcome::Findings } else { Outcome::Done })
     }
 }
 
 impl Score {
-    /// Scores the version, and keeps the score where that can be done; gives whether it was.
-    fn score(&self, session: &mut Session) -> Result<(VersionId, Scored, bool), Error> {
+    /// Scores the version, and keeps the score where that can be done.
+    fn score(&self, session: &mut Session) -> Result<(VersionId, Scored), Error> {
         let history = match session.try_open_history()? {
             Ok(history) => history,
             Err(why) => {
                 let (version, scored) = self.only_compute(session)?;
                 session.printer.say(format_args!("the score is not kept: {why}"));
-                return Ok((version, scored, false));
+                return Ok((version, scored));
             }
         };
         let version = resolve_version(history.as_holdings(), &self.version)?;
         let progress = session.printer.progress(None, "pages");
-        Ok((version, score(&*history, version, &|more| progress.inc(more))?, true))
+        let scored = score(&*history, version, &|more| progress.inc(more))?;
+        drop(progress);
+        if !scored.is_kept {
+            session.printer.say(NOT_KEPT);
+        }
+        Ok((version, scored))
     }
 
     fn only_compute(&self, session: &mut Session) -> Result<(VersionId, Scored), Error> {
@@ -111,8 +122,9 @@ impl Score {
 }
 
 fn summary(session: &mut Session, version: VersionId, scored: &Scored) -> Result<(), Error> {
-    let before = match (scored.before, scored.parent) {
-        (Some(before), Some(parent)) => format!(" ({before} in {})", short(&parent)),
+    let before = match (&scored.before, scored.parent) {
+        (Some(before), Some(parent)) => format!(" ({} in {})", before.normalized, short(&parent)),
+        (None, Some(parent)) if scored.is_lacking => format!(" (not known in {})", short(&parent)),
         _ => String::new(),
     };
     session.printer.line(format_args!(
@@ -143,9 +155,9 @@ fn explanation(scored: &Scored) -> Vec<String> {
         1 => sentences.push(format!("1 more page scores {bound}.")),
         _ => sentences.push(format!("{left} more pages score {bound}.")),
     }
-    if let (Some(before), Some(parent)) = (scored.before, scored.parent) {
+    if let Some(parent) = scored.parent {
         sentences.extend(scored.makers.clone());
-        sentences.push(heading(scored, before, &short(&parent)));
+        sentences.extend(history(scored, &short(&parent)));
         sentences.extend(scored.moves.iter().cloned());
         sentences.extend(scored.others.clone());
     }
@@ -155,6 +167,22 @@ fn explanation(scored: &Scored) -> Vec<String> {
         sentences.extend(changes);
     }
     sentences
+}
+
+/// How the score came from that of the parent, as far as that is known; nothing if the parent has no page.
+fn history(scored: &Scored, parent: &str) -> Option<String> {
+    Some(match &scored.before {
+        Some(before) if scored.is_explained => heading(scored, before.normalized, parent),
+        Some(before) => format!(
+            "The score in {parent} {} {}. What moved it is not known: it takes bodies that cannot be had.",
+            if before.is_from_row { "is kept as" } else { "was" },
+            before.normalized,
+        ),
+        None if scored.is_explained => return None,
+        None => format!(
+            "The score in {parent} is not known: it takes bodies that cannot be had, and none is kept with it."
+        ),
+    })
 }
 
 /// How the score came from that of the parent; what moved it follows.
@@ -172,7 +200,7 @@ fn heading(scored: &Scored, before: u8, parent: &str) -> String {
     match change.abs() < LITTLE {
         true => format!("The score is what it was in {parent}: {before}. These make up for each other:"),
         false => format!(
-            "The score is what it was in {parent}: {before}. Before it is cut to a whole number of at most 100 it moved by {change:+.3}:"
+            "The score is what it was in {parent}: {before}. Before it is cut to a whole number of at most 100 it moved by {change:+.4}:"
         ),
     }
 }
@@ -256,15 +284,15 @@ impl<'a> Line<'a> {
         Self {
             version: version.to_string(),
             parent: scored.parent.map(|parent| parent.to_string()),
-            before: scored.before,
+            before: scored.before.as_ref().map(|before| before.normalized),
             change: scored.change,
             most_exposed: &scored.most_exposed,
-            most_exposed_before: scored.most_exposed_before.as_deref(),
+            most_exposed_before: scored.before.as_ref().and_then(|before| before.most_exposed.as_deref()),
             scoring_version: &row.scoring_version,
             score: row.score,
             normalized: row.normalized,
             confidence: row.confidence,
-            kept: true,
+            kept: scored.is_kept,
             pages: scored.pages.iter().map(page_line).collect(),
             evidence: evidence.collect(),
             attributions: attributions.collect(),

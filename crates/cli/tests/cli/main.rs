@@ -24,6 +24,7 @@ mod plan;
 mod project;
 mod reaching;
 mod readme;
+mod score;
 mod serve;
 mod streams;
 mod urls;

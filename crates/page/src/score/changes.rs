@@ -1,17 +1,18 @@
 //! What changed on the surface between two versions of a page: what an analyst looks for.
 //!
 //! Owns the comparison of two [surfaces](Surface) by names: forms by action and method or as [pairs](super::form_pairs)
-//! where those changed, inputs by form and name, cookies and headers by name, scripts and frames by address. A header that protects and is gone, or protects less, is
+//! where those changed, inputs by form and name, cookies and headers by name, scripts, frames and other ways out by address, scripts in attributes by what they say. A header that protects and is gone, or protects less, is
 //! a regression whatever became of its text; inputs of a new form are told like the inputs of an old one.
 
+use super::change_kind::{public_kind, reach_change, severity};
 use super::evidence::{Location, LocationKind};
 use super::explain::{fill_change, printable};
 use super::form_pairs::{forms_by_key, pair_moved};
-use super::measure::{form_location, form_rule, input_location, input_rule};
+use super::measure::{form_location, form_rule, input_location, input_rule, reach_location};
 use super::pack::Pack;
 use super::policy::{self, CSP, HSTS};
 use super::rule::{ChangeKind, RuleId, Severity};
-use super::surface::{Cookie, Form, Frame, Input, Script, Surface};
+use super::surface::{Cookie, Form, Frame, Input, Reach, ReachKind, Script, Surface};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use varve_core::headers::{HeaderView, REDACTED, Redaction, is_benign};
@@ -37,7 +38,7 @@ pub struct Change {
 }
 
 /// The order in which changes are told.
-const ORDER: [&str; 18] = [
+const ORDER: [&str; 25] = [
     "form_added",
     "form_changed",
     "form_removed",
@@ -53,22 +54,51 @@ const ORDER: [&str; 18] = [
     "script_removed",
     "frame_added",
     "frame_removed",
+    "base_changed",
+    "submitter_added",
+    "embed_added",
+    "refresh_added",
+    "module_added",
+    "handler_added",
+    "script_link_added",
     "header_added",
     "header_removed",
     "header_changed",
 ];
 
+/// The ways out, in the order in which they are told.
+const REACHES: [ReachKind; 6] = [
+    ReachKind::Base,
+    ReachKind::Submitter,
+    ReachKind::Embed,
+    ReachKind::Refresh,
+    ReachKind::Module,
+    ReachKind::ScriptLink,
+];
+
+/// What of two pages can be compared.
+#[derive(Clone, Copy)]
+pub(super) struct Compared {
+    /// The bodies: both are known.
+    pub(super) bodies: bool,
+    /// The headers: both are those of an answer.
+    pub(super) headers: bool,
+}
+
 /// What changed: forms, inputs, cookies, scripts, frames, headers; of each kind by name, or as the page has it.
-pub(super) fn changes(pack: &Pack, base: &Surface, head: &Surface, with_headers: bool) -> Vec<Change> {
+pub(super) fn changes(pack: &Pack, base: &Surface, head: &Surface, compared: Compared) -> Vec<Change> {
     let mut list = List { pack, base, head, changes: Vec::new() };
-    list.forms(base, head);
+    if compared.bodies {
+        list.forms(base, head);
+        list.scripts(base, head);
+        list.frames(base, head);
+        list.reaches(base, head);
+    }
     // What a redacted cookie was cannot be compared.
     if !base.has_redacted_cookies && !head.has_redacted_cookies {
         list.cookies(base, head);
     }
-    list.scripts(base, head);
-    list.frames(base, head);
-    if with_headers {
+    if compared.headers {
         list.headers(base, head);
     }
     list.changes.sort_by_key(|change| ORDER.iter().position(|kind| *kind == change.kind));
@@ -118,11 +148,11 @@ impl List<'_> {
             new.iter().filter(|(key, _)| !old.contains_key(*key)).filter_map(|(_, forms)| forms.first());
         let pairs = pair_moved(&gone.copied().collect::<Vec<_>>(), &came.copied().collect::<Vec<_>>());
         for form in &pairs.came {
-            self.add(self.form_kind(form), &form.selector(), form_location(form));
+            self.add(self.form_kind(form), &told(form), form_location(form));
             self.inputs(&[], new.get(&form.key()).map_or(&[][..], Vec::as_slice));
         }
         for form in &pairs.gone {
-            self.add_gone("form_removed", ChangeKind::FormRemoved, &form.selector(), form_location(form));
+            self.add_gone("form_removed", ChangeKind::FormRemoved, &told(form), form_location(form));
         }
         for (was, is) in pairs.moved {
             self.form_target(was, is);
@@ -137,6 +167,12 @@ impl List<'_> {
                 }
             }
             self.inputs(before, forms);
+            for form in forms.iter().skip(before.len()) {
+                self.add(self.form_kind(form), &told(form), form_location(form));
+            }
+            for form in before.iter().skip(forms.len()) {
+                self.add_gone("form_removed", ChangeKind::FormRemoved, &told(form), form_location(form));
+            }
         }
     }
 
@@ -162,7 +198,7 @@ impl List<'_> {
             () => ChangeKind::FormTargetChanged,
         };
         let sends = |form: &Form| format!("{} {}", form.method, printable(&form.target));
-        let what = format!("{}, {} before, {} now", printable(&is.selector()), sends(was), sends(is));
+        let what = format!("{}, {} before, {} now", printable(&told(is)), sends(was), sends(is));
         self.add(kind, &what, form_location(is));
     }
 
@@ -170,7 +206,7 @@ impl List<'_> {
     fn inputs(&mut self, base: &[&Form], head: &[&Form]) {
         let (old, new) = (inputs_by_name(base), inputs_by_name(head));
         for (name, (form, input)) in &new {
-            let what = form.input_selector(input);
+            let what = input.place.told(&form.input_descriptor(input));
             match old.get(name) {
                 None => self.add(input_kind(input), &what, input_location(form, input)),
                 Some((_, was)) if (&was.kind, was.required) != (&input.kind, input.required) => {
@@ -184,7 +220,7 @@ impl List<'_> {
             self.add_gone(
                 "input_removed",
                 ChangeKind::InputRemoved,
-                &form.input_selector(input),
+                &input.place.told(&form.input_descriptor(input)),
                 input_location(form, input),
             );
         }
@@ -221,29 +257,59 @@ impl List<'_> {
     }
 
     fn scripts(&mut self, base: &Surface, head: &Surface) {
+        let told = |script: &Script| script.place.told(&script.descriptor());
         let location = |script: &Script| {
-            Location::element(LocationKind::Script, script.selector(), &script.place)
+            Location::element(LocationKind::Script, script.descriptor(), &script.place)
                 .numbered(script.dom_index)
         };
-        for script in surplus(&head.scripts, &base.scripts, |script| &script.src) {
+        for script in surplus(&head.scripts, &base.scripts, |script| script.address()) {
             let kind =
                 if script.third_party { ChangeKind::ThirdPartyScriptAdded } else { ChangeKind::ScriptAdded };
-            self.add(kind, &script.selector(), location(script));
+            self.add(kind, &told(script), location(script));
         }
-        for script in surplus(&base.scripts, &head.scripts, |script| &script.src) {
-            self.add_gone("script_removed", ChangeKind::ScriptRemoved, &script.selector(), location(script));
+        for script in surplus(&base.scripts, &head.scripts, |script| script.address()) {
+            self.add_gone("script_removed", ChangeKind::ScriptRemoved, &told(script), location(script));
+        }
+        for handler in surplus(&head.handlers, &base.handlers, |handler| &handler.code) {
+            let what = format!("{}, `{}`", handler.place.told(&handler.descriptor), printable(&handler.code));
+            let name = handler.descriptor.clone();
+            self.add(
+                ChangeKind::HandlerAdded,
+                &what,
+                Location::element(LocationKind::Element, name, &handler.place),
+            );
         }
     }
 
     fn frames(&mut self, base: &Surface, head: &Surface) {
+        let told = |frame: &Frame| frame.place.told(&frame.descriptor());
         let location = |frame: &Frame| {
-            Location::element(LocationKind::Frame, frame.selector(), &frame.place).numbered(frame.dom_index)
+            Location::element(LocationKind::Frame, frame.descriptor(), &frame.place).numbered(frame.dom_index)
         };
         for frame in surplus(&head.frames, &base.frames, |frame| &frame.src) {
-            self.add(ChangeKind::FrameAdded, &frame.selector(), location(frame));
+            let kind =
+                if frame.third_party { ChangeKind::ThirdPartyFrameAdded } else { ChangeKind::FrameAdded };
+            self.add(kind, &told(frame), location(frame));
         }
         for frame in surplus(&base.frames, &head.frames, |frame| &frame.src) {
-            self.add_gone("frame_removed", ChangeKind::FrameRemoved, &frame.selector(), location(frame));
+            self.add_gone("frame_removed", ChangeKind::FrameRemoved, &told(frame), location(frame));
+        }
+    }
+
+    /// New ways out of the page. Those of one kind to one place are counted, as scripts are.
+    fn reaches(&mut self, base: &Surface, head: &Surface) {
+        for kind in REACHES {
+            let of_kind = |surface: &Surface| -> Vec<Reach> {
+                surface.reaches.iter().filter(|reach| reach.kind == kind).cloned().collect()
+            };
+            let (old, new) = (of_kind(base), of_kind(head));
+            for reach in surplus(&new, &old, |reach| &reach.target) {
+                let Some(change) = reach_change(reach) else { continue };
+                let element = reach.place.told(&reach.descriptor);
+                let is_said = element.contains(&reach.target);
+                let what = if is_said { element } else { format!("{}, {element}", printable(&reach.target)) };
+                self.add(change, &what, reach_location(reach));
+            }
         }
     }
 
@@ -283,37 +349,9 @@ fn before_and_now(kind: ChangeKind, name: &str, was: &[String], is: Option<&[Str
     format!("{name}{} before, {} now", said(was), is.map_or_else(|| "nothing".to_owned(), said))
 }
 
-/// The word for a change that readers of security diffs know.
-const fn public_kind(kind: ChangeKind) -> &'static str {
-    match kind {
-        ChangeKind::AdminFormAdded
-        | ChangeKind::AuthFormAdded
-        | ChangeKind::UploadFormAdded
-        | ChangeKind::ThirdPartyFormAdded => "form_added",
-        ChangeKind::FormTargetChanged | ChangeKind::FormSentAway | ChangeKind::FormSentUnencrypted => {
-            "form_changed"
-        }
-        ChangeKind::FileInputAdded | ChangeKind::PasswordInputAdded => "input_added",
-        ChangeKind::WeakCookieAdded => "cookie_added",
-        ChangeKind::ThirdPartyScriptAdded => "script_added",
-        ChangeKind::CspWeakened
-        | ChangeKind::HstsWeakened
-        | ChangeKind::XfoWeakened
-        | ChangeKind::ProtectionWeakened => "header_changed",
-        other => other.name(),
-    }
-}
-
-/// How bad a change is, by its category; what strangers have a hand in is no trifle.
-fn severity(rule: ChangeKind, category: &str) -> Severity {
-    match category {
-        "upload_surface" | "admin_surface" | "security_regression" | "cookie_regression" => Severity::High,
-        "auth_surface" | "cookie_risk" => Severity::Medium,
-        _ if matches!(rule, ChangeKind::ThirdPartyScriptAdded | ChangeKind::ThirdPartyFormAdded) => {
-            Severity::Medium
-        }
-        _ => Severity::Low,
-    }
+/// What a form is called.
+fn told(form: &Form) -> String {
+    form.place.told(&form.descriptor())
 }
 
 /// Inputs by name; of equal names the first.

@@ -5,7 +5,7 @@
 //! what comes in crowds (scripts, hidden inputs, parameters) is one piece with many places.
 
 use super::rule::{Category, RuleId, Severity};
-use super::surface::Place;
+use super::surface::{Place, told};
 use serde::Serialize;
 
 /// More places of one piece of evidence than these are counted and not listed.
@@ -66,9 +66,12 @@ pub struct Location {
     /// What kind of place.
     #[serde(rename = "type")]
     pub kind: LocationKind,
-    /// How to find the element.
+    /// A selector that selects this element and no other; none if there is none that is sure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
+    /// What the element is known by in every version; others may be known by the same.
+    #[serde(skip)]
+    pub descriptor: String,
     /// The page, by its path in the working tree.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub file_path: String,
@@ -113,6 +116,7 @@ impl Location {
         Self {
             kind,
             selector: None,
+            descriptor: String::new(),
             file_path: String::new(),
             snapshot_id: String::new(),
             parent_dom_index: None,
@@ -129,10 +133,11 @@ impl Location {
     }
 
     /// An element of the body.
-    pub(super) fn element(kind: LocationKind, selector: String, place: &Place) -> Self {
+    pub(super) fn element(kind: LocationKind, descriptor: String, place: &Place) -> Self {
         let line = |line: usize| (line > 0).then_some(line);
         Self {
-            selector: Some(selector),
+            selector: place.selector.clone(),
+            descriptor,
             byte_start: place.bytes.as_ref().map(|bytes| bytes.start),
             byte_end: place.bytes.as_ref().map(|bytes| bytes.end),
             line_start: line(place.lines.0),
@@ -156,15 +161,21 @@ impl Location {
         Self { header_name: Some(name.to_owned()), note, ..Self::new(LocationKind::Header) }
     }
 
-    /// What people call the place: a selector, or the name of what is there.
-    pub fn name(&self) -> &str {
-        let names = [&self.note, &self.param_name, &self.cookie_name, &self.selector, &self.header_name];
+    /// What people call the place: the name of what is there, or a selector.
+    pub fn told(&self) -> String {
+        let element = || told(self.selector.as_deref(), &self.descriptor);
+        if self.own_name().is_empty() { element() } else { self.own_name().to_owned() }
+    }
+
+    /// The name of what is no element.
+    fn own_name(&self) -> &str {
+        let names = [&self.note, &self.param_name, &self.cookie_name, &self.header_name];
         names.into_iter().flatten().map(String::as_str).next().unwrap_or_default()
     }
 
     /// What stays the same when the place moves, to know it again in another version.
     pub(super) fn identity(&self) -> (LocationKind, &str, &str) {
-        (self.kind, self.selector.as_deref().unwrap_or_default(), self.name())
+        (self.kind, &self.descriptor, self.own_name())
     }
 }
 

@@ -53,6 +53,7 @@ fn tell(evidence: &Evidence, pack: &Pack) -> Option<String> {
     let told = fill(sentence, evidence.count, &what(evidence));
     let weight = match evidence.contribution {
         0.0 => String::new(),
+        saved if evidence.exposure == 0.0 && saved < 0.005 => " It would take off less than 0.01.".to_owned(),
         saved if evidence.exposure == 0.0 => format!(" It would take off {saved:.2}."),
         points => format!(" (+{points:.2})"),
     };
@@ -63,7 +64,7 @@ fn tell(evidence: &Evidence, pack: &Pack) -> Option<String> {
 
 /// The first few places by name.
 fn what(evidence: &Evidence) -> String {
-    let named = evidence.locations.iter().take(NAMED).map(|location| printable(location.name()));
+    let named = evidence.locations.iter().take(NAMED).map(|location| printable(&location.told()));
     let mut names: Vec<_> = named.collect();
     names.dedup();
     let left = evidence.count.saturating_sub(NAMED);
@@ -133,7 +134,11 @@ fn tell_page(diff: &SecurityDiff, changes: &[&Change]) -> Vec<String> {
     if diff.head_version_id.is_empty() {
         return vec![format!("{url}: The page is gone, and what it exposed with it.")];
     }
-    let new = if diff.base_version_id.is_empty() { " (new page)" } else { "" };
+    let new = match () {
+        () if diff.base_version_id.is_empty() => " (new page)",
+        () if !diff.bodies_compared => " (headers only)",
+        () => "",
+    };
     let told = changes.iter().take(TOLD_CHANGES).map(|change| format!("{url}{new}: {}", change.detail));
     let left = changes.len().saturating_sub(TOLD_CHANGES);
     told.chain((left > 0).then(|| format!("{url}{new}: {left} more changes."))).collect()
@@ -200,9 +205,7 @@ fn tell_other(pair: &PagePair<'_>) -> Option<String> {
 fn tell_share(pair: &PagePair<'_>, share: &Share) -> Option<String> {
     let page = pair.head.or(pair.base)?;
     let place = share.chunk.map_or("no chunk of the body".to_owned(), |chunk| format!("chunk {chunk}"));
-    // Little is more than nothing.
-    let digits = if share.contribution.abs() < 0.005 { 4 } else { 2 };
-    let moved = format!("{:+.digits$} ({:.1} %)", share.contribution, share.percent);
+    let moved = format!("{} ({:.1} %)", signed(share.contribution), share.percent);
     let told = match &share.cause {
         Cause::Came(find) => format!("new: {}", named(pair.head?, *find)?),
         Cause::Went(find) => format!("gone: {}", named(pair.base?, *find)?),
@@ -215,11 +218,20 @@ fn tell_share(pair: &PagePair<'_>, share: &Share) -> Option<String> {
     Some(format!("{moved} {}, {place}: {told}", printable(&page.url)))
 }
 
+/// A movement, always as fine. Little is more than nothing.
+fn signed(movement: f64) -> String {
+    match movement.abs() < 0.000_05 {
+        true if movement > 0.0 => "+less than 0.0001".to_owned(),
+        true => "-less than 0.0001".to_owned(),
+        false => format!("{movement:+.4}"),
+    }
+}
+
 /// What was found, and where.
 fn named(score: &PageScore, find: Find) -> Option<String> {
     let evidence = score.evidence.get(find.evidence)?;
     let name =
-        find.location.and_then(|index| evidence.locations.get(index)).map(|place| printable(place.name()));
+        find.location.and_then(|index| evidence.locations.get(index)).map(|place| printable(&place.told()));
     let title = &evidence.description;
     Some(name.map_or_else(|| title.clone(), |name| format!("{title}, {name}")))
 }

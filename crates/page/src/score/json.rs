@@ -30,6 +30,8 @@ struct ScoreJson<'a> {
     attack_surface: &'a Surface,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pages: Vec<PageJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pages_not_scored: Option<u64>,
 }
 
 /// Which page.
@@ -51,7 +53,7 @@ struct PageJson<'a> {
 impl PageScore {
     /// The score as `score_json` has it.
     pub fn to_json(&self) -> String {
-        write(self, self.confidence, Vec::new())
+        write(self, self.confidence, Vec::new(), 0)
     }
 }
 
@@ -64,12 +66,12 @@ impl rows::VersionScore {
             score: page.score,
             normalized: page.normalized,
         });
-        write(self.most_exposed(), self.confidence(), pages.collect())
+        write(self.most_exposed(), self.confidence(), pages.collect(), self.not_scored())
     }
 }
 
 /// Writes a page's score with what its version adds.
-fn write(page: &PageScore, confidence: f64, pages: Vec<PageJson<'_>>) -> String {
+fn write(page: &PageScore, confidence: f64, pages: Vec<PageJson<'_>>, not_scored: u64) -> String {
     let json = ScoreJson {
         score: page.score,
         snapshot_id: &page.snapshot_id,
@@ -84,6 +86,7 @@ fn write(page: &PageScore, confidence: f64, pages: Vec<PageJson<'_>>) -> String 
         timestamp: instant(page.time),
         attack_surface: &page.surface,
         pages,
+        pages_not_scored: (not_scored > 0).then_some(not_scored),
     };
     serde_json::to_string(&json).expect("every part is a string, a finite number or a list of such")
 }

@@ -7,7 +7,7 @@ use super::evidence::{Evidence, Location, LocationKind, MOST_LOCATIONS};
 use super::pack::Pack;
 use super::policy::{self, CSP, Credit};
 use super::rule::RuleId;
-use super::surface::{Cookie, Form, Input, Parameter, Surface};
+use super::surface::{Cookie, Form, Input, Parameter, Reach, ReachKind, Surface};
 use varve_core::headers::HeaderView;
 
 /// What was found, and what it comes to.
@@ -29,6 +29,7 @@ pub(super) fn measure(pack: &Pack, surface: &Surface, headers: &HeaderView) -> M
     ledger.crowds(surface);
     ledger.elements(surface);
     ledger.weak_headers(headers);
+    ledger.reaches(surface);
     let exposure = ledger.evidence.iter().fold(0.0, |sum, evidence| sum + evidence.exposure);
     let hardening = policy::hardening(&credits);
     ledger.weigh_missing(exposure, hardening);
@@ -59,12 +60,18 @@ pub(super) fn input_rule(input: &Input) -> RuleId {
 
 /// Where a form stands.
 pub(super) fn form_location(form: &Form) -> Location {
-    Location::element(LocationKind::Form, form.selector(), &form.place).numbered(form.dom_index)
+    Location::element(LocationKind::Form, form.descriptor(), &form.place).numbered(form.dom_index)
+}
+
+/// Where a way out stands, and where it leads.
+pub(super) fn reach_location(reach: &Reach) -> Location {
+    let location = Location::element(LocationKind::Element, reach.descriptor.clone(), &reach.place);
+    Location { note: Some(reach.target.clone()), ..location }
 }
 
 /// Where an input stands.
 pub(super) fn input_location(form: &Form, input: &Input) -> Location {
-    let location = Location::element(LocationKind::Input, form.input_selector(input), &input.place);
+    let location = Location::element(LocationKind::Input, form.input_descriptor(input), &input.place);
     Location { parent_dom_index: Some(form.dom_index), ..location.numbered(input.dom_index) }
 }
 
@@ -182,7 +189,12 @@ impl Ledger<'_> {
             self.group(rule, such.map(|(form, input)| input_location(form, input)), None);
         }
         self.cookie_group(RuleId::Cookie, surface, |_| true);
-        self.script_group(RuleId::ScriptInline, surface, caps.inline_scripts, |script| script.inline);
+        self.script_group(RuleId::ScriptInline, surface, caps.inline_scripts, |script| {
+            script.inline && script.svg_href.is_empty()
+        });
+        self.script_group(RuleId::ScriptSvg, surface, caps.inline_scripts, |script| {
+            !script.svg_href.is_empty()
+        });
         self.script_group(RuleId::ScriptExternal, surface, caps.external_scripts, |script| !script.inline);
         let parameters = || surface.get_params.iter().chain(&surface.post_params);
         self.group(RuleId::Parameter, parameters().map(parameter_location), caps.parameters);
@@ -205,7 +217,7 @@ impl Ledger<'_> {
     ) {
         let scripts = surface.scripts.iter().filter(|script| such(script));
         let location = |script: &super::surface::Script| {
-            Location::element(LocationKind::Script, script.selector(), &script.place)
+            Location::element(LocationKind::Script, script.descriptor(), &script.place)
                 .numbered(script.dom_index)
         };
         self.group(rule, scripts.map(location), counted);
@@ -222,17 +234,16 @@ impl Ledger<'_> {
             script.third_party && !script.integrity
         });
         let handlers = surface.handlers.iter();
-        let element =
-            |selector: &String, place| Location::element(LocationKind::Element, selector.clone(), place);
+        let element = |name: &String, place| Location::element(LocationKind::Element, name.clone(), place);
         self.group(
             RuleId::EventHandler,
-            handlers.map(|handler| element(&handler.selector, &handler.place)),
+            handlers.map(|handler| element(&handler.descriptor, &handler.place)),
             None,
         );
         self.frames(surface);
         for (rule, is_active) in [(RuleId::MixedActive, true), (RuleId::MixedPassive, false)] {
             let mixed = surface.insecure.iter().filter(|insecure| insecure.is_active == is_active);
-            self.group(rule, mixed.map(|insecure| element(&insecure.selector, &insecure.place)), None);
+            self.group(rule, mixed.map(|insecure| element(&insecure.descriptor, &insecure.place)), None);
         }
         let insecure = surface.forms.iter().filter(|form| form.is_insecure);
         self.group(RuleId::FormInsecureTarget, insecure.map(form_location), None);
@@ -249,11 +260,28 @@ impl Ledger<'_> {
 
     fn frames(&mut self, surface: &Surface) {
         let location = |frame: &super::surface::Frame| {
-            Location::element(LocationKind::Frame, frame.selector(), &frame.place).numbered(frame.dom_index)
+            Location::element(LocationKind::Frame, frame.descriptor(), &frame.place).numbered(frame.dom_index)
         };
         self.group(RuleId::Frame, surface.frames.iter().map(location), None);
         let foreign = surface.frames.iter().filter(|frame| frame.third_party && !frame.sandbox);
         self.group(RuleId::FrameThirdParty, foreign.map(location), None);
+    }
+
+    /// How the page reaches out besides. Last, so that evidence has the numbers that it had.
+    fn reaches(&mut self, surface: &Surface) {
+        for (rule, kind) in [
+            (RuleId::BaseThirdParty, ReachKind::Base),
+            (RuleId::SubmitterThirdParty, ReachKind::Submitter),
+            (RuleId::EmbedThirdParty, ReachKind::Embed),
+            (RuleId::RefreshThirdParty, ReachKind::Refresh),
+            (RuleId::ScriptLink, ReachKind::ScriptLink),
+            (RuleId::ModuleThirdParty, ReachKind::Module),
+        ] {
+            let is_such =
+                |reach: &&Reach| reach.kind == kind && (reach.third_party || kind == ReachKind::ScriptLink);
+            let such = surface.reaches.iter().filter(is_such).map(reach_location);
+            self.group(rule, such, None);
+        }
     }
 
     fn weak_headers(&mut self, headers: &HeaderView) {

@@ -19,19 +19,23 @@
 //! - bodies that are no markup are not searched for forms.
 
 pub mod attribution;
+mod change_kind;
 mod changes;
 mod cookie;
 mod evidence;
 mod explain;
 mod form_pairs;
+mod imports;
 mod json;
 mod measure;
 mod pack;
 mod policy;
+mod reach;
 pub mod rows;
 mod rule;
 mod scan;
 pub mod security;
+mod selectors;
 mod surface;
 mod text;
 mod tokens;
@@ -42,7 +46,9 @@ pub use explain::{explain, explain_change, explain_makers, explain_others, expla
 pub use pack::{ChangeRule, Directive, Pack, PackError, ProtectingHeader, Rule, Saturation, Words};
 pub use policy::Credit;
 pub use rule::{Category, ChangeKind, RuleId, Severity};
-pub use surface::{Cookie, Form, Frame, Handler, Input, Insecure, Parameter, Place, Script, Surface};
+pub use surface::{
+    Cookie, Form, Frame, Handler, Input, Insecure, Parameter, Place, Reach, ReachKind, Script, Surface,
+};
 
 use chrono::{DateTime, Utc};
 use varve_core::headers::HeaderView;

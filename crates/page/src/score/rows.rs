@@ -17,6 +17,7 @@ const SPACE: Uuid = Uuid::from_u128(0x5d2c_9f0e_7a41_4c6b_8f13_0b6e_c2a9_d374);
 pub struct VersionScore {
     pages: Vec<PageScore>,
     most_exposed: usize,
+    not_scored: u64,
 }
 
 impl VersionScore {
@@ -27,7 +28,17 @@ impl VersionScore {
         let most_exposed = (0..pages.len())
             .rev()
             .max_by(|&left, &right| pages[left].score.total_cmp(&pages[right].score))?;
-        Some(Self { pages, most_exposed })
+        Some(Self { pages, most_exposed, not_scored: 0 })
+    }
+
+    /// The same of a version with so many more pages, whose bodies cannot be had.
+    pub fn without(self, not_scored: u64) -> Self {
+        Self { not_scored, ..self }
+    }
+
+    /// How many pages could not be scored.
+    pub const fn not_scored(&self) -> u64 {
+        self.not_scored
     }
 
     /// The pages, in order.

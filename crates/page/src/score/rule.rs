@@ -63,6 +63,8 @@ registry! {
         CookieRedacted = "cookie_redacted",
         /// Scripts in the page.
         ScriptInline = "script_inline",
+        /// Scripts that an SVG loads. They count as much as inline scripts, which they were counted among.
+        ScriptSvg = "script_svg",
         /// Scripts that are loaded.
         ScriptExternal = "script_external",
         /// Scripts that other sites serve.
@@ -123,6 +125,18 @@ registry! {
         CorsAnyOrigin = "cors_any_origin",
         /// Headers that name software and its version.
         SoftwareVersion = "software_version",
+        /// Relative addresses that lead to another site.
+        BaseThirdParty = "base_third_party",
+        /// Buttons that send their form to another site.
+        SubmitterThirdParty = "submitter_third_party",
+        /// Objects of other sites.
+        EmbedThirdParty = "embed_third_party",
+        /// A page that sends visitors to another site by itself.
+        RefreshThirdParty = "refresh_third_party",
+        /// Addresses that are scripts.
+        ScriptLink = "script_link",
+        /// Modules of other sites that scripts in the page import.
+        ModuleThirdParty = "module_third_party",
     }
 }
 
@@ -177,6 +191,30 @@ registry! {
         ScriptRemoved = "script_removed",
         /// A frame came.
         FrameAdded = "frame_added",
+        /// A frame came that shows another site.
+        ThirdPartyFrameAdded = "third_party_frame_added",
+        /// Relative addresses lead to another site.
+        BaseSentAway = "base_sent_away",
+        /// A button came that sends its form to an address of its own.
+        SubmitterAdded = "submitter_added",
+        /// A button came that sends its form to another site.
+        SubmitterSentAway = "submitter_sent_away",
+        /// A button came that sends its form unencrypted.
+        SubmitterSentUnencrypted = "submitter_sent_unencrypted",
+        /// An object came.
+        EmbedAdded = "embed_added",
+        /// An object of another site came.
+        ThirdPartyEmbedAdded = "third_party_embed_added",
+        /// The page sends visitors on by itself.
+        RefreshAdded = "refresh_added",
+        /// It sends them to another site.
+        RefreshSentAway = "refresh_sent_away",
+        /// An address that is a script came.
+        ScriptLinkAdded = "script_link_added",
+        /// A script imports a module of another site.
+        ThirdPartyModuleAdded = "third_party_module_added",
+        /// A script came in an attribute.
+        HandlerAdded = "handler_added",
         /// A frame went.
         FrameRemoved = "frame_removed",
         /// A header came.

@@ -5,11 +5,13 @@
 //! Bodies that say they are no markup are not searched for tags: a script that writes a form is not a form.
 
 use super::cookie::{query_parameters, read_cookie};
-use super::surface::{Form, Frame, Handler, Input, Insecure, Parameter, Place, Script, Surface};
+use super::reach::{self, Found};
+use super::surface::{Form, Frame, Handler, Input, Insecure, Parameter, Place, ReachKind, Script, Surface};
 use super::text::attribute_selector;
 use super::tokens::{Tag, Tags};
 use super::{Limits, Page};
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use url::{Host, Url};
 
 /// The attack surface of a page.
@@ -24,8 +26,28 @@ pub(super) fn collect(page: &Page<'_>, limits: &Limits) -> Surface {
             scan.take(&tag);
         }
         surface = scan.surface;
+        find_selectors(&mut surface, &text);
     }
     surface
+}
+
+/// Finds a selector for everything that stands in the body.
+fn find_selectors(surface: &mut Surface, text: &[u8]) {
+    let mut places: Vec<&mut Place> = Vec::new();
+    for form in &mut surface.forms {
+        places.push(&mut form.place);
+        places.extend(form.inputs.iter_mut().map(|input| &mut input.place));
+    }
+    places.extend(surface.scripts.iter_mut().map(|script| &mut script.place));
+    places.extend(surface.frames.iter_mut().map(|frame| &mut frame.place));
+    places.extend(surface.insecure.iter_mut().map(|insecure| &mut insecure.place));
+    places.extend(surface.handlers.iter_mut().map(|handler| &mut handler.place));
+    places.extend(surface.reaches.iter_mut().map(|reach| &mut reach.place));
+    let starts: BTreeSet<usize> = places.iter().map(|place| place.start).collect();
+    let found = super::selectors::of_tags(text, &starts);
+    for place in places {
+        place.selector = found.get(&place.start).cloned();
+    }
 }
 
 /// What address and headers tell.
@@ -81,7 +103,8 @@ struct Scan<'a> {
     body: &'a [u8],
     has_bytes: bool,
     limits: &'a Limits,
-    /// What relative addresses are relative to, and the site that is our own. None if the address is no URL.
+    /// The address of the page, what relative addresses are relative to, and the site that is our own. None if the address is no URL.
+    page: Option<Url>,
     base: Option<Url>,
     site: Option<String>,
     has_base: bool,
@@ -102,6 +125,7 @@ impl<'a> Scan<'a> {
             body,
             has_bytes,
             limits,
+            page: base.clone(),
             base,
             site,
             has_base: false,
@@ -123,7 +147,7 @@ impl<'a> Scan<'a> {
         let place = self.place(tag);
         let name = tag.name.to_ascii_lowercase();
         match name.as_slice() {
-            b"base" => self.take_base(tag),
+            b"base" => self.take_base(tag, &place),
             b"form" => self.take_form(tag, &place),
             b"input" | b"textarea" | b"select" => self.take_input(tag, &place, name == b"input"),
             b"script" => self.take_script(tag, &place),
@@ -137,13 +161,15 @@ impl<'a> Scan<'a> {
             _ => {}
         }
         self.take_handlers(tag, &place);
+        self.take_reaches(reach::of_tag(tag), &place);
     }
 
     /// Where the tag stands. Tags come in order, so lines are counted once.
     fn place(&mut self, tag: &Tag<'_>) -> Place {
         let first = self.line_at(tag.bytes.start);
         let last = self.line_at(tag.bytes.end.saturating_sub(1));
-        Place { bytes: self.has_bytes.then(|| tag.bytes.clone()), lines: (first, last) }
+        let bytes = self.has_bytes.then(|| tag.bytes.clone());
+        Place { bytes, lines: (first, last), selector: None, start: tag.bytes.start }
     }
 
     fn line_at(&mut self, offset: usize) -> usize {
@@ -161,9 +187,12 @@ impl<'a> Scan<'a> {
     }
 
     /// Only the first `base` with an address counts.
-    fn take_base(&mut self, tag: &Tag<'_>) {
+    fn take_base(&mut self, tag: &Tag<'_>, place: &Place) {
         let Some(href) = tag.attribute("href").filter(|_| !self.has_base) else { return };
         self.has_base = true;
+        let descriptor = format!("base{}", attribute_selector("href", href.trim()));
+        let found = Found { kind: ReachKind::Base, target: href.trim().to_owned(), descriptor };
+        self.take_reaches(vec![found], place);
         self.base = self.resolve(href.trim()).or_else(|| self.base.take());
     }
 
@@ -173,7 +202,8 @@ impl<'a> Scan<'a> {
         }
         let action = tag.attribute("action").unwrap_or_default().trim().to_owned();
         let method = tag.attribute("method").unwrap_or_default().trim().to_ascii_uppercase();
-        let target = self.resolve(&action);
+        // Without an action a form sends to its page, wherever relative addresses lead.
+        let target = if action.is_empty() { self.page.clone() } else { self.resolve(&action) };
         self.open_form = Some(0);
         self.surface.forms.push(Form {
             is_insecure: self.is_insecure(target.as_ref()),
@@ -222,16 +252,38 @@ impl<'a> Scan<'a> {
             return;
         }
         let src = tag.attribute("src").unwrap_or_default().trim().to_owned();
-        let target = self.resolve(&src);
+        let hrefs = ["href", "xlink:href"].into_iter().filter(|_| tag.is_foreign && src.is_empty());
+        let attribute = hrefs.into_iter().find(|name| tag.has(name)).unwrap_or("src");
+        let address = tag.attribute(attribute).unwrap_or_default().trim().to_owned();
+        let target = self.resolve(&address);
+        let inside = self.body.get(tag.inside.clone()).unwrap_or_default();
+        if src.is_empty() {
+            self.take_reaches(reach::of_script(tag, inside), place);
+        }
         self.surface.scripts.push(Script {
             inline: src.is_empty(),
             dom_index: self.surface.scripts.len(),
-            third_party: !src.is_empty() && self.is_third_party(target.as_ref()),
+            third_party: !address.is_empty() && self.is_third_party(target.as_ref()),
             integrity: tag.has("integrity"),
+            svg_href: if attribute == "src" { String::new() } else { address },
             src,
             place: place.clone(),
         });
-        self.take_insecure(tag, "src", true, place);
+        self.take_insecure(tag, attribute, true, place);
+    }
+
+    /// Takes note of ways out.
+    fn take_reaches(&mut self, found: Vec<Found>, place: &Place) {
+        for way in found {
+            if !self.fits(self.surface.reaches.len()) {
+                return;
+            }
+            let target = self.resolve(&way.target).filter(|_| way.kind != ReachKind::ScriptLink);
+            let (is_foreign, is_insecure) =
+                (self.is_third_party(target.as_ref()), self.is_insecure(target.as_ref()));
+            let target = target.map(|target| target.to_string());
+            self.surface.reaches.push(way.at(target, is_foreign, is_insecure, place.clone()));
+        }
     }
 
     fn take_frame(&mut self, tag: &Tag<'_>, place: &Place) {
@@ -263,25 +315,29 @@ impl<'a> Scan<'a> {
         let target = self.resolve(value.trim());
         if self.is_insecure(target.as_ref()) && self.fits(self.surface.insecure.len()) {
             let name = String::from_utf8_lossy(tag.name).to_ascii_lowercase();
-            let selector = name + &attribute_selector(attribute, &value);
-            self.surface.insecure.push(Insecure { is_active, selector, place: place.clone() });
+            let descriptor = name + &attribute_selector(attribute, &value);
+            self.surface.insecure.push(Insecure { is_active, descriptor, place: place.clone() });
         }
     }
 
     /// Takes note of scripts in attributes.
     fn take_handlers(&mut self, tag: &Tag<'_>, place: &Place) {
-        let is_handler = |name: &&[u8]| {
+        let is_handler = |name: &[u8]| {
             name.len() > 4
                 && name[..2].eq_ignore_ascii_case(b"on")
                 && name.iter().all(u8::is_ascii_alphabetic)
         };
-        let Some(name) = tag.attributes.iter().map(|(name, _)| *name).find(is_handler) else { return };
+        let handlers: Vec<_> = tag.attributes.iter().filter(|(name, _)| is_handler(name)).collect();
+        let Some((name, _)) = handlers.first() else { return };
         if self.fits(self.surface.handlers.len()) {
             let element = String::from_utf8_lossy(super::tokens::beginning(tag.name)).to_ascii_lowercase();
             let attribute = String::from_utf8_lossy(super::tokens::beginning(name)).to_ascii_lowercase();
-            self.surface
-                .handlers
-                .push(Handler { selector: format!("{element}[{attribute}]"), place: place.clone() });
+            let code: Vec<String> = handlers.iter().map(|(_, value)| super::text::decode(value)).collect();
+            self.surface.handlers.push(Handler {
+                descriptor: format!("{element}[{attribute}]"),
+                code: code.join("; "),
+                place: place.clone(),
+            });
         }
     }
 

@@ -15,6 +15,35 @@ pub struct Place {
     pub bytes: Option<Range<usize>>,
     /// The first and the last line of it, counted from 1; 0 if it stands nowhere.
     pub lines: (usize, usize),
+    /// A selector that selects this element and no other, if there is one that is sure.
+    pub selector: Option<String>,
+    /// Where the tag begins in the text that was scanned.
+    pub(super) start: usize,
+}
+
+impl Place {
+    /// What people call an element that is known by a descriptor: in a way that tells it from others.
+    pub(super) fn told(&self, descriptor: &str) -> String {
+        let name = told(self.selector.as_deref(), descriptor);
+        // An attribute tells it apart; a path does not tell what it is, and where.
+        let is_by_attribute = self.selector.as_ref().is_some_and(|selector| selector.contains('['));
+        match self.lines.0 {
+            line if line > 0 && !is_by_attribute => format!("{name}, line {line}"),
+            _ => name,
+        }
+    }
+}
+
+/// A selector, after the descriptor where that says what the selector does not.
+pub(super) fn told(selector: Option<&str>, descriptor: &str) -> String {
+    let attributes = descriptor.find('[').map(|at| &descriptor[at..]);
+    match selector {
+        Some(selector) if attributes.is_some_and(|attributes| !selector.contains(attributes)) => {
+            format!("{descriptor}, {selector}")
+        }
+        Some(selector) => selector.to_owned(),
+        None => descriptor.to_owned(),
+    }
 }
 
 /// A page as it can be attacked.
@@ -58,6 +87,9 @@ pub struct Surface {
     /// Elements with scripts in attributes.
     #[serde(skip)]
     pub handlers: Vec<Handler>,
+    /// How the page reaches out besides.
+    #[serde(skip)]
+    pub reaches: Vec<Reach>,
     /// Whether cookies were set of which only the marker of redaction is left.
     #[serde(skip)]
     pub has_redacted_cookies: bool,
@@ -172,6 +204,9 @@ pub struct Script {
     /// Whether it has an `integrity` attribute.
     #[serde(skip_serializing_if = "is_false")]
     pub integrity: bool,
+    /// Where a script of an SVG is loaded from, as written; such a one has no `src` and counts as inline.
+    #[serde(skip)]
+    pub svg_href: String,
     /// Where it stands.
     #[serde(skip)]
     pub place: Place,
@@ -202,8 +237,8 @@ pub struct Frame {
 pub struct Insecure {
     /// Whether it can act: a script, a style, a frame.
     pub is_active: bool,
-    /// How to find the element.
-    pub selector: String,
+    /// What the element is known by.
+    pub descriptor: String,
     /// Where it stands.
     pub place: Place,
 }
@@ -211,16 +246,52 @@ pub struct Insecure {
 /// An element with a script in an attribute.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handler {
-    /// How to find the element.
-    pub selector: String,
+    /// What the element is known by.
+    pub descriptor: String,
+    /// The scripts of all its attributes.
+    pub code: String,
+    /// Where it stands.
+    pub place: Place,
+}
+
+/// How a page reaches out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReachKind {
+    /// What relative addresses are relative to.
+    Base,
+    /// A button that sends its form elsewhere.
+    Submitter,
+    /// An `object` or `embed`.
+    Embed,
+    /// The page sends visitors on by itself.
+    Refresh,
+    /// An address that is a script.
+    ScriptLink,
+    /// A module that a script in the page imports.
+    Module,
+}
+
+/// A way out of a page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reach {
+    /// In which way.
+    pub kind: ReachKind,
+    /// Where to, resolved; the script, of an address that is one.
+    pub target: String,
+    /// Whether that is another site.
+    pub third_party: bool,
+    /// Whether it is unencrypted, from an encrypted page.
+    pub insecure: bool,
+    /// What the element is known by.
+    pub descriptor: String,
     /// Where it stands.
     pub place: Place,
 }
 
 impl Form {
-    /// How to find the form: by its id, else by where it sends to. Chosen over a path through the tree because it
-    /// still names the same form when the page around it was rebuilt.
-    pub fn selector(&self) -> String {
+    /// What the form is known by: its id, else where it sends to. Chosen over a path through the tree because it
+    /// still names the same form when the page around it was rebuilt. Several may be known by the same.
+    pub fn descriptor(&self) -> String {
         if !self.dom_id.is_empty() {
             return format!("form{}", super::text::attribute_selector("id", &self.dom_id));
         }
@@ -230,15 +301,23 @@ impl Form {
         format!("form{}", super::text::attribute_selector("action", &self.action))
     }
 
-    /// How to find an input of the form.
-    pub fn input_selector(&self, input: &Input) -> String {
-        format!("{} {}", self.selector(), super::text::attribute_selector("name", &input.name))
+    /// What an input of the form is known by.
+    pub fn input_descriptor(&self, input: &Input) -> String {
+        format!("{} {}", self.descriptor(), super::text::attribute_selector("name", &input.name))
     }
 }
 
 impl Script {
-    /// How to find the script.
-    pub fn selector(&self) -> String {
+    /// Where it is loaded from, as written; empty if it stands in the page.
+    pub fn address(&self) -> &String {
+        if self.inline { &self.svg_href } else { &self.src }
+    }
+
+    /// What the script is known by.
+    pub fn descriptor(&self) -> String {
+        if !self.svg_href.is_empty() {
+            return format!("script{}", super::text::attribute_selector("href", &self.svg_href));
+        }
         if self.inline {
             return "script:not([src])".to_owned();
         }
@@ -247,8 +326,8 @@ impl Script {
 }
 
 impl Frame {
-    /// How to find the frame.
-    pub fn selector(&self) -> String {
+    /// What the frame is known by.
+    pub fn descriptor(&self) -> String {
         if self.src.is_empty() {
             return "iframe".to_owned();
         }

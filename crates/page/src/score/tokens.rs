@@ -26,6 +26,10 @@ pub(super) struct Tag<'a> {
     pub(super) attributes: Vec<(&'a [u8], &'a [u8])>,
     /// Where the tag stands.
     pub(super) bytes: Range<usize>,
+    /// The text inside, where the inside is text; empty elsewhere.
+    pub(super) inside: Range<usize>,
+    /// Whether it is in SVG or MathML.
+    pub(super) is_foreign: bool,
     /// Whether it ends in `/>`.
     is_self_closing: bool,
 }
@@ -110,14 +114,21 @@ impl<'a> Tags<'a> {
         let start = self.at;
         let is_end = self.byte(start + 1) == Some(b'/');
         let from = start + 1 + usize::from(is_end);
-        let length =
-            self.rest(from).iter().position(|&byte| ends_name(byte)).unwrap_or(self.rest(from).len());
+        let length = name_length(self.body, from);
         let name = self.body.get(from..from + length)?;
         let mut reader = Attributes { body: self.body, at: from + length, is_self_closing: false };
         let attributes = reader.read();
         self.at = reader.at.min(self.body.len());
         let attributes = attributes?;
-        Some(Tag { name, is_end, attributes, bytes: start..self.at, is_self_closing: reader.is_self_closing })
+        Some(Tag {
+            name,
+            is_end,
+            attributes,
+            bytes: start..self.at,
+            inside: self.at..self.at,
+            is_foreign: self.foreign > 0,
+            is_self_closing: reader.is_self_closing,
+        })
     }
 
     /// Takes note of what the tag opens or closes: foreign content, raw text.
@@ -148,8 +159,9 @@ impl<'a> Iterator for Tags<'a> {
                 (b'!', Some(b'-')) if self.byte(self.at + 3) == Some(b'-') => self.skip_comment(),
                 (b'!' | b'?', _) => self.skip_behind(self.at, b">"),
                 (b'/', Some(b'a'..=b'z' | b'A'..=b'Z')) | (b'a'..=b'z' | b'A'..=b'Z', _) => {
-                    let tag = self.read_tag()?;
+                    let mut tag = self.read_tag()?;
                     self.follow(&tag);
+                    tag.inside.end = self.at;
                     return Some(tag);
                 }
                 (b'/', _) => self.skip_behind(self.at, b">"),
@@ -230,6 +242,12 @@ impl<'a> Attributes<'a> {
             self.at += 1;
         }
     }
+}
+
+/// How long the name is that begins here.
+pub(super) fn name_length(body: &[u8], from: usize) -> usize {
+    let rest = body.get(from..).unwrap_or_default();
+    rest.iter().position(|&byte| ends_name(byte)).unwrap_or(rest.len())
 }
 
 /// A name, or its beginning if it is longer than any that means something.

@@ -1,6 +1,7 @@
 //! The exposure score from outside: against what its predecessor computed, as laws, and as stories.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
 
+mod injected;
 mod laws;
 mod stories;
 mod vectors;

@@ -3,13 +3,13 @@
 use super::scored;
 use varve_page::score::attribution::{Cause, Chunk, PagePair, attribute};
 use varve_page::score::rows::{VersionScore, attribution_rows};
-use varve_page::score::security::SecurityDiff;
+use varve_page::score::security::{SecurityDiff, Side};
 use varve_page::score::{
     Change, Pack, PageScore, RuleId, Severity, explain, explain_change, explain_makers, explain_others,
     explain_security,
 };
 
-fn keys(score: &PageScore) -> Vec<&'static str> {
+pub(super) fn keys(score: &PageScore) -> Vec<&'static str> {
     score.evidence.iter().map(|piece| piece.key.name()).collect()
 }
 
@@ -210,7 +210,7 @@ fn only_the_page_that_makes_the_score_explains_its_change() {
     assert!(sum < 0.0 && (sum - (other.score - raised.score)).abs() < 1e-9, "{sum}");
 }
 
-fn changes(base: &PageScore, head: &PageScore) -> Vec<Change> {
+pub(super) fn changes(base: &PageScore, head: &PageScore) -> Vec<Change> {
     SecurityDiff::between(Pack::exposure_1(), Some(base), Some(head)).unwrap().attack_surface_changes
 }
 
@@ -244,7 +244,7 @@ fn a_stricter_header_is_no_regression() {
 }
 
 /// What is said of a page that has these headers now.
-fn said_of(base: &PageScore, head: &PageScore) -> Vec<String> {
+pub(super) fn said_of(base: &PageScore, head: &PageScore) -> Vec<String> {
     let diff = SecurityDiff::between(Pack::exposure_1(), Some(base), Some(head)).unwrap();
     explain_security(&[diff])
 }
@@ -343,11 +343,89 @@ fn a_page_that_comes_or_goes_is_compared_with_nothing() {
     let page = scored("https://x.test/", &[], b"<form action=/admin>");
     let pack = Pack::exposure_1();
     let came = SecurityDiff::between(pack, None, Some(&page)).unwrap();
-    assert!(came.regressed && came.attack_surface_changed && came.score_base == 0.0);
+    assert!(came.regressed == Some(true) && came.attack_surface_changed && came.score_base == Some(0.0));
     assert_eq!(came.attack_surface_changes[0].category, "admin_surface");
     let went = SecurityDiff::between(pack, Some(&page), None).unwrap();
-    assert!(!went.regressed && went.score_delta < 0.0);
+    assert!(went.regressed == Some(false) && went.score_delta < Some(0.0));
     let kinds: Vec<_> = went.attack_surface_changes.iter().map(|change| change.kind).collect();
     assert_eq!(kinds, ["form_removed"]);
     assert!(SecurityDiff::between(pack, None, None).is_none());
+}
+
+/// A body that cannot be had is no empty one: headers and cookies are compared, and nothing is said of what needs the body.
+#[test]
+fn without_a_body_headers_are_compared_and_numbers_are_unknown() {
+    let form = b"<form action=/login><input type=password name=p></form>";
+    let base = scored("https://x.test/", &[("Content-Security-Policy", "default-src 'self'")], b"");
+    let head = scored("https://x.test/", &[("Set-Cookie", "sid=1")], form);
+    let lacking = Some(Side { score: &base, has_body: false });
+    let diff = SecurityDiff::as_far_as_known(Pack::exposure_1(), lacking, Some(Side::whole(&head))).unwrap();
+    let kinds: Vec<_> = diff.attack_surface_changes.iter().map(|change| change.kind).collect();
+    assert_eq!(kinds, ["cookie_added", "header_removed"]);
+    assert_eq!(
+        (diff.score_base, diff.score_delta, diff.exposure_delta, diff.regressed),
+        (None, None, None, None)
+    );
+    assert_eq!(diff.score_head, Some(head.score));
+    assert!(diff.hardening_delta < 0.0 && !diff.bodies_compared);
+    assert!(diff.new_rules.contains(&RuleId::CspMissing) && !diff.new_rules.contains(&RuleId::FormAuth));
+    let told = explain_security(&[diff]);
+    assert!(
+        told[0].starts_with("https://x.test/ (headers only): Content-Security-Policy protects less"),
+        "{told:#?}"
+    );
+}
+
+/// Things that are alike are told apart: each has a selector of its own, and so has its sentence.
+#[test]
+fn places_that_are_alike_are_told_apart() {
+    let body = "<body>\n<form><input name=a></form>\n<form><input name=a></form><form id=third></form>\n\
+        <script>1</script><div><script>2</script></div><script>3</script><b onclick=a()></b><b onclick=b()></b>";
+    let score = scored("https://x.test/", &[], body.as_bytes());
+    for piece in &score.evidence {
+        let mut selectors: Vec<_> = piece.locations.iter().map(|place| place.selector.clone()).collect();
+        selectors.retain(|selector| selector.is_some());
+        let all = selectors.len();
+        selectors.sort_unstable();
+        selectors.dedup();
+        assert_eq!(selectors.len(), all, "{:?}", piece.key);
+    }
+    let said = explain(&score, Pack::exposure_1());
+    let forms: Vec<_> = said.iter().filter(|line| line.starts_with("There is a form")).collect();
+    assert_eq!(
+        forms,
+        [
+            "There is a form: html > body > form:nth-of-type(1). (+0.10) [line 2]",
+            "There is a form: html > body > form:nth-of-type(2). (+0.10) [line 3]",
+            "There is a form: form[id=\"third\"]. (+0.10) [line 3]",
+        ]
+    );
+    let new = said_of(&scored("https://x.test/", &[], b"<body>"), &score);
+    let script = "https://x.test/: New script: script:not([src]), html > body > div > script, line 4.";
+    assert!(new.iter().any(|line| line == script), "{new:#?}");
+    let mut apart = new.clone();
+    apart.sort_unstable();
+    apart.dedup();
+    assert_eq!(apart.len(), new.len(), "{new:#?}");
+}
+
+/// A find that moved is the same find, though its selector is another.
+#[test]
+fn what_moved_within_the_page_moved_no_score() {
+    let base = scored("https://x.test/", &[], b"<body><form></form><p></p>");
+    let head = scored("https://x.test/", &[], b"<body><p></p><div><form></form></div>");
+    let pair = PagePair { base: Some(&base), head: Some(&head), chunks: &[] };
+    assert_ne!(base.evidence[0].locations[0].selector, head.evidence[0].locations[0].selector);
+    assert_eq!(attribute(&[pair], None).shares, []);
+}
+
+/// Movements are all rounded alike.
+#[test]
+fn movements_are_told_in_one_way() {
+    let (base, head, chunks) = before_and_after();
+    let pair = PagePair { base: Some(&base), head: Some(&head), chunks: &chunks };
+    for line in explain_change(&[pair], &attribute(&[pair], None)) {
+        let number = line.split(' ').next().unwrap();
+        assert_eq!(number.split_once('.').unwrap().1.len(), 4, "{line}");
+    }
 }
