@@ -326,6 +326,16 @@ pub enum ArchiveError {
         /// Its URL.
         url: String,
     },
+    /// A page is longer than was allowed.
+    #[error("`{}` has {length} bytes, and no page may have more than {largest}", url.escape_debug())]
+    TooLong {
+        /// Its URL.
+        url: String,
+        /// How long it is.
+        length: u64,
+        /// How long it may be.
+        largest: u64,
+    },
     /// Something in a working tree that is no folder.
     #[error("`{}` is in the way: it is not a folder", path.display())]
     InTheWay {

@@ -86,6 +86,8 @@ pub struct Request {
     pub folder: Option<PathBuf>,
     /// Read them all the same.
     pub read_all: bool,
+    /// No page may be longer than this.
+    pub largest: Option<u64>,
 }
 
 /// What people want, kept with a version so that it can be brought back.
@@ -239,6 +241,7 @@ pub fn commit(
     }
     request.parent.map(|parent| known_version(history.as_holdings(), &parent)).transpose()?;
     settle_urls(&mut pages)?;
+    refuse_long(&pages, request.largest)?;
     // Who could not make rows in the end would have written everything down by then.
     history.alone(&mut || Ok(()))?;
     let now = history.now();
@@ -376,6 +379,21 @@ fn settle_urls(pages: &mut [NewPage]) -> Result<(), ArchiveError> {
         Some(page) => Err(ArchiveError::TwicePage { url: page.url.clone() }),
         None => Ok(()),
     }
+}
+
+/// Refuses pages that are longer than somebody wants to keep, before any of them is kept.
+fn refuse_long(pages: &[NewPage], largest: Option<u64>) -> Result<(), ArchiveError> {
+    let Some(largest) = largest else { return Ok(()) };
+    for page in pages {
+        let length = match &page.body {
+            NewBody::Bytes(bytes) => bytes.len() as u64,
+            NewBody::File(path) => fs::metadata(path).map_err(ArchiveError::read(path))?.len(),
+        };
+        if length > largest {
+            return Err(ArchiveError::TooLong { url: page.url.clone(), length, largest });
+        }
+    }
+    Ok(())
 }
 
 /// Refuses headers that would change what an answer says where it is written out, and times that would stand before every

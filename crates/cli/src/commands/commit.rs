@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use varve_archive::verbs::commit::{
     Below, Committed, LeftOut, NewBody, NewPage, NotAPage, Request, commit, files_below,
 };
-use varve_archive::{ArchiveError, Headers, Moment};
+use varve_archive::{ArchiveError, Headers, Moment, Size};
 
 use super::{Outcome, Verb};
 use crate::error::{Error, report};
@@ -86,6 +86,10 @@ pub(super) struct Commit {
     #[arg(long, requires = "from")]
     read_all: bool,
 
+    /// Commit nothing if a page is longer than this: `10MiB`
+    #[arg(long, value_name = "SIZE")]
+    largest: Option<Size>,
+
     /// Pages as JSON lines; `-` is standard input
     #[arg(long, value_name = "FILE")]
     lines: Option<PathBuf>,
@@ -123,6 +127,7 @@ impl Verb for Commit {
             threads: Session::threads(),
             folder: self.from.clone(),
             read_all: self.read_all,
+            largest: self.largest.map(|size| size.0),
         };
         let progress = session.printer.progress(Some(pages.len() as u64), "pages");
         let mut done = commit(&*history, &request, pages, &|more| progress.inc(more))?;

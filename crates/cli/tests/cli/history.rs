@@ -773,3 +773,19 @@ fn a_catalog_that_cannot_be_read_is_a_finding() {
     place.data(&["rebuild"]);
     assert_eq!(place.run(&["audit"]).status.code(), Some(0));
 }
+
+#[test]
+fn a_page_that_is_too_long_is_not_committed_and_nothing_with_it() {
+    for place in places() {
+        place.file("site/a.html", "short");
+        place.file("site/b.html", &"long ".repeat(500));
+        let commit = ["commit", "--from", "site", "--base-url", "https://e.org/", "-m", "all", "--largest"];
+        let said = place.failure(&[&commit[..], &["2KiB"]].concat());
+        assert!(
+            said.contains("`https://e.org/b.html` has 2500 bytes, and no page may have more than 2048"),
+            "{said}"
+        );
+        assert!(place.lines(&["log", "--json"]).is_empty());
+        place.data(&[&commit[..], &["3KiB"]].concat());
+    }
+}
