@@ -61,6 +61,55 @@ fn lines_without_noise_have_the_documented_shape() {
     assert_eq!(all["body_diff"]["chunks"][0]["noise"], "csrf-token");
 }
 
+const MODES: [Mode; 4] = [Mode::Lines, Mode::Words, Mode::Dom, Mode::Letters];
+
+#[test]
+fn bytes_that_cannot_be_read_are_never_the_same() {
+    let page = |text: &[u8]| [b"<!doctype html>\r\n<p>Preis: 100 ", text, b"</p>\n"].concat();
+    for (charset, base, head) in [
+        ("utf-8", &b"\xa3, F\xfcnf"[..], &b"\xa5, F\xe4nf"[..]),
+        ("utf-8", b"\xe9", b"\xc3\xa9"),
+        ("utf-8", b"\xe9\xe9", b"\xe9"),
+        ("utf-8", b"\xff", b"\xef\xbf\xbd"),
+        ("shift_jis", b"\x82\xff", b"\x83\xff"),
+        ("iso-2022-kr", b"one", b"two"),
+    ] {
+        let headers = headers(&[("content-type", &format!("text/html; charset={charset}"))]);
+        let (base, head) = (page(base), page(head));
+        for mode in MODES {
+            let comparison = compare(&side("", &headers, &base), &side("", &headers, &head), &in_mode(mode));
+            assert!(comparison.is_changed(), "{charset} {mode:?} {base:?}");
+            assert_eq!(comparison.body.alike(), None);
+        }
+    }
+    let headers = headers(&[("content-type", "text/html; charset=utf-8")]);
+    let (base, head) = (page(b"\xa3, F\xfcnf"), page(b"\xa5, F\xe4nf"));
+    let comparison = compare(&side("", &headers, &base), &side("", &headers, &head), &Options::default());
+    let text = plain_text(&comparison.hunks(&View::default(), false));
+    assert!(text.contains("+<p>Preis: 100 ¥, Fänf</p>\n"), "{text}");
+}
+
+#[test]
+fn bytes_that_cannot_be_read_and_stay_are_no_change() {
+    let headers = headers(&[("content-type", "text/html; charset=utf-8")]);
+    let base = &b"<p>F\xfcnf</p>\r\n<p>x</p>\r\n"[..];
+    let head = &b"<p>F\xfcnf</p>\n<p>x</p>\n"[..];
+    for mode in MODES {
+        let comparison = compare(&side("", &headers, base), &side("", &headers, head), &in_mode(mode));
+        assert!(!comparison.is_changed(), "{mode:?}");
+    }
+}
+
+#[test]
+fn pages_in_utf_16_are_text() {
+    let bytes = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
+    let headers = headers(&[("content-type", "text/html; charset=utf-16")]);
+    let (base, head) = (bytes("<p>one</p>"), bytes("<p>two</p>"));
+    let comparison = compare(&side("", &headers, &base), &side("", &headers, &head), &in_mode(Mode::Dom));
+    let Body::Dom(dom) = &comparison.body else { panic!("{:?}", comparison.body) };
+    assert_eq!(dom.diff.changes.len(), 1);
+}
+
 #[test]
 fn text_shows_what_is_left() {
     let none = HeaderView::default();
