@@ -3,6 +3,7 @@
 use super::learn::Volatile;
 use super::looks::is_token;
 use super::mask::explain;
+use super::pages::Pages;
 use super::rules::NoiseRule;
 use chrono::DateTime;
 use std::collections::BTreeMap;
@@ -129,7 +130,8 @@ fn rule_of_values(name: &str, change: &Change, diff: &HeaderDiff) -> Option<Nois
     }
     let (from, to) = (change.from.join("\n"), change.to.join("\n"));
     let named = |value: &str| format!("\"{name}\":\"{value}\"");
-    explain(&from, &to).or_else(|| explain(&named(&from), &named(&to)))
+    let alone = Pages::none();
+    explain(&from, &to, &alone).or_else(|| explain(&named(&from), &named(&to), &alone))
 }
 
 /// Whether cookies have other values and nothing else. A value that is a word, nothing or zero is a setting.
