@@ -196,6 +196,23 @@ fn nodes_have_paths_and_noise_has_names() {
 }
 
 #[test]
+fn what_moved_is_told_in_a_field_of_its_own() {
+    let none = headers(&[("content-type", "text/html")]);
+    let chunks = |base: &str, head: &str| {
+        let sides = (side("", &none, base.as_bytes()), side("", &none, head.as_bytes()));
+        json(&compare(&sides.0, &sides.1, &in_mode(Mode::Dom)), false)["body_diff"]["chunks"].clone()
+    };
+    let moved = chunks("<main>a text</main><p>one</p><p>two</p>", "<p>one</p><p>two</p><main>a text</main>");
+    assert_eq!(
+        moved,
+        serde_json::json!([{"type": "modified", "content": "moved from html > body > main",
+            "path": "html > body > main", "moved_from": "html > body > main"}])
+    );
+    let imitated = chunks("<p>a</p>", "<p>moved from html > body > main</p>");
+    assert_eq!(imitated[0].get("moved_from"), None);
+}
+
+#[test]
 fn a_page_of_both_sides_is_self_contained() {
     let (from, to) = sample_headers();
     let sides = (side("v1", &from, BASE.as_bytes()), side("v2", &to, HEAD.as_bytes()));

@@ -5,7 +5,7 @@ use super::{Cut, Data, MOST_DEPTH, Node, Tree};
 use std::collections::HashMap;
 
 /// Puts nodes in document order. What lies too deep is left out.
-pub(super) fn flatten(mut loose: Vec<Loose>, mut cut: Option<Cut>) -> Tree {
+pub(super) fn flatten(mut loose: Vec<Loose>, mut cut: Option<Cut>, quirks: bool) -> Tree {
     let mut nodes: Vec<Node> = Vec::with_capacity(loose.len());
     // Open nodes: their place among the loose, their place in the tree, and how many children are done.
     let mut open: Vec<(usize, usize, usize)> = Vec::new();
@@ -26,7 +26,7 @@ pub(super) fn flatten(mut loose: Vec<Loose>, mut cut: Option<Cut>) -> Tree {
             }
         }
     }
-    let mut tree = Tree { nodes, cut };
+    let mut tree = Tree { nodes, cut, quirks };
     number(&mut tree);
     tree
 }

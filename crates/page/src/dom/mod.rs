@@ -90,6 +90,8 @@ pub struct Node {
 pub struct Tree {
     nodes: Vec<Node>,
     cut: Option<Cut>,
+    /// Whether browsers show it as pages of old, in which ids are the same whatever their case.
+    quirks: bool,
 }
 
 impl Tree {
@@ -114,10 +116,11 @@ impl Tree {
                 break;
             }
         }
+        let quirks = parser.tokenizer.sink.sink.quirks();
         // A tag that was too much is not completed: its end would cost what its middle did.
         let loose =
             if cut == Some(Cut::Attributes) { parser.tokenizer.sink.sink.take() } else { parser.finish() };
-        build::flatten(loose, cut)
+        build::flatten(loose, cut, quirks)
     }
 
     /// The nodes in document order, the root first.

@@ -81,6 +81,19 @@ mod tests {
     }
 
     #[test]
+    fn attributes_keep_their_prefixes() {
+        let base = "<svg><a xlink:href=a href=b>x</a></svg>";
+        insta::assert_snapshot!(told(base, "<svg><a xlink:href=b href=a>x</a></svg>"), @"
+        attribute html > body > svg > a xlink:href: a -> b
+        attribute html > body > svg > a href: b -> a
+        ");
+        assert_eq!(
+            told("<svg xmlns=http://www.w3.org/2000/svg>", "<svg xmlns=http://www.w3.org/2000/svg>"),
+            ""
+        );
+    }
+
+    #[test]
     fn a_comment_is_told_with_its_marks() {
         let page = |words: &str| format!("<!DOCTYPE html><p>a<!-- {words} -->b");
         let told = told(&page("build seven"), &page("build eight"));

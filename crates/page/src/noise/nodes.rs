@@ -6,7 +6,7 @@ use super::mask::{MOST_MASKED, explain, mask};
 use super::pages::Pages;
 use super::place::is_block;
 use super::rules::NoiseRule;
-use crate::dom::{Data, Tree, start_tag};
+use crate::dom::{Data, Node, Tree, start_tag};
 use crate::dom_diff::{NodeChange, What};
 use std::cell::LazyCell;
 use std::collections::HashSet;
@@ -66,6 +66,9 @@ const ACTIVE_ATTRIBUTES: [&str; 16] = [
     "srcdoc",
     "srcset",
 ];
+
+/// Attributes that say where a link leads, in pages and in drawings.
+pub(super) const LEADING: [&str; 2] = ["href", "xlink:href"];
 
 /// Elements whose text is no markup.
 const RAW: [&str; 2] = ["script", "style"];
@@ -248,7 +251,7 @@ impl<'t> Slots<'t> {
         let is_mark = |what: &What| matches!(what, What::Attribute(name) if MARKS.contains(&name.as_str()));
         let marked_anew =
             changes.iter().filter(|change| is_mark(&change.what)).filter_map(|change| change.head).collect();
-        let links = move || base.nodes().iter().filter_map(|node| host(node.attribute("href")?)).collect();
+        let links = move || base.nodes().iter().flat_map(leads_to).filter_map(host).collect();
         Self { base, head, marked_anew, hosts: LazyCell::new(Box::new(links)) }
     }
 
@@ -283,16 +286,19 @@ impl<'t> Slots<'t> {
             }
         };
         let quiet = match what {
-            What::Attribute(name) if name == "href" => is_known(attribute(name)),
+            What::Attribute(name) if LEADING.contains(&name.as_str()) => is_known(attribute(name)),
             What::Attribute(name) => !is_active_attribute(name, attribute(name)),
             What::Text | What::Moved => true,
-            What::Inserted | What::Removed => {
-                tree.nodes()[node..end].iter().filter_map(|node| node.attribute("href")).all(is_known)
-            }
+            What::Inserted | What::Removed => tree.nodes()[node..end].iter().flat_map(leads_to).all(is_known),
         };
         let whole = if matches!(what, What::Attribute(_)) { node + 1 } else { end };
         quiet && !is_active(tree, node, whole) && !is_active(tree, parent, parent + 1)
     }
+}
+
+/// Where a node leads.
+fn leads_to(node: &Node) -> impl Iterator<Item = &str> {
+    LEADING.into_iter().filter_map(|name| node.attribute(name))
 }
 
 /// The host of an address that has one. Browsers take a backslash for a slash.
@@ -469,6 +475,7 @@ mod tests {
             ("", "<a href=https://phish.example/>x</a>"),
             ("", "<a href='\\\\phish.example'>x</a>"),
             ("", "<a href=tel:+15550100>x</a>"),
+            ("", "<svg><a xlink:href=https://phish.example/>x</a></svg>"),
             ("<a href=https://known.example/1>x</a>", "<a href=https://phish.example/1>x</a>"),
             ("<a href=/1>x</a>", "<a href='javascript:x()'>x</a>"),
             ("<a href=/1>x</a>", "<a href=/1 ping=https://track.evil/>x</a>"),
