@@ -378,7 +378,7 @@ fn what_pages_write_is_noise_by_lines_and_by_nodes() {
 fn twins_teach_what_differs_each_time() {
     let page =
         |visits: u32, text: &str| format!("<p>Visitors online right now: {visits}</p>\n<h1>{text}</h1>\n");
-    let about = |rate: &str| headers(&[("Content-Type", "text/html"), ("X-RateLimit-Remaining", rate)]);
+    let about = |rate: &str| headers(&[("Content-Type", "text/html"), ("X-Visitors", rate)]);
     let (first, second, third) = (about("9"), about("8"), about("3"));
     let bodies = [page(10, "Title"), page(12, "Title"), page(99, "Title"), page(99, "Other")];
     let twins = (side("a", &first, bodies[0].as_bytes()), side("b", &second, bodies[1].as_bytes()));
