@@ -25,6 +25,8 @@ const TOLD: &[&str] = &[
     r#"<a href="/get/app.⟦1a2b3c4d|9f8e7d6c⟧.js">get</a>"#,
     r#"<p>Load app.⟦1a2b3c4d|9f8e7d6c⟧.js first</p>"#,
     r#"<script>import("https://cdn.example/app.⟦1a2b3c4d|9f8e7d6c⟧.js")</script>"#,
+    r#"<script>var download = "/get/setup.⟦1a2b3c4d|9f8e7d6c⟧.js";</script>"#,
+    r#"<link rel="canonical" href="/app.⟦1a2b3c4d|9f8e7d6c⟧.css">"#,
     // What is shown.
     r#"<img src="/logo.⟦6ce24c58|99b2aa10⟧.svg">"#,
     r#"<img src="/assets/logo-⟦3f1e3aaf261f960b|9c26da0e9ac4703f⟧.png">"#,
@@ -34,6 +36,7 @@ const TOLD: &[&str] = &[
     r#"<picture><source srcset="/a.⟦6ce24c58|99b2aa10⟧.webp"><img src="/a.png"></picture>"#,
     r#"<video src="/v.⟦6ce24c58|99b2aa10⟧.mp4" poster="/v.png"></video>"#,
     r#"<object data="/plan.⟦6ce24c58|99b2aa10⟧.svg"></object>"#,
+    r#"<img src="/x.png?_=⟦1700000000|1700009999⟧">"#,
     // Small ads, and what stands in places that are called so.
     r#"<li class="ad"><p>⟦900 EUR, call 030 1234|850 EUR, call 030 9999⟧</p></li>"#,
     r#"<div class="ad">Buy <b>⟦this|that⟧</b></div>"#,
@@ -61,6 +64,11 @@ const TOLD: &[&str] = &[
     r#"<!-- sale ends ⟦2026-05-01 10:00|2026-06-01 11:00⟧ -->"#,
     r#"<p>We asked ⟦34 queries in 0.1 seconds|35 queries in 0.2 seconds⟧ and won</p>"#,
     r#"<p>Beer served in ⟦34|35⟧ s by web-03</p>"#,
+    r#"<p>Rendered at ⟦2026-05-01 10:00:00|2026-06-01 11:00:00⟧ in court</p>"#,
+    r#"<p>Document created: ⟦2026-05-01 10:00|2026-06-01 11:00⟧</p>"#,
+    r#"<!-- price list generated for Bob, valid until ⟦2026-05-01 10:00|2026-06-01 11:00⟧ -->"#,
+    r#"<td>⟦34 queries in 0.1 seconds|36 queries in 0.2 seconds⟧</td>"#,
+    r#"<script>bid={"now":⟦1700000000|1700000500⟧,"was":1700009999}</script>"#,
     // Tokens that let people in somewhere.
     r#"<a href="/join?token=⟦1a2b3c4d5e6f7a8b|9f8e7d6c5b4a3928⟧">join</a>"#,
     r#"<a href="/reset?token=⟦1a2b3c4d5e6f7a8b|9f8e7d6c5b4a3928⟧">reset</a>"#,
@@ -69,6 +77,8 @@ const TOLD: &[&str] = &[
     r#"<a href="/talks?sid=⟦1a2b3c4d5e6f7a8b|9f8e7d6c5b4a3928⟧">talks</a>"#,
     r#"<a href="/talk?session_id=⟦1a2b3c4d5e6f7a8b|9f8e7d6c5b4a3928⟧">talk</a>"#,
     r#"<a href="/a?sid=⟦1a2b3c4d|9f8e7d6c⟧">a</a> <a href="/b?sid=⟦1a2b3c4d|6c7d8e9f⟧">b</a>"#,
+    r#"<a href="/f?form_token=⟦a1b2c3d4|d4c3b2a1⟧">form</a>"#,
+    r#"<a href="/show?cb=⟦1700000000|1700009999⟧">show</a>"#,
     // Data that has builds, nonces and requests of its own.
     r#"<script>d={"firmware":{"buildId":"⟦3f2a9c14e5d6|9c13f2ad6e45⟧"}}</script>"#,
     r#"<script id="__NEXT_DATA__">{"props":{"firmware":{"buildId":"⟦3f2a9c14e5d6|9c13f2ad6e45⟧"}},"page":"/"}</script>"#,

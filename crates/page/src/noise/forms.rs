@@ -71,25 +71,33 @@ macro_rules! assigned {
 /// that of an auction or a countdown, nor that of a request, a build or a report, of which pages have lists.
 macro_rules! time_name {
     () => {
-        r"(?:data-|x-)?(?:now|(?:server|render|current|cache|generation)[_-]?(?:time(?:stamp)?|now)|(?:server|render|cache|generation)[_-]?date|(?:rendered|cached)[_-]?(?:at|on|time)|page[_-]?(?:generated|rendered|built)(?:[_-]?(?:at|on))?|(?:data|x)-generated(?:-?(?:at|on|time))?)"
+        r"(?:data-|x-)?(?:(?:server|render|current|cache|generation)[_-]?(?:time(?:stamp)?|now)|(?:server|render|cache|generation)[_-]?date|(?:rendered|cached)[_-]?(?:at|on|time)|page[_-]?(?:generated|rendered|built)(?:[_-]?(?:at|on))?|(?:data|x)-generated(?:-?(?:at|on|time))?)"
     };
 }
 
-/// The same, and that of a build, where a page gives it to a variable of its own.
+/// The same, and now, and that of a build, where a page gives it to a variable of its own.
 macro_rules! own_time_name {
     () => {
-        concat!("(?:", time_name!(), r"|_{0,2}build[_-]?(?:time(?:stamp)?|date)_{0,2})")
+        concat!("(?:", time_name!(), r"|now|_{0,2}build[_-]?(?:time(?:stamp)?|date)_{0,2})")
     };
 }
 
-/// Names of tokens against forged requests. What else is told of them has other names: `csrf-mode`, `csrfUrl`.
-macro_rules! csrf_name {
+/// Names of tokens against forged requests that mean nothing else wherever they stand. What else is told of them has other names:
+/// `csrf-mode`, `csrfUrl`.
+macro_rules! csrf_word {
     () => {
         concat!(
             r"(?:(?:x-|data-|_{1,2}|(?:anti|app|form|js|login|owasp|session|user|web|yii)[_-]?){0,3}",
             r"(?:csrf|xsrf)p?(?:[._-]?(?:token|hash|nonce|value|key|middlewaretoken|test[_-]name|frontend|backend)){0,2}",
-            r"|(?:__|x-)?requestverificationtoken|authenticity_token|form_build_id|form_token|__viewstate\w{0,20}|__eventvalidation)"
+            r"|(?:__|x-)?requestverificationtoken|authenticity_token)"
         )
+    };
+}
+
+/// The same, and those that fields of forms have.
+macro_rules! csrf_name {
+    () => {
+        concat!("(?:", csrf_word!(), r"|form_build_id|form_token|__viewstate\w{0,20}|__eventvalidation)")
     };
 }
 
@@ -153,7 +161,7 @@ macro_rules! duration {
 /// Names of meta elements that tell when a page was made. When it was last edited is something that somebody says.
 macro_rules! meta_name {
     () => {
-        r"(?:dc(?:terms)?[.:]created|(?:page-)?(?:generated|rendered|timestamp)(?:[_-]?(?:at|on|time|date))?|build[_-]?(?:time|date)|date-creation-yyyymmdd)"
+        r"(?:dc(?:terms)?[.:]created|(?:page-)?(?:generated|rendered)(?:[_-]?(?:at|on|time|date))?|page-timestamp|build[_-]?(?:time|date)|date-creation-yyyymmdd)"
     };
 }
 
@@ -172,7 +180,7 @@ macro_rules! parameters {
 }
 
 pub(super) use {
-    any_date, assigned, build_name, clock, csrf_name, day, duration, form_nonce_name, in_form, iso_date,
-    iso_time, meta_name, month, named, nonce_name, own_time_name, page_says, parameters, program,
+    any_date, assigned, build_name, clock, csrf_name, csrf_word, day, duration, form_nonce_name, in_form,
+    iso_date, iso_time, meta_name, month, named, nonce_name, own_time_name, page_says, parameters, program,
     request_name, seconds, time_name,
 };

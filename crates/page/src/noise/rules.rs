@@ -3,8 +3,9 @@
 //! In each pattern the group named `v` is the value that changes; all around it must stay.
 
 use super::forms::{
-    any_date, assigned, build_name, clock, csrf_name, day, duration, iso_date, iso_time, meta_name, month,
-    named, nonce_name, own_time_name, page_says, parameters, program, request_name, seconds, time_name,
+    any_date, assigned, build_name, clock, csrf_name, csrf_word, day, duration, iso_date, iso_time,
+    meta_name, month, named, nonce_name, own_time_name, page_says, parameters, program, request_name,
+    seconds, time_name,
 };
 use super::pattern::{COSTS, FILES, Looks, META, NONCES, Names, Pattern, REQUESTS, Sign, Stands, TOKENS};
 use serde::Serialize;
@@ -130,7 +131,7 @@ pub const RULES: &[Rule] = &[
                 TOKENS,
                 Looks::Token,
                 Stands::Tag,
-                concat!("(?i)[?&;](?:_token|", csrf_name!(), ")=(?<v>[A-Za-z0-9+/_=.~%-]{4,})"),
+                concat!("(?i)[?&;](?:_token|", csrf_word!(), ")=(?<v>[A-Za-z0-9+/_=.~%-]{4,})"),
             ),
             // What a form had been. It is scrambled, or only a number that says where it is kept.
             Pattern {
@@ -225,7 +226,11 @@ pub const RULES: &[Rule] = &[
                     r#")["']?\s*[,}]"#
                 ),
             ),
-            pattern(Sign::LongNumber, r"[?&;](?:_|cb|rnd|rand|cachebuster)=(?<v>\d{9,13})\b"),
+            placed(
+                Sign::LongNumber,
+                Stands::Tag,
+                r"(?i)[?&;](?:rnd|rand|random|cachebuster)=(?<v>\d{9,13})\b",
+            ),
             // Times as people write them, where their surroundings say so.
             written_time(concat!(r"\b(?<v>", iso_date!(), "(?:T| |, | at )", clock!(), ")")),
             written_time(concat!(
@@ -285,7 +290,7 @@ pub const RULES: &[Rule] = &[
             placed(
                 Sign::Words(&["queries"]),
                 Stands::Anywhere,
-                r"(?i)>\s{0,40}(?<v>\d{1,6} (?:db |database |sql )?queries(?: in|\.|,)? \d{1,5}(?:[.,]\d{1,9})? ?(?:ms|s|secs?|seconds))\.?\s{0,40}<",
+                r"(?i)<footer[^<>]{0,200}>\s{0,40}(?<v>\d{1,6} (?:db |database |sql )?queries(?: in|\.|,)? \d{1,5}(?:[.,]\d{1,9})? ?(?:ms|s|secs?|seconds))\.?\s{0,40}</footer>",
             ),
             placed(
                 Sign::Words(&["wgbackendresponsetime"]),

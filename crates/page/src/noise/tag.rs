@@ -3,7 +3,7 @@
 //! Whether a value is that of a token is said by the name of its own attribute, or by the `name` of its element: not by whatever
 //! stands near it. So the tag is read as a parser reads it. Where that is not to be done without doubt, the value stands nowhere.
 
-use super::forms::{csrf_name, form_nonce_name, in_form, nonce_name, request_name};
+use super::forms::{csrf_name, csrf_word, form_nonce_name, in_form, nonce_name, request_name};
 use super::pattern::{Names, Whose};
 use super::place::is_shown;
 use regex::Regex;
@@ -36,33 +36,41 @@ pub(super) fn is_named(text: &str, value: &Range<usize>, names: Names) -> bool {
 /// `<link>`, or an address in a script or a style, and one that names no host.
 pub(super) fn is_own_asset(text: &str, value: &Range<usize>) -> bool {
     let tag = tag_around(text, value.start);
-    let around = tag.as_ref().and_then(|tag| {
-        let is_around = |range: &Range<usize>| range.start <= value.start && value.end <= range.end;
-        let (name, range) = tag.attributes.iter().find(|(_, range)| is_around(range))?;
-        Some((tag.name, *name, range.clone()))
-    });
-    match around {
-        Some((tag, name, range)) => {
-            let is = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
-            let loads = match tag {
-                Some(tag) => (is(tag, "script") && is(name, "src")) || (is(tag, "link") && is(name, "href")),
-                // A line within a tag. What is followed has another attribute.
-                None => is(name, "src"),
-            };
-            loads && has_no_host(&text[range])
+    let is_around = |range: &Range<usize>| range.start <= value.start && value.end <= range.end;
+    let around = tag.as_ref().and_then(|tag| tag.attributes.iter().find(|(_, range)| is_around(range)));
+    match (around, &tag) {
+        (Some((name, range)), Some(tag)) => tag.loads_from(text, name) && has_no_host(&text[range.clone()]),
+        _ => {
+            !is_shown(text, value.start)
+                && address_before(text, value.start).is_some_and(|(before, address)| {
+                    has_no_host(address) && (is_loading(before) || is_in_program_folder(address))
+                })
         }
-        None => !is_shown(text, value.start) && address_before(text, value.start).is_some_and(has_no_host),
     }
 }
 
-/// What stands of an address before a place in a script or a style. None where it does not begin in the text.
-fn address_before(text: &str, at: usize) -> Option<&str> {
+/// Whether a script or a style loads what follows.
+fn is_loading(before: &str) -> bool {
+    const LOADING: [&str; 7] = ["import(", "import", "from", "url(", "src=", "src:", "importScripts("];
+    let before = before.trim_end_matches(|letter: char| letter.is_whitespace() || "\"'`".contains(letter));
+    LOADING.iter().any(|loading| before.ends_with(loading))
+}
+
+/// Whether an address lies where bundlers put what they make.
+fn is_in_program_folder(address: &str) -> bool {
+    const FOLDERS: [&str; 8] =
+        ["_next/", "_nuxt/", "assets/", "build/", "chunks/", "dist/", "packs/", "static/"];
+    let address = address.replace("\\/", "/");
+    FOLDERS.iter().any(|folder| address.starts_with(folder) || address.contains(&format!("/{folder}")))
+}
+
+/// What stands of an address before a place in a script or a style, and what before that. None where it does not begin in the text.
+fn address_before(text: &str, at: usize) -> Option<(&str, &str)> {
     let from = text.floor_char_boundary(at.saturating_sub(FAR));
     let is_end = |letter: char| letter.is_whitespace() || "\"'`(<>".contains(letter);
-    let start = text[from..at].rfind(is_end)?;
-    let mut address = text[from + start..at].chars();
-    address.next();
-    Some(address.as_str())
+    let end = text[from..at].char_indices().rev().find(|(_, letter)| is_end(*letter))?;
+    let start = from + end.0 + end.1.len_utf8();
+    Some((&text[from..start], &text[start..at]))
 }
 
 /// Whether an address leads to where the page is. Browsers take a backslash for a slash, and scripts write one before it.
@@ -81,6 +89,25 @@ struct Tag<'t> {
     /// Its name. None where the text begins within it.
     name: Option<&'t str>,
     attributes: Attributes<'t>,
+}
+
+impl Tag<'_> {
+    /// Whether it loads a program, a style or a font from this attribute.
+    fn loads_from(&self, text: &str, attribute: &str) -> bool {
+        const LOADED: [&str; 4] = ["modulepreload", "prefetch", "preload", "stylesheet"];
+        let is = |one: &str, other: &str| one.eq_ignore_ascii_case(other);
+        match self.name {
+            Some(name) if is(name, "script") => is(attribute, "src"),
+            Some(name) if is(name, "link") => {
+                let relation = self.attributes.iter().find(|(name, _)| is(name, "rel"));
+                let mut words = relation.iter().flat_map(|(_, range)| text[range.clone()].split_whitespace());
+                is(attribute, "href") && words.any(|word| LOADED.iter().any(|loaded| is(word, loaded)))
+            }
+            Some(_) => false,
+            // A line within a tag. What is followed has another attribute.
+            None => is(attribute, "src"),
+        }
+    }
 }
 
 /// The tag around a place. Where no tag begins in the text, it may be a line within one.
@@ -211,7 +238,7 @@ mod tests {
             "  src=\"/a.V1.js\">",
             "<style>@font-face{src:url(/a.V1.woff2)}",
             "<script>import(\"/a.V1.js\")",
-            "<script>x=\"\\/a\\/b.V1.js\"",
+            "<script>x=\"\\/assets\\/b.V1.js\"",
         ] {
             assert!(is_own(text), "{text}");
         }
@@ -221,6 +248,8 @@ mod tests {
             "<script src=\"\\\\cdn.example/a.V1.js\">",
             "<script src=\"&#47;/cdn.example/a.V1.js\">",
             "<a href=/a.V1.js>",
+            "<link rel=canonical href=/a.V1.js>",
+            "<script>x=\"/get/a.V1.js\"",
             "<img src=/a.V1.js>",
             "<script data-x=/a.V1.js>",
             "<p>/a.V1.js",
