@@ -148,7 +148,17 @@ impl Tree {
 
     /// The node and all below it as HTML, no longer than about `most` bytes.
     pub fn outer_html(&self, node: usize, most: usize) -> String {
-        build::outer_html(self, node, most)
+        build::outer_html(self, node, most, |_| false)
+    }
+
+    /// The same, with a sign in place of each node below it that is left out.
+    pub(crate) fn outer_html_without(
+        &self,
+        node: usize,
+        most: usize,
+        is_left_out: impl Fn(usize) -> bool,
+    ) -> String {
+        build::outer_html(self, node, most, is_left_out)
     }
 }
 

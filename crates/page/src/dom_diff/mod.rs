@@ -104,7 +104,10 @@ mod tests {
     fn a_wrapper_is_one_insertion() {
         let base = "<body><h1>Title</h1><p>one</p><p>two</p>";
         let head = "<body><div class=w><h1>Title</h1><p>one</p><p>two</p></div>";
-        insta::assert_snapshot!(told(base, head), @r#"inserted html > body > div: <div class="w"><h1>Title</h1><p>one</p><p>two</p></div>"#);
+        insta::assert_snapshot!(told(base, head), @r#"inserted html > body > div: <div class="w">…</div>"#);
+        insta::assert_snapshot!(told(head, base), @r#"removed html > body > div: <div class="w">…</div>"#);
+        let new = "<body><div class=w><h1>Title</h1><p>one</p><b>new</b><p>two</p></div>";
+        insta::assert_snapshot!(told(base, new), @r#"inserted html > body > div: <div class="w">…<b>new</b>…</div>"#);
     }
 
     /// A list of news, with the times that such lists show.
