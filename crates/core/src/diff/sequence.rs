@@ -274,15 +274,18 @@ fn window(from: usize, to: usize) -> (usize, usize) {
 }
 
 /// Where a window can be ended without parting what belongs together: behind the last long stretch that both sides share, or else
-/// the longest. That is not always the last one: short ones at its end are shared by chance. If nothing in its second half is shared,
-/// the window ends where it was cut.
+/// the longest near its end. That is not always the last one: short ones at its end are shared by chance. Without such a stretch the
+/// window ends where it was cut. A short one is not worth comparing much again.
 fn sure_end(found: &[Replaced], window: (usize, usize)) -> (usize, usize) {
     let starts = std::iter::once((0, 0)).chain(found.iter().map(|(gone, come)| (gone.end, come.end)));
     let ends = found.iter().map(|(gone, come)| (gone.start, come.start)).chain(std::iter::once(window));
     let stretches = starts.zip(ends).map(|(start, end)| ((end.0 - start.0).min(LONG_STRETCH), end));
-    let in_second_half = |end: &(usize, usize)| end.0 + end.1 >= (window.0 + window.1) / 2;
+    let is_worth = |length: usize, end: (usize, usize)| {
+        let left = window.0 + window.1 - end.0 - end.1;
+        length > 0 && left <= (window.0 + window.1) / if length == LONG_STRETCH { 2 } else { 8 }
+    };
     stretches
-        .filter(|(length, end)| *length > 0 && in_second_half(end))
+        .filter(|(length, end)| is_worth(*length, *end))
         .max_by_key(|(length, _)| *length)
         .map_or(window, |(_, end)| end)
 }
