@@ -36,6 +36,37 @@ fn two_lines_of_ten_megabytes_of_common_words() {
     assert!(total(&told) <= 4 << 20 && told.truncated);
 }
 
+/// A line of six-letter words out of five thousand, and the same with five letters replaced.
+fn one_line_and_another() -> (String, String) {
+    let word = |number: u64| {
+        let letters = (number >> 20) % 5000 * 61_843 % 308_915_776;
+        let letter = |place: u32| char::from(b'a' + (letters / 26_u64.pow(place) % 26) as u8);
+        (0..6).map(letter).chain([' ']).collect::<String>()
+    };
+    let base = text(13, 1 << 20, word);
+    let mut head = base.clone().into_bytes();
+    for place in [100_000, 110_000, 120_000, 130_000, 900_000] {
+        let place = place + head[place..].iter().take_while(|byte| **byte != b' ').count() + 3;
+        head[place] = if head[place] == b'q' { b'x' } else { b'q' };
+    }
+    (base, String::from_utf8_lossy(&head).into_owned())
+}
+
+#[test]
+fn what_is_the_same_on_a_long_line_is_not_told() {
+    let (base, head) = one_line_and_another();
+    let diff = TextDiff::between(&base, &head, Options::default());
+    let rows = [
+        BodyDiff::new("b", "h").with_lines(&diff),
+        BodyDiff::new("b", "h").with_words(&diff),
+        moku::body_diff("b", "h", base.as_bytes(), head.as_bytes()),
+    ];
+    for row in rows {
+        assert_eq!((row.chunks.len(), row.truncated), (10, false));
+        assert!(row.chunks.windows(2).all(|pair| pair[0].content != pair[1].content));
+    }
+}
+
 #[test]
 fn two_long_lines_that_share_nothing() {
     let (base, head) = (text(3, 2 << 20, |n| format!("{n:x} ")), text(4, 2 << 20, |n| format!("{n:x};")));

@@ -2,10 +2,11 @@
 //!
 //! A byte order mark beats all, as the Encoding Standard has it, for it cannot be there by chance. Then what the server says,
 //! then what the document says in its first kilobyte, then UTF-8 if the bytes are UTF-8, and last a guess from their
-//! frequencies. Decoding never fails: what cannot be read is replaced, and that is said.
+//! frequencies. Decoding never fails: what cannot be read is replaced, and that is said. By what, is for the caller to choose: by the
+//! sign that browsers show, or by the Latin letters that such bytes mostly are. Two bodies are told apart by both.
 
 use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
-use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use encoding_rs::{DecoderResult, Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use std::borrow::Cow;
 
 /// How far a document's own words about its encoding are looked for.
@@ -43,11 +44,43 @@ pub struct Decoded<'a> {
     pub lossy: bool,
 }
 
-/// Decodes a body. `content_type` is the value of the header, if there was one.
+/// Decodes a body. `content_type` is the value of the header, if there was one. Bytes that cannot be read become U+FFFD.
 pub fn decode<'a>(body: &'a [u8], content_type: Option<&str>) -> Decoded<'a> {
     let (encoding, decided) = detect(body, content_type);
     let (text, lossy) = encoding.decode_with_bom_removal(body);
     Decoded { text, encoding: encoding.name(), decided, lossy }
+}
+
+/// Decodes a body so that what cannot be read still shows: such bytes become the letters that they are in windows-1252, for Latin-1
+/// that is served as UTF-8 is what they mostly are. No two bytes become the same letter.
+pub fn decode_by_letters<'a>(body: &'a [u8], content_type: Option<&str>) -> Decoded<'a> {
+    let decoded = decode(body, content_type);
+    if !decoded.lossy {
+        return decoded;
+    }
+    let encoding = Encoding::for_label(decoded.encoding.as_bytes()).unwrap_or(UTF_8);
+    Decoded { text: Cow::Owned(with_letters(body, encoding)), ..decoded }
+}
+
+/// Decodes with letters in place of bytes that mean nothing.
+fn with_letters(body: &[u8], encoding: &'static Encoding) -> String {
+    let mut decoder = encoding.new_decoder_with_bom_removal();
+    let most = decoder.max_utf8_buffer_length_without_replacement(body.len()).unwrap_or(body.len());
+    let mut text = String::with_capacity(most);
+    let mut at = 0;
+    loop {
+        let (result, read) = decoder.decode_to_string_without_replacement(&body[at..], &mut text, true);
+        at += read;
+        match result {
+            DecoderResult::InputEmpty => return text,
+            DecoderResult::OutputFull => text.reserve(body.len() - at + 16),
+            DecoderResult::Malformed(length, behind) => {
+                let end = at.saturating_sub(usize::from(behind));
+                let start = end.saturating_sub(usize::from(length));
+                text.push_str(&WINDOWS_1252.decode_without_bom_handling(&body[start..end]).0);
+            }
+        }
+    }
 }
 
 /// The encoding of a body of which only the beginning is here. A letter that the cut parted does not count against UTF-8.
@@ -64,9 +97,7 @@ fn detect(body: &[u8], content_type: Option<&str>) -> (&'static Encoding, Decide
     if let Some((encoding, _)) = Encoding::for_bom(body) {
         return (encoding, Decided::Mark);
     }
-    if let Some(encoding) =
-        content_type.and_then(charset_of).and_then(|label| Encoding::for_label(label.as_bytes()))
-    {
+    if let Some(encoding) = content_type.and_then(|content_type| in_header(content_type, body)) {
         return (encoding, Decided::Header);
     }
     if let Some(encoding) = declared(&body[..body.len().min(PRESCAN)]) {
@@ -78,6 +109,24 @@ fn detect(body: &[u8], content_type: Option<&str>) -> (&'static Encoding, Decide
     let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
     detector.feed(&body[..body.len().min(SAMPLE)], true);
     (detector.guess(None, Utf8Detection::Allow), Decided::Guess)
+}
+
+/// The encoding that a media type names. One that browsers refuse to read would leave nothing of a body that could be compared, so
+/// that the body is asked instead. Of UTF-16 the order of its bytes is seen in the zeros of its markup.
+fn in_header(content_type: &str, body: &[u8]) -> Option<&'static Encoding> {
+    let label = charset_of(content_type)?;
+    let encoding = Encoding::for_label_no_replacement(label.as_bytes())?;
+    let is_open = encoding == UTF_16LE && !label.eq_ignore_ascii_case("utf-16le");
+    let zeros = |first: usize| {
+        body[..body.len().min(PRESCAN)].iter().skip(first).step_by(2).filter(|byte| **byte == 0).count()
+    };
+    Some(if is_open && zeros(0) > zeros(1) { UTF_16BE } else { encoding })
+}
+
+/// Whether a media type says that a body is UTF-16.
+pub(crate) fn says_utf_16(content_type: &str) -> bool {
+    let encoding = charset_of(content_type).and_then(|label| Encoding::for_label(label.as_bytes()));
+    encoding.is_some_and(|encoding| encoding == UTF_16LE || encoding == UTF_16BE)
 }
 
 /// The `charset` parameter of a media type.
@@ -92,7 +141,7 @@ fn charset_of(content_type: &str) -> Option<&str> {
 fn declared(start: &[u8]) -> Option<&'static Encoding> {
     let start = String::from_utf8_lossy(start).to_ascii_lowercase();
     let label = in_xml(&start).or_else(|| in_css(&start)).or_else(|| in_meta(&start))?;
-    let encoding = Encoding::for_label(label.as_bytes())?;
+    let encoding = Encoding::for_label_no_replacement(label.as_bytes())?;
     Some(if encoding == UTF_16LE || encoding == UTF_16BE { UTF_8 } else { encoding })
 }
 
@@ -183,10 +232,61 @@ mod tests {
         assert_eq!((decoded.text.as_ref(), decoded.lossy), ("a\u{fffd}b", true));
     }
 
+    #[test]
+    fn what_cannot_be_read_can_be_shown_by_its_letters() {
+        for (body, charset, text) in [
+            (&b"Preis: 100 \xa3, F\xfcnf \xc3\xa9"[..], "utf-8", "Preis: 100 £, Fünf é"),
+            (b"a\xe2\x82b\xff", "utf-8", "aâ‚bÿ"),
+            (b"a\x82", "shift_jis", "a‚"),
+            (b"\x80x", "euc-jp", "€x"),
+            (b"a\0\0\xd8b\0", "utf-16le", "a\0Øb"),
+        ] {
+            let decoded = decode_by_letters(body, Some(&format!("text/plain; charset={charset}")));
+            assert_eq!((decoded.text.as_ref(), decoded.lossy), (text, true), "{charset}");
+        }
+        assert!(!decode_by_letters("é".as_bytes(), None).lossy);
+    }
+
+    #[test]
+    fn an_encoding_that_nobody_reads_is_not_used() {
+        for charset in ["iso-2022-kr", "hz-gb-2312", "replacement"] {
+            let header = format!("text/html; charset={charset}");
+            assert_eq!(decode(b"<p>one", Some(&header)).text, "<p>one");
+        }
+    }
+
+    #[test]
+    fn the_order_of_utf_16_is_seen() {
+        let little = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
+        let big = |text: &str| text.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>();
+        for (body, charset) in [
+            (little("<p>é€"), "utf-16le"),
+            (little("<p>é€"), "utf-16"),
+            (big("<p>é€"), "utf-16be"),
+            (big("<p>é€"), "UTF-16"),
+        ] {
+            let header = format!("text/html; charset={charset}");
+            assert_eq!(decode(&body, Some(&header)).text, "<p>é€", "{charset}");
+        }
+    }
+
     proptest! {
         #[test]
         fn decoding_is_total(body in proptest::collection::vec(any::<u8>(), 0..80), header in proptest::option::of(".{0,30}")) {
             decode(&body, header.as_deref());
+            decode_by_letters(&body, header.as_deref());
+        }
+
+        #[test]
+        fn bytes_that_differ_are_told_apart_in_one_way_or_the_other(
+            base in proptest::collection::vec(prop_oneof![Just(0xe9), Just(0xc3), Just(0xa9), Just(b'a'), any::<u8>()], 0..6),
+            head in proptest::collection::vec(prop_oneof![Just(0xe9), Just(0xc3), Just(0xa9), Just(b'a'), any::<u8>()], 0..6),
+        ) {
+            let header = Some("text/html; charset=utf-8");
+            let [one, other] = [&base, &head].map(|body| (decode(body, header), decode_by_letters(body, header)));
+            let have_marks = [&base, &head].map(|body| Encoding::for_bom(body).is_some());
+            let same = one.0.text == other.0.text && one.1.text == other.1.text;
+            prop_assert!(have_marks.contains(&true) || same == (base == head));
         }
 
         #[test]

@@ -3,6 +3,8 @@
 //! The server's word counts, unless the bytes say that it is not even text; without one the bytes are asked. Servers call
 //! everything `text/plain` or `application/octet-stream`, so those two mean that nobody has looked.
 
+use crate::charset;
+
 /// What a body is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -26,11 +28,15 @@ pub enum Kind {
 /// How much of a body is looked at.
 const SAMPLE: usize = 4096;
 
+/// So many bytes that no text has may stand in one by mistake.
+const MOST_SLIPS: usize = 2;
+
 impl Kind {
     /// What a body is, from its `Content-Type` and its bytes.
     pub fn of(body: &[u8], content_type: Option<&str>) -> Self {
         let declared = content_type.and_then(from_media_type);
-        if declared != Some(Self::Binary) && is_binary(body) {
+        let is_utf_16 = content_type.is_some_and(charset::says_utf_16) && !is_binary_in_utf_16(body);
+        if declared != Some(Self::Binary) && !is_utf_16 && is_binary(body, declared) {
             return Self::Binary;
         }
         match declared {
@@ -65,14 +71,35 @@ fn from_media_type(content_type: &str) -> Option<Kind> {
     })
 }
 
-/// Whether bytes are there that no text has. Zeros are text in UTF-16 only, which then opens with its mark.
-fn is_binary(body: &[u8]) -> bool {
+/// Whether bytes are there that no text has. Zeros are text in UTF-16 only, which then opens with its mark or is declared. But a page
+/// does not cease to be one over a slip: where something says that it is one, a few such bytes are let pass.
+fn is_binary(body: &[u8], declared: Option<Kind>) -> bool {
     let start = &body[..body.len().min(SAMPLE)];
     if start.starts_with(b"\xff\xfe") || start.starts_with(b"\xfe\xff") {
         return false;
     }
-    let odd = |byte: &&u8| matches!(byte, 0 | 1..=8 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f);
-    start.contains(&0) || start.iter().filter(odd).count() * 50 > start.len()
+    let odd = start.iter().filter(|byte| is_odd(u32::from(**byte))).count();
+    let is_known = || {
+        !matches!(declared, None | Some(Kind::Text | Kind::Binary))
+            || sniff(body, Some(Kind::Text)) == Kind::Html
+    };
+    let are_few = odd <= MOST_SLIPS || odd * 200 < start.len();
+    !(are_few && is_known()) && (start.contains(&0) || odd * 50 > start.len())
+}
+
+/// Whether what is declared as UTF-16 is something else.
+fn is_binary_in_utf_16(body: &[u8]) -> bool {
+    let start = &body[..body.len().min(SAMPLE)];
+    let odd = |pair: &&[u8]| {
+        let big = u32::from(pair[0]) << 8 | u32::from(pair[1]);
+        is_odd(big) || is_odd(big.swap_bytes() >> 16)
+    };
+    body.len() % 2 == 1 || start.chunks_exact(2).filter(odd).count() * 50 > start.len()
+}
+
+/// Whether a byte or letter stands in no text.
+const fn is_odd(letter: u32) -> bool {
+    matches!(letter, 0..=8 | 0x0e..=0x1a | 0x1c..=0x1f | 0x7f)
 }
 
 /// What text without a telling type is. A script or style sheet cannot be told from other text, and need not be.
@@ -120,6 +147,39 @@ mod tests {
         ];
         for (body, content_type, kind) in cases {
             assert_eq!(Kind::of(body, content_type), kind, "{content_type:?} {body:?}");
+        }
+    }
+
+    #[test]
+    fn a_slip_does_not_make_a_page_something_else() {
+        let long = [&b"<p>".repeat(2000)[..], b"\0"].concat();
+        let cases: [(&[u8], Option<&str>, Kind); 7] = [
+            (b"<p>a\0b</p>", Some("text/html"), Kind::Html),
+            (b"<!doctype html><p>a\0b</p>", None, Kind::Html),
+            (&long, Some("text/html"), Kind::Html),
+            (b"a\0b", Some("text/plain"), Kind::Binary),
+            (b"a\0b", None, Kind::Binary),
+            (b"GIF89a\x01\0\x01\0\x80\0\0", Some("text/html"), Kind::Binary),
+            (b"\0\0\0\x18ftypmp42", Some("text/html"), Kind::Binary),
+        ];
+        for (body, content_type, kind) in cases {
+            assert_eq!(Kind::of(body, content_type), kind, "{content_type:?} {body:?}");
+        }
+    }
+
+    #[test]
+    fn what_a_header_calls_utf_16_is_text_if_it_can_be() {
+        let little = "<p>hello".encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
+        let big = "<p>hello".encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>();
+        for (body, charset, kind) in [
+            (&little[..], "utf-16le", Kind::Html),
+            (&little, "utf-16", Kind::Html),
+            (&big, "UTF-16BE", Kind::Html),
+            (&little, "utf-8", Kind::Binary),
+            (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01", "utf-16le", Kind::Binary),
+        ] {
+            let content_type = format!("text/html; charset={charset}");
+            assert_eq!(Kind::of(body, Some(&content_type)), kind, "{charset} {body:?}");
         }
     }
 }

@@ -61,6 +61,55 @@ fn lines_without_noise_have_the_documented_shape() {
     assert_eq!(all["body_diff"]["chunks"][0]["noise"], "csrf-token");
 }
 
+const MODES: [Mode; 4] = [Mode::Lines, Mode::Words, Mode::Dom, Mode::Letters];
+
+#[test]
+fn bytes_that_cannot_be_read_are_never_the_same() {
+    let page = |text: &[u8]| [b"<!doctype html>\r\n<p>Preis: 100 ", text, b"</p>\n"].concat();
+    for (charset, base, head) in [
+        ("utf-8", &b"\xa3, F\xfcnf"[..], &b"\xa5, F\xe4nf"[..]),
+        ("utf-8", b"\xe9", b"\xc3\xa9"),
+        ("utf-8", b"\xe9\xe9", b"\xe9"),
+        ("utf-8", b"\xff", b"\xef\xbf\xbd"),
+        ("shift_jis", b"\x82\xff", b"\x83\xff"),
+        ("iso-2022-kr", b"one", b"two"),
+    ] {
+        let headers = headers(&[("content-type", &format!("text/html; charset={charset}"))]);
+        let (base, head) = (page(base), page(head));
+        for mode in MODES {
+            let comparison = compare(&side("", &headers, &base), &side("", &headers, &head), &in_mode(mode));
+            assert!(comparison.is_changed(), "{charset} {mode:?} {base:?}");
+            assert_eq!(comparison.body.alike(), None);
+        }
+    }
+    let headers = headers(&[("content-type", "text/html; charset=utf-8")]);
+    let (base, head) = (page(b"\xa3, F\xfcnf"), page(b"\xa5, F\xe4nf"));
+    let comparison = compare(&side("", &headers, &base), &side("", &headers, &head), &Options::default());
+    let text = plain_text(&comparison.hunks(&View::default(), false));
+    assert!(text.contains("+<p>Preis: 100 ¥, Fänf</p>\n"), "{text}");
+}
+
+#[test]
+fn bytes_that_cannot_be_read_and_stay_are_no_change() {
+    let headers = headers(&[("content-type", "text/html; charset=utf-8")]);
+    let base = &b"<p>F\xfcnf</p>\r\n<p>x</p>\r\n"[..];
+    let head = &b"<p>F\xfcnf</p>\n<p>x</p>\n"[..];
+    for mode in MODES {
+        let comparison = compare(&side("", &headers, base), &side("", &headers, head), &in_mode(mode));
+        assert!(!comparison.is_changed(), "{mode:?}");
+    }
+}
+
+#[test]
+fn pages_in_utf_16_are_text() {
+    let bytes = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
+    let headers = headers(&[("content-type", "text/html; charset=utf-16")]);
+    let (base, head) = (bytes("<p>one</p>"), bytes("<p>two</p>"));
+    let comparison = compare(&side("", &headers, &base), &side("", &headers, &head), &in_mode(Mode::Dom));
+    let Body::Dom(dom) = &comparison.body else { panic!("{:?}", comparison.body) };
+    assert_eq!(dom.diff.changes.len(), 1);
+}
+
 #[test]
 fn text_shows_what_is_left() {
     let none = HeaderView::default();
@@ -144,6 +193,23 @@ fn nodes_have_paths_and_noise_has_names() {
     ]
     "#);
     assert_eq!(json(&comparison, false)["body_diff"]["chunks"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn what_moved_is_told_in_a_field_of_its_own() {
+    let none = headers(&[("content-type", "text/html")]);
+    let chunks = |base: &str, head: &str| {
+        let sides = (side("", &none, base.as_bytes()), side("", &none, head.as_bytes()));
+        json(&compare(&sides.0, &sides.1, &in_mode(Mode::Dom)), false)["body_diff"]["chunks"].clone()
+    };
+    let moved = chunks("<main>a text</main><p>one</p><p>two</p>", "<p>one</p><p>two</p><main>a text</main>");
+    assert_eq!(
+        moved,
+        serde_json::json!([{"type": "modified", "content": "moved from html > body > main",
+            "path": "html > body > main", "moved_from": "html > body > main"}])
+    );
+    let imitated = chunks("<p>a</p>", "<p>moved from html > body > main</p>");
+    assert_eq!(imitated[0].get("moved_from"), None);
 }
 
 #[test]
@@ -270,13 +336,13 @@ fn what_people_write_is_a_change_by_lines_and_by_nodes() {
 fn what_pages_write_is_noise_by_lines_and_by_nodes() {
     for (base, head, rule) in [
         (
-            "<p>Last updated: May 1, 2026 10:15 AM</p>",
-            "<p>Last updated: May 2, 2026 8:01 PM</p>",
+            "<p>Page rendered: May 1, 2026 10:15 AM</p>",
+            "<p>Page rendered: May 2, 2026 8:01 PM</p>",
             "timestamp",
         ),
         (
-            "<p>Updated <time datetime=\"2026-05-01T10:00:00Z\">1 May 2026 10:00</time></p>",
-            "<p>Updated <time datetime=\"2026-05-02T11:00:00Z\">2 May 2026 11:00</time></p>",
+            "<p>Rendered <time datetime=\"2026-05-01T10:00:00Z\">1 May 2026 10:00</time></p>",
+            "<p>Rendered <time datetime=\"2026-05-02T11:00:00Z\">2 May 2026 11:00</time></p>",
             "timestamp",
         ),
         ("<p>Page generated in 0.123 seconds</p>", "<p>Page generated in 0.2 seconds</p>", "timestamp"),
@@ -300,7 +366,7 @@ fn what_pages_write_is_noise_by_lines_and_by_nodes() {
             "<script defer src=\"/en.search.min.9c26da0e9ac4703f.js\" integrity=\"sha256-nCba&#43;E=\"></script>",
             "build-hash",
         ),
-        ("<div class=\"ad-banner\">Buy this</div>", "<div class=\"ad-banner\">Buy that</div>", "ad-slot"),
+        ("<ins class=\"adsbygoogle\">Buy this</ins>", "<ins class=\"adsbygoogle\">Buy that</ins>", "ad-slot"),
     ] {
         for (changed, rules) in told(base, head) {
             assert!(!changed && rules.iter().all(|fired| *fired == rule), "{head}: {rules:?}");
@@ -312,7 +378,7 @@ fn what_pages_write_is_noise_by_lines_and_by_nodes() {
 fn twins_teach_what_differs_each_time() {
     let page =
         |visits: u32, text: &str| format!("<p>Visitors online right now: {visits}</p>\n<h1>{text}</h1>\n");
-    let about = |rate: &str| headers(&[("Content-Type", "text/html"), ("X-RateLimit-Remaining", rate)]);
+    let about = |rate: &str| headers(&[("Content-Type", "text/html"), ("X-Visitors", rate)]);
     let (first, second, third) = (about("9"), about("8"), about("3"));
     let bodies = [page(10, "Title"), page(12, "Title"), page(99, "Title"), page(99, "Other")];
     let twins = (side("a", &first, bodies[0].as_bytes()), side("b", &second, bodies[1].as_bytes()));

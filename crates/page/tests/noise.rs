@@ -305,7 +305,6 @@ fn what_differs_each_time_is_not_told() {
         ("<!-- build 2026-01-01T00:00:00Z -->", "<!-- build 2026-01-02T00:00:00Z -->"),
         ("<!-- page served in 0.12 seconds -->", "<!-- page served in 0.14 seconds -->"),
         ("<p>Page generated in 0.123 seconds.</p>", "<p>Page generated in 0.2 seconds.</p>"),
-        ("<p>Last updated: 2026-05-01 10:00</p>", "<p>Last updated: 2026-05-02 10:00</p>"),
         (
             "<p>Generated at 2026-11-17 06:00:01 in 0.034 seconds</p>",
             "<p>Generated at 2026-11-18 07:00:09 in 0.1 seconds</p>",
@@ -315,22 +314,5 @@ fn what_differs_each_time_is_not_told() {
             r#"<script>window.__BUILD__="3f2a9c14e5d6";</script>"#,
             r#"<script>window.__BUILD__="9c13f2ad6e45";</script>"#,
         ),
-        (
-            r#"<script>d={"buildId":"3f2a9c14e5d6"}</script>"#,
-            r#"<script>d={"buildId":"9c13f2ad6e45"}</script>"#,
-        ),
-        (
-            r#"<script src="//cdn/app.1a2b3c4d.js"></script>"#,
-            r#"<script src="//cdn/app.4d3c2b1a.js"></script>"#,
-        ),
-        (
-            r#"<img src="/assets/logo-3f1e3aaf261f960b.png">"#,
-            r#"<img src="/assets/logo-9c26da0e9ac4703f.png">"#,
-        ),
-        (
-            r#"<link rel=stylesheet href="/s.css?ver=6.4-RC1">"#,
-            r#"<link rel=stylesheet href="/s.css?ver=6.4.2">"#,
-        ),
-        (r#"<div class="ad">Buy <b>this</b></div>"#, r#"<div class="ad">Buy <b>that</b></div>"#),
     ]);
 }

@@ -41,6 +41,9 @@ pub struct Chunk {
     /// Which node it is about, as a CSS selector, when nodes were compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
+    /// Where the node was before, as a CSS selector, if it is elsewhere now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_from: Option<String>,
     /// Where it begins in the base, in bytes.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub base_start: usize,
@@ -107,8 +110,18 @@ impl Chunk {
     /// A chunk with nothing but its text.
     pub fn new(kind: ChunkKind, content: impl Into<String>) -> Self {
         let content = content.into();
-        let (path, noise) = (None, None);
-        Self { kind, content, path, base_start: 0, base_len: 0, head_start: 0, head_len: 0, noise }
+        let (path, moved_from, noise) = (None, None, None);
+        Self {
+            kind,
+            content,
+            path,
+            moved_from,
+            base_start: 0,
+            base_len: 0,
+            head_start: 0,
+            head_len: 0,
+            noise,
+        }
     }
 }
 

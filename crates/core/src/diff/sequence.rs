@@ -24,6 +24,9 @@ const SMALL: usize = 2048;
 /// What a window may cost at worst, for each of its tokens.
 const WINDOW_COST: usize = 300;
 
+/// So many tokens in a row are shared by more than chance.
+const LONG_STRETCH: usize = 32;
+
 /// How often a gap may be cut by anchors of its own.
 const MOST_ROUNDS: usize = 4;
 
@@ -78,7 +81,7 @@ pub(super) fn compare_interned<T>(
         return Differences { list, truncated: false };
     }
     search.run();
-    Differences { list: hunks(&search.removed, &search.added), truncated: search.truncated }
+    search.differences()
 }
 
 struct Search<'a, 'b> {
@@ -138,7 +141,9 @@ impl<'a, 'b> Search<'a, 'b> {
             if gap.0.is_empty() || gap.1.is_empty() {
                 self.replace(gap);
             } else if length <= SMALL {
-                self.leave(&gap.0.collect::<Vec<_>>(), &gap.1.collect::<Vec<_>>());
+                let (from, to): (Vec<_>, Vec<_>) = (gap.0.collect(), gap.1.collect());
+                let found = self.leave(&from, &to);
+                self.mark(&from, &to, found.into_iter());
             } else {
                 let anchors = self.anchors(&gap);
                 if anchors.is_empty() || round >= MOST_ROUNDS {
@@ -150,12 +155,22 @@ impl<'a, 'b> Search<'a, 'b> {
         }
     }
 
+    /// What was marked. Where a window ended, what went may begin or end as what came does: that is no difference.
+    fn differences(&self) -> Differences {
+        let bare = |hunk| strip(self.before, self.after, hunk);
+        let is_left = |(from, to): &Replaced| !from.is_empty() || !to.is_empty();
+        let list = hunks(&self.removed, &self.added).into_iter().map(bare).filter(is_left).collect();
+        Differences { list, truncated: self.truncated }
+    }
+
     fn replace(&mut self, (from, to): Replaced) {
         self.removed[from].fill(true);
         self.added[to].fill(true);
     }
 
-    /// Compares a gap whose tokens were just counted: what both sides have, in windows of equal shares.
+    /// Compares a gap whose tokens were just counted by what both sides have, window by window. What is in step is passed over, and
+    /// each window begins where the one before it ends in a long stretch that both sides share. Windows that were cut at fixed places
+    /// would part what belongs together once anything came or went: it would be told as gone here and as come there.
     fn by_windows(&mut self, (from, to): Replaced) {
         let shared =
             |tokens: &[Token], range: Range<usize>, marks: &mut [bool], other: fn(&Sighting) -> u8| {
@@ -166,25 +181,43 @@ impl<'a, 'b> Search<'a, 'b> {
             };
         let before = shared(self.before, from, &mut self.removed, |seen| seen.after);
         let after = shared(self.after, to, &mut self.added, |seen| seen.before);
-        let count = (before.len() + after.len()).div_ceil(SMALL);
-        let share = |places: &[usize], window: usize| {
-            places.len() * window / count..places.len() * (window + 1) / count
-        };
-        for window in 0..count {
-            let (from, to) = (&before[share(&before, window)], &after[share(&after, window)]);
-            if self.budget.work(SMALL * WINDOW_COST) {
-                self.leave(from, to);
-            } else {
-                self.truncated = true;
-                from.iter().for_each(|place| self.removed[*place] = true);
-                to.iter().for_each(|place| self.added[*place] = true);
+        let (mut from, mut to) = (&before[..], &after[..]);
+        loop {
+            let in_step = from.iter().zip(to).take_while(|(one, other)| self.same(**one, **other)).count();
+            (from, to) = (&from[in_step..], &to[in_step..]);
+            if from.is_empty() || to.is_empty() {
+                break;
             }
+            if !self.budget.work(SMALL * WINDOW_COST) {
+                self.truncated = true;
+                break;
+            }
+            let window = window(from.len(), to.len());
+            let found = self.leave(&from[..window.0], &to[..window.1]);
+            let is_last = window == (from.len(), to.len());
+            let end = if is_last { window } else { sure_end(&found, window) };
+            self.mark(from, to, found.into_iter().filter(|(gone, come)| (gone.end, come.end) <= end));
+            (from, to) = (&from[end.0..], &to[end.1..]);
+        }
+        from.iter().for_each(|place| self.removed[*place] = true);
+        to.iter().for_each(|place| self.added[*place] = true);
+    }
+
+    fn same(&self, before: usize, after: usize) -> bool {
+        self.before[before] == self.after[after]
+    }
+
+    /// Marks what was found among these places.
+    fn mark(&mut self, from: &[usize], to: &[usize], found: impl Iterator<Item = Replaced>) {
+        for (gone, come) in found {
+            from[gone].iter().for_each(|place| self.removed[*place] = true);
+            to[come].iter().for_each(|place| self.added[*place] = true);
         }
     }
 
     /// Lets the library compare a few tokens. Its tables are as large as the highest number of a token, so these are numbered
     /// anew.
-    fn leave(&mut self, from: &[usize], to: &[usize]) {
+    fn leave(&mut self, from: &[usize], to: &[usize]) -> Vec<Replaced> {
         let tokens =
             |all: &[Token], places: &[usize]| places.iter().map(|place| all[*place]).collect::<Vec<_>>();
         let (mut before, mut after) = (tokens(self.before, from), tokens(self.after, to));
@@ -204,10 +237,8 @@ impl<'a, 'b> Search<'a, 'b> {
             &after,
             u32::try_from(numbers.len()).unwrap_or(u32::MAX),
         );
-        for hunk in diff.hunks() {
-            hunk.before.for_each(|place| self.removed[from[place as usize]] = true);
-            hunk.after.for_each(|place| self.added[to[place as usize]] = true);
-        }
+        let wide = |range: Range<u32>| range.start as usize..range.end as usize;
+        diff.hunks().map(|hunk| (wide(hunk.before), wide(hunk.after))).collect()
     }
 
     /// Places of tokens that each side of the gap has once, in the order of both.
@@ -231,6 +262,32 @@ impl<'a, 'b> Search<'a, 'b> {
         });
         longest_rising(once.collect())
     }
+}
+
+/// How many tokens of each side the next window has, of so many: as many of a side as it has a share in what is left.
+fn window(from: usize, to: usize) -> (usize, usize) {
+    if from + to <= SMALL {
+        return (from, to);
+    }
+    let share = (SMALL * from / (from + to)).clamp(1, SMALL - 1);
+    (share.min(from), (SMALL - share).min(to))
+}
+
+/// Where a window can be ended without parting what belongs together: behind the last long stretch that both sides share, or else
+/// the longest near its end. That is not always the last one: short ones at its end are shared by chance. Without such a stretch the
+/// window ends where it was cut. A short one is not worth comparing much again.
+fn sure_end(found: &[Replaced], window: (usize, usize)) -> (usize, usize) {
+    let starts = std::iter::once((0, 0)).chain(found.iter().map(|(gone, come)| (gone.end, come.end)));
+    let ends = found.iter().map(|(gone, come)| (gone.start, come.start)).chain(std::iter::once(window));
+    let stretches = starts.zip(ends).map(|(start, end)| ((end.0 - start.0).min(LONG_STRETCH), end));
+    let is_worth = |length: usize, end: (usize, usize)| {
+        let left = window.0 + window.1 - end.0 - end.1;
+        length > 0 && left <= (window.0 + window.1) / if length == LONG_STRETCH { 2 } else { 8 }
+    };
+    stretches
+        .filter(|(length, end)| is_worth(*length, *end))
+        .max_by_key(|(length, _)| *length)
+        .map_or(window, |(_, end)| end)
 }
 
 /// The gap without the tokens that both sides begin and end with.
@@ -304,7 +361,7 @@ mod tests {
         let mut budget = Budget::of(usize::MAX).with_work(work);
         let mut search = Search::new(&input.before, &input.after, input.interner.num_tokens(), &mut budget);
         search.run();
-        Differences { list: hunks(&search.removed, &search.added), truncated: search.truncated }
+        search.differences()
     }
 
     fn apply(before: &[u32], after: &[u32], differences: &Differences) -> Vec<u32> {
@@ -343,6 +400,23 @@ mod tests {
             |offset: u32| (0..20_000).map(|n| if n % 2 == 0 { n } else { n + offset }).collect::<Vec<_>>();
         let found = hard(&side(100_000), &side(200_000), 0);
         assert_eq!((found.list.len(), found.truncated), (10_000, false));
+    }
+
+    #[test]
+    fn what_came_and_went_among_common_tokens_is_told_alone() {
+        // Every token is there some hundred times, so that none is an anchor.
+        let before: Vec<u32> = (0..60_000_u32).map(|n| n.wrapping_mul(2_654_435_761) >> 23).collect();
+        let mut after = before.clone();
+        for place in [50_000, 41_000, 27_000, 12_345, 300] {
+            after.remove(place);
+        }
+        for place in [55_000, 33_000, 9_000] {
+            after.insert(place, after[place - 700]);
+        }
+        let found = hard(&before, &after, usize::MAX);
+        assert_eq!((found.list.len(), found.truncated), (8, false), "{:?}", found.list);
+        let told: usize = found.list.iter().map(|(from, to)| from.len() + to.len()).sum();
+        assert_eq!(told, 8);
     }
 
     #[test]

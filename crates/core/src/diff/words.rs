@@ -82,6 +82,8 @@ pub(super) fn refine(
         }
     }
     edits.list = join_near(base, edits.list);
+    // Joined with what stands between them, two edits may undo each other.
+    edits.list.retain(|edit| base[edit.base.clone()] != head[edit.head.clone()]);
     edits
 }
 

@@ -194,11 +194,53 @@ fn compare_bodies<'a>(base: &Side<'a>, head: &Side<'a>, options: &Options) -> Bo
         return Body::Binary(Bytes::of(base.body), Bytes::of(head.body));
     }
     if options.mode == Mode::Letters {
-        let diff = moku::body_diff(base.id, head.id, base.body, head.body);
-        return Body::Letters(moku::in_bytes(diff, base.body, head.body));
+        return Body::Letters(by_letters(base, head));
     }
-    let (from, to) =
-        (charset::decode(base.body, base.content_type()), charset::decode(head.body, head.content_type()));
+    let read = |decode: Decode, side: &Side<'a>| decode(side.body, side.content_type());
+    let texts = [base, head].map(|side| read(charset::decode_by_letters, side));
+    let is_lossy = texts.iter().any(|text| text.lossy);
+    let body = compare_texts(texts, kinds, options);
+    if !is_lossy || body.is_changed() {
+        return body;
+    }
+    // A byte that cannot be read may be the letter that is now written as it should be: readers saw a sign there.
+    let shown = compare_texts([base, head].map(|side| read(charset::decode, side)), kinds, options);
+    if shown.is_changed() { shown } else { body }
+}
+
+type Decode = for<'b> fn(&'b [u8], Option<&str>) -> charset::Decoded<'b>;
+
+/// Compares as the original tracker does. It reads every body as UTF-8, so that all bytes which are none are the same to it: where
+/// those differ, the chunks do not tell all.
+fn by_letters(base: &Side<'_>, head: &Side<'_>) -> BodyDiff {
+    let diff = moku::body_diff(base.id, head.id, base.body, head.body);
+    let mut diff = moku::in_bytes(diff, base.body, head.body);
+    let gone = diff.chunks.iter().map(|chunk| (chunk.base_start, chunk.base_len));
+    let come = diff.chunks.iter().map(|chunk| (chunk.head_start, chunk.head_len));
+    let differ = !unread_bytes(base.body, gone).eq(unread_bytes(head.body, come));
+    diff.truncated |= differ;
+    diff
+}
+
+/// The bytes that are no UTF-8 and stand in none of these stretches, which are in order.
+fn unread_bytes<'b>(
+    body: &'b [u8],
+    told: impl Iterator<Item = (usize, usize)> + 'b,
+) -> impl Iterator<Item = u8> + 'b {
+    let mut told = told.map(|(start, length)| start..start + length).peekable();
+    let mut at = 0;
+    let unread = body.utf8_chunks().flat_map(move |chunk| {
+        let start = at + chunk.valid().len();
+        at = start + chunk.invalid().len();
+        (start..).zip(chunk.invalid().iter().copied())
+    });
+    unread.filter_map(move |(place, byte)| {
+        while told.next_if(|stretch| stretch.end <= place).is_some() {}
+        told.peek().is_none_or(|stretch| place < stretch.start).then_some(byte)
+    })
+}
+
+fn compare_texts<'a>([from, to]: [charset::Decoded<'a>; 2], kinds: [Kind; 2], options: &Options) -> Body<'a> {
     let encodings = [Encoded::of(&from), Encoded::of(&to)];
     let mut not_by_nodes = None;
     if options.mode == Mode::Dom && kinds == [Kind::Html; 2] {

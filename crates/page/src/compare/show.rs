@@ -329,8 +329,10 @@ fn node_chunk(change: &NodeChange, rule: Option<NoiseRule>) -> Chunk {
             (ChunkKind::Modified, format!("{name}: {} → {}", side(from), side(to)))
         }
     };
-    let chunk = Chunk::new(kind, content);
-    Chunk { path: Some(change.selector.clone()), noise: rule.map(|rule| rule.to_string()), ..chunk }
+    // In a field of its own, for in the content a page's text may say the same.
+    let moved_from = (change.what == What::Moved).then(|| change.from.clone()).flatten();
+    let (path, noise) = (Some(change.selector.clone()), rule.map(|rule| rule.to_string()));
+    Chunk { path, noise, moved_from, ..Chunk::new(kind, content) }
 }
 
 /// The number of a chunk, and at which byte of its side it begins.

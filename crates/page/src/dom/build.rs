@@ -5,7 +5,7 @@ use super::{Cut, Data, MOST_DEPTH, Node, Tree};
 use std::collections::HashMap;
 
 /// Puts nodes in document order. What lies too deep is left out.
-pub(super) fn flatten(mut loose: Vec<Loose>, mut cut: Option<Cut>) -> Tree {
+pub(super) fn flatten(mut loose: Vec<Loose>, mut cut: Option<Cut>, quirks: bool) -> Tree {
     let mut nodes: Vec<Node> = Vec::with_capacity(loose.len());
     // Open nodes: their place among the loose, their place in the tree, and how many children are done.
     let mut open: Vec<(usize, usize, usize)> = Vec::new();
@@ -26,7 +26,7 @@ pub(super) fn flatten(mut loose: Vec<Loose>, mut cut: Option<Cut>) -> Tree {
             }
         }
     }
-    let mut tree = Tree { nodes, cut };
+    let mut tree = Tree { nodes, cut, quirks };
     number(&mut tree);
     tree
 }
@@ -73,19 +73,31 @@ const VOID: [&str; 13] =
 /// Elements whose text is not escaped.
 const RAW: [&str; 7] = ["iframe", "noembed", "noframes", "plaintext", "script", "style", "xmp"];
 
-/// Writes a node and all below it, and stops once there is enough.
-pub(super) fn outer_html(tree: &Tree, node: usize, most: usize) -> String {
+/// Writes a node and all below it, and stops once there is enough. In place of what is left out stands a sign.
+pub(super) fn outer_html(
+    tree: &Tree,
+    node: usize,
+    most: usize,
+    is_left_out: impl Fn(usize) -> bool,
+) -> String {
     let mut html = String::new();
     let mut open: Vec<usize> = Vec::new();
-    for place in node..tree.nodes[node].end {
+    let mut place = node;
+    while place < tree.nodes[node].end {
         close(tree, &mut html, &mut open, place);
         if html.len() > most {
             break;
+        }
+        if place > node && is_left_out(place) {
+            html.push_str(if html.ends_with('…') { "" } else { "…" });
+            place = tree.nodes[place].end;
+            continue;
         }
         write(tree, &mut html, place);
         if tree.nodes[place].name().is_some_and(|name| !VOID.contains(&name)) {
             open.push(place);
         }
+        place += 1;
     }
     if html.len() > most {
         html.truncate(html.floor_char_boundary(most));

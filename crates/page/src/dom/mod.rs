@@ -90,6 +90,8 @@ pub struct Node {
 pub struct Tree {
     nodes: Vec<Node>,
     cut: Option<Cut>,
+    /// Whether browsers show it as pages of old, in which ids are the same whatever their case.
+    quirks: bool,
 }
 
 impl Tree {
@@ -114,10 +116,11 @@ impl Tree {
                 break;
             }
         }
+        let quirks = parser.tokenizer.sink.sink.quirks();
         // A tag that was too much is not completed: its end would cost what its middle did.
         let loose =
             if cut == Some(Cut::Attributes) { parser.tokenizer.sink.sink.take() } else { parser.finish() };
-        build::flatten(loose, cut)
+        build::flatten(loose, cut, quirks)
     }
 
     /// The nodes in document order, the root first.
@@ -145,7 +148,17 @@ impl Tree {
 
     /// The node and all below it as HTML, no longer than about `most` bytes.
     pub fn outer_html(&self, node: usize, most: usize) -> String {
-        build::outer_html(self, node, most)
+        build::outer_html(self, node, most, |_| false)
+    }
+
+    /// The same, with a sign in place of each node below it that is left out.
+    pub(crate) fn outer_html_without(
+        &self,
+        node: usize,
+        most: usize,
+        is_left_out: impl Fn(usize) -> bool,
+    ) -> String {
+        build::outer_html(self, node, most, is_left_out)
     }
 }
 

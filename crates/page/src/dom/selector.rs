@@ -1,6 +1,10 @@
 //! A CSS selector for a node: the shortest path that a person would write and a browser finds again.
+//!
+//! What is in a `template` is in no document, and no selector finds it. So the selector is that of the template, and a comment in it,
+//! which browsers pass over, says where in its content.
 
 use super::Tree;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 /// Writes selectors for the nodes of a tree.
@@ -8,7 +12,7 @@ use std::collections::HashMap;
 pub struct Selectors<'t> {
     tree: &'t Tree,
     /// How often each id is used.
-    ids: HashMap<&'t str, usize>,
+    ids: HashMap<Cow<'t, str>, usize>,
 }
 
 impl<'t> Selectors<'t> {
@@ -16,20 +20,36 @@ impl<'t> Selectors<'t> {
     pub fn of(tree: &'t Tree) -> Self {
         let mut ids = HashMap::new();
         for id in tree.nodes().iter().filter_map(|node| node.attribute("id")) {
-            *ids.entry(id).or_default() += 1;
+            *ids.entry(as_found(tree, id)).or_default() += 1;
         }
         Self { tree, ids }
     }
 
     /// The selector of a node; of its element, if it is text or a comment. Paths begin at the nearest id that is unique.
     pub fn path(&self, node: usize) -> String {
-        let start =
-            if self.tree.nodes()[node].name().is_some() { node } else { self.tree.nodes()[node].parent };
+        let is_element = self.tree.nodes()[node].name().is_some();
+        let start = if is_element { node } else { self.tree.nodes()[node].parent };
         if start == 0 {
             return ":root".to_owned();
         }
+        // The text of a template is in its content, the template itself is not.
+        let above = (!is_element).then_some(start).into_iter().chain(self.tree.ancestors(start));
+        let is_template = |place: &usize| self.tree.nodes()[*place].name() == Some("template");
+        match above.filter(is_template).last() {
+            Some(template) => {
+                let (path, content) = (self.steps(template, 0), self.steps(start, template));
+                let colon = if content.is_empty() { "" } else { ": " };
+                format!("{path} /* in the template's content{colon}{content} */")
+            }
+            None => self.steps(start, 0),
+        }
+    }
+
+    /// The steps to a node from one that it is in, or from the nearest id.
+    fn steps(&self, start: usize, end: usize) -> String {
         let mut steps = Vec::new();
-        for place in std::iter::once(start).chain(self.tree.ancestors(start)) {
+        let places = std::iter::once(start).chain(self.tree.ancestors(start));
+        for place in places.take_while(|place| *place != end) {
             let step = self.step(place);
             let is_id = step.contains('#');
             steps.push(step);
@@ -45,11 +65,18 @@ impl<'t> Selectors<'t> {
         let node = &self.tree.nodes()[place];
         let name = escape(node.name().unwrap_or_default());
         match node.attribute("id") {
-            Some(id) if is_plain(id) && self.ids.get(id) == Some(&1) => format!("{name}#{id}"),
+            Some(id) if is_plain(id) && self.ids.get(&as_found(self.tree, id)) == Some(&1) => {
+                format!("{name}#{id}")
+            }
             _ if node.only => name,
             _ => format!("{name}:nth-of-type({})", node.nth),
         }
     }
+}
+
+/// An id as browsers look for it in that page.
+fn as_found<'i>(tree: &Tree, id: &'i str) -> Cow<'i, str> {
+    if tree.quirks { Cow::Owned(id.to_ascii_lowercase()) } else { Cow::Borrowed(id) }
 }
 
 /// Whether an id needs no escapes.
@@ -75,19 +102,34 @@ fn escape(name: &str) -> String {
 mod tests {
     use super::*;
 
+    /// The path of the element that a text is in.
+    fn path(page: &str, text: &str) -> String {
+        let tree = Tree::parse(page);
+        let is_it = |node: &crate::dom::Node| matches!(&node.data, crate::dom::Data::Text(t) if t == text);
+        Selectors::of(&tree).path(tree.nodes().iter().position(is_it).unwrap())
+    }
+
     #[test]
     fn paths_begin_at_unique_ids() {
-        let tree = Tree::parse("<div id=a><p>1<p>2<b>x</b></div><div id=b><div id=b><i:j>y");
-        let selectors = Selectors::of(&tree);
-        let path = |text: &str| {
-            let found = tree
-                .nodes()
-                .iter()
-                .position(|node| matches!(&node.data, super::super::Data::Text(t) if t == text));
-            selectors.path(found.unwrap())
-        };
-        assert_eq!(path("x"), "div#a > p:nth-of-type(2) > b");
-        assert_eq!(path("y"), "html > body > div:nth-of-type(2) > div > i\\:j");
-        assert_eq!(selectors.path(0), ":root");
+        let page = "<div id=a><p>1<p>2<b>x</b></div><div id=b><div id=b><i:j>y";
+        assert_eq!(path(page, "x"), "div#a > p:nth-of-type(2) > b");
+        assert_eq!(path(page, "y"), "html > body > div:nth-of-type(2) > div > i\\:j");
+        assert_eq!(Selectors::of(&Tree::parse(page)).path(0), ":root");
+    }
+
+    #[test]
+    fn ids_of_old_pages_are_the_same_in_any_case() {
+        let page = "<p id=Intro>x<p id=intro>y";
+        assert_eq!(path(page, "y"), "html > body > p:nth-of-type(2)");
+        assert_eq!(path(&format!("<!doctype html>{page}"), "y"), "p#intro");
+    }
+
+    #[test]
+    fn what_is_in_a_template_is_not_in_the_document() {
+        let page = "<!doctype html><template>w<p>x</p><template><i id=i>y</i></template></template><p>z";
+        assert_eq!(path(page, "w"), "html > head > template /* in the template's content */");
+        assert_eq!(path(page, "x"), "html > head > template /* in the template's content: p */");
+        assert_eq!(path(page, "y"), "html > head > template /* in the template's content: i#i */");
+        assert_eq!(path(page, "z"), "html > body > p");
     }
 }

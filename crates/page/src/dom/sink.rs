@@ -39,12 +39,18 @@ pub(crate) struct Sink {
     nodes: RefCell<Vec<Loose>>,
     newest: Cell<usize>,
     events: Cell<usize>,
+    quirks: Cell<bool>,
 }
 
 impl Default for Sink {
     fn default() -> Self {
         let root = Loose { data: Data::Document, parent: None, children: Vec::new() };
-        Self { nodes: RefCell::new(vec![root]), newest: Cell::new(0), events: Cell::new(0) }
+        Self {
+            nodes: RefCell::new(vec![root]),
+            newest: Cell::new(0),
+            events: Cell::new(0),
+            quirks: Cell::new(false),
+        }
     }
 }
 
@@ -52,6 +58,11 @@ impl Sink {
     /// How many nodes there are.
     pub(super) fn count(&self) -> usize {
         self.nodes.borrow().len()
+    }
+
+    /// Whether the page is one that browsers show as those of old.
+    pub(super) const fn quirks(&self) -> bool {
+        self.quirks.get()
     }
 
     /// How often the parser has added anything.
@@ -187,7 +198,9 @@ impl TreeSink for Sink {
         one.place == other.place
     }
 
-    fn set_quirks_mode(&self, _mode: QuirksMode) {}
+    fn set_quirks_mode(&self, mode: QuirksMode) {
+        self.quirks.set(mode == QuirksMode::Quirks);
+    }
 
     fn append_before_sibling(&self, sibling: &Handle, child: NodeOrText<Handle>) {
         if let NodeOrText::AppendNode(node) = &child {
@@ -222,9 +235,11 @@ impl TreeSink for Sink {
     }
 }
 
+/// Names with their prefixes: `xlink:href` is another attribute than `href`.
 fn pairs(attributes: Vec<Attribute>) -> Vec<(String, String)> {
-    attributes
-        .into_iter()
-        .map(|attribute| (attribute.name.local.to_string(), attribute.value.to_string()))
-        .collect()
+    let name = |name: &QualName| match name.prefix.as_deref().filter(|prefix| !prefix.is_empty()) {
+        Some(prefix) => format!("{prefix}:{}", name.local),
+        None => name.local.to_string(),
+    };
+    attributes.into_iter().map(|attribute| (name(&attribute.name), attribute.value.to_string())).collect()
 }

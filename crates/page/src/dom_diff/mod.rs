@@ -81,6 +81,19 @@ mod tests {
     }
 
     #[test]
+    fn attributes_keep_their_prefixes() {
+        let base = "<svg><a xlink:href=a href=b>x</a></svg>";
+        insta::assert_snapshot!(told(base, "<svg><a xlink:href=b href=a>x</a></svg>"), @"
+        attribute html > body > svg > a xlink:href: a -> b
+        attribute html > body > svg > a href: b -> a
+        ");
+        assert_eq!(
+            told("<svg xmlns=http://www.w3.org/2000/svg>", "<svg xmlns=http://www.w3.org/2000/svg>"),
+            ""
+        );
+    }
+
+    #[test]
     fn a_comment_is_told_with_its_marks() {
         let page = |words: &str| format!("<!DOCTYPE html><p>a<!-- {words} -->b");
         let told = told(&page("build seven"), &page("build eight"));
@@ -91,7 +104,10 @@ mod tests {
     fn a_wrapper_is_one_insertion() {
         let base = "<body><h1>Title</h1><p>one</p><p>two</p>";
         let head = "<body><div class=w><h1>Title</h1><p>one</p><p>two</p></div>";
-        insta::assert_snapshot!(told(base, head), @r#"inserted html > body > div: <div class="w"><h1>Title</h1><p>one</p><p>two</p></div>"#);
+        insta::assert_snapshot!(told(base, head), @r#"inserted html > body > div: <div class="w">…</div>"#);
+        insta::assert_snapshot!(told(head, base), @r#"removed html > body > div: <div class="w">…</div>"#);
+        let new = "<body><div class=w><h1>Title</h1><p>one</p><b>new</b><p>two</p></div>";
+        insta::assert_snapshot!(told(base, new), @r#"inserted html > body > div: <div class="w">…<b>new</b>…</div>"#);
     }
 
     /// A list of news, with the times that such lists show.

@@ -102,7 +102,7 @@ impl Reporter<'_> {
         match self.pairs.of_head[place] {
             Some(partner) => self.pair(partner, place),
             None if is_visible(self.head, place) && self.is_top(self.head, &self.pairs.of_head, place) => {
-                let to = Some(outer_html(self.head, place));
+                let to = Some(outer_html(self.head, place, &self.pairs.of_head));
                 self.tell(What::Inserted, None, Some(place), None, to);
             }
             None => {}
@@ -112,7 +112,7 @@ impl Reporter<'_> {
     fn base_node(&mut self, place: usize) {
         let gone = self.pairs.of_base[place].is_none() && is_visible(self.base, place);
         if gone && self.is_top(self.base, &self.pairs.of_base, place) {
-            let from = Some(outer_html(self.base, place));
+            let from = Some(outer_html(self.base, place, &self.pairs.of_base));
             self.tell(What::Removed, Some(place), None, from, None);
         }
     }
@@ -137,7 +137,10 @@ impl Reporter<'_> {
             (Data::Comment(one), Data::Comment(other)) | (Data::Doctype(one), Data::Doctype(other))
                 if one != other =>
             {
-                let (from, to) = (outer_html(self.base, base), outer_html(self.head, head));
+                let (from, to) = (
+                    outer_html(self.base, base, &self.pairs.of_base),
+                    outer_html(self.head, head, &self.pairs.of_head),
+                );
                 self.tell(What::Text, Some(base), Some(head), Some(from), Some(to));
             }
             (Data::Element(_, from), Data::Element(_, to)) if from != to => {
@@ -196,9 +199,11 @@ impl Reporter<'_> {
     }
 }
 
-/// A subtree as HTML. Where it is too long, that is said at its end: the rest was not even written down to be counted.
-fn outer_html(tree: &Tree, place: usize) -> String {
-    let html = tree.outer_html(place, MOST_QUOTED);
+/// A subtree as HTML, without the elements in it that are on both sides: who puts a frame around what is there, or takes it away, has
+/// neither written nor deleted it. Where it is too long, that is said at its end: the rest was not even written down to be counted.
+fn outer_html(tree: &Tree, place: usize, partners: &[Option<usize>]) -> String {
+    let stayed = |inner: usize| partners[inner].is_some() && tree.nodes()[inner].name().is_some();
+    let html = tree.outer_html_without(place, MOST_QUOTED, stayed);
     if html.len() <= MOST_QUOTED {
         html
     } else {

@@ -67,43 +67,59 @@ macro_rules! assigned {
     };
 }
 
-/// Names in markup, JSON and scripts under which stands the time at which a page was made. Not those of a date that people may have
-/// set: a request, a page or a load may have one of its own.
+/// Names in markup, JSON and scripts under which stands the time at which a page was made, and nothing else: not `timestamp`, which is
+/// that of an auction or a countdown, nor that of a request, a build or a report, of which pages have lists.
 macro_rules! time_name {
     () => {
-        r"(?:data-|x-)?(?:timestamp|now|(?:server|render|build|page|request|current|cache|generation)[_-]?time(?:stamp)?|(?:server|render|build|cache|generation)[_-]?date|(?:generated|rendered|cached|served)(?:[_-]?(?:at|on|time))?|built[_-]?(?:at|on|time))"
+        r"(?:data-|x-)?(?:(?:server|render|current|cache|generation)[_-]?(?:time(?:stamp)?|now)|(?:server|render|cache|generation)[_-]?date|(?:rendered|cached)[_-]?(?:at|on|time)|page[_-]?(?:generated|rendered|built)(?:[_-]?(?:at|on))?|(?:data|x)-generated(?:-?(?:at|on|time))?)"
     };
 }
 
-/// The same, with one that only means seconds since 1970 if such a number follows.
-macro_rules! seconds_name {
+/// The same, and now, and that of a build, where a page gives it to a variable of its own.
+macro_rules! own_time_name {
     () => {
-        concat!(r"(?:", time_name!(), r"|(?:data-|x-)?ts)")
+        concat!("(?:", time_name!(), r"|now|_{0,2}build[_-]?(?:time(?:stamp)?|date)_{0,2})")
     };
 }
 
-/// Names of tokens against forged requests. What else is told of them has other names: `csrf-mode`, `csrfUrl`.
-macro_rules! csrf_name {
+/// Names of tokens against forged requests that mean nothing else wherever they stand. What else is told of them has other names:
+/// `csrf-mode`, `csrfUrl`.
+macro_rules! csrf_word {
     () => {
         concat!(
             r"(?:(?:x-|data-|_{1,2}|(?:anti|app|form|js|login|owasp|session|user|web|yii)[_-]?){0,3}",
-            r"(?:csrf|xsrf)p?(?:[_-]?(?:token|hash|nonce|value|key|middlewaretoken|test[_-]name|frontend|backend)){0,2}",
-            r"|(?:__|x-)?requestverificationtoken|authenticity_token|form_build_id|form_token|__viewstate\w{0,20}|__eventvalidation)"
+            r"(?:csrf|xsrf)p?(?:[._-]?(?:token|hash|nonce|value|key|middlewaretoken|test[_-]name|frontend|backend)){0,2}",
+            r"|(?:__|x-)?requestverificationtoken|authenticity_token)"
         )
     };
 }
 
-/// Names of numbers used once. To announce and to pronounce is something else.
-macro_rules! nonce_name {
+/// The same, and those that fields of forms have.
+macro_rules! csrf_name {
+    () => {
+        concat!("(?:", csrf_word!(), r"|form_build_id|form_token|__viewstate\w{0,20}|__eventvalidation)")
+    };
+}
+
+/// Names of numbers used once, in forms. To announce and to pronounce is something else.
+macro_rules! form_nonce_name {
     () => {
         r"(?:[\w-]{0,40}[_-])?(?:(?:wp|rest)?nonce|(?-i:[a-z]{1,40}(?:[A-Z][a-z]{0,40}){0,4}Nonce))"
+    };
+}
+
+/// Names of numbers used once wherever they stand: those of policies and of one large publishing system. Payments and blocks have
+/// nonces, too.
+macro_rules! nonce_name {
+    () => {
+        r"(?:[\w-]{0,40}[_-])?(?:csp|wp|ajax|rest)[_-]?nonce"
     };
 }
 
 /// Names of one request.
 macro_rules! request_name {
     () => {
-        r"(?:(?:data|x|http|server|amzn?)[_-]){0,3}(?:request|trace|correlation|span|visitor|render|pageview)[_-]?id"
+        r"(?:(?:data|x|http|server|amzn?)[_-]){0,3}(?:request|trace|correlation|span|visitor|render|pageview|(?-i:wgRequest))[_-]?id"
     };
 }
 
@@ -142,34 +158,29 @@ macro_rules! duration {
     };
 }
 
-/// Names of meta elements that tell when a page was made or last written.
+/// Names of meta elements that tell when a page was made. When it was last edited is something that somebody says.
 macro_rules! meta_name {
     () => {
-        r"(?:dc(?:terms)?[.:](?:created|modified)|article:modified_time|og:updated_time|last-modified|(?:page-)?(?:generated|rendered|timestamp)(?:[_-]?(?:at|on|time|date))?|build[_-]?(?:time|date)|date-(?:creation|revision)-yyyymmdd)"
+        r"(?:dc(?:terms)?[.:]created|(?:page-)?(?:generated|rendered)(?:[_-]?(?:at|on|time|date))?|page-timestamp|build[_-]?(?:time|date)|date-creation-yyyymmdd)"
     };
 }
 
 /// Files that a page loads and does not show. Their names are those of programs, and may have hashes.
 macro_rules! program {
     () => {
-        r"(?:\.(?:min|chunk|bundle|module|esm))?\.(?:js|mjs|css|map|woff2?)\b"
+        r"(?:\.(?:min|chunk|bundle|module|esm))?\.(?:js|mjs|css|map|woff2?|ttf|otf)\b"
     };
 }
 
-macro_rules! image {
+/// What may stand between the name of a file and the parameter that tells its version.
+macro_rules! parameters {
     () => {
-        r"\.(?:png|jpe?g|gif|svg|webp|ico)\b"
-    };
-}
-
-macro_rules! asset {
-    () => {
-        r"\.(?:js|mjs|css|map|woff2?|png|jpe?g|gif|svg|webp|ico)"
+        r#"\?(?:[^"'<>\s?]{0,80}?&(?:amp;)?)?"#
     };
 }
 
 pub(super) use {
-    any_date, asset, assigned, build_name, clock, csrf_name, day, duration, image, in_form, iso_date,
-    iso_time, meta_name, month, named, nonce_name, page_says, program, request_name, seconds, seconds_name,
-    time_name,
+    any_date, assigned, build_name, clock, csrf_name, csrf_word, day, duration, form_nonce_name, in_form,
+    iso_date, iso_time, meta_name, month, named, nonce_name, own_time_name, page_says, parameters, program,
+    request_name, seconds, time_name,
 };

@@ -3,8 +3,9 @@
 use super::learn::Volatile;
 use super::looks::is_token;
 use super::mask::explain;
+use super::pages::Pages;
 use super::rules::NoiseRule;
-use chrono::DateTime;
+use chrono::NaiveDateTime;
 use std::collections::BTreeMap;
 use varve_core::headers::{Change, HeaderDiff, RedactedSide};
 
@@ -23,7 +24,7 @@ const OF_THE_BODY: [&str; 9] = [
 
 /// Headers that differ each time: clocks, caches, tracing, and how a response travelled. Each by its own name: families such as
 /// `x-amz-` and `cf-` also have redirects, encryption and whatever people attach to their files.
-const VOLATILE: [&str; 49] = [
+const VOLATILE: [&str; 55] = [
     "accept-ranges",
     "age",
     "cf-cache-status",
@@ -32,6 +33,8 @@ const VOLATILE: [&str; 49] = [
     "connection",
     "date",
     "keep-alive",
+    "ratelimit-remaining",
+    "ratelimit-reset",
     "server-timing",
     "traceparent",
     "tracestate",
@@ -49,6 +52,7 @@ const VOLATILE: [&str; 49] = [
     "x-b3-sampled",
     "x-b3-spanid",
     "x-b3-traceid",
+    "x-backend-server",
     "x-cache",
     "x-cache-hits",
     "x-cache-status",
@@ -59,10 +63,13 @@ const VOLATILE: [&str; 49] = [
     "x-cdn-request-id",
     "x-cloud-trace-context",
     "x-correlation-id",
+    "x-envoy-upstream-service-time",
     "x-github-request-id",
     "x-goog-request-id",
     "x-guploader-uploadid",
     "x-nf-request-id",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
     "x-request-id",
     "x-request-time",
     "x-response-time",
@@ -77,7 +84,10 @@ const VOLATILE: [&str; 49] = [
 
 /// How much longer or shorter than the time between two answers the time between their ends may be: what moves by more is kept
 /// for longer than it was, or for less.
-const STEADY: i64 = 24 * 60 * 60;
+const STEADY: i64 = 60 * 60;
+
+/// Dates before this one, the first of 2001, mean that an answer has ended already.
+const LONG_AGO: i64 = 978_307_200;
 
 /// For each changed header that is noise the rule that explains it. `body_is_same` says whether the body changed by no more
 /// than noise.
@@ -125,11 +135,17 @@ fn rule_of_values(name: &str, change: &Change, diff: &HeaderDiff) -> Option<Nois
     match name {
         "set-cookie" => return cookies_follow(change).then_some(NoiseRule::CookieValue),
         "expires" => return expires_with_the_clock(change, diff).then_some(NoiseRule::VolatileHeader),
+        "via" => return only_nodes_differ(change).then_some(NoiseRule::VolatileHeader),
+        "report-to" | "reporting-endpoints" => {
+            let [from, to] = [&change.from, &change.to].map(|values| without_signature(&values.join("\n")));
+            return (from == to).then_some(NoiseRule::VolatileHeader);
+        }
         _ => {}
     }
     let (from, to) = (change.from.join("\n"), change.to.join("\n"));
     let named = |value: &str| format!("\"{name}\":\"{value}\"");
-    explain(&from, &to).or_else(|| explain(&named(&from), &named(&to)))
+    let alone = Pages::none();
+    explain(&from, &to, &alone).or_else(|| explain(&named(&from), &named(&to), &alone))
 }
 
 /// Whether cookies have other values and nothing else. A value that is a word, nothing or zero is a setting.
@@ -164,17 +180,65 @@ impl<'c> Cookie<'c> {
     }
 }
 
-/// Whether an answer ends as long after it was given as the other one.
+/// Whether an answer ends as long after it was given as the other one. Where it is not known when they were given, any two dates on
+/// which they may have ended move with the clock.
 fn expires_with_the_clock(change: &Change, diff: &HeaderDiff) -> bool {
-    let moved = |change: &Change| {
+    let dates = |change: &Change| {
         let [from, to] = [&change.from, &change.to].map(|values| match values.as_slice() {
-            [value] => DateTime::parse_from_rfc2822(value).ok(),
+            [value] => seconds(value),
             _ => None,
         });
-        Some(to?.signed_duration_since(from?).num_seconds())
+        Some((from?, to?))
     };
-    let clock = diff.changed.get("date").and_then(moved).unwrap_or(0);
-    moved(change).is_some_and(|moved| (moved - clock).abs() <= STEADY)
+    let Some((from, to)) = dates(change) else { return false };
+    match diff.changed.get("date").and_then(dates) {
+        Some((then, now)) => ((to - from) - (now - then)).abs() <= STEADY,
+        None => from.min(to) >= LONG_AGO,
+    }
+}
+
+/// A date of a header in seconds. Which day of the week it says it was does not matter.
+fn seconds(date: &str) -> Option<i64> {
+    let date = date.split_once(',').map_or(date, |(_, date)| date).trim();
+    let date = NaiveDateTime::parse_from_str(date, "%d %b %Y %H:%M:%S GMT").ok()?;
+    Some(date.and_utc().timestamp())
+}
+
+/// Whether an answer went the same way, over other nodes: those are numbered, or called after the place where they stand.
+fn only_nodes_differ(change: &Change) -> bool {
+    let hops = |values: &[String]| -> Vec<Vec<String>> {
+        let hops = values.iter().flat_map(|value| value.split(','));
+        hops.map(|hop| hop.split_whitespace().map(str::to_owned).collect()).collect()
+    };
+    let is_place = |part: &str| part.len() == 3 && part.bytes().all(|byte| byte.is_ascii_uppercase());
+    let is_number = |part: &str| part.bytes().any(|byte| byte.is_ascii_digit());
+    let are_alike = |one: &str, other: &str| {
+        one == other || (is_number(one) && is_number(other)) || (is_place(one) && is_place(other))
+    };
+    let same_node = |one: &str, other: &str| {
+        let parts = |name: &str| name.split(['.', '-', '_', ':']).map(str::to_owned).collect::<Vec<_>>();
+        let (one, other) = (parts(one), parts(other));
+        one.len() == other.len() && one.iter().zip(&other).all(|(one, other)| are_alike(one, other))
+    };
+    let same_hop = |(one, other): (&Vec<String>, &Vec<String>)| match (one.as_slice(), other.as_slice()) {
+        ([how, node, said @ ..], [other_how, other_node, other_said @ ..]) => {
+            how == other_how && said == other_said && same_node(node, other_node)
+        }
+        _ => false,
+    };
+    let (from, to) = (hops(&change.from), hops(&change.to));
+    from.len() == to.len() && from.iter().zip(&to).all(same_hop)
+}
+
+/// Where reports go to, without the signature by which a proxy knows them.
+fn without_signature(value: &str) -> String {
+    let mut pieces = value.split("?s=");
+    let first = pieces.next().unwrap_or_default().to_owned();
+    pieces.fold(first, |made, piece| {
+        let end = piece.find(['"', '&', '\\', ';', ',']).unwrap_or(piece.len());
+        let rest = if is_token(&piece[..end]) { &piece[end..] } else { piece };
+        made + "?s=" + rest
+    })
 }
 
 #[cfg(test)]
@@ -266,8 +330,58 @@ mod tests {
         let clock = ["Fri, 01 May 2026 10:00:00 GMT", "Sun, 01 Nov 2026 10:00:00 GMT"];
         assert!(told(clock, ["Fri, 01 May 2026 11:00:00 GMT", "Sun, 01 Nov 2026 11:30:00 GMT"]));
         assert!(!told(clock, ["Fri, 01 May 2026 11:00:00 GMT", "Mon, 01 Nov 2027 10:00:00 GMT"]));
+        assert!(!told(clock, ["Fri, 01 May 2026 11:00:00 GMT", "Mon, 02 Nov 2026 09:00:00 GMT"]));
         assert!(!told(clock, ["0", "Sun, 01 Nov 2026 11:30:00 GMT"]));
         assert!(!told(clock, ["Thu, 01 Jan 1970 00:00:00 GMT", "Sun, 01 Nov 2026 11:30:00 GMT"]));
+    }
+
+    #[test]
+    fn answers_end_by_the_clock_though_it_is_not_known_or_has_the_wrong_day() {
+        let told = |base: &[(&str, &str)], head: &[(&str, &str)]| noise(base, head, true).len();
+        let [may, november] = ["Fri, 01 May 2026 11:00:00 GMT", "Sun, 01 Nov 2026 11:00:00 GMT"];
+        assert_eq!(told(&[("Expires", may)], &[("Expires", november)]), 1);
+        assert_eq!(told(&[("Expires", "Thu, 19 Nov 1981 08:52:00 GMT")], &[("Expires", november)]), 0);
+        assert_eq!(told(&[("Expires", may)], &[("Expires", "soon")]), 0);
+        let base = [("Date", "Mon, 01 May 2026 10:00:00 GMT"), ("Expires", "Mon, 01 May 2026 11:00:00 GMT")];
+        assert_eq!(
+            told(
+                &base,
+                &[("Date", "Mon, 01 Nov 2026 10:00:00 GMT"), ("Expires", "Mon, 01 Nov 2026 11:00:00 GMT")]
+            ),
+            2
+        );
+    }
+
+    #[test]
+    fn the_way_may_lead_over_other_nodes_only() {
+        let told = |from: &str, to: &str| noise(&[("Via", from)], &[("Via", to)], true).len();
+        for (from, to) in [
+            ("1.1 varnish, 1.1 cache-eddf8230041-FRA", "1.1 varnish, 1.1 cache-eddf8230099-AMS"),
+            ("1.1 2afae0d4.cloudfront.net (CloudFront)", "1.1 9bfae0d4.cloudfront.net (CloudFront)"),
+            ("1.1 web-03", "1.1 web-11"),
+        ] {
+            assert_eq!(told(from, to), 1, "{from}");
+        }
+        for (from, to) in [
+            ("1.1 varnish", "1.1 squid"),
+            ("1.1 web-03", "1.1 web-03, 1.1 evil-1"),
+            ("1.1 a1.good.example", "1.1 a1.evil.example"),
+            ("1.1 web-03 (a)", "1.1 web-03 (b)"),
+            ("1.1 web-03", "1.0 web-03"),
+        ] {
+            assert_eq!(told(from, to), 0, "{to}");
+        }
+    }
+
+    #[test]
+    fn reports_may_be_signed_anew_but_not_sent_elsewhere() {
+        let to = |host: &str, sign: &str| {
+            format!(r#"{{"endpoints":[{{"url":"https:\/\/{host}\/report\/v4?s={sign}"}}],"group":"cf-nel"}}"#)
+        };
+        let told = |one: &str, other: &str| noise(&[("Report-To", one)], &[("Report-To", other)], true).len();
+        let base = to("a.nel.cloudflare.com", "a1B2c3%2BD4e5F6g7H8i9J0%3D");
+        assert_eq!(told(&base, &to("a.nel.cloudflare.com", "d4C3b2%2FA1e5F6g7H8i9J0%3D")), 1);
+        assert_eq!(told(&base, &to("a.nel.evil.example", "d4C3b2%2FA1e5F6g7H8i9J0%3D")), 0);
     }
 
     #[test]

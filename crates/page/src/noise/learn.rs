@@ -4,7 +4,7 @@
 //! with gaps that may hold anything but a tag. So a script that differs in one number between twins stays under watch for
 //! everything else in it. A line of which too little stayed is known by [where it stands](super::placed) as well.
 
-use super::nodes::{is_active, is_active_attribute};
+use super::nodes::{LEADING, is_active, is_active_attribute};
 use super::placed::{Placed, Places};
 use super::skeleton::{Skeleton, bare};
 use crate::dom::Tree;
@@ -164,7 +164,7 @@ fn runs(base: &Tree, head: &Tree, change: &NodeChange) -> bool {
     };
     match &change.what {
         What::Attribute(name) => {
-            name == "href"
+            LEADING.contains(&name.as_str())
                 || is_active_attribute(name, tree.nodes()[node].attribute(name).unwrap_or_default())
         }
         What::Text => is_active(tree, tree.nodes()[node].parent, tree.nodes()[node].parent + 1),

@@ -1,13 +1,14 @@
 //! Which changed lines are noise.
 
+use super::context::{Context, unix};
 use super::learn::Volatile;
-use super::mask::{MOST_MASKED, explain, mask};
+use super::mask::{MOST_MASKED, explain, mask, may_have_values};
+use super::pages::Pages;
 use super::rules::NoiseRule;
-use super::slots::{RawParts, differ_by_advertisement};
-use std::borrow::Cow;
-use std::cell::{Cell, LazyCell};
+use super::slots::differ_by_advertisement;
+use std::cell::Cell;
 use std::ops::Range;
-use varve_core::diff::{Budget, Change, Edit, Lines, TextDiff, sequence};
+use varve_core::diff::{Budget, Change, Edit, Options, TextDiff, sequence};
 
 /// How much around an edit within a long line is looked at, on each side.
 const AROUND: usize = 200;
@@ -18,58 +19,153 @@ const MOST_SEARCHED: usize = 4 << 20;
 /// Lines that are parsed in all, to see whether an advertisement in them changed.
 const MOST_PARSED: usize = 1000;
 
+/// Lines up to this length are searched whole, together with what stands before them.
+const LONGEST_WHOLE: usize = MOST_MASKED - (5 << 10);
+
 /// Cuts the changes of a diff so that lines which are noise stand apart from the edits next to them.
 pub fn separate_noise(diff: &mut TextDiff<'_>, volatile: &Volatile) {
     let left = Cell::new(MOST_SEARCHED);
     let parses = Parses::default();
+    let context = Context::default();
     diff.split_changes(|diff, change| {
         let long = (change.base.len() + change.head.len()) * volatile.weight();
         let lines = change.base_lines.len() + change.head_lines.len();
         let affordable = left.get() >= long && !change.base.is_empty() && !change.head.is_empty();
-        if lines <= 2
-            || !affordable
-            || explain(&unix(diff.removed(change)), &unix(diff.added(change))).is_some()
-        {
+        if lines <= 2 || !affordable {
+            return Vec::new();
+        }
+        let search = Search { diff, volatile, pages: &pages_of(diff), context: &context, parses: &parses };
+        if search.explain(&change.base, &change.head).is_some() {
             return Vec::new();
         }
         left.set(left.get() - long);
-        partners(diff, change, volatile, &parses)
+        search.partners(change)
     });
 }
 
-/// Lines of a change that are the same but for noise, in the order of both sides. Where as many came as went they may stand
-/// opposite each other; else, or where more are found so, they are sought by what is left of them without noise.
-fn partners(
-    diff: &TextDiff<'_>,
-    change: &Change,
-    volatile: &Volatile,
-    parses: &Parses,
-) -> Vec<(usize, usize)> {
-    let opposite = opposite_partners(diff, change, volatile, parses);
-    if opposite.len() == change.base_lines.len() {
-        return opposite;
-    }
-    let sought = sought_partners(diff, change, volatile);
-    if sought.len() > opposite.len() { sought } else { opposite }
+/// The pages that two texts are.
+fn pages_of<'d>(diff: &'d TextDiff<'_>) -> Pages<'d> {
+    Pages::of(|| [diff.base().text().to_owned(), diff.head().text().to_owned()])
 }
 
-fn opposite_partners(
-    diff: &TextDiff<'_>,
-    change: &Change,
-    volatile: &Volatile,
-    parses: &Parses,
-) -> Vec<(usize, usize)> {
-    if change.base_lines.len() != change.head_lines.len() {
-        return Vec::new();
+/// The rule that explains why two long texts differ, if each of their lines is noise or the same.
+pub(super) fn explain_long(base: &str, head: &str, pages: &Pages<'_>) -> Option<NoiseRule> {
+    let mut diff = TextDiff::between(base, head, Options::default());
+    let volatile = Volatile::default();
+    separate_noise(&mut diff, &volatile);
+    let rules: Option<Vec<_>> = classify(&diff, &volatile, pages).into_iter().collect();
+    rules.filter(|_| !diff.truncated())?.into_iter().min()
+}
+
+/// What is needed to look at lines.
+struct Search<'s, 'd> {
+    diff: &'s TextDiff<'d>,
+    volatile: &'s Volatile,
+    pages: &'s Pages<'s>,
+    context: &'s Context,
+    parses: &'s Parses,
+}
+
+impl Search<'_, '_> {
+    /// The rule that explains why two stretches differ, seen with what stands before them.
+    fn explain(&self, base: &Range<usize>, head: &Range<usize>) -> Option<NoiseRule> {
+        let (from, to) = (&self.diff.base().text()[base.clone()], &self.diff.head().text()[head.clone()]);
+        if !may_have_values(from) || !may_have_values(to) {
+            return None;
+        }
+        let before = self.context.shared(self.diff, base.start, head.start)?;
+        explain(&format!("{before}{}", unix(from)), &format!("{before}{}", unix(to)), self.pages)
     }
-    let is_noise = |(base, head): &(usize, usize)| {
-        let (from, to) = (diff.base().line(*base), diff.head().line(*head));
-        // Here lines are only set apart: whether they are noise is decided later, and then with a look at where they stand.
-        volatile.explains_lines(diff, (*base..base + 1, *head..head + 1), &|_, _| false)
-            || explain(&unix(from), &unix(to)).is_some()
-            || parses.differ_by_advertisement(from, to)
-    };
-    change.base_lines.clone().zip(change.head_lines.clone()).filter(is_noise).collect()
+
+    /// Lines of a change that are the same but for noise, in the order of both sides. Where as many came as went they may stand
+    /// opposite each other; else, or where more are found so, they are sought by what is left of them without noise.
+    fn partners(&self, change: &Change) -> Vec<(usize, usize)> {
+        let opposite = self.opposite_partners(change);
+        if opposite.len() == change.base_lines.len() {
+            return opposite;
+        }
+        let sought = self.sought_partners(change);
+        if sought.len() > opposite.len() { sought } else { opposite }
+    }
+
+    fn opposite_partners(&self, change: &Change) -> Vec<(usize, usize)> {
+        if change.base_lines.len() != change.head_lines.len() {
+            return Vec::new();
+        }
+        let diff = self.diff;
+        let is_noise = |(base, head): &(usize, usize)| {
+            let lines = (*base..base + 1, *head..head + 1);
+            let (from, to) = (diff.base().range(&lines.0), diff.head().range(&lines.1));
+            // Here lines are only set apart: whether they are noise is decided later, and then with a look at where they stand.
+            self.volatile.explains_lines(diff, lines, &|_, _| false)
+                || self.explain(&from, &to).is_some()
+                || self.parses.differ_by_advertisement(diff.base().line(*base), diff.head().line(*head))
+        };
+        change.base_lines.clone().zip(change.head_lines.clone()).filter(is_noise).collect()
+    }
+
+    fn sought_partners(&self, change: &Change) -> Vec<(usize, usize)> {
+        let Some(before) = self.rests(0, &change.base_lines) else { return Vec::new() };
+        let Some(after) = self.rests(1, &change.head_lines) else { return Vec::new() };
+        let found = sequence::compare(before.iter(), after.iter(), &mut Budget::of(100_000));
+        let mut partners = Vec::new();
+        let (mut from, mut to) = (0, 0);
+        let end = (before.len()..before.len(), after.len()..after.len());
+        for (gone, come) in found.list.into_iter().chain([end]) {
+            let (base, head) = (change.base_lines.start, change.head_lines.start);
+            partners.extend((base + from..base + gone.start).zip(head + to..head + come.start));
+            (from, to) = (gone.end, come.end);
+        }
+        partners
+    }
+
+    /// What is left of some lines of a side. None if nothing is known of any of them.
+    fn rests(&self, side: usize, range: &Range<usize>) -> Option<Vec<Rest>> {
+        let lines = if side == 0 { self.diff.base() } else { self.diff.head() };
+        let rest = |number: usize| {
+            let line = lines.line(number);
+            if let Some(known) = self.volatile.number_of_line(line) {
+                return Rest::Known(format!("\u{3}{known}"));
+            }
+            let masked = || {
+                let opening = self.context.opening(self.diff, side, lines.range(&(number..number + 1)).start);
+                mask(&format!("{opening}{}", unix(line)))
+            };
+            let masked = may_have_values(line).then(masked).flatten();
+            masked.map_or(Rest::Unknown(side, number), Rest::Known)
+        };
+        let rests: Vec<_> = range.clone().map(rest).collect();
+        rests.iter().any(|rest| matches!(rest, Rest::Known(_))).then_some(rests)
+    }
+
+    /// Whether two lines stand in a script, a style or the like.
+    fn is_raw(&self, base: &Range<usize>, head: &Range<usize>) -> bool {
+        self.context.raw(self.diff, 0).touch(base) || self.context.raw(self.diff, 1).touch(head)
+    }
+
+    fn is_advertisement(&self, change: &Change) -> bool {
+        change.base_lines.len() == 1
+            && self.parses.may_have_advertisement(self.diff.removed(change))
+            && !self.context.raw(self.diff, 0).cut(&change.base)
+            && !self.context.raw(self.diff, 1).cut(&change.head)
+            && self.parses.differ_by_advertisement(self.diff.removed(change), self.diff.added(change))
+    }
+
+    /// A change of long lines is noise if each of its edits is, seen with what stands around it.
+    fn long_change(&self, change: &Change, budget: &mut Budget, left: &mut usize) -> Option<NoiseRule> {
+        let edits = self.diff.edits(change, budget);
+        if edits.truncated {
+            return None;
+        }
+        let mut rules = Vec::new();
+        for near in near_each_other(edits.list) {
+            let base = around(self.diff.base().text(), &near.base);
+            let head = around(self.diff.head().text(), &near.head);
+            *left = left.checked_sub(base.len())?;
+            rules.push(self.explain(&base, &head)?);
+        }
+        rules.into_iter().min()
+    }
 }
 
 /// What is left of a line without noise. Lines that neither twins nor rules know anything of have no partner: side and number keep
@@ -80,30 +176,6 @@ enum Rest {
     Unknown(usize, usize),
 }
 
-fn sought_partners(diff: &TextDiff<'_>, change: &Change, volatile: &Volatile) -> Vec<(usize, usize)> {
-    let rests = |lines: &Lines<'_>, range: &Range<usize>, side: usize| -> Option<Vec<Rest>> {
-        let rest = |number: usize| {
-            let line = lines.line(number);
-            let volatile = volatile.number_of_line(line).map(|known| format!("\u{3}{known}"));
-            volatile.or_else(|| mask(&unix(line))).map_or(Rest::Unknown(side, number), Rest::Known)
-        };
-        let rests: Vec<_> = range.clone().map(rest).collect();
-        rests.iter().any(|rest| matches!(rest, Rest::Known(_))).then_some(rests)
-    };
-    let Some(before) = rests(diff.base(), &change.base_lines, 0) else { return Vec::new() };
-    let Some(after) = rests(diff.head(), &change.head_lines, 1) else { return Vec::new() };
-    let found = sequence::compare(before.iter(), after.iter(), &mut Budget::of(100_000));
-    let mut partners = Vec::new();
-    let (mut from, mut to) = (0, 0);
-    for (gone, come) in found.list.into_iter().chain([(before.len()..before.len(), after.len()..after.len())])
-    {
-        let (base, head) = (change.base_lines.start, change.head_lines.start);
-        partners.extend((base + from..base + gone.start).zip(head + to..head + come.start));
-        (from, to) = (gone.end, come.end);
-    }
-    partners
-}
-
 /// Counts the lines that are parsed.
 #[derive(Debug, Default)]
 struct Parses(Cell<usize>);
@@ -111,31 +183,32 @@ struct Parses(Cell<usize>);
 impl Parses {
     /// Whether two lines are the same but for what an advertisement shows. Only lines that may have one are parsed.
     fn differ_by_advertisement(&self, from: &str, to: &str) -> bool {
-        let is_ad =
-            |at: usize| from.as_bytes()[at..].get(..2).is_some_and(|word| word.eq_ignore_ascii_case(b"ad"));
-        let may = self.0.get() < MOST_PARSED && memchr::memchr2_iter(b'a', b'A', from.as_bytes()).any(is_ad);
+        let may = self.may_have_advertisement(from);
         if may {
             self.0.set(self.0.get() + 1);
         }
         may && differ_by_advertisement(from, to)
     }
+
+    fn may_have_advertisement(&self, line: &str) -> bool {
+        let is_ad =
+            |at: usize| line.as_bytes()[at..].get(..2).is_some_and(|word| word.eq_ignore_ascii_case(b"ad"));
+        self.0.get() < MOST_PARSED && memchr::memchr2_iter(b'a', b'A', line.as_bytes()).any(is_ad)
+    }
 }
 
 /// For each change of a diff the rule that explains it, if one does. Only lines that have a partner can be noise.
 pub fn classify_lines(diff: &TextDiff<'_>, volatile: &Volatile) -> Vec<Option<NoiseRule>> {
+    classify(diff, volatile, &pages_of(diff))
+}
+
+fn classify(diff: &TextDiff<'_>, volatile: &Volatile, pages: &Pages<'_>) -> Vec<Option<NoiseRule>> {
     let mut budget = Budget::default();
     let mut left = MOST_SEARCHED;
-    let raw = LazyCell::new(|| [RawParts::of(diff.base().text()), RawParts::of(diff.head().text())]);
-    let parses = Parses::default();
-    let is_advertisement = |change: &Change| {
-        change.base_lines.len() == 1
-            && !raw[0].touch(&change.base)
-            && !raw[1].touch(&change.head)
-            && parses.differ_by_advertisement(diff.removed(change), diff.added(change))
-    };
+    let (context, parses) = (Context::default(), Parses::default());
+    let search = Search { diff, volatile, pages, context: &context, parses: &parses };
     let is_raw = |base: usize, head: usize| {
-        raw[0].touch(&diff.base().range(&(base..base + 1)))
-            || raw[1].touch(&diff.head().range(&(head..head + 1)))
+        search.is_raw(&diff.base().range(&(base..base + 1)), &diff.head().range(&(head..head + 1)))
     };
     let classify = |change: &Change| {
         if change.base_lines.len() != change.head_lines.len() {
@@ -147,34 +220,16 @@ pub fn classify_lines(diff: &TextDiff<'_>, volatile: &Volatile) -> Vec<Option<No
         }
         let long = change.base.len().max(change.head.len());
         left = left.checked_sub(long.min(MOST_MASKED))?;
-        if long <= MOST_MASKED {
-            explain(&unix(diff.removed(change)), &unix(diff.added(change)))
-                .or_else(|| is_advertisement(change).then_some(NoiseRule::AdSlot))
+        if long <= LONGEST_WHOLE {
+            search
+                .explain(&change.base, &change.head)
+                .or_else(|| search.is_advertisement(change).then_some(NoiseRule::AdSlot))
         } else {
-            long_change(diff, change, &mut budget, &mut left)
+            let whole = || search.explain(&change.base, &change.head);
+            search.long_change(change, &mut budget, &mut left).or_else(whole)
         }
     };
     diff.changes().iter().map(classify).collect()
-}
-
-/// A change of long lines is noise if each of its edits is, seen with what stands around it.
-fn long_change(
-    diff: &TextDiff<'_>,
-    change: &Change,
-    budget: &mut Budget,
-    left: &mut usize,
-) -> Option<NoiseRule> {
-    let edits = diff.edits(change, budget);
-    if edits.truncated {
-        return None;
-    }
-    let mut rules = Vec::new();
-    for near in near_each_other(edits.list) {
-        let (from, to) = (around(diff.base().text(), &near.base), around(diff.head().text(), &near.head));
-        *left = left.checked_sub(from.len())?;
-        rules.push(explain(from, to)?);
-    }
-    rules.into_iter().min()
 }
 
 /// Joins edits that would be seen with each other.
@@ -192,14 +247,9 @@ fn near_each_other(edits: Vec<Edit>) -> Vec<Edit> {
     joined
 }
 
-fn around<'t>(text: &'t str, range: &Range<usize>) -> &'t str {
+fn around(text: &str, range: &Range<usize>) -> Range<usize> {
     let start = text.floor_char_boundary(range.start.saturating_sub(AROUND));
-    let end = text.ceil_char_boundary((range.end + AROUND).min(text.len()));
-    &text[start..end]
-}
-
-fn unix(text: &str) -> Cow<'_, str> {
-    if text.contains('\r') { Cow::Owned(text.replace("\r\n", "\n")) } else { Cow::Borrowed(text) }
+    start..text.ceil_char_boundary((range.end + AROUND).min(text.len()))
 }
 
 #[cfg(test)]
@@ -242,7 +292,7 @@ mod tests {
 
     #[test]
     fn advertisements_are_noise_in_lines_but_not_in_scripts() {
-        let page = |ad: &str| format!("<p>a</p>\n<div class=\"ad-banner\">{ad}</div>\n<p>b</p>\n");
+        let page = |ad: &str| format!("<p>a</p>\n<ins class=\"adsbygoogle\">{ad}</ins>\n<p>b</p>\n");
         assert_eq!(rules(&page("Buy this"), &page("Buy that")), [Some(NoiseRule::AdSlot)]);
         assert_eq!(rules(&page("x"), &page("<script>evil()</script>")), [None]);
         let script = |ad: &str| format!("<script>`\n{}`</script>", page(ad));

@@ -11,6 +11,7 @@
 //! wrote unless its surroundings say that it is the page's own. And nothing that can run, be
 //! filled in or load something is ever noise because of where it stands.
 
+mod context;
 mod forms;
 mod headers;
 mod learn;
@@ -18,6 +19,7 @@ mod lines;
 mod looks;
 mod mask;
 mod nodes;
+mod pages;
 mod pattern;
 mod place;
 mod placed;

@@ -26,8 +26,8 @@ pub enum Looks {
     Hash,
     /// Like the name of one request: a hash or a UUID, but no number that people count with.
     Id,
-    /// Like the number of a version, or a hash.
-    Version,
+    /// Like a hash. It counts if it took the place of the same other one in several links of the page.
+    Swapped,
     /// Like the digest of an asset. It counts if the address of the asset, in the same tag, has another hash or version too.
     Digest,
     /// Like a scrambled mail address. It counts if the other one is the same address.
@@ -45,8 +45,10 @@ pub enum Stands {
     Unshown,
     /// As the whole of an attribute of such a name, or of the `value` or `content` of an element that is named so.
     Named(Names),
-    /// Where something is loaded from: in a tag that is no link to follow, or in no text that readers see.
-    Loaded,
+    /// In the address of a program, style or font that the page loads from where it is itself.
+    OwnAsset,
+    /// In the object in which a framework keeps the state of the page, and there at its top.
+    State,
     /// In a comment that says, or beside words that say, that it tells when the page was made.
     Made,
     /// In a comment that has such words.
@@ -68,6 +70,19 @@ pub enum Names {
     AnySession,
     /// Of one request.
     Request,
+    /// Of one request, as those who measure pages call it.
+    Trace,
+    /// Of what a form had been, which is scrambled.
+    ViewState,
+}
+
+/// Whose name it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whose {
+    /// That of an attribute, or of a variable.
+    Own,
+    /// That which an element has in its form.
+    Element,
 }
 
 /// What every text has that a pattern can match. Looking for it costs next to nothing, making a pattern ready and searching with
@@ -93,9 +108,18 @@ pub(super) const TOKENS: Sign = Sign::Words(&[
     "__eventvalidation",
     "_token",
 ]);
-pub(super) const FILES: Sign = Sign::Words(&[
-    ".js", ".mjs", ".css", ".map", ".woff", ".png", ".jpg", ".jpeg", ".gif", ".svg", ".webp", ".ico",
+/// What stands in comments of programs that say what a page cost them.
+pub(super) const COSTS: Sign = Sign::Words(&[
+    "time usage:",
+    "memory usage:",
+    "cached time:",
+    "parsed by ",
+    "caching ",
+    "cached@",
+    "and timestamp ",
+    "served in ",
 ]);
+pub(super) const FILES: Sign = Sign::Words(&[".js", ".mjs", ".css", ".map", ".woff", ".ttf", ".otf"]);
 pub(super) const REQUESTS: Sign = Sign::Words(&[
     "requestid",
     "request_id",

@@ -3,10 +3,11 @@
 //! In each pattern the group named `v` is the value that changes; all around it must stay.
 
 use super::forms::{
-    any_date, asset, assigned, build_name, clock, csrf_name, day, duration, image, iso_date, iso_time,
-    meta_name, month, named, nonce_name, page_says, program, request_name, seconds, seconds_name, time_name,
+    any_date, assigned, build_name, clock, csrf_name, csrf_word, day, duration, iso_date, iso_time,
+    meta_name, month, named, nonce_name, own_time_name, page_says, parameters, program, request_name,
+    seconds, time_name,
 };
-use super::pattern::{FILES, Looks, META, NONCES, Names, Pattern, REQUESTS, Sign, Stands, TOKENS};
+use super::pattern::{COSTS, FILES, Looks, META, NONCES, Names, Pattern, REQUESTS, Sign, Stands, TOKENS};
 use serde::Serialize;
 use std::fmt;
 
@@ -20,7 +21,7 @@ pub enum NoiseRule {
     CsrfToken,
     /// The time at which the page was made.
     Timestamp,
-    /// A hash or version in the address of an asset, or of what the page was built from.
+    /// A hash in the address of an asset, or of what the page was built from.
     BuildHash,
     /// A session in a link.
     SessionId,
@@ -66,9 +67,14 @@ const fn attribute(sign: Sign, looks: Looks, names: Names) -> Pattern {
     Pattern { sign, form: ATTRIBUTE, looks, stands: Stands::Named(names) }
 }
 
-/// Part of the address of something that is loaded.
-const fn loaded(looks: Looks, form: &'static str) -> Pattern {
-    Pattern { sign: FILES, form, looks, stands: Stands::Loaded }
+/// Part of the address of a program, style or font of the page's own.
+const fn own_asset(looks: Looks, form: &'static str) -> Pattern {
+    Pattern { sign: FILES, form, looks, stands: Stands::OwnAsset }
+}
+
+/// What a program says in a comment of what a page cost it.
+const fn cost(form: &'static str) -> Pattern {
+    placed(COSTS, Stands::Comment, form)
 }
 
 /// What is known by its form alone.
@@ -95,9 +101,8 @@ pub const RULES: &[Rule] = &[
     Rule {
         rule: NoiseRule::Nonce,
         name: "nonce",
-        about: "a number used once, under a name that says so, or in a policy",
+        about: "a number used once: in a policy, in an attribute or field of that name, or under a name that says for what",
         patterns: &[
-            proven(NONCES, Looks::Token, Stands::Tag, r#"(?i)\bnonce\s*=\s*["']?(?<v>[A-Za-z0-9+/_=-]{4,})"#),
             attribute(NONCES, Looks::Token, Names::Nonce),
             token(
                 NONCES,
@@ -107,14 +112,14 @@ pub const RULES: &[Rule] = &[
                 NONCES,
                 concat!(r#"(?i)["']"#, nonce_name!(), r#"["']\s*:\s*["'](?<v>[A-Za-z0-9+/_=-]{4,})["']"#),
             ),
-            proven(NONCES, Looks::Token, Stands::Anywhere, r#"'nonce-(?<v>[A-Za-z0-9+/_=-]{4,})'"#),
+            proven(NONCES, Looks::Token, Stands::Unshown, r#"'nonce-(?<v>[A-Za-z0-9+/_=-]{4,})'"#),
             placed(NONCES, Stands::Unshown, r#"(?i)\b_wpnonce["']?\s*[=:]\s*["']?(?<v>[0-9a-f]{10})\b"#),
         ],
     },
     Rule {
         rule: NoiseRule::CsrfToken,
         name: "csrf-token",
-        about: "a token against forged requests, in a form, a meta element, a link or a script",
+        about: "a token against forged requests, under a name that is one's, in a form, a meta element, a link or a script",
         patterns: &[
             attribute(TOKENS, Looks::Token, Names::Csrf),
             token(TOKENS, concat!(r#"(?i)["']"#, csrf_name!(), r#"["']\s*:\s*["'](?<v>[^"'<>\s]{4,})["']"#)),
@@ -126,21 +131,32 @@ pub const RULES: &[Rule] = &[
                 TOKENS,
                 Looks::Token,
                 Stands::Tag,
-                concat!("(?i)[?&;]", csrf_name!(), "=(?<v>[A-Za-z0-9+/_=.~%-]{4,})"),
+                concat!("(?i)[?&;](?:_token|", csrf_word!(), ")=(?<v>[A-Za-z0-9+/_=.~%-]{4,})"),
             ),
-            // Tokens are also what money and designs are made of: by this name alone, only what looks like a hash is one.
-            proven(
-                Sign::Words(&["token="]),
-                Looks::Hash,
+            // What a form had been. It is scrambled, or only a number that says where it is kept.
+            Pattern {
+                sign: Sign::Words(&["faces.viewstate"]),
+                form: ATTRIBUTE,
+                looks: Looks::Formed,
+                stands: Stands::Named(Names::ViewState),
+            },
+            placed(
+                Sign::Words(&["data-drupal-selector"]),
                 Stands::Tag,
-                r#"(?i)[?&;]_?token=(?<v>[A-Za-z0-9_-]{4,})"#,
+                r#"(?i)\sdata-drupal-selector\s*=\s*["']form-(?<v>[\w-]{30,60})["']"#,
+            ),
+            // One system has its token as the name of a field that says 1.
+            placed(
+                Sign::LongHex,
+                Stands::Tag,
+                r#"(?i)<input type=["']?hidden["']? name=["']?(?<v>[0-9a-f]{32})["']? value=["']?1["']?\s?/?>"#,
             ),
         ],
     },
     Rule {
         rule: NoiseRule::Timestamp,
         name: "timestamp",
-        about: "when the page was made: in a comment, under a name that says so, or beside words that do",
+        about: "when the page was made, and what it cost: in a comment, under a name that says so, or behind words that do",
         patterns: &[
             pattern(
                 META,
@@ -173,7 +189,14 @@ pub const RULES: &[Rule] = &[
             ),
             pattern(
                 Sign::Clock,
-                concat!("(?i)", assigned!(), time_name!(), r#"\s*=\s*["'](?<v>"#, iso_time!(), r#")["']"#),
+                concat!(
+                    "(?i)",
+                    assigned!(),
+                    own_time_name!(),
+                    r#"\s*=\s*["'](?<v>"#,
+                    iso_time!(),
+                    r#")["']"#
+                ),
             ),
             placed(
                 Sign::Clock,
@@ -182,11 +205,11 @@ pub const RULES: &[Rule] = &[
             ),
             pattern(
                 Sign::LongNumber,
-                concat!(r#"(?i)["']"#, seconds_name!(), r#"["']\s*:\s*["']?(?<v>"#, seconds!(), ")"),
+                concat!(r#"(?i)["']"#, time_name!(), r#"["']\s*:\s*["']?(?<v>"#, seconds!(), ")"),
             ),
             pattern(
                 Sign::LongNumber,
-                concat!("(?i)", assigned!(), seconds_name!(), r#"\s*=\s*["']?(?<v>"#, seconds!(), ")"),
+                concat!("(?i)", assigned!(), own_time_name!(), r#"\s*=\s*["']?(?<v>"#, seconds!(), ")"),
             ),
             placed(
                 Sign::LongNumber,
@@ -197,13 +220,17 @@ pub const RULES: &[Rule] = &[
                 Sign::LongNumber,
                 concat!(
                     r#"(?im)(?:^|[{,])\s*"#,
-                    seconds_name!(),
+                    time_name!(),
                     r#"\s*:\s*["']?(?<v>"#,
                     seconds!(),
                     r#")["']?\s*[,}]"#
                 ),
             ),
-            pattern(Sign::LongNumber, r"[?&;](?:_|cb|rnd|rand|cachebuster)=(?<v>\d{9,13})\b"),
+            placed(
+                Sign::LongNumber,
+                Stands::Tag,
+                r"(?i)[?&;](?:rnd|rand|random|cachebuster)=(?<v>\d{9,13})\b",
+            ),
             // Times as people write them, where their surroundings say so.
             written_time(concat!(r"\b(?<v>", iso_date!(), "(?:T| |, | at )", clock!(), ")")),
             written_time(concat!(
@@ -232,9 +259,43 @@ pub const RULES: &[Rule] = &[
             written_time(concat!(r"\b(?<v>\d{1,4}[./]\d{1,2}[./]\d{1,4},?(?: at| -)? ", clock!(), ")")),
             written_time(r"\b(?<v>[0-2]?\d:[0-5]\d:[0-6]\d(?:\.\d{1,9})?(?:\s?[AaPp][Mm]\b)?)"),
             placed(
-                Sign::Words(&["generated", "rendered", "updated", "built", "cached", "compiled"]),
+                Sign::Words(&["generated", "rendered", "built", "cached", "compiled"]),
                 Stands::DatedComment,
                 concat!(r"\b(?<v>", iso_date!(), r")\b"),
+            ),
+            // What programs say of themselves in comments, and how many questions they asked of a database.
+            cost(r"(?i)\b(?:CPU|Real|Lua) time usage: (?<v>\d{1,6}\.\d{1,6})"),
+            cost(r"(?i)\bLua memory usage: (?<v>\d{1,12})/"),
+            cost(r"(?i)\b(?:Cached time:|and timestamp) (?<v>20\d{12})\b"),
+            cost(r"(?im)^Parsed by (?<v>[^\s<>]{1,80})\s*$"),
+            cost(r"(?i)\b(?:Object|Fragment|Page) Caching (?<v>\d{1,7}/\d{1,7}) objects"),
+            cost(r"(?i)\bDatabase Caching (?<v>\d{1,7}/\d{1,7} queries in \d{1,6}\.\d{1,6} seconds)"),
+            cost(r"\bcached@(?<v>1\d{9})\b"),
+            cost(r"(?i)\bserved in (?<v>\d{1,7}(?:\.\d{1,6})? ?m?s by [\w.-]{1,60})\s*(?:$|-->)"),
+            placed(
+                Sign::Words(&["served in "]),
+                Stands::Anywhere,
+                r"(?i)<footer[^<>]{0,200}>\s{0,40}(?:page )?served in (?<v>\d{1,7}(?:\.\d{1,6})? ?m?s by [\w.-]{1,60}?)\.?\s{0,40}</footer>",
+            ),
+            placed(
+                Sign::Words(&["%  "]),
+                Stands::Comment,
+                r"(?m)^(?<v>[ ]{0,4}\d{1,3}\.\d\d%[ ]{1,8}\d{1,7}\.\d{3}[ ]{1,8})\d{1,7} ",
+            ),
+            placed(
+                Sign::Words(&["queries"]),
+                Stands::Comment,
+                r"(?i)\b(?<v>\d{1,6} (?:db |database |sql )?queries(?: in|\.|,)? \d{1,5}(?:[.,]\d{1,9})? ?(?:ms|s|secs?|seconds))\b",
+            ),
+            placed(
+                Sign::Words(&["queries"]),
+                Stands::Anywhere,
+                r"(?i)<footer[^<>]{0,200}>\s{0,40}(?<v>\d{1,6} (?:db |database |sql )?queries(?: in|\.|,)? \d{1,5}(?:[.,]\d{1,9})? ?(?:ms|s|secs?|seconds))\.?\s{0,40}</footer>",
+            ),
+            placed(
+                Sign::Words(&["wgbackendresponsetime"]),
+                Stands::Unshown,
+                r#""wgBackendResponseTime"\s*:\s*(?<v>\d{1,7})\b"#,
             ),
             // How long it took: in a comment, or as a sentence by itself that begins with the page.
             placed(
@@ -266,14 +327,13 @@ pub const RULES: &[Rule] = &[
                     r"\.?\s*(?:$|[<|)]|(?:with|using) \d)",
                 ),
             ),
-            // Behind the time when it was made, as a sentence by itself.
+            // With the time when it was made, as a sentence by itself.
             placed(
                 Sign::Words(&["generated", "rendered"]),
                 Stands::Anywhere,
                 concat!(
                     r"(?i)(?:^|[>|(])\s{0,8}(?:(?:this |the )?(?:page|document) (?:was )?)?(?:generated|rendered)(?: at| on|:)? ",
-                    r"[\w ,./:+-]{4,40}?\d:\d\d[\w .:+]{0,16}? in ",
-                    duration!(),
+                    r"(?<v>[\w ,./:+-]{4,40}?\d:\d\d[\w .:+]{0,16}? in \d{1,9}(?:\.\d{1,9})?)\s?(?:ms|s|secs?|seconds?|milliseconds?)",
                     r"\.?\s*(?:$|[<|)])",
                 ),
             ),
@@ -293,48 +353,50 @@ pub const RULES: &[Rule] = &[
     Rule {
         rule: NoiseRule::BuildHash,
         name: "build-hash",
-        about: "a hash or version in the address of a script, style, font or image, the digest that goes with it, and the name of what a page was built from",
+        about: "a hash in the address of a script, style or font of the page's own, the digest that goes with it, and the name of what the page was built from",
         patterns: &[
-            loaded(Looks::Hash, concat!(r"[\w)][._-](?<v>[A-Za-z0-9]{8,64})", program!())),
+            // The file keeps its name around the hash. A name that is all hash has nothing that stays.
+            own_asset(Looks::Hash, concat!(r"[\w)][._-](?<v>[A-Za-z0-9]{8,64})", program!())),
             // What one bundler writes has dashes in it.
-            loaded(Looks::Hash, concat!(r"\w-(?<v>[A-Za-z0-9_-]{8})", program!())),
-            // A name that is all hash has nothing that could stay, so it must be a long one. Not so of images: they are shown.
-            loaded(Looks::Hash, concat!(r"/(?<v>[0-9a-f]{16,64})", program!())),
-            loaded(Looks::Hash, concat!(r"\w\.(?<v>[0-9a-f]{8,64})", image!())),
-            // Behind a dash it may be the name of a picture that somebody put there, unless it lies where programs put theirs.
-            loaded(
+            own_asset(Looks::Hash, concat!(r"\w-(?<v>[A-Za-z0-9_-]{8})", program!())),
+            // Numbers of versions are told: somebody chose another one.
+            own_asset(
                 Looks::Hash,
                 concat!(
-                    r#"/(?:assets|build|dist|packs|static)/(?:[^"'<>\s?]{0,120}?/)?[\w.]{1,80}[_-](?<v>[0-9a-f]{16,64})"#,
-                    image!()
+                    program!(),
+                    parameters!(),
+                    r"(?:v|ver|version|hash|h|rev|cb|build|_)=(?<v>[A-Za-z0-9_-]{7,64})\b"
                 ),
             ),
-            loaded(
-                Looks::Version,
-                concat!(
-                    asset!(),
-                    r#"\?(?:[^"'<>\s?]{0,80}?&(?:amp;)?)?(?:v|ver|version|hash|rev|cb|build|_)=(?<v>[\w.-]{1,64})"#
-                ),
-            ),
-            loaded(
+            own_asset(
                 Looks::Formed,
-                concat!(asset!(), r#"\?(?:[^"'<>\s?]{0,80}?&(?:amp;)?)?(?:t|ts|time)=(?<v>\d{8,14})\b"#),
-            ),
-            loaded(Looks::Formed, concat!(asset!(), r"\?(?<v>\d{8,14})\b")),
-            loaded(Looks::Hash, concat!(asset!(), r"\?(?:h=)?(?<v>[A-Za-z0-9]{8,64})\b")),
-            loaded(
-                Looks::Hash,
                 concat!(
-                    r#"/(?:static|assets|build|dist)/(?<v>[0-9a-f]{8,64}|[A-Za-z0-9_-]{20,24})/[^"'<>\s]{1,120}?"#,
-                    asset!(),
-                    r"\b"
+                    program!(),
+                    parameters!(),
+                    r"(?:v|ver|version|rev|cb|build|_|t|ts|time)=(?<v>1\d{9}(?:\d{3})?)\b"
                 ),
             ),
+            own_asset(Looks::Formed, concat!(program!(), r"\?(?<v>1\d{9}(?:\d{3})?)\b")),
+            own_asset(Looks::Hash, concat!(program!(), r"\?(?<v>[A-Za-z0-9]{8,64})\b")),
+            own_asset(
+                Looks::Hash,
+                concat!(
+                    r#"/(?:static|assets|build|dist)/(?<v>[0-9a-f]{8,64}|[A-Za-z0-9_-]{20,24})/[^"'<>\s]{1,120}?\w"#,
+                    program!()
+                ),
+            ),
+            // Of the many things that have builds, the page itself: at the top of the state that a framework keeps.
             proven(
                 Sign::Words(&["buildid"]),
                 Looks::Hash,
-                Stands::Unshown,
+                Stands::State,
                 r#""buildId"\s*:\s*"(?<v>[A-Za-z0-9_-]{8,40})""#,
+            ),
+            proven(
+                Sign::Words(&["buildid"]),
+                Looks::Id,
+                Stands::Unshown,
+                r#"\bapp["']?\s*:\s*\{\s*["']?baseURL["']?\s*:\s*["'][^"'<>]{0,80}["']\s*,\s*["']?buildId["']?\s*:\s*["'](?<v>[A-Za-z0-9-]{8,40})["']"#,
             ),
             // Where a page speaks of itself: what it lists may have builds of its own.
             proven(
@@ -364,23 +426,29 @@ pub const RULES: &[Rule] = &[
     Rule {
         rule: NoiseRule::SessionId,
         name: "session-id",
-        about: "a session in a link or a hidden field",
+        about: "a session in a link or a hidden field: under a name that is a session's, or in several links at once",
         patterns: &[
             token(
-                Sign::Words(&["sessid", "jsessionid", "aspsessionid"]),
-                r"(?i)[?&;](?:phpsessid|jsessionid|aspsessionid\w{0,40})=(?<v>[A-Za-z0-9._!-]{8,})",
+                Sign::Words(&["sessid", "jsessionid", "aspsessionid", "asp.net_sessionid"]),
+                r"(?i)[?&;](?:phpsessid|jsessionid|aspsessionid\w{0,40}|asp\.net_sessionid)=(?<v>[A-Za-z0-9._!-]{8,})",
             ),
             placed(
                 Sign::Words(&["cfid=", "cftoken="]),
                 Stands::Unshown,
                 r"(?i)[?&;](?:cfid|cftoken)=(?<v>(?:[0-9a-f]{16}-)?[0-9A-F-]{6,50})\b",
             ),
-            // Sessions are also what conferences have, and a `sid` may be that of a student.
             proven(
-                Sign::Words(&["session=", "sid=", "sessionid=", "session_id="]),
+                Sign::Words(&["sessionid="]),
                 Looks::Hash,
                 Stands::Unshown,
-                r"(?i)[?&;](?:session(?:_?id)?|sid)=(?<v>[A-Za-z0-9]{8,})",
+                r"(?i)[?&;]sessionid=(?<v>[A-Za-z0-9]{8,})",
+            ),
+            // Sessions are also what conferences have, and a `sid` may be that of a student: but not the same one in all links.
+            proven(
+                Sign::Words(&["session=", "sid=", "session_id="]),
+                Looks::Swapped,
+                Stands::Tag,
+                r"(?i)[?&;](?:session(?:_id)?|sid)=(?<v>[A-Za-z0-9]{8,64})\b",
             ),
             token(Sign::Words(&["/(s("]), r"(?i)/\(S\((?<v>[a-z0-9]{16,})\)\)/"),
             attribute(
@@ -397,6 +465,12 @@ pub const RULES: &[Rule] = &[
         about: "the name of one request, in a comment, a script or an attribute that says so",
         patterns: &[
             attribute(REQUESTS, Looks::Id, Names::Request),
+            proven(
+                Sign::Words(&["traceparent", "sentry-trace"]),
+                Looks::Formed,
+                Stands::Named(Names::Trace),
+                r#"=\s*["']?(?<v>(?:00-)?[0-9a-f]{32}-[0-9a-f]{16}(?:-[0-9a-f]{1,2})?)\b"#,
+            ),
             proven(
                 REQUESTS,
                 Looks::Id,
@@ -415,10 +489,21 @@ pub const RULES: &[Rule] = &[
                 Stands::Comment,
                 r#"(?i)\b(?:request|trace|correlation|span|render)[_-]?id["']?\s*[:=]\s*["']?(?<v>[A-Za-z0-9-]{8,})"#,
             ),
+            // A proxy's own: what it calls a request, and when that was.
             placed(
                 Sign::LongHex,
                 Stands::Unshown,
-                r#"(?i)(?:["'](?:cf-ray|rayid|__cf_chl_tk)["']\s*:\s*|__CF\$cv\$params\s*=\s*\{\s*r\s*:\s*)["'](?<v>[0-9a-f]{16,20})["']"#,
+                r#"(?i)(?:(?:["']|&quot;)(?:cf-ray|rayid|__cf_chl_tk)(?:["']|&quot;)\s*:\s*(?:["']|&quot;)|__CF\$cv\$params\s*=\s*\{\s*r\s*:\s*["'])(?<v>[0-9a-f]{16,20})\b"#,
+            ),
+            placed(
+                Sign::Words(&["__cf$cv$params"]),
+                Stands::Unshown,
+                r#"__CF\$cv\$params\s*=\s*\{\s*r\s*:\s*["'][0-9a-f]{16,20}["']\s*,\s*t\s*:\s*["'](?<v>[A-Za-z0-9+/=]{8,40})["']"#,
+            ),
+            placed(
+                Sign::Words(&["ray id:"]),
+                Stands::Anywhere,
+                r"(?i)\bRay ID:\s{0,8}(?:<[^<>]{1,80}>\s{0,8}){0,2}(?<v>[0-9a-f]{16})\b",
             ),
         ],
     },
@@ -444,8 +529,8 @@ pub const RULES: &[Rule] = &[
     Rule {
         rule: NoiseRule::AdSlot,
         name: "ad-slot",
-        about: "what an element shows that says it is an advertisement, unless it runs or loads something, or leads to a new place",
-        patterns: &[],
+        about: "what the slot of an advertisement shows and what it is called, unless it runs or loads something, leads to a new place or is an offer itself",
+        patterns: &[placed(Sign::Words(&["div-gpt-ad-"]), Stands::Unshown, r"\bdiv-gpt-ad-(?<v>1\d{12})\b")],
     },
     Rule {
         rule: NoiseRule::VolatileHeader,

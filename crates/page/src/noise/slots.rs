@@ -38,6 +38,17 @@ impl RawParts {
         Self(parts)
     }
 
+    /// Where the part begins that a place is within.
+    pub(super) fn around(&self, at: usize) -> Option<usize> {
+        let after = self.0.partition_point(|part| part.end < at);
+        self.0.get(after).filter(|part| part.start < at).map(|part| part.start)
+    }
+
+    /// Whether a part goes on before or behind this. Parts that are wholly in it are read with it.
+    pub(super) fn cut(&self, range: &Range<usize>) -> bool {
+        self.around(range.start).is_some() || self.around(range.end).is_some()
+    }
+
     /// Whether any of this is not markup.
     pub(super) fn touch(&self, range: &Range<usize>) -> bool {
         let after = self.0.partition_point(|part| part.end <= range.start);
@@ -106,18 +117,21 @@ mod tests {
 
     #[test]
     fn advertisements_in_lines_may_change_but_not_act() {
-        let line = |ad: &str| format!("  <div class=\"ad-banner\">{ad}</div>\n");
+        let line = |ad: &str| format!("  <ins class=\"adsbygoogle\">{ad}</ins>\n");
         let told = |base: &str, head: &str| differ_by_advertisement(&line(base), &line(head));
         assert!(told("Buy <b>this</b>", "Buy <b>that</b>"));
         assert!(!told("Buy this", "<script>evil()</script>"));
         assert!(!told("<b>x</b>", "<b onclick=evil()>x</b>"));
         assert!(!told("<tr><b>x</b>", "<tr onclick=evil()><b>x</b>"));
-        assert!(!told("x", "x</div><p>new"));
+        assert!(!told("x", "x</ins><p>new"));
         assert!(!differ_by_advertisement("<p>one</p>", "<p>two</p>"));
-        assert!(!differ_by_advertisement("x='<div class=ad>a</div>'", "x='<div class=ad>b</div>'"));
         assert!(!differ_by_advertisement(
-            "<div class=ad>a</div><p>one</p>",
-            "<div class=ad>b</div><p>two</p>"
+            "x='<ins class=adsbygoogle>a</ins>'",
+            "x='<ins class=adsbygoogle>b</ins>'"
+        ));
+        assert!(!differ_by_advertisement(
+            "<ins class=adsbygoogle>a</ins><p>one</p>",
+            "<ins class=adsbygoogle>b</ins><p>two</p>"
         ));
     }
 
