@@ -43,7 +43,7 @@ Examples:
 /// Without versions, what changed in HEAD since its parent; with one, since that one. A version may be named by a time as well, and is then the newest that is not
 /// after it: of a day, as in `2026-11-17`, its end counts, as it does with `cat --at` and `log --until`. Pages are paired by path, and those of
 /// two hosts only where each is the only one with its path, which is told. What only
-/// seems to change, such as nonces, clocks, session ids and build numbers, is noise: it is left out, and counted, unless
+/// seems to change, such as nonces, clocks, session ids and build hashes, is noise: it is left out, and counted, unless
 /// `--all` is given, which shows it with the rule that knows it. A page that was captured twice in a row teaches more: with
 /// `--twin VERSION`, what differs between the newer version and that one, which was captured together with it, is noise.
 ///
