@@ -130,11 +130,7 @@ impl<'a> Pairs<'a> {
         let Some(paths) = catalog.paths_that_differ(&from, &to)? else {
             return Ok((Self::new(catalog, base, head), 0));
         };
-        let at_paths = |version: VersionId| {
-            let found = paths.iter().map(|path| catalog.captures_at_path(&version, path));
-            Ok::<_, ArchiveError>(found.collect::<Result<Vec<_>, _>>()?.concat())
-        };
-        let (from, to) = (at_paths(from)?, at_paths(to)?);
+        let (from, to) = (at_paths(catalog, base, &paths)?, at_paths(catalog, head, &paths)?);
         // A page that has its path from elsewhere may belong to one that is left out.
         if from.iter().chain(&to).any(|page| Key::Page.of(page) != page.path) {
             return Ok((Self::new(catalog, base, head), 0));
@@ -143,6 +139,17 @@ impl<'a> Pairs<'a> {
             head.map(|head| catalog.version(&head)).transpose()?.flatten().map_or(0, |info| info.captures);
         let left_out = held.saturating_sub(to.len() as u64);
         Ok((Self::between(Pages::listed(catalog, from), Pages::listed(catalog, to)), left_out))
+    }
+
+    /// The pairs at some paths, sorted, of which each page has one.
+    pub(crate) fn at(
+        catalog: &'a dyn CatalogRead,
+        base: Option<VersionId>,
+        head: Option<VersionId>,
+        paths: &[String],
+    ) -> Result<Self, ArchiveError> {
+        let (from, to) = (at_paths(catalog, base, paths)?, at_paths(catalog, head, paths)?);
+        Ok(Self::between(Pages::listed(catalog, from), Pages::listed(catalog, to)))
     }
 
     /// Pairs pages wherever they come from, each side sorted by path and URL.
@@ -184,6 +191,17 @@ impl<'a> Pairs<'a> {
         self.ready = pair_up(self.key, base, head).into_iter();
         Ok(self.ready.next())
     }
+}
+
+/// The captures of a version at some paths.
+fn at_paths(
+    catalog: &dyn CatalogRead,
+    version: Option<VersionId>,
+    paths: &[String],
+) -> Result<Vec<Capture>, ArchiveError> {
+    let Some(version) = version else { return Ok(Vec::new()) };
+    let found = paths.iter().map(|path| catalog.captures_at_path(&version, path));
+    Ok(found.collect::<Result<Vec<_>, _>>()?.concat())
 }
 
 fn key_of(pages: &mut Peekable<PagesByKey<'_>>) -> Result<Option<String>, ArchiveError> {

@@ -151,11 +151,14 @@ fn wanted_pairs<'a>(
         return Ok((Box::new(one_page(holdings, request, url).transpose().into_iter()), 0));
     }
     let is_wanted = |pair: &Result<Pair, _>| pair.as_ref().map_or(true, |pair| is_page(pair, url));
-    let (differing, _) = Pairs::that_differ(holdings.catalog(), base, head)?;
-    let mut differing = differing.filter(is_wanted).peekable();
-    match differing.peek() {
-        Some(_) => Ok((Box::new(differing), 0)),
-        // It is the same in both, or in neither.
+    // Where it should lie, a page of Moku's perhaps without its query. Elsewhere it lies only where somebody chose its path.
+    let path = crate::page_path(url);
+    let bare = path.split('?').next().unwrap_or_default().to_owned();
+    let mut paths = vec![bare, path];
+    paths.dedup();
+    let mut found = Pairs::at(holdings.catalog(), base, head, &paths)?.filter(is_wanted).peekable();
+    match found.peek() {
+        Some(_) => Ok((Box::new(found), 0)),
         None => Ok((Box::new(Pairs::new(holdings.catalog(), base, head).filter(is_wanted)), 0)),
     }
 }
