@@ -69,11 +69,16 @@ fn in_raw_part(text: &str, start: usize, at: usize) -> Before<'_> {
         let whole = Cow::Owned(format!("<!--{}", unix(&text[from..at])));
         return Before { whole, opening: Cow::Borrowed("<!--") };
     }
-    let Some(end) = text[start..at].find('>').map(|end| start + end + 1) else { return in_markup(text, at) };
-    let name = text[start + 1..end].bytes().take_while(u8::is_ascii_alphanumeric).count();
-    let opening: Cow<'_, str> = Cow::Owned(format!("<{}>", &text[start + 1..start + 1 + name]));
-    let whole = if end - start <= NEAR { Cow::Borrowed(&text[start..end]) } else { opening.clone() };
-    Before { whole, opening }
+    // Each line looks for the end of the tag that it stands behind: no further than a tag goes.
+    let head = &text[start..text.floor_char_boundary(at.min(start + FAR))];
+    let end = head.find('>').map(|end| start + end + 1);
+    if end.is_none() && at <= start + FAR {
+        return in_markup(text, at);
+    }
+    let name = head[1..].bytes().take_while(u8::is_ascii_alphanumeric).count();
+    let opening: Cow<'_, str> = Cow::Owned(format!("<{}>", &head[1..1 + name]));
+    let whole = end.filter(|end| end - start <= NEAR).map(|end| Cow::Borrowed(&text[start..end]));
+    Before { whole: whole.unwrap_or_else(|| opening.clone()), opening }
 }
 
 /// What stands before a place in markup: the tag that is open there, or else the last one and the text behind it.

@@ -3,7 +3,7 @@
 use super::context::{Context, unix};
 use super::learn::Volatile;
 use super::mask::{MOST_MASKED, explain, mask, may_have_values};
-use super::pages::Pages;
+use super::pages::{Pages, Swapped};
 use super::rules::NoiseRule;
 use super::slots::differ_by_advertisement;
 use std::cell::Cell;
@@ -27,6 +27,7 @@ pub fn separate_noise(diff: &mut TextDiff<'_>, volatile: &Volatile) {
     let left = Cell::new(MOST_SEARCHED);
     let parses = Parses::default();
     let context = Context::default();
+    let swapped = Swapped::default();
     diff.split_changes(|diff, change| {
         let long = (change.base.len() + change.head.len()) * volatile.weight();
         let lines = change.base_lines.len() + change.head_lines.len();
@@ -34,7 +35,8 @@ pub fn separate_noise(diff: &mut TextDiff<'_>, volatile: &Volatile) {
         if lines <= 2 || !affordable {
             return Vec::new();
         }
-        let search = Search { diff, volatile, pages: &pages_of(diff), context: &context, parses: &parses };
+        let pages = pages_of(diff).with(&swapped);
+        let search = Search { diff, volatile, pages: &pages, context: &context, parses: &parses };
         if search.explain(&change.base, &change.head).is_some() {
             return Vec::new();
         }

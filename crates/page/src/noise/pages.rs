@@ -5,6 +5,7 @@
 use regex::Regex;
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use std::sync::LazyLock;
 
 /// How much of a page is searched for links.
@@ -22,16 +23,25 @@ static PARAMETER: LazyLock<Regex> = LazyLock::new(|| {
 /// The links of a page, without what may be a session in them.
 type Links = HashMap<String, String>;
 
+/// The values that took the place of others in several links of two pages, once they were looked for.
+#[derive(Clone, Default)]
+pub(super) struct Swapped(Rc<OnceCell<HashSet<(String, String)>>>);
+
 /// Two pages that are compared.
 pub(super) struct Pages<'t> {
     texts: Box<dyn Fn() -> [String; 2] + 't>,
-    swapped: OnceCell<HashSet<(String, String)>>,
+    swapped: Swapped,
 }
 
 impl<'t> Pages<'t> {
     /// Pages of which these texts have all links. They are only asked for when a link needs to be looked at.
     pub(super) fn of(texts: impl Fn() -> [String; 2] + 't) -> Self {
-        Self { texts: Box::new(texts), swapped: OnceCell::new() }
+        Self { texts: Box::new(texts), swapped: Swapped::default() }
+    }
+
+    /// The same pages again, of which it may be known already what was swapped.
+    pub(super) fn with(self, swapped: &Swapped) -> Self {
+        Self { swapped: swapped.clone(), ..self }
     }
 
     /// No pages: what is compared stands alone.
@@ -41,7 +51,7 @@ impl<'t> Pages<'t> {
 
     /// Whether one value took the place of the other in several links.
     pub(super) fn swapped(&self, from: &str, to: &str) -> bool {
-        let swapped = self.swapped.get_or_init(|| {
+        let swapped = self.swapped.0.get_or_init(|| {
             let [base, head] = (self.texts)();
             swapped(&links(&base), &links(&head))
         });
