@@ -6,14 +6,16 @@
 //! when all that was said against the old one, taken together, is as much as the list itself.
 //!
 //! Manifests of earlier builds may name one from further back, where a site had become what it was before. So some of those are held
-//! as well.
+//! as well, and others are looked for in the silos.
 
 use std::collections::VecDeque;
 
 use serde::de::Error as _;
 use varve_catalog::{LastList, Row};
 use varve_core::RecordId;
-use varve_core::fact::{FactError, ListedPage, Manifest, Page, PageList, media_type};
+use varve_core::fact::{Fact, FactError, ListedPage, Manifest, Page, PageList, media_type};
+use varve_store::exchange::{Scanned, scan};
+use varve_store::silo::SiloFiles;
 
 use super::HistoryWriter;
 use crate::error::ArchiveError;
@@ -41,6 +43,12 @@ pub(crate) struct Lists<'a> {
 }
 
 impl<'a> Lists<'a> {
+    /// For who reads these silos from their beginning.
+    pub(crate) fn from_beginning(files: SiloFiles) -> Self {
+        let find = move |record| find_in_silos(&files, record);
+        Self { find: Some(Box::new(find)), ..Self::default() }
+    }
+
     /// For who reads on from where so much was said against the last list, which `find` finds.
     pub(crate) fn behind(spent: u64, find: FindList<'a>) -> Self {
         Self { spent, find: Some(find), ..Self::default() }
@@ -91,6 +99,22 @@ impl<'a> Lists<'a> {
         self.spent += said(manifest);
         Some(Row::List(LastList { record, spent: self.spent }))
     }
+}
+
+/// Reads silos again for a list in them. What cannot be read there is named by whoever reads them for its own sake.
+fn find_in_silos(files: &SiloFiles, wanted: RecordId) -> Option<PageList> {
+    let mut found = None;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let read = scan(files, threads, &|_| {}, &mut |scanned| {
+        if let Scanned::Fact { record, media_type, json, .. } = scanned
+            && record == wanted
+            && let Some(Ok(Fact::Pages(list))) = Fact::parse(&media_type, &json)
+        {
+            found = Some(list);
+        }
+        Ok(())
+    });
+    found.filter(|_| read.is_ok())
 }
 
 fn missing(record: RecordId) -> FactError {

@@ -148,21 +148,6 @@ fn a_page_with_dots_in_its_url_is_found_in_its_version() {
 }
 
 #[test]
-fn no_path_leads_moku_out_of_the_site() {
-    let root = tempfile::tempdir().expect("a folder");
-    let root = root.path();
-    make(Kind::Moku, root);
-    let urls = ["https://e.org/a/..%2f..%2fy", "https://e.org/.moku/HEAD", "https://e.org/q?x=/../../../y"];
-    commit_pages(&*history(root), "tricks", &urls.map(|url| (url, "x")));
-    let database = sql(root);
-    let mut statement = database.prepare("SELECT file_path FROM snapshots").expect("prepared");
-    let paths = statement.query_map([], |row| row.get::<_, String>(0)).expect("asked");
-    for path in paths.map(|path| path.expect("read")) {
-        assert!(!path.split('/').any(|name| matches!(name, ".." | ".moku")), "{path}");
-    }
-}
-
-#[test]
 fn a_checkout_stands_though_the_clock_of_what_it_left_was_ahead() {
     let root = tempfile::tempdir().expect("a folder");
     let root = root.path();

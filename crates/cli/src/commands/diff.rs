@@ -138,7 +138,7 @@ impl Verb for Diff {
             session.must_write()?;
         }
         let holdings = self.choosing.holdings(session)?;
-        let (base, head) = self.versions(&*holdings)?;
+        let (base, head) = self.versions(&*holdings, &mut session.printer)?;
         let mode = match self.mode.as_str() {
             "words" => Mode::Words,
             "dom" => Mode::Dom,
@@ -173,14 +173,24 @@ impl Verb for Diff {
 }
 
 impl Diff {
-    fn versions(&self, holdings: &dyn Holdings) -> Result<(Option<VersionId>, VersionId), Error> {
+    fn versions(
+        &self,
+        holdings: &dyn Holdings,
+        printer: &mut Printer,
+    ) -> Result<(Option<VersionId>, VersionId), Error> {
         let head = resolve_version(holdings, self.head.as_deref().unwrap_or("HEAD"))?;
         let base = match &self.base {
             Some(text) => Some(resolve_version(holdings, text)?),
             None if !holdings.has_versions() => return Err(ArchiveError::KeepsNoVersions.into()),
-            None => match version(holdings, &head)?.version.parent {
-                // What it was compared with may have been taken out since, and nothing is compared with that.
-                Some(parent) => Some(version(holdings, &parent)?.version.id),
+            None => match version(holdings, &head)?.version.parent.map(|parent| version(holdings, &parent)) {
+                Some(Ok(parent)) => Some(parent.version.id),
+                Some(Err(gone @ (ArchiveError::VersionRemoved { .. } | ArchiveError::NoVersion { .. }))) => {
+                    printer.say(format_args!(
+                        "its parent is not here, so that all pages count as added: {gone}"
+                    ));
+                    None
+                }
+                Some(Err(error)) => return Err(error.into()),
                 None => None,
             },
         };

@@ -334,13 +334,9 @@ fn print_beside(
     session: &mut Session,
 ) -> Result<(), Error> {
     let mut lines = describe(info, head);
-    let mut parent = info.version.parent;
-    if let Some(id) = parent
-        && holdings.catalog().version(&id).map_err(ArchiveError::from)?.is_none()
-    {
-        lines.push(format!("{FAINT}its parent {} is not here any more{FAINT:#}", short(&id)));
-        parent = None;
-    }
+    let gone = gone_parent(holdings, info)?;
+    let parent = info.version.parent.filter(|_| gone.is_none());
+    lines.extend(gone);
     let drawn = graph.step(info.version.id, parent);
     let width = drawn.node.len().max(drawn.below.len());
     for (number, line) in lines.into_iter().chain([String::new()]).enumerate() {
@@ -351,6 +347,13 @@ fn print_beside(
         session.printer.line(line)?;
     }
     Ok(())
+}
+
+/// That the parent of a version is not here any more, if it is not.
+pub(super) fn gone_parent(holdings: &dyn Holdings, info: &VersionInfo) -> Result<Option<String>, Error> {
+    let Some(id) = info.version.parent else { return Ok(None) };
+    let is_gone = holdings.catalog().version(&id).map_err(ArchiveError::from)?.is_none();
+    Ok(is_gone.then(|| format!("{FAINT}its parent {} is not here any more{FAINT:#}", short(&id))))
 }
 
 /// What a line about a capture says besides the rest.

@@ -5,7 +5,7 @@ use varve_archive::history::{Holdings, Pair};
 use varve_archive::verbs::show::{Change, pages, version};
 
 use super::choosing::Choosing;
-use super::log::{VersionLine, describe, status};
+use super::log::{VersionLine, describe, gone_parent, status};
 use super::{Outcome, Verb};
 use crate::error::Error;
 use crate::printer::{BAD, FAINT, GOOD, WARN, visible};
@@ -56,7 +56,7 @@ impl Verb for Show {
         if self.json {
             session.printer.json(&VersionLine::of(&info))?;
         } else {
-            for line in describe(&info, holdings.head()?) {
+            for line in describe(&info, holdings.head()?).into_iter().chain(gone_parent(&*holdings, &info)?) {
                 session.printer.line(line)?;
             }
             session.printer.line("")?;

@@ -749,9 +749,7 @@ fn what_was_taken_out_is_told_by_whoever_is_asked_for_it() {
         "--author",
         "Ada",
     ]);
-    for words in
-        [&["show", &first][..], &["show", "HEAD~1"], &["checkout", "HEAD~1"], &["get", id.trim()], &["diff"]]
-    {
+    for words in [&["show", &first][..], &["show", "HEAD~1"], &["checkout", "HEAD~1"], &["get", id.trim()]] {
         let said = place.failure(words);
         assert!(
             said.contains("was taken out of the silos") && said.contains("asked for"),
@@ -759,6 +757,14 @@ fn what_was_taken_out_is_told_by_whoever_is_asked_for_it() {
         );
     }
     assert!(place.failure(&["show", "HEAD~9"]).contains("was taken out"));
+    let diff = place.run(&["diff", "--name-only"]);
+    assert_eq!((diff.status.code(), stdout(&diff).lines().count()), (Some(0), 3), "{}", stdout(&diff));
+    assert!(
+        stderr(&diff).contains("its parent is not here, so that all pages count as added"),
+        "{}",
+        stderr(&diff)
+    );
+    assert!(place.data(&["show"]).contains(&format!("its parent {} is not here any more", &first[..8])));
     assert_eq!(place.run(&["audit"]).status.code(), Some(0));
 }
 
