@@ -13,6 +13,8 @@ use varve_core::url::{Reference, address, tree_path};
 
 /// Names that mean something else in a working tree.
 const RESERVED: [&str; 4] = [".moku", ".page_body", ".page_headers.json", ".varve-checkout"];
+/// A dot that is spelled out.
+const DOT: &str = "%2E";
 /// The name of a segment without one, as in `/a//b`. No other segment has it: what has a percent sign is spelled out.
 const NO_NAME: &str = "%";
 /// Every file system holds names of so many bytes.
@@ -24,6 +26,26 @@ pub fn page_path(url: &str) -> String {
     address(url).map_or_else(|| path_as_spelled(url), |address| path_as_spelled(&address))
 }
 
+/// The path as rows of a Moku site have it. Moku takes it for the name of a folder, and would be led out of the site by `..`, or to its own
+/// files: the dot that such a segment begins with is spelled out.
+pub(crate) fn in_site(path: &str) -> Cow<'_, str> {
+    if !path.split('/').any(is_special) {
+        return path.into();
+    }
+    let spelled = |segment: &str| match is_special(segment) {
+        true => format!("{DOT}{}", &segment[1..]),
+        false => segment.to_owned(),
+    };
+    path.split('/').map(spelled).collect::<Vec<_>>().join("/").into()
+}
+
+/// Whether a segment leads elsewhere, or is a name that a working tree has for something else. All of them begin with a dot.
+fn is_special(segment: &str) -> bool {
+    matches!(segment, "." | "..")
+        || segment.starts_with(".tmp-")
+        || RESERVED.iter().any(|reserved| segment.eq_ignore_ascii_case(reserved))
+}
+
 /// The path of a page whose version was written with `path`. Versions were once written with paths that told spellings apart:
 /// those are read as they would be written today. A path that somebody chose stays.
 pub(crate) fn path_written(url: &str, path: &str) -> String {
@@ -33,6 +55,12 @@ pub(crate) fn path_written(url: &str, path: &str) -> String {
 /// By what a page is found again in another version, where each may have written its path otherwise: as [`path_written`] has it,
 /// with the query where Moku left it out, and with the slash in front, which a later Moku leaves out.
 pub(crate) fn path_to_pair(url: &str, path: &str) -> String {
+    if path.contains(DOT) {
+        let own = page_path(url);
+        if in_site(&own) == path {
+            return own;
+        }
+    }
     let path = with_slash(path);
     if !url.contains('?') {
         return path.into_owned();
@@ -86,10 +114,8 @@ fn name_of(segment: &str) -> String {
         return NO_NAME.to_owned();
     }
     let mut name = String::with_capacity(segment.len());
-    let is_reserved = RESERVED.iter().any(|reserved| segment.eq_ignore_ascii_case(reserved));
-    let is_temporary = segment.starts_with(".tmp-");
-    if matches!(segment, "." | "..") || is_reserved || is_temporary {
-        name.push_str("%2E");
+    if is_special(segment) {
+        name.push_str(DOT);
         name.push_str(&segment[1..]);
     } else {
         for letter in segment.chars() {
@@ -120,6 +146,24 @@ mod tests {
         assert_eq!(folder_of("/a/b.html"), PathBuf::from("a/b.html"));
         assert_eq!(page_path("https://example.com/"), "");
         assert_eq!(folder_of(""), PathBuf::new());
+    }
+
+    #[test]
+    fn in_a_site_no_path_climbs_or_is_something_else() {
+        for (url, path) in [
+            ("https://e.org/a/..%2f..%2fy", "/a/%2E./%2E./y"),
+            ("https://e.org/.moku/HEAD", "/%2Emoku/HEAD"),
+            ("https://e.org/.MOKU/HEAD", "/%2EMOKU/HEAD"),
+            ("https://e.org/s?y=/../q&x=1", "/s?x=1&y=/%2E./q"),
+            ("https://e.org/a/.page_body", "/a/%2Epage_body"),
+            ("https://e.org/v1..v2/.well-known", "/v1..v2/.well-known"),
+        ] {
+            let own = page_path(url);
+            assert_eq!(in_site(&own), path, "{url}");
+            // It is the same page, however its path was written.
+            assert_eq!((path_to_pair(url, path), path_to_pair(url, &own)), (own.clone(), own), "{url}");
+        }
+        assert_eq!(path_to_pair("https://e.org/%252Emoku/HEAD", "/%2Emoku/HEAD"), "/%2Emoku/HEAD");
     }
 
     #[test]

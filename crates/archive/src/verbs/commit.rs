@@ -25,7 +25,7 @@ use crate::history::{
 };
 use crate::in_order::{Crew, in_order};
 use crate::media_type::{BYTES, of_name};
-use crate::page_path::page_path;
+use crate::page_path::{in_site, page_path};
 use crate::rows::{capture_of, rows_of_version};
 use crate::seen_files::SeenFiles;
 
@@ -421,7 +421,7 @@ fn keep_bodies(
     progress: &(dyn Fn(u64) + Sync),
 ) -> Result<Vec<Page>, ArchiveError> {
     let mut kept = Vec::with_capacity(pages.len());
-    let redaction = history.redaction();
+    let (redaction, has_tree) = (history.redaction(), history.working_tree().is_some());
     let worker = || {
         let mut keep = history.body_worker();
         move |mut page: NewPage| -> Result<Page, ArchiveError> {
@@ -437,8 +437,9 @@ fn keep_bodies(
                     None => seen.watch(path, |file| keep(BodyInput::File(file, path), &media_type))?,
                 },
             };
+            let path = page_path(&page.url);
             Ok(Page {
-                path: page_path(&page.url),
+                path: if has_tree { in_site(&path).into_owned() } else { path },
                 url: page.url,
                 time: page.time.map_or(now, |time| history.as_kept(time)),
                 status: page.status,

@@ -190,3 +190,27 @@ fn rows_of_a_version_that_are_gone_are_missed_and_what_they_named_stays() {
     assert!(!blob(root, "new").exists() && blob(root, "old").exists());
     assert!(plan(&*writer, &Policy::default()).expect("planned").list.is_empty());
 }
+
+#[test]
+fn no_path_leads_moku_out_of_the_site() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    make(Kind::Moku, root);
+    let urls = ["https://e.org/a/..%2F..%2Fy", "https://e.org/.moku/HEAD", "https://e.org/q?x=/../../../y"];
+    let version = commit_pages(&*history(root), "tricks", &urls.map(|url| (url, "x"))).version;
+    let database = sql(root);
+    let mut statement = database.prepare("SELECT file_path FROM snapshots").expect("prepared");
+    let paths = statement.query_map([], |row| row.get::<_, String>(0)).expect("asked");
+    for path in paths.map(|path| path.expect("read")) {
+        assert!(!path.split('/').any(|name| matches!(name, ".." | ".moku")), "{path}");
+    }
+    // They are found, and the same pages again, also where an earlier build wrote their paths as they are.
+    for url in urls {
+        assert_eq!(cat::find(&*holdings(root), url, &At::Version(version)).expect("found").url, url);
+    }
+    for (url, path) in urls.iter().zip(["/a/../../y", "/.moku/HEAD", "/q?x=/../../../y"]) {
+        database.execute("UPDATE snapshots SET file_path = ?2 WHERE url = ?1", (url, path)).expect("set");
+    }
+    let next = commit_pages(&*history(root), "again", &urls.map(|url| (url, "x")));
+    assert_eq!((next.captures, next.changed), (3, 0));
+}
