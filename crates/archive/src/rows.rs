@@ -11,7 +11,6 @@ use varve_core::history::{Belongs, Capture};
 use varve_core::receipt::Receipt;
 use varve_core::{RecordId, VersionId};
 use varve_store::exchange::Scanned;
-use varve_store::silo::SiloFiles;
 
 use crate::history::{FindList, Lists};
 use crate::page_path::{page_path, path_written};
@@ -44,9 +43,9 @@ pub(crate) struct RowMaker<'a> {
 }
 
 impl<'a> RowMaker<'a> {
-    /// One that is told everything that these silos say, from the beginning.
-    pub(crate) fn new(redaction: Redaction, files: SiloFiles) -> Self {
-        Self { redaction, lists: Lists::from_beginning(files) }
+    /// One that is told everything from the beginning.
+    pub(crate) fn new(redaction: Redaction) -> Self {
+        Self { redaction, lists: Lists::default() }
     }
 
     /// One that is told what comes behind a place: what was listed before it is looked for elsewhere.

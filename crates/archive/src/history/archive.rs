@@ -312,7 +312,7 @@ pub(crate) fn catch_up(
     };
     let mut maker = match from {
         Some(_) => RowMaker::behind(redaction, spent, Box::new(find)),
-        None => RowMaker::new(redaction, silo_files(layout)),
+        None => RowMaker::new(redaction),
     };
     let apply = |rows: &mut dyn Iterator<Item = Row>| catalog.apply_what_is_left(rows, &mut drop);
     let mut pending: Vec<Row> = Vec::new();

@@ -50,17 +50,14 @@ impl Again {
     fn begin(archive: &Archive) -> Result<Self, ArchiveError> {
         let folder = tempfile::tempdir().map_err(ArchiveError::write(&std::env::temp_dir()))?;
         let catalog = SqliteCatalog::open_to_write(&folder.path().join("catalog.db"))?;
-        let (redaction, files) = (archive.settings().redaction(), archive.store().files().clone());
-        Ok(Self { filling: Filling::new(catalog, redaction, files), _folder: folder })
+        Ok(Self { filling: Filling::new(catalog, archive.settings().redaction()), _folder: folder })
     }
 }
 
 impl<'a> HistoryAudit<'a> {
     /// Begins, before the first record was read.
     pub(crate) fn begin(archive: &'a Archive) -> Self {
-        let lists = Lists::from_beginning(archive.store().files().clone());
-        let chain = Chain { lists, ..Chain::default() };
-        Self { archive, chain, again: Again::begin(archive), failure: Ok(()) }
+        Self { archive, chain: Chain::default(), again: Again::begin(archive), failure: Ok(()) }
     }
 
     /// Takes in what the next record says.

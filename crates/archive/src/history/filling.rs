@@ -9,7 +9,6 @@ use varve_catalog::{CatalogRead as _, Row, SqliteCatalog};
 use varve_core::VersionId;
 use varve_core::headers::Redaction;
 use varve_store::exchange::Scanned;
-use varve_store::silo::SiloFiles;
 
 use crate::error::ArchiveError;
 use crate::rows::{LostList, OddFact, RowMaker};
@@ -90,9 +89,9 @@ pub(crate) struct Filling {
 }
 
 impl Filling {
-    /// Begins with an empty catalog, for what these silos say.
-    pub(crate) fn new(catalog: SqliteCatalog, redaction: Redaction, files: SiloFiles) -> Self {
-        let maker = RowMaker::new(redaction, files);
+    /// Begins with an empty catalog.
+    pub(crate) fn new(catalog: SqliteCatalog, redaction: Redaction) -> Self {
+        let maker = RowMaker::new(redaction);
         Self { catalog, maker, rows: Vec::new(), left_out: Vec::new(), failure: Ok(()) }
     }
 

@@ -5,17 +5,17 @@
 //! written last before it: whoever reads the silos from their beginning needs to hold no other. A list is written anew
 //! when all that was said against the old one, taken together, is as much as the list itself.
 //!
-//! Manifests of earlier builds may name one from further back, where a site had become what it was before. So some of those are held
-//! as well, and others are looked for in the silos.
+//! Manifests of earlier builds may name one from further back, where a site had become what it was before. So those are remembered
+//! as well: some in memory, the others in a file that nobody else sees.
 
-use std::collections::VecDeque;
+use std::collections::{HashMap, VecDeque};
+use std::fs::File;
+use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 
 use serde::de::Error as _;
 use varve_catalog::{LastList, Row};
 use varve_core::RecordId;
-use varve_core::fact::{Fact, FactError, ListedPage, Manifest, Page, PageList, media_type};
-use varve_store::exchange::{Scanned, scan};
-use varve_store::silo::SiloFiles;
+use varve_core::fact::{FactError, ListedPage, Manifest, Page, PageList, media_type};
 
 use super::HistoryWriter;
 use crate::error::ArchiveError;
@@ -36,19 +36,15 @@ pub(crate) struct Lists<'a> {
     pub(crate) held: Option<(RecordId, PageList)>,
     /// Some of those before it.
     earlier: VecDeque<(RecordId, PageList)>,
+    /// The others.
+    laid_by: LaidBy,
     /// How much was said against it.
     pub(crate) spent: u64,
-    /// Where others are found, for who does not read from the beginning.
+    /// Where those are found that were not heard, for who does not read from the beginning.
     pub(crate) find: Option<FindList<'a>>,
 }
 
 impl<'a> Lists<'a> {
-    /// For who reads these silos from their beginning.
-    pub(crate) fn from_beginning(files: SiloFiles) -> Self {
-        let find = move |record| find_in_silos(&files, record);
-        Self { find: Some(Box::new(find)), ..Self::default() }
-    }
-
     /// For who reads on from where so much was said against the last list, which `find` finds.
     pub(crate) fn behind(spent: u64, find: FindList<'a>) -> Self {
         Self { spent, find: Some(find), ..Self::default() }
@@ -65,9 +61,12 @@ impl<'a> Lists<'a> {
         self.earlier.extend(self.held.replace((record, list)));
         let mut pages: usize = self.earlier.iter().map(|(_, list)| list.pages.len()).sum();
         while pages > MOST_HELD
-            && let Some((_, list)) = self.earlier.pop_front()
+            && let Some((record, list)) = self.earlier.front()
+            // Memory is what there is where nothing can be written.
+            && self.laid_by.put(*record, list).is_ok()
         {
             pages -= list.pages.len();
+            self.earlier.pop_front();
         }
     }
 
@@ -75,7 +74,7 @@ impl<'a> Lists<'a> {
     pub(crate) fn pages_of(&mut self, manifest: &Manifest) -> Result<Vec<Page>, FactError> {
         let Some(record) = manifest.list else { return Ok(manifest.pages.clone()) };
         if self.held.as_ref().is_none_or(|(held, _)| *held != record) {
-            let list = self.look_for(record).ok_or_else(|| missing(record))?;
+            let list = self.look_for(record)?.ok_or_else(|| missing(record))?;
             if self.held.is_some() {
                 // As it was when the manifest was written: what is said against this list begins anew.
                 self.spent = 0;
@@ -86,10 +85,13 @@ impl<'a> Lists<'a> {
     }
 
     /// A list that is not the last one.
-    fn look_for(&mut self, record: RecordId) -> Option<PageList> {
-        match self.earlier.iter().position(|(earlier, _)| *earlier == record) {
-            Some(place) => self.earlier.remove(place).map(|(_, list)| list),
-            None => self.find.as_ref().and_then(|find| find(record)),
+    fn look_for(&mut self, record: RecordId) -> Result<Option<PageList>, FactError> {
+        if let Some(place) = self.earlier.iter().position(|(earlier, _)| *earlier == record) {
+            return Ok(self.earlier.remove(place).map(|(_, list)| list));
+        }
+        match self.laid_by.get(record)? {
+            None => Ok(self.find.as_ref().and_then(|find| find(record))),
+            found => Ok(found),
         }
     }
 
@@ -101,20 +103,39 @@ impl<'a> Lists<'a> {
     }
 }
 
-/// Reads silos again for a list in them. What cannot be read there is named by whoever reads them for its own sake.
-fn find_in_silos(files: &SiloFiles, wanted: RecordId) -> Option<PageList> {
-    let mut found = None;
-    let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let read = scan(files, threads, &|_| {}, &mut |scanned| {
-        if let Scanned::Fact { record, media_type, json, .. } = scanned
-            && record == wanted
-            && let Some(Ok(Fact::Pages(list))) = Fact::parse(&media_type, &json)
-        {
-            found = Some(list);
+/// Lists in a file without a name, which goes with this.
+#[derive(Default)]
+struct LaidBy {
+    file: Option<File>,
+    /// Where each begins, and how long it is.
+    places: HashMap<RecordId, (u64, u64)>,
+}
+
+impl LaidBy {
+    fn put(&mut self, record: RecordId, list: &PageList) -> io::Result<()> {
+        if self.places.contains_key(&record) {
+            return Ok(());
         }
+        let json = serde_json::to_vec(list)?;
+        let mut file = match &self.file {
+            Some(file) => file,
+            None => self.file.insert(tempfile::tempfile()?),
+        };
+        let start = file.seek(SeekFrom::End(0))?;
+        file.write_all(&json)?;
+        self.places.insert(record, (start, json.len() as u64));
         Ok(())
-    });
-    found.filter(|_| read.is_ok())
+    }
+
+    fn get(&self, record: RecordId) -> Result<Option<PageList>, FactError> {
+        let Some(((start, length), mut file)) = self.places.get(&record).copied().zip(self.file.as_ref())
+        else {
+            return Ok(None);
+        };
+        let sought = file.seek(SeekFrom::Start(start)).map_err(serde_json::Error::io);
+        let list = sought.and_then(|_| serde_json::from_reader(BufReader::new(file.take(length))));
+        list.map(Some).map_err(|source| FactError { media_type: media_type::PAGES.to_owned(), source })
+    }
 }
 
 fn missing(record: RecordId) -> FactError {
@@ -155,4 +176,49 @@ pub(crate) fn shortened(
     let short = manifest.against(&list, record);
     let row = Row::List(LastList { record, spent: said(&short) });
     Ok((short, Some(row)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use varve_core::{BodyId, Moment};
+
+    const PAGES: usize = MOST_HELD / 2;
+
+    fn record(number: u8) -> RecordId {
+        RecordId::new([number; 32])
+    }
+
+    /// A list whose pages have this status, so that it is known again.
+    fn list(number: u8) -> PageList {
+        let page = |page| ListedPage {
+            url: format!("https://e.org/{page}"),
+            path: format!("/{page}"),
+            status: u16::from(number),
+            headers: Default::default(),
+            body: BodyId::new([0; 32]),
+            length: 0,
+        };
+        PageList { time: None, pages: (0..PAGES).map(page).collect() }
+    }
+
+    fn naming(number: u8) -> Manifest {
+        let json = serde_json::json!({ "parent": null, "message": "", "time": Moment::from_micros(0), "list": record(number) });
+        serde_json::from_value(json).expect("a manifest")
+    }
+
+    #[test]
+    fn a_list_is_known_however_many_came_behind_it() {
+        let mut lists = Lists::default();
+        for number in 0..5 {
+            lists.hear(record(number), list(number));
+        }
+        let held: usize = lists.earlier.iter().map(|(_, list)| list.pages.len()).sum();
+        assert!(held <= MOST_HELD && !lists.laid_by.places.is_empty());
+        for number in [0, 3, 0, 4] {
+            let pages = lists.pages_of(&naming(number)).expect("known");
+            assert_eq!((pages.len(), pages[PAGES - 1].status), (PAGES, u16::from(number)));
+        }
+        assert!(lists.pages_of(&naming(9)).is_err());
+    }
 }

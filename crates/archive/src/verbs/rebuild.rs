@@ -78,7 +78,7 @@ impl<'a> NewCatalog<'a> {
             remove(&path.with_extension(format!("db{ending}")))?;
         }
         let catalog = SqliteCatalog::open_to_write(&path)?;
-        Ok(Self { layout, filling: Filling::new(catalog, redaction, silo_files(layout)) })
+        Ok(Self { layout, filling: Filling::new(catalog, redaction) })
     }
 
     /// Puts it in its place. Gives what could not be entered.

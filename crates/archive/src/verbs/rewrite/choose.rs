@@ -10,7 +10,6 @@ use varve_core::history::uuid_of;
 use varve_core::{Moment, RecordId, RunId, VersionId};
 use varve_store::exchange::{Scanned, field, is_capture, page_of, scan};
 use varve_store::rewrite::{Promoted, each_header};
-use varve_store::silo::SiloFiles;
 use varve_store::{StoreError, describes_silo};
 use varve_warc::record::{Header, RecordType, media_type};
 
@@ -41,8 +40,8 @@ pub struct Choice {
 
 impl Choice {
     pub(super) fn of(writer: &ArchiveWriter, request: &Request) -> Result<Self, ArchiveError> {
+        let mut history = History::new(request);
         let files = silo_files(writer.layout());
-        let mut history = History::new(request, files.clone());
         scan(&files, 1, &|_| {}, &mut |scanned| {
             history.add(scanned);
             Ok::<(), StoreError>(())
@@ -104,7 +103,7 @@ impl Choice {
     }
 
     /// What is said about a record that goes, goes too.
-    fn add_remarks(&mut self, files: &SiloFiles) -> Result<(), ArchiveError> {
+    fn add_remarks(&mut self, files: &varve_store::silo::SiloFiles) -> Result<(), ArchiveError> {
         let gone: HashSet<RecordId> = self.records.iter().map(|gone| gone.record).collect();
         each_header(files, &mut |header, id, silo| {
             let about = header.reference("WARC-Refers-To").and_then(record_id);
@@ -166,7 +165,7 @@ struct History<'a> {
 }
 
 impl<'a> History<'a> {
-    fn new(request: &'a Request, files: SiloFiles) -> Self {
+    fn new(request: &'a Request) -> Self {
         Self {
             request,
             urls: request.urls.iter().flat_map(|url| spellings(url)).collect(),
@@ -179,7 +178,7 @@ impl<'a> History<'a> {
             hiding: BTreeSet::new(),
             pages: HashMap::new(),
             answers: HashSet::new(),
-            lists: Lists::from_beginning(files),
+            lists: Lists::default(),
             named: HashMap::new(),
             touched: HashSet::new(),
             touched_runs: HashSet::new(),
