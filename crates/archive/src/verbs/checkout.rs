@@ -218,22 +218,32 @@ fn fill_tree(
         taken: HashMap::new(),
         done: CheckedOut::default(),
     };
-    for pair in Pairs::in_place(holdings.catalog(), before, Some(version)) {
-        match pair? {
-            Pair { base, head: Some(page) } => filling.add(page, base, progress)?,
-            Pair { base: Some(page), head: None } => {
-                // What is to go may lie where something is to come.
-                filling.write(progress)?;
-                filling.remove(&page)?;
-                progress(1);
+    std::thread::scope(|scope| {
+        let mut is_read_ahead = false;
+        for pair in Pairs::in_place(holdings.catalog(), before, Some(version)) {
+            match pair? {
+                Pair { base, head: Some(page) } => filling.add(page, base, progress)?,
+                Pair { base: Some(page), head: None } => {
+                    // What is to go may lie where something is to come.
+                    filling.write(progress)?;
+                    filling.remove(&page)?;
+                    progress(1);
+                }
+                Pair { base: None, head: None } => {}
             }
-            Pair { base: None, head: None } => {}
+            if !is_read_ahead && filling.waiting.len() == AHEAD {
+                is_read_ahead = true;
+                let page = filling.newest();
+                scope.spawn(move || page.map(|page| can_be_had(holdings, &page)));
+            }
         }
-    }
-    filling.write(progress)?;
+        filling.write(progress)
+    })?;
     Ok(filling.done)
 }
 
+/// Of so many pages that come first one is read ahead of the others.
+const AHEAD: usize = 16;
 /// So many folders wait to be written to at most.
 const WAITING: usize = 512;
 /// A thread takes so many at a time.
@@ -279,6 +289,15 @@ impl Filling<'_> {
         self.folders.insert(place.folder().to_owned());
         self.waiting.push(Job { place, pages: vec![(page, base)] });
         Ok(())
+    }
+
+    /// Of the pages that wait, the one whose body was kept last. Read while folders are still made, it makes ready what its silo needs
+    /// before any record of it can be read: a dictionary has megabytes. Whatever is wrong with it will be found when it is written.
+    fn newest(&self) -> Option<Capture> {
+        let first: Vec<&Capture> = self.waiting.iter().map(|job| &job.pages[0].0).collect();
+        let order = self.holdings.order_of(&first).ok()?;
+        let (_, newest) = order.into_iter().zip(first).max_by_key(|(order, _)| *order)?;
+        Some(newest.clone())
     }
 
     /// Writes all that waits.

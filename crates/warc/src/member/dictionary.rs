@@ -1,24 +1,40 @@
 //! A dictionary as a file holds it, unpacked once for all who need it.
 //!
-//! It may have megabytes, be packed itself, and be wanted by every reader and writer of a file: unpacking it is then most of
-//! what a small piece of work costs.
+//! It may have megabytes, be packed itself, and be wanted by every reader and writer of a file: unpacking it, or copying it, is
+//! then most of what a small piece of work costs.
 
 use std::fmt;
 use std::io;
 use std::sync::OnceLock;
 
+use self_cell::self_cell;
+use zstd::zstd_safe::DDict;
+
 use super::zstd::{LARGEST_DICTIONARY, MAGIC};
+
+/// Ready to unpack frames with; none where zstd cannot use it.
+type Ready<'a> = Option<DDict<'a>>;
+
+self_cell! {
+    /// Plain bytes, and what zstd reads them by without a copy.
+    struct Prepared {
+        owner: Vec<u8>,
+        #[covariant]
+        dependent: Ready,
+    }
+}
 
 /// A zstd dictionary.
 pub struct Dictionary {
     stored: Vec<u8>,
-    plain: OnceLock<Vec<u8>>,
+    /// Unpacked, or why it cannot be.
+    prepared: OnceLock<Result<Prepared, String>>,
 }
 
 impl Dictionary {
     /// A dictionary as it stands in a file, where it may itself be packed.
     pub fn new(stored: Vec<u8>) -> Self {
-        Self { stored, plain: OnceLock::new() }
+        Self { stored, prepared: OnceLock::new() }
     }
 
     /// As it stands in a file.
@@ -26,16 +42,26 @@ impl Dictionary {
         &self.stored
     }
 
-    /// As it is used. Fails where that is more than readers must hold.
+    /// As it is used. Fails where that is more than readers must hold. One of those who ask unpacks it, and the others wait.
     pub fn plain(&self) -> io::Result<&[u8]> {
-        if !self.stored.starts_with(&MAGIC) {
-            return Ok(&self.stored);
-        }
-        if let Some(plain) = self.plain.get() {
-            return Ok(plain);
-        }
-        let plain = zstd::bulk::decompress(&self.stored, LARGEST_DICTIONARY)?;
-        Ok(self.plain.get_or_init(|| plain))
+        self.prepared().map(|prepared| prepared.borrow_owner().as_slice())
+    }
+
+    /// What frames are unpacked with; none where zstd can make nothing of it.
+    pub(super) fn ready(&self) -> Option<&DDict<'_>> {
+        self.prepared().ok()?.borrow_dependent().as_ref()
+    }
+
+    fn prepared(&self) -> io::Result<&Prepared> {
+        let prepared = self.prepared.get_or_init(|| {
+            let plain = match self.stored.starts_with(&MAGIC) {
+                true => zstd::bulk::decompress(&self.stored, LARGEST_DICTIONARY),
+                false => Ok(self.stored.clone()),
+            };
+            let plain = plain.map_err(|error| error.to_string())?;
+            Ok(Prepared::new(plain, |plain| DDict::try_create_by_reference(plain)))
+        });
+        prepared.as_ref().map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.as_str()))
     }
 }
 

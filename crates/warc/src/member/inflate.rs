@@ -150,7 +150,7 @@ impl<S: ReadAt> Unpacker<S> {
     }
 
     /// Nothing in the old one is wanted any more.
-    fn enlarge_output(&mut self, size: usize) {
+    pub(super) fn enlarge_output(&mut self, size: usize) {
         self.output = Vec::new();
         self.output = vec![0; size];
     }

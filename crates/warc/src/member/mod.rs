@@ -259,12 +259,13 @@ impl<S: ReadAt> Unpacker<S> {
                 (self.unframing, self.home) = (Some(ready), home);
                 return Ok(());
             }
-            let dictionary = self.read_dictionary(home.as_ref())?;
+            let dictionary = match home.as_ref().and_then(DecodersOf::dictionary) {
+                Some(known) if known.plain().is_ok() => Some(known),
+                _ => self.read_dictionary(home.as_ref())?,
+            };
             self.has_dictionary = dictionary.is_some();
             self.home = home.filter(|_| self.has_dictionary);
-            let plain = dictionary.as_ref().and_then(|dictionary| dictionary.plain().ok());
-            let unframing = Unframing::new(plain).or_else(|_| Unframing::new(None))?;
-            self.unframing = Some(unframing);
+            self.unframing = Some(Unframing::new(dictionary)?);
         }
         Ok(())
     }

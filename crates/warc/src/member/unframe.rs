@@ -3,21 +3,24 @@
 use std::io;
 use std::sync::Arc;
 
-use super::{CHUNK, DecodersOf, Dictionary, Inside, Unpacker, zstd};
+use super::{Access, CHUNK, DecodersOf, Dictionary, Inside, LARGEST_WHOLE, Unpacker, zstd};
 use crate::rule::Rule;
 use crate::source::ReadAt;
 
+/// A frame of more blocks is streamed: those of others have as much as fits.
+const MOST_BLOCKS: usize = 512;
+/// Content up to this is unpacked even for who may want a header alone: to begin to stream costs as much.
+const LARGEST_AT_RANDOM: usize = 256 << 10;
+/// So many packed bytes are brought into view at most to unpack them in one go.
+const LARGEST_VIEW: usize = 4 << 20;
+
 /// A dictionary, unpacked, and known to who reads here again.
 fn unpacked(stored: &[u8], home: Option<&DecodersOf>) -> io::Result<Arc<Dictionary>> {
-    if let Some(known) = home.and_then(|home| home.known(stored)) {
-        known.plain()?;
-        return Ok(known);
-    }
-    let dictionary = Arc::new(Dictionary::new(stored.to_vec()));
+    let dictionary = match home {
+        Some(home) => home.know(stored),
+        None => Arc::new(Dictionary::new(stored.to_vec())),
+    };
     dictionary.plain()?;
-    if let Some(home) = home {
-        home.know(Arc::clone(&dictionary));
-    }
     Ok(dictionary)
 }
 
@@ -75,13 +78,53 @@ impl<S: ReadAt> Unpacker<S> {
             self.refuse_frame(window)?;
             return Ok(true);
         }
+        self.careful = false;
+        self.given_before = 0;
+        if self.unframe_whole()? {
+            return Ok(true);
+        }
         if let Some(unframing) = &mut self.unframing {
             unframing.reset()?;
         }
-        self.careful = false;
-        self.given_before = 0;
         self.inside = Inside::Zstd;
         Ok(true)
+    }
+
+    /// Decompresses the frame in one go where it is not large. False when it is, or is damaged: what can be had of it is streamed.
+    fn unframe_whole(&mut self) -> io::Result<bool> {
+        let content = zstd::content_size(self.window.bytes()).and_then(|size| usize::try_from(size).ok());
+        let most = if self.access == Access::Random { LARGEST_AT_RANDOM } else { LARGEST_WHOLE };
+        let Some(content) = content.filter(|content| *content <= most) else { return Ok(false) };
+        let Some(length) = self.frame_in_view()? else { return Ok(false) };
+        if self.output.len() < content {
+            self.enlarge_output(content);
+        }
+        let Some(unframing) = &mut self.unframing else { return Ok(false) };
+        let given = unframing.whole(&self.window.bytes()[..length], &mut self.output);
+        let Some(given) = given else { return Ok(false) };
+        self.window.consume(length);
+        self.end = given;
+        self.given = given as u64;
+        self.inside = Inside::Whole;
+        Ok(true)
+    }
+
+    /// Brings all of a frame into view: its length.
+    fn frame_in_view(&mut self) -> io::Result<Option<usize>> {
+        let Some((mut end, has_checksum)) = zstd::header_length(self.window.bytes()) else { return Ok(None) };
+        for _ in 0..MOST_BLOCKS {
+            let header = self.window.fill(end + 3)?.get(end..).and_then(|rest| rest.first_chunk().copied());
+            let Some(block) = header.and_then(zstd::block) else { return Ok(None) };
+            end += 3 + block.length as usize;
+            if end > LARGEST_VIEW {
+                return Ok(None);
+            }
+            if block.is_last {
+                end += if has_checksum { 4 } else { 0 };
+                return Ok((self.window.fill(end)?.len() >= end).then_some(end));
+            }
+        }
+        Ok(None)
     }
 
     /// Passes a frame that wants more memory than is given to one. Its blocks say their lengths, so the next is found

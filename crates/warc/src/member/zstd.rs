@@ -5,8 +5,12 @@
 //! that wants more memory is refused rather than believed.
 
 use std::io;
+use std::sync::Arc;
 
 use zstd::stream::raw::{Decoder, InBuffer, Operation, OutBuffer};
+use zstd::zstd_safe::{DCtx, DParameter};
+
+use super::Dictionary;
 
 /// First bytes of a frame.
 pub(crate) const MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
@@ -96,31 +100,59 @@ pub(crate) fn window(frame: &[u8]) -> Option<u64> {
 
 /// Decompresses frames one after another.
 pub(crate) struct Unframing {
-    raw: Decoder<'static>,
+    /// For those that are at hand from end to end.
+    whole: DCtx<'static>,
+    /// For the others, once there is one: it holds a copy of the dictionary.
+    stream: Option<Decoder<'static>>,
+    dictionary: Option<Arc<Dictionary>>,
 }
 
 /// What one step did: bytes taken, bytes given, and whether the frame ended.
 pub(crate) type Step = (usize, usize, bool);
 
 impl Unframing {
-    pub(crate) fn new(dictionary: Option<&[u8]>) -> io::Result<Self> {
-        let mut raw = match dictionary {
-            Some(dictionary) => Decoder::with_dictionary(dictionary)?,
-            None => Decoder::new()?,
-        };
-        raw.set_parameter(zstd::zstd_safe::DParameter::WindowLogMax(LARGEST_WINDOW_LOG))?;
-        Ok(Self { raw })
+    pub(crate) fn new(dictionary: Option<Arc<Dictionary>>) -> io::Result<Self> {
+        let whole = DCtx::try_create().ok_or(io::ErrorKind::OutOfMemory)?;
+        // One that zstd can make nothing of is none.
+        let dictionary = dictionary.filter(|dictionary| dictionary.ready().is_some());
+        Ok(Self { whole, stream: None, dictionary })
     }
 
-    /// Makes it ready for another frame, whatever became of the last.
+    /// Decompresses a frame that is at hand from end to end, if it is sound: how many bytes it gave.
+    pub(crate) fn whole(&mut self, frame: &[u8], output: &mut [u8]) -> Option<usize> {
+        let given = match self.dictionary.as_ref().and_then(|dictionary| dictionary.ready()) {
+            Some(dictionary) => self.whole.decompress_using_ddict(output, frame, dictionary),
+            None => self.whole.decompress(output, frame),
+        };
+        given.ok()
+    }
+
+    fn stream(&mut self) -> io::Result<&mut Decoder<'static>> {
+        let stream = match self.stream.take() {
+            Some(stream) => stream,
+            None => self.new_stream()?,
+        };
+        Ok(self.stream.insert(stream))
+    }
+
+    fn new_stream(&self) -> io::Result<Decoder<'static>> {
+        let mut stream = match &self.dictionary {
+            Some(dictionary) => Decoder::with_dictionary(dictionary.plain()?)?,
+            None => Decoder::new()?,
+        };
+        stream.set_parameter(DParameter::WindowLogMax(LARGEST_WINDOW_LOG))?;
+        Ok(stream)
+    }
+
+    /// Makes it ready to stream another frame, whatever became of the last.
     pub(crate) fn reset(&mut self) -> io::Result<()> {
-        self.raw.reinit()
+        self.stream.as_mut().map_or(Ok(()), Operation::reinit)
     }
 
     pub(crate) fn step(&mut self, input: &[u8], output: &mut [u8]) -> io::Result<Step> {
         let mut source = InBuffer::around(input);
         let mut target = OutBuffer::around(output);
-        let hint = self.raw.run(&mut source, &mut target)?;
+        let hint = self.stream()?.run(&mut source, &mut target)?;
         Ok((source.pos(), target.pos(), hint == 0))
     }
 
