@@ -23,14 +23,15 @@ pub(super) fn of_page(connection: &Connection, capture: &Capture) -> Result<Opti
     let (Belongs::Version(version), Some(record)) = (capture.belongs, capture.record) else {
         return Ok(None);
     };
-    if !schema::has_hidden_pages(connection)? {
-        return Ok(None);
-    }
     let sql = "SELECT r.told_by, r.json FROM hidden_pages AS h CROSS JOIN owners AS o ON o.id = ?3
          CROSS JOIN removals AS r ON r.told_by = h.told_by
          WHERE h.record = ?1 AND h.url = ?2 AND o.written <= h.until ORDER BY r.time DESC, r.told_by LIMIT 1";
-    let found = connection
-        .prepare_cached(sql)?
+    let mut statement = match connection.prepare_cached(sql) {
+        Ok(statement) => statement,
+        Err(_) if !schema::has_hidden_pages(connection)? => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let found = statement
         .query_row(params![record.as_bytes(), capture.url, version.as_bytes()], |row| Ok(removal_of(row)));
     found.optional()?.transpose()
 }
