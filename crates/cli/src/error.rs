@@ -216,6 +216,9 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
             Some("`varve init DIR` makes an archive; `-C DIR` or VARVE_ARCHIVE names one that is elsewhere")
         }
         ArchiveError::NotAnArchive { .. } => Some("`varve init DIR` makes an archive"),
+        ArchiveError::NoDictionary { .. } => {
+            Some("it is made of what the archive holds: capture or commit some pages first")
+        }
         ArchiveError::NotEmpty { .. } => Some("choose a new name, or an empty folder"),
         ArchiveError::InsideArchive { .. } => Some("choose a folder elsewhere"),
         ArchiveError::Settings { source: SettingsError::Format { .. }, .. } => {

@@ -12,7 +12,7 @@ use varve_page::compare::{Side, compare, compare_heads, learn};
 
 use crate::body_trouble::BodyTrouble;
 use crate::error::ArchiveError;
-use crate::history::{HistoryWriter, Holdings, Loaded, NOT_MODIFIED, Pair, Pairs, stored_diff};
+use crate::history::{HistoryWriter, Holdings, Loaded, NOT_MODIFIED, Pair, Pairs, said_in_full, stored_diff};
 
 pub use crate::history::Change;
 pub use varve_core::diff::{
@@ -194,6 +194,7 @@ fn compare_pair<E: From<ArchiveError>>(
     each: &mut impl FnMut(&PageDiff<'_>) -> Result<(), E>,
 ) -> Result<(), E> {
     let change = pair.change();
+    let pair = &in_full(holdings, pair.clone(), change)?;
     let is_plain = request.names_only && change != Change::Changed;
     let is_long =
         [&pair.base, &pair.head].into_iter().flatten().any(|page| page.length.unwrap_or(0) > LONGEST);
@@ -233,6 +234,15 @@ fn compare_pair<E: From<ArchiveError>>(
 /// Whether the body is known to be the same without a look at it.
 fn has_same_body(pair: &Pair) -> bool {
     matches!((&pair.base, &pair.head), (Some(base), Some(head)) if base.body == head.body)
+}
+
+/// A pair that differs, as if servers had said all of it: one that said that nothing was new did not answer otherwise than before.
+fn in_full(holdings: &dyn Holdings, pair: Pair, change: Change) -> Result<Pair, ArchiveError> {
+    if change != Change::Changed {
+        return Ok(pair);
+    }
+    let full = |page: Option<Capture>| page.map(|page| said_in_full(holdings, page)).transpose();
+    Ok(Pair { base: full(pair.base)?, head: full(pair.head)? })
 }
 
 /// Whether a page is answered otherwise, or was not there. A server that says that nothing is new says nothing else.

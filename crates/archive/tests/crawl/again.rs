@@ -1,9 +1,14 @@
 //! Captured again, stopped, resumed, finished.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use varve_archive::ArchiveError;
+use varve_archive::history::HistoryWriter as _;
 use varve_archive::verbs::capture::{Ended, Reach, ScopeKind, Settings};
+use varve_archive::verbs::diff;
+use varve_core::history::Capture;
 use varve_testkit::web::{Answer, Site};
 
 use crate::scene::Scene;
@@ -30,6 +35,46 @@ fn what_did_not_change_is_asked_for_conditionally_and_takes_no_room() {
     let told = scene.run(Settings { whole: true, ..scene.settings(&["/"], ScopeKind::Host) });
     assert_eq!(told.captured["/cached"], (200, true, None), "asked for whole, and stored once all the same");
     scene.assert_sound();
+}
+
+/// A server that said that nothing was new did not answer otherwise than before, and people are not told that it did.
+#[test]
+fn that_nothing_was_new_is_no_other_answer() {
+    let turn = Arc::new(AtomicU64::new(1));
+    let now = Arc::clone(&turn);
+    let site = Site::new().computed("/", move |request| match now.load(Ordering::SeqCst) {
+        1 if request.header("if-none-match").is_some() => Answer::status(304).header("ETag", "\"1\""),
+        1 => Answer::html("one").header("ETag", "\"1\""),
+        2 => Answer::html("two").header("ETag", "\"2\""),
+        _ => Answer::status(404),
+    });
+    let scene = Scene::new(site);
+    let mut versions = Vec::new();
+    for (number, status) in [(1, 200), (1, 304), (2, 200), (2, 200), (3, 404)] {
+        turn.store(number, Ordering::SeqCst);
+        let told = scene.run(scene.settings(&["/"], ScopeKind::Host));
+        assert_eq!(told.captured["/"].0, status);
+        versions.push(told.version());
+    }
+    let history = scene.history();
+    let told = |base: usize, head: usize| {
+        let request =
+            diff::Request { base: Some(versions[base]), head: Some(versions[head]), ..Default::default() };
+        let mut told = Vec::new();
+        diff::diff(history.as_holdings(), &request, |page| {
+            let status = |side: &Option<Capture>| side.as_ref().map(|page| page.status);
+            // The site is asked for its icon, too.
+            if page.pair.any().path.is_empty() {
+                told.push((status(&page.pair.base), status(&page.pair.head)));
+            }
+            Ok::<(), ArchiveError>(())
+        })
+        .expect("compared");
+        told
+    };
+    assert_eq!(told(0, 1), []);
+    assert_eq!(told(1, 2), [(Some(200), Some(200))], "its text is another, its status is not");
+    assert_eq!(told(1, 4), [(Some(200), Some(404))], "as it was before nothing was new");
 }
 
 /// The links of a page that answers 304 come from the body that is here.

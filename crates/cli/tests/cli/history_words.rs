@@ -18,6 +18,10 @@ fn a_dictionary_that_cannot_be_is_refused() {
         let said = place.failure(&["train", "--size", size]);
         assert!(said.contains("from 1 KiB to 8 MiB"), "{said}");
     }
+    let settings = std::fs::read_to_string(place.path("museum/varve.toml")).unwrap();
+    std::fs::write(place.path("museum/varve.toml"), settings.replace("gzip", "zstd")).unwrap();
+    let said = place.failure(&["train"]);
+    assert!(said.contains("no dictionary") && said.contains("commit some pages first"), "{said}");
 }
 
 /// Garbage, an unknown version, nothing: each is said, and the versions are listed all the same.
