@@ -95,6 +95,9 @@ pub trait CatalogRead: Send + Sync {
         page: Page<VersionId>,
     ) -> Result<Vec<VersionInfo>, CatalogError>;
 
+    /// How many versions there are, counted no further than `most`: the cost is that of the answer.
+    fn count_versions(&self, most: u64) -> Result<u64, CatalogError>;
+
     /// The versions that descend directly from one.
     fn children(&self, id: &VersionId) -> Result<Vec<VersionId>, CatalogError>;
 

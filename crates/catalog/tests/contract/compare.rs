@@ -63,6 +63,9 @@ fn filters() -> Vec<VersionFilter> {
 }
 
 fn same_versions(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
+    for most in [0, 1, 3, u64::MAX] {
+        assert_eq!(catalog.count_versions(most).unwrap(), model.count_versions(most).unwrap(), "{most}");
+    }
     for filter in filters() {
         let whole = model.versions(&filter, Page::first(usize::MAX)).unwrap();
         assert_eq!(catalog.versions(&filter, Page::first(usize::MAX)).unwrap(), whole, "{filter:?}");

@@ -795,3 +795,62 @@ fn a_page_that_is_too_long_is_not_committed_and_nothing_with_it() {
         place.data(&[&commit[..], &["3KiB"]].concat());
     }
 }
+
+/// Every file of a layout that bodies or versions are kept in, with its length.
+fn kept_files(place: &Place) -> Vec<(PathBuf, u64)> {
+    let mut waiting = vec![place.path(if place.is_archive { "museum/warc" } else { "museum/.moku/blobs" })];
+    let mut found = Vec::new();
+    while let Some(folder) = waiting.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            if entry.file_type().unwrap().is_dir() {
+                waiting.push(entry.path());
+            } else {
+                found.push((entry.path(), entry.metadata().unwrap().len()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_history_with_enough_versions_gets_no_more() {
+    for place in places() {
+        let commit = |number: usize, most: &str| {
+            place.file("page.html", &format!("text {number}"));
+            let words =
+                ["commit", "page.html", "--url", "https://e.org/", "-m", "x", "--most-versions", most];
+            place.run(&words)
+        };
+        for number in 0..2 {
+            let output = commit(number, "2");
+            assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        }
+        if place.is_archive {
+            // Expectations are kept with each version, and must not be for one that is not made. Short ones wait in memory.
+            let urls: String =
+                (0..300_000u64).map(|number| format!("# {:x}\n", number.wrapping_pow(7))).collect();
+            place.file("museum/urls/e.org.yaml", &urls);
+        }
+        let before = kept_files(&place);
+        for most in ["2", "1"] {
+            let output = commit(2, most);
+            let said = stderr(&output);
+            assert_eq!(output.status.code(), Some(2), "{said}");
+            let message = format!("nothing is committed to a history of {most} or more versions: it has 2");
+            assert!(said.contains(&message), "{said}");
+            let hint = if place.is_archive { "begin another archive" } else { "`varve gc --keep-last N`" };
+            assert!(said.contains(hint) && said.contains("a larger number"), "{said}");
+        }
+        assert_eq!(commit(2, "0").status.code(), Some(2));
+        assert_eq!(kept_files(&place), before, "nothing is written");
+        assert_eq!(place.lines(&["log", "--json"]).len(), 2);
+        if !place.is_archive {
+            place.data(&["gc", "--keep-last", "1"]);
+        }
+        let output = commit(2, if place.is_archive { "3" } else { "2" });
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(place.data(&["cat", "https://e.org/"]), "text 2");
+    }
+}
