@@ -72,6 +72,22 @@ fn a_program_that_comes_after_the_plan_keeps_its_bodies_too() {
     other.wait().expect("ended");
 }
 
+#[test]
+fn gc_is_done_also_where_it_cannot_be_written_down_when() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    site(root);
+    let writer = history(root);
+    let planned = plan(&*writer, &Policy::default()).expect("planned");
+    let database = sql(root);
+    database.execute_batch("BEGIN IMMEDIATE").expect("begun");
+    let done = perform(&*writer, &planned, &|_| {}).expect("performed");
+    assert!(done.undated.is_some() && writer.catalog().last_gc().expect("read").is_none());
+    database.execute_batch("ROLLBACK").expect("ended");
+    let done = perform(&*writer, &planned, &|_| {}).expect("performed");
+    assert!(done.undated.is_none() && writer.catalog().last_gc().expect("read").is_some());
+}
+
 /// A version as a batch of Moku writes it: with its own id, after the one that HEAD names, which moves.
 fn moku_commits(root: &Path, url: &str, path: &str, headers: &str) -> VersionId {
     let id: VersionId = uuid::Uuid::from_u128(0x77).to_string().parse().expect("an id");

@@ -295,6 +295,10 @@ impl CatalogRead for MokuCatalog {
         Ok(None)
     }
 
+    fn last_gc(&self) -> Result<Option<Moment>, CatalogError> {
+        self.readers.ask(schema::last_gc)
+    }
+
     fn each_body(
         &self,
         each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>,

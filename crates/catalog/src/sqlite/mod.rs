@@ -340,6 +340,10 @@ impl CatalogRead for SqliteCatalog {
         self.readers.ask(read_rest::last_list)
     }
 
+    fn last_gc(&self) -> Result<Option<Moment>, CatalogError> {
+        self.readers.ask(read_rest::last_gc)
+    }
+
     fn each_body(
         &self,
         each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>,

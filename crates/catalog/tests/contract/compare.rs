@@ -12,6 +12,7 @@ pub(crate) fn same(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
     assert_eq!(catalog.head().unwrap(), model.head().unwrap(), "head");
     assert_eq!(catalog.tags().unwrap(), model.tags().unwrap(), "tags");
     assert_eq!(catalog.open_runs().unwrap(), model.open_runs().unwrap(), "open runs");
+    assert_eq!(catalog.last_gc().unwrap(), model.last_gc().unwrap(), "last gc");
     assert_eq!(bodies(catalog), bodies(model), "bodies");
     for tag in TAGS {
         assert_eq!(catalog.tag(tag).unwrap(), model.tag(tag).unwrap());

@@ -854,3 +854,57 @@ fn a_history_with_enough_versions_gets_no_more() {
         assert_eq!(place.data(&["cat", "https://e.org/"]), "text 2");
     }
 }
+
+#[test]
+fn gc_is_done_no_more_often_than_it_is_wanted() {
+    for place in places() {
+        two_versions(&place);
+        place.data(&["diff", "--keep"]);
+        let rule = if place.is_archive { ["--keep-within", "0s"] } else { ["--keep-last", "1"] };
+        let seldom = ["gc", rule[0], rule[1], "--at-most-every", "1d"];
+        let in_json = [&seldom[..], &["--json"]].concat();
+        let summary = |lines: &[serde_json::Value]| lines.last().unwrap()["summary"].clone();
+        // Nobody did it yet, and a dry run is none.
+        place.data(&["gc", "--dry-run"]);
+        let listed = place.lines(&[&in_json[..], &["--dry-run"]].concat());
+        assert!(listed.len() > 1 && summary(&listed)["too_soon"].is_null(), "{listed:?}");
+        place.data(&["gc"]);
+        for words in [&seldom[..], &[&seldom[..], &["--dry-run"]].concat()] {
+            let output = place.run(words);
+            assert_eq!(
+                (output.status.code(), stdout(&output).as_str()),
+                (Some(0), ""),
+                "{}",
+                stderr(&output)
+            );
+            assert!(stderr(&output).contains("nothing is done: gc was done at 2"), "{}", stderr(&output));
+            assert!(stderr(&output).contains(" and may be done again from 2"), "{}", stderr(&output));
+        }
+        for is_dry in [false, true] {
+            let words = if is_dry { [&in_json[..], &["--dry-run"]].concat() } else { in_json.clone() };
+            let told = place.object(&words)["summary"].clone();
+            for nothing in ["versions", "diffs", "made", "bodies", "bytes", "young"] {
+                assert_eq!(told[nothing], 0, "{told}");
+            }
+            assert_eq!((&told["kept"], &told["dry_run"]), (&2.into(), &is_dry.into()), "{told}");
+            has_fields(&told["too_soon"], &["done", "again"]);
+        }
+        assert_eq!(place.lines(&["log", "--json"]).len(), 2);
+        assert_eq!(
+            place.run(&["audit"]).status.code(),
+            Some(0),
+            "when it was done is nothing to find fault with"
+        );
+        if place.is_archive {
+            // A catalog that was made again has not heard of it, nor lacks anything by that.
+            place.data(&["rebuild"]);
+            assert_eq!(place.run(&["audit"]).status.code(), Some(0));
+            assert!(summary(&place.lines(&in_json))["too_soon"].is_null());
+        }
+        has_fields(&place.object(&in_json)["summary"]["too_soon"], &["done", "again"]);
+        let often = [&seldom[..4], &["0s", "--json"]].concat();
+        let done = summary(&place.lines(&often));
+        let kept = if place.is_archive { 2 } else { 1 };
+        assert_eq!((&done["kept"], done["too_soon"].is_null()), (&kept.into(), true), "{done}");
+    }
+}
