@@ -336,6 +336,16 @@ pub enum ArchiveError {
         /// How long it may be.
         largest: u64,
     },
+    /// There are as many versions as were allowed, or more.
+    #[error("nothing is committed to a history of {most} or more versions: it has {found}")]
+    TooManyVersions {
+        /// How many there are.
+        found: u64,
+        /// How many there may be.
+        most: u64,
+        /// Whether they are in silos, which nothing leaves.
+        in_silos: bool,
+    },
     /// Something in a working tree that is no folder.
     #[error("`{}` is in the way: it is not a folder", path.display())]
     InTheWay {

@@ -95,6 +95,9 @@ pub trait CatalogRead: Send + Sync {
         page: Page<VersionId>,
     ) -> Result<Vec<VersionInfo>, CatalogError>;
 
+    /// How many versions there are, counted no further than `most`: the cost is that of the answer.
+    fn count_versions(&self, most: u64) -> Result<u64, CatalogError>;
+
     /// The versions that descend directly from one.
     fn children(&self, id: &VersionId) -> Result<Vec<VersionId>, CatalogError>;
 
@@ -229,11 +232,16 @@ pub trait CatalogRead: Send + Sync {
         Ok(None)
     }
 
+    /// When gc was done last, as [`Row::GcDone`](crate::Row::GcDone) said; none where that is not known, or the layout has no place for it.
+    fn last_gc(&self) -> Result<Option<Moment>, CatalogError> {
+        Ok(None)
+    }
+
     /// Every body that a capture refers to, in no order, some perhaps twice, without holding them in memory.
     fn each_body(&self, each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>)
     -> Result<(), CatalogError>;
 
     /// Every row as a line of JSON, in an order that depends on what was recorded only: to compare two catalogs. What is not made from
-    /// silos (diffs, the frontier) is left out.
+    /// silos (diffs, the frontier, when gc was done) is left out.
     fn each_row(&self, each: &mut dyn FnMut(&str) -> Result<(), CatalogError>) -> Result<(), CatalogError>;
 }

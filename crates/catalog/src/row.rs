@@ -54,6 +54,8 @@ pub enum Row {
     Reached(u64),
     /// The list of pages that was written last, which manifests to come may name.
     List(LastList),
+    /// gc was done at this instant. That is no history: a catalog that is made again does not know it.
+    GcDone(Moment),
     /// Forget a run that has not become a version, with its captures.
     ForgetRun(RunId),
 }

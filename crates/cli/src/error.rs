@@ -340,6 +340,12 @@ fn for_version(failure: &ArchiveError) -> Option<&'static str> {
 /// What is said of Moku sites alone.
 fn for_site(failure: &ArchiveError) -> Option<&'static str> {
     match failure {
+        ArchiveError::TooManyVersions { in_silos: true, .. } => Some(
+            "in an archive versions stay for good: give a larger number, or begin another archive with `varve init DIR`",
+        ),
+        ArchiveError::TooManyVersions { .. } => {
+            Some("`varve gc --keep-last N` removes all but the newest versions; or give a larger number")
+        }
         ArchiveError::NoSilos { .. } => Some("`varve gc` removes versions and bodies from a Moku site"),
         ArchiveError::LostDatabase { .. } => Some(
             "nothing was changed; put `moku.db` back from a copy, or keep the bodies in an archive with `varve store`",

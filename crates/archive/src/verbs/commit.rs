@@ -88,6 +88,8 @@ pub struct Request {
     pub read_all: bool,
     /// No page may be longer than this.
     pub largest: Option<u64>,
+    /// Nothing is committed where there are so many versions.
+    pub most_versions: Option<u64>,
 }
 
 /// What people want, kept with a version so that it can be brought back.
@@ -243,7 +245,7 @@ pub fn commit(
     settle_urls(&mut pages)?;
     refuse_long(&pages, request.largest)?;
     // Who could not make rows in the end would have written everything down by then.
-    history.alone(&mut || Ok(()))?;
+    history.alone(&mut || must_have_room(history, request.most_versions))?;
     let now = history.now();
     refuse_unsound(&pages, now)?;
     let mut seen = SeenFiles::of(history, request.folder.as_deref());
@@ -270,12 +272,27 @@ pub fn commit(
         verdicts: None,
     };
     let changed = changed(history, &manifest)?;
+    // Nobody else who heeds our lock has made versions meanwhile; Moku does not.
+    must_have_room(history, request.most_versions)?;
     let (version, lacks_diff) = write_with_diff(history, &manifest)?;
     let written = write_to_tree(history, version, &manifest);
     history.set_head(&version).map_err(|source| half_entered(version, source))?;
     let captures = manifest.pages.len() as u64;
     seen.write_down();
     Ok(Committed { version, parent, captures, changed, lacks_diff, unwritten: written? })
+}
+
+/// Refuses to go on where there are as many versions as somebody wants, or more. Whoever writes something before it calls [`commit`] asks
+/// here first.
+pub fn must_have_room(history: &dyn HistoryWriter, most_versions: Option<u64>) -> Result<(), ArchiveError> {
+    let Some(most) = most_versions else { return Ok(()) };
+    if history.catalog().count_versions(most)? < most {
+        return Ok(());
+    }
+    // Only who is refused is told how many there are: counting all of them takes longer, the more there are.
+    let found = history.catalog().count_versions(u64::MAX)?;
+    let in_silos = history.loose(history.now()).is_none();
+    Err(ArchiveError::TooManyVersions { found, most, in_silos })
 }
 
 /// Writes the pages of a version to the layout's own working tree. The version is there by now: what cannot be written keeps

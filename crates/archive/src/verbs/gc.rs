@@ -3,7 +3,7 @@
 //! Versions that no rule keeps are forgotten, and those that descend from them descend from what came before; HEAD and
 //! what has a tag always stays. Old diffs are pruned. Then bodies that nobody refers to are swept. Diffs with new parents
 //! are made first, and rows go before bodies: whatever stops it in between leaves too much, never too little, and the next
-//! call does the rest.
+//! call does the rest. When it was done is written down after all else, so that one that was stopped has not been done.
 //!
 //! In a varve archive nothing leaves a silo this way: only diffs go, and as in a site only those that are older than what is
 //! to be kept.
@@ -91,6 +91,27 @@ pub struct Actions {
     pub lost: Option<VersionId>,
 }
 
+/// It was done a short while ago, and is not to be done again yet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooSoon {
+    /// When it was done.
+    pub done: Moment,
+    /// When it may be done again.
+    pub again: Moment,
+}
+
+/// Whether it was done less than `every` ago. A time that is still to come says nothing: the clock was ahead then, and it may be long
+/// until that time.
+pub fn too_soon(
+    holdings: &dyn Holdings,
+    now: Moment,
+    every: Duration,
+) -> Result<Option<TooSoon>, ArchiveError> {
+    let done = holdings.catalog().last_gc()?.filter(|done| *done <= now);
+    let found = done.map(|done| TooSoon { done, again: after(done, every) });
+    Ok(found.filter(|found| now < found.again))
+}
+
 /// Finds out what is to be done; changes nothing.
 pub fn plan(history: &dyn HistoryWriter, policy: &Policy) -> Result<Actions, ArchiveError> {
     plan_to_show(history.as_holdings(), history.now(), policy)
@@ -176,10 +197,22 @@ pub struct Performed {
     /// Why the database is still as large as it was, if it could not give back what its rows left: there was no room for it, or
     /// another program was writing. Nothing is wrong with it.
     pub kept_room: Option<ArchiveError>,
+    /// Why it could not be written down when this was done, if it could not. All else is done.
+    pub undated: Option<ArchiveError>,
 }
 
-/// Does what was planned. Bodies that came to be wanted meanwhile stay.
+/// Does what was planned, and writes down when. Bodies that came to be wanted meanwhile stay.
 pub fn perform(
+    history: &dyn HistoryWriter,
+    actions: &Actions,
+    progress: &dyn Fn(u64),
+) -> Result<Performed, ArchiveError> {
+    let done = clear(history, actions, progress)?;
+    let undated = history.apply(vec![Row::GcDone(history.now())]).err();
+    Ok(Performed { undated, ..done })
+}
+
+fn clear(
     history: &dyn HistoryWriter,
     actions: &Actions,
     progress: &dyn Fn(u64),
@@ -205,7 +238,7 @@ pub fn perform(
     }
     // Last: all that is to go is gone, whatever becomes of the room that it took.
     let kept_room = if rows.is_empty() { None } else { history.give_back_room().err() };
-    Ok(Performed { unmade, stayed, kept_room })
+    Ok(Performed { unmade, stayed, kept_room, undated: None })
 }
 
 /// Removes bodies, and says which stay because somebody may refer to them by now.
@@ -265,6 +298,12 @@ fn make_diffs(
 fn before(now: Moment, within: Duration) -> Moment {
     let micros = i64::try_from(within.as_micros()).unwrap_or(i64::MAX);
     Moment::from_micros(now.micros().saturating_sub(micros))
+}
+
+/// The instant that comes so much later.
+fn after(time: Moment, span: Duration) -> Moment {
+    let micros = i64::try_from(span.as_micros()).unwrap_or(i64::MAX);
+    Moment::from_micros(time.micros().saturating_add(micros))
 }
 
 /// Which versions stay and which go, newest first.

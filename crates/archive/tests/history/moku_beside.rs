@@ -11,6 +11,7 @@ use crate::sites::{blob, site, sql};
 use varve_archive::verbs::audit_site::audit_site;
 use varve_archive::verbs::cat::{self, At};
 use varve_archive::verbs::checkout;
+use varve_archive::verbs::commit::{Request, commit};
 use varve_archive::verbs::gc::{Policy, perform, plan, plan_to_show};
 use varve_archive::{ArchiveError, VersionId};
 
@@ -71,6 +72,22 @@ fn a_program_that_comes_after_the_plan_keeps_its_bodies_too() {
     other.wait().expect("ended");
 }
 
+#[test]
+fn gc_is_done_also_where_it_cannot_be_written_down_when() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    site(root);
+    let writer = history(root);
+    let planned = plan(&*writer, &Policy::default()).expect("planned");
+    let database = sql(root);
+    database.execute_batch("BEGIN IMMEDIATE").expect("begun");
+    let done = perform(&*writer, &planned, &|_| {}).expect("performed");
+    assert!(done.undated.is_some() && writer.catalog().last_gc().expect("read").is_none());
+    database.execute_batch("ROLLBACK").expect("ended");
+    let done = perform(&*writer, &planned, &|_| {}).expect("performed");
+    assert!(done.undated.is_none() && writer.catalog().last_gc().expect("read").is_some());
+}
+
 /// A version as a batch of Moku writes it: with its own id, after the one that HEAD names, which moves.
 fn moku_commits(root: &Path, url: &str, path: &str, headers: &str) -> VersionId {
     let id: VersionId = uuid::Uuid::from_u128(0x77).to_string().parse().expect("an id");
@@ -93,6 +110,26 @@ fn moku_commits(root: &Path, url: &str, path: &str, headers: &str) -> VersionId 
         .expect("inserted");
     fs::write(root.join(".moku/HEAD"), id.to_string()).expect("written");
     id
+}
+
+#[test]
+fn versions_that_moku_makes_while_bodies_are_kept_are_counted_too() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    site(root);
+    let writer = history(root);
+    let request =
+        Request { message: "x".to_owned(), threads: 1, most_versions: Some(3), ..Request::default() };
+    let done = commit(&*writer, &request, vec![page("https://e.org/", "more")], &|_| {
+        moku_commits(root, "https://e.org/", "", "{}");
+    });
+    assert!(
+        matches!(done, Err(ArchiveError::TooManyVersions { found: 3, most: 3, in_silos: false })),
+        "{done:?}"
+    );
+    assert_eq!(writer.catalog().count_versions(10).expect("counted"), 3);
+    let request = Request { most_versions: Some(4), ..request };
+    commit(&*writer, &request, vec![page("https://e.org/", "more")], &|_| {}).expect("committed");
 }
 
 #[test]

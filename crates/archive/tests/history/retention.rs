@@ -8,10 +8,12 @@ use std::time::Duration;
 use crate::scene::*;
 use varve_archive::history::{HistoryWriter, Pages};
 use varve_archive::verbs::audit_site::audit_site;
-use varve_archive::verbs::gc::{Action, Actions, Policy, perform, plan, plan_to_show, totals};
+use varve_archive::verbs::gc::{
+    Action, Actions, Policy, TooSoon, perform, plan, plan_to_show, too_soon, totals,
+};
 use varve_archive::verbs::{diff, tag};
-use varve_archive::{ArchiveError, VersionId};
-use varve_catalog::{Page, VersionFilter};
+use varve_archive::{ArchiveError, Moment, VersionId};
+use varve_catalog::{Page, Row, VersionFilter};
 use varve_testkit::fixtures;
 
 fn clear(writer: &dyn HistoryWriter, policy: &Policy) -> Actions {
@@ -124,6 +126,60 @@ fn old_versions_go_with_their_bodies_and_the_rest_stays_connected() {
     }
     assert_eq!(writer.head().expect("read"), Some(made[5]));
     assert!(clear(&*writer, &policy).list.is_empty(), "nothing is left to do");
+}
+
+/// Whatever was planned, when it was done is written down after it, and only then.
+#[test]
+fn when_it_was_done_is_known_once_it_is() {
+    const HOUR: Duration = Duration::from_secs(3600);
+    let later = |time: Moment, seconds: i64| Moment::from_seconds(time.seconds() + seconds);
+    for kind in KINDS {
+        let root = tempfile::tempdir().expect("a folder");
+        make(kind, root.path());
+        let writer = history(root.path());
+        let version = commit_pages(&*writer, "x", &[("https://e.org/", "x")]).version;
+        let last = || writer.catalog().last_gc().expect("read");
+        let nothing = plan(&*writer, &Policy::default()).expect("planned");
+        assert_eq!((last(), nothing.list.len()), (None, 0), "a plan is none");
+        let nowhere = VersionId::new(uuid::Uuid::from_u128(1));
+        let action = Action::MakeDiff { base: version, head: nowhere };
+        let stopped = Actions { list: vec![action], ..Actions::default() };
+        perform(&*writer, &stopped, &|_| {}).expect_err("there is no such version");
+        assert_eq!(last(), None, "{kind:?}: what was not done to its end was not done");
+        perform(&*writer, &nothing, &|_| {}).expect("performed");
+        let done = last().expect("written down");
+        let ask = |now| too_soon(writer.as_holdings(), now, HOUR).expect("read");
+        let lately = Some(TooSoon { done, again: later(done, 3600) });
+        assert_eq!((ask(done), ask(later(done, 3599))), (lately, lately));
+        assert_eq!(ask(later(done, 3600)), None);
+        assert_eq!(ask(later(done, -1)), None, "a time that is still to come says nothing");
+        assert_eq!(too_soon(writer.as_holdings(), done, Duration::ZERO).expect("read"), None);
+        assert!(too_soon(writer.as_holdings(), done, Duration::MAX).expect("read").is_some());
+        writer.apply(vec![Row::GcDone(later(done, 9_999_999))]).expect("applied");
+        perform(&*writer, &nothing, &|_| {}).expect("performed");
+        assert!((later(done, 1)..later(done, 9_999)).contains(&last().expect("written down")), "{kind:?}");
+    }
+}
+
+#[test]
+fn when_it_was_done_keeps_nobody_from_it_if_it_cannot_be_read() {
+    for kind in KINDS {
+        let root = tempfile::tempdir().expect("a folder");
+        make(kind, root.path());
+        let writer = history(root.path());
+        clear(&*writer, &Policy::default());
+        let (file, table) = match kind {
+            Kind::Archive => ("catalog.db", "meta"),
+            Kind::Moku => (".moku/moku.db", "varve_state"),
+        };
+        let database = rusqlite::Connection::open(root.path().join(file)).expect("opened");
+        let sql = format!("UPDATE {table} SET value = 'yesterday' WHERE key = 'last_gc'");
+        assert_eq!(database.execute(&sql, []).expect("changed"), 1, "{kind:?}");
+        drop(database);
+        assert_eq!(writer.catalog().last_gc().expect("read"), None, "{kind:?}");
+        clear(&*writer, &Policy::default());
+        assert!(writer.catalog().last_gc().expect("read").is_some(), "{kind:?}");
+    }
 }
 
 /// The diffs that a site keeps, as its table has them.

@@ -6,10 +6,11 @@ use std::path::Path;
 use varve_archive::history::{HistoryWriter, Holdings};
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::audit_site::audit_site;
+use varve_archive::verbs::gc::plan;
 use varve_archive::verbs::log::Page;
 use varve_archive::{Archive, ArchiveError, Layout, VersionId};
 
-use crate::operations::{NEW, SECRET, collect, export, take_out};
+use crate::operations::{NEW, POLICY, SECRET, collect, export, take_out};
 use crate::scene;
 
 type Pages = Vec<(String, String)>;
@@ -190,11 +191,22 @@ pub(crate) fn collected(death: &Death<'_>) {
         assert!(found.contains_key("2") || !death.is_archive(), "{}", death.what);
         (history, found.contains_key("2"))
     };
-    drop(look("after the death").0);
+    let (history, _) = look("after the death");
+    if history.catalog().last_gc().unwrap().is_some() {
+        assert!(is_clear(&*history), "{}: it was not done, and is said to be", death.what);
+    } else {
+        assert!(!death.done, "{}: it is not said when it was done", death.what);
+    }
+    drop(history);
     collect(death.home);
     let (history, has_second) = look("done again");
     assert_eq!(has_second, death.is_archive(), "{}", death.what);
     death.goes_on(history);
+}
+
+/// Whether [`collect`] would find nothing to do.
+fn is_clear(history: &dyn HistoryWriter) -> bool {
+    plan(history, &POLICY).unwrap().list.is_empty()
 }
 
 /// As [`taken_out`]; and where the page is gone, it is in no dictionary.

@@ -20,6 +20,10 @@ pub(crate) struct Operation {
     pub(crate) check: fn(&Death<'_>),
 }
 
+/// What [`collect`] keeps.
+pub(crate) const POLICY: Policy =
+    Policy { keep_last: Some(1), keep_tags: Vec::new(), keep_within: None, accept_lost: false };
+
 pub(crate) const OPERATIONS: [Operation; 15] = [
     Operation {
         name: "archive-first",
@@ -175,7 +179,7 @@ pub(crate) fn export(home: &Path) {
 
 pub(crate) fn collect(home: &Path) {
     let history = scene::history(home);
-    let actions = gc::plan(&*history, &Policy { keep_last: Some(1), ..Policy::default() }).unwrap();
+    let actions = gc::plan(&*history, &POLICY).unwrap();
     gc::perform(&*history, &actions, &|_| {}).unwrap();
 }
 

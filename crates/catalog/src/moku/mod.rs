@@ -195,6 +195,10 @@ impl CatalogRead for MokuCatalog {
         self.readers.ask(|connection| read_versions::versions(connection, filter, page))
     }
 
+    fn count_versions(&self, most: u64) -> Result<u64, CatalogError> {
+        self.readers.ask(|connection| read_versions::count(connection, most))
+    }
+
     fn children(&self, id: &VersionId) -> Result<Vec<VersionId>, CatalogError> {
         self.readers.ask(|connection| read_versions::children(connection, id))
     }
@@ -289,6 +293,10 @@ impl CatalogRead for MokuCatalog {
 
     fn reached(&self) -> Result<Option<u64>, CatalogError> {
         Ok(None)
+    }
+
+    fn last_gc(&self) -> Result<Option<Moment>, CatalogError> {
+        self.readers.ask(schema::last_gc)
     }
 
     fn each_body(

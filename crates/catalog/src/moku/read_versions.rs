@@ -12,6 +12,13 @@ use crate::{select, sql_limit};
 /// The columns that [`version_of`] reads.
 const COLUMNS: &str = "c.id, c.parent_id, c.message, c.author, c.timestamp, c.run, c.record";
 
+/// How many versions there are, counted no further than `most`.
+pub(super) fn count(connection: &Connection, most: u64) -> Result<u64, Problem> {
+    let sql = "SELECT count(*) FROM (SELECT 1 FROM versions LIMIT ?1)";
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    Ok(connection.prepare_cached(sql)?.query_row([most], |row| row.get(0))?)
+}
+
 /// A version.
 pub(super) fn version(connection: &Connection, id: &VersionId) -> Result<Option<VersionInfo>, Problem> {
     let sql = format!("SELECT {COLUMNS} FROM commits AS c WHERE c.id = ?1");

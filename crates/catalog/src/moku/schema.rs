@@ -1,8 +1,8 @@
 //! The tables of a `.moku` site, and the rules about the project that it belongs to.
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior};
-use varve_core::VersionId;
 use varve_core::headers::Redaction;
+use varve_core::{Moment, VersionId};
 
 use super::MokuOptions;
 use super::era::Era;
@@ -14,6 +14,8 @@ pub(super) const OWN: &str = include_str!("../../sql/moku/own.sql");
 const INDEXES: &str = include_str!("../../sql/moku/indexes.sql");
 /// Under this key stands a version that HEAD named though it had no rows.
 const LOST_HEAD: &str = "lost_head";
+/// And under this one, when gc was done last.
+const LAST_GC: &str = "last_gc";
 const OWN_INDEXES: &str = include_str!("../../sql/moku/own_indexes.sql");
 
 /// Makes the site ready to be written: tables that it lacks, and its project. All or none.
@@ -91,6 +93,18 @@ pub(super) fn set_lost_head(connection: &Connection, version: Option<VersionId>)
         )?,
         None => connection.execute("DELETE FROM varve_state WHERE key = ?1", [LOST_HEAD])?,
     };
+    Ok(())
+}
+
+/// When gc was done last. What is no time is as good as none: it keeps nobody from gc, which writes it anew.
+pub(super) fn last_gc(connection: &Connection) -> Result<Option<Moment>, Problem> {
+    Ok(state(connection, LAST_GC)?.and_then(|text| text.parse().ok()))
+}
+
+/// Writes down when that was.
+pub(super) fn set_last_gc(connection: &Connection, time: Moment) -> Result<(), Problem> {
+    let sql = "INSERT OR REPLACE INTO varve_state (key, value) VALUES (?1, ?2)";
+    connection.execute(sql, [LAST_GC, &time.to_string()])?;
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use varve_core::history::{Belongs, Capture, Version, uuid_of};
 use varve_core::moku_json::escaped;
 use varve_core::{CaptureId, RecordId, RunId, VersionId};
 
-use super::{forget, score};
+use super::{forget, schema, score};
 use crate::problem::Problem;
 use crate::row::{Diff, Row};
 
@@ -46,6 +46,7 @@ fn keep(connection: &Connection, row: Row, waiting: &mut BTreeSet<VersionId>) ->
             execute(connection, "DELETE FROM varve_tags WHERE name = ?1", [name])
         }
         Row::Head(version) => set_head(connection, Some(&version)),
+        Row::GcDone(time) => schema::set_last_gc(connection, time),
         Row::Diff(row) => diff(connection, &row),
         Row::Score(row) => score::keep(connection, &row),
         Row::Verdict(row) => execute(

@@ -212,6 +212,10 @@ impl CatalogRead for SqliteCatalog {
         self.readers.ask(|connection| read_versions::versions(connection, filter, page))
     }
 
+    fn count_versions(&self, most: u64) -> Result<u64, CatalogError> {
+        self.readers.ask(|connection| read_versions::count(connection, most))
+    }
+
     fn children(&self, id: &VersionId) -> Result<Vec<VersionId>, CatalogError> {
         self.readers.ask(|connection| read_versions::children(connection, id))
     }
@@ -334,6 +338,10 @@ impl CatalogRead for SqliteCatalog {
 
     fn last_list(&self) -> Result<Option<LastList>, CatalogError> {
         self.readers.ask(read_rest::last_list)
+    }
+
+    fn last_gc(&self) -> Result<Option<Moment>, CatalogError> {
+        self.readers.ask(read_rest::last_gc)
     }
 
     fn each_body(

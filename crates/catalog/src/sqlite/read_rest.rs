@@ -57,6 +57,13 @@ pub(super) fn last_list(connection: &Connection) -> Result<Option<LastList>, Pro
     list.map(read).transpose()
 }
 
+/// When gc was done last. What is no time is as good as none: it keeps nobody from gc, which writes it anew.
+pub(super) fn last_gc(connection: &Connection) -> Result<Option<Moment>, Problem> {
+    let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = 'last_gc'")?;
+    let time: Option<String> = statement.query_row([], |row| row.get(0)).optional()?;
+    Ok(time.and_then(|text| text.parse().ok()))
+}
+
 /// The runs that have captures and have not become versions.
 pub(super) fn open_runs(connection: &Connection) -> Result<Vec<RunId>, Problem> {
     let sql = "SELECT run FROM owners WHERE id IS NULL AND captures > 0 ORDER BY no";

@@ -14,6 +14,13 @@ use crate::{select, sql_limit};
 const COLUMNS: &str =
     "o.id, o.parent, o.message, o.author, o.time, coalesce(o.run, o.named), o.record, o.captures";
 
+/// How many versions there are, counted no further than `most`.
+pub(super) fn count(connection: &Connection, most: u64) -> Result<u64, Problem> {
+    let sql = "SELECT count(*) FROM (SELECT 1 FROM owners WHERE id IS NOT NULL LIMIT ?1)";
+    let most = i64::try_from(most).unwrap_or(i64::MAX);
+    Ok(connection.prepare_cached(sql)?.query_row([most], |row| row.get(0))?)
+}
+
 /// A version.
 pub(super) fn version(connection: &Connection, id: &VersionId) -> Result<Option<VersionInfo>, Problem> {
     let sql = format!("SELECT {COLUMNS} FROM owners AS o WHERE o.id = ?1");

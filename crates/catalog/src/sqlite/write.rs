@@ -101,6 +101,10 @@ impl Batch<'_> {
                 "INSERT OR REPLACE INTO meta (key, value) VALUES ('list', ?1)",
                 params![format!("{record} {spent}")],
             ),
+            Row::GcDone(time) => self.execute(
+                "INSERT OR REPLACE INTO meta (key, value) VALUES ('last_gc', ?1)",
+                params![time.to_string()],
+            ),
             Row::Diff(diff) => self.diff(&diff),
             Row::Score(score) => self.score(&score),
             Row::Verdict(verdict) => self.verdict(&verdict),

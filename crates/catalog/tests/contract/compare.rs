@@ -12,6 +12,7 @@ pub(crate) fn same(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
     assert_eq!(catalog.head().unwrap(), model.head().unwrap(), "head");
     assert_eq!(catalog.tags().unwrap(), model.tags().unwrap(), "tags");
     assert_eq!(catalog.open_runs().unwrap(), model.open_runs().unwrap(), "open runs");
+    assert_eq!(catalog.last_gc().unwrap(), model.last_gc().unwrap(), "last gc");
     assert_eq!(bodies(catalog), bodies(model), "bodies");
     for tag in TAGS {
         assert_eq!(catalog.tag(tag).unwrap(), model.tag(tag).unwrap());
@@ -63,6 +64,9 @@ fn filters() -> Vec<VersionFilter> {
 }
 
 fn same_versions(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
+    for most in [0, 1, 3, u64::MAX] {
+        assert_eq!(catalog.count_versions(most).unwrap(), model.count_versions(most).unwrap(), "{most}");
+    }
     for filter in filters() {
         let whole = model.versions(&filter, Page::first(usize::MAX)).unwrap();
         assert_eq!(catalog.versions(&filter, Page::first(usize::MAX)).unwrap(), whole, "{filter:?}");

@@ -78,6 +78,7 @@ pub(crate) enum Step {
     ForgetVersion(u8),
     ForgetDiffs(u8),
     ForgetRun(u8),
+    GcDone(u8),
 }
 
 #[derive(Clone, Debug)]
@@ -109,7 +110,7 @@ fn step(forgetting: bool) -> impl Strategy<Value = Step> {
         10 => taken().prop_map(Step::Capture),
         1 => (0..3u8, prop::option::of(0..6u8), 0..3u8)
             .prop_map(|(name, version, time)| Step::Tag { name, version, time }),
-        1 => (0..6u8).prop_map(Step::Head),
+        2 => prop_oneof![(0..6u8).prop_map(Step::Head), (0..4u8).prop_map(Step::GcDone)],
         1 => (prop::option::of(0..6u8), 0..6u8, 0..9u8, 0..4u8)
             .prop_map(|(base, head, json, time)| Step::Diff { base, head, json, time }),
         1 => (0..6u8, 0..2u8, 0..9u8, 0..4u8, prop::option::of(0..6u8))
@@ -211,6 +212,7 @@ impl Teller {
             Step::ForgetVersion(which) => Some(Row::ForgetVersion(version_id(*which))),
             Step::ForgetDiffs(before) => Some(Row::ForgetDiffs(moment(*before))),
             Step::ForgetRun(run) => Some(Row::ForgetRun(run_id(*run))),
+            Step::GcDone(time) => Some(Row::GcDone(moment(*time))),
         }
     }
 

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use histories::{Step, Teller, histories};
 use proptest::prelude::*;
-use varve_catalog::{Catalog, CatalogError, MokuCatalog, MokuOptions, Row, SqliteCatalog};
+use varve_catalog::{Catalog, CatalogError, CatalogRead, MokuCatalog, MokuOptions, Row, SqliteCatalog};
 
 /// A kind of catalog.
 pub(crate) struct Kind {
@@ -76,6 +76,7 @@ fn the_last_rows_again_change_nothing(kind: &Kind, history: &[Vec<Step>], from: 
     let catalog = kind.open(folder.path());
     batches.iter().for_each(|rows| apply(&*catalog, rows));
     batches.iter().skip(from % history.len()).for_each(|rows| apply(&*catalog, rows));
+    assert_eq!(catalog.last_gc().unwrap(), teller.model.last_gc().unwrap());
     assert_eq!(compare::lines(catalog.as_read()), compare::lines(&teller.model));
 }
 

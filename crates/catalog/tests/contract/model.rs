@@ -23,6 +23,7 @@ pub(crate) struct Model {
     tags: BTreeMap<String, Tag>,
     head: Option<VersionId>,
     reached: Option<u64>,
+    last_gc: Option<Moment>,
     diffs: BTreeMap<(Option<VersionId>, VersionId), Diff>,
     scores: Vec<Score>,
     verdicts: BTreeMap<(String, Moment), VerdictRow>,
@@ -62,6 +63,7 @@ impl Model {
             Row::ForgetDiffs(before) => self.diffs.retain(|_, diff| diff.time >= before),
             Row::List(_) | Row::Removal(_) => {}
             Row::Reached(place) => self.reached = Some(place),
+            Row::GcDone(time) => self.last_gc = Some(time),
             Row::ForgetRun(run) => {
                 self.captures.retain(|capture| capture.belongs != Belongs::Run(run));
                 self.runs.retain(|open| *open != run);
@@ -176,6 +178,10 @@ impl CatalogRead for Model {
             })
             .take(page.limit)
             .collect())
+    }
+
+    fn count_versions(&self, most: u64) -> Answer<u64> {
+        Ok(most.min(self.versions.len() as u64))
     }
 
     fn children(&self, id: &VersionId) -> Answer<Vec<VersionId>> {
@@ -324,6 +330,10 @@ impl CatalogRead for Model {
 
     fn reached(&self) -> Result<Option<u64>, CatalogError> {
         Ok(self.reached)
+    }
+
+    fn last_gc(&self) -> Answer<Option<Moment>> {
+        Ok(self.last_gc)
     }
 
     fn each_body(&self, each: &mut dyn FnMut(BodyId) -> Answer<()>) -> Answer<()> {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 use varve_archive::verbs::commit::{
-    Below, Committed, LeftOut, NewBody, NewPage, NotAPage, Request, commit, files_below,
+    Below, Committed, LeftOut, NewBody, NewPage, NotAPage, Request, commit, files_below, must_have_room,
 };
 use varve_archive::{ArchiveError, Headers, Moment, Size};
 
@@ -22,6 +22,7 @@ Examples:
   varve commit page.html --url https://example.com/ --header 'Content-Type: text/html' --status 200 -m mail
   varve commit --from site/ --base-url https://example.com/ -m 'the site before the relaunch'
   varve commit --from site/ --base-url https://example.com/ --index index.html -m 'as a server would show it'
+  varve commit --from upload/ --base-url https://example.com/ -m 'by a visitor' --largest 10MiB --most-versions 1000
   varve commit --lines pages.jsonl -m 'from the old system' --author 'Ada <ada@example.com>'";
 
 /// The word that stands for standard input.
@@ -90,6 +91,10 @@ pub(super) struct Commit {
     #[arg(long, value_name = "SIZE")]
     largest: Option<Size>,
 
+    /// Commit nothing if the history has this many versions already
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    most_versions: Option<u64>,
+
     /// Pages as JSON lines; `-` is standard input
     #[arg(long, value_name = "FILE")]
     lines: Option<PathBuf>,
@@ -118,6 +123,8 @@ impl Verb for Commit {
         let history = session.open_history()?;
         let parent =
             self.parent.as_deref().map(|text| resolve_version(history.as_holdings(), text)).transpose()?;
+        // The plan and the expectations are kept before all else, and not for nothing.
+        must_have_room(&*history, self.most_versions)?;
         let intent = session.intent(&*history)?;
         let request = Request {
             intent,
@@ -128,6 +135,7 @@ impl Verb for Commit {
             folder: self.from.clone(),
             read_all: self.read_all,
             largest: self.largest.map(|size| size.0),
+            most_versions: self.most_versions,
         };
         let progress = session.printer.progress(Some(pages.len() as u64), "pages");
         let mut done = commit(&*history, &request, pages, &|more| progress.inc(more))?;

@@ -3,8 +3,11 @@
 use std::time::Duration;
 
 use serde::Serialize;
-use varve_archive::Moment;
-use varve_archive::verbs::gc::{Action, Actions, Performed, Policy, perform, plan, plan_to_show, totals};
+use varve_archive::history::Holdings;
+use varve_archive::verbs::gc::{
+    Action, Actions, Performed, Policy, TooSoon, perform, plan_to_show, too_soon, totals,
+};
+use varve_archive::{ArchiveError, Moment};
 
 use super::log::short;
 use super::{Outcome, Verb};
@@ -18,6 +21,7 @@ const EXAMPLES: &str = "\
 Examples:
   varve gc --dry-run
   varve gc --keep-last 50 --keep-within 90d
+  varve gc --keep-last 50 --at-most-every 1d
   varve gc --keep-tag relaunch --keep-last 1 --json";
 
 /// Remove versions, diffs and bodies that are no longer wanted
@@ -37,9 +41,16 @@ Examples:
 /// too, and their bodies would seem unwanted. `--accept-lost` says that those rows are gone for good; what descended from them
 /// descends from nothing then.
 ///
+/// When it was done is written down as the last thing, with or without anything to do; a dry run writes nothing, and one that was
+/// stopped does not count. With `--at-most-every` nothing is looked at and nothing goes if that was less than so long ago: it is
+/// said when it may be done again, and the exit code is 0. `--dry-run` says the same then, and lists nothing, because nothing would be done. A
+/// time that is still to come, from a clock that was ahead, keeps nobody from it, and an archive whose catalog was made again
+/// does not know it.
+///
 /// What is to be done is listed first; with `--dry-run` that is all, and nothing is written. With `--json` there is one object for
 /// each action (`action`: `accept_lost` with one `child`, `make_diff`, `forget_version` with how many `diffs` go with it, `prune_diffs` or `remove_body`), and a last
-/// one with `summary`: `diffs` counts all that go, `made` those with a new parent.
+/// one with `summary`: `diffs` counts all that go, `made` those with a new parent. Where it was done a short while ago, `summary` is all there is, and has `too_soon`: when it was
+/// `done`, and when it may be done `again`.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Gc {
@@ -54,6 +65,10 @@ pub(super) struct Gc {
     /// Keep what is younger: `90d`, and `s`, `m`, `h`, `w` or `y` instead of `d`
     #[arg(long, value_name = "TIME", value_parser = duration::parse_with_unit)]
     keep_within: Option<Duration>,
+
+    /// Do nothing if gc was done less than this ago: `1d`, and units as above
+    #[arg(long, value_name = "TIME", value_parser = duration::parse_with_unit)]
+    at_most_every: Option<Duration>,
 
     /// Go on though HEAD named a version without rows, or one descends from it: they are gone for good
     #[arg(long)]
@@ -78,10 +93,19 @@ impl Verb for Gc {
         };
         // Whoever only wants to know changes nothing, and needs no disk that can be written.
         let history = if self.dry_run { None } else { Some(session.open_history()?) };
-        let actions = match &history {
-            Some(history) => plan(&**history, &policy)?,
-            None => plan_to_show(&*session.holdings()?, clock::moment(), &policy)?,
+        let shown;
+        let (holdings, now): (&dyn Holdings, Moment) = match &history {
+            Some(history) => (history.as_holdings(), history.now()),
+            None => {
+                shown = session.holdings()?;
+                (&*shown, clock::moment())
+            }
         };
+        let every = self.at_most_every.map(|every| too_soon(holdings, now, every)).transpose()?;
+        if let Some(lately) = every.flatten() {
+            return self.leave(holdings, lately, &mut session.printer);
+        }
+        let actions = plan_to_show(holdings, now, &policy)?;
         for action in &actions.list {
             if self.json {
                 session.printer.json(&Line::of(action))?;
@@ -94,16 +118,8 @@ impl Verb for Gc {
         if let Some(history) = &history {
             let progress = session.printer.progress(Some(actions.list.len() as u64), "actions");
             done = perform(&**history, &actions, &|more| progress.inc(more))?;
-            if let Some(why) = done.kept_room.take() {
-                let why = error::report(&why.into()).one_line();
-                session.printer.say(format_args!("the database keeps the room that was freed in it: {why}"));
-            }
-            if done.unmade > 0 {
-                session.printer.say(format_args!(
-                    "{} not made: a body is damaged or not here; `varve audit` names it",
-                    counted(done.unmade, "diff")
-                ));
-            }
+            drop(progress);
+            remark(&mut done, &mut session.printer);
         }
         self.conclude(&actions, &done, &mut session.printer)?;
         Ok(Outcome::Done)
@@ -111,6 +127,28 @@ impl Verb for Gc {
 }
 
 impl Gc {
+    /// Says that nothing is done yet.
+    fn leave(
+        &self,
+        holdings: &dyn Holdings,
+        lately: TooSoon,
+        printer: &mut Printer,
+    ) -> Result<Outcome, Error> {
+        let TooSoon { done, again } = lately;
+        printer.say(format_args!(
+            "nothing is done: gc was done at {} UTC, and may be done again from {} UTC on",
+            done.for_people(),
+            again.for_people()
+        ));
+        if self.json {
+            let kept = holdings.catalog().count_versions(u64::MAX).map_err(ArchiveError::from)?;
+            let too_soon = Some(NotYet { done, again });
+            let summary = Summary { kept, dry_run: self.dry_run, too_soon, ..Summary::default() };
+            printer.json(&Last { summary })?;
+        }
+        Ok(Outcome::Done)
+    }
+
     fn conclude(&self, actions: &Actions, done: &Performed, printer: &mut Printer) -> Result<(), Error> {
         let totals = totals(&actions.list);
         let total = |name| totals.get(name).copied().unwrap_or_default();
@@ -120,7 +158,8 @@ impl Gc {
         let young = actions.young + done.stayed.bodies;
         if self.json {
             let (kept, dry_run) = (actions.kept, self.dry_run);
-            let summary = Summary { versions, diffs, made, bodies, bytes, kept, young, dry_run };
+            let too_soon = None;
+            let summary = Summary { versions, diffs, made, bodies, bytes, kept, young, dry_run, too_soon };
             return printer.json(&Last { summary });
         }
         let done = if self.dry_run { "would go" } else { "gone" };
@@ -152,6 +191,23 @@ impl Gc {
             ));
         }
         Ok(())
+    }
+}
+
+/// Says what did not come about as it was meant.
+fn remark(done: &mut Performed, printer: &mut Printer) {
+    let mut say = |what: &str, why: Option<ArchiveError>| {
+        if let Some(why) = why {
+            printer.say(format_args!("{what}: {}", error::report(&why.into()).one_line()));
+        }
+    };
+    say("the database keeps the room that was freed in it", done.kept_room.take());
+    say("gc is done, but when could not be written down", done.undated.take());
+    if done.unmade > 0 {
+        printer.say(format_args!(
+            "{} not made: a body is damaged or not here; `varve audit` names it",
+            counted(done.unmade, "diff")
+        ));
     }
 }
 
@@ -225,7 +281,7 @@ struct Last {
     summary: Summary,
 }
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Summary {
     versions: u64,
     diffs: u64,
@@ -235,4 +291,12 @@ struct Summary {
     kept: u64,
     young: u64,
     dry_run: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    too_soon: Option<NotYet>,
+}
+
+#[derive(Serialize)]
+struct NotYet {
+    done: Moment,
+    again: Moment,
 }

@@ -795,3 +795,116 @@ fn a_page_that_is_too_long_is_not_committed_and_nothing_with_it() {
         place.data(&[&commit[..], &["3KiB"]].concat());
     }
 }
+
+/// Every file of a layout that bodies or versions are kept in, with its length.
+fn kept_files(place: &Place) -> Vec<(PathBuf, u64)> {
+    let mut waiting = vec![place.path(if place.is_archive { "museum/warc" } else { "museum/.moku/blobs" })];
+    let mut found = Vec::new();
+    while let Some(folder) = waiting.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            if entry.file_type().unwrap().is_dir() {
+                waiting.push(entry.path());
+            } else {
+                found.push((entry.path(), entry.metadata().unwrap().len()));
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn a_history_with_enough_versions_gets_no_more() {
+    for place in places() {
+        let commit = |number: usize, most: &str| {
+            place.file("page.html", &format!("text {number}"));
+            let words =
+                ["commit", "page.html", "--url", "https://e.org/", "-m", "x", "--most-versions", most];
+            place.run(&words)
+        };
+        for number in 0..2 {
+            let output = commit(number, "2");
+            assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        }
+        if place.is_archive {
+            // Expectations are kept with each version, and must not be for one that is not made. Short ones wait in memory.
+            let urls: String =
+                (0..300_000u64).map(|number| format!("# {:x}\n", number.wrapping_pow(7))).collect();
+            place.file("museum/urls/e.org.yaml", &urls);
+        }
+        let before = kept_files(&place);
+        for most in ["2", "1"] {
+            let output = commit(2, most);
+            let said = stderr(&output);
+            assert_eq!(output.status.code(), Some(2), "{said}");
+            let message = format!("nothing is committed to a history of {most} or more versions: it has 2");
+            assert!(said.contains(&message), "{said}");
+            let hint = if place.is_archive { "begin another archive" } else { "`varve gc --keep-last N`" };
+            assert!(said.contains(hint) && said.contains("a larger number"), "{said}");
+        }
+        assert_eq!(commit(2, "0").status.code(), Some(2));
+        assert_eq!(kept_files(&place), before, "nothing is written");
+        assert_eq!(place.lines(&["log", "--json"]).len(), 2);
+        if !place.is_archive {
+            place.data(&["gc", "--keep-last", "1"]);
+        }
+        let output = commit(2, if place.is_archive { "3" } else { "2" });
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        assert_eq!(place.data(&["cat", "https://e.org/"]), "text 2");
+    }
+}
+
+#[test]
+fn gc_is_done_no_more_often_than_it_is_wanted() {
+    for place in places() {
+        two_versions(&place);
+        place.data(&["diff", "--keep"]);
+        let rule = if place.is_archive { ["--keep-within", "0s"] } else { ["--keep-last", "1"] };
+        let seldom = ["gc", rule[0], rule[1], "--at-most-every", "1d"];
+        let in_json = [&seldom[..], &["--json"]].concat();
+        let summary = |lines: &[serde_json::Value]| lines.last().unwrap()["summary"].clone();
+        // Nobody did it yet, and a dry run is none.
+        place.data(&["gc", "--dry-run"]);
+        let listed = place.lines(&[&in_json[..], &["--dry-run"]].concat());
+        assert!(listed.len() > 1 && summary(&listed)["too_soon"].is_null(), "{listed:?}");
+        place.data(&["gc"]);
+        for words in [&seldom[..], &[&seldom[..], &["--dry-run"]].concat()] {
+            let output = place.run(words);
+            assert_eq!(
+                (output.status.code(), stdout(&output).as_str()),
+                (Some(0), ""),
+                "{}",
+                stderr(&output)
+            );
+            assert!(stderr(&output).contains("nothing is done: gc was done at 2"), "{}", stderr(&output));
+            assert!(stderr(&output).contains(" and may be done again from 2"), "{}", stderr(&output));
+        }
+        for is_dry in [false, true] {
+            let words = if is_dry { [&in_json[..], &["--dry-run"]].concat() } else { in_json.clone() };
+            let told = place.object(&words)["summary"].clone();
+            for nothing in ["versions", "diffs", "made", "bodies", "bytes", "young"] {
+                assert_eq!(told[nothing], 0, "{told}");
+            }
+            assert_eq!((&told["kept"], &told["dry_run"]), (&2.into(), &is_dry.into()), "{told}");
+            has_fields(&told["too_soon"], &["done", "again"]);
+        }
+        assert_eq!(place.lines(&["log", "--json"]).len(), 2);
+        assert_eq!(
+            place.run(&["audit"]).status.code(),
+            Some(0),
+            "when it was done is nothing to find fault with"
+        );
+        if place.is_archive {
+            // A catalog that was made again has not heard of it, nor lacks anything by that.
+            place.data(&["rebuild"]);
+            assert_eq!(place.run(&["audit"]).status.code(), Some(0));
+            assert!(summary(&place.lines(&in_json))["too_soon"].is_null());
+        }
+        has_fields(&place.object(&in_json)["summary"]["too_soon"], &["done", "again"]);
+        let often = [&seldom[..4], &["0s", "--json"]].concat();
+        let done = summary(&place.lines(&often));
+        let kept = if place.is_archive { 2 } else { 1 };
+        assert_eq!((&done["kept"], done["too_soon"].is_null()), (&kept.into(), true), "{done}");
+    }
+}

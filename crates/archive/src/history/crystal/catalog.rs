@@ -205,6 +205,10 @@ impl CatalogRead for CrystalCatalog {
         Ok(wanted.into_iter().collect())
     }
 
+    fn count_versions(&self, most: u64) -> Answer<u64> {
+        Ok(u64::from(self.head()?.is_some()).min(most))
+    }
+
     fn children(&self, _: &VersionId) -> Answer<Vec<VersionId>> {
         Ok(Vec::new())
     }
