@@ -467,11 +467,11 @@ impl HistoryWriter for ArchiveHistory {
         Ok(())
     }
 
-    /// The silos say so already: opening follows them.
     fn alone(&self, work: &mut dyn FnMut() -> Result<(), ArchiveError>) -> Result<(), ArchiveError> {
         self.catalog.alone(work)
     }
 
+    /// The silos say so already: opening follows them.
     fn intend_head(&self, _: &VersionId, _: HeadMove) -> Result<(), ArchiveError> {
         Ok(())
     }
