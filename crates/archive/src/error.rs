@@ -346,6 +346,12 @@ pub enum ArchiveError {
         /// Whether they are in silos, which nothing leaves.
         in_silos: bool,
     },
+    /// Two checkouts to one folder at once.
+    #[error("another checkout is writing to `{}`", path.display())]
+    CheckedOutTo {
+        /// The folder.
+        path: PathBuf,
+    },
     /// Something in a working tree that is no folder.
     #[error("`{}` is in the way: it is not a folder", path.display())]
     InTheWay {

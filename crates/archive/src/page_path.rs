@@ -15,6 +15,9 @@ use varve_core::url::{Reference, address, tree_path};
 const RESERVED: [&str; 4] = [".moku", ".page_body", ".page_headers.json", ".varve-checkout"];
 /// A dot that is spelled out.
 const DOT: &str = "%2E";
+/// And so are these.
+const PERCENT: &str = "%25";
+const NUL: &str = "%00";
 /// The name of a segment without one, as in `/a//b`. No other segment has it: what has a percent sign is spelled out.
 const NO_NAME: &str = "%";
 /// Every file system holds names of so many bytes.
@@ -27,16 +30,27 @@ pub fn page_path(url: &str) -> String {
 }
 
 /// The path as rows of a Moku site have it. Moku takes it for the name of a folder, and would be led out of the site by `..`, or to its own
-/// files: the dot that such a segment begins with is spelled out.
+/// files, or fail at a NUL: in such a segment that is spelled out, and in one that looks so already the percent sign is. No two paths
+/// become one.
 pub(crate) fn in_site(path: &str) -> Cow<'_, str> {
-    if !path.split('/').any(is_special) {
+    if !path.split('/').any(|segment| is_special(segment) || looks_spelled(segment) || segment.contains('\0'))
+    {
         return path.into();
     }
-    let spelled = |segment: &str| match is_special(segment) {
-        true => format!("{DOT}{}", &segment[1..]),
-        false => segment.to_owned(),
-    };
-    path.split('/').map(spelled).collect::<Vec<_>>().join("/").into()
+    path.split('/').map(segment_in_site).collect::<Vec<_>>().join("/").into()
+}
+
+fn segment_in_site(segment: &str) -> String {
+    let spelled = |text: &str| text.replace('%', PERCENT).replace('\0', NUL);
+    if is_special(segment) {
+        return format!("{DOT}{}", spelled(&segment[1..]));
+    }
+    if looks_spelled(segment) || segment.contains('\0') { spelled(segment) } else { segment.to_owned() }
+}
+
+/// Whether a segment looks like one that was spelled out.
+fn looks_spelled(segment: &str) -> bool {
+    [DOT, PERCENT, NUL].iter().any(|spelled| segment.contains(spelled))
 }
 
 /// Whether a segment leads elsewhere, or is a name that a working tree has for something else. All of them begin with a dot.
@@ -55,7 +69,7 @@ pub(crate) fn path_written(url: &str, path: &str) -> String {
 /// By what a page is found again in another version, where each may have written its path otherwise: as [`path_written`] has it,
 /// with the query where Moku left it out, and with the slash in front, which a later Moku leaves out.
 pub(crate) fn path_to_pair(url: &str, path: &str) -> String {
-    if path.contains(DOT) {
+    if looks_spelled(path) {
         let own = page_path(url);
         if in_site(&own) == path {
             return own;
@@ -157,12 +171,18 @@ mod tests {
             ("https://e.org/s?y=/../q&x=1", "/s?x=1&y=/%2E./q"),
             ("https://e.org/a/.page_body", "/a/%2Epage_body"),
             ("https://e.org/v1..v2/.well-known", "/v1..v2/.well-known"),
+            ("https://e.org/a/%00nul%25", "/a/%00nul%25"),
+            ("https://e.org/%2500nul", "/%2500nul"),
+            ("https://e.org/%252Emoku/HEAD", "/%252Emoku/HEAD"),
+            ("https://e.org/%25252Emoku/HEAD", "/%25252Emoku/HEAD"),
+            ("https://e.org/100%25/a%2520b", "/100%/a%20b"),
         ] {
             let own = page_path(url);
             assert_eq!(in_site(&own), path, "{url}");
             // It is the same page, however its path was written.
             assert_eq!((path_to_pair(url, path), path_to_pair(url, &own)), (own.clone(), own), "{url}");
         }
+        // As an earlier build wrote it.
         assert_eq!(path_to_pair("https://e.org/%252Emoku/HEAD", "/%2Emoku/HEAD"), "/%2Emoku/HEAD");
     }
 
@@ -226,6 +246,16 @@ mod tests {
         fn no_two_segments_share_a_name(one in "[.%a-c~\0]{1,5}|.{180,260}", other in "[.%a-c~\0]{1,5}|.{180,260}") {
             prop_assume!(one != other && !one.contains('/') && !other.contains('/'));
             prop_assert_ne!(folder_of(&one), folder_of(&other));
+        }
+
+        #[test]
+        fn no_two_paths_become_one_in_a_site(
+            one in "(/|\\.|\\.\\.|\\.moku|\\.tmp-|%|2E|25|00|\0|a){0,6}",
+            other in "(/|\\.|\\.\\.|\\.moku|\\.tmp-|%|2E|25|00|\0|a){0,6}",
+        ) {
+            prop_assume!(one != other);
+            prop_assert_ne!(in_site(&one), in_site(&other));
+            prop_assert!(!in_site(&one).split('/').any(|segment| is_special(segment) || segment.contains('\0')));
         }
     }
 }

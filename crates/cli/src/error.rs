@@ -221,6 +221,7 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         }
         ArchiveError::NotEmpty { .. } => Some("choose a new name, or an empty folder"),
         ArchiveError::InsideArchive { .. } => Some("choose a folder elsewhere"),
+        ArchiveError::CheckedOutTo { .. } => Some("wait until it is done, or choose another folder"),
         ArchiveError::Settings { source: SettingsError::Format { .. }, .. } => {
             Some("use the varve that made it, or a later one")
         }

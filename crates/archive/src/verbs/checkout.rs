@@ -1,7 +1,7 @@
 //! `checkout`: the pages of a version as files; HEAD moves to it where the layout has a working tree of its own.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
+use std::fs::{self, File, TryLockError};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
@@ -115,6 +115,12 @@ pub fn export(
         return Err(ArchiveError::InsideArchive { path: folder.to_owned(), own });
     }
     known_version(holdings, &version)?;
+    let is_in_the_way = fs::metadata(folder).is_ok_and(|found| !found.is_dir());
+    if is_in_the_way {
+        return Err(ArchiveError::NotEmpty { path: folder.to_owned() });
+    }
+    fs::create_dir_all(folder).map_err(ArchiveError::write(folder))?;
+    let _alone = alone_in(folder)?;
     let mark = folder.join(MARK);
     let (before, is_new, is_unfinished) = match fs::read_to_string(&mark) {
         Ok(text) => {
@@ -124,7 +130,6 @@ pub fn export(
         Err(_) if is_free(folder) => (None, true, false),
         Err(_) => return Err(ArchiveError::NotEmpty { path: folder.to_owned() }),
     };
-    fs::create_dir_all(folder).map_err(ArchiveError::write(folder))?;
     let write_mark =
         |text: &str| replace(&mark, &mut text.as_bytes(), false).map_err(ArchiveError::write(&mark));
     // Until it is done the folder holds pages of both, and of a new tree some that may not be whole.
@@ -137,6 +142,17 @@ pub fn export(
     let done = fill_tree(holdings, tree, before, version, progress)?;
     write_mark(&version.to_string())?;
     Ok(done)
+}
+
+/// Sees to it that nobody else checks out to a folder while this lives: of two at once each would write over what the other wrote.
+fn alone_in(folder: &Path) -> Result<Option<File>, ArchiveError> {
+    // Not every system can lock a folder, and not every disk can lock anything.
+    let Ok(file) = File::open(folder) else { return Ok(None) };
+    match file.try_lock() {
+        Err(TryLockError::WouldBlock) => Err(ArchiveError::CheckedOutTo { path: folder.to_owned() }),
+        Err(TryLockError::Error(_)) => Ok(None),
+        Ok(()) => Ok(Some(file)),
+    }
 }
 
 /// Folders that an archive, a Moku site or a Crystal project has for itself.
@@ -167,10 +183,7 @@ fn resolved(folder: &Path) -> PathBuf {
 }
 
 fn is_free(folder: &Path) -> bool {
-    match fs::read_dir(folder) {
-        Ok(mut entries) => entries.next().is_none(),
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
-    }
+    fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 /// Makes a tree that may hold the pages of `before` hold those of `version`.
@@ -233,8 +246,10 @@ fn fill_tree(
             }
             if !is_read_ahead && filling.waiting.len() == AHEAD {
                 is_read_ahead = true;
-                let page = filling.newest();
-                scope.spawn(move || page.map(|page| can_be_had(holdings, &page)));
+                if let Some(page) = filling.newest() {
+                    // Whatever is wrong with it will be found when it is written.
+                    scope.spawn(move || holdings.open_body(&page).map(|mut body| body.read(&mut [0])));
+                }
             }
         }
         filling.write(progress)
@@ -244,6 +259,8 @@ fn fill_tree(
 
 /// Of so many pages that come first one is read ahead of the others.
 const AHEAD: usize = 16;
+/// And it is not longer than this.
+const SMALL: u64 = 256 << 10;
 /// So many folders wait to be written to at most.
 const WAITING: usize = 512;
 /// A thread takes so many at a time.
@@ -291,10 +308,12 @@ impl Filling<'_> {
         Ok(())
     }
 
-    /// Of the pages that wait, the one whose body was kept last. Read while folders are still made, it makes ready what its silo needs
-    /// before any record of it can be read: a dictionary has megabytes. Whatever is wrong with it will be found when it is written.
+    /// Of the small pages that wait, the one whose body was kept last. Read while folders are still made, it makes ready what its silo
+    /// needs before any record of it can be read: a dictionary has megabytes.
     fn newest(&self) -> Option<Capture> {
-        let first: Vec<&Capture> = self.waiting.iter().map(|job| &job.pages[0].0).collect();
+        let pages = self.waiting.iter().map(|job| &job.pages[0].0);
+        let first: Vec<&Capture> =
+            pages.filter(|page| page.length.is_some_and(|length| length <= SMALL)).collect();
         let order = self.holdings.order_of(&first).ok()?;
         let (_, newest) = order.into_iter().zip(first).max_by_key(|(order, _)| *order)?;
         Some(newest.clone())

@@ -385,3 +385,26 @@ fn a_body_that_cannot_be_had_costs_a_checkout_its_own_page_alone() {
         assert_eq!(fs::read_to_string(root.join("b/.page_body")).expect("written"), "more");
     }
 }
+
+#[test]
+fn of_two_checkouts_to_one_folder_one_is_refused() {
+    for kind in KINDS {
+        let root = tempfile::tempdir().expect("a folder");
+        let root = root.path();
+        make(kind, root);
+        let writer = history(root);
+        let first = commit_pages(&*writer, "first", &[("https://e.org/", "first")]).version;
+        let second = commit_pages(&*writer, "second", &[("https://e.org/", "second")]).version;
+        let to = root.join("out");
+        let mut refused = None;
+        // It tells of its progress while it writes.
+        export(writer.as_holdings(), first, &to, &mut |_| {
+            refused = export(writer.as_holdings(), second, &to, &mut |_| {}).err();
+        })
+        .expect("written");
+        assert!(matches!(refused, Some(ArchiveError::CheckedOutTo { .. })), "{refused:?}");
+        assert_eq!(fs::read_to_string(to.join(".page_body")).expect("read"), "first");
+        export(writer.as_holdings(), second, &to, &mut |_| {}).expect("nobody else is there now");
+        assert_eq!(fs::read_to_string(to.join(".page_body")).expect("read"), "second");
+    }
+}
