@@ -370,7 +370,7 @@ impl Filling<'_> {
 }
 
 /// Of the pages that were written to one folder the last is found there, and covers the others, and what was written there earlier.
-fn settle(
+pub(crate) fn settle(
     taken: &mut HashMap<PathBuf, Option<String>>,
     covered: &mut Covered,
     folder: PathBuf,

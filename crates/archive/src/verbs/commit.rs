@@ -4,7 +4,7 @@
 //! working tree follows, and HEAD comes last. Whatever stops it in between, the next who opens for writing finds either
 //! no version or the whole of it.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,6 +28,7 @@ use crate::media_type::{BYTES, of_name};
 use crate::page_path::{in_site, page_path};
 use crate::rows::{capture_of, rows_of_version};
 use crate::seen_files::SeenFiles;
+use crate::verbs::checkout::{Covered, settle};
 
 /// A thread takes so many pages at a time.
 const TOGETHER: usize = 16;
@@ -117,6 +118,8 @@ pub struct Committed {
     pub lacks_diff: bool,
     /// Pages that the layout's own working tree does not hold as they are, because they could not be written there.
     pub unwritten: Unwritten,
+    /// Pages in whose place in that tree lies another of the same path.
+    pub covered: Covered,
 }
 
 /// Pages that could not be written to a working tree, each for its own reason.
@@ -279,7 +282,8 @@ pub fn commit(
     history.set_head(&version).map_err(|source| half_entered(version, source))?;
     let captures = manifest.pages.len() as u64;
     seen.write_down();
-    Ok(Committed { version, parent, captures, changed, lacks_diff, unwritten: written? })
+    let (unwritten, covered) = written?;
+    Ok(Committed { version, parent, captures, changed, lacks_diff, unwritten, covered })
 }
 
 /// Refuses to go on where there are as many versions as somebody wants, or more. Whoever writes something before it calls [`commit`] asks
@@ -301,10 +305,10 @@ fn write_to_tree(
     history: &dyn HistoryWriter,
     version: VersionId,
     manifest: &Manifest,
-) -> Result<Unwritten, ArchiveError> {
-    let mut unwritten = Unwritten::default();
-    let mut lost = None;
-    let Some(root) = history.working_tree() else { return Ok(unwritten) };
+) -> Result<(Unwritten, Covered), ArchiveError> {
+    let (mut unwritten, mut covered) = (Unwritten::default(), Covered::default());
+    let (mut lost, mut taken) = (None, HashMap::new());
+    let Some(root) = history.working_tree() else { return Ok((unwritten, covered)) };
     // Pages of other versions stay, as they do with Moku: who commits page by page has them all. A checkout clears them away.
     let mut tree = WorkingTree::new(root);
     for page in &manifest.pages {
@@ -312,10 +316,10 @@ fn write_to_tree(
         match tree.write(history.as_holdings(), &page) {
             Err(why) if why.body_trouble().is_some() => lost = lost.or(Some(why)),
             Err(why) => unwritten.add(page.url, why),
-            Ok(()) => {}
+            Ok(()) => settle(&mut taken, &mut covered, tree.folder(&page), vec![page.url]),
         }
     }
-    lost.map_or(Ok(unwritten), Err)
+    lost.map_or(Ok((unwritten, covered)), Err)
 }
 
 /// Writes a version down, which has all its pages in `manifest`, and makes its rows. HEAD stays where it is, for the caller

@@ -39,6 +39,8 @@ pub struct Scored {
     pub is_lacking: bool,
     /// The version that it was compared with.
     pub parent: Option<VersionId>,
+    /// A parent that is not here any more, so that nothing is held against it.
+    pub lost_parent: Option<VersionId>,
     /// The score of the parent, if it is known.
     pub before: Option<Before>,
     /// The URL of the page that makes the score: the most exposed.
@@ -138,7 +140,11 @@ pub fn compute(
     progress: &dyn Fn(u64),
 ) -> Result<Scored, ArchiveError> {
     let info = super::show::version(holdings, &version)?;
-    let parent = info.version.parent;
+    // Against one that is gone nothing can be said: it counts as a version without a parent.
+    let (parent, lost_parent) = match info.version.parent {
+        Some(gone) if holdings.catalog().version(&gone)?.is_none() => (None, Some(gone)),
+        parent => (parent, None),
+    };
     let scorer = Scorer { holdings, now, head: version, base: parent };
     let mut found = scorer.all(progress)?;
     let scored = found.version_score(version)?;
@@ -165,6 +171,7 @@ pub fn compute(
         is_kept: false,
         is_lacking: found.lacks_base || found.lacks_head,
         parent,
+        lost_parent,
         change: change.map(|before| scored.most_exposed().score - before.score),
         before,
         most_exposed: most_exposed(&scored, &known),

@@ -92,12 +92,12 @@ impl Verb for Checkout {
 }
 
 /// Names pages that have the path of another, as far as that can be read.
-fn say_covered(covered: &Covered, printer: &mut Printer) {
+pub(super) fn say_covered(covered: &Covered, printer: &mut Printer) {
     if covered.count == 0 {
         return;
     }
     let mut told = format!(
-        "{} left out: another with the same path is in the place; `varve cat URL` prints any",
+        "{} left out of the tree: another with the same path is in the place; `varve cat URL` prints any",
         counted(covered.count, "page")
     );
     for (url, by) in covered.first.iter().take(troubles::NAMED) {

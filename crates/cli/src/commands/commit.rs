@@ -10,6 +10,7 @@ use varve_archive::verbs::commit::{
 };
 use varve_archive::{ArchiveError, Headers, Moment, Size};
 
+use super::checkout::say_covered;
 use super::{Outcome, Verb};
 use crate::error::{Error, report};
 use crate::printer::{Printer, WARN, counted, visible};
@@ -27,6 +28,8 @@ Examples:
 
 /// The word that stands for standard input.
 const STDIN: &str = "-";
+/// What a page may be answered with.
+const STATUSES: std::ops::Range<u16> = 100..1000;
 
 /// Keep pages that did not come from the web, as one version
 ///
@@ -50,7 +53,7 @@ const STDIN: &str = "-";
 ///
 /// With `--json` the answer is one object: `version`, `parent`, `captures`, how many `changed`, and where something below a folder was
 /// `left_out`, each `path` with `why` (`link` or `special`). Where pages could not be written to the working tree, `unwritten` says how many, and
-/// `not_in_tree` names the first thousand, each `url` with `why`.
+/// `not_in_tree` names the first thousand, each `url` with `why`; `covered` says how many have the path of another, which lies in their place.
 #[derive(clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Commit {
@@ -67,7 +70,7 @@ pub(super) struct Commit {
     headers: Vec<String>,
 
     /// The status that the page was answered with
-    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u16).range(100..1000))]
+    #[arg(long, value_name = "N", default_value_t = 200, value_parser = clap::value_parser!(u16).range(i64::from(STATUSES.start)..i64::from(STATUSES.end)))]
     status: u16,
 
     /// Every file below this folder is a page
@@ -148,6 +151,7 @@ impl Verb for Commit {
             ));
         }
         warn_of_tree(&mut session.printer, done.unwritten.count, &not_in_tree);
+        say_covered(&done.covered, &mut session.printer);
         self.print(session, &Line::of(&done, &left_out, not_in_tree))?;
         Ok(Outcome::Done)
     }
@@ -182,11 +186,9 @@ impl Commit {
             return Ok((files.into_iter().map(|(url, file)| page(url, file)).collect(), left_out));
         }
         if self.urls.len() != self.files.len() {
-            let message = format!(
-                "{} files and {} URLs: each file needs its `--url`\n",
-                self.files.len(),
-                self.urls.len()
-            );
+            let [files, urls] = [(&self.files.len(), "file"), (&self.urls.len(), "URL")]
+                .map(|(count, one)| counted(*count as u64, one));
+            let message = format!("{files} and {urls}: each file needs its `--url`\n");
             return Err(clap::Error::raw(clap::error::ErrorKind::WrongNumberOfValues, message).into());
         }
         let pages = self.urls.iter().cloned().zip(self.files.iter().cloned());
@@ -307,6 +309,9 @@ fn read_lines(file: &Path) -> Result<Vec<NewPage>, Error> {
 
 impl PageLine {
     fn page(self) -> Result<NewPage, String> {
+        if !STATUSES.contains(&self.status) {
+            return Err(format!("the status {} is none: they are from 100 to 999", self.status));
+        }
         let body = match (self.body, self.body_base64, self.file) {
             (Some(text), None, None) => NewBody::Bytes(text.into_bytes()),
             (None, Some(text), None) => NewBody::Bytes(
@@ -320,13 +325,13 @@ impl PageLine {
         let mut headers = Headers::new();
         for (name, value) in self.headers {
             let values = match value {
-                serde_json::Value::String(one) => vec![one],
-                serde_json::Value::Array(many) => {
-                    many.into_iter().filter_map(|one| one.as_str().map(str::to_owned)).collect()
-                }
-                _ => return Err(format!("the header `{name}` is neither a text nor a list of texts")),
+                serde_json::Value::Array(many) => many,
+                one => vec![one],
             };
             for value in values {
+                let serde_json::Value::String(value) = value else {
+                    return Err(format!("the header `{name}` is neither a text nor a list of texts"));
+                };
                 headers.push(name.as_bytes(), value);
             }
         }
@@ -346,6 +351,8 @@ struct Line {
     unwritten: Option<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     not_in_tree: Vec<NotInTree>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    covered: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -377,6 +384,7 @@ impl Line {
             left_out: left_out.collect(),
             unwritten: Some(done.unwritten.count).filter(|count| *count > 0),
             not_in_tree,
+            covered: Some(done.covered.count).filter(|count| *count > 0),
         }
     }
 }

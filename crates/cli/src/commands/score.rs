@@ -83,6 +83,12 @@ impl Verb for Score {
         } else {
             summary(session, version, &scored)?;
         }
+        if let Some(parent) = &scored.lost_parent {
+            session.printer.say(format_args!(
+                "its parent {} is not here any more, so that nothing is said of a change",
+                short(parent)
+            ));
+        }
         troubles::say(&scored.troubles, "not scored", &mut session.printer);
         troubles::say(&scored.uncompared, "not compared with the parent's", &mut session.printer);
         let is_fault = |trouble| trouble != BodyTrouble::Missing;
@@ -283,7 +289,7 @@ impl<'a> Line<'a> {
         });
         Self {
             version: version.to_string(),
-            parent: scored.parent.map(|parent| parent.to_string()),
+            parent: scored.parent.or(scored.lost_parent).map(|parent| parent.to_string()),
             before: scored.before.as_ref().map(|before| before.normalized),
             change: scored.change,
             most_exposed: &scored.most_exposed,

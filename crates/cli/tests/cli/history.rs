@@ -169,6 +169,9 @@ fn what_no_server_could_have_said_is_not_committed() {
         for (rest, why) in [
             (r#""headers":{"X":"a\r\nb"}"#, "is no header"),
             (r#""time":"9999-12-31T00:00:00Z""#, "is yet to come"),
+            (r#""status":0"#, "the status 0 is none"),
+            (r#""status":1000"#, "the status 1000 is none"),
+            (r#""headers":{"X":["a",1]}"#, "the header `X` is neither a text nor a list of texts"),
         ] {
             place.file("pages.jsonl", &line(rest));
             let told = place.failure(&["commit", "--lines", "pages.jsonl", "-m", "m"]);
@@ -764,7 +767,13 @@ fn what_was_taken_out_is_told_by_whoever_is_asked_for_it() {
         "{}",
         stderr(&diff)
     );
-    assert!(place.data(&["show"]).contains(&format!("its parent {} is not here any more", &first[..8])));
+    let gone = format!("its parent {} is not here any more", &first[..8]);
+    assert!(place.data(&["show"]).contains(&gone));
+    assert!(place.data(&["diff", "--format", "html"]).contains(&gone));
+    let score = place.run(&["score", "--json"]);
+    let scored: serde_json::Value = serde_json::from_slice(&score.stdout).unwrap();
+    assert!(stderr(&score).contains(&gone) && scored["parent"] == first.as_str(), "{}", stderr(&score));
+    assert!(scored["before"].is_null() && scored["changes"] == serde_json::json!([]), "{scored}");
     assert_eq!(place.run(&["audit"]).status.code(), Some(0));
 }
 

@@ -207,12 +207,22 @@ fn pages_that_share_a_path_are_counted_and_long_paths_have_a_place() {
                 serde_json::json!({ "url": url, "body": format!("<p>{}</p>", url.len()) }).to_string() + "\n"
             });
         place.file("pages.jsonl", &lines.concat());
-        place.data(&["commit", "--lines", "pages.jsonl", "-m", "two hosts"]);
+        let output = place.run(&["commit", "--lines", "pages.jsonl", "-m", "two hosts", "--json"]);
+        let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        // A site has its own tree, and who commits is told of it.
+        assert_eq!(told.get("covered").is_some(), !is_archive, "{told}");
+        assert_eq!(
+            stderr(&output).contains("1 page left out of the tree"),
+            !is_archive,
+            "{}",
+            stderr(&output)
+        );
         let output = place.run(&["checkout", "HEAD", "--to", "tree"]);
         assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
         let told = stderr(&output);
         assert!(
-            told.contains("3 pages of ") && told.contains("1 page left out: another with the same path"),
+            told.contains("3 pages of ")
+                && told.contains("1 page left out of the tree: another with the same path"),
             "{told}"
         );
         assert!(told.contains("/x, in whose place is https://other.example/x"), "{told}");

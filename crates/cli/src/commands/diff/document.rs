@@ -22,6 +22,15 @@ const IN_MEMORY: usize = 8 << 20;
 /// No more pages than this are listed that do not count as changed.
 const MOST_LISTED: usize = 1000;
 
+/// Why a version is held against nothing: it is the first, or what it descends from is gone.
+fn nothing(holdings: &dyn Holdings, head: VersionId) -> String {
+    let parent = holdings.catalog().version(&head).ok().flatten().and_then(|info| info.version.parent);
+    match parent {
+        Some(parent) => format!("nothing: its parent {} is not here any more", short(&parent)),
+        None => "nothing".to_owned(),
+    }
+}
+
 /// A document of which the beginning is still to be written.
 pub(super) struct Document {
     title: String,
@@ -40,7 +49,7 @@ impl Document {
         let title = format!("Changes from {from} to {}", newer.name);
         let side = |named: Option<&Named>| named.map_or("nothing", |named| &named.side).to_owned();
         let sides = [side(older.as_ref()), side(Some(&newer))];
-        let older = older.map_or_else(|| "nothing".to_owned(), |older| older.about);
+        let older = older.map_or_else(|| nothing(holdings, head), |older| older.about);
         let notes = vec![format!("Older: {older}"), format!("Newer: {}", newer.about)];
         Self { title, notes, sides, titles: Vec::new(), sections: tempfile::spooled_tempfile(IN_MEMORY) }
     }
