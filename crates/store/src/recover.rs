@@ -54,8 +54,11 @@ pub(crate) fn catch_up(
     let Some(last) = silos.values().next_back() else {
         return Ok((Tail { open: None, next_number: behind_known }, recovered));
     };
-    // The last silos may be lost, and the index know of them.
-    let from = known.map_or(0, Place::silo).min(last.number);
+    if known.is_some_and(|known| known.silo() > last.number) {
+        // The last silos are lost. What is left was entered before they were begun.
+        return Ok((Tail { open: None, next_number: behind_known }, recovered));
+    }
+    let from = known.map_or(0, Place::silo);
     for silo in silos.range(from..last.number).map(|(_, silo)| silo) {
         index_silo(files, index, silo, known, &mut recovered)?;
     }
