@@ -14,7 +14,8 @@ use varve_archive::verbs::commit::Intent;
 use varve_archive::verbs::intent;
 use varve_archive::verbs::moku::must_belong;
 use varve_archive::{
-    ArchiveError, ArchiveWriter, Choice, Layout, Objects, Opening, Recovered, Size, VersionId, find_root,
+    ArchiveError, ArchiveWriter, CatalogError, Choice, Layout, Objects, Opening, Recovered, Size, VersionId,
+    find_root,
 };
 
 use crate::arguments;
@@ -164,6 +165,10 @@ impl Session {
             }
             Err(Error::Archive(error)) if error.lacks_room() => {
                 Ok(Err("there is no room left on its disk".to_owned()))
+            }
+            Err(Error::Archive(ArchiveError::Catalog(CatalogError::Early { .. }))) => {
+                Ok(Err("the site is of an early Moku; `varve moku upgrade` makes it one that can be written"
+                    .to_owned()))
             }
             Err(other) => Err(other),
         }

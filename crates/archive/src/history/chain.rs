@@ -92,7 +92,8 @@ impl<'a> HistoryAudit<'a> {
                     .iter()
                     .filter(|left_out| !matches!(left_out, LeftOut::Fact(_) | LeftOut::List(_)));
                 told.for_each(|left_out| found(AuditFinding::new(AuditKind::History, left_out.to_string())));
-                found_about_head(&layout.head(), again.head()?).into_iter().for_each(&mut *found);
+                let wrong = found_about_head(&layout.head(), again.head()?, lacks_silos(self.archive)?);
+                wrong.into_iter().for_each(&mut *found);
                 compare_catalogs(self.archive, &again, found)
             }
             // The silos are what matters, and they were read.
@@ -267,7 +268,7 @@ fn finding(record: RecordId, message: String) -> AuditFinding {
 }
 
 /// What is wrong with the file HEAD, which should name the version that the silos say.
-fn found_about_head(path: &Path, should_be: Option<VersionId>) -> Option<AuditFinding> {
+fn found_about_head(path: &Path, should_be: Option<VersionId>, lacks_silos: bool) -> Option<AuditFinding> {
     let name =
         |version: Option<VersionId>| version.map_or_else(|| "no version".to_owned(), |id| id.to_string());
     let is = match head::read(path) {
@@ -275,8 +276,12 @@ fn found_about_head(path: &Path, should_be: Option<VersionId>) -> Option<AuditFi
         Ok(version) => format!("names {}", name(version)),
         Err(error) => format!("cannot be read ({error})"),
     };
-    let message =
-        format!("HEAD {is}, and the silos say {}; the next verb that writes puts it right", name(should_be));
+    let remedy = match (lacks_silos, path.is_dir()) {
+        (true, _) => "put the silos back that are missing",
+        (_, true) => "a folder is in its place: move it away, and the next verb that writes puts HEAD right",
+        _ => "the next verb that writes puts it right",
+    };
+    let message = format!("HEAD {is}, and the silos say {}; {remedy}", name(should_be));
     Some(AuditFinding::new(AuditKind::Catalog, message))
 }
 
@@ -298,7 +303,12 @@ fn compare_catalogs(
         Ok(difference) => difference,
         // It is a cache: the silos are what is audited, and they were read.
         Err(ArchiveError::Catalog(error)) if !matches!(error, CatalogError::Busy { .. }) => {
-            let what = "the catalog cannot be read; `varve rebuild` makes it again";
+            let what = match error {
+                CatalogError::Newer { .. } => {
+                    "the catalog is of a later varve: use that one; `varve rebuild` makes one for this"
+                }
+                _ => "the catalog cannot be read; `varve rebuild` makes it again",
+            };
             found(AuditFinding::new(AuditKind::Catalog, format!("{what}: {error}")));
             return Ok(());
         }
@@ -309,11 +319,22 @@ fn compare_catalogs(
             true => {
                 "the catalog is behind the silos; the next verb that writes brings it up to them, as does `varve rebuild`"
             }
+            false if lacks_silos(archive)? => {
+                "the catalog knows more than the silos that are here: put back those that are missing; where they are lost for good, `varve rebuild` makes it of what is left"
+            }
             false => "the catalog is not what the silos say; `varve rebuild` makes it again",
         };
         found(AuditFinding::new(AuditKind::Catalog, format!("{what}: {row}")));
     }
     Ok(())
+}
+
+/// Whether the last silos are missing: the catalog has read others behind those that are here. Where it cannot say, none are.
+fn lacks_silos(archive: &Archive) -> Result<bool, ArchiveError> {
+    let here = archive.store().files().list().map_err(StoreError::from)?;
+    let known = SqliteCatalog::open_to_read(&archive.layout().catalog()).and_then(|kept| kept.reached());
+    let reached = known.ok().flatten().map(|place| Place::from_number(place).silo());
+    Ok(reached > here.keys().next_back().copied())
 }
 
 /// Whether a catalog knows that it does not know all that the silos hold, as after a crash.

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use crate::losing::{assert_usable, rebuilt};
 use crate::scene::*;
 use varve_archive::history::{HistoryWriter, open_history};
+use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::commit::NewPage;
 use varve_archive::verbs::{commit, tag};
-use varve_archive::{ArchiveError, ArchiveWriter, VersionId};
+use varve_archive::{Archive, ArchiveError, ArchiveWriter, VersionId};
 use varve_catalog::{Page, VersionFilter};
 use varve_core::fact::media_type;
 
@@ -85,6 +86,24 @@ fn a_silo_that_is_out_of_reach_is_not_lost() {
             |version| writer.catalog().version(&version).expect("read").expect("there").version.parent;
         assert_eq!((parent(third), parent(second)), (Some(second), Some(first)));
     }
+}
+
+#[test]
+fn that_the_last_silos_are_away_is_what_an_audit_says() {
+    let root = tempfile::tempdir().expect("a folder");
+    let root = root.path();
+    stopped(root);
+    drop(history(root));
+    [1, 2].iter().for_each(|number| fs::remove_file(silo(root, *number)).expect("removed"));
+    let mut told = Vec::new();
+    let archive = Archive::open_to_audit(root).expect("opened");
+    audit(&archive, &AuditRequest::default(), &|_| {}, &mut |finding| told.push(finding.message))
+        .expect("audited");
+    assert!(told.iter().any(|told| told.contains("put back those that are missing")), "{told:#?}");
+    assert!(
+        told.iter().any(|told| told.contains("HEAD names") && told.contains("put the silos back")),
+        "{told:#?}"
+    );
 }
 
 #[test]
