@@ -311,3 +311,25 @@ fn a_commit_puts_a_damaged_blob_right() {
         assert_eq!(place.data(&["-C", "site", "cat", url]), "as it was");
     }
 }
+
+/// What the tables of an early Moku have no room for is shown and not kept, and it is said how that changes.
+#[test]
+fn an_early_site_is_scored_and_the_score_is_not_kept() {
+    let test = "an_early_site_is_scored_and_the_score_is_not_kept";
+    let Some(packed) = varve_testkit::fixtures(test, "moku/e-legacy-2025-12-15.tar.gz") else { return };
+    let place = Place::new(false);
+    let unpacked =
+        std::process::Command::new("tar").arg("xzf").arg(packed).arg("-C").arg(place.path("")).status();
+    assert!(unpacked.unwrap().success());
+    let score = place.run(&["-C", "e-legacy-2025-12-15", "score", "--json"]);
+    assert_eq!(score.status.code(), Some(0), "{}", stderr(&score));
+    assert!(
+        stderr(&score).contains("not kept") && stderr(&score).contains("varve moku upgrade"),
+        "{}",
+        stderr(&score)
+    );
+    let scored: serde_json::Value = serde_json::from_slice(&score.stdout).unwrap();
+    assert_eq!(scored["kept"], false);
+    place.data(&["-C", "e-legacy-2025-12-15", "moku", "upgrade"]);
+    assert_eq!(place.object(&["-C", "e-legacy-2025-12-15", "score", "--json"])["kept"], true);
+}
