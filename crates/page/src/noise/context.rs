@@ -4,7 +4,7 @@
 //! script. So each line that may be noise is looked at behind the tag, comment or script that it stands in. What stands before it must
 //! be the same on both sides; else only the opening counts, and where even that differs, nothing is known and nothing is noise.
 
-use super::slots::RawParts;
+use super::slots::{RawParts, SlotParts};
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use varve_core::diff::TextDiff;
@@ -17,7 +17,14 @@ const NEAR: usize = 400;
 
 /// What is known of where the lines of two texts stand. The texts are read when that is first asked.
 #[derive(Default)]
-pub(super) struct Context([OnceCell<RawParts>; 2]);
+pub(super) struct Context([OfSide; 2]);
+
+/// What is known of one text.
+#[derive(Default)]
+struct OfSide {
+    raw: OnceCell<RawParts>,
+    slots: OnceCell<SlotParts>,
+}
 
 /// What stands before a place.
 struct Before<'t> {
@@ -43,7 +50,7 @@ impl Context {
     }
 
     fn before<'t>(&self, diff: &'t TextDiff<'_>, side: usize, at: usize) -> Before<'t> {
-        let text = if side == 0 { diff.base().text() } else { diff.head().text() };
+        let text = text_of(diff, side);
         match self.raw(diff, side).around(at) {
             Some(start) => in_raw_part(text, start, at),
             None => in_markup(text, at),
@@ -52,9 +59,18 @@ impl Context {
 
     /// What of a side is not markup.
     pub(super) fn raw(&self, diff: &TextDiff<'_>, side: usize) -> &RawParts {
-        let text = if side == 0 { diff.base().text() } else { diff.head().text() };
-        self.0[side].get_or_init(|| RawParts::of(text))
+        self.0[side].raw.get_or_init(|| RawParts::of(text_of(diff, side)))
     }
+
+    /// Where in a side slots of advertisements may stand.
+    pub(super) fn slots(&self, diff: &TextDiff<'_>, side: usize) -> &SlotParts {
+        self.0[side].slots.get_or_init(|| SlotParts::of(text_of(diff, side)))
+    }
+}
+
+/// The text of the base, 0, or the head, 1.
+pub(super) fn text_of<'t>(diff: &'t TextDiff<'_>, side: usize) -> &'t str {
+    if side == 0 { diff.base().text() } else { diff.head().text() }
 }
 
 /// A text with line endings of one kind.
