@@ -345,6 +345,23 @@ fn what_is_long_is_looked_at_in_every_mode() {
     }
 }
 
+#[test]
+fn what_stands_in_a_long_tag_is_no_script() {
+    let long = "of many words ".repeat(2000);
+    for element in ["script", "style", "div"] {
+        for other in ["", "data-y='>' "] {
+            let row = format!(
+                "<{element} {other}data-x=\"{long}\nvar now = ⟦1700000000|1700009999⟧;\n\">\na()\n</{element}>"
+            );
+            assert_eq!(told(&row, PAGES[0]).len(), 3, "{element} {other}");
+        }
+    }
+    for tag in ["<script>", "<script data-x='>'>", "<script data-x='1'\n data-y=\"\n>\n\">"] {
+        let row = format!("{tag}\n{}\nvar now = ⟦1700000000|1700009999⟧;\n</script>", "a();\n".repeat(2000));
+        assert_eq!(told(&row, PAGES[0]), [], "behind {tag} it is one");
+    }
+}
+
 /// Pieces of pages with slots, as they were and as they may be.
 const PIECES: &[&str] = &[
     "\n",

@@ -131,7 +131,7 @@ impl Search<'_, '_> {
             }
             let masked = || {
                 let opening = self.context.opening(self.diff, side, lines.range(&(number..number + 1)).start);
-                mask(&format!("{opening}{}", unix(line)))
+                opening.and_then(|opening| mask(&format!("{opening}{}", unix(line))))
             };
             let masked = may_have_values(line).then(masked).flatten();
             masked.map_or(Rest::Unknown(side, number), Rest::Known)
