@@ -3,6 +3,7 @@
 //! Each row is a page, and what differs in it stands between `⟦` and `⟧`, first as it was and then as it is. A rule that hides a row
 //! of the first table hides what somebody did; one that tells a row of the second tells what nobody did. Both hold in every mode.
 
+use proptest::prelude::*;
 use varve_core::headers::{HeaderView, Redaction};
 use varve_page::compare::{Mode, Options, Side, compare};
 
@@ -178,11 +179,97 @@ const HUSHED: &[&str] = &[
     r#"<script>googletag.display('div-gpt-ad-⟦1700000000000|1700009999999⟧-0')</script>"#,
 ];
 
-/// What slots of advertisements show. Where a whole page is one line, only comparing nodes finds them.
+/// What slots of advertisements show: others of what they showed before, from where that came.
 const HUSHED_IN_SLOTS: &[&str] = &[
     r#"<ins class="adsbygoogle" data-ad-slot="1"><b>⟦this|that⟧</b></ins>"#,
     r#"<div class="ad-slot"><iframe src="/ad"></iframe><span>⟦Anzeige|Werbung⟧</span></div>"#,
     r#"<div id="google_ads_iframe_1"><b class="⟦x|y⟧">label</b></div>"#,
+    // Frames, pictures and links.
+    r#"<ins class="adsbygoogle" style="display:block"><iframe src="https://googleads.g.doubleclick.net/a?x=⟦1|2⟧"></iframe></ins>"#,
+    r#"<div id="div-gpt-ad-123-0"><iframe src="https://tpc.googlesyndication.com/⟦1|2⟧"></iframe></div>"#,
+    r#"<div class="ad-slot"><a href="https://ads.example/c?⟦1|2⟧"><img src="https://ads.example/⟦1|2⟧.gif"></a></div>"#,
+    r#"<div class="ad-slot"><a href="https://ads.example/c?⟦1|2⟧"><img src="https://cdn.example:8443/⟦1|2⟧.gif" alt="⟦Shoes|Hats⟧" width="⟦300|320⟧"></a></div>"#,
+    r#"<div class="ad-slot"><img src="https://ads.example/⟦1|2⟧.gif" srcset="https://ads.example/⟦1|2⟧.gif 1x, https://cdn.example/⟦1|2⟧.gif 2x"></div>"#,
+    r#"<div class="ad-slot"><a href="https://⟦a|b⟧.example/1"><img src="https://c.example/1"></a><a href="https://⟦b|a⟧.example/2">x</a></div>"#,
+    r#"<div id="div-gpt-ad-1"><iframe sandbox="allow-scripts" allow="fullscreen" src="https://ads.example/⟦1|2⟧" width="⟦300|728⟧" data-id="⟦a1|b2⟧"></iframe></div>"#,
+    r#"<div id="div-gpt-ad-1"><iframe id="google_ads_iframe_1" src="https://ads.example/⟦1|2⟧"></iframe></div>"#,
+    r#"<div id="div-gpt-ad-1"><a href="https://ads.example/1"><b>Hats</b></a>⟦|<a href="https://ads.example/2"><b>Shoes</b></a>⟧</div>"#,
+    r#"<div id="div-gpt-ad-1"><script>if (a < b) show('<div>')</script><!-- ⟦one|two⟧ --><iframe src="https://ads.example/⟦1|2⟧"></iframe></div>"#,
+    r#"<div class="ad-slot"><script src="https://ads.example/show.js?ord=⟦123|456⟧"></script></div>"#,
+    r#"<p>text</p><div class="ad-slot"><img src="https://ads.example/⟦1|2⟧.gif"></div><p>text</p>"#,
+    // Over several lines, and as many as it takes.
+    "<div class=\"ad-slot\">\n  <a href=\"https://ads.example/c?⟦1|2⟧\">\n    <img src=\"https://ads.example/⟦1|2⟧.gif\">\n  </a>\n</div>",
+    "<ins class=\"adsbygoogle\"\n  style=\"display:block\">\n<iframe\n  src=\"https://ads.example/⟦1|2⟧\"\n  width=\"300\"></iframe>\n</ins>",
+    "<div id=\"div-gpt-ad-1\">\n<img src=\"https://ads.example/1.gif\">\n⟦|<b>Shoes</b>\n<img src=\"https://ads.example/2.gif\">\n⟧</div>",
+    "<div id=\"div-gpt-ad-1\">\n<b>⟦Hats</b>|Shoes</b>\n<i>for all</i>⟧\n</div>",
+    // One in another.
+    r#"<div class="ad-container"><div class="ad-slot"><iframe src="https://ads.example/⟦1|2⟧"></iframe></div></div>"#,
+    "<div id=\"div-gpt-ad-1\">\n<div id=\"google_ads_iframe_1\">\n<iframe src=\"https://ads.example/⟦1|2⟧\"></iframe>\n</div>\n</div>",
+];
+
+/// What somebody did to the slot of an advertisement, or beside one.
+const TOLD_IN_SLOTS: &[&str] = &[
+    // From elsewhere than before.
+    r#"<ins class="adsbygoogle"><iframe src="https://⟦ads|evil⟧.example/1"></iframe></ins>"#,
+    r#"<div class="ad-slot"><img src="https://⟦ads|evil⟧.example/1.gif"></div>"#,
+    r#"<div class="ad-slot"><img src="https://a.example/1" srcset="https://a.example/⟦2 2x|2 2x, https://evil.example/3 3x⟧"></div>"#,
+    r#"<div class="ad-slot"><a href="https://⟦ads|evil⟧.example/1"><img src="https://ads.example/1.gif"></a></div>"#,
+    r#"<div class="ad-slot"><iframe src="https://ads.example⟦|:8443⟧/1"></iframe></div>"#,
+    r#"<div class="ad-slot"><iframe src="http⟦s|⟧://ads.example/⟦1|2⟧"></iframe></div>"#,
+    r#"<div class="ad-slot"><img src="http⟦s|⟧://ads.example/⟦1|2⟧"></div>"#,
+    r#"<div class="ad-slot"><a href="http⟦s|⟧://ads.example/⟦1|2⟧"><img src="https://ads.example/1.gif"></a></div>"#,
+    r#"<div class="ad-slot"><a href="https://ads.example⟦/|@evil.example/⟧"><img src="https://ads.example/1.gif"></a></div>"#,
+    r#"<div class="ad-slot"><iframe src="⟦/1|/2⟧"></iframe></div>"#,
+    r#"<div class="ad-slot"><iframe src="⟦//ads.example/1|//ads.example/2⟧"></iframe></div>"#,
+    // Another kind of element, or another slot, came from there.
+    r#"<div class="ad-slot"><img src="https://a.example/1"><iframe src="https://⟦b|a⟧.example/1"></iframe></div>"#,
+    r#"<a href="https://b.example/">x</a><div class="ad-slot"><a href="https://⟦a|b⟧.example/1"><img src="https://a.example/1"></a></div>"#,
+    r#"<div class="ad-slot"><iframe src="https://b.example/"></iframe></div><div class="ad-slot"><iframe src="https://⟦a|b⟧.example/"></iframe></div>"#,
+    r#"<div class="ad-container"><iframe src="https://b.example/"></iframe><div class="ad-slot"><iframe src="https://⟦a|b⟧.example/"></iframe></div></div>"#,
+    // What runs.
+    r#"<div id="div-gpt-ad-1"><b>x</b>⟦|<script>evil()</script>⟧</div>"#,
+    r#"<div id="div-gpt-ad-1"><b>x</b>⟦|<script src="https://ads.example/1.js"></script>⟧</div>"#,
+    r#"<div class="ad-slot"><script>show(⟦1|2⟧)</script></div>"#,
+    r#"<div class="ad-slot"><script src="https://ads.example/⟦show|evil⟧.js?1"></script></div>"#,
+    r#"<div class="ad-slot"><script src="https://⟦ads|evil⟧.example/show.js?1"></script></div>"#,
+    r#"<div class="ad-slot"><script src="https://ads.example/show.js⟦|?2⟧"></script></div>"#,
+    r#"<script id="google_ads_1" src="https://ads.example/show.js?⟦1|2⟧"></script>"#,
+    r#"<div class="ad-slot"><script src="https://ads.example/show.js?⟦1|2⟧" onload="run()"></script></div>"#,
+    r#"<div class="ad-slot"><img src="https://ads.example/1.gif"⟦| onload="evil()"⟧></div>"#,
+    r#"<div class="ad-slot"><iframe src="https://ads.example/1"⟦| onload="evil()"⟧></iframe></div>"#,
+    r#"<div class="ad-slot"⟦| onclick="evil()"⟧><img src="https://ads.example/1.gif"></div>"#,
+    r#"<div class="ad-slot"><iframe src="https://ads.example/1"⟦| srcdoc="&lt;b>x"⟧></iframe></div>"#,
+    r#"<div class="ad-slot"><iframe src="⟦https://ads.example/1|javascript:evil()⟧"></iframe></div>"#,
+    r#"<div class="ad-slot"><a href="⟦https://ads.example/1|javascript:evil()⟧"><img src="https://ads.example/1.gif"></a></div>"#,
+    r#"<div class="ad-slot"><img src="⟦https://ads.example/1|data:image/svg+xml,x⟧"></div>"#,
+    // What frames may do.
+    r#"<div class="ad-slot"><iframe⟦ sandbox|⟧ src="https://ads.example/⟦1|2⟧"></iframe></div>"#,
+    r#"<div class="ad-slot"><iframe sandbox="⟦|allow-top-navigation⟧" src="https://ads.example/1"></iframe></div>"#,
+    r#"<div class="ad-slot"><iframe⟦| allow="camera"⟧ src="https://ads.example/⟦1|2⟧"></iframe></div>"#,
+    r#"<div class="ad-slot"><iframe allow="fullscreen⟦|; camera⟧" src="https://ads.example/1"></iframe></div>"#,
+    r#"<div class="ad-slot"><iframe name="⟦a|b⟧" src="https://ads.example/1"></iframe></div>"#,
+    r#"<div class="ad-slot"><iframe src="https://ads.example/1"></iframe>⟦|<iframe src="https://ads.example/2"></iframe>⟧</div>"#,
+    r#"<div class="ad-slot"><img src="https://ads.example/1"⟦| style="position:fixed;inset:0"⟧></div>"#,
+    // What is filled in, and what says what the page is.
+    r#"<div class="ad-slot"><img src="https://ads.example/1">⟦|<form action="https://ads.example/"><input name="a"></form>⟧</div>"#,
+    r#"<div class="ad-slot"><img src="https://ads.example/1">⟦|<input type="password">⟧</div>"#,
+    r#"<div class="ad-slot"><img src="https://ads.example/1">⟦|<meta http-equiv="refresh" content="0;url=https://ads.example/">⟧</div>"#,
+    r#"<div class="ad-slot"><img src="https://ads.example/1">⟦|<base href="https://ads.example/">⟧</div>"#,
+    r#"<div class="ad-slot"><img src="https://ads.example/1">⟦|<link rel="stylesheet" href="https://ads.example/">⟧</div>"#,
+    r#"<div class="ad-slot"><img src="https://ads.example/1"><object data="https://ads.example/⟦1|2⟧"></object></div>"#,
+    r#"<div class="ad-slot"><img src="https://ads.example/1"><embed src="https://ads.example/⟦1|2⟧"></div>"#,
+    // What was no slot, and what is beside one.
+    r#"<div class="⟦box|ad-slot⟧"><img src="https://ads.example/⟦1|2⟧.gif"></div>"#,
+    r#"<div class="⟦ad-slot|box⟧"><img src="https://ads.example/⟦1|2⟧.gif"></div>"#,
+    r#"<div class="box"><img src="https://ads.example/⟦1|2⟧.gif"></div>"#,
+    r#"<p>⟦one|two⟧</p><div class="ad-slot"><img src="https://ads.example/⟦1|2⟧.gif"></div>"#,
+    r#"<div class="ad-slot"><img src="https://ads.example/⟦1|2⟧.gif"></div><img src="https://ads.example/⟦1|2⟧.gif">"#,
+    r#"<div class="ad-slot"><img src="https://ads.example/⟦1.gif"></div>|2.gif">⟧<p>text</p>⟦|</div>⟧"#,
+    "<div class=\"ad-slot\">\n<img src=\"https://ads.example/⟦1|2⟧.gif\">\n</div>\n<p>⟦one|two⟧</p>",
+    "<div class=\"ad-slot\">\n⟦|<div class=\"ad-slot\">⟧<img src=\"https://ads.example/⟦1|2⟧.gif\">\n</div>\n<p>text</p>",
+    "<p title='\n<div class=\"ad-slot\">\n<img src=\"https://ads.example/⟦1|2⟧.gif\">\n</div>\n'>text</p>",
+    "<script>a = `\n<div class=\"ad-slot\">\n<img src=\"https://ads.example/⟦1|2⟧.gif\">\n</div>\n`</script>",
+    "<!--\n<div class=\"ad-slot\">\n<img src=\"https://ads.example/⟦1|2⟧.gif\">\n</div>\n-->",
 ];
 
 /// Both pages of a row: what stands between the marks as it was, and as it is.
@@ -227,7 +314,7 @@ fn there_are_sixty_of_each() {
 #[test]
 fn what_somebody_did_is_told() {
     for page in PAGES {
-        let rows = TOLD.iter().map(|row| (told(row, page), row));
+        let rows = TOLD.iter().chain(TOLD_IN_SLOTS).map(|row| (told(row, page), row));
         let hidden: Vec<_> = rows.filter(|(modes, _)| modes.len() < 3).collect();
         assert!(hidden.is_empty(), "{page:?}: {hidden:#?}");
     }
@@ -236,8 +323,7 @@ fn what_somebody_did_is_told() {
 #[test]
 fn what_nobody_did_is_not_told() {
     for page in PAGES {
-        let slots = if page == PAGES[0] { HUSHED_IN_SLOTS } else { &[] };
-        let rows = HUSHED.iter().chain(slots).map(|row| (told(row, page), row));
+        let rows = HUSHED.iter().chain(HUSHED_IN_SLOTS).map(|row| (told(row, page), row));
         let heard: Vec<_> = rows.filter(|(modes, _)| !modes.is_empty()).collect();
         assert!(heard.is_empty(), "{page:?}: {heard:#?}");
     }
@@ -256,5 +342,75 @@ fn what_is_long_is_looked_at_in_every_mode() {
     }
     for row in [script(r#"var price = "⟦a1b2c3d4|d4c3b2a1⟧";"#), state(" class=⟦a|b⟧")] {
         assert_eq!(told(&row, PAGES[0]).len(), 3, "{}", &row[row.len() - 200..]);
+    }
+}
+
+#[test]
+fn what_stands_in_a_long_tag_is_no_script() {
+    let long = "of many words ".repeat(2000);
+    for element in ["script", "style", "div"] {
+        for other in ["", "data-y='>' "] {
+            let row = format!(
+                "<{element} {other}data-x=\"{long}\nvar now = ⟦1700000000|1700009999⟧;\n\">\na()\n</{element}>"
+            );
+            assert_eq!(told(&row, PAGES[0]).len(), 3, "{element} {other}");
+        }
+    }
+    for tag in ["<script>", "<script data-x='>'>", "<script data-x='1'\n data-y=\"\n>\n\">"] {
+        let row = format!("{tag}\n{}\nvar now = ⟦1700000000|1700009999⟧;\n</script>", "a();\n".repeat(2000));
+        assert_eq!(told(&row, PAGES[0]), [], "behind {tag} it is one");
+    }
+}
+
+/// Pieces of pages with slots, as they were and as they may be.
+const PIECES: &[&str] = &[
+    "\n",
+    "<div class=\"ad-slot\">",
+    "<div id=div-gpt-ad-1>",
+    "<ins class=adsbygoogle>",
+    "</div>",
+    "</ins>",
+    "<main>",
+    "</main>",
+    "<p>",
+    "</p>",
+    "<b>⟦x|y⟧</b>",
+    "⟦x|y⟧",
+    "⟦|<b>new</b>⟧",
+    "⟦|</div>⟧",
+    "⟦|<div class=ad-slot>⟧",
+    "⟦|<!--⟧",
+    "<!--",
+    "-->",
+    "<p title='",
+    "'>",
+    "<script>",
+    "</script>",
+    "<template>",
+    "</template>",
+    "<table><tr>",
+    "<svg>",
+    "</svg>",
+    "<img src=https://a.example/⟦1|2⟧>",
+    "<img src=https://⟦a|b⟧.example/>",
+    "<a href=https://a.example/⟦1|2⟧>",
+    "<a href=https://⟦a|b⟧.example/>",
+    "</a>",
+    "<iframe src=\"https://a.example/⟦1|2⟧\"></iframe>",
+    "<iframe src=https://⟦a|b⟧.example/></iframe>",
+    "<iframe ⟦sandbox|⟧ src=https://a.example/></iframe>",
+    "⟦|<img src=https://a.example/3>⟧",
+    "⟦|\n⟧",
+];
+
+proptest! {
+    #[test]
+    fn lines_hush_nothing_in_slots_that_nodes_tell(pieces in prop::collection::vec(prop::sample::select(PIECES), 1..16)) {
+        let row = format!("<div class=ad-slot><img src=https://a.example/>{}</div>", pieces.concat());
+        for row in [row.clone(), row.replace('>', ">\n"), pieces.concat()] {
+            let told = told(&row, PAGES[0]);
+            prop_assert!(told.contains(&Mode::Lines) || !told.contains(&Mode::Dom), "{row}");
+            prop_assert_eq!(told.contains(&Mode::Lines), told.contains(&Mode::Words), "{}", row);
+        }
     }
 }

@@ -37,6 +37,8 @@ pub struct NodeChange {
     pub base: Option<usize>,
     /// The node in the head.
     pub head: Option<usize>,
+    /// Of what came or went, the partner of its parent on the other side: where it was not yet, or is no longer.
+    pub(crate) parent_there: Option<usize>,
 }
 
 impl NodeChange {
@@ -195,7 +197,12 @@ impl Reporter<'_> {
             (Some(base), None) => self.base_paths.path(base),
             (None, None) => String::new(),
         };
-        self.changes.push(NodeChange { what, selector, from, to, base, head });
+        let parent_there = match (base, head) {
+            (None, Some(head)) => self.pairs.of_head[self.head.nodes()[head].parent],
+            (Some(base), None) => self.pairs.of_base[self.base.nodes()[base].parent],
+            _ => None,
+        };
+        self.changes.push(NodeChange { what, selector, from, to, base, head, parent_there });
     }
 }
 

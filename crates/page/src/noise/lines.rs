@@ -1,11 +1,11 @@
 //! Which changed lines are noise.
 
-use super::context::{Context, unix};
+use super::context::{Context, text_of, unix};
 use super::learn::Volatile;
 use super::mask::{MOST_MASKED, explain, mask, may_have_values};
 use super::pages::{Pages, Swapped};
 use super::rules::NoiseRule;
-use super::slots::differ_by_advertisement;
+use super::slots::{SlotPair, Stretch, differ_by_advertisement};
 use std::cell::Cell;
 use std::ops::Range;
 use varve_core::diff::{Budget, Change, Edit, Options, TextDiff, sequence};
@@ -131,7 +131,7 @@ impl Search<'_, '_> {
             }
             let masked = || {
                 let opening = self.context.opening(self.diff, side, lines.range(&(number..number + 1)).start);
-                mask(&format!("{opening}{}", unix(line)))
+                opening.and_then(|opening| mask(&format!("{opening}{}", unix(line))))
             };
             let masked = may_have_values(line).then(masked).flatten();
             masked.map_or(Rest::Unknown(side, number), Rest::Known)
@@ -146,7 +146,37 @@ impl Search<'_, '_> {
     }
 
     fn is_advertisement(&self, change: &Change) -> bool {
+        self.is_line_of_advertisement(change) || self.is_in_slots(change)
+    }
+
+    /// Whether a change is of what the slots show that it is in, or that are in it, and of nothing else.
+    fn is_in_slots(&self, change: &Change) -> bool {
+        let stretch = |side: usize, range: &Range<usize>| {
+            Stretch::of(text_of(self.diff, side), range.clone(), self.context.slots(self.diff, side))
+        };
+        let is_aligned = |base: usize, head: usize| self.is_aligned(base, head);
+        let others = stretch(0, &change.base).other_slots(&stretch(1, &change.head), is_aligned);
+        others
+            .is_some_and(|slots| !slots.is_empty() && slots.iter().all(|slot| self.parses.shows_other(slot)))
+    }
+
+    /// Whether a place of the base is the same as one of the head, or changed together with it.
+    fn is_aligned(&self, base: usize, head: usize) -> bool {
+        let changes = self.diff.changes();
+        let next = changes.partition_point(|change| change.base.end <= base);
+        let before = |end: fn(&Change) -> usize| next.checked_sub(1).map_or(0, |last| end(&changes[last]));
+        let in_change = changes.get(next).is_some_and(|change| change.base.start <= base);
+        if in_change {
+            return changes[next].head.contains(&head);
+        }
+        let distance = base - before(|change| change.base.end);
+        let is_before_next = changes.get(next).is_none_or(|change| head < change.head.start);
+        is_before_next && head.checked_sub(before(|change| change.head.end)) == Some(distance)
+    }
+
+    fn is_line_of_advertisement(&self, change: &Change) -> bool {
         change.base_lines.len() == 1
+            && change.head_lines.len() == 1
             && self.parses.may_have_advertisement(self.diff.removed(change))
             && !self.context.raw(self.diff, 0).cut(&change.base)
             && !self.context.raw(self.diff, 1).cut(&change.head)
@@ -192,6 +222,12 @@ impl Parses {
         may && differ_by_advertisement(from, to)
     }
 
+    /// Whether a slot is the same but for what an advertisement shows.
+    fn shows_other(&self, slot: &SlotPair<'_>) -> bool {
+        self.0.set(self.0.get() + 1);
+        self.0.get() <= MOST_PARSED && slot.shows_other()
+    }
+
     fn may_have_advertisement(&self, line: &str) -> bool {
         let is_ad =
             |at: usize| line.as_bytes()[at..].get(..2).is_some_and(|word| word.eq_ignore_ascii_case(b"ad"));
@@ -199,7 +235,8 @@ impl Parses {
     }
 }
 
-/// For each change of a diff the rule that explains it, if one does. Only lines that have a partner can be noise.
+/// For each change of a diff the rule that explains it, if one does. Only lines that have a partner can be noise, or those in the slot
+/// of an advertisement.
 pub fn classify_lines(diff: &TextDiff<'_>, volatile: &Volatile) -> Vec<Option<NoiseRule>> {
     classify(diff, volatile, &pages_of(diff))
 }
@@ -212,9 +249,10 @@ fn classify(diff: &TextDiff<'_>, volatile: &Volatile, pages: &Pages<'_>) -> Vec<
     let is_raw = |base: usize, head: usize| {
         search.is_raw(&diff.base().range(&(base..base + 1)), &diff.head().range(&(head..head + 1)))
     };
+    let advertisement = |change: &Change| search.is_advertisement(change).then_some(NoiseRule::AdSlot);
     let classify = |change: &Change| {
         if change.base_lines.len() != change.head_lines.len() {
-            return None;
+            return advertisement(change);
         }
         let lines = (change.base_lines.clone(), change.head_lines.clone());
         if volatile.explains_lines(diff, lines, &is_raw) {
@@ -223,11 +261,9 @@ fn classify(diff: &TextDiff<'_>, volatile: &Volatile, pages: &Pages<'_>) -> Vec<
         let long = change.base.len().max(change.head.len());
         left = left.checked_sub(long.min(MOST_MASKED))?;
         if long <= LONGEST_WHOLE {
-            search
-                .explain(&change.base, &change.head)
-                .or_else(|| search.is_advertisement(change).then_some(NoiseRule::AdSlot))
+            search.explain(&change.base, &change.head).or_else(|| advertisement(change))
         } else {
-            let whole = || search.explain(&change.base, &change.head);
+            let whole = || search.explain(&change.base, &change.head).or_else(|| advertisement(change));
             search.long_change(change, &mut budget, &mut left).or_else(whole)
         }
     };

@@ -9,16 +9,20 @@
 //! things stand (under a name that is that of a token, and not near one). A rule explains a change only if both sides are the same once the values it knows are taken
 //! out; so what is new or gone is never explained by it. A number in a sentence is a number, and a date is one that people
 //! wrote unless its surroundings say that it is the page's own. And nothing that can run, be
-//! filled in or load something is ever noise because of where it stands.
+//! filled in or load something is ever noise because of where it stands: but for what the slot of an advertisement shows from
+//! where it showed something before.
 
+mod adverts;
 mod context;
 mod forms;
 mod headers;
 mod learn;
 mod lines;
 mod looks;
+mod markup;
 mod mask;
 mod nodes;
+mod origins;
 mod pages;
 mod pattern;
 mod place;

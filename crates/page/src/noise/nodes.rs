@@ -1,18 +1,17 @@
 //! Which changed nodes are noise.
 
+use super::adverts::Slots;
 use super::learn::Volatile;
 use super::lines::explain_long;
 use super::mask::{MOST_MASKED, explain, mask};
 use super::pages::Pages;
 use super::place::is_block;
 use super::rules::NoiseRule;
-use crate::dom::{Data, Node, Tree, start_tag};
+use crate::dom::{Data, Tree, start_tag};
 use crate::dom_diff::{NodeChange, What};
-use std::cell::LazyCell;
-use std::collections::HashSet;
 
 /// Elements that run, load, send or say what the page is.
-const ACTIVE: [&str; 32] = [
+const ACTIVE: [&str; 33] = [
     "applet",
     "audio",
     "base",
@@ -37,6 +36,7 @@ const ACTIVE: [&str; 32] = [
     "portal",
     "script",
     "select",
+    "set",
     "source",
     "style",
     "textarea",
@@ -71,27 +71,7 @@ const ACTIVE_ATTRIBUTES: [&str; 16] = [
 pub(super) const LEADING: [&str; 2] = ["href", "xlink:href"];
 
 /// Elements whose text is no markup.
-const RAW: [&str; 2] = ["script", "style"];
-
-/// Elements that are never an advertisement, whatever class they have.
-const PAGE: [&str; 6] = ["article", "body", "form", "head", "html", "main"];
-
-/// What marks the slot of an advertisement and nothing else: the beginning of an id or a class.
-const SURE_PREFIXES: [&str; 2] = ["div-gpt-ad", "google_ads_"];
-
-/// What marks one as a rule, as a whole id or class: if frames, scripts or pictures are in it.
-const LIKELY_WORDS: [&str; 7] =
-    ["ad-slot", "adslot", "ad_slot", "ad-container", "ad-banner", "advert-slot", "ad-unit"];
-
-/// What fills such slots.
-const FILLINGS: [&str; 3] = ["iframe", "img", "script"];
-
-/// The longest text of a slot, and of one that is only likely to be one: a label.
-const MOST_SLOT_TEXT: usize = 160;
-const MOST_LABEL: usize = 40;
-
-/// An advertisement has fewer nodes than this.
-const MOST_AD_NODES: usize = 200;
+pub(super) const RAW: [&str; 2] = ["script", "style"];
 
 /// How many nodes, and how many bytes of their text, are looked at for the words before a node.
 const FAR: usize = 24;
@@ -236,141 +216,17 @@ pub(super) fn only_advertisements(base: &Tree, head: &Tree, changes: &[NodeChang
     rules.iter().all(Option::is_some) && rules.contains(&Some(NoiseRule::AdSlot))
 }
 
-/// The advertisements of two pages, in which what is shown may change: but not what they load, nor where they lead.
-struct Slots<'t> {
-    base: &'t Tree,
-    head: &'t Tree,
-    /// Nodes of the head that changed what marks an advertisement. What was none before is none now.
-    marked_anew: HashSet<usize>,
-    /// The hosts that the base leads to.
-    hosts: LazyCell<HashSet<&'t str>, Box<dyn FnOnce() -> HashSet<&'t str> + 't>>,
-}
-
-impl<'t> Slots<'t> {
-    fn of(base: &'t Tree, head: &'t Tree, changes: &[NodeChange]) -> Self {
-        let is_mark = |what: &What| matches!(what, What::Attribute(name) if MARKS.contains(&name.as_str()));
-        let marked_anew =
-            changes.iter().filter(|change| is_mark(&change.what)).filter_map(|change| change.head).collect();
-        let links = move || base.nodes().iter().flat_map(leads_to).filter_map(host).collect();
-        Self { base, head, marked_anew, hosts: LazyCell::new(Box::new(links)) }
-    }
-
-    /// Whether a change is within an advertisement that was there before, and nothing in it runs or loads anything or leads to a
-    /// host to which the page did not lead.
-    fn explain(&self, change: &NodeChange) -> bool {
-        let sides = [(self.base, change.base), (self.head, change.head)];
-        let is_within = |tree: &Tree, node: usize| {
-            // What came or went must have done so in an advertisement, and not as one.
-            let own = !matches!(change.what, What::Inserted | What::Removed);
-            let above = own.then_some(node).into_iter().chain(tree.ancestors(node));
-            let is_inner =
-                |place: &usize| !tree.nodes()[*place].name().is_some_and(|name| PAGE.contains(&name));
-            let mut slots = above.take_while(is_inner).filter(|place| is_slot(tree, *place));
-            slots.any(|place| std::ptr::eq(tree, self.base) || !self.marked_anew.contains(&place))
-        };
-        let is_fine = |(tree, node): (&Tree, Option<usize>)| {
-            node.is_none_or(|node| is_within(tree, node) && self.is_harmless(tree, node, &change.what))
-        };
-        sides.iter().any(|(_, node)| node.is_some()) && sides.into_iter().all(is_fine)
-    }
-
-    fn is_harmless(&self, tree: &Tree, node: usize, what: &What) -> bool {
-        let (parent, end) = (tree.nodes()[node].parent, tree.nodes()[node].end);
-        let attribute = |name: &str| tree.nodes()[node].attribute(name).unwrap_or_default();
-        let is_known = |value: &str| {
-            let value = value.trim_start();
-            match host(value) {
-                Some(host) => self.hosts.contains(host),
-                // Whatever else is no path leads somewhere as well: to a number to be called, to another program.
-                None => !value.split(['/', '?', '#']).next().is_some_and(|start| start.contains(':')),
-            }
-        };
-        let quiet = match what {
-            What::Attribute(name) if LEADING.contains(&name.as_str()) => is_known(attribute(name)),
-            What::Attribute(name) => !is_active_attribute(name, attribute(name)),
-            What::Text | What::Moved => true,
-            What::Inserted | What::Removed => tree.nodes()[node..end].iter().flat_map(leads_to).all(is_known),
-        };
-        let whole = if matches!(what, What::Attribute(_)) { node + 1 } else { end };
-        quiet && !is_active(tree, node, whole) && !is_active(tree, parent, parent + 1)
-    }
-}
-
-/// Where a node leads.
-fn leads_to(node: &Node) -> impl Iterator<Item = &str> {
-    LEADING.into_iter().filter_map(|name| node.attribute(name))
-}
-
-/// The host of an address that has one. Browsers take a backslash for a slash.
-fn host(address: &str) -> Option<&str> {
-    let address = address.trim_start();
-    let start = address.find(['/', '\\']).filter(|at| *at == 0 || address[..*at].ends_with(':'))?;
-    let rest = address[start..].strip_prefix(['/', '\\'])?.strip_prefix(['/', '\\'])?;
-    rest.split(['/', '\\', '?', '#']).next()
-}
-
-/// Attributes that mark an advertisement.
-const MARKS: [&str; 3] = ["id", "class", "data-ad-slot"];
-
-/// Whether an element is the slot of an advertisement. What small ads are written in is called `ad` as well: where prices, numbers to
-/// be called or sentences stand, it is none.
-fn is_slot(tree: &Tree, place: usize) -> bool {
-    let node = &tree.nodes()[place];
-    if node.end - place > MOST_AD_NODES {
-        return false;
-    }
-    let marked = |is_mark: &dyn Fn(&str) -> bool| {
-        let marks = ["id", "class"].into_iter().filter_map(|name| node.attribute(name));
-        marks
-            .flat_map(|value| value.split_whitespace().take(20))
-            .any(|word| is_mark(&word.to_ascii_lowercase()))
-    };
-    let is_sure = marked(&|word| SURE_PREFIXES.iter().any(|prefix| word.starts_with(prefix)))
-        || (node.name() == Some("ins") && marked(&|word| word == "adsbygoogle"));
-    let is_likely =
-        || node.attribute("data-ad-slot").is_some() || marked(&|word| LIKELY_WORDS.contains(&word));
-    let most = if is_sure { MOST_SLOT_TEXT } else { MOST_LABEL };
-    (is_sure || (is_likely() && is_filled(tree, place))) && !is_offer(&text_of(tree, place), most)
-}
-
-/// Whether a frame, a script or a picture is in an element.
-fn is_filled(tree: &Tree, place: usize) -> bool {
-    let mut inner = tree.nodes()[place + 1..tree.nodes()[place].end].iter();
-    inner.any(|node| node.name().is_some_and(|name| FILLINGS.contains(&name)))
-}
-
-/// The text of an element, without that of scripts and styles.
-fn text_of(tree: &Tree, place: usize) -> String {
-    let inner = tree.nodes()[place..tree.nodes()[place].end].iter();
-    let is_raw = |parent: usize| tree.nodes()[parent].name().is_some_and(|name| RAW.contains(&name));
-    let texts = inner.filter_map(|node| match &node.data {
-        Data::Text(text) if !is_raw(node.parent) => Some([text.trim(), " "]),
-        _ => None,
-    });
-    texts.flatten().collect()
-}
-
-/// Whether a text says more than a slot does: a price, a number to be called, several sentences.
-fn is_offer(text: &str, most: usize) -> bool {
-    const MONEY: [&str; 5] = ["eur", "usd", "gbp", "chf", "price"];
-    let text = text.trim();
-    let is_sign = |letter: char| matches!(letter, '$' | '€' | '£' | '¥' | '%' | '@');
-    let is_of_number = |letter: char| letter.is_ascii_digit() || " +-/().".contains(letter);
-    let digits = |run: &str| run.bytes().filter(u8::is_ascii_digit).count();
-    let mut words = text.split(|letter: char| !letter.is_alphanumeric());
-    text.len() > most
-        || text.contains(is_sign)
-        || text.split(|letter: char| !is_of_number(letter)).any(|run| digits(run) >= 6)
-        || text.matches(['.', '!', '?']).count() > 1
-        || words.any(|word| MONEY.contains(&word.to_ascii_lowercase().as_str()))
-}
-
 /// Whether any of these nodes runs, loads or sends something.
 pub(super) fn is_active(tree: &Tree, start: usize, end: usize) -> bool {
     tree.nodes()[start..end].iter().any(|node| {
-        node.name().is_some_and(|name| ACTIVE.iter().any(|active| name.eq_ignore_ascii_case(active)))
+        node.name().is_some_and(is_active_element)
             || node.attributes().iter().any(|(name, value)| is_active_attribute(name, value))
     })
+}
+
+/// Whether an element runs, loads or sends something, whatever attributes it has.
+pub(super) fn is_active_element(name: &str) -> bool {
+    ACTIVE.iter().any(|active| name.eq_ignore_ascii_case(active))
 }
 
 /// Whether an attribute runs, loads or sends something, or lays its element over others. Where links lead is not meant.
@@ -450,62 +306,6 @@ mod tests {
         let base = page("Rendered", "10:00:01", "10:00:02");
         assert_eq!(rules(&base, &page("Rendered", "11:00:01", "11:00:02")), [timestamp, timestamp]);
         assert_eq!(rules(&base, &page("Concert", "11:00:01", "10:00:02")), [None, None]);
-    }
-
-    #[test]
-    fn advertisements_may_change_but_not_act() {
-        let page = |ad: &str| format!("<p>text</p><ins class='box adsbygoogle'>{ad}</ins>");
-        assert_eq!(rules(&page("Buy <b>this</b>"), &page("Buy <b>that</b>")), [Some(NoiseRule::AdSlot)]);
-        assert_eq!(rules(&page(""), &page("<b>new</b>")), [Some(NoiseRule::AdSlot)]);
-        assert_eq!(rules(&page(""), &page("<script>x()</script>")), [None]);
-        assert_eq!(rules(&page(""), &page("<b onclick=x()>new</b>")), [None]);
-        assert_eq!(rules("<body id=google_ads_x><p>one", "<body id=google_ads_x><p>two"), [None]);
-    }
-
-    #[test]
-    fn advertisements_may_not_load_or_lead_elsewhere() {
-        let page = |ad: &str| format!("<p><a href=//known.example/>x</a></p><div id=div-gpt-ad-1>{ad}</div>");
-        for (base, head) in [
-            ("", "<img src=https://track.evil/x.gif>"),
-            ("", "<picture><source srcset=https://track.evil/x.gif></picture>"),
-            ("", "<video poster=x></video>"),
-            ("", "<svg><use href=x /></svg>"),
-            ("", "<b style='background:url(https://track.evil/)'>x</b>"),
-            ("<b>x</b>", "<b style='position:fixed;inset:0'>x</b>"),
-            ("", "<a href=https://phish.example/>x</a>"),
-            ("", "<a href='\\\\phish.example'>x</a>"),
-            ("", "<a href=tel:+15550100>x</a>"),
-            ("", "<svg><a xlink:href=https://phish.example/>x</a></svg>"),
-            ("<a href=https://known.example/1>x</a>", "<a href=https://phish.example/1>x</a>"),
-            ("<a href=/1>x</a>", "<a href='javascript:x()'>x</a>"),
-            ("<a href=/1>x</a>", "<a href=/1 ping=https://track.evil/>x</a>"),
-        ] {
-            assert_eq!(rules(&page(base), &page(head)), [None], "{head}");
-        }
-        let ad = Some(NoiseRule::AdSlot);
-        for (base, head) in [
-            ("<a href=https://known.example/1>x</a>", "<a href=https://known.example/2>x</a>"),
-            ("<a href=/1>x</a>", "<a href=/2>x</a>"),
-            ("", "<a href=https://known.example/3>x</a>"),
-        ] {
-            assert_eq!(rules(&page(base), &page(head)), [ad], "{head}");
-        }
-    }
-
-    #[test]
-    fn only_what_was_an_advertisement_is_one() {
-        for (base, head) in [
-            ("<div>our terms</div>", "<div id=div-gpt-ad-1>their terms</div>"),
-            ("<p>x</p>", "<p>x</p><div id=div-gpt-ad-1>call us now</div>"),
-            ("<p>x</p><div id=div-gpt-ad-1>call us now</div>", "<p>x</p>"),
-            (
-                "<p>a long enough text of ours</p><div id=div-gpt-ad-1>x</div>",
-                "<div id=div-gpt-ad-1>x<p>a long enough text of ours</p></div>",
-            ),
-        ] {
-            let rules = rules(base, head);
-            assert!(!rules.is_empty() && rules.iter().all(Option::is_none), "{head}: {rules:?}");
-        }
     }
 
     proptest! {

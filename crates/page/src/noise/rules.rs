@@ -529,7 +529,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         rule: NoiseRule::AdSlot,
         name: "ad-slot",
-        about: "what the slot of an advertisement shows and what it is called, unless it runs or loads something, leads to a new place or is an offer itself",
+        about: "what the slot of an advertisement shows, from hosts that the same slot named before, and what it is called; not what runs, is filled in, comes from elsewhere or is an offer itself",
         patterns: &[placed(Sign::Words(&["div-gpt-ad-"]), Stands::Unshown, r"\bdiv-gpt-ad-(?<v>1\d{12})\b")],
     },
     Rule {
