@@ -100,7 +100,7 @@ impl<S: ReadAt> Unpacker<S> {
             self.enlarge_output(content);
         }
         let Some(unframing) = &mut self.unframing else { return Ok(false) };
-        let given = unframing.whole(&self.window.bytes()[..length], &mut self.output);
+        let given = unframing.whole(&self.window.bytes()[..length], &mut self.output[..content]);
         let Some(given) = given else { return Ok(false) };
         self.window.consume(length);
         self.end = given;
@@ -246,5 +246,28 @@ impl<S: ReadAt> Unpacker<S> {
             Some(unframing) => unframing.reset(),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ::zstd::bulk;
+
+    use super::*;
+
+    #[test]
+    fn a_frame_that_says_less_than_it_holds_gets_no_more_room() {
+        let noise: Vec<u8> =
+            (0..1_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8 | 1).collect();
+        let mut frame = bulk::compress(&noise, 1).expect("memory");
+        let said = 200_000_u32;
+        assert_eq!(frame[4] >> 5, 4, "a window, four bytes of length");
+        frame[6..10].copy_from_slice(&said.to_le_bytes());
+        let mut unpacker = Unpacker::new(frame.as_slice(), 0, Access::Sequential).expect("memory");
+        unpacker.output = vec![0; 2_000_000];
+        assert!(unpacker.begin_zstd().expect("memory"));
+        assert!(matches!(unpacker.inside, Inside::Zstd), "it is no frame to be unpacked in one go");
+        assert!(unpacker.output[said as usize..].iter().all(|byte| *byte == 0));
+        assert!(unpacker.output[0] != 0, "the first block fits");
     }
 }
