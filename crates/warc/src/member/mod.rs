@@ -146,10 +146,14 @@ pub(crate) struct Unpacker<S> {
     start: usize,
     end: usize,
     member_offset: u64,
+    /// Where the member before this one was left.
+    left_at: u64,
     /// Plain bytes of this member that were consumed.
     consumed: u64,
     /// Plain bytes of this member that were given out or are in the buffer.
     given: u64,
+    /// Where the packed bytes ended that the last of them came from, while it is streamed.
+    given_until: u64,
     aardwarc: bool,
     ours: bool,
     failed: bool,
@@ -230,8 +234,10 @@ impl<S: ReadAt> Unpacker<S> {
             start: 0,
             end: 0,
             member_offset: offset,
+            left_at: offset,
             consumed: 0,
             given: 0,
+            given_until: 0,
             aardwarc: false,
             ours: false,
             failed: false,
@@ -281,6 +287,11 @@ impl<S: ReadAt> Unpacker<S> {
     /// Where the member starts that is being read.
     pub(crate) fn member_offset(&self) -> u64 {
         self.member_offset
+    }
+
+    /// Where the member before the one that is being read was left.
+    pub(crate) fn left_at(&self) -> u64 {
+        self.left_at
     }
 
     /// Whether nothing of the member was consumed yet.
@@ -381,7 +392,13 @@ impl<S: ReadAt> Unpacker<S> {
     fn report_junk(&mut self, from: u64, what: &str) -> io::Result<()> {
         let length = self.window.position().saturating_sub(from);
         self.report(Rule::JunkBetweenMembers, from, format!("{length} bytes that are no {what}"));
-        if self.strays.are_wanted() {
+        self.put_aside(from)
+    }
+
+    /// Puts the packed bytes from `from` to here aside, for who wants to keep what belongs to no record.
+    fn put_aside(&mut self, from: u64) -> io::Result<()> {
+        let length = self.window.position().saturating_sub(from);
+        if self.strays.are_wanted() && length > 0 {
             let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX).min(LARGEST_KEPT)];
             let count = self.window.peek(from, &mut bytes)?;
             self.strays.push(from, length, &bytes[..count]);
@@ -431,12 +448,13 @@ impl<S: ReadAt> Unpacker<S> {
 
     /// Goes to the next member that holds something, leaving the rest of the current one. False at the end of the file.
     pub(crate) fn next_member(&mut self) -> io::Result<bool> {
+        self.skip_member()?;
+        self.left_at = self.window.position();
         loop {
-            self.skip_member()?;
             self.start = 0;
             self.end = 0;
             self.consumed = 0;
-            self.given = 0;
+            (self.given, self.given_until) = (0, 0);
             self.aardwarc = false;
             self.failed = false;
             let found = match self.encoding {
@@ -448,6 +466,7 @@ impl<S: ReadAt> Unpacker<S> {
                 return Ok(found);
             }
             self.report(Rule::EmptyMember, self.member_offset, "an empty compressed member");
+            self.skip_member()?;
         }
     }
 

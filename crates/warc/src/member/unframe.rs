@@ -134,7 +134,7 @@ impl<S: ReadAt> Unpacker<S> {
         let message = format!(
             "a zstd frame needs a window of {window} bytes; a reader need not give it more than {most}"
         );
-        let end = match self.frame(self.member_offset)? {
+        let end = match self.frame(self.member_offset, 0)? {
             Ok(frame) => frame.end,
             Err(lost) => {
                 self.window.seek(lost);
@@ -144,7 +144,7 @@ impl<S: ReadAt> Unpacker<S> {
         self.report(Rule::WindowTooLarge, self.member_offset, message);
         self.window.seek(end);
         self.leave_failed();
-        Ok(())
+        self.put_aside(self.member_offset)
     }
 
     /// Says, once, that frames need a dictionary that the file does not hold.
@@ -217,6 +217,8 @@ impl<S: ReadAt> Unpacker<S> {
                 // What else the decoder says of damage depends on the frames it had before.
                 let is_complete = error.to_string().contains("checksum");
                 let what = if is_complete {
+                    // Its last byte is what showed it.
+                    self.window.consume(1);
                     "the checksum of a zstd frame is wrong"
                 } else {
                     "a zstd frame is damaged"
@@ -229,6 +231,9 @@ impl<S: ReadAt> Unpacker<S> {
 
     /// Takes so many bytes behind the buffered ones, but for those that were given before.
     fn accept(&mut self, given: usize) {
+        if given > 0 {
+            self.given_until = self.window.position();
+        }
         let known = usize::try_from(self.given_before).unwrap_or(usize::MAX).min(given);
         self.output.copy_within(self.end + known..self.end + given, self.end);
         self.given_before -= known as u64;

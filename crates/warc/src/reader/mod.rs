@@ -351,6 +351,15 @@ impl<S: ReadAt> Reader<S> {
         }
     }
 
+    /// Where the bytes of the last record end, once it was passed. What was found from there on is not about it.
+    pub(crate) fn record_end(&self) -> u64 {
+        let is_packed = self.unpacker.encoding() != Encoding::Plain;
+        if is_packed && self.unpacker.at_member_start() {
+            return self.unpacker.left_at();
+        }
+        self.next_offset().unwrap_or_else(|| self.position())
+    }
+
     /// Passes what is left of the record, so that `next_offset` and the findings about its end are known.
     pub fn finish_record(&mut self) -> Result<(), Error> {
         if self.stage == Stage::Block {
