@@ -117,6 +117,17 @@ enum Inside {
     Zstd,
 }
 
+/// The dictionary that a zstd file begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    /// There is none.
+    Nothing,
+    /// There is one, and it cannot be used.
+    Unusable,
+    /// There is one with this number; nought where it has none.
+    Numbered(u32),
+}
+
 /// What is known of a large member of which only the beginning was decompressed.
 #[derive(Default)]
 struct Promised {
@@ -159,7 +170,7 @@ pub(crate) struct Unpacker<S> {
     failed: bool,
     plain_begun: bool,
     frame_promised: bool,
-    has_dictionary: bool,
+    held: Held,
     dictionary_missed: bool,
     /// A damaged zstd frame is read again with care; so much of it was given before.
     careful: bool,
@@ -243,7 +254,7 @@ impl<S: ReadAt> Unpacker<S> {
             failed: false,
             plain_begun: false,
             frame_promised: true,
-            has_dictionary: false,
+            held: Held::Nothing,
             dictionary_missed: false,
             careful: false,
             given_before: 0,
@@ -261,17 +272,20 @@ impl<S: ReadAt> Unpacker<S> {
             self.chunk = CHUNK;
             let home = self.window.source().decoders();
             if let Some(ready) = home.as_ref().and_then(DecodersOf::take) {
-                self.has_dictionary = true;
+                self.held = ready.number().map_or(Held::Nothing, Held::Numbered);
                 (self.unframing, self.home) = (Some(ready), home);
                 return Ok(());
             }
             let dictionary = match home.as_ref().and_then(DecodersOf::dictionary) {
-                Some(known) if known.plain().is_ok() => Some(known),
+                Some(known) if known.number().is_ok() => Some(known),
                 _ => self.read_dictionary(home.as_ref())?,
             };
-            self.has_dictionary = dictionary.is_some();
-            self.home = home.filter(|_| self.has_dictionary);
-            self.unframing = Some(Unframing::new(dictionary)?);
+            self.home = home.filter(|_| dictionary.is_some());
+            let unframing = Unframing::new(dictionary)?;
+            if let Some(number) = unframing.number() {
+                self.held = Held::Numbered(number);
+            }
+            self.unframing = Some(unframing);
         }
         Ok(())
     }

@@ -19,7 +19,7 @@ use std::io;
 
 use crate::member::{Access, Encoding, Gate, Unpacker};
 use crate::record::Header;
-use crate::rule::{Finding, Pending, Rule, shown};
+use crate::rule::{Finding, Pending, Rule};
 use crate::source::ReadAt;
 use crate::stray::Stray;
 use block::BlockState;
@@ -171,7 +171,8 @@ impl<S: ReadAt> Reader<S> {
         let bytes = self.unpacker.buffered();
         let first = &bytes[..bytes.len().min(64)];
         if !crate::member::looks_like_record(first) {
-            return Err(Error::NotAnArchive { beginning: shown(first) });
+            let first = first.to_vec();
+            return Err(self.not_an_archive(&first));
         }
         self.format = if warc::is_start(first) { Format::Warc } else { Format::Arc { version: 1 } };
         Ok(())
