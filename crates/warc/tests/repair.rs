@@ -163,6 +163,27 @@ fn damaged_neighbours_are_left_out_and_the_record_before_them_is_not_mended() {
     }
 }
 
+#[test]
+fn a_stretch_counts_once_however_much_is_said_of_it() {
+    let [before, behind] =
+        [0, 1].map(|number| made::packed(Encoding::Zstd, &made::response(number, b"body")));
+    // Its content is no record, and its checksum is wrong.
+    let mut junk = made::packed(Encoding::Zstd, b"nothing that anybody would take for a record");
+    *junk.last_mut().expect("a checksum") ^= 1;
+    // It needs a dictionary that is not here.
+    let samples: Vec<Vec<u8>> = (0..400).map(|number| made::response(number, b"the lake")).collect();
+    let dictionary = zstd::dict::from_samples(&samples, 4096).expect("a dictionary");
+    let mut packer = zstd::bulk::Compressor::with_dictionary(3, &dictionary).expect("a compressor");
+    packer.include_checksum(true).expect("a parameter");
+    let foreign = packer.compress(&samples[7]).expect("memory");
+    for odd in [junk, foreign] {
+        let source = [before.as_slice(), &odd, &behind].concat();
+        let (_, done) = repaired(&source, Packing::Plain).expect("repaired");
+        assert_eq!((done.records, done.mended, done.gaps), (2, 0, 1), "{:?}", done.by_rule);
+        assert!(done.by_rule.values().sum::<u64>() > 1, "{:?}", done.by_rule);
+    }
+}
+
 /// A member whose second half begins a block of its own, and where.
 fn in_two_blocks(packing: Encoding, plain: &[u8]) -> (Vec<u8>, usize) {
     let (first, second) = plain.split_at(plain.len() / 2);

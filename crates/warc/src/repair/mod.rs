@@ -13,7 +13,7 @@ mod block;
 mod header;
 mod trace;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -200,7 +200,7 @@ impl<W: Write> Run<'_, W> {
                 self.strays_ahead.push(stray);
             }
         }
-        if !record.findings.is_empty() || record.is_arc {
+        if !record.findings.is_empty() || !unread.is_empty() || record.is_arc {
             self.repaired.mended += u64::from(!record.findings.is_empty());
             self.repaired.gaps += unread.len() as u64;
             self.write_trace(&record, &unread)?;
@@ -228,7 +228,7 @@ impl<W: Write> Run<'_, W> {
     fn report_gaps(&mut self, findings: &[Finding], strays: &[Stray]) -> Result<(), RepairError> {
         let Some(first) = findings.first() else { return Ok(()) };
         findings.iter().for_each(|finding| self.count(finding));
-        self.repaired.gaps += findings.iter().map(|finding| finding.times).sum::<u64>();
+        self.repaired.gaps += stretches(findings);
         let mut trace = self.trace(first.offset, findings);
         trace.stray = trace::strays(strays);
         self.write_metadata(None, &trace)
@@ -250,6 +250,17 @@ impl<W: Write> Run<'_, W> {
         let record = self.packer.pack(&draft, PayloadKind::None, &block)?;
         self.append(record)
     }
+}
+
+/// How many stretches of bytes findings between records are about. Where the content of a damaged member could be read and is no record, two are
+/// about one; what else is said of a member, such as that it needs another dictionary, is about none.
+fn stretches(findings: &[Finding]) -> u64 {
+    let told: HashSet<u64> =
+        findings.iter().filter(|finding| is_gap(finding.rule)).map(|finding| finding.offset).collect();
+    let counts = |finding: &&Finding| {
+        is_gap(finding.rule) || finding.rule.loses_bytes() && !told.contains(&finding.offset)
+    };
+    findings.iter().filter(counts).map(|finding| finding.times).sum()
 }
 
 /// Findings that concern no record, only what lies between.
