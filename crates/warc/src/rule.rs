@@ -257,14 +257,9 @@ pub(crate) struct Pending {
 
 impl Pending {
     pub(crate) fn push(&mut self, finding: Finding) {
-        self.insert(self.kept.len(), finding);
-    }
-
-    /// Adds a finding before those that were added since there were `at`.
-    pub(crate) fn insert(&mut self, at: usize, finding: Finding) {
         self.has_loss |= finding.rule.loses_bytes();
         if self.kept.len() < MOST_PENDING {
-            self.kept.insert(at.min(self.kept.len()), finding);
+            self.kept.push(finding);
         } else {
             self.count(finding.rule, 1, finding.offset);
         }
@@ -274,10 +269,6 @@ impl Pending {
         let (count, place) = self.beyond.entry(rule).or_default();
         *count += more;
         *place = last;
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.kept.len()
     }
 
     /// Whether bytes are lost, as far as is known.

@@ -11,7 +11,7 @@ const MOST_KEPT: usize = 64;
 /// A stretch of bytes that belong to no record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Stray {
-    /// Where it begins, as a finding about it says.
+    /// Where it begins: as a finding about it says, or, of a member that was read in part, where reading stopped.
     pub(crate) offset: u64,
     pub(crate) length: u64,
     /// The bytes, when they are few.

@@ -4,9 +4,9 @@ mod made;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use made::{Archive, Read, ReadAll, archive, inspected, read_all, some_records};
+use made::{Archive, Read, ReadAll, archive, inspected, read_all, some_records, with_neighbours_hit};
 use varve_warc::Encoding;
-use varve_warc::rule::Finding;
+use varve_warc::rule::{Finding, Rule};
 
 /// The records of the file as they are when nothing is wrong with it.
 fn whole(file: &Archive) -> Vec<Read> {
@@ -158,5 +158,63 @@ fn a_large_block_behind_damage_is_found() {
             found.push(record.offset());
         }
         assert_eq!(found, [places[0], places[2]], "{packing:?}");
+    }
+}
+
+/// Behind a damaged member the next one is looked for that begins a record. What lies between is not passed in silence: a zstd frame says where
+/// it ends, so each is told, and of gzip members it is told how far they go.
+#[test]
+fn damaged_neighbours_are_accounted_for() {
+    for (hit, what_follows) in [(2..5, None), (5..8, Some("the end of the file"))] {
+        for packing in [Encoding::Gzip, Encoding::Zstd] {
+            let file = with_neighbours_hit(packing, hit.clone());
+            let report = inspected(&file.bytes);
+            assert_eq!(report.records, 5, "{packing:?}: {:?}", report.findings);
+            let damaged: Vec<&Finding> =
+                report.findings.iter().filter(|finding| finding.rule == Rule::MemberDamaged).collect();
+            let together = if packing == Encoding::Zstd { 1 } else { hit.len() };
+            let stretch = |number: usize| file.places[number].start..file.places[number + together - 1].end;
+            let stretches: Vec<_> = hit.clone().step_by(together).map(stretch).collect();
+            assert_eq!(damaged.len(), stretches.len(), "{packing:?}: {damaged:?}");
+            for (finding, stretch) in damaged.iter().zip(stretches) {
+                assert_eq!(finding.offset, stretch.start as u64, "{packing:?}");
+                let is_last = stretch.end == file.bytes.len();
+                let end =
+                    what_follows.filter(|_| is_last).map_or(format!("byte {}", stretch.end), str::to_owned);
+                let told = format!("nothing else could be read of the {} bytes up to {end}", stretch.len());
+                assert!(finding.message.ends_with(&told), "{packing:?}: {}", finding.message);
+            }
+        }
+    }
+}
+
+/// Frames inside frames, each with thousands of blocks behind it that lead nowhere: following them is paid for.
+#[test]
+fn blocks_are_not_followed_again_and_again() {
+    let first = made::packed(Encoding::Zstd, &made::response(0, b"x"));
+    // A frame without a size whose first block is broken, then empty blocks.
+    let broken = [&b"\x28\xb5\x2f\xfd\x04\x00"[..], &[0x0c, 0, 0, 0xff]].concat();
+    let file = [first, broken.repeat(200), vec![0; 3_000_000]].concat();
+    let reads = AtomicUsize::new(0);
+    let report = inspected(&Counting { bytes: &file, reads: &reads });
+    assert_eq!(report.records, 1, "{:?}", report.findings);
+    let reads = reads.into_inner();
+    assert!(reads < 400_000, "{reads} reads");
+}
+
+/// Bytes whose reads are counted.
+struct Counting<'a> {
+    bytes: &'a [u8],
+    reads: &'a AtomicUsize,
+}
+
+impl varve_warc::source::ReadAt for Counting<'_> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+        self.bytes.read_at(buffer, offset)
+    }
+
+    fn size(&self) -> std::io::Result<u64> {
+        self.bytes.size()
     }
 }

@@ -1,9 +1,12 @@
 //! Zstandard frames of every shape are read alike, whether they are unpacked in one go or streamed, with a dictionary and without.
 
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
+use std::sync::Arc;
 
-use varve_warc::Reader;
-use varve_warc::rule::Rule;
+use varve_warc::rule::{Finding, Rule};
+use varve_warc::source::{Decoders, DecodersOf, ReadAt};
+use varve_warc::write::{DictionaryDraft, train_dictionary};
+use varve_warc::{Error, Reader};
 use zstd::stream::raw::CParameter;
 
 /// How a frame is made.
@@ -150,4 +153,148 @@ fn what_is_damaged_is_told_and_the_others_are_read() {
             assert_eq!(found, others, "record {number}");
         }
     }
+}
+
+/// A file that begins with a dictionary as it is `stored`, and behind that frames packed by another, or by none.
+fn small_file(stored: &[u8], packed_by: &[&[u8]]) -> (Vec<u8>, Vec<u64>) {
+    let mut file = vec![0x5d, 0x2a, 0x4d, 0x18];
+    file.extend((stored.len() as u32).to_le_bytes());
+    file.extend(stored);
+    let mut places = Vec::new();
+    for (number, dictionary) in packed_by.iter().enumerate() {
+        places.push(file.len() as u64);
+        file.extend(frame(Shape::Sized, &record(number, b"the lake in winter"), dictionary));
+    }
+    (file, places)
+}
+
+fn trained(words: &str) -> Vec<u8> {
+    let samples: Vec<Vec<u8>> =
+        (0..400).map(|number| record(number, format!("{words} {number}").as_bytes())).collect();
+    train_dictionary(&samples, 4096).expect("a dictionary")
+}
+
+/// How many records can be read, and what is found.
+fn read(source: impl ReadAt) -> Result<(usize, Vec<Finding>), Error> {
+    let mut reader = Reader::new(source)?;
+    let mut records = 0;
+    while reader.next_record()?.is_some() {
+        records += 1;
+    }
+    Ok((records, reader.take_findings()))
+}
+
+fn places_of(findings: &[Finding], rule: Rule) -> Vec<u64> {
+    findings.iter().filter(|finding| finding.rule == rule).map(|finding| finding.offset).collect()
+}
+
+/// A file whose readers share what they made ready.
+struct Shared<'a> {
+    file: &'a [u8],
+    decoders: Arc<Decoders>,
+}
+
+impl ReadAt for Shared<'_> {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.file.read_at(buffer, offset)
+    }
+
+    fn size(&self) -> io::Result<u64> {
+        self.file.size()
+    }
+
+    fn decoders(&self) -> Option<DecodersOf> {
+        Some(DecodersOf::new(&self.decoders, 7))
+    }
+}
+
+#[test]
+fn frames_for_another_dictionary_are_each_told() {
+    let (ours, other) = (trained("the lake in year"), trained("a mountain of height"));
+    let number = |dictionary: &[u8]| u32::from_le_bytes(*dictionary[4..].first_chunk().expect("a number"));
+    assert_ne!(number(&ours), number(&other));
+    // One that has no number is another as well.
+    for held in [ours.as_slice(), b"the lake in winter, spring, summer, autumn"] {
+        let (file, places) = small_file(held, &[held, &other, &other, &[], held, &other]);
+        let shared = Shared { file: &file, decoders: Arc::default() };
+        // The first reads the dictionary, the others take a decoder that is ready.
+        for _ in 0..3 {
+            let (records, findings) = read(&shared).expect("an archive");
+            assert_eq!(records, 3, "{findings:?}");
+            assert_eq!(places_of(&findings, Rule::DictionaryMissing), [places[1]]);
+            assert_eq!(places_of(&findings, Rule::MemberDamaged), [places[1], places[2], places[5]]);
+            let needs = format!("needs the dictionary {}, which the file does not hold", number(&other));
+            let told = findings.iter().filter(|finding| finding.message.contains(&needs)).count();
+            assert_eq!(told, 3, "{findings:?}");
+        }
+    }
+}
+
+#[test]
+fn a_dictionary_that_zstd_can_make_nothing_of_is_told() {
+    let whole = trained("the lake in year");
+    let mut broken = whole.clone();
+    // Behind the number the tables begin.
+    broken[8..40].fill(0xff);
+    let (file, places) = small_file(&broken, &[&[], &whole, &whole, &[]]);
+    let shared = Shared { file: &file, decoders: Arc::default() };
+    for _ in 0..3 {
+        let (records, findings) = read(&shared).expect("an archive");
+        assert_eq!(records, 2, "{findings:?}");
+        assert_eq!(places_of(&findings, Rule::DictionaryUnusable), [0]);
+        assert_eq!(places_of(&findings, Rule::DictionaryMissing), [places[1]]);
+        assert_eq!(places_of(&findings, Rule::MemberDamaged), [places[1], places[2]]);
+        let told =
+            findings.iter().filter(|finding| finding.message.contains("that of the file cannot be used"));
+        assert_eq!(told.count(), 3, "{findings:?}");
+    }
+    // And to who wants one record alone.
+    let error = Reader::at(&file, places[1]).err().expect("a record that cannot be read").to_string();
+    assert!(error.contains("the zstd dictionary cannot be read"), "{error}");
+}
+
+#[test]
+fn a_wrong_bit_in_a_dictionary_that_was_made_here_is_found_there() {
+    let mut draft = DictionaryDraft::new(trained("the lake in year"), 64 << 10);
+    for number in 0..40_u32 {
+        let page: String =
+            (0..200).map(|at| format!("<li>{}</li>", at * 7919 * (number + 1) % 10_007)).collect();
+        draft.add(page.as_bytes()).expect("memory");
+    }
+    let stored = draft.finish().expect("a dictionary").stored;
+    let plain = zstd::bulk::decompress(&stored, 1 << 20).expect("a frame");
+    let (file, places) = small_file(&stored, &[&plain, &plain, &[]]);
+    assert_eq!(read(&file).expect("an archive"), (3, Vec::new()));
+    // All of the frame that holds it but its first bytes, by which it is known. Each of the bits would take long.
+    let frame = 12..8 + stored.len();
+    let mut found = 0;
+    for at in frame.clone().filter(|at| at - frame.start < 40 || at % 97 == 0 || frame.end - at <= 4) {
+        let mut damaged = file.clone();
+        damaged[at] ^= 1 << (at % 8);
+        if zstd::bulk::decompress(&damaged[8..8 + stored.len()], 1 << 20).is_ok_and(|same| same == plain) {
+            // Some bits have no meaning.
+            continue;
+        }
+        found += 1;
+        let (records, findings) = read(&damaged).expect("an archive");
+        assert_eq!(records, 1, "byte {at}: {findings:?}");
+        assert_eq!(places_of(&findings, Rule::DictionaryUnusable), [0], "byte {at}");
+        assert_eq!(places_of(&findings, Rule::MemberDamaged), places[..2], "byte {at}");
+    }
+    assert!(found > 100, "{found} bits");
+}
+
+/// A frame need not say which dictionary it was packed by. Whether it is damaged cannot be known then.
+#[test]
+fn a_frame_that_names_no_dictionary_may_need_the_one_that_cannot_be_used() {
+    let raw = record(7, b"the lake in winter, spring, summer, autumn");
+    let mut stored = zstd::bulk::compress(&raw, 3).expect("memory");
+    stored.truncate(stored.len() - 3);
+    let (file, places) = small_file(&stored, &[&[], &raw, &raw, &[]]);
+    let (records, findings) = read(&file).expect("an archive");
+    assert_eq!((records, places_of(&findings, Rule::DictionaryUnusable)), (2, vec![0]), "{findings:?}");
+    assert_eq!(places_of(&findings, Rule::MemberDamaged), places[1..3], "{findings:?}");
+    let told =
+        findings.iter().filter(|finding| finding.message.contains("or needs the dictionary of the file"));
+    assert_eq!(told.count(), 2, "{findings:?}");
 }

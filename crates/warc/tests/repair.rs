@@ -1,6 +1,8 @@
 //! What is repaired is right, holds all that could be read, and says what was done.
 
-use std::io::Read;
+mod made;
+
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use varve_warc::date::Date;
@@ -8,7 +10,7 @@ use varve_warc::inspect::{Options, Report, inspect};
 use varve_warc::repair::{Repair, RepairError, Repaired};
 use varve_warc::rule::Rule;
 use varve_warc::write::Packing;
-use varve_warc::{Error, Reader};
+use varve_warc::{Encoding, Error, Reader};
 
 fn repaired(source: &[u8], packing: Packing) -> Result<(Vec<u8>, Repaired), RepairError> {
     let repair = Repair {
@@ -112,6 +114,122 @@ fn the_trace_gives_the_original_header_back() {
         header.contains("WARC-Target-URI: <http://a/>\n") && header.contains("X-Odd: \u{e9}\n"),
         "{header}"
     );
+}
+
+/// The traces that a repair left, each with the id of the record it is about.
+fn traces(file: &[u8]) -> Vec<(Option<String>, serde_json::Value)> {
+    let mut reader = Reader::new(file).expect("an archive");
+    let mut traces = Vec::new();
+    while let Some(mut record) = reader.next_record().expect("read") {
+        let about = record.header().reference("WARC-Refers-To");
+        let about = about.map(|id| String::from_utf8_lossy(id).into_owned());
+        let mut block = String::new();
+        let is_text = record.read_to_string(&mut block).is_ok();
+        if is_text && block.starts_with("{\"software\":\"varve test\"") {
+            traces.push((about, serde_json::from_str(&block).expect("JSON")));
+        }
+    }
+    traces
+}
+
+/// The stretches that a trace tells, as offset and length.
+fn strays(trace: &serde_json::Value) -> Vec<(u64, u64)> {
+    let stray = |stray: &serde_json::Value| {
+        (stray["offset"].as_u64().expect("a number"), stray["length"].as_u64().expect("a number"))
+    };
+    trace["stray"].as_array().into_iter().flatten().map(stray).collect()
+}
+
+#[test]
+fn damaged_neighbours_are_left_out_and_the_record_before_them_is_not_mended() {
+    for (packing, hit, stretches) in [
+        (Encoding::Gzip, 2..5, 1),
+        (Encoding::Zstd, 2..5, 3),
+        (Encoding::Gzip, 5..8, 1),
+        (Encoding::Zstd, 5..8, 3),
+    ] {
+        let source = made::with_neighbours_hit(packing, hit.clone());
+        let (file, done) = repaired(&source.bytes, Packing::Plain).expect("repaired");
+        assert_eq!((done.records, done.mended, done.gaps), (5, 0, stretches), "{packing:?}");
+        let traces = traces(&file);
+        assert!(traces.iter().all(|(about, _)| about.is_none()), "{traces:?}");
+        // Every byte that was lost is in one of the stretches.
+        let mut place = source.places[hit.start].start as u64;
+        for (offset, length) in traces.iter().flat_map(|(_, trace)| strays(trace)) {
+            assert_eq!(offset, place, "{packing:?}");
+            place += length;
+        }
+        assert_eq!(place, source.places[hit.end - 1].end as u64, "{packing:?}");
+    }
+}
+
+#[test]
+fn a_stretch_counts_once_however_much_is_said_of_it() {
+    let [before, behind] =
+        [0, 1].map(|number| made::packed(Encoding::Zstd, &made::response(number, b"body")));
+    // Its content is no record, and its checksum is wrong.
+    let mut junk = made::packed(Encoding::Zstd, b"nothing that anybody would take for a record");
+    *junk.last_mut().expect("a checksum") ^= 1;
+    // It needs a dictionary that is not here.
+    let samples: Vec<Vec<u8>> = (0..400).map(|number| made::response(number, b"the lake")).collect();
+    let dictionary = zstd::dict::from_samples(&samples, 4096).expect("a dictionary");
+    let mut packer = zstd::bulk::Compressor::with_dictionary(3, &dictionary).expect("a compressor");
+    packer.include_checksum(true).expect("a parameter");
+    let foreign = packer.compress(&samples[7]).expect("memory");
+    for odd in [junk, foreign] {
+        let source = [before.as_slice(), &odd, &behind].concat();
+        let (_, done) = repaired(&source, Packing::Plain).expect("repaired");
+        assert_eq!((done.records, done.mended, done.gaps), (2, 0, 1), "{:?}", done.by_rule);
+        assert!(done.by_rule.values().sum::<u64>() > 1, "{:?}", done.by_rule);
+    }
+}
+
+/// A member whose second half begins a block of its own, and where.
+fn in_two_blocks(packing: Encoding, plain: &[u8]) -> (Vec<u8>, usize) {
+    let (first, second) = plain.split_at(plain.len() / 2);
+    if packing == Encoding::Gzip {
+        let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+        encoder.write_all(first).expect("memory");
+        encoder.flush().expect("memory");
+        let boundary = encoder.get_ref().len();
+        encoder.write_all(second).expect("memory");
+        return (encoder.finish().expect("memory"), boundary);
+    }
+    let mut encoder = zstd::stream::write::Encoder::new(Vec::new(), 3).expect("an encoder");
+    encoder.include_checksum(true).expect("a parameter");
+    encoder.write_all(first).expect("memory");
+    encoder.flush().expect("memory");
+    let boundary = encoder.get_ref().len();
+    encoder.write_all(second).expect("memory");
+    (encoder.finish().expect("memory"), boundary)
+}
+
+#[test]
+fn what_could_not_be_read_of_a_record_is_told_beside_it() {
+    for packing in [Encoding::Gzip, Encoding::Zstd] {
+        let members = [made::response(0, b"one"), Vec::new(), made::response(2, b"three")];
+        let mut members = members.map(|record| made::packed(packing, &record));
+        let (mut damaged, boundary) = in_two_blocks(packing, &made::response(1, &b"two ".repeat(50_000)));
+        // Neither a block of deflate data nor the content of a zstd block begins so.
+        let at = boundary + if packing == Encoding::Zstd { 3 } else { 0 };
+        damaged[at] = 0xff;
+        members[1] = damaged;
+        let source = members.concat();
+        let place = members[0].len()..members[0].len() + members[1].len();
+        let (file, done) = repaired(&source, Packing::Plain).expect("repaired");
+        assert_eq!((done.records, done.mended, done.gaps), (3, 1, 1), "{packing:?}");
+        let traces = traces(&file);
+        assert_eq!(traces.len(), 1, "{packing:?} {traces:#?}");
+        assert_eq!(traces[0].0.as_deref(), Some("urn:uuid:00000001"), "{packing:?}");
+        let strays = strays(&traces[0].1);
+        assert_eq!(strays.len(), 1, "{packing:?}");
+        let (offset, length) = strays[0];
+        assert!(
+            (place.start + boundary..=place.start + at + 8).contains(&(offset as usize)),
+            "{packing:?}: {strays:?}"
+        );
+        assert_eq!(offset + length, place.end as u64, "{packing:?}");
+    }
 }
 
 #[test]

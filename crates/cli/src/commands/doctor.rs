@@ -163,7 +163,7 @@ pub(super) fn print(path: &Path, report: &Report, all: bool, printer: &mut Print
 fn mend(path: &Path, target: &Path, printer: &mut Printer) -> Result<Mended, Error> {
     let repaired = doctor::repair(path, target, SOFTWARE, clock::now())?;
     printer.say(format_args!(
-        "  wrote {}: {}, {} of them mended, {} of stray bytes left out",
+        "  wrote {}: {}, {} of them mended, {} of stray or unreadable bytes left out",
         target.display(),
         counted(repaired.records, "record"),
         repaired.mended,

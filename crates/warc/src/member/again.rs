@@ -37,7 +37,7 @@ impl<S: ReadAt> Unpacker<S> {
         self.promised = Promised::default();
         self.expects_large = false;
         (self.start, self.end) = (0, 0);
-        self.member_offset = offset;
+        (self.member_offset, self.left_at) = (offset, offset);
         (self.consumed, self.given, self.given_before) = (0, 0, 0);
         (self.aardwarc, self.ours, self.failed, self.careful) = (false, false, false, false);
         self.plain_begun = false;

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io;
+use std::num::NonZeroU32;
 use std::sync::OnceLock;
 
 use self_cell::self_cell;
@@ -45,6 +46,15 @@ impl Dictionary {
     /// As it is used. Fails where that is more than readers must hold. One of those who ask unpacks it, and the others wait.
     pub fn plain(&self) -> io::Result<&[u8]> {
         self.prepared().map(|prepared| prepared.borrow_owner().as_slice())
+    }
+
+    /// The number by which frames ask for it, nought where it has none. Fails where it cannot be unpacked with: it is damaged, or zstd can make
+    /// nothing of it.
+    pub(super) fn number(&self) -> io::Result<u32> {
+        let ready = self.prepared()?.borrow_dependent().as_ref();
+        let ready =
+            ready.ok_or_else(|| io::Error::new(io::ErrorKind::InvalidData, "zstd can make nothing of it"))?;
+        Ok(ready.get_dict_id().map_or(0, NonZeroU32::get))
     }
 
     /// What frames are unpacked with; none where zstd can make nothing of it.

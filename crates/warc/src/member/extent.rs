@@ -14,6 +14,9 @@ const LOOKED_THROUGH: u64 = 1 << 20;
 /// The least that a gzip member takes: header, an empty block, trailer.
 const SMALLEST_MEMBER: u64 = 20;
 
+/// What it costs to look at a block of a damaged frame, which may be a read of its own: a hostile file has millions, in frames inside frames.
+const BLOCK_PRICE: u64 = 512;
+
 /// A zstd frame by its own account.
 pub(super) struct Frame {
     pub(super) end: u64,
@@ -60,7 +63,7 @@ impl<S: ReadAt> Unpacker<S> {
     fn frames_end_at(&mut self, length: u64, end: u64) -> io::Result<bool> {
         let (mut place, mut held) = (self.member_offset, 0_u64);
         while place < end {
-            let Ok(Frame { end: behind, content: Some(content) }) = self.frame(place)? else {
+            let Ok(Frame { end: behind, content: Some(content) }) = self.frame(place, 0)? else {
                 return Ok(false);
             };
             place = behind;
@@ -69,8 +72,19 @@ impl<S: ReadAt> Unpacker<S> {
         Ok(place == end && held == length)
     }
 
-    /// The frame that begins at `place`; where its way was lost, when it is cut or damaged.
-    pub(super) fn frame(&mut self, place: u64) -> io::Result<Result<Frame, u64>> {
+    /// Where the frame ends that begins at `place`, as it says itself, when another or the end of the file follows there.
+    pub(super) fn end_by_account(&mut self, place: u64) -> io::Result<Option<u64>> {
+        let Ok(Frame { end, .. }) = self.frame(place, BLOCK_PRICE)? else { return Ok(None) };
+        let mut next = [0; 8];
+        let count = self.window.peek(end, &mut next)?;
+        let next = &next[..count];
+        let follows = next.is_empty() || next.starts_with(&zstd::MAGIC) || zstd::skippable(next).is_some();
+        Ok(follows.then_some(end))
+    }
+
+    /// The frame that begins at `place`; where its way was lost, when it is cut or damaged. Each block is paid for with `price` from the
+    /// budget for going back, and where that is used up the way is lost.
+    pub(super) fn frame(&mut self, place: u64, price: u64) -> io::Result<Result<Frame, u64>> {
         let mut header = [0; zstd::LONGEST_HEADER];
         let count = self.window.peek(place, &mut header)?;
         let header = &header[..count];
@@ -80,7 +94,9 @@ impl<S: ReadAt> Unpacker<S> {
         loop {
             let mut bytes = [0; 3];
             let is_there = self.window.peek(end, &mut bytes)? == bytes.len();
-            let Some(block) = zstd::block(bytes).filter(|_| is_there) else { return Ok(Err(end)) };
+            let Some(block) = zstd::block(bytes).filter(|_| is_there && self.spend(price)) else {
+                return Ok(Err(end));
+            };
             end = end.saturating_add(3 + block.length);
             if block.is_last {
                 break;

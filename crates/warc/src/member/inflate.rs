@@ -134,6 +134,7 @@ impl<S: ReadAt> Unpacker<S> {
         }
         self.give_beginning();
         self.window.consume(taken);
+        self.given_until = self.window.position();
         self.inside = Inside::Gzip;
         Ok(())
     }
@@ -165,6 +166,9 @@ impl<S: ReadAt> Unpacker<S> {
         let Some(inflating) = &mut self.inflating else { return Ok(false) };
         let step = inflating.step(packed, &mut self.output[self.end..room]);
         self.window.consume(step.taken);
+        if step.given > 0 {
+            self.given_until = self.window.position();
+        }
         self.end += step.given;
         self.given += step.given as u64;
         match step.state {

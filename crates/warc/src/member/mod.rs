@@ -117,6 +117,17 @@ enum Inside {
     Zstd,
 }
 
+/// The dictionary that a zstd file begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    /// There is none.
+    Nothing,
+    /// There is one, and it cannot be used.
+    Unusable,
+    /// There is one with this number; nought where it has none.
+    Numbered(u32),
+}
+
 /// What is known of a large member of which only the beginning was decompressed.
 #[derive(Default)]
 struct Promised {
@@ -146,16 +157,20 @@ pub(crate) struct Unpacker<S> {
     start: usize,
     end: usize,
     member_offset: u64,
+    /// Where the member before this one was left.
+    left_at: u64,
     /// Plain bytes of this member that were consumed.
     consumed: u64,
     /// Plain bytes of this member that were given out or are in the buffer.
     given: u64,
+    /// Where the packed bytes ended that the last of them came from, while it is streamed.
+    given_until: u64,
     aardwarc: bool,
     ours: bool,
     failed: bool,
     plain_begun: bool,
     frame_promised: bool,
-    has_dictionary: bool,
+    held: Held,
     dictionary_missed: bool,
     /// A damaged zstd frame is read again with care; so much of it was given before.
     careful: bool,
@@ -230,14 +245,16 @@ impl<S: ReadAt> Unpacker<S> {
             start: 0,
             end: 0,
             member_offset: offset,
+            left_at: offset,
             consumed: 0,
             given: 0,
+            given_until: 0,
             aardwarc: false,
             ours: false,
             failed: false,
             plain_begun: false,
             frame_promised: true,
-            has_dictionary: false,
+            held: Held::Nothing,
             dictionary_missed: false,
             careful: false,
             given_before: 0,
@@ -255,17 +272,20 @@ impl<S: ReadAt> Unpacker<S> {
             self.chunk = CHUNK;
             let home = self.window.source().decoders();
             if let Some(ready) = home.as_ref().and_then(DecodersOf::take) {
-                self.has_dictionary = true;
+                self.held = ready.number().map_or(Held::Nothing, Held::Numbered);
                 (self.unframing, self.home) = (Some(ready), home);
                 return Ok(());
             }
             let dictionary = match home.as_ref().and_then(DecodersOf::dictionary) {
-                Some(known) if known.plain().is_ok() => Some(known),
+                Some(known) if known.number().is_ok() => Some(known),
                 _ => self.read_dictionary(home.as_ref())?,
             };
-            self.has_dictionary = dictionary.is_some();
-            self.home = home.filter(|_| self.has_dictionary);
-            self.unframing = Some(Unframing::new(dictionary)?);
+            self.home = home.filter(|_| dictionary.is_some());
+            let unframing = Unframing::new(dictionary)?;
+            if let Some(number) = unframing.number() {
+                self.held = Held::Numbered(number);
+            }
+            self.unframing = Some(unframing);
         }
         Ok(())
     }
@@ -281,6 +301,11 @@ impl<S: ReadAt> Unpacker<S> {
     /// Where the member starts that is being read.
     pub(crate) fn member_offset(&self) -> u64 {
         self.member_offset
+    }
+
+    /// Where the member before the one that is being read was left.
+    pub(crate) fn left_at(&self) -> u64 {
+        self.left_at
     }
 
     /// Whether nothing of the member was consumed yet.
@@ -381,7 +406,13 @@ impl<S: ReadAt> Unpacker<S> {
     fn report_junk(&mut self, from: u64, what: &str) -> io::Result<()> {
         let length = self.window.position().saturating_sub(from);
         self.report(Rule::JunkBetweenMembers, from, format!("{length} bytes that are no {what}"));
-        if self.strays.are_wanted() {
+        self.put_aside(from)
+    }
+
+    /// Puts the packed bytes from `from` to here aside, for who wants to keep what belongs to no record.
+    fn put_aside(&mut self, from: u64) -> io::Result<()> {
+        let length = self.window.position().saturating_sub(from);
+        if self.strays.are_wanted() && length > 0 {
             let mut bytes = vec![0; usize::try_from(length).unwrap_or(usize::MAX).min(LARGEST_KEPT)];
             let count = self.window.peek(from, &mut bytes)?;
             self.strays.push(from, length, &bytes[..count]);
@@ -431,12 +462,13 @@ impl<S: ReadAt> Unpacker<S> {
 
     /// Goes to the next member that holds something, leaving the rest of the current one. False at the end of the file.
     pub(crate) fn next_member(&mut self) -> io::Result<bool> {
+        self.skip_member()?;
+        self.left_at = self.window.position();
         loop {
-            self.skip_member()?;
             self.start = 0;
             self.end = 0;
             self.consumed = 0;
-            self.given = 0;
+            (self.given, self.given_until) = (0, 0);
             self.aardwarc = false;
             self.failed = false;
             let found = match self.encoding {
@@ -448,6 +480,7 @@ impl<S: ReadAt> Unpacker<S> {
                 return Ok(found);
             }
             self.report(Rule::EmptyMember, self.member_offset, "an empty compressed member");
+            self.skip_member()?;
         }
     }
 

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use super::{Access, CHUNK, DecodersOf, Dictionary, Inside, LARGEST_WHOLE, Unpacker, zstd};
+use super::{Access, CHUNK, DecodersOf, Dictionary, Held, Inside, LARGEST_WHOLE, Unpacker, zstd};
 use crate::rule::Rule;
 use crate::source::ReadAt;
 
@@ -14,48 +14,52 @@ const LARGEST_AT_RANDOM: usize = 256 << 10;
 /// So many packed bytes are brought into view at most to unpack them in one go.
 const LARGEST_VIEW: usize = 4 << 20;
 
-/// A dictionary, unpacked, and known to who reads here again.
-fn unpacked(stored: &[u8], home: Option<&DecodersOf>) -> io::Result<Arc<Dictionary>> {
+/// A dictionary, ready to unpack with, and known to who reads here again.
+fn ready(stored: &[u8], home: Option<&DecodersOf>) -> io::Result<Arc<Dictionary>> {
     let dictionary = match home {
         Some(home) => home.know(stored),
         None => Arc::new(Dictionary::new(stored.to_vec())),
     };
-    dictionary.plain()?;
+    dictionary.number()?;
     Ok(dictionary)
 }
 
 impl<S: ReadAt> Unpacker<S> {
-    /// The dictionary at the start of the file, wherever reading starts. It is unpacked, unless others have done that.
+    /// The dictionary at the start of the file, wherever reading starts. It is unpacked, unless others have done that. One that cannot be used
+    /// is said to be that, and counts as none.
     pub(super) fn read_dictionary(
         &mut self,
         home: Option<&DecodersOf>,
     ) -> io::Result<Option<Arc<Dictionary>>> {
         let here = self.window.position();
         self.window.seek(0);
+        let found = self.dictionary_at_start(home)?;
+        self.window.seek(here);
+        self.held = Held::Nothing;
+        Ok(found.unwrap_or_else(|why| {
+            self.held = Held::Unusable;
+            self.report(Rule::DictionaryUnusable, 0, why);
+            None
+        }))
+    }
+
+    /// The dictionary that the file begins with, if it does; else why it cannot be used.
+    fn dictionary_at_start(
+        &mut self,
+        home: Option<&DecodersOf>,
+    ) -> io::Result<Result<Option<Arc<Dictionary>>, String>> {
         let view = self.window.fill(8)?;
         let length = if view.starts_with(&zstd::DICTIONARY_MAGIC) { zstd::skippable(view) } else { None };
-        let mut dictionary = None;
-        if let Some(length) = length {
-            if length > (zstd::LARGEST_DICTIONARY + 8) as u64 {
-                self.report(Rule::DictionaryUnusable, 0, "the zstd dictionary is larger than 8 MiB");
-            } else {
-                let frame = self.window.fill(length as usize)?;
-                let content = frame.get(8..length as usize);
-                match content.map(|content| unpacked(content, home)) {
-                    Some(Ok(unpacked)) => dictionary = Some(unpacked),
-                    Some(Err(error)) => {
-                        self.report(
-                            Rule::DictionaryUnusable,
-                            0,
-                            format!("the zstd dictionary cannot be read: {error}"),
-                        );
-                    }
-                    None => self.report(Rule::DictionaryUnusable, 0, "the zstd dictionary is cut short"),
-                }
-            }
+        let Some(length) = length else { return Ok(Ok(None)) };
+        if length > (zstd::LARGEST_DICTIONARY + 8) as u64 {
+            return Ok(Err("the zstd dictionary is larger than 8 MiB".to_owned()));
         }
-        self.window.seek(here);
-        Ok(dictionary)
+        let frame = self.window.fill(length as usize)?;
+        let Some(stored) = frame.get(8..length as usize) else {
+            return Ok(Err("the zstd dictionary is cut short".to_owned()));
+        };
+        let dictionary = ready(stored, home).map(Some);
+        Ok(dictionary.map_err(|error| format!("the zstd dictionary cannot be read: {error}")))
     }
 
     pub(super) fn begin_zstd(&mut self) -> io::Result<bool> {
@@ -71,11 +75,8 @@ impl<S: ReadAt> Unpacker<S> {
                 "a zstd frame gives no content size or no checksum (said once for this file)",
             );
         }
-        self.check_dictionary();
-        if let Some(window) =
-            zstd::window(self.window.bytes()).filter(|window| *window > zstd::LARGEST_WINDOW)
-        {
-            self.refuse_frame(window)?;
+        if let Some((rule, why)) = self.beyond_us() {
+            self.refuse_frame(rule, why)?;
             return Ok(true);
         }
         self.careful = false;
@@ -100,7 +101,7 @@ impl<S: ReadAt> Unpacker<S> {
             self.enlarge_output(content);
         }
         let Some(unframing) = &mut self.unframing else { return Ok(false) };
-        let given = unframing.whole(&self.window.bytes()[..length], &mut self.output);
+        let given = unframing.whole(&self.window.bytes()[..length], &mut self.output[..content]);
         let Some(given) = given else { return Ok(false) };
         self.window.consume(length);
         self.end = given;
@@ -127,36 +128,49 @@ impl<S: ReadAt> Unpacker<S> {
         Ok(None)
     }
 
-    /// Passes a frame that wants more memory than is given to one. Its blocks say their lengths, so the next is found
-    /// without unpacking anything.
-    fn refuse_frame(&mut self, window: u64) -> io::Result<()> {
+    /// Why the frame cannot be unpacked here, as its header says.
+    fn beyond_us(&mut self) -> Option<(Rule, String)> {
+        if let Some(lack) = self.lack() {
+            return Some((Rule::MemberDamaged, lack));
+        }
         let most = zstd::LARGEST_WINDOW;
+        let window = zstd::window(self.window.bytes()).filter(|window| *window > most)?;
         let message = format!(
             "a zstd frame needs a window of {window} bytes; a reader need not give it more than {most}"
         );
-        let end = match self.frame(self.member_offset)? {
+        Some((Rule::WindowTooLarge, message))
+    }
+
+    /// Passes a frame that cannot be unpacked here. Its blocks say their lengths, so the next is found without unpacking
+    /// anything.
+    fn refuse_frame(&mut self, rule: Rule, why: String) -> io::Result<()> {
+        let end = match self.frame(self.member_offset, 0)? {
             Ok(frame) => frame.end,
             Err(lost) => {
                 self.window.seek(lost);
-                return self.fail(Rule::WindowTooLarge, &message);
+                return self.fail(rule, &why);
             }
         };
-        self.report(Rule::WindowTooLarge, self.member_offset, message);
+        self.report(rule, self.member_offset, why);
         self.window.seek(end);
         self.leave_failed();
-        Ok(())
+        self.put_aside(self.member_offset)
     }
 
-    /// Says, once, that frames need a dictionary that the file does not hold.
-    fn check_dictionary(&mut self) {
-        if self.has_dictionary || self.dictionary_missed {
-            return;
-        }
-        if let Some(number) = zstd::wanted_dictionary(self.window.bytes()) {
+    /// What is said of a frame that needs another dictionary than the file's. That there are such frames is said once more, for all of them.
+    fn lack(&mut self) -> Option<String> {
+        let number = zstd::wanted_dictionary(self.window.bytes())?;
+        let why = match self.held {
+            Held::Numbered(held) if held == number => return None,
+            Held::Unusable => "and that of the file cannot be used",
+            Held::Nothing | Held::Numbered(_) => "which the file does not hold",
+        };
+        if !self.dictionary_missed {
             self.dictionary_missed = true;
-            let message = format!("frames need the zstd dictionary {number}, which the file does not hold");
+            let message = format!("frames need the zstd dictionary {number}, {why}");
             self.report(Rule::DictionaryMissing, self.member_offset, message);
         }
+        Some(format!("a zstd frame needs the dictionary {number}, {why}"))
     }
 
     /// Passes skippable frames and junk.
@@ -217,7 +231,11 @@ impl<S: ReadAt> Unpacker<S> {
                 // What else the decoder says of damage depends on the frames it had before.
                 let is_complete = error.to_string().contains("checksum");
                 let what = if is_complete {
+                    // Its last byte is what showed it.
+                    self.window.consume(1);
                     "the checksum of a zstd frame is wrong"
+                } else if self.held == Held::Unusable {
+                    "a zstd frame is damaged, or needs the dictionary of the file, which cannot be used"
                 } else {
                     "a zstd frame is damaged"
                 };
@@ -229,6 +247,9 @@ impl<S: ReadAt> Unpacker<S> {
 
     /// Takes so many bytes behind the buffered ones, but for those that were given before.
     fn accept(&mut self, given: usize) {
+        if given > 0 {
+            self.given_until = self.window.position();
+        }
         let known = usize::try_from(self.given_before).unwrap_or(usize::MAX).min(given);
         self.output.copy_within(self.end + known..self.end + given, self.end);
         self.given_before -= known as u64;
@@ -246,5 +267,28 @@ impl<S: ReadAt> Unpacker<S> {
             Some(unframing) => unframing.reset(),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ::zstd::bulk;
+
+    use super::*;
+
+    #[test]
+    fn a_frame_that_says_less_than_it_holds_gets_no_more_room() {
+        let noise: Vec<u8> =
+            (0..1_000_000_u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 24) as u8 | 1).collect();
+        let mut frame = bulk::compress(&noise, 1).expect("memory");
+        let said = 200_000_u32;
+        assert_eq!(frame[4] >> 5, 4, "a window, four bytes of length");
+        frame[6..10].copy_from_slice(&said.to_le_bytes());
+        let mut unpacker = Unpacker::new(frame.as_slice(), 0, Access::Sequential).expect("memory");
+        unpacker.output = vec![0; 2_000_000];
+        assert!(unpacker.begin_zstd().expect("memory"));
+        assert!(matches!(unpacker.inside, Inside::Zstd), "it is no frame to be unpacked in one go");
+        assert!(unpacker.output[said as usize..].iter().all(|byte| *byte == 0));
+        assert!(unpacker.output[0] != 0, "the first block fits");
     }
 }

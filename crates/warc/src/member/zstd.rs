@@ -118,6 +118,11 @@ impl Unframing {
         Ok(Self { whole, stream: None, dictionary })
     }
 
+    /// The number of the dictionary it unpacks with, nought where that has none; none without a dictionary.
+    pub(crate) fn number(&self) -> Option<u32> {
+        self.dictionary.as_ref().and_then(|dictionary| dictionary.number().ok())
+    }
+
     /// Decompresses a frame that is at hand from end to end, if it is sound: how many bytes it gave.
     pub(crate) fn whole(&mut self, frame: &[u8], output: &mut [u8]) -> Option<usize> {
         let given = match self.dictionary.as_ref().and_then(|dictionary| dictionary.ready()) {

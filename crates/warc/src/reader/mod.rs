@@ -19,7 +19,7 @@ use std::io;
 
 use crate::member::{Access, Encoding, Gate, Unpacker};
 use crate::record::Header;
-use crate::rule::{Finding, Pending, Rule, shown};
+use crate::rule::{Finding, Pending, Rule};
 use crate::source::ReadAt;
 use crate::stray::Stray;
 use block::BlockState;
@@ -171,7 +171,8 @@ impl<S: ReadAt> Reader<S> {
         let bytes = self.unpacker.buffered();
         let first = &bytes[..bytes.len().min(64)];
         if !crate::member::looks_like_record(first) {
-            return Err(Error::NotAnArchive { beginning: shown(first) });
+            let first = first.to_vec();
+            return Err(self.not_an_archive(&first));
         }
         self.format = if warc::is_start(first) { Format::Warc } else { Format::Arc { version: 1 } };
         Ok(())
@@ -349,6 +350,15 @@ impl<S: ReadAt> Reader<S> {
             Stage::Start if self.unpacker.encoding() == Encoding::Plain => Some(self.unpacker.position()),
             _ => None,
         }
+    }
+
+    /// Where the bytes of the last record end, once it was passed. What was found from there on is not about it.
+    pub(crate) fn record_end(&self) -> u64 {
+        let is_packed = self.unpacker.encoding() != Encoding::Plain;
+        if is_packed && self.unpacker.at_member_start() {
+            return self.unpacker.left_at();
+        }
+        self.next_offset().unwrap_or_else(|| self.position())
     }
 
     /// Passes what is left of the record, so that `next_offset` and the findings about its end are known.

@@ -31,13 +31,18 @@ impl<S: ReadAt> Reader<S> {
         if self.recognise_behind_junk()? {
             return Ok(());
         }
+        Err(self.not_an_archive(&first))
+    }
+
+    /// Why nothing can be made of bytes that begin so: where there are none, what is wrong with the packing.
+    pub(super) fn not_an_archive(&mut self, first: &[u8]) -> Error {
         let is_packing_trouble = |finding: &Finding| {
             finding.rule.severity() == Severity::Error && finding.rule.code().starts_with('C')
         };
         let trouble = self.take_findings().into_iter().find(is_packing_trouble);
         match trouble {
-            Some(finding) if first.is_empty() => Err(Error::Packed(finding)),
-            _ => Err(Error::NotAnArchive { beginning: shown(&first) }),
+            Some(finding) if first.is_empty() => Error::Packed(finding),
+            _ => Error::NotAnArchive { beginning: shown(first) },
         }
     }
 

@@ -13,7 +13,7 @@ mod block;
 mod header;
 mod trace;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -53,7 +53,7 @@ pub struct Repaired {
     pub records: u64,
     /// Those of them that had to be mended.
     pub mended: u64,
-    /// Stretches of bytes that belong to no record.
+    /// Stretches of bytes that belong to no record, or could not be read.
     pub gaps: u64,
     /// How often each rule was broken.
     pub by_rule: BTreeMap<Rule, u64>,
@@ -89,18 +89,21 @@ impl Repair<'_> {
             checker: Checker::default(),
             last_date: header::NO_DATE.to_owned(),
             found_ahead: Vec::new(),
+            strays_ahead: Vec::new(),
             repaired: Repaired::default(),
         };
         run.introduce()?;
         while let Some(mut record) = reader.next_record()? {
             let rewritten = run.rewrite(&mut record)?;
             reader.finish_record()?;
-            let end = reader.next_offset().unwrap_or_else(|| reader.position());
-            run.explain(rewritten, end, reader.take_findings(), &reader.take_strays())?;
+            let end = reader.record_end();
+            run.explain(rewritten, end, reader.take_findings(), reader.take_strays())?;
         }
         let mut gaps = std::mem::take(&mut run.found_ahead);
         gaps.extend(reader.take_findings());
-        run.report_gaps(&gaps, &reader.take_strays())?;
+        let mut strays = std::mem::take(&mut run.strays_ahead);
+        strays.extend(reader.take_strays());
+        run.report_gaps(&gaps, &strays)?;
         run.repaired.bytes = run.writer.offset();
         Ok(run.repaired)
     }
@@ -114,6 +117,7 @@ struct Run<'a, W> {
     last_date: String,
     /// What was found behind the last record, about the next.
     found_ahead: Vec<Finding>,
+    strays_ahead: Vec<Stray>,
     repaired: Repaired,
 }
 
@@ -169,7 +173,7 @@ impl<W: Write> Run<'_, W> {
         mut record: Rewritten,
         end: u64,
         found: Vec<Finding>,
-        strays: &[Stray],
+        strays: Vec<Stray>,
     ) -> Result<(), RepairError> {
         let mut gaps = Vec::new();
         for finding in std::mem::take(&mut self.found_ahead).into_iter().chain(found) {
@@ -186,19 +190,31 @@ impl<W: Write> Run<'_, W> {
                 self.count(finding);
             }
         }
-        if !record.findings.is_empty() || record.is_arc {
-            self.repaired.mended += u64::from(!record.findings.is_empty());
-            self.write_trace(&record)?;
+        let (mut between, mut unread) = (Vec::new(), Vec::new());
+        for stray in std::mem::take(&mut self.strays_ahead).into_iter().chain(strays) {
+            if stray.offset < record.offset || gaps.iter().any(|gap| gap.offset == stray.offset) {
+                between.push(stray);
+            } else if stray.offset < end {
+                unread.push(stray);
+            } else {
+                self.strays_ahead.push(stray);
+            }
         }
-        self.report_gaps(&gaps, strays)
+        if !record.findings.is_empty() || !unread.is_empty() || record.is_arc {
+            self.repaired.mended += u64::from(!record.findings.is_empty());
+            self.repaired.gaps += unread.len() as u64;
+            self.write_trace(&record, &unread)?;
+        }
+        self.report_gaps(&gaps, &between)
     }
 
     fn count(&mut self, finding: &Finding) {
         *self.repaired.by_rule.entry(finding.rule).or_default() += finding.times;
     }
 
-    fn write_trace(&mut self, record: &Rewritten) -> Result<(), RepairError> {
+    fn write_trace(&mut self, record: &Rewritten, unread: &[Stray]) -> Result<(), RepairError> {
         let mut trace = self.trace(record.offset, &record.findings);
+        trace.stray = trace::strays(unread);
         let original = Some(record.original.as_str());
         if record.is_arc {
             trace.original_arc_line = original;
@@ -212,7 +228,7 @@ impl<W: Write> Run<'_, W> {
     fn report_gaps(&mut self, findings: &[Finding], strays: &[Stray]) -> Result<(), RepairError> {
         let Some(first) = findings.first() else { return Ok(()) };
         findings.iter().for_each(|finding| self.count(finding));
-        self.repaired.gaps += findings.iter().map(|finding| finding.times).sum::<u64>();
+        self.repaired.gaps += stretches(findings);
         let mut trace = self.trace(first.offset, findings);
         trace.stray = trace::strays(strays);
         self.write_metadata(None, &trace)
@@ -234,6 +250,17 @@ impl<W: Write> Run<'_, W> {
         let record = self.packer.pack(&draft, PayloadKind::None, &block)?;
         self.append(record)
     }
+}
+
+/// How many stretches of bytes findings between records are about. Where the content of a damaged member could be read and is no record, two are
+/// about one; what else is said of a member, such as that it needs another dictionary, is about none.
+fn stretches(findings: &[Finding]) -> u64 {
+    let told: HashSet<u64> =
+        findings.iter().filter(|finding| is_gap(finding.rule)).map(|finding| finding.offset).collect();
+    let counts = |finding: &&Finding| {
+        is_gap(finding.rule) || finding.rule.loses_bytes() && !told.contains(&finding.offset)
+    };
+    findings.iter().filter(counts).map(|finding| finding.times).sum()
 }
 
 /// Findings that concern no record, only what lies between.

@@ -86,12 +86,15 @@ impl DictionaryDraft {
     pub fn finish(self) -> io::Result<MadeDictionary> {
         let (mut plain, pages) = (self.trained, self.pages.len());
         self.pages.into_iter().rev().for_each(|page| plain.extend(page));
-        Ok(MadeDictionary {
-            stored: zstd::bulk::compress(&plain, DICTIONARY_LEVEL)?,
-            size: plain.len(),
-            pages,
-        })
+        Ok(MadeDictionary { stored: pack(&plain)?, size: plain.len(), pages })
     }
+}
+
+/// Packs a dictionary, with a checksum: a wrong byte in it would otherwise be found in the records that use it, and taken for their own.
+fn pack(plain: &[u8]) -> io::Result<Vec<u8>> {
+    let mut compressor = zstd::bulk::Compressor::new(DICTIONARY_LEVEL)?;
+    compressor.include_checksum(true)?;
+    compressor.compress(plain)
 }
 
 /// What tells pieces apart. Where it fails, a piece is missing and records are a little larger.
@@ -220,6 +223,24 @@ mod tests {
         assert_eq!((made.pages, made.size), (1, 1000 + (10 << 10)));
         assert_eq!(Dictionary::new(made.stored).plain().unwrap().len(), made.size);
         assert_eq!(DictionaryDraft::new(Vec::new(), usize::MAX).room, LARGEST_DICTIONARY);
+    }
+
+    #[test]
+    fn a_wrong_byte_in_it_is_found() {
+        let mut draft = DictionaryDraft::new(Vec::new(), 64 << 10);
+        (0..4).for_each(|number| draft.add(&hex(number, 8 << 10)).unwrap());
+        let stored = draft.finish().unwrap().stored;
+        let plain = Dictionary::new(stored.clone()).plain().unwrap().to_vec();
+        for at in (4..stored.len()).filter(|at| at % 61 == 0 || stored.len() - at <= 4) {
+            let mut damaged = stored.clone();
+            damaged[at] ^= 0x20;
+            // Some bits have no meaning.
+            let damaged = Dictionary::new(damaged);
+            assert!(damaged.plain().map_or(true, |read| read == plain), "byte {at}");
+        }
+        // Those of older builds have no checksum.
+        let old = zstd::bulk::compress(&plain, DICTIONARY_LEVEL).unwrap();
+        assert_eq!(Dictionary::new(old).plain().unwrap(), plain);
     }
 
     #[test]

@@ -73,6 +73,20 @@ pub(crate) fn some_records() -> Vec<Vec<u8>> {
     ]
 }
 
+/// Eight records, with those of `hit` damaged so near their beginning that nothing of them can be unpacked.
+pub(crate) fn with_neighbours_hit(packing: Encoding, hit: Range<usize>) -> Archive {
+    let words = |number: usize| -> String {
+        (0..300).map(|at| format!("layer{} ", (at * at + number * 7) % 97)).collect()
+    };
+    let records: Vec<_> = (0..8).map(|number| response(number, words(number).as_bytes())).collect();
+    let mut file = archive(packing, &records);
+    for number in hit {
+        // The first byte behind the header of the member, and of the block in a zstd frame.
+        file.bytes[file.places[number].start + 10] = 0xff;
+    }
+    file
+}
+
 /// Packs each record as a member of its own.
 pub(crate) fn archive(packing: Encoding, records: &[Vec<u8>]) -> Archive {
     let mut archive = Archive { bytes: Vec::new(), places: Vec::new() };
