@@ -182,19 +182,19 @@ const HUSHED: &[&str] = &[
 /// What slots of advertisements show: others of what they showed before, from where that came.
 const HUSHED_IN_SLOTS: &[&str] = &[
     r#"<ins class="adsbygoogle" data-ad-slot="1"><b>⟦this|that⟧</b></ins>"#,
-    r#"<div class="ad-slot"><iframe src="/ad"></iframe><span>⟦Anzeige|Werbung⟧</span></div>"#,
-    r#"<div id="google_ads_iframe_1"><b class="⟦x|y⟧">label</b></div>"#,
+    r#"<div id="google_ads_iframe_1"><b title="⟦x|y⟧">label</b></div>"#,
     // Frames, pictures and links.
     r#"<ins class="adsbygoogle" style="display:block"><iframe src="https://googleads.g.doubleclick.net/a?x=⟦1|2⟧"></iframe></ins>"#,
     r#"<div id="div-gpt-ad-123-0"><iframe src="https://tpc.googlesyndication.com/⟦1|2⟧"></iframe></div>"#,
     r#"<div class="ad-slot"><a href="https://ads.example/c?⟦1|2⟧"><img src="https://ads.example/⟦1|2⟧.gif"></a></div>"#,
-    r#"<div class="ad-slot"><a href="https://ads.example/c?⟦1|2⟧"><img src="https://cdn.example:8443/⟦1|2⟧.gif" alt="⟦Shoes|Hats⟧" width="⟦300|320⟧"></a></div>"#,
+    r#"<div class="ad-slot"><a href="https://ads.example/c?⟦1|2⟧"><img src="https://cdn.example:8443/⟦1|2⟧.gif" width="⟦300|320⟧"></a></div>"#,
+    r#"<div id="div-gpt-ad-1"><img src="https://cdn.example/⟦1|2⟧.gif" alt="⟦Shoes|Hats⟧"></div>"#,
     r#"<div class="ad-slot"><img src="https://ads.example/⟦1|2⟧.gif" srcset="https://ads.example/⟦1|2⟧.gif 1x, https://cdn.example/⟦1|2⟧.gif 2x"></div>"#,
     r#"<div class="ad-slot"><a href="https://⟦a|b⟧.example/1"><img src="https://c.example/1"></a><a href="https://⟦b|a⟧.example/2">x</a></div>"#,
     r#"<div id="div-gpt-ad-1"><iframe sandbox="allow-scripts" allow="fullscreen" src="https://ads.example/⟦1|2⟧" width="⟦300|728⟧" data-id="⟦a1|b2⟧"></iframe></div>"#,
     r#"<div id="div-gpt-ad-1"><iframe id="google_ads_iframe_1" src="https://ads.example/⟦1|2⟧"></iframe></div>"#,
     r#"<div id="div-gpt-ad-1"><a href="https://ads.example/1"><b>Hats</b></a>⟦|<a href="https://ads.example/2"><b>Shoes</b></a>⟧</div>"#,
-    r#"<div id="div-gpt-ad-1"><script>if (a < b) show('<div>')</script><!-- ⟦one|two⟧ --><iframe src="https://ads.example/⟦1|2⟧"></iframe></div>"#,
+    r#"<div id="div-gpt-ad-1"><script>if (a < b) show('<div>')</script><!-- one --><iframe src="https://ads.example/⟦1|2⟧"></iframe></div>"#,
     r#"<div class="ad-slot"><script src="https://ads.example/show.js?ord=⟦123|456⟧"></script></div>"#,
     r#"<p>text</p><div class="ad-slot"><img src="https://ads.example/⟦1|2⟧.gif"></div><p>text</p>"#,
     // Over several lines, and as many as it takes.
@@ -209,6 +209,41 @@ const HUSHED_IN_SLOTS: &[&str] = &[
 
 /// What somebody did to the slot of an advertisement, or beside one.
 const TOLD_IN_SLOTS: &[&str] = &[
+    // Markup that is text to the parser, and comments.
+    r#"<ins class="adsbygoogle">x⟦|<noscript><meta http-equiv="refresh" content="0;url=https://evil.example/"></noscript>⟧</ins>"#,
+    r#"<ins class="adsbygoogle">x<noscript>⟦a|<img src="https://evil.example/">⟧</noscript></ins>"#,
+    r#"<ins class="adsbygoogle">x⟦|<noembed><form action="https://evil.example/"></form></noembed>⟧</ins>"#,
+    r#"<ins class="adsbygoogle">x⟦|<xmp><script src="https://evil.example/"></script></xmp>⟧</ins>"#,
+    r#"<ins class="adsbygoogle">x<!-- ⟦one|[if IE]><script src="https://evil.example/"></script><![endif]⟧ --></ins>"#,
+    // Attributes that run or load something by programs of others, or say what a link does.
+    r#"<ins class="adsbygoogle"><div⟦| hx-get="https://evil.example/" hx-trigger="load"⟧>x</div></ins>"#,
+    r#"<ins class="adsbygoogle"><div⟦| x-init="fetch('https://evil.example/')"⟧>x</div></ins>"#,
+    r#"<ins class="adsbygoogle"><div data-src="https://⟦good|evil⟧.example/a.js">x</div></ins>"#,
+    r#"<ins class="adsbygoogle">x⟦|<evil-widget host="https://evil.example/"></evil-widget>⟧</ins>"#,
+    r#"<ins class="adsbygoogle"><a href="https://a.example/"⟦| attributionsrc="https://evil.example/"⟧>x</a></ins>"#,
+    r#"<ins class="adsbygoogle"><a href="https://a.example/"⟦| download⟧>x</a></ins>"#,
+    r#"<ins class="adsbygoogle"><a href="https://a.example/" rel="⟦noopener|⟧" target="_top">x</a></ins>"#,
+    r#"<ins class="adsbygoogle"><a href="/⟦a|redirect?u=https://evil.example/⟧">x</a></ins>"#,
+    r#"<ins class="adsbygoogle" data-ad-client="ca-pub-⟦111|666⟧">x</ins>"#,
+    r#"<div class="ad-slot"><script src="https://a.example/load?u=⟦a.js|https://evil.example/x.js⟧"></script></div>"#,
+    r#"<div class="ad-slot"><script src="https://a.example/load?callback=⟦f|alert(document.cookie)//⟧"></script></div>"#,
+    // What covers the page.
+    r#"<ins class="adsbygoogle"><div class="⟦a|modal fixed inset-0 z-50⟧">x</div></ins>"#,
+    r#"<ins class="adsbygoogle">x⟦|<dialog open>Your session ended, log in</dialog>⟧</ins>"#,
+    r#"<ins class="adsbygoogle" style="width:⟦300px|100vw;height:100vh⟧">x</ins>"#,
+    r#"<ins class="adsbygoogle"><iframe src="https://a.example/" width="⟦300|3000⟧"></iframe></ins>"#,
+    r#"<ins class="adsbygoogle"><svg><a href="https://a.example/">⟦|<animateTransform attributeName="href" to="https://evil.example/"/>⟧x</a></svg></ins>"#,
+    // Words in what is only likely to be a slot, and what people act by in any.
+    r#"<div class="ad-slot"><iframe src="/ad"></iframe><span>⟦Anzeige|Werbung⟧</span></div>"#,
+    r#"<div class="ad-banner"><img src="/a.gif"><p>⟦Open|Closed⟧ on Monday</p></div>"#,
+    r#"<header id="ad-banner"><img src="/a.gif"><h1>Mayor ⟦A|B⟧ wins</h1></header>"#,
+    r#"<div data-ad-slot="1"><img src="/a.gif"><p>⟦Safe product|Recall: do not use this product⟧</p></div>"#,
+    r#"<div class="ad-banner"><img src="/a.gif" alt="⟦Open|Closed⟧"></div>"#,
+    r#"<div class="ad-banner"><img src="/a.gif">⟦|<b>We are bankrupt</b>⟧</div>"#,
+    r#"<ins class="adsbygoogle">Send to ⟦bc1qaaaabbbb|bc1qevilevil⟧</ins>"#,
+    r#"<ins class="adsbygoogle">See ⟦good|evil⟧.example</ins>"#,
+    r#"<ins class="adsbygoogle">Only ⟦19,99|29,99⟧</ins>"#,
+    r#"<ins class="adsbygoogle">⟦₹ten|₹two⟧</ins>"#,
     // From elsewhere than before.
     r#"<ins class="adsbygoogle"><iframe src="https://⟦ads|evil⟧.example/1"></iframe></ins>"#,
     r#"<div class="ad-slot"><img src="https://⟦ads|evil⟧.example/1.gif"></div>"#,

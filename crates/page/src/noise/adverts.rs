@@ -54,28 +54,60 @@ const MARKS: [&str; 3] = ["id", "class", "data-ad-slot"];
 /// Elements that load what they show.
 const LOADING: [&str; 2] = ["iframe", "img"];
 
-/// How frames and pictures look. What else they have says what they may do, or is handed to what they load.
-const LOOKS: [&str; 19] = [
+/// What an advertisement is made of. Whatever else is in one may run, hold markup that is not read here, or be one of the page's own.
+const SHOWN: [&str; 28] = [
+    "a",
+    "area",
+    "b",
+    "br",
+    "center",
+    "div",
+    "em",
+    "figcaption",
+    "figure",
+    "font",
+    "i",
+    "iframe",
+    "img",
+    "ins",
+    "li",
+    "p",
+    "s",
+    "small",
+    "span",
+    "strong",
+    "sub",
+    "sup",
+    "table",
+    "tbody",
+    "td",
+    "tr",
+    "u",
+    "ul",
+];
+
+/// How its elements look. What else they have says what they may do, or is handed to somebody.
+const LOOKS: [&str; 13] = [
     "align",
     "alt",
-    "aria-hidden",
     "aria-label",
     "border",
-    "class",
     "decoding",
     "frameborder",
     "height",
     "hspace",
     "id",
     "loading",
-    "marginheight",
-    "marginwidth",
-    "scrolling",
-    "style",
     "title",
     "vspace",
     "width",
 ];
+
+/// Lengths among them.
+const LENGTHS: [&str; 2] = ["height", "width"];
+
+/// An advertisement is not longer, nor wider, than this: what is covers the page.
+const LONGEST_SIDE: u32 = 1200;
 
 /// Which origins a slot names, and in elements of which name.
 type Named<'t> = HashSet<(&'t str, String)>;
@@ -99,9 +131,12 @@ impl<'t> Slots<'t> {
     }
 
     /// Whether a change is within an advertisement that is one on both sides, and nothing in it runs, is filled in or comes from
-    /// elsewhere than before.
+    /// elsewhere than before. What is only likely to be one may hold words of the page's own: those are told.
     pub(super) fn explain(&self, change: &NodeChange) -> bool {
         let Some(slot) = self.slot_around(change) else { return false };
+        if !is_sure(&self.base.nodes()[slot]) && self.has_words(change) {
+            return false;
+        }
         let named = self.named_by(slot);
         let mut sides = [(self.base, change.base), (self.head, change.head)].into_iter();
         self.is_same_script(change)
@@ -127,6 +162,25 @@ impl<'t> Slots<'t> {
         };
         around(self.head, change.head, &|place| !self.marked_anew.contains(&place))?;
         around(self.base, change.base, &|_| true)
+    }
+
+    /// Whether words changed, came or went.
+    fn has_words(&self, change: &NodeChange) -> bool {
+        let says = |(tree, node): (&Tree, Option<usize>)| {
+            node.is_some_and(|node| {
+                let is_text = matches!(tree.nodes()[node].data, Data::Text(_));
+                let words = if is_text { tree.nodes()[node].parent } else { node };
+                !text_of(tree, words).trim().is_empty()
+            })
+        };
+        let is_of_words = match &change.what {
+            What::Attribute(name) => ["alt", "aria-label", "title"].contains(&name.as_str()),
+            What::Text => true,
+            What::Inserted | What::Removed | What::Moved => false,
+        };
+        is_of_words
+            || (!matches!(change.what, What::Attribute(_))
+                && [(self.base, change.base), (self.head, change.head)].into_iter().any(says))
     }
 
     /// What a slot of the base names.
@@ -178,10 +232,30 @@ fn is_harmless(tree: &Tree, place: usize, what: &What, named: &Named<'_>) -> boo
     let whole = &tree.nodes()[place..node.end];
     let is_quiet = match what {
         What::Attribute(name) => may_change(node, name, named),
-        What::Text | What::Moved => !is_active(tree, place, node.end),
+        What::Text | What::Moved => !is_active(tree, place, node.end) && whole.iter().all(is_shown),
         What::Inserted | What::Removed => whole.iter().all(|inner| may_come(inner, named)),
     };
-    is_quiet && !is_active(tree, node.parent, node.parent + 1)
+    is_quiet && is_shown(&tree.nodes()[node.parent]) && !is_active(tree, node.parent, node.parent + 1)
+}
+
+/// Whether a node is of a kind that advertisements are made of. Comments are not: browsers and servers have read programs in them.
+fn is_shown(node: &Node) -> bool {
+    match &node.data {
+        Data::Element(..) => node.name().is_some_and(|name| SHOWN.contains(&name)),
+        Data::Text(text) => !names_something(text),
+        _ => false,
+    }
+}
+
+/// Whether a text names a number, a price or a place: who changes one of those changes what people do.
+fn names_something(text: &str) -> bool {
+    const MONEY: [char; 13] = ['$', '€', '£', '¥', '₹', '₽', '₩', '₺', '₴', '₫', '₪', '₿', '¢'];
+    let is_inner_dot = |(at, _): (usize, &str)| {
+        let around = [text[..at].chars().next_back(), text[at + 1..].chars().next()];
+        around.iter().all(|letter| letter.is_some_and(char::is_alphanumeric))
+    };
+    text.contains(|letter: char| letter.is_numeric() || MONEY.contains(&letter) || "@:%".contains(letter))
+        || text.match_indices('.').any(is_inner_dot)
 }
 
 /// Whether an attribute may have changed to this, or from it.
@@ -190,13 +264,18 @@ fn may_change(node: &Node, name: &str, named: &Named<'_>) -> bool {
     let naming = naming(element);
     // A frame that names nothing shows what others write into it.
     let is_there = element != "iframe" || node.attribute("src").is_some();
-    is_there && is_passive(element) && has_no_other_active(node, naming) && may_have(node, name, named)
+    is_there
+        && is_shown(node)
+        && is_passive(element)
+        && has_no_other_active(node, naming)
+        && may_have(node, name, named)
 }
 
 /// Whether a node may have come, or gone. Frames do neither: what they may do is not held against anything.
 fn may_come(node: &Node, named: &Named<'_>) -> bool {
-    let Some(element) = node.name() else { return true };
+    let Some(element) = node.name() else { return is_shown(node) };
     element != "iframe"
+        && is_shown(node)
         && is_passive(element)
         && has_no_other_active(node, naming(element))
         && node.attributes().iter().all(|(name, _)| may_have(node, name, named))
@@ -216,11 +295,18 @@ fn may_have(node: &Node, name: &str, named: &Named<'_>) -> bool {
     if LEADING.contains(&name) || is_active_attribute(name, value) {
         return false;
     }
+    // Who is paid for it is no matter of chance.
     let is_mere_name = || {
         name.starts_with("data-")
+            && name != "data-ad-client"
             && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
     };
-    !LOADING.contains(&element) || LOOKS.contains(&name) || is_mere_name()
+    let is_in_bounds =
+        || value.trim().trim_end_matches("px").parse().is_ok_and(|side: u32| side <= LONGEST_SIDE);
+    match LENGTHS.contains(&name) {
+        true => is_in_bounds(),
+        false => LOOKS.contains(&name) || is_mere_name(),
+    }
 }
 
 /// Whether an element neither runs, loads nor sends anything, or is one that an advertisement shows.
@@ -244,18 +330,22 @@ fn is_slot(tree: &Tree, place: usize) -> bool {
     if node.end - place > MOST_AD_NODES {
         return false;
     }
-    let marked = |is_mark: &dyn Fn(&str) -> bool| {
-        let marks = ["id", "class"].into_iter().filter_map(|name| node.attribute(name));
-        marks
-            .flat_map(|value| value.split_whitespace().take(20))
-            .any(|word| is_mark(&word.to_ascii_lowercase()))
-    };
-    let is_sure = marked(&|word| SURE_PREFIXES.iter().any(|prefix| word.starts_with(prefix)))
-        || (node.name() == Some("ins") && marked(&|word| word == "adsbygoogle"));
+    let is_sure = is_sure(node);
     let is_likely =
-        || node.attribute("data-ad-slot").is_some() || marked(&|word| LIKELY_WORDS.contains(&word));
+        || node.attribute("data-ad-slot").is_some() || is_marked(node, &|word| LIKELY_WORDS.contains(&word));
     let most = if is_sure { MOST_SLOT_TEXT } else { MOST_LABEL };
     (is_sure || (is_likely() && is_filled(tree, place))) && !is_offer(&text_of(tree, place), most)
+}
+
+/// Whether an element is marked as nothing but a slot is.
+fn is_sure(node: &Node) -> bool {
+    is_marked(node, &|word| SURE_PREFIXES.iter().any(|prefix| word.starts_with(prefix)))
+        || (node.name() == Some("ins") && is_marked(node, &|word| word == "adsbygoogle"))
+}
+
+fn is_marked(node: &Node, is_mark: &dyn Fn(&str) -> bool) -> bool {
+    let marks = ["id", "class"].into_iter().filter_map(|name| node.attribute(name));
+    marks.flat_map(|value| value.split_whitespace().take(20)).any(|word| is_mark(&word.to_ascii_lowercase()))
 }
 
 /// Whether a frame, a script or a picture is in an element.

@@ -19,11 +19,16 @@ pub(super) fn origins(attribute: &str, value: &str) -> Option<Vec<String>> {
     }
 }
 
-/// Whether two absolute addresses are the same but for the query that both have.
+/// Whether two absolute addresses are the same but for numbers in the query that both have.
 pub(super) fn differ_by_query(from: &str, to: &str) -> bool {
+    let is_number = |value: &str| value.bytes().all(|byte| byte.is_ascii_hexdigit());
     let rest = |address: &str| {
         let mut url = plain(address).filter(|url| url.query().is_some())?;
-        url.set_query(None);
+        let query = url.query().unwrap_or_default().to_owned();
+        let parts = query.split('&').map(|part| part.rsplit_once('=').unwrap_or(("", part)));
+        let kept = parts.map(|(name, value)| format!("{name}={}", if is_number(value) { "" } else { value }));
+        let kept = kept.collect::<Vec<_>>().join("&");
+        url.set_query(Some(&kept));
         Some(url)
     };
     rest(from).is_some_and(|from| rest(to) == Some(from))
@@ -32,9 +37,7 @@ pub(super) fn differ_by_query(from: &str, to: &str) -> bool {
 /// Whether an address is only a path, so that it stays with its own host.
 pub(super) fn is_path(address: &str) -> bool {
     let address = address.trim_matches(' ');
-    !address.contains(is_odd)
-        && !address.starts_with("//")
-        && !address.split(['/', '?', '#']).next().is_some_and(|start| start.contains(':'))
+    !address.contains(is_odd) && !address.contains("//") && !address.contains([':', '%'])
 }
 
 fn plain(address: &str) -> Option<Url> {
@@ -89,6 +92,8 @@ mod tests {
             "http://a.example/x?2",
             "https://b.example/x?2",
             "/x?2",
+            "https://a.example/x?u=https://b.example/",
+            "https://a.example/x?callback=alert",
         ] {
             assert!(!differ_by_query("https://a.example/x?1", other), "{other}");
         }
@@ -97,12 +102,22 @@ mod tests {
 
     #[test]
     fn a_path_leads_to_no_other_host() {
-        for path in ["/a", "a/b:c", "?a=b:c", "#x", "", " /a "] {
+        for path in ["/a", "a/b", "?a=b", "#x", "", " /a "] {
             assert!(is_path(path), "{path}");
         }
-        for other in
-            ["//b", "\\\\b", "/\t/b", "/\\b", "tel:1", "javascript:a", "java\nscript:a", " //b", "\u{1}//b"]
-        {
+        for other in [
+            "//b",
+            "/r?u=https://b",
+            "/r?u=%2F%2Fb",
+            "\\\\b",
+            "/\t/b",
+            "/\\b",
+            "tel:1",
+            "javascript:a",
+            "java\nscript:a",
+            " //b",
+            "\u{1}//b",
+        ] {
             assert!(!is_path(other), "{other:?}");
         }
     }
