@@ -12,7 +12,8 @@ use clap::error::ErrorKind;
 use varve_archive::expectations::UrlsError;
 use varve_archive::verbs::doctor::DoctorError;
 use varve_archive::{
-    AardwarcError, ArchiveError, CatalogError, EditError, IndexError, LockError, SettingsError, StoreError,
+    AardwarcError, ArchiveError, CatalogError, EditError, IndexError, LockError, PackError, SettingsError,
+    StoreError,
 };
 use varve_serve::ServeError;
 
@@ -301,6 +302,13 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
             Some("an id is 64 hex digits, as `varve store` prints it, or at least the first 4 of them")
         }
         ArchiveError::Store(StoreError::Ambiguous { .. }) => Some("give more digits"),
+        ArchiveError::Store(StoreError::Pack(PackError::Io(source)))
+            if source.kind() == io::ErrorKind::InvalidData =>
+        {
+            Some(
+                "`dictionary.zstd` is damaged: `varve train` makes another, and without the file records are packed without one",
+            )
+        }
         ArchiveError::Exists { .. } => Some("choose another name, or overwrite it with `--force`"),
         ArchiveError::Folder { .. } => Some("`varve stow` keeps a folder with all that is in it"),
         ArchiveError::NotAFolder { .. } => Some("`varve store` keeps single files"),

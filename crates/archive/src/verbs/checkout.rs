@@ -117,7 +117,7 @@ pub fn export(
     known_version(holdings, &version)?;
     let is_in_the_way = fs::metadata(folder).is_ok_and(|found| !found.is_dir());
     if is_in_the_way {
-        return Err(ArchiveError::NotEmpty { path: folder.to_owned() });
+        return Err(ArchiveError::InTheWay { path: folder.to_owned() });
     }
     fs::create_dir_all(folder).map_err(ArchiveError::write(folder))?;
     let _alone = alone_in(folder)?;

@@ -307,7 +307,7 @@ fn write_to_tree(
     manifest: &Manifest,
 ) -> Result<(Unwritten, Covered), ArchiveError> {
     let (mut unwritten, mut covered) = (Unwritten::default(), Covered::default());
-    let (mut lost, mut taken) = (None, HashMap::new());
+    let (mut lost, mut written) = (None, BTreeMap::<PathBuf, Vec<String>>::new());
     let Some(root) = history.working_tree() else { return Ok((unwritten, covered)) };
     // Pages of other versions stay, as they do with Moku: who commits page by page has them all. A checkout clears them away.
     let mut tree = WorkingTree::new(root);
@@ -316,9 +316,11 @@ fn write_to_tree(
         match tree.write(history.as_holdings(), &page) {
             Err(why) if why.body_trouble().is_some() => lost = lost.or(Some(why)),
             Err(why) => unwritten.add(page.url, why),
-            Ok(()) => settle(&mut taken, &mut covered, tree.folder(&page), vec![page.url]),
+            Ok(()) => written.entry(tree.folder(&page)).or_default().push(page.url),
         }
     }
+    let mut taken = HashMap::new();
+    written.into_iter().for_each(|(folder, urls)| settle(&mut taken, &mut covered, folder, urls));
     lost.map_or(Ok((unwritten, covered)), Err)
 }
 

@@ -10,13 +10,13 @@ use varve_archive::verbs::log::{
     CaptureFilter, Page, Removal, VersionFilter, VersionInfo, captures, last_in_version, may_end_behind,
     removals, versions,
 };
-use varve_archive::{ArchiveError, Capture, Moment, VersionId};
+use varve_archive::{ArchiveError, Capture, Moment, Renderings, VersionId};
 
 use super::{Outcome, Verb};
 use crate::clock;
 use crate::error::Error;
 use crate::graph::Graph;
-use crate::printer::{FAINT, GOOD, STRONG, WARN, counted, visible};
+use crate::printer::{BAD, FAINT, GOOD, STRONG, WARN, counted, visible};
 use crate::revision::resolve_version;
 use crate::session::Session;
 
@@ -44,7 +44,8 @@ const LATEST: usize = 100;
 ///
 /// With `--json` there is one object a line. For versions: `id`, `parent`, `message`, `author`, `time`, `captures`,
 /// `tags`. For captures of a URL: `url`, `time`, `status`, `body`, `version`, `length`,
-/// and `renderings` where a browser loaded it: the ids of the document that scripts left and of a picture, for `varve get`.
+/// `renderings` where a browser loaded it: the ids of the document that scripts left and of a picture, for `varve get`; and `damaged`
+/// where its record cannot be read.
 ///
 /// What `varve rewrite` took out is shown as that, with who, when and why; with `--json` in `removed`: `record`, `kind`, `who`, `why`,
 /// `time`, and `tombstone`, the record that tells of it. An answer of which nothing else is left has a line with `null` in the other fields but `url`.
@@ -283,7 +284,14 @@ impl Log {
     ) -> Result<(), Error> {
         let version = version_of(capture);
         let removal = removal_of(holdings, capture)?;
-        let renderings = holdings.renderings(capture)?;
+        let (renderings, damage) = match holdings.renderings(capture) {
+            Ok(renderings) => (renderings, None),
+            // One that cannot be read keeps nobody from the others.
+            Err(error) => match error.body_trouble() {
+                Some(trouble) => (Renderings::default(), Some(trouble)),
+                None => return Err(error.into()),
+            },
+        };
         if self.json {
             return session.printer.json(&CaptureLine {
                 url: &capture.url,
@@ -295,6 +303,7 @@ impl Log {
                 truncated: capture.truncated,
                 renderings: renderings.named().map(|(name, id)| (name, id.to_string())).collect(),
                 removed: removal.as_ref().map(Removed::of),
+                damaged: damage.is_some(),
             });
         }
         let version = version.map_or("(unfinished)".to_owned(), |version| short(&version));
@@ -307,6 +316,10 @@ impl Log {
             (true, Some(_)) => format!(" {WARN}cut short{WARN:#}"),
             (true, None) => format!(" {WARN}body lost{WARN:#}"),
             (false, _) => String::new(),
+        };
+        let cut = match damage {
+            Some(_) => format!("{cut} {BAD}its record cannot be read: `varve audit` names the damage{BAD:#}"),
+            None => cut,
         };
         let url = if columns.url { format!("  {}", visible(&capture.url)) } else { String::new() };
         session.printer.line(format_args!(
@@ -446,6 +459,8 @@ struct CaptureLine<'a> {
     renderings: BTreeMap<&'static str, String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     removed: Option<Removed<'a>>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    damaged: bool,
 }
 
 /// That something was taken out, as machines see it.

@@ -1,6 +1,6 @@
 //! Lists of versions and captures: in pieces, by time, by any spelling, and drawn.
 
-use crate::history::places;
+use crate::history::{Place, places};
 use crate::history_words::{URL, commit};
 use crate::stderr;
 
@@ -210,4 +210,56 @@ fn the_graph_ends_where_a_parent_was_taken_out() {
         assert!(lines[at(&versions[0])].starts_with("* "), "nothing runs beside it: {drawn}");
         assert!(!drawn.contains('|'), "{drawn}");
     }
+}
+
+/// A capture whose record is damaged is listed as that, and the others are listed all the same.
+#[test]
+fn a_damaged_capture_hides_no_other() {
+    let place = Place::new(true);
+    let silo = place.path("museum/warc/0/00000000.warc.gz");
+    let commit = |body: &str| {
+        place.file("page.html", body);
+        place.data(&["commit", "page.html", "--url", "https://example.com/", "-m", "m"]);
+        std::fs::metadata(&silo).unwrap().len() as usize
+    };
+    let first = commit("one");
+    commit("two");
+    commit("three");
+    let mut bytes = std::fs::read(&silo).unwrap();
+    bytes[first + 20..first + 40].fill(0);
+    std::fs::write(&silo, bytes).unwrap();
+    let told = place.data(&["log", "https://example.com/"]);
+    assert_eq!((told.lines().count(), told.matches("its record cannot be read").count()), (3, 1), "{told}");
+    let lines = place.lines(&["log", "https://example.com/", "--json"]);
+    let damaged: Vec<bool> = lines.iter().map(|line| line["damaged"] == true).collect();
+    assert_eq!(damaged, [false, true, false], "{lines:?}");
+}
+
+/// A dictionary that is damaged stops whoever would pack with it, and it is said what helps.
+#[test]
+fn a_damaged_dictionary_is_named() {
+    let place = Place::new(true);
+    let settings = std::fs::read_to_string(place.path("museum/varve.toml")).unwrap();
+    std::fs::write(place.path("museum/varve.toml"), settings.replace("gzip", "zstd")).unwrap();
+    for number in 0..120 {
+        let text = format!("<html><body><h1>Page {number}</h1><p>{}</p></body></html>", number * number);
+        place.file(&format!("site/{number}.html"), &text.repeat(20));
+    }
+    let commit = |message: &str| {
+        place.run(&["commit", "--from", "site", "--base-url", "https://example.com/", "-m", message])
+    };
+    assert_eq!(commit("one").status.code(), Some(0));
+    place.data(&["train"]);
+    let path = place.path("museum/dictionary.zstd");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let last = bytes.len() - 2;
+    bytes[last] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    place.file("site/new.html", "new");
+    let refused = commit("two");
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("`dictionary.zstd` is damaged: `varve train`"), "{}", stderr(&refused));
+    place.data(&["train"]);
+    assert_eq!(commit("two").status.code(), Some(0));
+    place.data(&["audit"]);
 }

@@ -211,6 +211,8 @@ fn pages_that_share_a_path_are_counted_and_long_paths_have_a_place() {
         let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         // A site has its own tree, and who commits is told of it.
         assert_eq!(told.get("covered").is_some(), !is_archive, "{told}");
+        let by = "https://example.com/x, in whose place is https://other.example/x";
+        assert_eq!(stderr(&output).contains(by), !is_archive, "{}", stderr(&output));
         assert_eq!(
             stderr(&output).contains("1 page left out of the tree"),
             !is_archive,

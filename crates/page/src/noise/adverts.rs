@@ -2,8 +2,10 @@
 //!
 //! What a slot shows may change, and so may what its frames, pictures and links name: but only by a scheme, host and port that the
 //! same slot named before in an element of the same kind. So one advertisement takes the place of another, and none comes from
-//! elsewhere. Whatever runs, is filled in or is laid over others is told, and so is what a frame may do. Of a script nothing may
-//! change but the query of its address, by which such scripts are kept from being cached.
+//! elsewhere. Only elements and attributes that advertisements are made of may change, so that whatever runs, is filled in or is laid
+//! over others is told, and so is what a frame may do. Of a script nothing may change but numbers in the query of its address, by
+//! which such scripts are kept from being cached. Pages call their own banners by the names of slots: words are hushed only where
+//! nothing but an advertisement can be, and never what people act by.
 
 use super::nodes::{LEADING, RAW, is_active, is_active_attribute, is_active_element};
 use super::origins::{differ_by_query, is_path, origins};

@@ -529,7 +529,7 @@ pub const RULES: &[Rule] = &[
     Rule {
         rule: NoiseRule::AdSlot,
         name: "ad-slot",
-        about: "what the slot of an advertisement shows, from hosts that the same slot named before, and what it is called; not what runs, is filled in, comes from elsewhere or is an offer itself",
+        about: "what the slot of an advertisement shows, from hosts that the same slot named before, and what it is called; not what runs, is filled in, comes from elsewhere, names a number or a place, or may be words of the page's own",
         patterns: &[placed(Sign::Words(&["div-gpt-ad-"]), Stands::Unshown, r"\bdiv-gpt-ad-(?<v>1\d{12})\b")],
     },
     Rule {
