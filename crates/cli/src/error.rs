@@ -275,10 +275,7 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ),
         ArchiveError::BodyLost { .. } => Some("`varve crystal verify` finds all that is lost"),
         ArchiveError::Crystal(failure) => crate::commands::crystal::hint(failure),
-        ArchiveError::NoIndex { .. }
-        | ArchiveError::Store(StoreError::Index(
-            IndexError::Damaged { .. } | IndexError::Incomplete { .. },
-        )) => Some("`varve rebuild` makes it again: the silos hold everything"),
+        ArchiveError::NoIndex { .. } => Some(REBUILD),
         ArchiveError::OnlyObjects { .. } => Some(
             "`varve get`, `varve filter` and `varve audit` read it where it is; `varve import` brings it into an archive, which has all the rest",
         ),
@@ -301,14 +298,6 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         ArchiveError::NotAnId { .. } => {
             Some("an id is 64 hex digits, as `varve store` prints it, or at least the first 4 of them")
         }
-        ArchiveError::Store(StoreError::Ambiguous { .. }) => Some("give more digits"),
-        ArchiveError::Store(StoreError::Pack(PackError::Io(source)))
-            if source.kind() == io::ErrorKind::InvalidData =>
-        {
-            Some(
-                "`dictionary.zstd` is damaged: `varve train` makes another, and without the file records are packed without one",
-            )
-        }
         ArchiveError::Exists { .. } => Some("choose another name, or overwrite it with `--force`"),
         ArchiveError::Folder { .. } => Some("`varve stow` keeps a folder with all that is in it"),
         ArchiveError::NotAFolder { .. } => Some("`varve store` keeps single files"),
@@ -317,7 +306,22 @@ fn for_archive(failure: &ArchiveError) -> Option<&'static str> {
         }
         ArchiveError::Write { source, .. } => for_writing(source.kind()),
         _ if failure.lacks_room() => for_writing(io::ErrorKind::StorageFull),
+        ArchiveError::Store(failure) => for_store(failure),
         _ => for_version(failure).or_else(|| for_site(failure)).or_else(|| for_capture(failure)),
+    }
+}
+
+/// What helps where an index is lost or damaged.
+const REBUILD: &str = "`varve rebuild` makes it again: the silos hold everything";
+
+fn for_store(failure: &StoreError) -> Option<&'static str> {
+    match failure {
+        StoreError::Index(IndexError::Damaged { .. } | IndexError::Incomplete { .. }) => Some(REBUILD),
+        StoreError::Ambiguous { .. } => Some("give more digits"),
+        StoreError::Pack(PackError::Io(source)) if source.kind() == io::ErrorKind::InvalidData => Some(
+            "`dictionary.zstd` is damaged: `varve train` makes another, and without the file records are packed without one",
+        ),
+        _ => None,
     }
 }
 
