@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use uuid::Uuid;
-use varve_catalog::{Frontier, NewUrl, Outcome, SqliteCatalog};
+use varve_catalog::{Frontier, FrontierOutcome, NewUrl, SqliteCatalog};
 use varve_core::{Moment, RunId};
 
 const URLS: usize = 1_000_000;
@@ -30,7 +30,7 @@ pub fn measure(path: &Path) -> super::Done<()> {
     let mut settled = 0;
     while settled < URLS / 10 {
         let claimed = frontier.claim(1_000, 10, Moment::from_seconds(1), &mut |_| true)?;
-        let outcomes: Vec<_> = claimed.iter().map(|url| (url.no, Outcome::Done)).collect();
+        let outcomes: Vec<_> = claimed.iter().map(|url| (url.no, FrontierOutcome::Done)).collect();
         frontier.settle(&outcomes)?;
         settled += claimed.len();
     }

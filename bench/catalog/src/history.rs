@@ -1,7 +1,7 @@
 //! A made-up history: every version captures every URL; one page in eight has changed since the last time.
 
 use uuid::Uuid;
-use varve_catalog::Row;
+use varve_catalog::CatalogRow;
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{Belongs, Capture, Version};
 use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
@@ -39,9 +39,9 @@ impl History {
     }
 
     /// The rows of one version.
-    pub fn rows(&self, version: u32) -> impl Iterator<Item = Row> {
+    pub fn rows(&self, version: u32) -> impl Iterator<Item = CatalogRow> {
         let id = self.version_id(version);
-        let row = Row::Version(Version {
+        let row = CatalogRow::Version(Version {
             id,
             parent: version.checked_sub(1).map(|parent| self.version_id(parent)),
             message: format!("Day {version}"),
@@ -51,9 +51,9 @@ impl History {
             record: None,
         });
         let captures = (0..self.urls).map(move |number| self.capture(id, version, number));
-        let rows: Box<dyn Iterator<Item = Row> + '_> = match self.kind {
-            Kind::Crawl => Box::new(captures.map(|capture| Row::Capture(Box::new(capture)))),
-            Kind::Commit => Box::new(std::iter::once(Row::Pages { version: id, captures: captures.collect() })),
+        let rows: Box<dyn Iterator<Item = CatalogRow> + '_> = match self.kind {
+            Kind::Crawl => Box::new(captures.map(|capture| CatalogRow::Capture(Box::new(capture)))),
+            Kind::Commit => Box::new(std::iter::once(CatalogRow::Pages { version: id, captures: captures.collect() })),
         };
         std::iter::once(row).chain(rows)
     }
@@ -110,14 +110,14 @@ fn committed() -> HeaderView {
 const RUN: RunId = RunId::new(Uuid::from_u128(77));
 
 /// The captures of a run.
-pub fn run(captures: u32) -> impl Iterator<Item = Row> {
+pub fn run(captures: u32) -> impl Iterator<Item = CatalogRow> {
     let history = History { urls: captures, versions: 1, kind: Kind::Crawl };
     (0..captures).map(move |number| {
         let mut capture = history.capture(history.version_id(99), 99, number);
         capture.belongs = Belongs::Run(RUN);
         capture.id =
             Capture::derive_id(capture.belongs, &capture.url, capture.time, &capture.record.expect("one"));
-        Row::Capture(Box::new(capture))
+        CatalogRow::Capture(Box::new(capture))
     })
 }
 

@@ -12,9 +12,8 @@ use std::hint::black_box;
 use std::path::Path;
 
 use history::{History, Kind};
-use varve_catalog::{
-    CaptureFilter, Catalog, CatalogError, CatalogRead, Order, Page, Row, SqliteCatalog, VersionFilter,
-};
+use varve_catalog::{Catalog, CatalogError, CatalogRead, CatalogRow, SqliteCatalog};
+use varve_core::history::{CaptureFilter, ListCursor, TimeOrder, VersionFilter};
 
 type Done<T> = Result<T, Box<dyn std::error::Error>>;
 
@@ -72,26 +71,26 @@ const QUESTIONS: [(&str, Question); 7] = [
         Ok(catalog.versions_beginning(&id[..8], 2)?.len())
     }),
     ("versions(the newest 10)", |catalog, _, _| {
-        Ok(catalog.versions(&VersionFilter::default(), Page::first(10))?.len())
+        Ok(catalog.versions(&VersionFilter::default(), ListCursor::first(10))?.len())
     }),
     ("captures_of(url, the newest)", |catalog, history, n| {
         let url = history.url(n * 7919 % history.urls);
         let filter = CaptureFilter::default();
-        Ok(catalog.captures_of(&url, &filter, Order::NewestFirst, Page::first(1))?.len())
+        Ok(catalog.captures_of(&url, &filter, TimeOrder::NewestFirst, ListCursor::first(1))?.len())
     }),
     ("captures_of(url, 5 in the middle)", |catalog, history, n| {
         let url = history.url(n * 7919 % history.urls);
         let filter =
             CaptureFilter { until: Some(history.time(history.versions / 2)), ..CaptureFilter::default() };
-        Ok(catalog.captures_of(&url, &filter, Order::OldestFirst, Page::first(5))?.len())
+        Ok(catalog.captures_of(&url, &filter, TimeOrder::OldestFirst, ListCursor::first(5))?.len())
     }),
     ("captures_in(version, 100 in the middle)", |catalog, history, n| {
         let (path, url) = (history.path(n * 7919 % history.urls), history.url(n * 7919 % history.urls));
-        let page = Page { after: Some((path.as_str(), url.as_str())), limit: 100 };
+        let page = ListCursor { after: Some((path.as_str(), url.as_str())), limit: 100 };
         Ok(catalog.captures_in(&history.version_id(n % history.versions), page)?.len())
     }),
     ("urls(prefix, 100)", |catalog, history, n| {
-        Ok(catalog.urls(&history.url(n * 7919 % history.urls)[..30], Page::first(100))?.len())
+        Ok(catalog.urls(&history.url(n * 7919 % history.urls)[..30], ListCursor::first(100))?.len())
     }),
 ];
 
@@ -139,9 +138,9 @@ fn finish(path: &Path, captures: u32) -> Done<()> {
     let catalog = SqliteCatalog::open_to_write(path)?;
     catalog.apply(&mut history::run(captures))?;
     // What the run left in the log is put back into the database first.
-    catalog.apply(&mut std::iter::once(Row::Head(history::version_of_run().id)))?;
+    catalog.apply(&mut std::iter::once(CatalogRow::Head(history::version_of_run().id)))?;
     let start = cpu();
-    catalog.apply(&mut std::iter::once(Row::Version(history::version_of_run())))?;
+    catalog.apply(&mut std::iter::once(CatalogRow::Version(history::version_of_run())))?;
     println!("a run of {captures} captures becomes a version in {:.0} microseconds", (cpu() - start) * 1e6);
     Ok(())
 }

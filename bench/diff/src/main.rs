@@ -15,10 +15,10 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::path::Path;
 use std::{fs, io};
-use varve_core::diff::{BodyDiff, Options, TextDiff, View, moku, plain_text, unified};
+use varve_diff::text::{BodyDiff, Options, TextDiff, View, moku, plain_text, unified};
 use varve_core::headers::{HeaderView, Redaction};
 use varve_page::charset;
-use varve_page::compare::{self, Mode, Side};
+use varve_diff::compare::{self, Mode, Side};
 
 /// Versions of a page that grows and is edited.
 const VERSIONS: usize = 20;

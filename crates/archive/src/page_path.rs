@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use data_encoding::HEXLOWER;
 use sha2::{Digest, Sha256};
-use varve_core::url::{Reference, address, tree_path};
+use varve_core::url::{Reference, page_identity, tree_path};
 
 /// Names that mean something else in a working tree.
 const RESERVED: [&str; 4] = [".moku", ".page_body", ".page_headers.json", ".varve-checkout"];
@@ -26,7 +26,7 @@ const LONGEST_NAME: usize = 200;
 /// The path of a page: that of its address, with the query behind it where there is one, because pages that differ in it are
 /// different pages. All spellings of a URL have one path, so that a page is itself whichever of them was met first.
 pub fn page_path(url: &str) -> String {
-    address(url).map_or_else(|| path_as_spelled(url), |address| path_as_spelled(&address))
+    page_identity(url).map_or_else(|| path_as_spelled(url), |address| path_as_spelled(&address))
 }
 
 /// The path as rows of a Moku site have it. Moku takes it for the name of a folder, and would be led out of the site by `..`, or to its own

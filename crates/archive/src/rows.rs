@@ -4,10 +4,10 @@
 //! here, a catalog that is made again is the same.
 
 use serde::Deserialize;
-use varve_catalog::{Removal, Row, Score, VerdictRow};
+use varve_catalog::{CatalogRow, Removal};
 use varve_core::fact::{Fact, FactError, HeadMoved, Manifest, Page, TagSet, UrlVerdict, media_type};
 use varve_core::headers::{HeaderView, Redaction};
-use varve_core::history::{Belongs, Capture};
+use varve_core::history::{Belongs, Capture, StoredScore, StoredVerdict};
 use varve_core::receipt::Receipt;
 use varve_core::{RecordId, VersionId};
 use varve_store::exchange::Scanned;
@@ -54,7 +54,7 @@ impl<'a> RowMaker<'a> {
     }
 
     /// The rows of whatever a silo says next.
-    pub(crate) fn rows_of(&mut self, scanned: &Scanned) -> Result<Vec<Row>, OddFact> {
+    pub(crate) fn rows_of(&mut self, scanned: &Scanned) -> Result<Vec<CatalogRow>, OddFact> {
         match scanned {
             Scanned::Capture(receipt) => Ok(row_of_receipt(receipt, self.redaction).into_iter().collect()),
             Scanned::Fact { record, media_type, json, .. } => match Fact::parse(media_type, json) {
@@ -68,7 +68,7 @@ impl<'a> RowMaker<'a> {
     }
 
     /// The rows of a version whose list of pages is lost: itself, and the pages that its manifest has. None for anything else.
-    pub(crate) fn rows_without_list(&mut self, scanned: &Scanned) -> Option<(Vec<Row>, LostList)> {
+    pub(crate) fn rows_without_list(&mut self, scanned: &Scanned) -> Option<(Vec<CatalogRow>, LostList)> {
         let Scanned::Fact { record, media_type, json, .. } = scanned else { return None };
         let Some(Ok(Fact::Version(manifest))) = Fact::parse(media_type, json) else { return None };
         let version = Manifest::version_id(json);
@@ -79,7 +79,12 @@ impl<'a> RowMaker<'a> {
         Some((rows, lost))
     }
 
-    fn rows_of_fact(&mut self, record: RecordId, json: &[u8], fact: Fact) -> Result<Vec<Row>, FactError> {
+    fn rows_of_fact(
+        &mut self,
+        record: RecordId,
+        json: &[u8],
+        fact: Fact,
+    ) -> Result<Vec<CatalogRow>, FactError> {
         match fact {
             Fact::Pages(list) => Ok(vec![self.lists.hear(record, list)]),
             Fact::Version(manifest) if manifest.list.is_some() => {
@@ -94,7 +99,7 @@ impl<'a> RowMaker<'a> {
 }
 
 /// The row of a capture; none when it belongs to no run.
-pub(crate) fn row_of_receipt(receipt: &Receipt, redaction: Redaction) -> Option<Row> {
+pub(crate) fn row_of_receipt(receipt: &Receipt, redaction: Redaction) -> Option<CatalogRow> {
     let belongs = Belongs::Run(receipt.run?);
     let capture = Capture {
         id: Capture::derive_id(belongs, &receipt.url, receipt.time, &receipt.record),
@@ -109,23 +114,23 @@ pub(crate) fn row_of_receipt(receipt: &Receipt, redaction: Redaction) -> Option<
         record: Some(receipt.record),
         truncated: receipt.truncated.is_some(),
     };
-    Some(Row::Capture(Box::new(capture)))
+    Some(CatalogRow::Capture(Box::new(capture)))
 }
 
 /// The rows of a fact whose record has these bytes.
-pub(crate) fn rows_of_fact(record: RecordId, json: &[u8], fact: &Fact) -> Result<Vec<Row>, FactError> {
+pub(crate) fn rows_of_fact(record: RecordId, json: &[u8], fact: &Fact) -> Result<Vec<CatalogRow>, FactError> {
     Ok(match fact {
         Fact::Version(manifest) => {
             rows_of_version(Manifest::version_id(json), Some(record), manifest, &manifest.pages)
         }
         Fact::Tag(TagSet { name, version, time }) => {
-            vec![Row::Tag { name: name.clone(), version: *version, time: *time }]
+            vec![CatalogRow::Tag { name: name.clone(), version: *version, time: *time }]
         }
-        Fact::Head(HeadMoved { version, .. }) => vec![Row::Head(*version)],
+        Fact::Head(HeadMoved { version, .. }) => vec![CatalogRow::Head(*version)],
         Fact::Verdicts(verdicts) => verdicts.verdicts.iter().map(row_of_verdict).collect(),
-        Fact::Score(score) => vec![Row::Score(Box::new(row_of_score(score)?))],
+        Fact::Score(score) => vec![CatalogRow::Score(Box::new(row_of_score(score)?))],
         Fact::Tombstone(tombstone) => {
-            vec![Row::Removal(Box::new(Removal { told_by: record, tombstone: (**tombstone).clone() }))]
+            vec![CatalogRow::Removal(Box::new(Removal { told_by: record, tombstone: (**tombstone).clone() }))]
         }
         // What is listed has the rows of the versions that name the list.
         Fact::Pages(_) => Vec::new(),
@@ -134,13 +139,13 @@ pub(crate) fn rows_of_fact(record: RecordId, json: &[u8], fact: &Fact) -> Result
 
 /// The row of a score. Its fact is the row itself, so that evidence and attributions need not be found again by rules
 /// that may have changed since.
-pub(crate) fn row_of_score(fact: &serde_json::Value) -> Result<Score, FactError> {
+pub(crate) fn row_of_score(fact: &serde_json::Value) -> Result<StoredScore, FactError> {
     let media_type = media_type::SCORE.to_owned();
-    Score::deserialize(fact).map_err(|source| FactError { media_type, source })
+    StoredScore::deserialize(fact).map_err(|source| FactError { media_type, source })
 }
 
-fn row_of_verdict(verdict: &UrlVerdict) -> Row {
-    Row::Verdict(VerdictRow {
+fn row_of_verdict(verdict: &UrlVerdict) -> CatalogRow {
+    CatalogRow::Verdict(StoredVerdict {
         url: verdict.url.clone(),
         time: verdict.time,
         verdict: verdict.verdict.clone(),
@@ -155,10 +160,10 @@ pub(crate) fn rows_of_version(
     record: Option<RecordId>,
     manifest: &Manifest,
     pages: &[Page],
-) -> Vec<Row> {
-    let mut rows = vec![Row::Version(manifest.version(id, record))];
+) -> Vec<CatalogRow> {
+    let mut rows = vec![CatalogRow::Version(manifest.version(id, record))];
     if !pages.is_empty() {
-        rows.push(Row::Pages {
+        rows.push(CatalogRow::Pages {
             version: id,
             captures: pages.iter().map(|page| capture_of(id, page)).collect(),
         });

@@ -35,7 +35,7 @@ fn audited(root: &Path, request: &AuditRequest) -> Vec<AuditFinding> {
 
 #[test]
 fn an_aardwarc_store_comes_in_with_its_numbers() {
-    let Some(fixtures) = varve_testkit::fixtures("an AardWARC store", "aardwarc") else { return };
+    let Some(fixtures) = varve_testkit::fixtures("aardwarc") else { return };
     for name in ["a128", "b256"] {
         let folder = tempfile::tempdir().expect("a folder");
         let root = folder.path().join("museum");
@@ -80,7 +80,7 @@ fn copy_tree(from: &Path, to: &Path) {
 
 #[test]
 fn a_damaged_aardwarc_store_gives_findings_and_no_wrong_objects() {
-    let Some(fixtures) = varve_testkit::fixtures("an AardWARC store", "aardwarc") else { return };
+    let Some(fixtures) = varve_testkit::fixtures("aardwarc") else { return };
     let ids = fs::read_to_string(fixtures.join("a128/ids.tsv")).expect("ids");
     let contents: Vec<&str> = ids.lines().filter_map(|line| line.split('\t').nth(1)).collect();
     let folder = tempfile::tempdir().expect("a folder");

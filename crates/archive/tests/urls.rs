@@ -11,7 +11,7 @@ use varve_archive::expectations::{
     Follow, Observed, OnAnswer, Prober, Question, Redirect, UrlDatabase, UrlsError, Verdict,
 };
 use varve_archive::verbs::urls::list::Filter;
-use varve_archive::verbs::urls::{add, check, fmt, list, remove, show};
+use varve_archive::verbs::urls::{add, add::AddError, check, fmt, list, remove, show};
 use varve_core::BodyId;
 
 /// A web in memory. Each URL has its answers, of which the last is given for ever.
@@ -78,7 +78,7 @@ impl Scene {
         UrlDatabase::open(self.folder.path()).unwrap()
     }
 
-    fn add(&self, url: &str, request: &add::Request, web: Option<&Web>) -> Result<add::Added, UrlsError> {
+    fn add(&self, url: &str, request: &add::Request, web: Option<&Web>) -> Result<add::Added, AddError> {
         let web = web.map(|web| web as &dyn Prober);
         add::add(&self.database(), &[url], request, web, &mut |_, _| {})?.remove(0)
     }
@@ -131,12 +131,17 @@ fn adding_keeps_the_file_sorted_and_its_mode() {
 fn a_domain_without_a_file_gets_one_when_asked() {
     let scene = Scene::new(&[]);
     let refused = scene.add("https://example.com/x", &add::Request::default(), None).unwrap_err();
-    assert!(matches!(refused, UrlsError::UnknownDomain { host } if host == "example.com"));
+    assert!(
+        matches!(refused, AddError::Database(UrlsError::UnknownDomain { host }) if host == "example.com")
+    );
     let request = add::Request { new_domain: true, ..Default::default() };
     assert!(scene.add("https://Example.com:443/x", &request, None).unwrap().new_domain);
     assert_eq!(scene.text("example.com.yaml"), "---\nhttps: true\n---\n_path: /x\n");
     for url in ["http://..%2f/x", "http://a b/x", "http://.hidden/x", "http://a\\b/x"] {
-        assert!(matches!(scene.add(url, &request, None), Err(UrlsError::DomainName { .. })), "{url}");
+        assert!(
+            matches!(scene.add(url, &request, None), Err(AddError::Database(UrlsError::DomainName { .. }))),
+            "{url}"
+        );
     }
 }
 
@@ -169,7 +174,7 @@ fn adding_learns_what_the_web_answers() {
         )
     );
     for url in ["http://example.com/lost", "http://example.com/silent"] {
-        assert!(matches!(scene.add(url, &usual, Some(&web)), Err(UrlsError::Answer { .. })), "{url}");
+        assert!(matches!(scene.add(url, &usual, Some(&web)), Err(AddError::Answer { .. })), "{url}");
     }
     assert_eq!(scene.text("example.com.yaml"), before);
     let asked = web.asked.lock().unwrap();
@@ -207,7 +212,7 @@ fn many_urls_are_added_at_once() {
     let request = add::Request { new_domain: true, ..Default::default() };
     let mut losses = 0;
     let found = add::add(&scene.database(), &urls, &request, Some(&web), &mut |_, _| losses += 1).unwrap();
-    let told = |found: &Result<add::Added, UrlsError>| match found {
+    let told = |found: &Result<add::Added, AddError>| match found {
         Ok(added) => format!("{} {} {}", added.url, added.new, added.new_domain),
         Err(error) => error.to_string(),
     };

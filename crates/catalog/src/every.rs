@@ -4,11 +4,14 @@
 //! memory at once is what happened at one instant.
 
 use serde_json::{Value, json};
-use varve_core::history::{Belongs, Capture};
+use varve_core::history::{
+    Belongs, Capture, CaptureFilter, ListCursor, StoredScore, StoredVerdict, TimeOrder, VersionFilter,
+    VersionInfo,
+};
 
 use crate::error::CatalogError;
-use crate::read::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, VersionInfo};
-use crate::row::{Removal, Score, VerdictRow};
+use crate::read::CatalogRead;
+use crate::row::Removal;
 
 const PAGE: usize = 1_000;
 
@@ -35,7 +38,7 @@ fn each_version(catalog: &dyn CatalogRead, each: Each<'_>) -> Result<(), Catalog
     let mut equals: Vec<VersionInfo> = Vec::new();
     let mut after = None;
     loop {
-        let page = catalog.versions(&VersionFilter::default(), Page { after, limit: PAGE })?;
+        let page = catalog.versions(&VersionFilter::default(), ListCursor { after, limit: PAGE })?;
         let Some(last) = page.last() else { break };
         after = Some(last.version.id);
         for info in page {
@@ -68,7 +71,7 @@ fn give_versions(
 fn each_capture(catalog: &dyn CatalogRead, each: Each<'_>) -> Result<(), CatalogError> {
     let mut after: Option<String> = None;
     loop {
-        let urls = catalog.urls("", Page { after: after.as_deref(), limit: PAGE })?;
+        let urls = catalog.urls("", ListCursor { after: after.as_deref(), limit: PAGE })?;
         let Some(last) = urls.last() else { return Ok(()) };
         for url in &urls {
             each_capture_of(catalog, url, each)?;
@@ -82,8 +85,8 @@ fn each_capture_of(catalog: &dyn CatalogRead, url: &str, each: Each<'_>) -> Resu
     let mut equals: Vec<Capture> = Vec::new();
     let mut after: Option<Capture> = None;
     loop {
-        let page = Page { after: after.as_ref(), limit: PAGE };
-        let page = catalog.captures_of(url, &filter, Order::OldestFirst, page)?;
+        let page = ListCursor { after: after.as_ref(), limit: PAGE };
+        let page = catalog.captures_of(url, &filter, TimeOrder::OldestFirst, page)?;
         let Some(last) = page.last() else { break };
         after = Some(last.clone());
         for capture in page {
@@ -104,7 +107,7 @@ fn give_captures(equals: &mut Vec<Capture>, each: Each<'_>) -> Result<(), Catalo
 fn each_verdict(catalog: &dyn CatalogRead, each: Each<'_>) -> Result<(), CatalogError> {
     let mut after: Option<String> = None;
     loop {
-        let last = catalog.last_verdicts(Page { after: after.as_deref(), limit: PAGE })?;
+        let last = catalog.last_verdicts(ListCursor { after: after.as_deref(), limit: PAGE })?;
         let Some(end) = last.last() else { return Ok(()) };
         for verdict in &last {
             for verdict in catalog.verdicts_of(&verdict.url, usize::MAX)? {
@@ -118,7 +121,7 @@ fn each_verdict(catalog: &dyn CatalogRead, each: Each<'_>) -> Result<(), Catalog
 fn each_removal(catalog: &dyn CatalogRead, each: Each<'_>) -> Result<(), CatalogError> {
     let mut after = None;
     loop {
-        let removals = catalog.removals(Page { after, limit: PAGE })?;
+        let removals = catalog.removals(ListCursor { after, limit: PAGE })?;
         let Some(last) = removals.last() else { return Ok(()) };
         after = Some(last.told_by);
         for Removal { told_by, tombstone } in removals {
@@ -139,7 +142,7 @@ fn capture_json(capture: Capture) -> Value {
     } })
 }
 
-fn score_json(score: Score) -> Value {
+fn score_json(score: StoredScore) -> Value {
     json!({
         "version": score.version, "scoring_version": score.scoring_version, "score": score.score,
         "normalized": score.normalized, "confidence": score.confidence, "json": score.json, "time": score.time,
@@ -147,7 +150,7 @@ fn score_json(score: Score) -> Value {
     })
 }
 
-fn verdict_json(verdict: VerdictRow) -> Value {
+fn verdict_json(verdict: StoredVerdict) -> Value {
     json!({
         "url": verdict.url, "time": verdict.time, "verdict": verdict.verdict, "status": verdict.status,
         "json": verdict.json,

@@ -1,83 +1,13 @@
 //! The seam for reading.
 
-use varve_core::history::{Capture, Tag, Version};
+use varve_core::history::{
+    Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, Tag,
+    TimeOrder, VersionFilter, VersionInfo,
+};
 use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
 
 use crate::error::CatalogError;
-use crate::row::{Diff, DiffInfo, LastList, Removal, Score, VerdictRow};
-use crate::select::Wanted;
-
-/// A version, and what lists of versions say about it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VersionInfo {
-    /// The version.
-    pub version: Version,
-    /// How many captures it holds.
-    pub captures: u64,
-    /// The tags on it, sorted.
-    pub tags: Vec<String>,
-}
-
-/// Which versions are wanted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct VersionFilter {
-    /// Only those that hold a capture of this URL.
-    pub url: Option<String>,
-    /// Only those made at or after this instant.
-    pub since: Option<Moment>,
-    /// Only those made at or before this instant.
-    pub until: Option<Moment>,
-    /// Only those whose author contains this text, whatever its case.
-    pub author: Option<String>,
-    /// Only those whose message contains this text, whatever its case.
-    pub message: Option<String>,
-    /// Only those with this tag.
-    pub tag: Option<String>,
-}
-
-impl VersionFilter {
-    /// Whether author, message and tags of a version are what is asked for; URL and times are not looked at.
-    pub fn takes(&self, info: &VersionInfo) -> bool {
-        Wanted::new(self).is(info)
-    }
-}
-
-/// Which captures of a URL are wanted.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CaptureFilter {
-    /// Only those at or after this instant.
-    pub since: Option<Moment>,
-    /// Only those at or before this instant.
-    pub until: Option<Moment>,
-    /// Only those that a version holds, and not those of a run that is not finished.
-    pub committed_only: bool,
-}
-
-/// In which order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
-    /// The newest first.
-    #[default]
-    NewestFirst,
-    /// The oldest first.
-    OldestFirst,
-}
-
-/// A piece of a long list. `after` is the last thing of the piece before; none for the first piece.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Page<T> {
-    /// Go on behind this.
-    pub after: Option<T>,
-    /// At most so many.
-    pub limit: usize,
-}
-
-impl<T> Page<T> {
-    /// The first piece.
-    pub fn first(limit: usize) -> Self {
-        Self { after: None, limit }
-    }
-}
+use crate::row::{LatestPageList, Removal};
 
 /// Reads rows. Any number may read while another process writes.
 pub trait CatalogRead: Send + Sync {
@@ -92,7 +22,7 @@ pub trait CatalogRead: Send + Sync {
     fn versions(
         &self,
         filter: &VersionFilter,
-        page: Page<VersionId>,
+        page: ListCursor<VersionId>,
     ) -> Result<Vec<VersionInfo>, CatalogError>;
 
     /// How many versions there are, counted no further than `most`: the cost is that of the answer.
@@ -106,7 +36,7 @@ pub trait CatalogRead: Send + Sync {
     fn captures_in(
         &self,
         version: &VersionId,
-        page: Page<(&str, &str)>,
+        page: ListCursor<(&str, &str)>,
     ) -> Result<Vec<Capture>, CatalogError>;
 
     /// The captures of a version with one path.
@@ -128,8 +58,8 @@ pub trait CatalogRead: Send + Sync {
         &self,
         url: &str,
         filter: &CaptureFilter,
-        order: Order,
-        page: Page<&Capture>,
+        order: TimeOrder,
+        page: ListCursor<&Capture>,
     ) -> Result<Vec<Capture>, CatalogError>;
 
     /// The captures of several URLs as if they were one: as [`captures_of`](Self::captures_of), in one line. Where a layout itself
@@ -138,8 +68,8 @@ pub trait CatalogRead: Send + Sync {
         &self,
         urls: &[&str],
         filter: &CaptureFilter,
-        order: Order,
-        page: Page<&Capture>,
+        order: TimeOrder,
+        page: ListCursor<&Capture>,
     ) -> Result<Vec<Capture>, CatalogError> {
         for url in urls {
             let found = self.captures_of(url, filter, order, page)?;
@@ -162,14 +92,14 @@ pub trait CatalogRead: Send + Sync {
         Ok(Vec::new())
     }
 
-    /// The URLs that are here and have the same [address](fn@varve_core::url::address) as this one, sorted by their bytes; it may be one of
+    /// The URLs that are here and have the same [identity](varve_core::url::PageUrl) as this one, sorted by their bytes; it may be one of
     /// them itself. Nothing where a layout itself decides which URLs mean the same.
     fn spellings_of(&self, _url: &str) -> Result<Vec<String>, CatalogError> {
         Ok(Vec::new())
     }
 
     /// The URLs that begin with `prefix`, sorted by their bytes, each once.
-    fn urls(&self, prefix: &str, page: Page<&str>) -> Result<Vec<String>, CatalogError>;
+    fn urls(&self, prefix: &str, page: ListCursor<&str>) -> Result<Vec<String>, CatalogError>;
 
     /// All tags, by name.
     fn tags(&self) -> Result<Vec<Tag>, CatalogError>;
@@ -178,22 +108,22 @@ pub trait CatalogRead: Send + Sync {
     fn tag(&self, name: &str) -> Result<Option<Tag>, CatalogError>;
 
     /// The diff that is kept for two versions, if one is.
-    fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<Diff>, CatalogError>;
+    fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<StoredDiff>, CatalogError>;
 
     /// The diffs that are kept from a version or to it, in order, without what they say.
-    fn diffs_with(&self, version: &VersionId) -> Result<Vec<DiffInfo>, CatalogError>;
+    fn diffs_with(&self, version: &VersionId) -> Result<Vec<StoredDiffInfo>, CatalogError>;
 
     /// How many diffs are kept that were computed before an instant.
     fn diffs_before(&self, before: Moment) -> Result<u64, CatalogError>;
 
     /// The scores of a version, newest first.
-    fn scores(&self, version: &VersionId) -> Result<Vec<Score>, CatalogError>;
+    fn scores(&self, version: &VersionId) -> Result<Vec<StoredScore>, CatalogError>;
 
     /// The verdicts on a URL, newest first.
-    fn verdicts_of(&self, url: &str, limit: usize) -> Result<Vec<VerdictRow>, CatalogError>;
+    fn verdicts_of(&self, url: &str, limit: usize) -> Result<Vec<StoredVerdict>, CatalogError>;
 
     /// The last verdict on every URL, by URL.
-    fn last_verdicts(&self, page: Page<&str>) -> Result<Vec<VerdictRow>, CatalogError>;
+    fn last_verdicts(&self, page: ListCursor<&str>) -> Result<Vec<StoredVerdict>, CatalogError>;
 
     /// What tells that a record was taken out of the silos, the newest first; nothing where there are no silos.
     fn removals_of(&self, _record: &RecordId) -> Result<Vec<Removal>, CatalogError> {
@@ -211,7 +141,7 @@ pub trait CatalogRead: Send + Sync {
     }
 
     /// All that was taken out of the silos, by the records that tell of it.
-    fn removals(&self, _page: Page<RecordId>) -> Result<Vec<Removal>, CatalogError> {
+    fn removals(&self, _page: ListCursor<RecordId>) -> Result<Vec<Removal>, CatalogError> {
         Ok(Vec::new())
     }
 
@@ -224,15 +154,15 @@ pub trait CatalogRead: Send + Sync {
     /// Where HEAD pointed when the last row about it was written.
     fn head(&self) -> Result<Option<VersionId>, CatalogError>;
 
-    /// How far the silos have been read, as [`Row::Reached`](crate::Row::Reached) said last.
+    /// How far the silos have been read, as [`CatalogRow::Reached`](crate::CatalogRow::Reached) said last.
     fn reached(&self) -> Result<Option<u64>, CatalogError>;
 
     /// The list of pages that was written last; none where there are none, or the layout has no place for them.
-    fn last_list(&self) -> Result<Option<LastList>, CatalogError> {
+    fn last_list(&self) -> Result<Option<LatestPageList>, CatalogError> {
         Ok(None)
     }
 
-    /// When gc was done last, as [`Row::GcDone`](crate::Row::GcDone) said; none where that is not known, or the layout has no place for it.
+    /// When gc was done last, as [`CatalogRow::GcDone`](crate::CatalogRow::GcDone) said; none where that is not known, or the layout has no place for it.
     fn last_gc(&self) -> Result<Option<Moment>, CatalogError> {
         Ok(None)
     }

@@ -2,11 +2,11 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use varve_core::Moment;
+use varve_core::history::StoredVerdict;
 
 use crate::problem::Problem;
-use crate::read::Page;
-use crate::row::VerdictRow;
 use crate::sql_limit;
+use varve_core::history::ListCursor;
 
 const COLUMNS: &str = "url, time, verdict, status, json";
 
@@ -16,7 +16,7 @@ pub(crate) fn of_url(
     table: &str,
     url: &str,
     limit: usize,
-) -> Result<Vec<VerdictRow>, Problem> {
+) -> Result<Vec<StoredVerdict>, Problem> {
     let sql = format!("SELECT {COLUMNS} FROM {table} WHERE url = ?1 ORDER BY time DESC LIMIT ?2");
     let mut statement = connection.prepare_cached(&sql)?;
     let verdicts = statement.query_map(params![url, sql_limit(limit)], verdict_of)?;
@@ -27,12 +27,12 @@ pub(crate) fn of_url(
 pub(crate) fn last(
     connection: &Connection,
     table: &str,
-    page: Page<&str>,
-) -> Result<Vec<VerdictRow>, Problem> {
+    page: ListCursor<&str>,
+) -> Result<Vec<StoredVerdict>, Problem> {
     let first = format!("SELECT min(url) FROM {table}");
     let next = format!("SELECT min(url) FROM {table} WHERE url > ?1");
     let newest = format!("SELECT {COLUMNS} FROM {table} WHERE url = ?1 ORDER BY time DESC LIMIT 1");
-    let mut found: Vec<VerdictRow> = Vec::new();
+    let mut found: Vec<StoredVerdict> = Vec::new();
     while found.len() < page.limit {
         let url: Option<String> = match found.last().map(|last| last.url.as_str()).or(page.after) {
             None => connection.prepare_cached(&first)?.query_row([], |row| row.get(0))?,
@@ -44,8 +44,8 @@ pub(crate) fn last(
     Ok(found)
 }
 
-fn verdict_of(row: &Row<'_>) -> rusqlite::Result<VerdictRow> {
-    Ok(VerdictRow {
+fn verdict_of(row: &Row<'_>) -> rusqlite::Result<StoredVerdict> {
+    Ok(StoredVerdict {
         url: row.get(0)?,
         time: Moment::from_micros(row.get(1)?),
         verdict: row.get(2)?,

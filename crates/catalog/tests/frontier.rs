@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use uuid::Uuid;
-use varve_catalog::{Claimed, Counts, Frontier, NewUrl, Outcome, SqliteCatalog};
+use varve_catalog::{ClaimedUrl, Frontier, FrontierCounts, FrontierOutcome, NewUrl, SqliteCatalog};
 use varve_core::{Moment, RunId};
 
 fn run(number: u128) -> RunId {
@@ -24,11 +24,11 @@ fn begin(catalog: &Arc<SqliteCatalog>) -> Frontier {
     Frontier::begin(Arc::clone(catalog), run(1), Moment::from_seconds(5), "{\"depth\":3}").unwrap()
 }
 
-fn claim(frontier: &Frontier, limit: usize, per_host: usize, now: i64) -> Vec<Claimed> {
+fn claim(frontier: &Frontier, limit: usize, per_host: usize, now: i64) -> Vec<ClaimedUrl> {
     frontier.claim(limit, per_host, Moment::from_seconds(now), &mut |_| true).unwrap()
 }
 
-fn urls(claimed: &[Claimed]) -> Vec<&str> {
+fn urls(claimed: &[ClaimedUrl]) -> Vec<&str> {
     claimed.iter().map(|claimed| claimed.url.as_str()).collect()
 }
 
@@ -88,14 +88,14 @@ fn what_becomes_of_urls_is_counted() {
     let claimed = claim(&frontier, 4, 4, 0);
     let at = Moment::from_seconds(60);
     let outcomes = [
-        (claimed[0].no, Outcome::Done),
-        (claimed[1].no, Outcome::Again(at, "timed out")),
-        (claimed[2].no, Outcome::Failed("no such host")),
-        (claimed[3].no, Outcome::Skipped("robots")),
+        (claimed[0].no, FrontierOutcome::Done),
+        (claimed[1].no, FrontierOutcome::Again(at, "timed out")),
+        (claimed[2].no, FrontierOutcome::Failed("no such host")),
+        (claimed[3].no, FrontierOutcome::Skipped("robots")),
     ];
     frontier.settle(&outcomes).unwrap();
     frontier.settle(&outcomes).unwrap();
-    let counts = Counts { ready: 1, claimed: 0, done: 1, waiting: 1, failed: 1, skipped: 1 };
+    let counts = FrontierCounts { ready: 1, claimed: 0, done: 1, waiting: 1, failed: 1, skipped: 1 };
     assert_eq!(frontier.counts().unwrap(), counts);
     assert_eq!(frontier.next_again().unwrap(), Some(at));
     assert_eq!(urls(&claim(&frontier, 9, 9, 59)), ["5"]);
@@ -110,7 +110,7 @@ fn a_run_that_was_killed_goes_on() {
     let frontier = begin(&catalog);
     frontier.push(&[url("a", "1"), url("a", "2"), url("b", "3")]).unwrap();
     let claimed = claim(&frontier, 2, 1, 0);
-    frontier.settle(&[(claimed[0].no, Outcome::Done)]).unwrap();
+    frontier.settle(&[(claimed[0].no, FrontierOutcome::Done)]).unwrap();
     drop((frontier, catalog));
 
     let catalog = open(&folder);
@@ -118,7 +118,7 @@ fn a_run_that_was_killed_goes_on() {
     assert_eq!((runs.len(), runs[0].run, runs[0].settings.as_str()), (1, run(1), "{\"depth\":3}"));
     assert!(Frontier::resume(Arc::clone(&catalog), run(9)).unwrap().is_none());
     let frontier = Frontier::resume(Arc::clone(&catalog), run(1)).unwrap().unwrap();
-    assert_eq!(frontier.counts().unwrap(), Counts { ready: 2, done: 1, ..Counts::default() });
+    assert_eq!(frontier.counts().unwrap(), FrontierCounts { ready: 2, done: 1, ..FrontierCounts::default() });
     assert_eq!(frontier.push(&[url("a", "1")]).unwrap(), 0, "what is done is not asked for again");
     assert_eq!(urls(&claim(&frontier, 9, 9, 0)), ["2", "3"]);
     frontier.finish().unwrap();

@@ -10,15 +10,15 @@ use rusqlite::Connection;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
-use varve_catalog::{Catalog, CatalogError, CatalogRead, MokuCatalog, MokuOptions, Page, Row, VersionFilter};
+use varve_catalog::{Catalog, CatalogError, CatalogRead, CatalogRow, MokuCatalog, MokuOptions};
 use varve_core::headers::{HeaderView, Redaction};
-use varve_core::history::{Belongs, Capture, Version};
+use varve_core::history::{Belongs, Capture, ListCursor, Version, VersionFilter};
 use varve_core::{BodyId, Moment, VersionId};
 use varve_testkit::fixtures;
 
 /// A site from the fixtures, unpacked to be opened; none if they are not here.
 fn site(name: &str) -> Option<(TempDir, PathBuf)> {
-    let packed = fixtures(name, &format!("moku/{name}.tar.gz"))?;
+    let packed = fixtures(&format!("moku/{name}.tar.gz"))?;
     let folder = tempfile::tempdir().unwrap();
     let unpacked = Command::new("tar").arg("xzf").arg(&packed).arg("-C").arg(folder.path()).status().unwrap();
     assert!(unpacked.success(), "{} cannot be unpacked", packed.display());
@@ -27,7 +27,7 @@ fn site(name: &str) -> Option<(TempDir, PathBuf)> {
 }
 
 fn expected(name: &str) -> Vec<Value> {
-    let text = std::fs::read(fixtures(name, &format!("moku/{name}.expected.json")).unwrap()).unwrap();
+    let text = std::fs::read(fixtures(&format!("moku/{name}.expected.json")).unwrap()).unwrap();
     serde_json::from_slice(&text).unwrap()
 }
 
@@ -43,7 +43,7 @@ fn lines(catalog: &dyn CatalogRead) -> Vec<String> {
 }
 
 fn all_versions(catalog: &dyn CatalogRead) -> Vec<Version> {
-    let all = catalog.versions(&VersionFilter::default(), Page::first(100)).unwrap();
+    let all = catalog.versions(&VersionFilter::default(), ListCursor::first(100)).unwrap();
     all.into_iter().map(|info| info.version).collect()
 }
 
@@ -60,7 +60,7 @@ fn holds_what_moku_said(catalog: &dyn CatalogRead, name: &str) -> usize {
         assert_eq!(info.version.time, seconds_of(&said["timestamp"]));
         let snapshots = step["out"]["Snapshots"].as_array().unwrap();
         assert_eq!(info.captures, snapshots.len() as u64);
-        let captures = catalog.captures_in(&id, Page::first(100)).unwrap();
+        let captures = catalog.captures_in(&id, ListCursor::first(100)).unwrap();
         for snapshot in snapshots {
             is_snapshot(
                 captures.iter().find(|capture| capture.id.to_string() == snapshot["id"]).unwrap(),
@@ -121,8 +121,12 @@ fn batches_with_raw_headers_and_the_year_one() {
     let Some((_folder, database)) = site("b-pending-batch-scored") else { return };
     let catalog = MokuCatalog::open_to_read(&database).unwrap();
     assert_eq!(holds_what_moku_said(&catalog, "b-pending-batch-scored"), 2);
-    let newest =
-        catalog.captures_of("https://ex.test/new", &Default::default(), Default::default(), Page::first(1));
+    let newest = catalog.captures_of(
+        "https://ex.test/new",
+        &Default::default(),
+        Default::default(),
+        ListCursor::first(1),
+    );
     assert_eq!(newest.unwrap()[0].time.to_string(), "0001-01-01T00:00:00Z");
     let batch = all_versions(&catalog)[0].id;
     assert_eq!(
@@ -185,9 +189,9 @@ fn commit(catalog: &dyn Catalog, parent: VersionId) -> VersionId {
         record: None,
         truncated: false,
     };
-    let rows = [Row::Version(version), Row::Capture(Box::new(capture.clone()))];
+    let rows = [CatalogRow::Version(version), CatalogRow::Capture(Box::new(capture.clone()))];
     catalog.apply(&mut rows.into_iter()).unwrap();
-    assert_eq!(catalog.captures_in(&id, Page::first(10)).unwrap(), [capture]);
+    assert_eq!(catalog.captures_in(&id, ListCursor::first(10)).unwrap(), [capture]);
     id
 }
 
@@ -240,7 +244,7 @@ fn what_a_crash_left_in_the_log_is_read() {
         run: None,
         record: None,
     };
-    catalog.apply(&mut [Row::Version(root)].into_iter()).unwrap();
+    catalog.apply(&mut [CatalogRow::Version(root)].into_iter()).unwrap();
     commit(&catalog, first);
     std::fs::copy(&live, &crashed).unwrap();
     std::fs::copy(folder.path().join("moku.db-wal"), folder.path().join("copy.db-wal")).unwrap();
@@ -271,11 +275,11 @@ fn a_row_without_headers_has_none() {
     let catalog = MokuCatalog::open_to_read(&database).unwrap();
     let version = all_versions(&catalog)[0].clone();
     assert_eq!(version.author, None);
-    let captures = catalog.captures_in(&version.id, Page::first(10)).unwrap();
+    let captures = catalog.captures_in(&version.id, ListCursor::first(10)).unwrap();
     assert!(captures[0].headers.is_empty() && captures[1].headers.is_empty());
     assert_eq!(captures[2].headers.get("c"), Some(&["1".to_owned()][..]));
     insert("not an id", Some("{}"));
-    let error = catalog.captures_in(&version.id, Page::first(10)).unwrap_err();
+    let error = catalog.captures_in(&version.id, ListCursor::first(10)).unwrap_err();
     assert!(matches!(error, CatalogError::Damaged { table: "snapshots", .. }), "{error}");
 }
 
@@ -312,13 +316,16 @@ fn the_first_era_is_read_and_upgraded() {
         let read = MokuCatalog::open_to_read(&database).unwrap();
         let versions = all_versions(&read);
         assert_eq!(versions.len(), 2);
-        assert_eq!(read.captures_in(&versions[0].id, Page::first(9)).unwrap()[0].body.to_string(), blob);
+        assert_eq!(
+            read.captures_in(&versions[0].id, ListCursor::first(9)).unwrap()[0].body.to_string(),
+            blob
+        );
         drop(read);
         let options = MokuOptions { upgrade: true, ..MokuOptions::default() };
         let upgraded = MokuCatalog::open_to_write(&database, &options).unwrap();
         assert_eq!(all_versions(&upgraded), versions);
         for version in &versions {
-            assert_eq!(upgraded.captures_in(&version.id, Page::first(9)).unwrap().len(), 1);
+            assert_eq!(upgraded.captures_in(&version.id, ListCursor::first(9)).unwrap().len(), 1);
         }
         commit(&upgraded, versions[0].id);
     }

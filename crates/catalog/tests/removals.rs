@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use varve_catalog::{Catalog, CatalogRead, Page, Removal, Row, SqliteCatalog};
+use varve_catalog::{Catalog, CatalogRead, CatalogRow, Removal, SqliteCatalog};
 use varve_core::fact::Tombstone;
 use varve_core::headers::{HeaderView, Redaction};
-use varve_core::history::{Belongs, Capture, Version};
+use varve_core::history::{Belongs, Capture, ListCursor, Version};
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 
 const URL: &str = "https://e.org/page";
@@ -16,7 +16,7 @@ fn id(number: u128) -> VersionId {
 }
 
 /// The rows of a version of one page.
-fn version(number: u128) -> Vec<Row> {
+fn version(number: u128) -> Vec<CatalogRow> {
     let (belongs, time) = (Belongs::Version(id(number)), Moment::from_seconds(number as i64));
     let record = RecordId::new(BODY);
     let capture = Capture {
@@ -41,10 +41,10 @@ fn version(number: u128) -> Vec<Row> {
         run: None,
         record: None,
     };
-    vec![Row::Version(version), Row::Pages { version: id(number), captures: vec![capture] }]
+    vec![CatalogRow::Version(version), CatalogRow::Pages { version: id(number), captures: vec![capture] }]
 }
 
-fn removal() -> Row {
+fn removal() -> CatalogRow {
     let tombstone = Tombstone {
         record: RecordId::new(BODY),
         kind: Tombstone::PAGE.to_owned(),
@@ -57,12 +57,12 @@ fn removal() -> Row {
         why: "asked for".to_owned(),
         time: Moment::from_seconds(9),
     };
-    Row::Removal(Box::new(Removal { told_by: RecordId::new([9; 32]), tombstone }))
+    CatalogRow::Removal(Box::new(Removal { told_by: RecordId::new([9; 32]), tombstone }))
 }
 
 /// Whether the page is out of a version, and how many headers it has there.
 fn look(catalog: &dyn CatalogRead, number: u128) -> (bool, usize) {
-    let captures = catalog.captures_in(&id(number), Page::first(9)).expect("read");
+    let captures = catalog.captures_in(&id(number), ListCursor::first(9)).expect("read");
     assert_eq!(captures.len(), 1);
     let is_out = catalog.removal_of_page(&captures[0]).expect("read").is_some();
     (is_out, captures[0].headers.iter().count())
@@ -78,7 +78,7 @@ fn it_speaks_of_versions_before_it_and_erases_what_they_had() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("catalog.db");
     let catalog = SqliteCatalog::open_to_write(&path).expect("made");
-    let before: Vec<Row> = [version(1), version(2)].concat();
+    let before: Vec<CatalogRow> = [version(1), version(2)].concat();
     catalog.apply(&mut before.into_iter()).expect("kept");
     assert_eq!((look(&catalog, 1), look(&catalog, 2)), ((false, 2), (false, 2)));
     catalog.apply(&mut std::iter::once(removal())).expect("kept");
@@ -88,7 +88,7 @@ fn it_speaks_of_versions_before_it_and_erases_what_they_had() {
     let catalog = SqliteCatalog::open_to_write(&path).expect("opened");
     catalog.apply(&mut version(3).into_iter()).expect("kept");
     // The last rows may come again, from any one on.
-    let again: Vec<Row> = [vec![removal()], version(3)].concat();
+    let again: Vec<CatalogRow> = [vec![removal()], version(3)].concat();
     for from in 0..again.len() {
         catalog.apply(&mut again[from..].iter().cloned()).expect("kept");
         assert_eq!(

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 use rusqlite::types::Value;
-use varve_catalog::{
-    Attribution, Catalog, Diff, Evidence, MokuCatalog, MokuOptions, Row, Score, SqliteCatalog,
-};
+use varve_catalog::{Catalog, CatalogRow, MokuCatalog, MokuOptions, SqliteCatalog};
 use varve_core::headers::{HeaderView, Redaction};
-use varve_core::history::{Belongs, Capture, Version};
+use varve_core::history::{
+    Attribution, Belongs, Capture, EvidenceLocation, StoredDiff, StoredScore, Version,
+};
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 
 const FIRST: &str = "10000000-0000-8000-8000-000000000001";
@@ -42,8 +42,8 @@ fn id(text: &str) -> VersionId {
     text.parse().unwrap()
 }
 
-fn version(text: &str, parent: Option<&str>, time: i64) -> Row {
-    Row::Version(Version {
+fn version(text: &str, parent: Option<&str>, time: i64) -> CatalogRow {
+    CatalogRow::Version(Version {
         id: id(text),
         parent: parent.map(id),
         message: format!("made at {time}"),
@@ -54,10 +54,10 @@ fn version(text: &str, parent: Option<&str>, time: i64) -> Row {
     })
 }
 
-fn capture(of: &str, time: i64) -> Row {
+fn capture(of: &str, time: i64) -> CatalogRow {
     let (belongs, url) = (Belongs::Version(id(of)), "https://example.com/a%20b?x=1".to_owned());
     let (time, record) = (Moment::from_seconds(time), RecordId::new([3; 32]));
-    Row::Capture(Box::new(Capture {
+    CatalogRow::Capture(Box::new(Capture {
         id: Capture::derive_id(belongs, &url, time, &record),
         belongs,
         url,
@@ -72,15 +72,15 @@ fn capture(of: &str, time: i64) -> Row {
     }))
 }
 
-fn score() -> Row {
-    let evidence = Evidence {
+fn score() -> CatalogRow {
+    let evidence = EvidenceLocation {
         evidence_id: "e1".to_owned(),
         key: "form".to_owned(),
         selector: Some("form".to_owned()),
         bytes: Some((3, 9)),
         confidence: Some(0.25),
         evidence_json: "{}".to_owned(),
-        ..Evidence::default()
+        ..EvidenceLocation::default()
     };
     let attribution = Attribution {
         base: Some(id(FIRST)),
@@ -92,7 +92,7 @@ fn score() -> Row {
         percent: 100.0,
         ..Attribution::default()
     };
-    Row::Score(Box::new(Score {
+    CatalogRow::Score(Box::new(StoredScore {
         version: id(SECOND),
         scoring_version: "one".to_owned(),
         score: 0.5,
@@ -105,10 +105,15 @@ fn score() -> Row {
     }))
 }
 
-fn history() -> Vec<Row> {
+fn history() -> Vec<CatalogRow> {
     let diff = |base: Option<&str>, head: &str| {
         let json = "{\"files\":[]}".to_owned();
-        Row::Diff(Diff { base: base.map(id), head: id(head), json, time: Moment::from_seconds(-7) })
+        CatalogRow::Diff(StoredDiff {
+            base: base.map(id),
+            head: id(head),
+            json,
+            time: Moment::from_seconds(-7),
+        })
     };
     vec![
         version(FIRST, None, -5),
@@ -172,7 +177,7 @@ fn what_is_never_null_in_a_moku_is_not_here_either() {
     let (ours, theirs) = (folder.path().join("catalog.db"), folder.path().join("moku.db"));
     let catalog = SqliteCatalog::open_to_write(&ours).unwrap();
     // No diff is kept, which an archive need not.
-    let rows = history().into_iter().filter(|row| !matches!(row, Row::Diff(_)));
+    let rows = history().into_iter().filter(|row| !matches!(row, CatalogRow::Diff(_)));
     catalog.apply(&mut rows.into_iter()).unwrap();
     drop(MokuCatalog::open_to_write(&theirs, &MokuOptions::default()).unwrap());
     let (ours, theirs) = (Connection::open(ours).unwrap(), Connection::open(theirs).unwrap());

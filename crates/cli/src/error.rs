@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use varve_archive::expectations::UrlsError;
 use varve_archive::verbs::doctor::DoctorError;
+use varve_archive::verbs::urls::add::AddError;
 use varve_archive::{
     AardwarcError, ArchiveError, CatalogError, EditError, IndexError, LockError, PackError, SettingsError,
     StoreError,
@@ -73,6 +74,9 @@ pub(crate) enum Error {
     /// A URL database did not do it.
     #[error(transparent)]
     Urls(#[from] UrlsError),
+    /// A URL was not added to a URL database.
+    #[error(transparent)]
+    UrlAdd(#[from] AddError),
     /// Nothing can be served.
     #[error(transparent)]
     Serve(#[from] ServeError),
@@ -176,9 +180,13 @@ fn hints(failure: &Error) -> Vec<String> {
         Error::Write { source, .. } | Error::Doctor(DoctorError::Write { source, .. }) => {
             for_writing(source.kind())
         }
-        Error::Urls(UrlsError::Write { source, .. }) => for_writing(source.kind()),
+        Error::Urls(UrlsError::Write { source, .. })
+        | Error::UrlAdd(AddError::Database(UrlsError::Write { source, .. })) => for_writing(source.kind()),
         Error::Temporary(_) => Some("TMPDIR names the folder for temporary files; it needs some room"),
-        Error::Urls(failure) => crate::commands::urls::hint(failure),
+        Error::Urls(failure) | Error::UrlAdd(AddError::Database(failure)) => {
+            crate::commands::urls::hint(failure)
+        }
+        Error::UrlAdd(AddError::Answer { .. }) => Some("`--offline` records the path alone"),
         Error::Doctor(failure) => crate::commands::doctor::hint(failure),
         Error::Archive(failure) => for_archive(failure),
         Error::Reachable { .. } => Some(
@@ -198,7 +206,7 @@ fn hints(failure: &Error) -> Vec<String> {
 /// What can be done where the web was asked and could not be reached.
 fn for_reaching(failure: &Error) -> Option<String> {
     match failure {
-        Error::Urls(UrlsError::Answer { trouble: Some(trouble), .. }) => {
+        Error::UrlAdd(AddError::Answer { trouble: Some(trouble), .. }) => {
             crate::hints::for_failure(trouble.kind.word(), &trouble.url)
         }
         Error::Archive(ArchiveError::Fetch { url, source }) => {

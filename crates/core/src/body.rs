@@ -1,7 +1,7 @@
 //! Bodies: the seam between those who keep them and those who want them.
 //!
 //! A body is the entity bytes of a capture, codings removed; its id is its SHA-256. Silos, loose files and Crystal
-//! projects all keep bodies, each in its way. Whoever only wants the bytes asks here.
+//! projects all keep bodies, each in its way. A caller that needs only the bytes uses this trait.
 
 use std::io::Read;
 

@@ -60,7 +60,7 @@ pub struct RunSummary {
     pub seal: BodyId,
 }
 
-/// A page that was committed by hand, or one that a version has from what was captured before it.
+/// A page that was committed by hand, or one that a version has from an earlier capture.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Page {
     /// Its URL.
@@ -143,7 +143,7 @@ pub struct Verdicts {
     /// The run whose captures are the evidence, where there are any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunId>,
-    /// What was found, in the order of what was asked.
+    /// The verdicts, in the order of the requests.
     pub verdicts: Vec<UrlVerdict>,
 }
 
@@ -166,7 +166,7 @@ pub struct UrlVerdict {
 /// Why a verdict is what it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VerdictDetail {
-    /// What was expected, in words, where that was not met.
+    /// The expectation in words, if it was not met.
     #[serde(default)]
     pub expected: Option<String>,
     /// What there was instead, in words.
@@ -178,7 +178,7 @@ pub struct VerdictDetail {
     /// The URL of that capture, where redirects led elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub final_url: Option<String>,
-    /// What was promised. The JSON is that of whoever promised.
+    /// The expectation, in the JSON of the crate that defines it.
     #[serde(default)]
     pub expectation: serde_json::Value,
 }
@@ -186,7 +186,7 @@ pub struct VerdictDetail {
 /// Something that was taken out of the silos, and why. It is the only trace.
 ///
 /// One whose kind is [a page](Self::PAGE) stands for no record: it tells that a page is out of all versions that stand
-/// before it, whoever else holds its body.
+/// before it, even if other pages hold its body.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Tombstone {
     /// The record that is gone; of a page, the one that holds or held its body.
@@ -367,7 +367,7 @@ impl Manifest {
         pages
     }
 
-    /// The same version, said by what differs from a list whose record has that id. `pages` must be all of its pages.
+    /// The same version, as differences from a list whose record has that id. `pages` must be all of its pages.
     pub fn against(&self, list: &PageList, record: RecordId) -> Self {
         let listed: HashMap<&str, &ListedPage> =
             list.pages.iter().map(|page| (page.url.as_str(), page)).collect();

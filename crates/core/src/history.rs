@@ -3,12 +3,20 @@
 //! The words that every layout is translated into: a varve archive, a Moku site and a Crystal project all give these.
 //! Plain values; who keeps them, and how, is the catalog's and the formats' business.
 
+mod query;
+mod stored;
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use crate::headers::HeaderView;
 use crate::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
+
+pub use query::{
+    CaptureFilter, ListCursor, TimeOrder, VersionFilter, VersionInfo, VersionTextMatcher, version_id_range,
+};
+pub use stored::{Attribution, EvidenceLocation, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict};
 
 /// A committed set of captures.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,7 +74,7 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// Whether the answer is whole, and what was asked for.
+    /// Whether the response is complete and successful.
     pub fn is_good(&self) -> bool {
         Choice::is_good(self.status.into(), !self.truncated)
     }
@@ -90,7 +98,7 @@ impl Capture {
 /// Which of the captures of one URL stands for it, where the newest may record a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Choice {
-    /// The newest, whatever it records: the rule of Crystal.
+    /// The newest capture, failures included: the rule of Crystal.
     #[default]
     Newest,
     /// The newest that is good; the newest at all where none is.
@@ -115,7 +123,7 @@ impl Choice {
         Ok(newest)
     }
 
-    /// Whether an answer with this status got what was asked for, given whether all of it came.
+    /// Whether a response with this status is a success, given whether it is complete.
     pub const fn is_good(status: i64, is_whole: bool) -> bool {
         is_whole && 200 <= status && status < 400
     }

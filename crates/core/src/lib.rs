@@ -1,31 +1,27 @@
 //! The words of varve: what an id is, when two URLs are the same, what headers say, what must stay hidden.
 //!
 //! Owns plain values and pure rules over them. Deliberately knows no file, socket, database, clock, runtime or
-//! terminal: everything here is a function of its arguments, so that every other room can trust it in any thread
+//! terminal: everything here is a function of its arguments, so that every other crate can use it in any thread
 //! and every test can run it without a world around it.
 //!
-//! Each parser is total. A text that is not what was asked for gives a typed error that says what is wrong and
+//! Each parser is total. Invalid text gives a typed error that says what is wrong and
 //! where; no input panics, and none costs more than time and memory proportional to its length.
 
 pub mod alias;
 pub mod body;
-pub mod diff;
 pub mod exchange;
-pub mod expectation;
 pub mod fact;
 pub mod headers;
 pub mod history;
 pub mod id;
 pub mod moku_json;
 pub mod pattern;
-pub mod plan;
 pub mod receipt;
 pub mod robots;
 pub mod secret;
 pub mod time;
 pub mod trap;
 pub mod url;
-pub mod yaml;
 
 pub use id::{BodyId, CaptureId, RecordId, RunId, SiloNo, UrlKey, VersionId};
 pub use time::Moment;

@@ -31,7 +31,7 @@ pub struct Receipt {
     pub truncated: Option<String>,
     /// For a revisit, the record that holds the bytes.
     pub revisit_of: Option<RecordId>,
-    /// Whether the server itself said that nothing changed.
+    /// Whether the server answered 304 Not Modified.
     pub not_modified: bool,
     /// What a browser made of the answer.
     pub renderings: Renderings,

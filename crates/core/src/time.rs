@@ -24,13 +24,13 @@ pub struct MomentError {
 }
 
 impl Moment {
-    /// So many microseconds after the beginning of 1970. Years that no calendar here holds become the nearest one.
+    /// The instant that many microseconds after the beginning of 1970. Years that no calendar here holds become the nearest one.
     pub fn from_micros(micros: i64) -> Self {
         let limit = if micros < 0 { DateTime::<Utc>::MIN_UTC } else { DateTime::<Utc>::MAX_UTC };
         Self(DateTime::from_timestamp_micros(micros).unwrap_or(limit))
     }
 
-    /// So many seconds after the beginning of 1970.
+    /// The instant that many seconds after the beginning of 1970.
     pub fn from_seconds(seconds: i64) -> Self {
         Self::from_micros(seconds.saturating_mul(1_000_000))
     }
@@ -77,7 +77,7 @@ impl std::fmt::Display for Moment {
 impl Moment {
     /// Reads what [`str::parse`] does, where people say until when, or as of when: a day stands for its last instant, as does every other
     /// span that is named by its beginning (a year, a month; in digits an hour, a minute). So does a second, to which times are shown to
-    /// people and named by replay. What is told with a fraction is that instant.
+    /// people and named by replay. A time with a fraction is that instant.
     pub fn parse_end(text: &str) -> Result<Self, MomentError> {
         let start: Self = text.parse()?;
         let begin = start.utc();
@@ -117,11 +117,11 @@ fn read(text: &str) -> Option<DateTime<Utc>> {
 }
 
 fn read_digits(text: &str) -> Option<DateTime<Utc>> {
-    const LEAST: &str = "00000101000000";
+    const EARLIEST_DIGITS: &str = "00000101000000";
     if !(4..=14).contains(&text.len()) || !text.len().is_multiple_of(2) {
         return None;
     }
-    let whole = format!("{text}{}", &LEAST[text.len()..]);
+    let whole = format!("{text}{}", &EARLIEST_DIGITS[text.len()..]);
     NaiveDateTime::parse_from_str(&whole, "%Y%m%d%H%M%S").ok().map(|naive| naive.and_utc())
 }
 

@@ -1,11 +1,10 @@
-//! Pages in a real Chromium, from a server on loopback. Skipped, with a line that says so, where there is no Chromium.
+//! Pages in a real Chromium, from a server on loopback. Skipped where there is no Chromium.
 #![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should say so and stop")]
-#![expect(clippy::print_stdout, reason = "a test that was skipped says so")]
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -14,15 +13,6 @@ use varve_fetch::browser::{Browser, BrowserOptions};
 use varve_fetch::{
     Client, FetchError, FetchErrorKind, FetchRequest, Fetched, Fetcher, Guard, Options, RenderingKind,
 };
-
-fn chromium() -> Option<PathBuf> {
-    let found = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-    let found = found.into_iter().map(PathBuf::from).find(|path| path.exists());
-    if found.is_none() {
-        println!("skipped: there is no Chromium");
-    }
-    found
-}
 
 /// A server that answers each path as it is told; every request is written down.
 fn serve(
@@ -79,7 +69,7 @@ struct Studio {
 impl Studio {
     fn new() -> Option<Self> {
         static TURN: Mutex<()> = Mutex::new(());
-        let executable = chromium()?;
+        let executable = varve_testkit::chromium()?;
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = tempfile::tempdir().unwrap();
         let options = BrowserOptions::new(executable, folder.path());

@@ -11,9 +11,9 @@ use varve_warc::rule::Finding;
 use crate::error::StoreError;
 use crate::exchange::{Scanned, look_at};
 use crate::index::{Entry, Index, IndexError, IndexOptions, Rebuild};
-use crate::recover::{Settled, set_aside, settle};
-use crate::segments;
 use crate::silo::{SiloFiles, Stretch, numbers, walk};
+use crate::writer::recover::{Settled, set_aside, settle};
+use crate::writer::segments;
 
 /// What a rebuild came to.
 #[derive(Debug, Default)]

@@ -7,12 +7,12 @@
 pub mod aardwarc;
 mod broken_disk;
 pub mod contract;
-mod fixtures;
 mod memory_disk;
+mod skip;
 mod tiny_disk;
 pub mod web;
 
 pub use broken_disk::{BrokenDisk, Failure, Plan, at_every_call};
-pub use fixtures::fixtures;
 pub use memory_disk::{Bytes, MemoryDisk, PowerCut};
+pub use skip::{Requirement, chromium, fixtures, has_program, python, skip};
 pub use tiny_disk::TinyDisk;

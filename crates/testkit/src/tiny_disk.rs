@@ -5,13 +5,15 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::skip::{Requirement, skip};
+
 /// A small file system, mounted on a folder. It goes with the value.
 pub struct TinyDisk {
     folder: PathBuf,
 }
 
 impl TinyDisk {
-    /// Mounts one of so many KiB. Only root may: for others there is none, which is said on one line.
+    /// Mounts a file system of `kib` KiB. Only root may mount: for others the test is skipped.
     pub fn mount(folder: &Path, kib: u32) -> Option<Self> {
         fs::create_dir_all(folder).ok()?;
         let mounted = Command::new("mount")
@@ -21,7 +23,7 @@ impl TinyDisk {
         if mounted.is_ok_and(|output| output.status.success()) {
             return Some(Self { folder: folder.to_owned() });
         }
-        let _ = io::stderr().write_all(b"skipped: only root can mount a tiny disk\n");
+        skip(Requirement::Mount, "only root can mount a file system");
         None
     }
 

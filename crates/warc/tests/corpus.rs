@@ -28,7 +28,7 @@ const CORPORA: [Corpus; 2] = [
 
 #[test]
 fn every_file_is_as_expected() {
-    let Some(fixtures) = varve_testkit::fixtures("inspecting the corpora", "") else { return };
+    let Some(fixtures) = varve_testkit::fixtures("") else { return };
     let found = describe_all(&fixtures);
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus");
     if std::env::var_os("UPDATE_EXPECT").is_some() {

@@ -127,7 +127,7 @@ fn files(corpus_ending: &str) -> Vec<Vec<u8>> {
 }
 
 fn corpus(ending: &str) -> Vec<Vec<u8>> {
-    let Some(folder) = varve_testkit::fixtures("fuzzing with seeds of the corpora", "warc") else {
+    let Some(folder) = varve_testkit::fixtures("warc") else {
         return Vec::new();
     };
     let mut found = Vec::new();

@@ -286,7 +286,7 @@ const MAY_REMAIN: [Rule; 9] = [
 
 #[test]
 fn every_archive_of_the_corpus_can_be_repaired() {
-    let Some(folder) = varve_testkit::fixtures("repairing the corpora", "") else { return };
+    let Some(folder) = varve_testkit::fixtures("") else { return };
     let mut files = Vec::new();
     files_below(&folder.join("warc"), &mut files);
     files_below(&folder.join("aardwarc"), &mut files);

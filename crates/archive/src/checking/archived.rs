@@ -7,13 +7,13 @@ use std::io::Read;
 
 use serde_json::{Value, json};
 use varve_core::exchange::Exchange;
-use varve_core::expectation::{Departure, Follow, Observed};
 use varve_core::fact::Manifest;
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::Capture;
 use varve_core::url::resolve;
 use varve_core::{RecordId, VersionId};
-use varve_page::compare::{Options, Side, compare};
+use varve_diff::compare::{Options, Side, compare};
+use varve_expect::{Departure, Follow, Observed};
 
 use super::{Case, Judged, Promise};
 use crate::error::ArchiveError;

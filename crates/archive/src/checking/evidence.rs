@@ -4,7 +4,7 @@
 //! middle leaves captures of a run that became no version; nothing else needs to be put in order.
 
 use uuid::Uuid;
-use varve_catalog::Row;
+use varve_catalog::CatalogRow;
 use varve_core::exchange::Exchange;
 use varve_core::fact::{Fact, UrlVerdict, VerdictDetail, Verdicts, media_type};
 use varve_core::history::Capture;
@@ -28,7 +28,7 @@ pub(crate) struct Evidence<'a> {
     keeper: ExchangeKeeper<'a>,
     packer: Packer,
     run: OfRun,
-    rows: Vec<Row>,
+    rows: Vec<CatalogRow>,
 }
 
 /// What was noted of one case.
@@ -109,7 +109,7 @@ impl<'a> Evidence<'a> {
         let kept = on_wire::keep(&self.keeper, &mut self.packer, self.run, exchange, None)?;
         let row = row_of_receipt(&kept.receipt, self.history.redaction());
         let capture = match &row {
-            Some(Row::Capture(capture)) => Some((**capture).clone()),
+            Some(CatalogRow::Capture(capture)) => Some((**capture).clone()),
             _ => None,
         };
         self.rows.extend(row);

@@ -1,10 +1,9 @@
 //! What is known of a URL from earlier checks and captures.
 
-use varve_catalog::{CaptureFilter, Order, Page, VerdictRow};
 use varve_core::Moment;
-use varve_core::expectation::{Observed, Outcome, Seen, Standing, standing};
 use varve_core::fact::VerdictDetail;
-use varve_core::history::Capture;
+use varve_core::history::{Capture, CaptureFilter, ListCursor, StoredVerdict, TimeOrder};
+use varve_expect::{Observed, Outcome, Seen, Standing, standing};
 
 use super::Promise;
 use crate::error::ArchiveError;
@@ -45,8 +44,8 @@ impl Past<'_> {
             return Ok(Some(capture));
         }
         let filter = CaptureFilter { until: Some(before), ..CaptureFilter::default() };
-        let page = Page::first(LOOK_BACK);
-        let captures = self.holdings.catalog().captures_of(url, &filter, Order::NewestFirst, page)?;
+        let page = ListCursor::first(LOOK_BACK);
+        let captures = self.holdings.catalog().captures_of(url, &filter, TimeOrder::NewestFirst, page)?;
         for capture in captures.into_iter().filter(|capture| capture.time < before) {
             let capture = said_in_full(self.holdings, capture)?;
             if promise.kept_by(&capture) {
@@ -57,18 +56,18 @@ impl Past<'_> {
     }
 
     /// The capture that a verdict names.
-    fn evidence(&self, row: &VerdictRow) -> Result<Option<Capture>, ArchiveError> {
+    fn evidence(&self, row: &StoredVerdict) -> Result<Option<Capture>, ArchiveError> {
         let Ok(detail) = serde_json::from_str::<VerdictDetail>(&row.json) else { return Ok(None) };
         let url = detail.final_url.as_deref().unwrap_or(&row.url);
         let (since, until) = (Some(row.time), Some(row.time));
         let filter = CaptureFilter { since, until, ..CaptureFilter::default() };
-        let page = Page::first(LOOK_BACK);
-        let captures = self.holdings.catalog().captures_of(url, &filter, Order::NewestFirst, page)?;
+        let page = ListCursor::first(LOOK_BACK);
+        let captures = self.holdings.catalog().captures_of(url, &filter, TimeOrder::NewestFirst, page)?;
         Ok(captures.into_iter().find(|capture| Some(capture.id) == detail.capture))
     }
 }
 
-fn seen(row: &VerdictRow) -> Seen {
+fn seen(row: &StoredVerdict) -> Seen {
     let status = Some(row.status).filter(|status| *status != 0);
     Seen { time: row.time.seconds(), outcome: Outcome::recalled(&row.verdict, status) }
 }

@@ -1,19 +1,14 @@
-//! The two texts of a URL that a crawl knows: the one that it asks for, and its [address](fn@varve_core::url::address).
+//! The two texts of a URL that a crawl knows: the one that it asks for, and its [identity](varve_core::url::PageUrl).
 //!
 //! What is asked for is the URL as it was found: a server may want its parameters in the order that it gave them. The
 //! address is the same for all spellings of a URL, and tells whether it was asked for already. Names
 //! and passwords in URLs are dropped: they would end up in records. Whoever needs them gives credentials.
 
-use varve_core::url::address;
-use varve_core::url::address::plain;
+use varve_core::url::request_url;
 
 /// What is asked for when a text is a URL of the web; none for what is none.
 pub(crate) fn asked(text: &str) -> Option<String> {
-    match plain(text) {
-        Some(url) => Some(url.to_owned()),
-        // A host that only a browser would read is none.
-        None => varve_core::url::asked(text).filter(|url| address(url).is_some()),
-    }
+    request_url(text)
 }
 
 /// Whether it has a name or a password in it.
@@ -43,6 +38,7 @@ fn authority(url: &str) -> &str {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use varve_core::url::page_identity;
 
     #[test]
     fn no_query_is_asked_for_but_the_one_that_was_found() {
@@ -64,7 +60,7 @@ mod tests {
         #[test]
         fn what_is_asked_for_keeps_its_address(text in "https?://[a-z]{1,3}[a-z%0-9.?&=;+/~#é ]{0,30}") {
             if let Some(asked) = asked(&text) {
-                prop_assert!(address(&asked).is_some());
+                prop_assert!(page_identity(&asked).is_some());
                 prop_assert_eq!(super::asked(&asked), Some(asked));
             }
         }

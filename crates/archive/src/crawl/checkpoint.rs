@@ -5,7 +5,7 @@
 
 use std::time::{Duration, Instant};
 
-use varve_catalog::Outcome as FrontierOutcome;
+use varve_catalog::FrontierOutcome;
 
 use super::event::Event;
 use super::fetching::Message;

@@ -5,7 +5,7 @@
 //! [`Destination::save`], and only then is anything settled in the frontier. So a crash loses a few seconds of work and no
 //! promise.
 
-use varve_catalog::Row;
+use varve_catalog::CatalogRow;
 use varve_core::exchange::Exchange;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
@@ -46,7 +46,7 @@ pub(crate) trait Destination: Sync {
     fn given_up(&self, _url: &str, _kind: &str, _message: &str) {}
 
     /// Makes everything safe that was kept so far, and the rows that are made from it. No keeper works meanwhile.
-    fn save(&self, rows: Vec<Row>) -> Result<(), ArchiveError>;
+    fn save(&self, rows: Vec<CatalogRow>) -> Result<(), ArchiveError>;
 
     /// URLs to ask for besides the seeds, each with the number of its group in the plan.
     fn members(
@@ -118,7 +118,7 @@ impl Destination for IntoArchive<'_> {
         Ok(Box::new(Keeping { history: self.history, keeper, plan, run }))
     }
 
-    fn save(&self, rows: Vec<Row>) -> Result<(), ArchiveError> {
+    fn save(&self, rows: Vec<CatalogRow>) -> Result<(), ArchiveError> {
         if rows.is_empty() { Ok(()) } else { self.history.apply(rows) }
     }
 }

@@ -7,7 +7,7 @@
 
 use varve_core::alias::{Aliases, Target};
 use varve_core::pattern::{AtSign, GroupPattern};
-use varve_core::plan::Plan;
+use varve_plan::Plan;
 
 use super::address::asked;
 use super::scope::Rule;

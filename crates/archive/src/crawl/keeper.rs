@@ -232,9 +232,9 @@ impl Keeping<'_> {
 
     /// The type that an earlier capture with the same body had.
     fn former_type(&self, capture: &Capture) -> Result<Option<String>, ArchiveError> {
-        let filter = varve_catalog::CaptureFilter { until: Some(capture.time), ..Default::default() };
-        let page = varve_catalog::Page { after: Some(capture), limit: 8 };
-        let order = varve_catalog::Order::NewestFirst;
+        let filter = varve_core::history::CaptureFilter { until: Some(capture.time), ..Default::default() };
+        let page = varve_core::history::ListCursor { after: Some(capture), limit: 8 };
+        let order = varve_core::history::TimeOrder::NewestFirst;
         let former = self.history.catalog().captures_of(&capture.url, &filter, order, page)?;
         Ok(former
             .iter()

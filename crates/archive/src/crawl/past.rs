@@ -6,8 +6,7 @@
 //! A site may link to a page by another spelling than it did. Then the one by which it is here is known, so that whoever asks may
 //! ask by that one: only of the same text can a server say that nothing changed.
 
-use varve_catalog::{CaptureFilter, Order, Page};
-use varve_core::history::{Belongs, Capture};
+use varve_core::history::{Belongs, Capture, CaptureFilter, ListCursor, TimeOrder};
 use varve_core::{RecordId, RunId, VersionId};
 use varve_store::exchange::Original;
 use varve_warc::record::RecordType;
@@ -58,12 +57,12 @@ pub(crate) fn look_up(
 ) -> Result<Past, ArchiveError> {
     let catalog = history.catalog();
     let filter = CaptureFilter::default();
-    let page = Page::first(LOOKED_AT);
+    let page = ListCursor::first(LOOKED_AT);
     let is_of_this_run = |capture: &Capture| match capture.belongs {
         Belongs::Run(owner) => owner == run,
         Belongs::Version(owner) => stops.contains(&owner),
     };
-    let exactly = catalog.captures_of(url, &filter, Order::NewestFirst, page)?;
+    let exactly = catalog.captures_of(url, &filter, TimeOrder::NewestFirst, page)?;
     if let Some(newest) = exactly.first().filter(|newest| is_of_this_run(newest)) {
         return Ok(Past::ThisRun(Stored::Capture(Box::new(newest.clone()))));
     }
@@ -71,7 +70,7 @@ pub(crate) fn look_up(
     let found = match kept.iter().any(|kept| kept != url) {
         true => {
             let kept: Vec<&str> = kept.iter().map(String::as_str).collect();
-            catalog.captures_of_any(&kept, &filter, Order::NewestFirst, page)?
+            catalog.captures_of_any(&kept, &filter, TimeOrder::NewestFirst, page)?
         }
         false => exactly,
     };

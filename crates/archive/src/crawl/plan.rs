@@ -11,7 +11,7 @@ use super::itinerary::Itinerary;
 use super::scope::{Rule, Scope, ScopeKind};
 use super::settings::Settings;
 use super::settle::by_spelling;
-use varve_core::url::address;
+use varve_core::url::page_identity;
 use varve_page::links::{Link, Place, Role};
 
 /// What is asked for when a text is a URL; none for what is not asked for.
@@ -102,7 +102,7 @@ impl Plan {
 
     /// What all spellings of a URL share.
     pub(crate) fn address<'u>(&self, url: &'u str) -> Cow<'u, str> {
-        let address = if self.has_spellings { address(url) } else { None };
+        let address = if self.has_spellings { page_identity(url) } else { None };
         address.filter(|address| address != url).map_or(Cow::Borrowed(url), Cow::Owned)
     }
 

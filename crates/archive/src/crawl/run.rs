@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
 
-use varve_catalog::{Frontier, PastUrl, Row};
+use varve_catalog::{CatalogRow, Frontier, PastUrl};
 use varve_core::exchange::Exchange;
 use varve_core::trap::{Limits as TrapLimits, Watch};
 use varve_core::{Moment, RunId};
@@ -118,7 +118,7 @@ pub(crate) struct Crawl<'a> {
     pub(super) doubtful: Vec<Exchange>,
     /// Leads on their way into the frontier.
     pub(super) entries: Vec<Entry>,
-    pub(super) rows: Vec<Row>,
+    pub(super) rows: Vec<CatalogRow>,
     pub(super) settled: Vec<(i64, Settled)>,
     /// How many tasks of each host are out of the frontier.
     pub(super) out: HashMap<String, usize>,

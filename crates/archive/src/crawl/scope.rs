@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 use varve_core::pattern::{AtSign, GroupPattern};
-use varve_core::url::address;
+use varve_core::url::page_identity;
 
 use super::address::host_of;
 
@@ -120,7 +120,7 @@ impl Scope {
         let patterns = |texts: &[String]| {
             texts.iter().map(|text| GroupPattern::new(text, AtSign::Literal)).collect::<Vec<_>>()
         };
-        let address = |seed: &String| address(seed).unwrap_or_else(|| seed.clone());
+        let address = |seed: &String| page_identity(seed).unwrap_or_else(|| seed.clone());
         let mut roots: Vec<String> = seeds.iter().map(|seed| root_of(kind, &address(seed))).collect();
         roots.sort();
         roots.dedup();

@@ -5,9 +5,9 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use varve_core::plan::Plan;
 use varve_fetch::Limits as FetchLimits;
 use varve_fetch::politeness::{Backoff, Policy};
+use varve_plan::Plan;
 
 use super::scope::ScopeKind;
 use crate::reach::KeptReach;

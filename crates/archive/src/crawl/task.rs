@@ -1,6 +1,6 @@
 //! Something to fetch, on its way through a run.
 
-use varve_catalog::{Claimed, NewUrl};
+use varve_catalog::{ClaimedUrl, NewUrl};
 
 use super::address::host_of;
 use super::door::Reply;
@@ -70,11 +70,11 @@ impl Task {
     }
 
     /// What the frontier gave; none if it cannot be understood.
-    pub(crate) fn claimed(claimed: Claimed) -> Option<Self> {
+    pub(crate) fn claimed(claimed: ClaimedUrl) -> Option<Self> {
         let mut role = claimed.role.chars();
         let errand = Errand::read(role.next()?, claimed.depth)?;
         let redirects = role.as_str().parse().unwrap_or(0);
-        let Claimed { no, url, host, .. } = claimed;
+        let ClaimedUrl { no, url, host, .. } = claimed;
         Some(Self { no: Some(no), redirects, ..Self::of(url, host, errand) })
     }
 }
@@ -136,7 +136,7 @@ mod tests {
                 Lead { url: "http://h:81/a b".to_owned(), key, errand, redirect: false, refusal: None };
             let entry = Entry::new(lead, redirects, Some(4), shorter);
             let new = entry.as_new();
-            let claimed = Claimed {
+            let claimed = ClaimedUrl {
                 no: 9,
                 url: new.url.to_owned(),
                 host: new.host.to_owned(),

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use varve_core::exchange::Exchange;
-use varve_core::expectation::{Expectation, Follow, Observed};
+use varve_expect::{Expectation, Follow, Observed};
 use varve_fetch::FetchErrorKind;
 
 use crate::etiquette::Etiquette;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
 
-use varve_catalog::{Catalog, CatalogRead, Frontier, LastList, Row, SqliteCatalog};
+use varve_catalog::{Catalog, CatalogRead, CatalogRow, Frontier, LatestPageList, SqliteCatalog};
 use varve_core::body::KeptBody;
 use varve_core::fact::PageList;
 use varve_core::headers::Redaction;
@@ -314,8 +314,8 @@ pub(crate) fn catch_up(
         Some(_) => RowMaker::behind(redaction, spent, Box::new(find)),
         None => RowMaker::new(redaction),
     };
-    let apply = |rows: &mut dyn Iterator<Item = Row>| catalog.apply_what_is_left(rows, &mut drop);
-    let mut pending: Vec<Row> = Vec::new();
+    let apply = |rows: &mut dyn Iterator<Item = CatalogRow>| catalog.apply_what_is_left(rows, &mut drop);
+    let mut pending: Vec<CatalogRow> = Vec::new();
     let mut failure: Result<(), ArchiveError> = Ok(());
     let end = scan_from(&silo_files(layout), from, &mut |scanned| {
         if failure.is_ok() {
@@ -335,7 +335,7 @@ pub(crate) fn catch_up(
     failure?;
     let end = end.map_err(ArchiveError::behind)?;
     if let Some(end) = end.filter(|end| Some(*end) != from) {
-        pending.push(Row::Reached(end.number()));
+        pending.push(CatalogRow::Reached(end.number()));
         step("catch up", catalog.path());
         apply(&mut pending.into_iter())?;
     }
@@ -435,7 +435,7 @@ impl HistoryWriter for ArchiveHistory {
         Ok(Some(RecordId::new(stored.id)))
     }
 
-    fn last_list(&self) -> Result<Option<(LastList, PageList)>, ArchiveError> {
+    fn last_list(&self) -> Result<Option<(LatestPageList, PageList)>, ArchiveError> {
         let Some(last) = self.catalog.last_list()? else { return Ok(None) };
         // One that cannot be read is as good as none: another is written.
         let list = read_list(&self.writer.reader(), last.record).ok().flatten();
@@ -456,10 +456,10 @@ impl HistoryWriter for ArchiveHistory {
         Some((layout.seen_files(), opened))
     }
 
-    fn apply(&self, mut rows: Vec<Row>) -> Result<(), ArchiveError> {
+    fn apply(&self, mut rows: Vec<CatalogRow>) -> Result<(), ArchiveError> {
         self.writer.store().sync()?;
         if let Some(end) = self.writer.store().end()? {
-            rows.push(Row::Reached(end.number()));
+            rows.push(CatalogRow::Reached(end.number()));
         }
         step("begin a transaction", self.catalog.path());
         self.catalog.apply(&mut rows.into_iter())?;

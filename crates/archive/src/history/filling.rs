@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use varve_catalog::{CatalogRead as _, Row, SqliteCatalog};
+use varve_catalog::{CatalogRead as _, CatalogRow, SqliteCatalog};
 use varve_core::VersionId;
 use varve_core::headers::Redaction;
 use varve_store::exchange::Scanned;
@@ -64,10 +64,10 @@ impl fmt::Display for LeftOut {
 
 impl LeftOut {
     /// What a row was about that was left out.
-    pub(super) fn of_row(row: Row) -> Option<Self> {
+    pub(super) fn of_row(row: CatalogRow) -> Option<Self> {
         match row {
-            Row::Score(score) => Some(Self::Score(score.version)),
-            Row::Head(version) => Some(Self::Head(version)),
+            CatalogRow::Score(score) => Some(Self::Score(score.version)),
+            CatalogRow::Head(version) => Some(Self::Head(version)),
             _ => None,
         }
     }
@@ -83,7 +83,7 @@ pub(crate) struct Filled {
 pub(crate) struct Filling {
     catalog: SqliteCatalog,
     maker: RowMaker<'static>,
-    rows: Vec<Row>,
+    rows: Vec<CatalogRow>,
     left_out: Vec<LeftOut>,
     failure: Result<(), ArchiveError>,
 }
@@ -136,7 +136,8 @@ impl Filling {
 }
 
 /// How many rows these are, each capture counted.
-pub(super) fn weight(rows: &[Row]) -> usize {
-    let held = |row: &Row| if let Row::Pages { captures, .. } = row { captures.len() } else { 0 };
+pub(super) fn weight(rows: &[CatalogRow]) -> usize {
+    let held =
+        |row: &CatalogRow| if let CatalogRow::Pages { captures, .. } = row { captures.len() } else { 0 };
     rows.len() + rows.iter().map(held).sum::<usize>()
 }

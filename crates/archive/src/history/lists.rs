@@ -13,7 +13,7 @@ use std::fs::File;
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 
 use serde::de::Error as _;
-use varve_catalog::{LastList, Row};
+use varve_catalog::{CatalogRow, LatestPageList};
 use varve_core::RecordId;
 use varve_core::fact::{FactError, ListedPage, Manifest, Page, PageList, media_type};
 
@@ -51,10 +51,10 @@ impl<'a> Lists<'a> {
     }
 
     /// Takes in a list that comes next.
-    pub(crate) fn hear(&mut self, record: RecordId, list: PageList) -> Row {
+    pub(crate) fn hear(&mut self, record: RecordId, list: PageList) -> CatalogRow {
         self.hold(record, list);
         self.spent = 0;
-        Row::List(LastList { record, spent: 0 })
+        CatalogRow::List(LatestPageList { record, spent: 0 })
     }
 
     fn hold(&mut self, record: RecordId, list: PageList) {
@@ -96,10 +96,10 @@ impl<'a> Lists<'a> {
     }
 
     /// Counts what a manifest says against its list.
-    pub(crate) fn spend(&mut self, manifest: &Manifest) -> Option<Row> {
+    pub(crate) fn spend(&mut self, manifest: &Manifest) -> Option<CatalogRow> {
         let record = manifest.list?;
         self.spent += said(manifest);
-        Some(Row::List(LastList { record, spent: self.spent }))
+        Some(CatalogRow::List(LatestPageList { record, spent: self.spent }))
     }
 }
 
@@ -153,7 +153,7 @@ fn said(manifest: &Manifest) -> u64 {
 pub(crate) fn shortened(
     history: &dyn HistoryWriter,
     manifest: &Manifest,
-) -> Result<(Manifest, Option<Row>), ArchiveError> {
+) -> Result<(Manifest, Option<CatalogRow>), ArchiveError> {
     // A page with a time of its own, as those have that were captured before, is told by the manifest in any case.
     let shared = || manifest.pages.iter().filter(|page| page.time == manifest.time && page.record.is_none());
     if shared().count() < FEWEST {
@@ -163,7 +163,7 @@ pub(crate) fn shortened(
         let short = manifest.against(&list, last.record);
         let spent = last.spent + said(&short);
         if spent <= manifest.pages.len() as u64 {
-            return Ok((short, Some(Row::List(LastList { spent, ..last }))));
+            return Ok((short, Some(CatalogRow::List(LatestPageList { spent, ..last }))));
         }
     }
     let list = PageList { time: Some(manifest.time), pages: shared().map(ListedPage::from).collect() };
@@ -174,7 +174,7 @@ pub(crate) fn shortened(
         return Ok((manifest.clone(), None));
     };
     let short = manifest.against(&list, record);
-    let row = Row::List(LastList { record, spent: said(&short) });
+    let row = CatalogRow::List(LatestPageList { record, spent: said(&short) });
     Ok((short, Some(row)))
 }
 

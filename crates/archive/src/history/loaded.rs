@@ -2,9 +2,8 @@
 
 use std::io::Read;
 
-use varve_catalog::{CaptureFilter, Order, Page};
 use varve_core::headers::HeaderView;
-use varve_core::history::Capture;
+use varve_core::history::{Capture, CaptureFilter, ListCursor, TimeOrder};
 
 use super::Holdings;
 use crate::body_trouble::BodyTrouble;
@@ -114,7 +113,7 @@ fn full_answer(holdings: &dyn Holdings, capture: &Capture) -> Result<Option<Capt
         return Ok(None);
     }
     let filter = CaptureFilter { until: Some(capture.time), ..CaptureFilter::default() };
-    let page = Page::first(LOOK_BACK);
-    let before = holdings.catalog().captures_of(&capture.url, &filter, Order::NewestFirst, page)?;
+    let page = ListCursor::first(LOOK_BACK);
+    let before = holdings.catalog().captures_of(&capture.url, &filter, TimeOrder::NewestFirst, page)?;
     Ok(before.into_iter().find(|one| one.status != NOT_MODIFIED && one.body == capture.body))
 }

@@ -34,11 +34,11 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use varve_catalog::{CaptureFilter, Catalog, CatalogRead, LastList, Page};
+use varve_catalog::{Catalog, CatalogRead, LatestPageList};
 use varve_core::body::{BodyError, KeptBody};
 use varve_core::fact::PageList;
 use varve_core::headers::Redaction;
-use varve_core::history::{Capture, Choice};
+use varve_core::history::{Capture, CaptureFilter, Choice, ListCursor};
 use varve_core::receipt::Renderings;
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 use varve_store::body::LooseBodies;
@@ -193,7 +193,7 @@ pub trait Holdings: Send + Sync {
     fn latest_captures(
         &self,
         _filter: &CaptureFilter,
-        _page: Page<&Capture>,
+        _page: ListCursor<&Capture>,
     ) -> Result<Vec<Capture>, ArchiveError> {
         Ok(Vec::new())
     }
@@ -286,7 +286,7 @@ pub trait HistoryWriter: Holdings {
     }
 
     /// The list of pages that was written last, and how much was said against it.
-    fn last_list(&self) -> Result<Option<(LastList, PageList)>, ArchiveError> {
+    fn last_list(&self) -> Result<Option<(LatestPageList, PageList)>, ArchiveError> {
         Ok(None)
     }
 
@@ -302,7 +302,7 @@ pub trait HistoryWriter: Holdings {
     }
 
     /// Keeps rows, after all that they are made from is safe.
-    fn apply(&self, rows: Vec<varve_catalog::Row>) -> Result<(), ArchiveError>;
+    fn apply(&self, rows: Vec<varve_catalog::CatalogRow>) -> Result<(), ArchiveError>;
 
     /// Says that HEAD is about to point to a version, before anything else shows it: if it does not come to that, whoever
     /// opens the layout next brings it about, if the version is there by then.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use varve_catalog::{Catalog, CatalogRead, MokuCatalog, MokuOptions, Row};
+use varve_catalog::{Catalog, CatalogRead, CatalogRow, MokuCatalog, MokuOptions};
 use varve_core::body::{BodySource, BodyStore, KeptBody};
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
@@ -247,7 +247,7 @@ impl MokuHistory {
         if write_tree(self, root, before, version, &mut |_| {}).is_err() {
             write_what_can_be(self, root, before, version);
         }
-        self.apply(vec![Row::Head(version)])?;
+        self.apply(vec![CatalogRow::Head(version)])?;
         self.set_head(&version)
     }
 }
@@ -356,7 +356,7 @@ impl HistoryWriter for MokuHistory {
         Ok(None)
     }
 
-    fn apply(&self, rows: Vec<Row>) -> Result<(), ArchiveError> {
+    fn apply(&self, rows: Vec<CatalogRow>) -> Result<(), ArchiveError> {
         step("begin a transaction", self.catalog.path());
         self.catalog.apply(&mut rows.into_iter())?;
         step("transaction done", self.catalog.path());

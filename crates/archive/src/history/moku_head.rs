@@ -12,8 +12,9 @@ use std::fs::File;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use varve_catalog::{CatalogRead, Page, VersionFilter};
+use varve_catalog::CatalogRead;
 use varve_core::VersionId;
+use varve_core::history::{ListCursor, VersionFilter};
 
 use super::head_state::{HeadState, named};
 use crate::error::ArchiveError;
@@ -21,7 +22,7 @@ use crate::error::ArchiveError;
 /// Looks at the file HEAD and the rows.
 pub(crate) fn judge(catalog: &dyn CatalogRead, path: &Path) -> Result<HeadState, ArchiveError> {
     let newest = || -> Result<Option<VersionId>, ArchiveError> {
-        let found = catalog.versions(&VersionFilter::default(), Page::first(1))?;
+        let found = catalog.versions(&VersionFilter::default(), ListCursor::first(1))?;
         Ok(found.first().map(|info| info.version.id))
     };
     let at = match named(catalog, path, newest)? {

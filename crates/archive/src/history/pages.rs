@@ -1,8 +1,8 @@
 //! The pages of a version, all of them, a piece at a time.
 
-use varve_catalog::{CatalogRead, Page};
+use varve_catalog::CatalogRead;
 use varve_core::VersionId;
-use varve_core::history::Capture;
+use varve_core::history::{Capture, ListCursor};
 
 use crate::error::ArchiveError;
 
@@ -34,7 +34,7 @@ impl<'a> Pages<'a> {
         }
         let Some(version) = self.version else { return Ok(None) };
         let after = self.last.as_ref().map(|(path, url)| (path.as_str(), url.as_str()));
-        let piece = self.catalog.captures_in(&version, Page { after, limit: PIECE })?;
+        let piece = self.catalog.captures_in(&version, ListCursor { after, limit: PIECE })?;
         match piece.last() {
             Some(last) if piece.len() == PIECE => self.last = Some((last.path.clone(), last.url.clone())),
             _ => self.version = None,

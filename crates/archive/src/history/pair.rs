@@ -12,7 +12,7 @@ use varve_catalog::CatalogRead;
 use varve_core::VersionId;
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
-use varve_page::compare::{Options, Side, compare_heads};
+use varve_diff::compare::{Options, Side, compare_heads};
 
 use super::pages::Pages;
 use super::pages_by_key::{Key, PagesByKey};

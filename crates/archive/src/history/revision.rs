@@ -1,6 +1,7 @@
 //! What people call a version: HEAD, a tag, an id or its beginning, a step back from any of them, or a time.
 
-use varve_catalog::{Page, Removal, VersionFilter, VersionInfo};
+use varve_catalog::Removal;
+use varve_core::history::{ListCursor, VersionFilter, VersionInfo};
 use varve_core::{Moment, VersionId};
 
 use super::Holdings;
@@ -53,7 +54,7 @@ fn removed(
 ) -> Result<Option<ArchiveError>, ArchiveError> {
     let mut after = None;
     loop {
-        let removals = holdings.catalog().removals(Page { after, limit: PIECE })?;
+        let removals = holdings.catalog().removals(ListCursor { after, limit: PIECE })?;
         let Some(last) = removals.last() else { return Ok(None) };
         after = Some(last.told_by);
         let version_of = |removal: &Removal| removal.tombstone.version.filter(|version| is_wanted(*version));
@@ -96,7 +97,7 @@ fn named<'t>(name: &'t str, text: &'t str) -> &'t str {
 
 fn newest_until(holdings: &dyn Holdings, time: Moment, name: &str) -> Result<VersionId, ArchiveError> {
     let filter = VersionFilter { until: Some(time), ..VersionFilter::default() };
-    let found = holdings.catalog().versions(&filter, Page::first(1))?;
+    let found = holdings.catalog().versions(&filter, ListCursor::first(1))?;
     found
         .first()
         .map(|info| info.version.id)

@@ -5,8 +5,9 @@
 //! which Moku itself leaves out.
 
 use varve_core::VersionId;
-use varve_core::diff::{BodyDiff, PageDiff, VersionDiff, moku};
-use varve_core::headers::{HeaderDiff, HeaderView, Redaction};
+use varve_core::headers::{HeaderView, Redaction};
+use varve_diff::headers::HeaderDiff;
+use varve_diff::text::{BodyDiff, PageDiff, VersionDiff, moku};
 
 use super::loaded::Loaded;
 use super::{Change, Holdings, Pair};

@@ -10,12 +10,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use serde::Serialize;
-use varve_catalog::{CatalogError, Page, RowTrouble, VersionFilter};
+use varve_catalog::{CatalogError, RowTrouble};
 use varve_core::body::BodySource;
 use varve_core::fact::{Manifest, Page as ManifestPage};
-use varve_core::history::{Capture, Version};
+use varve_core::history::{Capture, ListCursor, Version, VersionFilter};
 use varve_core::{BodyId, VersionId};
-use varve_page::score::Pack;
+use varve_score::Pack;
 use varve_store::audit::{AuditFinding, AuditKind};
 use varve_store::body::LooseFile;
 
@@ -201,7 +201,7 @@ fn versions(
     const PIECE: usize = 500;
     let (mut count, mut after) = (0, None);
     loop {
-        let piece = site.catalog().versions(&VersionFilter::default(), Page { after, limit: PIECE })?;
+        let piece = site.catalog().versions(&VersionFilter::default(), ListCursor { after, limit: PIECE })?;
         count += piece.len() as u64;
         for version in piece.iter().map(|info| &info.version).filter(|_| !quick) {
             if !is_what_it_was(site, version)? {

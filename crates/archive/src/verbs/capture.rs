@@ -11,10 +11,10 @@ use tokio::sync::Semaphore;
 use uuid::Uuid;
 use varve_catalog::Frontier;
 use varve_core::RunId;
-use varve_core::plan::Plan;
 use varve_core::secret::ShownUrl;
 use varve_core::url::normalise;
 use varve_fetch::{Budget, Client, FetchError, FetchRequest, Fetched, Fetcher, Pending};
+use varve_plan::Plan;
 
 use super::commit::Intent;
 use crate::crawl::{

@@ -2,8 +2,8 @@
 
 use std::io::{self, Read};
 
-use varve_catalog::{CaptureFilter, CatalogRead, Order, Page, Removal};
-use varve_core::history::{Belongs, Capture, Choice};
+use varve_catalog::{CatalogRead, Removal};
+use varve_core::history::{Belongs, Capture, CaptureFilter, Choice, ListCursor, TimeOrder};
 use varve_core::{Moment, RecordId, VersionId};
 
 use super::log::{at_address, first_kept};
@@ -67,7 +67,7 @@ fn find_spelled(
         At::Newest => None,
     };
     let filter = CaptureFilter { until, ..CaptureFilter::default() };
-    let found = catalog.captures_of_any(spellings, &filter, Order::NewestFirst, Page::first(1))?;
+    let found = catalog.captures_of_any(spellings, &filter, TimeOrder::NewestFirst, ListCursor::first(1))?;
     let is_in_time = |capture: &Capture| until.is_none_or(|until| capture.time <= until);
     found.into_iter().next().map(|found| as_asked(catalog, url, found, is_in_time)).transpose()
 }
@@ -117,7 +117,8 @@ fn as_asked(
         return Ok(found);
     }
     let filter = CaptureFilter { until: Some(found.time), ..CaptureFilter::default() };
-    let exactly = catalog.captures_of(url, &filter, Order::NewestFirst, Page::first(1))?.into_iter().next();
+    let exactly =
+        catalog.captures_of(url, &filter, TimeOrder::NewestFirst, ListCursor::first(1))?.into_iter().next();
     Ok(exactly.filter(|exactly| exactly.belongs == found.belongs && is_wanted(exactly)).unwrap_or(found))
 }
 
@@ -131,8 +132,8 @@ fn newest_good(catalog: &dyn CatalogRead, spellings: &[&str]) -> Result<Option<C
         if let Some(capture) = ready.next() {
             return Some(Ok(capture));
         }
-        let page = Page { after: last.as_ref(), limit };
-        match catalog.captures_of_any(spellings, &CaptureFilter::default(), Order::NewestFirst, page) {
+        let page = ListCursor { after: last.as_ref(), limit };
+        match catalog.captures_of_any(spellings, &CaptureFilter::default(), TimeOrder::NewestFirst, page) {
             Ok(found) => {
                 limit = PIECE;
                 last = found.last().cloned();

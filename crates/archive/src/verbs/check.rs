@@ -9,7 +9,7 @@ use std::io::Read;
 
 use varve_core::history::Capture;
 use varve_core::{Moment, RecordId, RunId, VersionId};
-use varve_page::compare::compare;
+use varve_diff::compare::compare;
 use varve_store::Store;
 
 use super::commit::Intent;

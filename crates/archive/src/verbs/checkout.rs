@@ -5,7 +5,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
-use varve_catalog::Row;
+use varve_catalog::CatalogRow;
 use varve_core::VersionId;
 use varve_core::fact::{HeadMoved, media_type};
 use varve_core::history::Capture;
@@ -80,7 +80,7 @@ pub fn checkout(
         let fact = HeadMoved { version, time: history.now() };
         let json = serde_json::to_vec(&fact).expect("a move of HEAD can be written as JSON");
         history.keep_fact(&format!("urn:uuid:{version}"), media_type::HEAD, &json)?;
-        history.apply(vec![Row::Head(version)])?;
+        history.apply(vec![CatalogRow::Head(version)])?;
     }
     if before != Some(version) || history.working_tree().is_some() {
         history.set_head(&version)?;

@@ -4,9 +4,8 @@
 
 use std::collections::HashMap;
 
-use varve_catalog::VersionFilter;
 use varve_core::VersionId;
-use varve_core::history::Capture;
+use varve_core::history::{Capture, VersionFilter};
 
 use super::cat::version_of;
 use crate::error::ArchiveError;
@@ -32,7 +31,7 @@ impl<'a> Chosen<'a> {
             return Ok(*takes);
         }
         let info = self.holdings.catalog().version(&version)?;
-        let takes = info.is_some_and(|info| self.filter.takes(&info));
+        let takes = info.is_some_and(|info| self.filter.matches(&info));
         self.known.insert(version, takes);
         Ok(takes)
     }

@@ -10,9 +10,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
-use varve_catalog::{Diff, Row};
+use varve_catalog::CatalogRow;
 use varve_core::fact::{Manifest, Page, media_type, sort_pages};
 use varve_core::headers::{HeaderView, Headers};
+use varve_core::history::StoredDiff;
 use varve_core::secret::ShownUrl;
 use varve_core::url::normalise;
 use varve_core::{Moment, RecordId, VersionId};
@@ -370,11 +371,12 @@ fn diff_row(
     history: &dyn HistoryWriter,
     manifest: &Manifest,
     (parent, version): (VersionId, VersionId),
-) -> Result<Option<Row>, ArchiveError> {
+) -> Result<Option<CatalogRow>, ArchiveError> {
     let pairs = pairs_with_parent(history, manifest, version);
     let ends = (parent, version);
     let diff = whole_stored_diff(history.as_holdings(), history.redaction(), ends, pairs)?;
-    let row = |json| Row::Diff(Diff { base: Some(parent), head: version, json, time: manifest.time });
+    let row =
+        |json| CatalogRow::Diff(StoredDiff { base: Some(parent), head: version, json, time: manifest.time });
     Ok(diff.map(|diff| row(diff.to_json())))
 }
 

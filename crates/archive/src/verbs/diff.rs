@@ -5,22 +5,23 @@
 
 use std::collections::BTreeMap;
 
-use varve_catalog::{Diff, Row};
+use varve_catalog::CatalogRow;
 use varve_core::VersionId;
-use varve_core::history::Capture;
-use varve_page::compare::{Side, compare, compare_heads, learn};
+use varve_core::history::{Capture, StoredDiff};
+use varve_diff::compare::{Side, compare, compare_heads, learn};
 
 use crate::body_trouble::BodyTrouble;
 use crate::error::ArchiveError;
 use crate::history::{HistoryWriter, Holdings, Loaded, NOT_MODIFIED, Pair, Pairs, said_in_full, stored_diff};
 
 pub use crate::history::Change;
-pub use varve_core::diff::{
+pub use varve_core::headers::REDACTED;
+pub use varve_diff::compare::{Alike, Body, Comparison, Mode, Options, Report, chunk_place};
+pub use varve_diff::headers::RedactedSide;
+pub use varve_diff::nodes::NodeChange;
+pub use varve_diff::text::{
     Chunk, ChunkKind, Hunk, HunkLine, RunKind, Segment, Span, Style, UNENDED, View, html,
 };
-pub use varve_core::headers::{REDACTED, RedactedSide};
-pub use varve_page::compare::{Alike, Body, Comparison, Mode, Options, Report, chunk_place};
-pub use varve_page::dom_diff::NodeChange;
 
 /// Bodies longer than this are not compared, only weighed.
 pub const LONGEST: u64 = 64 << 20;
@@ -182,7 +183,7 @@ fn one_page(holdings: &dyn Holdings, request: &Request, url: &str) -> Result<Opt
 fn is_page(pair: &Pair, url: &str) -> bool {
     let mut sides = [&pair.base, &pair.head].into_iter().flatten();
     let spellings = super::log::spellings(url);
-    let address = varve_core::url::address(url).unwrap_or_default();
+    let address = varve_core::url::page_identity(url).unwrap_or_default();
     sides.any(|page| spellings.contains(&page.url) || super::log::is_spelling(&page.url, &address))
 }
 
@@ -278,7 +279,7 @@ fn taught(
     let (Some(twin), Some(page)) = (request.twin, &pair.head) else { return Ok(None) };
     let found = holdings.catalog().captures_at_path(&twin, &page.path)?;
     let is_twin = |capture: &&Capture| {
-        let address = varve_core::url::address(&page.url).unwrap_or_else(|| page.url.clone());
+        let address = varve_core::url::page_identity(&page.url).unwrap_or_else(|| page.url.clone());
         super::log::is_spelling(&capture.url, &address)
             && capture.status == page.status
             && capture.length.unwrap_or(0) <= LONGEST
@@ -325,7 +326,7 @@ pub fn keep(
 ) -> Result<(), ArchiveError> {
     let pairs = Pairs::new(history.catalog(), base, Some(head));
     let json = stored_diff(history.as_holdings(), history.redaction(), (base, head), pairs)?.to_json();
-    history.apply(vec![Row::Diff(Diff { base, head, json, time: history.now() })])
+    history.apply(vec![CatalogRow::Diff(StoredDiff { base, head, json, time: history.now() })])
 }
 
 fn name(version: Option<VersionId>) -> String {

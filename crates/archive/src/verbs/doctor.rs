@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use crate::new_file::NewFile;
+use varve_file::NewFile;
 use varve_warc::inspect::{self, inspect};
 use varve_warc::repair::{Repair, RepairError};
 use varve_warc::write::Packing;

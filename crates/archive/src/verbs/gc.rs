@@ -13,7 +13,8 @@ mod diffs;
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use varve_catalog::{CatalogError, Diff, Page, Row, VersionFilter, VersionInfo};
+use varve_catalog::{CatalogError, CatalogRow};
+use varve_core::history::{ListCursor, StoredDiff, VersionFilter, VersionInfo};
 use varve_core::{BodyId, Moment, VersionId};
 use varve_store::body::LooseFile;
 
@@ -208,7 +209,7 @@ pub fn perform(
     progress: &dyn Fn(u64),
 ) -> Result<Performed, ArchiveError> {
     let done = clear(history, actions, progress)?;
-    let undated = history.apply(vec![Row::GcDone(history.now())]).err();
+    let undated = history.apply(vec![CatalogRow::GcDone(history.now())]).err();
     Ok(Performed { undated, ..done })
 }
 
@@ -219,12 +220,12 @@ fn clear(
 ) -> Result<Performed, ArchiveError> {
     let unmade = make_diffs(history, &actions.list, progress)?;
     let row = |action: &Action| match action {
-        Action::ForgetVersion { info, .. } => Some(Row::ForgetVersion(info.version.id)),
-        Action::AcceptLost { version, .. } => Some(Row::ForgetVersion(*version)),
-        Action::PruneDiffs { before, .. } => Some(Row::ForgetDiffs(*before)),
+        Action::ForgetVersion { info, .. } => Some(CatalogRow::ForgetVersion(info.version.id)),
+        Action::AcceptLost { version, .. } => Some(CatalogRow::ForgetVersion(*version)),
+        Action::PruneDiffs { before, .. } => Some(CatalogRow::ForgetDiffs(*before)),
         Action::MakeDiff { .. } | Action::RemoveBody(_) => None,
     };
-    let rows: Vec<Row> = actions.list.iter().filter_map(row).collect();
+    let rows: Vec<CatalogRow> = actions.list.iter().filter_map(row).collect();
     for rows in rows.chunks(TOGETHER) {
         history.apply(rows.to_vec())?;
         progress(rows.len() as u64);
@@ -285,7 +286,12 @@ fn make_diffs(
         match whole_stored_diff(history.as_holdings(), history.redaction(), (*base, *head), pairs)? {
             Some(diff) => {
                 let (json, time) = (diff.to_json(), history.now());
-                history.apply(vec![Row::Diff(Diff { base: Some(*base), head: *head, json, time })])?;
+                history.apply(vec![CatalogRow::Diff(StoredDiff {
+                    base: Some(*base),
+                    head: *head,
+                    json,
+                    time,
+                })])?;
             }
             None => unmade += 1,
         }
@@ -329,7 +335,7 @@ fn choose(
     let mut seen = HashSet::new();
     let (mut after, mut number) = (None, 0);
     loop {
-        let piece = catalog.versions(&VersionFilter::default(), Page { after, limit: PIECE })?;
+        let piece = catalog.versions(&VersionFilter::default(), ListCursor { after, limit: PIECE })?;
         let Some(last) = piece.last() else { break };
         after = Some(last.version.id);
         for info in piece {

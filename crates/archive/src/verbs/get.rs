@@ -21,8 +21,8 @@ use varve_store::aardwarc::AardwarcObject;
 
 use crate::archive::{Archive, digits};
 use crate::error::ArchiveError;
-use crate::new_file::NewFile;
 use crate::objects::{Objects, aardwarc_object};
+use varve_file::NewFile;
 
 /// Which bytes of an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

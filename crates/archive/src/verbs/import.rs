@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use varve_store::aardwarc::{Aardwarc, AardwarcError, AardwarcFinding, AardwarcObject};
 use varve_store::audit::AuditKind;
-use varve_store::silo::{OTHER_ID, other_digits};
+use varve_store::record::{OTHER_ID, other_digits};
 use varve_store::{NewObject, StoreError};
 use varve_warc::date::Date;
 use varve_warc::payload::PayloadKind;

@@ -10,9 +10,9 @@ use std::path::Path;
 use crate::error::ArchiveError;
 use crate::history::ArchiveHistory;
 use crate::layout::Layout;
-use crate::new_file::NewFile;
 use crate::settings::ArchiveSettings;
 use crate::writer::Opening;
+use varve_file::NewFile;
 
 /// Makes an archive in `folder`, which is made if need be, and opens it once so that everything is in its place.
 pub fn init(folder: &Path, settings: &ArchiveSettings, opening: Opening) -> Result<(), ArchiveError> {

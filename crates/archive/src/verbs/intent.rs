@@ -23,7 +23,7 @@ const YAML: &str = "application/yaml";
 /// The ending of a file of expectations.
 const ENDING: &str = ".yaml";
 /// A file that people edit is never longer.
-const LONGEST: u64 = varve_core::yaml::LONGEST as u64;
+const LONGEST: u64 = varve_yaml::MAX_TEXT_BYTES as u64;
 
 /// Keeps the plan and the expectations of the archive at `layout`, as they are now.
 pub fn keep(history: &dyn HistoryWriter, layout: &Layout) -> Result<Intent, ArchiveError> {
@@ -126,7 +126,7 @@ fn write(differs: bool, path: PathBuf, text: &[u8]) -> Result<Restored, ArchiveE
     if differs {
         let folder = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(folder).map_err(ArchiveError::write(folder))?;
-        crate::expectations::replace(&path, text).map_err(ArchiveError::write(&path))?;
+        varve_file::replace(&path, text).map_err(ArchiveError::write(&path))?;
     }
     Ok(Restored { path, written: differs })
 }

@@ -2,20 +2,21 @@
 
 use varve_core::history::{Belongs, Capture};
 use varve_core::url::query::Query;
-use varve_core::url::{address, clean, normalise};
+use varve_core::url::{clean, normalise, page_identity};
 use varve_core::{Moment, VersionId};
 
 use super::cat::At;
 use crate::error::ArchiveError;
 use crate::history::Holdings;
 
-pub use varve_catalog::{CaptureFilter, Order, Page, Removal, VersionFilter, VersionInfo};
+pub use varve_catalog::Removal;
+pub use varve_core::history::{CaptureFilter, ListCursor, TimeOrder, VersionFilter, VersionInfo};
 
 /// Versions, newest first.
 pub fn versions(
     holdings: &dyn Holdings,
     filter: &VersionFilter,
-    page: Page<VersionId>,
+    page: ListCursor<VersionId>,
 ) -> Result<Vec<VersionInfo>, ArchiveError> {
     Ok(holdings.catalog().versions(filter, page)?)
 }
@@ -26,10 +27,10 @@ pub fn captures(
     holdings: &dyn Holdings,
     url: &str,
     filter: &CaptureFilter,
-    page: Page<&Capture>,
+    page: ListCursor<&Capture>,
 ) -> Result<Vec<Capture>, ArchiveError> {
     let found = at_address(holdings, url, |spellings| {
-        let found = holdings.catalog().captures_of_any(spellings, filter, Order::NewestFirst, page)?;
+        let found = holdings.catalog().captures_of_any(spellings, filter, TimeOrder::NewestFirst, page)?;
         Ok(Some(found).filter(|found| !found.is_empty()))
     })?;
     Ok(found.unwrap_or_default())
@@ -69,8 +70,8 @@ fn first_of_instant(
     let filter = CaptureFilter { since: Some(time), until: Some(time), ..CaptureFilter::default() };
     let mut last: Option<Capture> = None;
     loop {
-        let page = Page { after: last.as_ref(), limit: PIECE };
-        let found = holdings.catalog().captures_of_any(spellings, &filter, Order::OldestFirst, page)?;
+        let page = ListCursor { after: last.as_ref(), limit: PIECE };
+        let found = holdings.catalog().captures_of_any(spellings, &filter, TimeOrder::OldestFirst, page)?;
         let is_all = found.len() < PIECE;
         last = found.last().cloned();
         let own = found.into_iter().find(|capture| capture.belongs == Belongs::Version(version));
@@ -138,7 +139,7 @@ pub(crate) fn first_kept<T>(
 
 /// Whether a URL is a spelling of that address.
 pub(crate) fn is_spelling(url: &str, of: &str) -> bool {
-    url == of || address(url).is_some_and(|address| address == of)
+    url == of || page_identity(url).is_some_and(|identity| identity == of)
 }
 
 /// The texts under which a URL may have been kept, the likeliest first.
@@ -147,7 +148,7 @@ pub(crate) fn spellings(url: &str) -> Vec<String> {
     // Cleaning drops what it does not understand, and then means another page.
     let cleaned = clean(url).ok().filter(|_| !loses_by_cleaning(url));
     let normal = cleaned.as_deref().and_then(|url| normalise(url).ok());
-    for other in [address(url), cleaned, normalise(url).ok(), normal].into_iter().flatten() {
+    for other in [page_identity(url), cleaned, normalise(url).ok(), normal].into_iter().flatten() {
         if !spellings.contains(&other) {
             spellings.push(other);
         }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use varve_catalog::{Catalog, Row, SqliteCatalog};
+use varve_catalog::{Catalog, CatalogRow, SqliteCatalog};
 use varve_store::StoreError;
 use varve_store::exchange::{Scanned, end_of, scan};
 use varve_store::index::IndexOptions;
@@ -87,7 +87,7 @@ impl<'a> NewCatalog<'a> {
         let Filled { catalog, left_out } = self.filling.finish()?;
         // Behind silos that are lost, too: from here on nobody misses them but audit.
         if let Some(end) = end_of(&silo_files(layout))? {
-            catalog.apply(&mut std::iter::once(Row::Reached(end.number())))?;
+            catalog.apply(&mut std::iter::once(CatalogRow::Reached(end.number())))?;
         }
         drop(catalog);
         for ending in ["-wal", "-shm"] {

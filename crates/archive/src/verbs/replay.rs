@@ -5,10 +5,9 @@
 //! may be known by the other scheme, or with or without `www.`: that is said and not done, so that what is shown always
 //! stands under its own URL.
 
-use varve_catalog::{CaptureFilter, Order, Page};
 use varve_core::Moment;
 use varve_core::headers::HeaderView;
-use varve_core::history::{Capture, Choice};
+use varve_core::history::{Capture, CaptureFilter, Choice, ListCursor, TimeOrder};
 
 use super::cat::{self, At};
 use super::log::{first_kept, spellings};
@@ -167,16 +166,17 @@ pub fn nearest(holdings: &dyn Holdings, url: &str, when: When) -> Result<Option<
     let spellings: Vec<&str> = spellings.iter().map(String::as_str).collect();
     let ask = |since, until, order| {
         let filter = CaptureFilter { since, until, committed_only: false };
-        let mut found = holdings.catalog().captures_of_any(&spellings, &filter, order, Page::first(LOOK))?;
+        let mut found =
+            holdings.catalog().captures_of_any(&spellings, &filter, order, ListCursor::first(LOOK))?;
         if spellings.contains(&url) {
             found.retain(|capture| capture.url == url || !is_redirect(capture));
         }
         Ok::<_, ArchiveError>(found)
     };
-    let mut line = ask(None, Some(last), Order::NewestFirst)?;
+    let mut line = ask(None, Some(last), TimeOrder::NewestFirst)?;
     line.reverse();
     let before = line.len();
-    line.extend(ask(Some(behind), None, Order::OldestFirst)?);
+    line.extend(ask(Some(behind), None, TimeOrder::OldestFirst)?);
     let Some(place) = choose(&line, before, second).map(|place| as_spelled(&line, place, url)) else {
         return Ok(None);
     };
@@ -213,9 +213,10 @@ fn choose(line: &[Capture], before: usize, from: Moment) -> Option<usize> {
 
 /// The first and the last capture of URLs that are one.
 pub fn ends(holdings: &dyn Holdings, urls: &[&str]) -> Result<Option<(Capture, Capture)>, ArchiveError> {
-    let one =
-        |order| holdings.catalog().captures_of_any(urls, &CaptureFilter::default(), order, Page::first(1));
-    let (first, last) = (one(Order::OldestFirst)?.pop(), one(Order::NewestFirst)?.pop());
+    let one = |order| {
+        holdings.catalog().captures_of_any(urls, &CaptureFilter::default(), order, ListCursor::first(1))
+    };
+    let (first, last) = (one(TimeOrder::OldestFirst)?.pop(), one(TimeOrder::NewestFirst)?.pop());
     Ok(first.zip(last))
 }
 
@@ -223,7 +224,12 @@ pub fn ends(holdings: &dyn Holdings, urls: &[&str]) -> Result<Option<(Capture, C
 pub fn known_as(holdings: &dyn Holdings, url: &str) -> Result<Option<String>, ArchiveError> {
     first_kept(holdings, url, |spelling| {
         let filter = CaptureFilter::default();
-        let found = holdings.catalog().captures_of(spelling, &filter, Order::NewestFirst, Page::first(1))?;
+        let found = holdings.catalog().captures_of(
+            spelling,
+            &filter,
+            TimeOrder::NewestFirst,
+            ListCursor::first(1),
+        )?;
         Ok(found.into_iter().next().map(|capture| capture.url))
     })
 }

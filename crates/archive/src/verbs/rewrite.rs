@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, HashSet};
 use varve_core::body::BodySource;
 use varve_core::fact::{Tombstone, media_type};
 use varve_core::{BodyId, Moment, RecordId, VersionId};
-use varve_store::rewrite::{first_to_copy, rewrite as copy};
+use varve_store::purge::{copy_silos_without, first_to_copy};
 use varve_store::{NewObject, StoreWriter};
 use varve_warc::write::Packer;
 
@@ -34,7 +34,7 @@ use crate::writer::ArchiveWriter;
 pub use choose::Choice;
 pub use dictionary::Dictionaries;
 pub use varve_core::pattern::{AtSign, GroupPattern};
-pub use varve_store::rewrite::Promoted;
+pub use varve_store::purge::Promoted;
 
 /// What is to go, and why.
 #[derive(Clone, Debug, Default)]
@@ -113,7 +113,7 @@ pub fn perform(
     let first = first_to_copy(&silo_files(writer.layout()), first)?;
     let dictionaries = renewed.fate;
     let new = replace::Prepared::begin(&writer, first, renewed)?;
-    let done = copy(&writer.reader(), first, new.store(), &dropped, progress)?;
+    let done = copy_silos_without(&writer.reader(), first, new.store(), &dropped, progress)?;
     let kept = choice.records_before(first) + done.kept + keep_bodies(&writer, new.store(), choice)?;
     let bytes_untouched = new.linked();
     let mut receipt = Receipt { kept, dictionaries, bytes_before, bytes_untouched, ..Receipt::default() };

@@ -7,15 +7,15 @@
 //! A body that cannot be had is unknown, and not empty. What depends on it is not said: the parent's score is then the one that is kept
 //! of it, or none; headers are compared all the same; and nothing that was kept gives way to a score that was computed with less.
 
-use varve_catalog::{Attribution, Evidence, Row, Score};
-use varve_core::diff::moku;
+use varve_catalog::CatalogRow;
 use varve_core::fact::media_type;
-use varve_core::history::Capture;
+use varve_core::history::{Attribution, Capture, EvidenceLocation, StoredScore};
 use varve_core::{Moment, VersionId};
-use varve_page::score::attribution::{Chunk, Movement, PagePair, Share, attribute};
-use varve_page::score::rows::{AttributionRow, EvidenceLocationRow, VersionScore, attribution_rows};
-use varve_page::score::security::Side;
-use varve_page::score::{
+use varve_diff::text::moku;
+use varve_score::attribution::{Chunk, Movement, PagePair, Share, attribute};
+use varve_score::rows::{AttributionRow, EvidenceLocationRow, VersionScore, attribution_rows};
+use varve_score::security::Side;
+use varve_score::{
     Limits, Pack, Page, explain, explain_change, explain_makers, explain_others, explain_security,
     score as score_page,
 };
@@ -26,13 +26,13 @@ use crate::history::{Change, HistoryWriter, Holdings, Loaded, Pair, Pairs};
 use crate::rows::row_of_score;
 use crate::verbs::cat::removal_of;
 
-pub use varve_page::score::PageScore;
-pub use varve_page::score::security::SecurityDiff;
+pub use varve_score::PageScore;
+pub use varve_score::security::SecurityDiff;
 
 /// A version with its score.
 pub struct Scored {
     /// What is kept of it, or would be.
-    pub row: Score,
+    pub row: StoredScore,
     /// Whether it is kept.
     pub is_kept: bool,
     /// Whether bodies cannot be had that it takes. What was taken out on purpose of the version and its parent alike is no part of it.
@@ -114,15 +114,18 @@ pub fn score(
     }
     scored.is_kept = true;
     history.keep_fact(&format!("urn:uuid:{version}"), media_type::SCORE, &json)?;
-    history.apply(vec![Row::Score(Box::new(row))])?;
+    history.apply(vec![CatalogRow::Score(Box::new(row))])?;
     Ok(scored)
 }
 
 /// Whether two scores differ at most in when they were computed. What is kept already is not written down again.
-fn says_the_same(one: &Score, other: &Score) -> bool {
-    let timeless =
-        |score: &Score| Score { json: String::new(), time: Moment::from_seconds(0), ..score.clone() };
-    let whole = |score: &Score| {
+fn says_the_same(one: &StoredScore, other: &StoredScore) -> bool {
+    let timeless = |score: &StoredScore| StoredScore {
+        json: String::new(),
+        time: Moment::from_seconds(0),
+        ..score.clone()
+    };
+    let whole = |score: &StoredScore| {
         let mut json: serde_json::Value = serde_json::from_str(&score.json).ok()?;
         for place in ["/timestamp", "/attack_surface/collected_at"] {
             json.pointer_mut(place).map(serde_json::Value::take);
@@ -431,7 +434,7 @@ fn chunks(base: &Loaded, head: &Loaded, limits: &Limits) -> Vec<Chunk> {
     if !is_whole(base) || !is_whole(head) {
         return Vec::new();
     }
-    let chunk = |chunk: &varve_core::diff::Chunk| {
+    let chunk = |chunk: &varve_diff::text::Chunk| {
         Chunk::new(chunk.base_start, chunk.base_len, chunk.head_start, chunk.head_len)
     };
     // Evidence has its places in the bytes of a body, so the chunks need theirs there too.
@@ -439,9 +442,14 @@ fn chunks(base: &Loaded, head: &Loaded, limits: &Limits) -> Vec<Chunk> {
     moku::in_bytes(diff, &base.body, &head.body).chunks.iter().map(chunk).collect()
 }
 
-fn row(scored: &VersionScore, version: VersionId, time: Moment, attributions: Vec<Attribution>) -> Score {
+fn row(
+    scored: &VersionScore,
+    version: VersionId,
+    time: Moment,
+    attributions: Vec<Attribution>,
+) -> StoredScore {
     let row = scored.row(time.seconds());
-    Score {
+    StoredScore {
         version,
         scoring_version: row.scoring_version,
         score: row.score,
@@ -454,9 +462,9 @@ fn row(scored: &VersionScore, version: VersionId, time: Moment, attributions: Ve
     }
 }
 
-fn evidence(row: EvidenceLocationRow) -> Evidence {
+fn evidence(row: EvidenceLocationRow) -> EvidenceLocation {
     let range = |start: Option<usize>, end: Option<usize>| Some((start? as u64, end? as u64));
-    Evidence {
+    EvidenceLocation {
         evidence_id: row.evidence_id.to_string(),
         evidence_index: i64::try_from(row.evidence_index).unwrap_or(i64::MAX),
         location_index: row.location_index,

@@ -6,7 +6,7 @@ use crate::error::ArchiveError;
 use crate::history::{Holdings, Pair, Pairs, known_version};
 
 pub use crate::history::Change;
-pub use varve_catalog::VersionInfo;
+pub use varve_core::history::VersionInfo;
 
 /// A version; where it is not here, the error says why not.
 pub fn version(holdings: &dyn Holdings, id: &VersionId) -> Result<VersionInfo, ArchiveError> {

@@ -9,10 +9,9 @@
 use std::collections::HashSet;
 use std::io::Read;
 
-use varve_catalog::{CaptureFilter, Order, Page};
 use varve_core::RecordId;
-use varve_core::history::Capture;
-use varve_store::samples::samples;
+use varve_core::history::{Capture, CaptureFilter, ListCursor, TimeOrder};
+use varve_store::purge::samples;
 use varve_store::silo::SiloFiles;
 use varve_warc::write::{DictionaryDraft, train_dictionary};
 
@@ -134,7 +133,8 @@ fn ranked(holdings: &dyn Holdings) -> Result<Vec<Capture>, ArchiveError> {
 
 /// How many different bodies a page had lately.
 fn changes(holdings: &dyn Holdings, url: &str) -> Result<usize, ArchiveError> {
-    let page = Page::first(LAST_CAPTURES);
-    let last = holdings.catalog().captures_of(url, &CaptureFilter::default(), Order::NewestFirst, page)?;
+    let page = ListCursor::first(LAST_CAPTURES);
+    let last =
+        holdings.catalog().captures_of(url, &CaptureFilter::default(), TimeOrder::NewestFirst, page)?;
     Ok(last.iter().map(|capture| capture.body).collect::<HashSet<_>>().len())
 }

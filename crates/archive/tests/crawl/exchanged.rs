@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use varve_archive::verbs::capture::{Reach, ScopeKind, Settings};
 use varve_testkit::web::{Answer, Site};
 
-use crate::rendered::{chromium, settings};
+use crate::rendered::settings;
 use crate::scene::Scene;
+use varve_testkit::chromium;
 
 /// What scripts send is recorded as it was, and is not the capture of its URL: that is what a plain question brings.
 #[test]

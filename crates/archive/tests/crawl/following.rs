@@ -283,7 +283,7 @@ fn queries_are_asked_as_they_were_found() {
     let spelled = format!("{}&utm_source=x#top", scene.web.url("/git?p=b.git;a=log"));
     let history = scene.history();
     let filter = varve_archive::verbs::log::CaptureFilter::default();
-    let page = varve_archive::verbs::log::Page::first(9);
+    let page = varve_archive::verbs::log::ListCursor::first(9);
     let found = varve_archive::verbs::log::captures(&history, &spelled, &filter, page).unwrap();
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].url, scene.web.url("/git?p=b.git;a=log"));

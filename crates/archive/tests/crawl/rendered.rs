@@ -1,29 +1,18 @@
 //! Pages in a real Chromium. Skipped, with a line that says so, where there is none.
-#![expect(clippy::print_stdout, reason = "a test that was skipped says so")]
 
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use varve_archive::history::{ArchiveHoldings, Holdings};
 use varve_archive::verbs::capture::{Event, Manner, Reach, ScopeKind, Settings, capture};
-use varve_archive::verbs::log::{CaptureFilter, Page, captures};
+use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
 use varve_archive::{Archive, ArchiveError};
 use varve_core::RecordId;
 use varve_testkit::web::{Answer, Request, Site, Then};
 
 use crate::scene::Scene;
-
-pub(crate) fn chromium() -> Option<PathBuf> {
-    let found = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-    let found = found.into_iter().map(PathBuf::from).find(|path| path.exists());
-    if found.is_none() {
-        println!("skipped: there is no Chromium");
-    }
-    found
-}
 
 pub(crate) fn settings(scene: &Scene) -> Settings {
     Settings { browser: true, robots: false, retries: 3, ..scene.settings(&["/"], ScopeKind::Host) }
@@ -39,7 +28,7 @@ fn without_chromium_nothing_begins() {
 /// What scripts ask for is captured, links that scripts make are followed, and nothing is captured twice.
 #[test]
 fn a_page_is_captured_as_its_scripts_left_it() {
-    let Some(browser) = chromium() else { return };
+    let Some(browser) = varve_testkit::chromium() else { return };
     let script = "fetch('/data.json').then(r => r.json()).then(d => { \
                   document.body.innerHTML += '<a href=/made>made by a script: ' + d.word + '</a>'; })";
     let site = Site::new()
@@ -66,7 +55,8 @@ fn a_page_is_captured_as_its_scripts_left_it() {
     let holdings = ArchiveHoldings::open(&scene.root()).unwrap();
     for path in ["/", "/made"] {
         let found =
-            captures(&holdings, &scene.web.url(path), &CaptureFilter::default(), Page::first(9)).unwrap();
+            captures(&holdings, &scene.web.url(path), &CaptureFilter::default(), ListCursor::first(9))
+                .unwrap();
         let renderings = holdings.renderings(&found[0]).unwrap();
         let read = |id: RecordId| {
             let mut bytes = Vec::new();
@@ -86,7 +76,7 @@ fn a_page_is_captured_as_its_scripts_left_it() {
 /// read from there.
 #[test]
 fn a_document_belongs_to_where_the_reader_was_led() {
-    let Some(browser) = chromium() else { return };
+    let Some(browser) = varve_testkit::chromium() else { return };
     let page = "<body><script>document.body.innerHTML = '<a href=made>made</a>'</script>";
     let site = Site::new()
         .page("/old", Answer::redirect(302, "/new/page"))
@@ -104,7 +94,7 @@ fn a_document_belongs_to_where_the_reader_was_led() {
         let holdings = ArchiveHoldings::open(&scene.root()).unwrap();
         for (path, has) in [(seed, false), ("/new/page", true), ("/new/made", true)] {
             let filter = CaptureFilter::default();
-            let found = captures(&holdings, &scene.web.url(path), &filter, Page::first(9)).unwrap();
+            let found = captures(&holdings, &scene.web.url(path), &filter, ListCursor::first(9)).unwrap();
             let renderings = holdings.renderings(&found[0]).unwrap();
             assert_eq!(renderings.document.is_some(), has, "{seed}: {path}");
             assert_eq!(renderings.screenshot.is_some(), has, "{seed}: {path}");
@@ -116,7 +106,7 @@ fn a_document_belongs_to_where_the_reader_was_led() {
 /// A browser follows redirects by itself, and no further than the run does: what it followed counts.
 #[test]
 fn a_browser_follows_no_more_redirects_than_the_run() {
-    let Some(browser) = chromium() else { return };
+    let Some(browser) = varve_testkit::chromium() else { return };
     let scene = Scene::new(Site::new().with_moods());
     let seeds = vec![scene.web.url("/redirect/chain/9")];
     let settings = Settings { seeds, redirects: 3, scope: ScopeKind::Page, ..settings(&scene) };
@@ -132,7 +122,7 @@ fn a_browser_follows_no_more_redirects_than_the_run() {
 /// A browser that cannot show something shows a page of its own, which was never on the web.
 #[test]
 fn what_a_browser_says_itself_is_not_kept() {
-    let Some(browser) = chromium() else { return };
+    let Some(browser) = varve_testkit::chromium() else { return };
     let scene = Scene::new(Site::new().with_faults().page("/loop", Answer::redirect(302, "/loop")));
     let seeds = vec![scene.web.url("/gzip/cut"), scene.web.url("/loop")];
     let settings = Settings { seeds, scope: ScopeKind::Page, ..settings(&scene) };
@@ -151,7 +141,7 @@ fn what_a_browser_says_itself_is_not_kept() {
 /// What a page asks for is held to the rules of the run: robots, patterns, and the delay.
 #[test]
 fn a_browser_is_no_way_around_the_rules() {
-    let Some(browser) = chromium() else { return };
+    let Some(browser) = varve_testkit::chromium() else { return };
     let page = "<script src=/private/a.js></script><script src=/ads/b.js></script><script src=/ok.js></script>\
                 <script>fetch('/private/c.json').catch(() => 0); new Image().src = '/ads/d.png';</script>";
     let site = Site::new()
@@ -185,7 +175,7 @@ fn a_browser_is_no_way_around_the_rules() {
 /// scheme waits behind it: the page must not wait for that in turn.
 #[test]
 fn a_page_does_not_wait_for_a_file_that_waits_for_the_page() {
-    let Some(browser) = chromium() else { return };
+    let Some(browser) = varve_testkit::chromium() else { return };
     let site = |request: &varve_testkit::web::Request, path: &str| {
         request.url(path).replacen("http://", "https://", 1)
     };
@@ -221,7 +211,7 @@ fn a_page_does_not_wait_for_a_file_that_waits_for_the_page() {
 /// A run that ends between a page and what only its scripts lead to goes on there.
 #[test]
 fn links_that_scripts_made_survive_the_end_of_a_process() {
-    let Some(browser) = chromium() else { return };
+    let Some(browser) = varve_testkit::chromium() else { return };
     let site = Site::new()
         .page("/", Answer::html("<body><script>document.body.innerHTML = '<a href=/made>made</a>'</script>"))
         .page("/made", Answer::html("<p>found</p>"));
@@ -252,7 +242,7 @@ fn links_that_scripts_made_survive_the_end_of_a_process() {
 /// the page asks for it, and though the run finds it in the page as well.
 #[test]
 fn what_the_guard_refuses_is_told_once() {
-    let Some(browser) = chromium() else { return };
+    let Some(browser) = varve_testkit::chromium() else { return };
     let front = |request: &Request| {
         let port =
             request.header("host").and_then(|host| host.rsplit(':').next()).unwrap_or_default().to_owned();
@@ -280,7 +270,7 @@ fn what_the_guard_refuses_is_told_once() {
 /// Neither is what the rules of the run keep from a page.
 #[test]
 fn what_a_page_may_not_have_is_told_once() {
-    let Some(browser) = chromium() else { return };
+    let Some(browser) = varve_testkit::chromium() else { return };
     let page =
         "<img src=/ads/a.png><script>fetch('/ads/a.png'); fetch('/private/b')</script><img src=/private/b>";
     let site = Site::new()
@@ -299,7 +289,7 @@ fn what_a_page_may_not_have_is_told_once() {
 /// A page that is under way when the time of the run is over is kept as far as it came, and the run does not wait for it.
 #[test]
 fn a_limit_of_time_holds_for_a_page_under_way() {
-    let Some(browser) = chromium() else { return };
+    let Some(browser) = varve_testkit::chromium() else { return };
     let site =
         Site::new().page("/", Answer::html("<p>here</p><img src=/never>")).at("/never", |_, connection| {
             connection.wait(Duration::from_secs(600));
@@ -323,7 +313,7 @@ fn a_limit_of_time_holds_for_a_page_under_way() {
 /// Around what is no document the browser puts one of its own, which was never on the web. What it looks like is worth keeping.
 #[test]
 fn what_is_no_document_has_a_picture_alone() {
-    let Some(browser) = chromium() else { return };
+    let Some(browser) = varve_testkit::chromium() else { return };
     let pdf = "%PDF-1.4\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n\
                3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 90 90]>>endobj\ntrailer<</Size 4/Root 1 0 R>>\n%%EOF\n";
     let xhtml =
@@ -352,7 +342,7 @@ fn what_is_no_document_has_a_picture_alone() {
     let holdings = ArchiveHoldings::open(&scene.root()).unwrap();
     for (path, is_document) in pages {
         let filter = CaptureFilter::default();
-        let found = captures(&holdings, &scene.web.url(path), &filter, Page::first(9)).unwrap();
+        let found = captures(&holdings, &scene.web.url(path), &filter, ListCursor::first(9)).unwrap();
         let renderings = holdings.renderings(&found[0]).unwrap();
         assert_eq!(renderings.document.is_some(), is_document, "{path}");
         assert!(renderings.screenshot.is_some(), "{path}");

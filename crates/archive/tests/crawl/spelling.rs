@@ -138,7 +138,7 @@ fn it_is_asked_for_conditionally_and_found_by_every_spelling() {
     for spelling in ["/q?b=1&a=2", "/q?a=2&b=1", "/q?b=1&a=2&utm_source=x#top", "/%71?a=2&b=1"] {
         let url = scene.web.url(spelling);
         let filter = log::CaptureFilter::default();
-        let found = log::captures(&history, &url, &filter, log::Page::first(9)).unwrap();
+        let found = log::captures(&history, &url, &filter, log::ListCursor::first(9)).unwrap();
         assert_eq!(found.iter().filter(|capture| capture.url == kept).count(), 2, "{spelling}");
         assert_eq!(cat::find(&history, &url, &cat::At::Newest).unwrap().url, kept);
         assert!(cat::find(&history, &url, &cat::At::Version(told.version())).is_ok(), "{spelling}");
@@ -222,11 +222,11 @@ fn two_spellings_are_one_page_in_history() {
     let [old, new] = spellings.map(|path| scene.web.url(path));
     for asked in [&old, &new, &scene.web.url("/a?y=2&x=1#top")] {
         let filter = log::CaptureFilter::default();
-        let found = log::captures(&history, asked, &filter, log::Page::first(9)).unwrap();
+        let found = log::captures(&history, asked, &filter, log::ListCursor::first(9)).unwrap();
         let urls: Vec<&str> = found.iter().map(|capture| capture.url.as_str()).collect();
         assert_eq!(urls, [new.as_str(), old.as_str()]);
-        let first = log::captures(&history, asked, &filter, log::Page::first(1)).unwrap();
-        let rest = log::Page { after: first.first(), limit: 9 };
+        let first = log::captures(&history, asked, &filter, log::ListCursor::first(1)).unwrap();
+        let rest = log::ListCursor { after: first.first(), limit: 9 };
         assert_eq!(log::captures(&history, asked, &filter, rest).unwrap(), found[1..]);
         assert_eq!(cat::find(&history, asked, &cat::At::Newest).unwrap().url, new);
         for (version, url) in versions.iter().zip([&old, &new]) {

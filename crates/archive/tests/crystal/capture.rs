@@ -435,7 +435,6 @@ fn rusqlite_of(project: &Path) -> rusqlite::Connection {
 /// Real projects, however old or half-migrated: what they held stays, to the byte, and what is captured is added to it.
 #[test]
 fn real_projects_are_captured_into_and_lose_nothing() {
-    let test = "real_projects_are_captured_into_and_lose_nothing";
     for name in [
         "lab-v2",
         "lab-v1-flat",
@@ -445,7 +444,7 @@ fn real_projects_are_captured_into_and_lose_nothing() {
         "lab-v2-hibernated",
     ] {
         let folder = tempfile::tempdir().unwrap();
-        let Some(project) = fixture(test, name, folder.path()) else { return };
+        let Some(project) = fixture(name, folder.path()) else { return };
         let before = everything(&project);
         let scene = Scene { _folder: folder, project, web: Web::serve(site()) };
         let captured = scene.run(&["/"]);
@@ -460,7 +459,7 @@ fn real_projects_are_captured_into_and_lose_nothing() {
     }
     for name in ["lab-v3-pack16", "lab-too-new-v4"] {
         let folder = tempfile::tempdir().unwrap();
-        let Some(project) = fixture(test, name, folder.path()) else { return };
+        let Some(project) = fixture(name, folder.path()) else { return };
         let scene = Scene { _folder: folder, project, web: Web::serve(site()) };
         let refused = scene.run_as(Some(scene.settings(&["/"])), Reach::default(), usize::MAX);
         assert!(matches!(refused, Err(ArchiveError::Crystal(_))), "{name}");

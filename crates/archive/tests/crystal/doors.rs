@@ -83,7 +83,7 @@ fn real_projects_come_back_as_they_were() {
         [("lab-v2", &[][..]), ("lab-v1-flat", &other_layout), ("lab-v3-pack16", &other_layout)]
     {
         let home = tempfile::tempdir().unwrap();
-        let Some(project) = fixture("real projects come back", name, home.path()) else { return };
+        let Some(project) = fixture(name, home.path()) else { return };
         round_trip(home.path(), &project, left);
     }
 }

@@ -11,7 +11,7 @@ use varve_archive::verbs::crystal::import::import;
 use varve_archive::verbs::crystal::warc::{Description, export};
 use varve_archive::verbs::diff::{Request, diff};
 use varve_archive::verbs::init::init;
-use varve_archive::verbs::log::{CaptureFilter, Page, captures};
+use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
 use varve_archive::verbs::replay::{Known, find as replay};
 use varve_archive::{ArchiveError, ArchiveSettings, Capture, Choice, find_root};
 use varve_crystal::{DownloadError, MajorVersion, Metadata, NewRevision, Outcome, ProjectWriter};
@@ -46,13 +46,14 @@ fn revisions_are_captures_and_aliases_lead_to_them() {
     let home = tempfile::tempdir().unwrap();
     let holdings = open_holdings(&make(&home.path().join("a"), MajorVersion::Tree)).unwrap();
     for url in [HOME, "https://www.site.example/", "HTTPS://Site.example/#top"] {
-        let found = captures(&*holdings, url, &CaptureFilter::default(), Page::first(9)).unwrap();
+        let found = captures(&*holdings, url, &CaptureFilter::default(), ListCursor::first(9)).unwrap();
         assert_eq!(found.iter().map(|capture| capture.status).collect::<Vec<_>>(), [0, 200, 200], "{url}");
-        let page = Page { after: found.first(), limit: 1 };
+        let page = ListCursor { after: found.first(), limit: 1 };
         let next = captures(&*holdings, url, &CaptureFilter::default(), page).unwrap();
         assert_eq!(next, found[1..2]);
     }
-    let outside = captures(&*holdings, "https://live.example/x", &CaptureFilter::default(), Page::first(1));
+    let outside =
+        captures(&*holdings, "https://live.example/x", &CaptureFilter::default(), ListCursor::first(1));
     assert!(outside.unwrap_err().to_string().contains("out of the project, to https://live.example/x"));
 }
 
@@ -154,8 +155,8 @@ fn two_moments_of_a_project_are_compared() {
     let pages = Pages::new(holdings.catalog(), Some(version("HEAD"))).map(|page| page.unwrap().url);
     let last: Vec<String> = pages.map(|url| url.rsplit('/').next().unwrap().to_owned()).collect();
     assert_eq!(last, ["", "app.js", "chunked", "logo.png"]);
-    let latest = holdings.latest_captures(&CaptureFilter::default(), Page::first(2)).unwrap();
-    let page = Page { after: latest.last(), limit: 9 };
+    let latest = holdings.latest_captures(&CaptureFilter::default(), ListCursor::first(2)).unwrap();
+    let page = ListCursor { after: latest.last(), limit: 9 };
     assert_eq!(holdings.latest_captures(&CaptureFilter::default(), page).unwrap().len(), 5);
 }
 
@@ -203,7 +204,7 @@ fn a_list_reads_no_body_that_need_not_be_compared() {
     let script = path.join("revisions/000/000/000/000/003");
     let holdings = CrystalHoldings::open(&path).unwrap();
     let head = holdings.head().unwrap().unwrap();
-    let list = || holdings.catalog().captures_in(&head, Page::first(100)).unwrap();
+    let list = || holdings.catalog().captures_in(&head, ListCursor::first(100)).unwrap();
     let before = list();
     let capture = before.iter().find(|capture| capture.url.ends_with("app.js")).unwrap().clone();
     assert_eq!(holdings.name_body(&capture).unwrap().to_string(), HELLO);

@@ -95,9 +95,9 @@ pub(crate) fn everything(path: &Path) -> Vec<String> {
     rows
 }
 
-/// A real project, unpacked below a folder; without the fixtures, one line saying that `test` is skipped.
-pub(crate) fn fixture(test: &str, name: &str, folder: &Path) -> Option<PathBuf> {
-    let packed = varve_testkit::fixtures(test, &format!("crystal/lab/{name}.crystalproj.zip"))?;
+/// A real project, unpacked below a folder. Without the corpora the test is skipped.
+pub(crate) fn fixture(name: &str, folder: &Path) -> Option<PathBuf> {
+    let packed = varve_testkit::fixtures(&format!("crystal/lab/{name}.crystalproj.zip"))?;
     let bytes = std::fs::read(packed).unwrap();
     let folder = folder.join(name);
     zip::ZipArchive::new(Cursor::new(bytes)).unwrap().extract(&folder).unwrap();

@@ -73,7 +73,7 @@ fn a_file_that_is_there_is_not_touched() {
 fn real_projects_give_sound_files() {
     let folder = tempfile::tempdir().unwrap();
     for name in ["lab-v2", "lab-v1-flat", "lab-v3-pack16", "lab-v1-migration-interrupted"] {
-        let Some(project) = fixture("real_projects_give_sound_files", name, folder.path()) else { return };
+        let Some(project) = fixture(name, folder.path()) else { return };
         let target = folder.path().join(format!("{name}.warc.gz"));
         let done = exported(&project, &target);
         assert_eq!((done.records, done.failures, done.missing), (53, 12, 0), "{name}");

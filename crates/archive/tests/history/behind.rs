@@ -10,8 +10,8 @@ use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::commit::NewPage;
 use varve_archive::verbs::{commit, tag};
 use varve_archive::{Archive, ArchiveError, ArchiveWriter, VersionId};
-use varve_catalog::{Page, VersionFilter};
 use varve_core::fact::media_type;
+use varve_core::history::{ListCursor, VersionFilter};
 
 fn silo(root: &Path, number: u32) -> PathBuf {
     root.join(format!("warc/0/{number:08}.warc.gz"))
@@ -179,7 +179,11 @@ fn while_another_program_holds_the_rows_nothing_is_written_down() {
         other.execute_batch("ROLLBACK").expect("let go");
         drop(writer);
         assert_eq!(
-            holdings(root).catalog().versions(&VersionFilter::default(), Page::first(9)).expect("read").len(),
+            holdings(root)
+                .catalog()
+                .versions(&VersionFilter::default(), ListCursor::first(9))
+                .expect("read")
+                .len(),
             1
         );
     }
@@ -204,6 +208,6 @@ fn a_version_that_is_kept_and_not_entered_says_so() {
 }
 
 fn newest(writer: &dyn HistoryWriter) -> Option<VersionId> {
-    let newest = writer.catalog().versions(&VersionFilter::default(), Page::first(1)).expect("read");
+    let newest = writer.catalog().versions(&VersionFilter::default(), ListCursor::first(1)).expect("read");
     newest.first().map(|info| info.version.id)
 }

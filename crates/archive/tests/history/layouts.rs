@@ -4,7 +4,7 @@ use crate::scene::*;
 use varve_archive::history::{Change, Pairs, resolve_version};
 use varve_archive::verbs::cat::{At, at, find};
 use varve_archive::verbs::commit::{Request, commit};
-use varve_archive::verbs::log::{CaptureFilter, Page, VersionFilter, captures, versions};
+use varve_archive::verbs::log::{CaptureFilter, ListCursor, VersionFilter, captures, versions};
 use varve_archive::verbs::tag;
 use varve_archive::{ArchiveError, Moment};
 
@@ -24,7 +24,7 @@ fn what_was_committed_is_read_back() {
         assert_eq!(holdings.head().expect("read"), Some(second.version));
         let wanted = [("https://e.org/", "one"), ("https://e.org/a", "two")];
         assert_eq!(contents(&*holdings, first.version), wanted.map(|(url, body)| (url.into(), body.into())));
-        let log = versions(&*holdings, &VersionFilter::default(), Page::first(10)).expect("read");
+        let log = versions(&*holdings, &VersionFilter::default(), ListCursor::first(10)).expect("read");
         let said: Vec<_> = log.iter().map(|info| (info.version.message.as_str(), info.captures)).collect();
         assert_eq!(said, [("second", 2), ("first", 2)]);
         let pairs: Vec<_> = Pairs::new(holdings.catalog(), Some(first.version), Some(second.version))
@@ -48,8 +48,12 @@ fn a_page_is_found_by_url_time_and_version() {
         let writer = history(root.path());
         let first = commit_pages(&*writer, "first", &[("https://e.org/", "old")]);
         let second = commit_pages(&*writer, "second", &[("https://e.org/", "new")]);
-        let all =
-            captures(writer.as_holdings(), "https://e.org/#top", &CaptureFilter::default(), Page::first(9));
+        let all = captures(
+            writer.as_holdings(),
+            "https://e.org/#top",
+            &CaptureFilter::default(),
+            ListCursor::first(9),
+        );
         let all = all.expect("read");
         assert_eq!(all.len(), 2, "{kind:?}: newest first");
         let read = |when: &At| {
@@ -105,7 +109,7 @@ fn tags_name_versions_and_can_move_and_go() {
         let log = versions(
             writer.as_holdings(),
             &VersionFilter { tag: Some("good".into()), ..Default::default() },
-            Page::first(9),
+            ListCursor::first(9),
         );
         assert_eq!(log.expect("read")[0].tags, ["good"]);
         tag::set(&*writer, "good", None).expect("gone");

@@ -8,7 +8,7 @@ use crate::rewriting::{request, rewrite};
 use crate::scene::*;
 use varve_archive::history::{HistoryWriter, open_history};
 use varve_archive::verbs::audit::{AuditFinding, AuditKind, AuditRequest, AuditSeverity, audit};
-use varve_archive::verbs::log::{Page, VersionFilter, versions};
+use varve_archive::verbs::log::{ListCursor, VersionFilter, versions};
 use varve_archive::verbs::rebuild::{LeftOut, Rebuilt, rebuild};
 use varve_archive::verbs::{checkout, score, tag};
 use varve_archive::{Archive, ArchiveError, Layout, VersionId};
@@ -74,7 +74,7 @@ fn audited(root: &Path) -> Vec<AuditFinding> {
 pub(crate) fn assert_usable(root: &Path) {
     let open = holdings(root);
     let filter = VersionFilter::default();
-    let found = versions(&*open, &filter, Page { after: None, limit: 100 }).expect("listed");
+    let found = versions(&*open, &filter, ListCursor { after: None, limit: 100 }).expect("listed");
     let head = open.head().expect("read");
     assert!(head.is_none_or(|head| found.iter().any(|info| info.version.id == head)), "HEAD is known");
     drop(open);

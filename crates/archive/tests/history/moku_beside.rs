@@ -1,7 +1,7 @@
 //! What Moku itself does to a site, before, between and beside calls of varve.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,6 +14,7 @@ use varve_archive::verbs::checkout;
 use varve_archive::verbs::commit::{Request, commit};
 use varve_archive::verbs::gc::{Policy, perform, plan, plan_to_show};
 use varve_archive::{ArchiveError, VersionId};
+use varve_testkit::{Requirement, skip};
 
 /// Another program that has the database open; none where there is no Python.
 fn other_program(root: &Path) -> Option<Child> {
@@ -26,8 +27,7 @@ fn other_program(root: &Path) -> Option<Child> {
         .stdout(Stdio::piped())
         .spawn();
     let Ok(mut child) = child else {
-        // Not a print macro: those are captured, and a skipped test must be seen.
-        let _ = std::io::stderr().write_all(b"skipped: no python3\n");
+        skip(Requirement::Program("python3"), "`python3` is not installed");
         return None;
     };
     let mut line = String::new();

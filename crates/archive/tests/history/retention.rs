@@ -13,7 +13,8 @@ use varve_archive::verbs::gc::{
 };
 use varve_archive::verbs::{diff, tag};
 use varve_archive::{ArchiveError, Moment, VersionId};
-use varve_catalog::{Page, Row, VersionFilter};
+use varve_catalog::CatalogRow;
+use varve_core::history::{ListCursor, VersionFilter};
 use varve_testkit::fixtures;
 
 fn clear(writer: &dyn HistoryWriter, policy: &Policy) -> Actions {
@@ -155,7 +156,7 @@ fn when_it_was_done_is_known_once_it_is() {
         assert_eq!(ask(later(done, -1)), None, "a time that is still to come says nothing");
         assert_eq!(too_soon(writer.as_holdings(), done, Duration::ZERO).expect("read"), None);
         assert!(too_soon(writer.as_holdings(), done, Duration::MAX).expect("read").is_some());
-        writer.apply(vec![Row::GcDone(later(done, 9_999_999))]).expect("applied");
+        writer.apply(vec![CatalogRow::GcDone(later(done, 9_999_999))]).expect("applied");
         perform(&*writer, &nothing, &|_| {}).expect("performed");
         assert!((later(done, 1)..later(done, 9_999)).contains(&last().expect("written down")), "{kind:?}");
     }
@@ -186,7 +187,7 @@ fn when_it_was_done_keeps_nobody_from_it_if_it_cannot_be_read() {
 fn diffs_of(root: &Path) -> Vec<(Option<VersionId>, VersionId)> {
     let holdings = holdings(root);
     let filter = VersionFilter::default();
-    let versions = holdings.catalog().versions(&filter, Page::first(100)).expect("read");
+    let versions = holdings.catalog().versions(&filter, ListCursor::first(100)).expect("read");
     let mut found: Vec<_> = versions
         .iter()
         .flat_map(|info| holdings.catalog().diffs_with(&info.version.id).expect("read"))
@@ -396,8 +397,7 @@ fn nothing_leaves_a_silo() {
 
 #[test]
 fn of_a_site_that_moku_wrote_exactly_the_orphan_goes() {
-    let test = "of_a_site_that_moku_wrote_exactly_the_orphan_goes";
-    let Some(packed) = fixtures(test, "moku/b-pending-batch-scored.tar.gz") else { return };
+    let Some(packed) = fixtures("moku/b-pending-batch-scored.tar.gz") else { return };
     let root = tempfile::tempdir().expect("a folder");
     let unpacked =
         Command::new("tar").arg("xzf").arg(packed).arg("-C").arg(root.path()).status().expect("tar");

@@ -319,8 +319,8 @@ fn a_revisit_whose_original_goes_is_made_whole() {
     }
     let archive = Archive::open(root).expect("opened");
     let mut named = 0;
-    varve_store::rewrite::each_header(archive.store().files(), &mut |header, _, _| {
-        let Some(id) = header.reference("WARC-Warcinfo-ID").and_then(varve_store::silo::parse_id) else {
+    varve_store::purge::each_header(archive.store().files(), &mut |header, _, _| {
+        let Some(id) = header.reference("WARC-Warcinfo-ID").and_then(varve_store::record::parse_id) else {
             return;
         };
         assert!(archive.store().find(&id).expect("read").is_some());

@@ -7,7 +7,7 @@ use varve_archive::verbs::commit::{NewBody, Request, commit};
 use varve_archive::verbs::score::{Scored, score};
 use varve_archive::verbs::{diff, tag};
 use varve_archive::{ArchiveError, VersionId};
-use varve_core::diff::{BodyDiff, VersionDiff};
+use varve_diff::text::{BodyDiff, VersionDiff};
 
 const QUIET: &str = "<html><body><p>nothing to see</p></body></html>";
 const LOGIN: &str =

@@ -15,7 +15,7 @@ use varve_archive::verbs::commit::{NewPage, Request, commit};
 use varve_archive::verbs::gc::{Policy, perform, plan};
 use varve_archive::verbs::score::score;
 use varve_archive::{ArchiveError, BodyId, VersionId};
-use varve_catalog::Row;
+use varve_catalog::CatalogRow;
 
 fn audit(root: &Path) -> (SiteAudited, Vec<AuditFinding>) {
     let mut found = Vec::new();
@@ -119,7 +119,7 @@ fn retention_and_times_with_fractions_are_no_changed_past() {
     };
     let middle = [parent(&newest), parent(&parent(&newest))];
     for version in middle {
-        writer.apply(vec![Row::ForgetVersion(version)]).expect("forgotten");
+        writer.apply(vec![CatalogRow::ForgetVersion(version)]).expect("forgotten");
     }
     drop(writer);
     let (done, found) = audit(root);
@@ -342,7 +342,7 @@ fn sites_that_moku_wrote_are_sound() {
     for name in
         ["a-single-commits", "b-pending-batch-scored", "f-seed-commit-2025-12-20", "e-legacy-2025-12-15"]
     {
-        let Some(packed) = varve_testkit::fixtures(name, &format!("moku/{name}.tar.gz")) else { return };
+        let Some(packed) = varve_testkit::fixtures(&format!("moku/{name}.tar.gz")) else { return };
         let root = tempfile::tempdir().expect("a folder");
         let unpacked =
             Command::new("tar").arg("xzf").arg(packed).arg("-C").arg(root.path()).status().expect("tar");

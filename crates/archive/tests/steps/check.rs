@@ -7,7 +7,7 @@ use varve_archive::history::{HistoryWriter, Holdings};
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::audit_site::audit_site;
 use varve_archive::verbs::gc::plan;
-use varve_archive::verbs::log::Page;
+use varve_archive::verbs::log::ListCursor;
 use varve_archive::{Archive, ArchiveError, Layout, VersionId};
 
 use crate::operations::{NEW, POLICY, SECRET, collect, export, take_out};
@@ -39,7 +39,7 @@ impl Known {
 
 /// Every version with its pages, by message. A body that was taken out is no page.
 fn all(holdings: &dyn Holdings) -> BTreeMap<String, (VersionId, Pages)> {
-    let versions = holdings.catalog().versions(&Default::default(), Page::first(99)).unwrap();
+    let versions = holdings.catalog().versions(&Default::default(), ListCursor::first(99)).unwrap();
     let pages = |id| {
         let captures =
             varve_archive::history::Pages::new(holdings.catalog(), Some(id)).map(|page| page.unwrap());

@@ -155,8 +155,10 @@ fn commit(home: &Path) {
 
 /// The version with that message.
 pub(crate) fn version(history: &dyn HistoryWriter, message: &str) -> VersionId {
-    let all =
-        history.catalog().versions(&Default::default(), varve_archive::verbs::log::Page::first(99)).unwrap();
+    let all = history
+        .catalog()
+        .versions(&Default::default(), varve_archive::verbs::log::ListCursor::first(99))
+        .unwrap();
     all.iter().find(|info| info.version.message == message).unwrap().version.id
 }
 

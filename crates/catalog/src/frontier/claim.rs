@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use varve_core::Moment;
 
-use super::{Claimed, Outcome, State, count, count_ready};
+use super::{ClaimedUrl, FrontierOutcome, State, count, count_ready};
 use crate::problem::Problem;
 use crate::sql_limit;
 
@@ -29,7 +29,7 @@ impl Turn {
         &self,
         connection: &Connection,
         may_be_asked: &mut dyn FnMut(&str) -> bool,
-    ) -> Result<(Vec<Claimed>, i64), Problem> {
+    ) -> Result<(Vec<ClaimedUrl>, i64), Problem> {
         wake(connection, self.run_no, self.now)?;
         let mut claimed = Vec::new();
         let mut last = self.last;
@@ -66,10 +66,15 @@ fn next_host(
     Ok(statement.query_row([run_no, behind, until], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
 }
 
-fn claim_of(connection: &Connection, host_no: i64, host: &str, most: usize) -> Result<Vec<Claimed>, Problem> {
+fn claim_of(
+    connection: &Connection,
+    host_no: i64,
+    host: &str,
+    most: usize,
+) -> Result<Vec<ClaimedUrl>, Problem> {
     let sql = "SELECT no, url, depth, role, found_on, tries FROM frontier
         WHERE host_no = ?1 AND state = 0 ORDER BY priority DESC, no LIMIT ?2";
-    let claimed: Vec<Claimed> = connection
+    let claimed: Vec<ClaimedUrl> = connection
         .prepare_cached(sql)?
         .query_map(params![host_no, sql_limit(most)], |row| claimed_of(row, host))?
         .collect::<Result<_, _>>()?;
@@ -81,8 +86,8 @@ fn claim_of(connection: &Connection, host_no: i64, host: &str, most: usize) -> R
     Ok(claimed)
 }
 
-fn claimed_of(row: &Row<'_>, host: &str) -> rusqlite::Result<Claimed> {
-    Ok(Claimed {
+fn claimed_of(row: &Row<'_>, host: &str) -> rusqlite::Result<ClaimedUrl> {
+    Ok(ClaimedUrl {
         no: row.get(0)?,
         url: row.get(1)?,
         host: host.to_owned(),
@@ -130,7 +135,7 @@ fn make_ready(connection: &Connection, run_no: i64, urls: &[(i64, i64)], from: S
 pub(super) fn settle(
     connection: &Connection,
     run_no: i64,
-    outcomes: &[(i64, Outcome<'_>)],
+    outcomes: &[(i64, FrontierOutcome<'_>)],
 ) -> Result<(), Problem> {
     let mut moved: HashMap<i64, (State, i64)> = HashMap::new();
     let mut mark = connection.prepare_cached(
@@ -139,10 +144,10 @@ pub(super) fn settle(
     )?;
     for (no, outcome) in outcomes {
         let (state, tried, again_at, reason) = match outcome {
-            Outcome::Done => (State::Done, 0, None, None),
-            Outcome::Again(at, reason) => (State::Waiting, 1, Some(at.micros()), Some(reason)),
-            Outcome::Failed(reason) => (State::Failed, 1, None, Some(reason)),
-            Outcome::Skipped(rule) => (State::Skipped, 0, None, Some(rule)),
+            FrontierOutcome::Done => (State::Done, 0, None, None),
+            FrontierOutcome::Again(at, reason) => (State::Waiting, 1, Some(at.micros()), Some(reason)),
+            FrontierOutcome::Failed(reason) => (State::Failed, 1, None, Some(reason)),
+            FrontierOutcome::Skipped(rule) => (State::Skipped, 0, None, Some(rule)),
         };
         let changed = mark.execute(params![no, run_no, state as i64, tried, again_at, reason])?;
         moved.entry(state as i64).or_insert((state, 0)).1 += i64::try_from(changed).unwrap_or(0);

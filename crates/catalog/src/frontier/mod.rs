@@ -47,7 +47,7 @@ pub struct NewUrl<'a> {
 
 /// A URL to ask for now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claimed {
+pub struct ClaimedUrl {
     /// Its number, by which it is settled, and by which others say that they were found on it.
     pub no: i64,
     /// The URL.
@@ -66,7 +66,7 @@ pub struct Claimed {
 
 /// A URL that is claimed or settled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Past<'a> {
+pub struct PastUrl<'a> {
     /// The URL.
     pub url: &'a str,
     /// How many links lead to it from a root.
@@ -79,7 +79,7 @@ pub struct Past<'a> {
 
 /// What became of a URL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome<'a> {
+pub enum FrontierOutcome<'a> {
     /// It was captured.
     Done,
     /// It was not, and shall be asked for again at this instant.
@@ -92,7 +92,7 @@ pub enum Outcome<'a> {
 
 /// How many URLs are in which state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct FrontierCounts {
     /// To be asked for.
     pub ready: u64,
     /// Being asked for.
@@ -200,7 +200,7 @@ impl Frontier {
         per_host: usize,
         now: Moment,
         may_be_asked: &mut dyn FnMut(&str) -> bool,
-    ) -> Result<Vec<Claimed>, CatalogError> {
+    ) -> Result<Vec<ClaimedUrl>, CatalogError> {
         let last = self.last_host.load(Ordering::Relaxed);
         let turn = claim::Turn { run_no: self.no, last, limit, per_host, now };
         let (claimed, last) = self.catalog.write_lightly(|connection| turn.take(connection, may_be_asked))?;
@@ -209,17 +209,17 @@ impl Frontier {
     }
 
     /// Says what became of URLs that were claimed, all or none.
-    pub fn settle(&self, outcomes: &[(i64, Outcome<'_>)]) -> Result<(), CatalogError> {
+    pub fn settle(&self, outcomes: &[(i64, FrontierOutcome<'_>)]) -> Result<(), CatalogError> {
         self.catalog.write_lightly(|connection| claim::settle(connection, self.no, outcomes))
     }
 
     /// How many URLs are in which state.
-    pub fn counts(&self) -> Result<Counts, CatalogError> {
+    pub fn counts(&self) -> Result<FrontierCounts, CatalogError> {
         self.catalog.ask(|connection| counts(connection, self.no))
     }
 
     /// Every URL of the run that is claimed or settled, in the order of finding.
-    pub fn each_past(&self, each: &mut dyn FnMut(Past<'_>)) -> Result<(), CatalogError> {
+    pub fn each_past(&self, each: &mut dyn FnMut(PastUrl<'_>)) -> Result<(), CatalogError> {
         self.catalog.ask(|connection| {
             let sql =
                 "SELECT url, depth, role, state FROM frontier WHERE run_no = ?1 AND state <> 0 ORDER BY no";
@@ -228,7 +228,7 @@ impl Frontier {
             while let Some(row) = rows.next()? {
                 let (url, role): (String, String) = (row.get(0)?, row.get(2)?);
                 let is_done = row.get::<_, i64>(3)? == State::Done as i64;
-                each(Past { url: &url, depth: row.get(1)?, role: &role, is_done });
+                each(PastUrl { url: &url, depth: row.get(1)?, role: &role, is_done });
             }
             Ok(())
         })
@@ -302,11 +302,11 @@ fn open_run(row: &Row<'_>) -> rusqlite::Result<OpenRun> {
     Ok(OpenRun { run, time: Moment::from_micros(row.get(1)?), settings: row.get(2)? })
 }
 
-fn counts(connection: &Connection, run_no: i64) -> Result<Counts, Problem> {
+fn counts(connection: &Connection, run_no: i64) -> Result<FrontierCounts, Problem> {
     let sql = "SELECT state, urls FROM frontier_counts WHERE run_no = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([run_no])?;
-    let mut counts = Counts::default();
+    let mut counts = FrontierCounts::default();
     while let Some(row) = rows.next()? {
         let urls: u64 = row.get(1)?;
         match row.get(0)? {

@@ -23,14 +23,17 @@ use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 use varve_core::headers::Redaction;
-use varve_core::history::{Capture, Tag};
+use varve_core::history::{
+    Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, Tag,
+    TimeOrder, VersionFilter, VersionInfo,
+};
 use varve_core::{BodyId, Moment, RunId, VersionId};
 
 use crate::connect::{self, Readers};
 use crate::error::CatalogError;
 use crate::problem::Problem;
-use crate::read::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, VersionInfo};
-use crate::row::{Catalog, Diff, DiffInfo, Row, Score, VerdictRow};
+use crate::read::CatalogRead;
+use crate::row::{Catalog, CatalogRow};
 
 use era::Era;
 pub use examine::{RowTrouble, SnapshotRow};
@@ -190,7 +193,7 @@ impl CatalogRead for MokuCatalog {
     fn versions(
         &self,
         filter: &VersionFilter,
-        page: Page<VersionId>,
+        page: ListCursor<VersionId>,
     ) -> Result<Vec<VersionInfo>, CatalogError> {
         self.readers.ask(|connection| read_versions::versions(connection, filter, page))
     }
@@ -206,7 +209,7 @@ impl CatalogRead for MokuCatalog {
     fn captures_in(
         &self,
         version: &VersionId,
-        page: Page<(&str, &str)>,
+        page: ListCursor<(&str, &str)>,
     ) -> Result<Vec<Capture>, CatalogError> {
         self.readers.ask(|connection| read_captures::in_version(connection, version, page))
     }
@@ -219,8 +222,8 @@ impl CatalogRead for MokuCatalog {
         &self,
         url: &str,
         filter: &CaptureFilter,
-        order: Order,
-        page: Page<&Capture>,
+        order: TimeOrder,
+        page: ListCursor<&Capture>,
     ) -> Result<Vec<Capture>, CatalogError> {
         self.captures_of_any(&[url], filter, order, page)
     }
@@ -229,8 +232,8 @@ impl CatalogRead for MokuCatalog {
         &self,
         urls: &[&str],
         filter: &CaptureFilter,
-        order: Order,
-        page: Page<&Capture>,
+        order: TimeOrder,
+        page: ListCursor<&Capture>,
     ) -> Result<Vec<Capture>, CatalogError> {
         self.readers.ask(|connection| read_captures::of_urls(connection, urls, filter, order, page))
     }
@@ -243,7 +246,7 @@ impl CatalogRead for MokuCatalog {
         self.readers.ask(|connection| read_captures::spellings(connection, url))
     }
 
-    fn urls(&self, prefix: &str, page: Page<&str>) -> Result<Vec<String>, CatalogError> {
+    fn urls(&self, prefix: &str, page: ListCursor<&str>) -> Result<Vec<String>, CatalogError> {
         self.readers.ask(|connection| read_captures::urls(connection, prefix, page))
     }
 
@@ -255,11 +258,11 @@ impl CatalogRead for MokuCatalog {
         self.readers.ask(|connection| read_rest::tag(connection, name))
     }
 
-    fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<Diff>, CatalogError> {
+    fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<StoredDiff>, CatalogError> {
         self.readers.ask(|connection| read_rest::diff(connection, base, head))
     }
 
-    fn diffs_with(&self, version: &VersionId) -> Result<Vec<DiffInfo>, CatalogError> {
+    fn diffs_with(&self, version: &VersionId) -> Result<Vec<StoredDiffInfo>, CatalogError> {
         self.readers.ask(|connection| read_rest::diffs_with(connection, version))
     }
 
@@ -267,15 +270,15 @@ impl CatalogRead for MokuCatalog {
         self.readers.ask(|connection| read_rest::diffs_before(connection, before))
     }
 
-    fn scores(&self, version: &VersionId) -> Result<Vec<Score>, CatalogError> {
+    fn scores(&self, version: &VersionId) -> Result<Vec<StoredScore>, CatalogError> {
         self.readers.ask(|connection| read_rest::scores(connection, version))
     }
 
-    fn verdicts_of(&self, url: &str, limit: usize) -> Result<Vec<VerdictRow>, CatalogError> {
+    fn verdicts_of(&self, url: &str, limit: usize) -> Result<Vec<StoredVerdict>, CatalogError> {
         self.readers.ask(|connection| crate::verdict::of_url(connection, "varve_verdicts", url, limit))
     }
 
-    fn last_verdicts(&self, page: Page<&str>) -> Result<Vec<VerdictRow>, CatalogError> {
+    fn last_verdicts(&self, page: ListCursor<&str>) -> Result<Vec<StoredVerdict>, CatalogError> {
         self.readers.ask(|connection| crate::verdict::last(connection, "varve_verdicts", page))
     }
 
@@ -312,7 +315,7 @@ impl CatalogRead for MokuCatalog {
 }
 
 impl Catalog for MokuCatalog {
-    fn apply(&self, rows: &mut dyn Iterator<Item = Row>) -> Result<(), CatalogError> {
+    fn apply(&self, rows: &mut dyn Iterator<Item = CatalogRow>) -> Result<(), CatalogError> {
         self.write(|connection| apply(connection, rows))
     }
 
@@ -321,7 +324,7 @@ impl Catalog for MokuCatalog {
     }
 }
 
-fn apply(connection: &Connection, rows: &mut dyn Iterator<Item = Row>) -> Result<(), Problem> {
+fn apply(connection: &Connection, rows: &mut dyn Iterator<Item = CatalogRow>) -> Result<(), Problem> {
     let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
     write::apply(&transaction, rows)?;
     Ok(transaction.commit()?)

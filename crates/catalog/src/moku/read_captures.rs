@@ -3,13 +3,12 @@
 use rusqlite::{Connection, Params, Row, params};
 use serde_json::Value;
 use varve_core::headers::{HeaderView, Redaction};
-use varve_core::history::{Belongs, Capture};
-use varve_core::url::address;
+use varve_core::history::{Belongs, Capture, CaptureFilter, ListCursor, TimeOrder};
+use varve_core::url::PageUrl;
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 
 use crate::error::CatalogError;
 use crate::problem::Problem;
-use crate::read::{CaptureFilter, Order, Page};
 use crate::sql_limit;
 
 /// What [`capture_of`] reads.
@@ -24,7 +23,7 @@ const MOST_WITH_QUERY: usize = 2_000;
 pub(super) fn in_version(
     connection: &Connection,
     version: &VersionId,
-    page: Page<(&str, &str)>,
+    page: ListCursor<(&str, &str)>,
 ) -> Result<Vec<Capture>, Problem> {
     let version = version.to_string();
     let order = "ORDER BY file_path, url, created_at, place";
@@ -63,12 +62,12 @@ pub(super) fn of_urls(
     connection: &Connection,
     wanted: &[&str],
     filter: &CaptureFilter,
-    order: Order,
-    page: Page<&Capture>,
+    order: TimeOrder,
+    page: ListCursor<&Capture>,
 ) -> Result<Vec<Capture>, Problem> {
     let (compare, direction) = match order {
-        Order::OldestFirst => (">", "ASC"),
-        Order::NewestFirst => ("<", "DESC"),
+        TimeOrder::OldestFirst => (">", "ASC"),
+        TimeOrder::NewestFirst => ("<", "DESC"),
     };
     let committed = if filter.committed_only { "AND version_id IS NOT NULL" } else { "" };
     let sql = format!(
@@ -102,12 +101,12 @@ pub(super) fn seconds_up(moment: Moment) -> i64 {
 
 fn begin_behind(
     connection: &Connection,
-    order: Order,
+    order: TimeOrder,
     after: Option<&Capture>,
 ) -> Result<(i64, i64), Problem> {
     let (before_all, behind_equals) = match order {
-        Order::OldestFirst => (i64::MIN, i64::MAX),
-        Order::NewestFirst => (i64::MAX, i64::MIN),
+        TimeOrder::OldestFirst => (i64::MIN, i64::MAX),
+        TimeOrder::NewestFirst => (i64::MAX, i64::MIN),
     };
     let Some(after) = after else { return Ok((before_all, before_all)) };
     // An early site may tie one snapshot to several versions.
@@ -127,22 +126,26 @@ fn begin_behind(
 /// The URLs with the same address as this one. A site has no number for them, so all are looked at that differ from the
 /// address behind their path only, as nearly all spellings do.
 pub(super) fn spellings(connection: &Connection, url: &str) -> Result<Vec<String>, Problem> {
-    let Some(wanted) = address(url) else { return Ok(Vec::new()) };
-    let bare = wanted.split('?').next().unwrap_or_default();
+    let Some(wanted) = PageUrl::parse(url) else { return Ok(Vec::new()) };
+    let bare = wanted.as_str().split('?').next().unwrap_or_default();
     let with_query = format!("{bare}?");
-    let mut found = urls(connection, &with_query, Page::first(MOST_WITH_QUERY))?;
+    let mut found = urls(connection, &with_query, ListCursor::first(MOST_WITH_QUERY))?;
     for exactly in [bare, url] {
-        let first = urls(connection, exactly, Page::first(1))?;
+        let first = urls(connection, exactly, ListCursor::first(1))?;
         found.extend(first.into_iter().filter(|first| first == exactly));
     }
-    found.retain(|kept| address(kept).as_ref() == Some(&wanted));
+    found.retain(|kept| PageUrl::parse(kept).as_ref() == Some(&wanted));
     found.sort_unstable();
     found.dedup();
     Ok(found)
 }
 
 /// URLs that begin with a text: one step for each, however often it was captured.
-pub(super) fn urls(connection: &Connection, prefix: &str, page: Page<&str>) -> Result<Vec<String>, Problem> {
+pub(super) fn urls(
+    connection: &Connection,
+    prefix: &str,
+    page: ListCursor<&str>,
+) -> Result<Vec<String>, Problem> {
     let next = |compare: &str| {
         format!(
             "SELECT min(url) FROM (SELECT min(url) AS url FROM snapshots WHERE url {compare} ?1

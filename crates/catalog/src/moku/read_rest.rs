@@ -1,12 +1,11 @@
 //! Tags, HEAD, runs, diffs and scores of a site are read.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use varve_core::history::Tag;
+use varve_core::history::{Attribution, EvidenceLocation, StoredDiff, StoredDiffInfo, StoredScore, Tag};
 use varve_core::{Moment, RunId, VersionId};
 
 use super::read_versions::id_at;
 use crate::problem::Problem;
-use crate::row::{Attribution, Diff, DiffInfo, Evidence, Score};
 
 /// All tags, by name.
 pub(super) fn tags(connection: &Connection) -> Result<Vec<Tag>, Problem> {
@@ -54,28 +53,28 @@ pub(super) fn diff(
     connection: &Connection,
     base: Option<&VersionId>,
     head: &VersionId,
-) -> Result<Option<Diff>, Problem> {
+) -> Result<Option<StoredDiff>, Problem> {
     let sql = "SELECT diff_json, created_at FROM diffs
         WHERE head_version_id = ?1 AND base_version_id IS ?2 ORDER BY rowid DESC LIMIT 1";
     let mut statement = connection.prepare_cached(sql)?;
     let diff = statement.query_row(params![head.to_string(), base.map(VersionId::to_string)], |row| {
         let time = Moment::from_seconds(row.get(1)?);
-        Ok(Diff { base: base.copied(), head: *head, json: row.get(0)?, time })
+        Ok(StoredDiff { base: base.copied(), head: *head, json: row.get(0)?, time })
     });
     Ok(diff.optional()?)
 }
 
 /// The scores of a version, the newest first.
-pub(super) fn scores(connection: &Connection, version: &VersionId) -> Result<Vec<Score>, Problem> {
+pub(super) fn scores(connection: &Connection, version: &VersionId) -> Result<Vec<StoredScore>, Problem> {
     let sql = "SELECT scoring_version, score, normalized, confidence, score_json, created_at
         FROM version_scores WHERE version_id = ?1 ORDER BY created_at DESC, rowid DESC";
     let mut statement = connection.prepare_cached(sql)?;
     statement.query_and_then([version.to_string()], |row| score_of(connection, row, version))?.collect()
 }
 
-fn score_of(connection: &Connection, row: &Row<'_>, version: &VersionId) -> Result<Score, Problem> {
+fn score_of(connection: &Connection, row: &Row<'_>, version: &VersionId) -> Result<StoredScore, Problem> {
     let scoring_version: String = row.get(0)?;
-    Ok(Score {
+    Ok(StoredScore {
         version: *version,
         score: row.get(1)?,
         normalized: row.get::<_, Option<i64>>(2)?.unwrap_or(0).clamp(0, 100) as u8,
@@ -88,14 +87,18 @@ fn score_of(connection: &Connection, row: &Row<'_>, version: &VersionId) -> Resu
     })
 }
 
-fn evidence(connection: &Connection, version: &VersionId, rules: &str) -> Result<Vec<Evidence>, Problem> {
+fn evidence(
+    connection: &Connection,
+    version: &VersionId,
+    rules: &str,
+) -> Result<Vec<EvidenceLocation>, Problem> {
     let sql =
         "SELECT evidence_id, evidence_index, location_index, evidence_key, selector, file_path, byte_start,
             byte_end, line_start, line_end, loc_confidence, evidence_json, location_json
         FROM version_evidence_locations WHERE version_id = ?1 AND scoring_version = ?2 ORDER BY rowid";
     let mut statement = connection.prepare_cached(sql)?;
     let evidence = statement.query_map(params![version.to_string(), rules], |row| {
-        Ok(Evidence {
+        Ok(EvidenceLocation {
             evidence_id: row.get(0)?,
             evidence_index: row.get(1)?,
             location_index: row.get(2)?,
@@ -158,15 +161,22 @@ pub(super) fn diffs_before(connection: &Connection, before: Moment) -> Result<u6
 }
 
 /// The diffs from a version or to it.
-pub(super) fn diffs_with(connection: &Connection, version: &VersionId) -> Result<Vec<DiffInfo>, Problem> {
+pub(super) fn diffs_with(
+    connection: &Connection,
+    version: &VersionId,
+) -> Result<Vec<StoredDiffInfo>, Problem> {
     let sql = "SELECT base_version_id, head_version_id, created_at FROM diffs
         WHERE base_version_id = ?1 OR head_version_id = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     let diffs = statement.query_and_then([version.to_string()], |row| {
         let base = if row.get::<_, Option<String>>(0)?.is_some() { Some(id_at(row, 0)?) } else { None };
-        Ok::<_, Problem>(DiffInfo { base, head: id_at(row, 1)?, time: Moment::from_seconds(row.get(2)?) })
+        Ok::<_, Problem>(StoredDiffInfo {
+            base,
+            head: id_at(row, 1)?,
+            time: Moment::from_seconds(row.get(2)?),
+        })
     })?;
-    let mut diffs: Vec<DiffInfo> = diffs.collect::<Result<_, _>>()?;
+    let mut diffs: Vec<StoredDiffInfo> = diffs.collect::<Result<_, _>>()?;
     diffs.sort();
     Ok(diffs)
 }

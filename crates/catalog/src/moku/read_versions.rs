@@ -1,13 +1,12 @@
 //! Versions of a site are read.
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
-use varve_core::history::Version;
+use varve_core::history::{ListCursor, Version, VersionFilter, VersionInfo, version_id_range};
 use varve_core::{Moment, RecordId, VersionId};
 
 use super::read_captures::{seconds_up, spellings};
 use crate::problem::Problem;
-use crate::read::{Page, VersionFilter, VersionInfo};
-use crate::{select, sql_limit};
+use crate::sql_limit;
 
 /// The columns that [`version_of`] reads.
 const COLUMNS: &str = "c.id, c.parent_id, c.message, c.author, c.timestamp, c.run, c.record";
@@ -33,7 +32,7 @@ pub(super) fn beginning(
     prefix: &str,
     limit: usize,
 ) -> Result<Vec<VersionId>, Problem> {
-    let Some((first, last)) = select::id_range(prefix) else { return Ok(Vec::new()) };
+    let Some((first, last)) = version_id_range(prefix) else { return Ok(Vec::new()) };
     let sql = "SELECT id FROM versions WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT ?3";
     ids(connection, sql, params![first.to_string(), last.to_string(), sql_limit(limit)])
 }
@@ -51,7 +50,7 @@ fn ids(connection: &Connection, sql: &str, params: impl rusqlite::Params) -> Res
 pub(super) fn versions(
     connection: &Connection,
     filter: &VersionFilter,
-    page: Page<VersionId>,
+    page: ListCursor<VersionId>,
 ) -> Result<Vec<VersionInfo>, Problem> {
     let (which, asked) = match (&filter.url, &filter.tag) {
         (Some(url), _) => {
@@ -76,12 +75,12 @@ pub(super) fn versions(
     let (time, place) = place_of(connection, page.after)?;
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params![since, until, time, place, asked])?;
-    let wanted = select::Wanted::new(filter);
+    let matcher = filter.text_matcher();
     let mut found = Vec::new();
     while found.len() < page.limit {
         let Some(row) = rows.next()? else { break };
         let info = info_of(connection, row)?;
-        if wanted.is(&info) {
+        if matcher.matches(&info) {
             found.push(info);
         }
     }

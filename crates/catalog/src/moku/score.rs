@@ -4,10 +4,10 @@ use rusqlite::{Connection, OptionalExtension, params};
 
 use super::write::{derived_id, execute, must_have};
 use crate::problem::Problem;
-use crate::row::{Attribution, Evidence, Score};
+use varve_core::history::{Attribution, EvidenceLocation, StoredScore};
 
 /// Keeps a score; it replaces the one by the same rules.
-pub(super) fn keep(connection: &Connection, score: &Score) -> Result<(), Problem> {
+pub(super) fn keep(connection: &Connection, score: &StoredScore) -> Result<(), Problem> {
     must_have(connection, &score.version)?;
     let version = score.version.to_string();
     let rules = &score.scoring_version;
@@ -41,7 +41,11 @@ pub(super) fn keep(connection: &Connection, score: &Score) -> Result<(), Problem
 }
 
 /// Keeps a place of evidence. One of other rules at the same place gives way: Moku has room for one of them.
-fn keep_evidence(connection: &Connection, score: &Score, evidence: &Evidence) -> Result<(), Problem> {
+fn keep_evidence(
+    connection: &Connection,
+    score: &StoredScore,
+    evidence: &EvidenceLocation,
+) -> Result<(), Problem> {
     let version = score.version.to_string();
     let place = evidence.location_index.to_string();
     execute(
@@ -75,7 +79,7 @@ fn keep_evidence(connection: &Connection, score: &Score, evidence: &Evidence) ->
 /// Keeps an attribution beside the diff that it is about, or by itself where that is not kept.
 fn attribute(
     connection: &Connection,
-    score: &Score,
+    score: &StoredScore,
     place: usize,
     attribution: &Attribution,
 ) -> Result<(), Problem> {
@@ -113,7 +117,11 @@ fn attribute(
     )
 }
 
-fn attribute_alone(connection: &Connection, score: &Score, attribution: &Attribution) -> Result<(), Problem> {
+fn attribute_alone(
+    connection: &Connection,
+    score: &StoredScore,
+    attribution: &Attribution,
+) -> Result<(), Problem> {
     execute(
         connection,
         "INSERT INTO varve_diff_attributions (base_version_id, head_version_id, evidence_id,

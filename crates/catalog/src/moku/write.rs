@@ -6,16 +6,19 @@ use std::collections::BTreeSet;
 
 use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
-use varve_core::history::{Belongs, Capture, Version, uuid_of};
+use varve_core::history::{Belongs, Capture, StoredDiff, Version, uuid_of};
 use varve_core::moku_json::escaped;
 use varve_core::{CaptureId, RecordId, RunId, VersionId};
 
 use super::{forget, schema, score};
 use crate::problem::Problem;
-use crate::row::{Diff, Row};
+use crate::row::CatalogRow;
 
 /// Keeps rows, in a transaction that is open.
-pub(super) fn apply(connection: &Connection, rows: &mut dyn Iterator<Item = Row>) -> Result<(), Problem> {
+pub(super) fn apply(
+    connection: &Connection,
+    rows: &mut dyn Iterator<Item = CatalogRow>,
+) -> Result<(), Problem> {
     connection.pragma_update(None, "defer_foreign_keys", true)?;
     let mut waiting = BTreeSet::new();
     for row in rows {
@@ -27,39 +30,41 @@ pub(super) fn apply(connection: &Connection, rows: &mut dyn Iterator<Item = Row>
     }
 }
 
-fn keep(connection: &Connection, row: Row, waiting: &mut BTreeSet<VersionId>) -> Result<(), Problem> {
+fn keep(connection: &Connection, row: CatalogRow, waiting: &mut BTreeSet<VersionId>) -> Result<(), Problem> {
     match row {
-        Row::Version(row) => {
+        CatalogRow::Version(row) => {
             waiting.remove(&row.id);
             version(connection, &row)
         }
-        Row::Capture(row) => capture(connection, &row, waiting),
-        Row::Pages { captures, .. } => captures.iter().try_for_each(|row| capture(connection, row, waiting)),
+        CatalogRow::Capture(row) => capture(connection, &row, waiting),
+        CatalogRow::Pages { captures, .. } => {
+            captures.iter().try_for_each(|row| capture(connection, row, waiting))
+        }
         // Nothing is listed here but in rows, and there are no silos to take anything out of.
-        Row::List(_) | Row::Removal(_) => Ok(()),
-        Row::Tag { name, version: Some(version), time } => execute(
+        CatalogRow::List(_) | CatalogRow::Removal(_) => Ok(()),
+        CatalogRow::Tag { name, version: Some(version), time } => execute(
             connection,
             "INSERT OR REPLACE INTO varve_tags (name, version_id, time) VALUES (?1, ?2, ?3)",
             params![name, version.to_string(), time.micros()],
         ),
-        Row::Tag { name, version: None, .. } => {
+        CatalogRow::Tag { name, version: None, .. } => {
             execute(connection, "DELETE FROM varve_tags WHERE name = ?1", [name])
         }
-        Row::Head(version) => set_head(connection, Some(&version)),
-        Row::GcDone(time) => schema::set_last_gc(connection, time),
-        Row::Diff(row) => diff(connection, &row),
-        Row::Score(row) => score::keep(connection, &row),
-        Row::Verdict(row) => execute(
+        CatalogRow::Head(version) => set_head(connection, Some(&version)),
+        CatalogRow::GcDone(time) => schema::set_last_gc(connection, time),
+        CatalogRow::Diff(row) => diff(connection, &row),
+        CatalogRow::Score(row) => score::keep(connection, &row),
+        CatalogRow::Verdict(row) => execute(
             connection,
             "INSERT OR REPLACE INTO varve_verdicts (url, time, verdict, status, json)
              VALUES (?1, ?2, ?3, ?4, ?5)",
             params![row.url, row.time.micros(), row.verdict, row.status, row.json],
         ),
-        Row::ForgetVersion(id) => forget::version(connection, &id),
-        Row::ForgetDiffs(before) => forget::diffs(connection, before),
+        CatalogRow::ForgetVersion(id) => forget::version(connection, &id),
+        CatalogRow::ForgetDiffs(before) => forget::diffs(connection, before),
         // A site has no silos.
-        Row::Reached(_) => Ok(()),
-        Row::ForgetRun(run) => {
+        CatalogRow::Reached(_) => Ok(()),
+        CatalogRow::ForgetRun(run) => {
             execute(connection, "DELETE FROM varve_run_snapshots WHERE run = ?1", [run.to_string()])
         }
     }
@@ -231,7 +236,7 @@ fn headers_json(capture: &Capture) -> Result<String, Problem> {
     Ok(escaped(&json))
 }
 
-fn diff(connection: &Connection, diff: &Diff) -> Result<(), Problem> {
+fn diff(connection: &Connection, diff: &StoredDiff) -> Result<(), Problem> {
     diff.base.iter().chain([&diff.head]).try_for_each(|id| must_have(connection, id))?;
     let (base, head) = (diff.base.map(|base| base.to_string()), diff.head.to_string());
     let sql = "UPDATE diffs SET diff_json = ?3, created_at = ?4

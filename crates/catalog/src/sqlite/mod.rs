@@ -21,14 +21,17 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
-use varve_core::history::{Capture, Tag};
+use varve_core::history::{
+    Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, Tag,
+    TimeOrder, VersionFilter, VersionInfo,
+};
 use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
 
 use crate::connect::{self, Readers};
 use crate::error::CatalogError;
 use crate::problem::Problem;
-use crate::read::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, VersionInfo};
-use crate::row::{Catalog, Diff, DiffInfo, LastList, Removal, Row, Score, VerdictRow};
+use crate::read::CatalogRead;
+use crate::row::{Catalog, CatalogRow, LatestPageList, Removal};
 
 use memory::Memory;
 use write::{Applied, LeaveOut};
@@ -66,8 +69,8 @@ impl SqliteCatalog {
     /// about a version which is not here is left out, and `left_out` is told of it.
     pub fn apply_what_is_left(
         &self,
-        rows: &mut dyn Iterator<Item = Row>,
-        left_out: &mut dyn FnMut(Row),
+        rows: &mut dyn Iterator<Item = CatalogRow>,
+        left_out: &mut dyn FnMut(CatalogRow),
     ) -> Result<(), CatalogError> {
         self.keep(rows, Some(left_out))
     }
@@ -119,7 +122,7 @@ impl SqliteCatalog {
 
     fn keep(
         &self,
-        rows: &mut dyn Iterator<Item = Row>,
+        rows: &mut dyn Iterator<Item = CatalogRow>,
         left_out: Option<LeaveOut<'_>>,
     ) -> Result<(), CatalogError> {
         let done = self.write(Synchronous::Full, |connection, memory| {
@@ -207,7 +210,7 @@ impl CatalogRead for SqliteCatalog {
     fn versions(
         &self,
         filter: &VersionFilter,
-        page: Page<VersionId>,
+        page: ListCursor<VersionId>,
     ) -> Result<Vec<VersionInfo>, CatalogError> {
         self.readers.ask(|connection| read_versions::versions(connection, filter, page))
     }
@@ -223,7 +226,7 @@ impl CatalogRead for SqliteCatalog {
     fn captures_in(
         &self,
         version: &VersionId,
-        page: Page<(&str, &str)>,
+        page: ListCursor<(&str, &str)>,
     ) -> Result<Vec<Capture>, CatalogError> {
         self.readers.ask(|connection| read_captures::in_version(connection, version, page))
     }
@@ -244,8 +247,8 @@ impl CatalogRead for SqliteCatalog {
         &self,
         url: &str,
         filter: &CaptureFilter,
-        order: Order,
-        page: Page<&Capture>,
+        order: TimeOrder,
+        page: ListCursor<&Capture>,
     ) -> Result<Vec<Capture>, CatalogError> {
         self.captures_of_any(&[url], filter, order, page)
     }
@@ -254,8 +257,8 @@ impl CatalogRead for SqliteCatalog {
         &self,
         urls: &[&str],
         filter: &CaptureFilter,
-        order: Order,
-        page: Page<&Capture>,
+        order: TimeOrder,
+        page: ListCursor<&Capture>,
     ) -> Result<Vec<Capture>, CatalogError> {
         self.readers.ask(|connection| read_captures::of_urls(connection, urls, filter, order, page))
     }
@@ -268,7 +271,7 @@ impl CatalogRead for SqliteCatalog {
         self.readers.ask(|connection| read_captures::spellings(connection, url))
     }
 
-    fn urls(&self, prefix: &str, page: Page<&str>) -> Result<Vec<String>, CatalogError> {
+    fn urls(&self, prefix: &str, page: ListCursor<&str>) -> Result<Vec<String>, CatalogError> {
         self.readers.ask(|connection| read_captures::urls(connection, prefix, page))
     }
 
@@ -280,11 +283,11 @@ impl CatalogRead for SqliteCatalog {
         self.readers.ask(|connection| read_rest::tag(connection, name))
     }
 
-    fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<Diff>, CatalogError> {
+    fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<StoredDiff>, CatalogError> {
         self.readers.ask(|connection| read_rest::diff(connection, base, head))
     }
 
-    fn diffs_with(&self, version: &VersionId) -> Result<Vec<DiffInfo>, CatalogError> {
+    fn diffs_with(&self, version: &VersionId) -> Result<Vec<StoredDiffInfo>, CatalogError> {
         self.readers.ask(|connection| read_rest::diffs_with(connection, version))
     }
 
@@ -292,15 +295,15 @@ impl CatalogRead for SqliteCatalog {
         self.readers.ask(|connection| read_rest::diffs_before(connection, before))
     }
 
-    fn scores(&self, version: &VersionId) -> Result<Vec<Score>, CatalogError> {
+    fn scores(&self, version: &VersionId) -> Result<Vec<StoredScore>, CatalogError> {
         self.readers.ask(|connection| read_rest::scores(connection, version))
     }
 
-    fn verdicts_of(&self, url: &str, limit: usize) -> Result<Vec<VerdictRow>, CatalogError> {
+    fn verdicts_of(&self, url: &str, limit: usize) -> Result<Vec<StoredVerdict>, CatalogError> {
         self.readers.ask(|connection| crate::verdict::of_url(connection, "verdicts", url, limit))
     }
 
-    fn last_verdicts(&self, page: Page<&str>) -> Result<Vec<VerdictRow>, CatalogError> {
+    fn last_verdicts(&self, page: ListCursor<&str>) -> Result<Vec<StoredVerdict>, CatalogError> {
         self.readers.ask(|connection| crate::verdict::last(connection, "verdicts", page))
     }
 
@@ -316,7 +319,7 @@ impl CatalogRead for SqliteCatalog {
         self.readers.ask(|connection| read_removals::at_url(connection, url, limit))
     }
 
-    fn removals(&self, page: Page<RecordId>) -> Result<Vec<Removal>, CatalogError> {
+    fn removals(&self, page: ListCursor<RecordId>) -> Result<Vec<Removal>, CatalogError> {
         self.readers.ask(|connection| read_removals::page(connection, page))
     }
 
@@ -336,7 +339,7 @@ impl CatalogRead for SqliteCatalog {
         self.readers.ask(read_rest::reached)
     }
 
-    fn last_list(&self) -> Result<Option<LastList>, CatalogError> {
+    fn last_list(&self) -> Result<Option<LatestPageList>, CatalogError> {
         self.readers.ask(read_rest::last_list)
     }
 
@@ -357,7 +360,7 @@ impl CatalogRead for SqliteCatalog {
 }
 
 impl Catalog for SqliteCatalog {
-    fn apply(&self, rows: &mut dyn Iterator<Item = Row>) -> Result<(), CatalogError> {
+    fn apply(&self, rows: &mut dyn Iterator<Item = CatalogRow>) -> Result<(), CatalogError> {
         self.keep(rows, None)
     }
 

@@ -3,15 +3,14 @@
 use rusqlite::{Connection, OptionalExtension, Params, Row, params};
 use uuid::Uuid;
 use varve_core::headers::HeaderView;
-use varve_core::history::{Belongs, Capture};
-use varve_core::url::{address, key};
+use varve_core::history::{Belongs, Capture, CaptureFilter, ListCursor, TimeOrder};
+use varve_core::url::{PageUrl, key};
 use varve_core::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
 
 use super::headers;
 use super::read_spans::{self, InLine, Key, Wanted};
 use crate::error::CatalogError;
 use crate::problem::Problem;
-use crate::read::{CaptureFilter, Order, Page};
 use crate::sql_limit;
 
 /// The 32 bytes of a body's id, wherever they are.
@@ -33,8 +32,8 @@ pub(super) const CAPTURE: &str = "SELECT c.no, c.time, c.status, h.json, c.own_h
 /// The number by which rows of a URL are found: that of its address, so that all its spellings are found together. A text that is
 /// no URL has one as well.
 pub(super) fn url_key(url: &str) -> i64 {
-    let address = address(url);
-    key(address.as_deref().unwrap_or(url)).map_or(0, varve_core::UrlKey::to_signed)
+    let page = PageUrl::parse(url).map(|page| page.key());
+    page.or_else(|| key(url).ok()).map_or(0, varve_core::UrlKey::to_signed)
 }
 
 /// The records of a run's captures. The record of a capture that a run made is never that of its body.
@@ -57,7 +56,7 @@ pub(super) fn each_record_of_run(
 pub(super) fn in_version(
     connection: &Connection,
     version: &VersionId,
-    page: Page<(&str, &str)>,
+    page: ListCursor<(&str, &str)>,
 ) -> Result<Vec<Capture>, Problem> {
     let Some((owner, held, line)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
     if let Some(line) = line {
@@ -149,8 +148,8 @@ pub(super) fn of_urls(
     connection: &Connection,
     urls: &[&str],
     filter: &CaptureFilter,
-    order: Order,
-    page: Page<&Capture>,
+    order: TimeOrder,
+    page: ListCursor<&Capture>,
 ) -> Result<Vec<Capture>, Problem> {
     let mut url_nos = Vec::with_capacity(urls.len());
     for url in urls {
@@ -166,7 +165,7 @@ pub(super) fn of_urls(
         found.extend(read_spans::of_url(connection, *url_no, &wanted)?);
     }
     found.sort_by_key(|(key, _)| *key);
-    if order == Order::NewestFirst {
+    if order == TimeOrder::NewestFirst {
         found.reverse();
     }
     found.truncate(page.limit);
@@ -197,10 +196,10 @@ pub(super) fn of_urls_in(
 
 /// The URLs with the same address as this one. Two addresses may share a key, so they are compared.
 pub(super) fn spellings(connection: &Connection, url: &str) -> Result<Vec<String>, Problem> {
-    let wanted = address(url);
+    let wanted = PageUrl::parse(url);
     let sql = "SELECT DISTINCT url FROM urls WHERE url_key = ?1 ORDER BY url";
     let mut found: Vec<String> = collect(connection, sql, [url_key(url)], |row| Ok(row.get(0)?))?;
-    found.retain(|kept| kept == url || (wanted.is_some() && address(kept) == wanted));
+    found.retain(|kept| kept == url || (wanted.is_some() && PageUrl::parse(kept) == wanted));
     Ok(found)
 }
 
@@ -213,8 +212,8 @@ fn rows_of_url(
     let since = wanted.filter.since.map_or(i64::MIN, Moment::micros);
     let until = wanted.filter.until.map_or(i64::MAX, Moment::micros);
     let (compare, bound, direction) = match wanted.order {
-        Order::OldestFirst => (">", ">=", "ASC"),
-        Order::NewestFirst => ("<", "<=", "DESC"),
+        TimeOrder::OldestFirst => (">", ">=", "ASC"),
+        TimeOrder::NewestFirst => ("<", "<=", "DESC"),
     };
     let committed = if wanted.filter.committed_only { "AND o.id IS NOT NULL" } else { "" };
     let sql = format!(
@@ -233,10 +232,10 @@ fn key_of(row: &Row<'_>) -> Result<Key, Problem> {
 }
 
 /// Behind what a page begins that goes on behind a capture.
-fn begin_behind(connection: &Connection, order: Order, after: Option<&Capture>) -> Result<Key, Problem> {
+fn begin_behind(connection: &Connection, order: TimeOrder, after: Option<&Capture>) -> Result<Key, Problem> {
     let (before_all, behind_equals) = match order {
-        Order::OldestFirst => (i64::MIN, i64::MAX),
-        Order::NewestFirst => (i64::MAX, i64::MIN),
+        TimeOrder::OldestFirst => (i64::MIN, i64::MAX),
+        TimeOrder::NewestFirst => (i64::MAX, i64::MIN),
     };
     let Some(after) = after else { return Ok((before_all, before_all, before_all)) };
     let time = after.time.micros();
@@ -267,7 +266,11 @@ pub(super) fn url_nos(connection: &Connection, url: &str) -> Result<Vec<i64>, Pr
 }
 
 /// URLs that begin with a text.
-pub(super) fn urls(connection: &Connection, prefix: &str, page: Page<&str>) -> Result<Vec<String>, Problem> {
+pub(super) fn urls(
+    connection: &Connection,
+    prefix: &str,
+    page: ListCursor<&str>,
+) -> Result<Vec<String>, Problem> {
     let (compare, from) = match page.after {
         Some(after) if after >= prefix => (">", after),
         _ => (">=", prefix),

@@ -6,9 +6,9 @@ use varve_core::history::{Belongs, Capture};
 
 use super::schema;
 use crate::problem::Problem;
-use crate::read::Page;
 use crate::row::Removal;
 use crate::sql_limit;
+use varve_core::history::ListCursor;
 
 const REMOVAL: &str = "SELECT told_by, json FROM removals";
 
@@ -43,7 +43,7 @@ pub(super) fn at_url(connection: &Connection, url: &str, limit: usize) -> Result
 }
 
 /// All that is gone, by what tells of it.
-pub(super) fn page(connection: &Connection, page: Page<RecordId>) -> Result<Vec<Removal>, Problem> {
+pub(super) fn page(connection: &Connection, page: ListCursor<RecordId>) -> Result<Vec<Removal>, Problem> {
     let after = page.after.map_or(Vec::new(), |after| after.as_bytes().to_vec());
     all(
         connection,

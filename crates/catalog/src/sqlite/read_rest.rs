@@ -3,11 +3,11 @@
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use serde::de::DeserializeOwned;
 use uuid::Uuid;
-use varve_core::history::Tag;
+use varve_core::history::{StoredDiff, StoredDiffInfo, StoredScore, Tag};
 use varve_core::{Moment, RunId, VersionId};
 
 use crate::problem::Problem;
-use crate::row::{Diff, DiffInfo, LastList, Score};
+use crate::row::LatestPageList;
 
 /// All tags, by name.
 pub(super) fn tags(connection: &Connection) -> Result<Vec<Tag>, Problem> {
@@ -45,12 +45,12 @@ pub(super) fn reached(connection: &Connection) -> Result<Option<u64>, Problem> {
 }
 
 /// The list of pages that was written last.
-pub(super) fn last_list(connection: &Connection) -> Result<Option<LastList>, Problem> {
+pub(super) fn last_list(connection: &Connection) -> Result<Option<LatestPageList>, Problem> {
     let mut statement = connection.prepare_cached("SELECT value FROM meta WHERE key = 'list'")?;
     let list: Option<String> = statement.query_row([], |row| row.get(0)).optional()?;
     let read = |text: String| {
         let parts = text.split_once(' ').and_then(|(record, spent)| {
-            Some(LastList { record: record.parse().ok()?, spent: spent.parse().ok()? })
+            Some(LatestPageList { record: record.parse().ok()?, spent: spent.parse().ok()? })
         });
         parts.ok_or_else(|| Problem::Damaged("meta", format!("list: {text}")))
     };
@@ -89,26 +89,26 @@ pub(super) fn diff(
     connection: &Connection,
     base: Option<&VersionId>,
     head: &VersionId,
-) -> Result<Option<Diff>, Problem> {
+) -> Result<Option<StoredDiff>, Problem> {
     let sql = "SELECT json, time FROM kept_diffs WHERE head = ?1 AND base = ?2";
     let mut statement = connection.prepare_cached(sql)?;
     let diff = statement.query_row(params![head.as_bytes(), base_bytes(base)], |row| {
         let time = Moment::from_micros(row.get(1)?);
-        Ok(Diff { base: base.copied(), head: *head, json: row.get(0)?, time })
+        Ok(StoredDiff { base: base.copied(), head: *head, json: row.get(0)?, time })
     });
     Ok(diff.optional()?)
 }
 
 /// The scores of a version, the newest first.
-pub(super) fn scores(connection: &Connection, version: &VersionId) -> Result<Vec<Score>, Problem> {
+pub(super) fn scores(connection: &Connection, version: &VersionId) -> Result<Vec<StoredScore>, Problem> {
     let sql = "SELECT scoring_version, score, normalized, confidence, json, time, evidence, attributions
         FROM scores WHERE version = ?1 ORDER BY time DESC, no DESC";
     let mut statement = connection.prepare_cached(sql)?;
     statement.query_and_then([version.as_bytes()], |row| score_of(row, version))?.collect()
 }
 
-fn score_of(row: &Row<'_>, version: &VersionId) -> Result<Score, Problem> {
-    Ok(Score {
+fn score_of(row: &Row<'_>, version: &VersionId) -> Result<StoredScore, Problem> {
+    Ok(StoredScore {
         version: *version,
         scoring_version: row.get(0)?,
         score: row.get(1)?,
@@ -133,7 +133,10 @@ pub(super) fn diffs_before(connection: &Connection, before: Moment) -> Result<u6
 }
 
 /// The diffs from a version or to it.
-pub(super) fn diffs_with(connection: &Connection, version: &VersionId) -> Result<Vec<DiffInfo>, Problem> {
+pub(super) fn diffs_with(
+    connection: &Connection,
+    version: &VersionId,
+) -> Result<Vec<StoredDiffInfo>, Problem> {
     let mut statement =
         connection.prepare_cached("SELECT base, head, time FROM kept_diffs WHERE head = ?1 OR base = ?1")?;
     let diffs = statement.query_map([version.as_bytes()], |row| {
@@ -141,9 +144,9 @@ pub(super) fn diffs_with(connection: &Connection, version: &VersionId) -> Result
         // The base of a diff with nothing is no bytes at all.
         let base: Vec<u8> = row.get(0)?;
         let time = Moment::from_micros(row.get(2)?);
-        Ok(DiffInfo { base: base.try_into().ok().map(id), head: id(row.get(1)?), time })
+        Ok(StoredDiffInfo { base: base.try_into().ok().map(id), head: id(row.get(1)?), time })
     })?;
-    let mut diffs: Vec<DiffInfo> = diffs.collect::<Result<_, _>>()?;
+    let mut diffs: Vec<StoredDiffInfo> = diffs.collect::<Result<_, _>>()?;
     diffs.sort();
     Ok(diffs)
 }

@@ -4,11 +4,10 @@
 //! in the versions behind the first, each at the time of its version.
 
 use rusqlite::{Connection, OptionalExtension, params};
-use varve_core::history::{Belongs, Capture};
+use varve_core::history::{Belongs, Capture, CaptureFilter, ListCursor, TimeOrder};
 
 use super::read_captures::{capture_of, collect, walking_is_cheaper};
 use crate::problem::Problem;
-use crate::read::{CaptureFilter, Order, Page};
 use crate::sql_limit;
 
 /// The columns that [`capture_of`] reads, of the capture `c` as it is in the version `o`.
@@ -40,7 +39,7 @@ pub(super) fn in_version(
     connection: &Connection,
     at: InLine,
     held: i64,
-    page: Page<(&str, &str)>,
+    page: ListCursor<(&str, &str)>,
 ) -> Result<Vec<Capture>, Problem> {
     let limit = sql_limit(page.limit);
     let from = if walking_is_cheaper(connection, held, limit)? {
@@ -93,7 +92,7 @@ pub(super) fn paths_that_differ(
 /// Which captures behind the first of a span are wanted.
 pub(super) struct Wanted<'a> {
     /// In this order.
-    pub(super) order: Order,
+    pub(super) order: TimeOrder,
     /// Of those times.
     pub(super) filter: &'a CaptureFilter,
     /// Behind this one, in that order.
@@ -121,8 +120,8 @@ impl Wanted<'_> {
         let since = self.filter.since.map_or(i64::MIN, varve_core::Moment::micros);
         let until = self.filter.until.map_or(i64::MAX, varve_core::Moment::micros);
         match self.order {
-            Order::OldestFirst => (since.max(self.behind.0), until),
-            Order::NewestFirst => (since, until.min(self.behind.0)),
+            TimeOrder::OldestFirst => (since.max(self.behind.0), until),
+            TimeOrder::NewestFirst => (since, until.min(self.behind.0)),
         }
     }
 }
@@ -140,13 +139,13 @@ pub(super) fn of_url(
     }
     // Spans follow one another in time: of those that begin before an instant only the last may reach it.
     let sql = match wanted.order {
-        Order::OldestFirst => {
+        TimeOrder::OldestFirst => {
             "SELECT line, first, until, time, capture_no FROM spans
              WHERE url_no = ?1 AND until > first AND time <= ?3
                AND time >= coalesce((SELECT max(time) FROM spans WHERE url_no = ?1 AND until > first AND time < ?2), ?2)
              ORDER BY time, line, first"
         }
-        Order::NewestFirst => {
+        TimeOrder::NewestFirst => {
             "SELECT line, first, until, time, capture_no FROM spans
              WHERE url_no = ?1 AND until > first AND time <= ?3 AND ?2 IS ?2
              ORDER BY time DESC, line DESC, first DESC"
@@ -166,7 +165,7 @@ pub(super) fn of_url(
         };
         let begins_before = span.time < from;
         found.extend(of_span(connection, &span, (from, to), wanted, wanted.limit - found.len())?);
-        if begins_before && wanted.order == Order::NewestFirst {
+        if begins_before && wanted.order == TimeOrder::NewestFirst {
             break;
         }
     }
@@ -181,8 +180,8 @@ fn of_span(
     limit: usize,
 ) -> Result<Vec<(Key, Capture)>, Problem> {
     let (compare, direction) = match wanted.order {
-        Order::OldestFirst => (">", "ASC"),
-        Order::NewestFirst => ("<", "DESC"),
+        TimeOrder::OldestFirst => (">", "ASC"),
+        TimeOrder::NewestFirst => ("<", "DESC"),
     };
     let sql = format!(
         "SELECT {COLUMNS}, o.no, c.url_no FROM owners AS o CROSS JOIN (SELECT ?2 AS first) AS s

@@ -2,13 +2,12 @@
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
 use uuid::Uuid;
-use varve_core::history::Version;
+use varve_core::history::{ListCursor, Version, VersionFilter, VersionInfo, version_id_range};
 use varve_core::{Moment, RecordId, RunId, VersionId};
 
 use super::read_captures::{spellings, url_nos};
 use crate::problem::Problem;
-use crate::read::{Page, VersionFilter, VersionInfo};
-use crate::{select, sql_limit};
+use crate::sql_limit;
 
 /// The columns that [`version_of`] reads.
 const COLUMNS: &str =
@@ -35,7 +34,7 @@ pub(super) fn beginning(
     prefix: &str,
     limit: usize,
 ) -> Result<Vec<VersionId>, Problem> {
-    let Some((first, last)) = select::id_range(prefix) else { return Ok(Vec::new()) };
+    let Some((first, last)) = version_id_range(prefix) else { return Ok(Vec::new()) };
     let sql = "SELECT id FROM owners WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT ?3";
     ids(connection, sql, params![first.as_bytes(), last.as_bytes(), sql_limit(limit)])
 }
@@ -62,7 +61,7 @@ fn ids(connection: &Connection, sql: &str, params: impl rusqlite::Params) -> Res
 pub(super) fn versions(
     connection: &Connection,
     filter: &VersionFilter,
-    page: Page<VersionId>,
+    page: ListCursor<VersionId>,
 ) -> Result<Vec<VersionInfo>, Problem> {
     let (from, which) = source(connection, filter)?;
     let sql = format!(
@@ -70,16 +69,17 @@ pub(super) fn versions(
          WHERE o.id IS NOT NULL AND o.time BETWEEN ?1 AND ?2 AND (o.time, o.written) < (?3, ?4) AND ?5 IS ?5
          ORDER BY o.time DESC, o.written DESC"
     );
-    let (since, until) = select::bounds(filter);
+    let since = filter.since.map_or(i64::MIN, Moment::micros);
+    let until = filter.until.map_or(i64::MAX, Moment::micros);
     let (time, written) = place_of(connection, page.after)?;
     let mut statement = connection.prepare_cached(&sql)?;
     let mut rows = statement.query(params![since, until, time, written, which])?;
-    let wanted = select::Wanted::new(filter);
+    let matcher = filter.text_matcher();
     let mut found = Vec::new();
     while found.len() < page.limit {
         let Some(row) = rows.next()? else { break };
         let info = info_of(connection, row)?;
-        if wanted.is(&info) {
+        if matcher.matches(&info) {
             found.push(info);
         }
     }

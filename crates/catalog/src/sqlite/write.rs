@@ -6,15 +6,15 @@
 use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension, params};
-use varve_core::history::{Belongs, Version};
+use varve_core::history::{Belongs, StoredDiff, StoredScore, StoredVerdict, Version};
 use varve_core::{RunId, VersionId};
 
 use super::memory::Memory;
 use crate::problem::Problem;
-use crate::row::{Diff, LastList, Removal, Row, Score, VerdictRow};
+use crate::row::{CatalogRow, LatestPageList, Removal};
 
 /// Is told of rows that are left out because they are about a version that is not here.
-pub(super) type LeaveOut<'a> = &'a mut dyn FnMut(Row);
+pub(super) type LeaveOut<'a> = &'a mut dyn FnMut(CatalogRow);
 
 /// What keeping rows came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +30,7 @@ pub(super) enum Applied {
 pub(super) fn apply(
     connection: &Connection,
     memory: &mut Memory,
-    rows: &mut dyn Iterator<Item = Row>,
+    rows: &mut dyn Iterator<Item = CatalogRow>,
     mut leave_out: Option<LeaveOut<'_>>,
 ) -> Result<Applied, Problem> {
     let mut batch = Batch {
@@ -77,43 +77,43 @@ pub(super) struct Owner {
 }
 
 impl Batch<'_> {
-    fn keep(&mut self, row: Row) -> Result<(), Problem> {
+    fn keep(&mut self, row: CatalogRow) -> Result<(), Problem> {
         match row {
-            Row::Version(version) => self.version(&version),
-            Row::Capture(capture) => self.capture(&capture),
-            Row::Pages { version, captures } => self.pages(version, &captures),
-            Row::Tag { name, version: Some(version), time } => self.execute(
+            CatalogRow::Version(version) => self.version(&version),
+            CatalogRow::Capture(capture) => self.capture(&capture),
+            CatalogRow::Pages { version, captures } => self.pages(version, &captures),
+            CatalogRow::Tag { name, version: Some(version), time } => self.execute(
                 "INSERT OR REPLACE INTO tags (name, version, time) VALUES (?1, ?2, ?3)",
                 params![name, version.as_bytes(), time.micros()],
             ),
-            Row::Tag { name, version: None, .. } => {
+            CatalogRow::Tag { name, version: None, .. } => {
                 self.execute("DELETE FROM tags WHERE name = ?1", params![name])
             }
-            Row::Head(version) => {
+            CatalogRow::Head(version) => {
                 self.head = Some(version);
                 Ok(())
             }
-            Row::Reached(place) => self.execute(
+            CatalogRow::Reached(place) => self.execute(
                 "INSERT OR REPLACE INTO meta (key, value) VALUES ('reached', ?1)",
                 params![place.to_string()],
             ),
-            Row::List(LastList { record, spent }) => self.execute(
+            CatalogRow::List(LatestPageList { record, spent }) => self.execute(
                 "INSERT OR REPLACE INTO meta (key, value) VALUES ('list', ?1)",
                 params![format!("{record} {spent}")],
             ),
-            Row::GcDone(time) => self.execute(
+            CatalogRow::GcDone(time) => self.execute(
                 "INSERT OR REPLACE INTO meta (key, value) VALUES ('last_gc', ?1)",
                 params![time.to_string()],
             ),
-            Row::Diff(diff) => self.diff(&diff),
-            Row::Score(score) => self.score(&score),
-            Row::Verdict(verdict) => self.verdict(&verdict),
-            Row::Removal(removal) => self.removal(&removal),
-            Row::ForgetVersion(id) => self.forget_version(&id),
-            Row::ForgetDiffs(before) => {
+            CatalogRow::Diff(diff) => self.diff(&diff),
+            CatalogRow::Score(score) => self.score(&score),
+            CatalogRow::Verdict(verdict) => self.verdict(&verdict),
+            CatalogRow::Removal(removal) => self.removal(&removal),
+            CatalogRow::ForgetVersion(id) => self.forget_version(&id),
+            CatalogRow::ForgetDiffs(before) => {
                 self.execute("DELETE FROM kept_diffs WHERE time < ?1", params![before.micros()])
             }
-            Row::ForgetRun(run) => self.forget_run(&run),
+            CatalogRow::ForgetRun(run) => self.forget_run(&run),
         }
     }
 
@@ -274,10 +274,10 @@ impl Batch<'_> {
     }
 
     /// Whether it is about a version that is not there. A tag is kept all the same: it tells what was there.
-    fn is_about_lost(&self, row: &Row) -> Result<bool, Problem> {
+    fn is_about_lost(&self, row: &CatalogRow) -> Result<bool, Problem> {
         let version = match row {
-            Row::Score(score) => &score.version,
-            Row::Head(version) => version,
+            CatalogRow::Score(score) => &score.version,
+            CatalogRow::Head(version) => version,
             _ => return Ok(false),
         };
         Ok(self.owner_with_id(version)?.is_none())
@@ -288,7 +288,7 @@ impl Batch<'_> {
         self.owner_with_id(id)?.map(|_| ()).ok_or(Problem::NoVersion(*id))
     }
 
-    fn diff(&self, diff: &Diff) -> Result<(), Problem> {
+    fn diff(&self, diff: &StoredDiff) -> Result<(), Problem> {
         diff.base.iter().chain([&diff.head]).try_for_each(|id| self.must_have(id))?;
         self.execute(
             "INSERT INTO kept_diffs (base, head, json, time) VALUES (?1, ?2, ?3, ?4)
@@ -302,7 +302,7 @@ impl Batch<'_> {
         )
     }
 
-    fn score(&self, score: &Score) -> Result<(), Problem> {
+    fn score(&self, score: &StoredScore) -> Result<(), Problem> {
         self.must_have(&score.version)?;
         let not_json = |error: serde_json::Error| Problem::Damaged("scores", error.to_string());
         let evidence = serde_json::to_string(&score.evidence).map_err(not_json)?;
@@ -342,7 +342,7 @@ impl Batch<'_> {
         )
     }
 
-    fn verdict(&self, verdict: &VerdictRow) -> Result<(), Problem> {
+    fn verdict(&self, verdict: &StoredVerdict) -> Result<(), Problem> {
         self.execute(
             "INSERT OR REPLACE INTO verdicts (url, time, verdict, status, json) VALUES (?1, ?2, ?3, ?4, ?5)",
             params![verdict.url, verdict.time.micros(), verdict.verdict, verdict.status, verdict.json],

@@ -1,8 +1,8 @@
 //! Asks a catalog and the model everything, and expects the same answers.
 
-use varve_catalog::{CaptureFilter, CatalogRead, Order, Page, VersionFilter, VersionInfo};
+use varve_catalog::CatalogRead;
 use varve_core::VersionId;
-use varve_core::history::Capture;
+use varve_core::history::{Capture, CaptureFilter, ListCursor, TimeOrder, VersionFilter, VersionInfo};
 
 use crate::histories::{PATHS, TAGS, URLS, moment, run_id, version_id};
 
@@ -68,8 +68,8 @@ fn same_versions(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
         assert_eq!(catalog.count_versions(most).unwrap(), model.count_versions(most).unwrap(), "{most}");
     }
     for filter in filters() {
-        let whole = model.versions(&filter, Page::first(usize::MAX)).unwrap();
-        assert_eq!(catalog.versions(&filter, Page::first(usize::MAX)).unwrap(), whole, "{filter:?}");
+        let whole = model.versions(&filter, ListCursor::first(usize::MAX)).unwrap();
+        assert_eq!(catalog.versions(&filter, ListCursor::first(usize::MAX)).unwrap(), whole, "{filter:?}");
         assert_eq!(versions_by_two(catalog, &filter), whole, "{filter:?} in pages");
     }
     for prefix in ["", "1", "1000", "3000-0000", "30000000", "zz", "4000000000000000000000000000000000"] {
@@ -85,7 +85,7 @@ fn versions_by_two(catalog: &dyn CatalogRead, filter: &VersionFilter) -> Vec<Ver
     let mut all: Vec<VersionInfo> = Vec::new();
     loop {
         let after = all.last().map(|info| info.version.id);
-        let page = catalog.versions(filter, Page { after, limit: 2 }).unwrap();
+        let page = catalog.versions(filter, ListCursor { after, limit: 2 }).unwrap();
         assert!(page.len() <= 2);
         if page.is_empty() {
             return all;
@@ -101,8 +101,8 @@ fn same_of_each_version(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
         assert_eq!(catalog.children(&id).unwrap(), model.children(&id).unwrap());
         assert_eq!(catalog.diffs_with(&id).unwrap(), model.diffs_with(&id).unwrap());
         assert_eq!(catalog.scores(&id).unwrap(), model.scores(&id).unwrap());
-        let whole = settled(model.captures_in(&id, Page::first(usize::MAX)).unwrap());
-        let found = catalog.captures_in(&id, Page::first(usize::MAX)).unwrap();
+        let whole = settled(model.captures_in(&id, ListCursor::first(usize::MAX)).unwrap());
+        let found = catalog.captures_in(&id, ListCursor::first(usize::MAX)).unwrap();
         assert_eq!(settled(found.clone()), whole);
         assert_eq!(captures_in_by_two(catalog, &id), found);
         for path in PATHS.into_iter().chain(["/else", "/nowhere"]) {
@@ -131,7 +131,7 @@ pub(crate) fn differ_there_alone(
     let Some(paths) = catalog.paths_that_differ(base, head).unwrap() else { return };
     assert!(paths.is_sorted());
     let elsewhere = |id: &VersionId| {
-        let captures = model.captures_in(id, Page::first(usize::MAX)).unwrap().into_iter();
+        let captures = model.captures_in(id, ListCursor::first(usize::MAX)).unwrap().into_iter();
         let same = captures.filter(|capture| !paths.contains(&capture.path));
         same.map(|page| (page.url, page.path, page.status, page.body, page.headers)).collect::<Vec<_>>()
     };
@@ -142,7 +142,7 @@ fn captures_in_by_two(catalog: &dyn CatalogRead, id: &VersionId) -> Vec<Capture>
     let mut all: Vec<Capture> = Vec::new();
     loop {
         let after = all.last().map(|capture| (&*capture.path, &*capture.url));
-        let page = catalog.captures_in(id, Page { after, limit: 2 }).unwrap();
+        let page = catalog.captures_in(id, ListCursor { after, limit: 2 }).unwrap();
         if page.is_empty() {
             return all;
         }
@@ -152,12 +152,12 @@ fn captures_in_by_two(catalog: &dyn CatalogRead, id: &VersionId) -> Vec<Capture>
 
 fn same_urls(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
     for prefix in ["", "https://example.com/", "https://example.com/a?x=1", "nowhere"] {
-        let whole = model.urls(prefix, Page::first(usize::MAX)).unwrap();
-        assert_eq!(catalog.urls(prefix, Page::first(usize::MAX)).unwrap(), whole);
+        let whole = model.urls(prefix, ListCursor::first(usize::MAX)).unwrap();
+        assert_eq!(catalog.urls(prefix, ListCursor::first(usize::MAX)).unwrap(), whole);
         let mut all: Vec<String> = Vec::new();
         loop {
             let page =
-                catalog.urls(prefix, Page { after: all.last().map(String::as_str), limit: 1 }).unwrap();
+                catalog.urls(prefix, ListCursor { after: all.last().map(String::as_str), limit: 1 }).unwrap();
             if page.is_empty() {
                 break;
             }
@@ -165,7 +165,7 @@ fn same_urls(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
         }
         assert_eq!(all, whole);
     }
-    let page = Page { after: Some(URLS[1]), limit: 2 };
+    let page = ListCursor { after: Some(URLS[1]), limit: 2 };
     assert_eq!(catalog.last_verdicts(page).unwrap(), model.last_verdicts(page).unwrap());
     for url in URLS {
         assert_eq!(catalog.verdicts_of(url, 2).unwrap(), model.verdicts_of(url, 2).unwrap());
@@ -183,14 +183,14 @@ fn same_captures_of(catalog: &dyn CatalogRead, model: &dyn CatalogRead, urls: &[
         CaptureFilter { until: Some(moment(2)), committed_only: true, ..none },
     ];
     for filter in &filters {
-        for order in [Order::NewestFirst, Order::OldestFirst] {
-            let whole = model.captures_of_any(urls, filter, order, Page::first(usize::MAX)).unwrap();
-            let found = catalog.captures_of_any(urls, filter, order, Page::first(usize::MAX)).unwrap();
+        for order in [TimeOrder::NewestFirst, TimeOrder::OldestFirst] {
+            let whole = model.captures_of_any(urls, filter, order, ListCursor::first(usize::MAX)).unwrap();
+            let found = catalog.captures_of_any(urls, filter, order, ListCursor::first(usize::MAX)).unwrap();
             assert_eq!(settled(found.clone()), settled(whole), "{urls:?} {filter:?} {order:?}");
             let times: Vec<_> = found.iter().map(|capture| capture.time).collect();
             let sorted = match order {
-                Order::OldestFirst => times.is_sorted(),
-                Order::NewestFirst => times.iter().rev().is_sorted(),
+                TimeOrder::OldestFirst => times.is_sorted(),
+                TimeOrder::NewestFirst => times.iter().rev().is_sorted(),
             };
             assert!(sorted, "{times:?}");
             assert_eq!(captures_of_by_one(catalog, urls, filter, order), found);
@@ -202,11 +202,11 @@ fn captures_of_by_one(
     catalog: &dyn CatalogRead,
     urls: &[&str],
     filter: &CaptureFilter,
-    order: Order,
+    order: TimeOrder,
 ) -> Vec<Capture> {
     let mut all: Vec<Capture> = Vec::new();
     loop {
-        let page = Page { after: all.last(), limit: 1 };
+        let page = ListCursor { after: all.last(), limit: 1 };
         let page = catalog.captures_of_any(urls, filter, order, page).unwrap();
         if page.is_empty() {
             return all;

@@ -5,9 +5,12 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
-use varve_catalog::{Attribution, CatalogRead, Diff, Evidence, Page, Row, Score, VerdictRow};
+use varve_catalog::{CatalogRead, CatalogRow};
 use varve_core::headers::{HeaderView, Redaction};
-use varve_core::history::{Belongs, Capture, Version};
+use varve_core::history::{
+    Attribution, Belongs, Capture, EvidenceLocation, ListCursor, StoredDiff, StoredScore, StoredVerdict,
+    Version,
+};
 use varve_core::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
 
 use crate::model::Model;
@@ -153,14 +156,14 @@ fn taken() -> impl Strategy<Value = Taken> {
 pub(crate) struct Teller {
     pub(crate) model: Model,
     told: BTreeMap<VersionId, Version>,
-    lists: BTreeMap<VersionId, Vec<Row>>,
+    lists: BTreeMap<VersionId, Vec<CatalogRow>>,
     last: Option<VersionId>,
     clock: u8,
 }
 
 impl Teller {
     /// The rows of one batch.
-    pub(crate) fn tell(&mut self, steps: &[Step]) -> Vec<Row> {
+    pub(crate) fn tell(&mut self, steps: &[Step]) -> Vec<CatalogRow> {
         let mut rows = Vec::new();
         let mut early = Vec::new();
         for step in steps {
@@ -179,21 +182,21 @@ impl Teller {
         rows
     }
 
-    fn row(&mut self, step: &Step, early: &mut Vec<u8>) -> Option<Row> {
+    fn row(&mut self, step: &Step, early: &mut Vec<u8>) -> Option<CatalogRow> {
         let there = |which: &u8| self.model.has(&version_id(*which));
         match step {
             Step::Version { which, parent, time, run } => Some(self.version(*which, *parent, *time, *run)),
             Step::Capture(taken) => self.capture(taken, early),
             Step::Listed { .. } => None,
-            Step::Tag { name, version, time } => Some(Row::Tag {
+            Step::Tag { name, version, time } => Some(CatalogRow::Tag {
                 name: TAGS[usize::from(*name)].to_owned(),
                 version: version.map(version_id),
                 time: moment(*time),
             }),
-            Step::Head(which) => there(which).then(|| Row::Head(version_id(*which))),
+            Step::Head(which) => there(which).then(|| CatalogRow::Head(version_id(*which))),
             Step::Diff { base, head, json, time } => (base.iter().all(there) && there(head)).then(|| {
                 let json = format!("{{\"files\":[],\"n\":{json}}}");
-                Row::Diff(Diff {
+                CatalogRow::Diff(StoredDiff {
                     base: base.map(version_id),
                     head: version_id(*head),
                     json,
@@ -201,22 +204,22 @@ impl Teller {
                 })
             }),
             Step::Score { version, rules, score, time, base } => (there(version) && base.iter().all(there))
-                .then(|| Row::Score(Box::new(a_score(*version, *rules, *score, *time, *base)))),
-            Step::Verdict { url, time, verdict } => Some(Row::Verdict(VerdictRow {
+                .then(|| CatalogRow::Score(Box::new(a_score(*version, *rules, *score, *time, *base)))),
+            Step::Verdict { url, time, verdict } => Some(CatalogRow::Verdict(StoredVerdict {
                 url: URLS[usize::from(*url)].to_owned(),
                 time: moment(*time),
                 verdict: ["met", "drift", "skipped"][usize::from(*verdict)].to_owned(),
                 status: 200 + u16::from(*verdict),
                 json: "{}".to_owned(),
             })),
-            Step::ForgetVersion(which) => Some(Row::ForgetVersion(version_id(*which))),
-            Step::ForgetDiffs(before) => Some(Row::ForgetDiffs(moment(*before))),
-            Step::ForgetRun(run) => Some(Row::ForgetRun(run_id(*run))),
-            Step::GcDone(time) => Some(Row::GcDone(moment(*time))),
+            Step::ForgetVersion(which) => Some(CatalogRow::ForgetVersion(version_id(*which))),
+            Step::ForgetDiffs(before) => Some(CatalogRow::ForgetDiffs(moment(*before))),
+            Step::ForgetRun(run) => Some(CatalogRow::ForgetRun(run_id(*run))),
+            Step::GcDone(time) => Some(CatalogRow::GcDone(moment(*time))),
         }
     }
 
-    fn version(&mut self, which: u8, parent: u8, time: u8, run: Option<u8>) -> Row {
+    fn version(&mut self, which: u8, parent: u8, time: u8, run: Option<u8>) -> CatalogRow {
         let id = version_id(which);
         if !self.model.has(&id) {
             let parent = version_id(parent);
@@ -231,7 +234,7 @@ impl Teller {
             };
             self.told.insert(id, version);
         }
-        Row::Version(self.told[&id].clone())
+        CatalogRow::Version(self.told[&id].clone())
     }
 
     /// A version and its pages; told again, it is the same.
@@ -241,7 +244,7 @@ impl Teller {
         parent: u8,
         time: Option<u8>,
         changes: &[(u8, Option<(u8, bool)>)],
-    ) -> Vec<Row> {
+    ) -> Vec<CatalogRow> {
         let id = version_id(which);
         if let Some(rows) = self.lists.get(&id).filter(|_| self.model.has(&id)) {
             return rows.clone();
@@ -262,7 +265,8 @@ impl Teller {
             run: None,
             record: Some(RecordId::new([which; 32])),
         };
-        let before = parent.map(|parent| self.model.captures_in(&parent, Page::first(usize::MAX)).unwrap());
+        let before =
+            parent.map(|parent| self.model.captures_in(&parent, ListCursor::first(usize::MAX)).unwrap());
         let mut pages: BTreeMap<String, Capture> =
             before.unwrap_or_default().into_iter().map(|capture| (capture.url.clone(), capture)).collect();
         for (url, change) in changes {
@@ -287,12 +291,12 @@ impl Teller {
         let captures = pages.into_values().map(|page| again(page, id, moment(time))).collect();
         self.told.insert(id, version.clone());
         self.last = Some(id);
-        let rows = vec![Row::Version(version), Row::Pages { version: id, captures }];
+        let rows = vec![CatalogRow::Version(version), CatalogRow::Pages { version: id, captures }];
         self.lists.insert(id, rows.clone());
         rows
     }
 
-    fn capture(&mut self, taken: &Taken, early: &mut Vec<u8>) -> Option<Row> {
+    fn capture(&mut self, taken: &Taken, early: &mut Vec<u8>) -> Option<CatalogRow> {
         if let Ok(which) = taken.owner
             && !self.model.has(&version_id(which))
         {
@@ -302,7 +306,7 @@ impl Teller {
             early.push(which);
         }
         let capture = a_capture(taken);
-        Some(Row::Capture(Box::new(capture)))
+        Some(CatalogRow::Capture(Box::new(capture)))
     }
 }
 
@@ -352,9 +356,9 @@ fn a_capture(taken: &Taken) -> Capture {
     }
 }
 
-fn a_score(version: u8, rules: u8, score: u8, time: u8, base: Option<u8>) -> Score {
+fn a_score(version: u8, rules: u8, score: u8, time: u8, base: Option<u8>) -> StoredScore {
     let rules = format!("rules-{rules}");
-    let evidence = Evidence {
+    let evidence = EvidenceLocation {
         evidence_id: format!("{rules}-form"),
         evidence_index: 0,
         location_index: -1,
@@ -379,7 +383,7 @@ fn a_score(version: u8, rules: u8, score: u8, time: u8, base: Option<u8>) -> Sco
         percent: 100.0,
         note: None,
     });
-    Score {
+    StoredScore {
         version: version_id(version),
         scoring_version: rules,
         score: f64::from(score) / 3.0,

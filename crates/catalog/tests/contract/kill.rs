@@ -7,8 +7,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use varve_catalog::{Page, Row, VersionFilter};
-use varve_core::history::Version;
+use varve_catalog::CatalogRow;
+use varve_core::history::{ListCursor, Version, VersionFilter};
 use varve_core::{Moment, VersionId};
 
 use crate::KINDS;
@@ -21,7 +21,7 @@ fn id(number: u32) -> VersionId {
     VersionId::new(uuid::Uuid::from_u128(u128::from(number) + 1))
 }
 
-fn batch(number: u32) -> Vec<Row> {
+fn batch(number: u32) -> Vec<CatalogRow> {
     let version = Version {
         id: id(number),
         parent: number.checked_sub(1).map(id),
@@ -41,10 +41,10 @@ fn batch(number: u32) -> Vec<Row> {
             capture.time,
             &capture.record.unwrap(),
         );
-        Row::Capture(Box::new(capture))
+        CatalogRow::Capture(Box::new(capture))
     });
     let captures: Vec<_> = captures.collect();
-    std::iter::once(Row::Version(version)).chain(captures).collect()
+    std::iter::once(CatalogRow::Version(version)).chain(captures).collect()
 }
 
 /// Not a test of its own: what the killed process does. It says a number when that batch is kept.
@@ -74,12 +74,13 @@ fn a_process_that_is_killed_leaves_whole_batches() {
                 Duration::from_millis(u64::from(23 + 31 * round)),
             ));
             let catalog = kind.open_to_read(folder.path()).unwrap();
-            let versions = catalog.versions(&VersionFilter::default(), Page::first(usize::MAX)).unwrap();
+            let versions =
+                catalog.versions(&VersionFilter::default(), ListCursor::first(usize::MAX)).unwrap();
             assert!(versions.len() as u32 >= kept, "{} of {kept}", versions.len());
             assert!(versions.iter().all(|info| info.captures == u64::from(CAPTURES)));
             let newest = &versions[0].version;
             assert_eq!(
-                catalog.captures_in(&newest.id, Page::first(usize::MAX)).unwrap().len(),
+                catalog.captures_in(&newest.id, ListCursor::first(usize::MAX)).unwrap().len(),
                 CAPTURES as usize
             );
             assert_eq!(catalog.head().unwrap(), Some(newest.id));

@@ -1,8 +1,8 @@
 //! Long rows of versions that hardly differ: they answer like any others, and cost what differs.
 
-use varve_catalog::{CaptureFilter, Catalog, CatalogRead, Order, Page, Row, SqliteCatalog, VersionFilter};
+use varve_catalog::{Catalog, CatalogRead, CatalogRow, SqliteCatalog};
 use varve_core::headers::HeaderView;
-use varve_core::history::{Belongs, Capture, Version};
+use varve_core::history::{Belongs, Capture, CaptureFilter, ListCursor, TimeOrder, Version, VersionFilter};
 use varve_core::{BodyId, RecordId, VersionId};
 
 use crate::compare;
@@ -40,7 +40,7 @@ fn pages(id: VersionId, version: u8) -> Vec<Capture> {
     (0..PAGES).filter(is_there).map(page).collect()
 }
 
-fn version_rows(number: u8, parent: Option<u8>) -> Vec<Row> {
+fn version_rows(number: u8, parent: Option<u8>) -> Vec<CatalogRow> {
     let id = version_id(number);
     let version = Version {
         id,
@@ -52,7 +52,7 @@ fn version_rows(number: u8, parent: Option<u8>) -> Vec<Row> {
         run: None,
         record: None,
     };
-    vec![Row::Version(version), Row::Pages { version: id, captures: pages(id, number) }]
+    vec![CatalogRow::Version(version), CatalogRow::Pages { version: id, captures: pages(id, number) }]
 }
 
 fn told(folder: &std::path::Path) -> (SqliteCatalog, Model) {
@@ -72,11 +72,12 @@ fn captures_of_by_three(
     catalog: &dyn CatalogRead,
     url: &str,
     filter: &CaptureFilter,
-    order: Order,
+    order: TimeOrder,
 ) -> Vec<Capture> {
     let mut all: Vec<Capture> = Vec::new();
     loop {
-        let page = catalog.captures_of(url, filter, order, Page { after: all.last(), limit: 3 }).unwrap();
+        let page =
+            catalog.captures_of(url, filter, order, ListCursor { after: all.last(), limit: 3 }).unwrap();
         if page.is_empty() {
             return all;
         }
@@ -91,25 +92,25 @@ fn a_long_line_answers_as_the_fold_over_its_rows() {
     assert_eq!(compare::lines(&catalog), compare::lines(&model));
     for number in 0..VERSIONS {
         let id = version_id(number);
-        let whole = model.captures_in(&id, Page::first(usize::MAX)).unwrap();
-        assert_eq!(catalog.captures_in(&id, Page::first(usize::MAX)).unwrap(), whole);
+        let whole = model.captures_in(&id, ListCursor::first(usize::MAX)).unwrap();
+        assert_eq!(catalog.captures_in(&id, ListCursor::first(usize::MAX)).unwrap(), whole);
         let after = Some((whole[4].path.as_str(), whole[4].url.as_str()));
-        assert_eq!(catalog.captures_in(&id, Page { after, limit: 3 }).unwrap(), whole[5..8]);
+        assert_eq!(catalog.captures_in(&id, ListCursor { after, limit: 3 }).unwrap(), whole[5..8]);
         assert_eq!(catalog.captures_at_path(&id, "/3").unwrap(), model.captures_at_path(&id, "/3").unwrap());
     }
     for page in 0..PAGES {
         let url = url(page);
         let wanted = VersionFilter { url: Some(url.clone()), ..VersionFilter::default() };
-        let all = Page::first(usize::MAX);
+        let all = ListCursor::first(usize::MAX);
         assert_eq!(catalog.versions(&wanted, all).unwrap(), model.versions(&wanted, all).unwrap());
         let between =
             CaptureFilter { since: Some(moment(20)), until: Some(moment(50)), ..CaptureFilter::default() };
         for filter in [CaptureFilter::default(), between] {
-            for order in [Order::NewestFirst, Order::OldestFirst] {
+            for order in [TimeOrder::NewestFirst, TimeOrder::OldestFirst] {
                 // Among equals the one that was written last is the newest.
-                let whole = model.captures_of(&url, &filter, order, Page::first(usize::MAX)).unwrap();
+                let whole = model.captures_of(&url, &filter, order, ListCursor::first(usize::MAX)).unwrap();
                 assert_eq!(
-                    catalog.captures_of(&url, &filter, order, Page::first(usize::MAX)).unwrap(),
+                    catalog.captures_of(&url, &filter, order, ListCursor::first(usize::MAX)).unwrap(),
                     whole
                 );
                 assert_eq!(captures_of_by_three(&catalog, &url, &filter, order), whole);
@@ -172,9 +173,9 @@ fn a_line_that_is_undone_is_what_it_was() {
     alone.url = "https://example.com/alone".to_owned();
     alone.id = Capture::derive_id(alone.belongs, &alone.url, alone.time, &alone.record.unwrap());
     for row in [
-        Row::Capture(Box::new(alone)),
-        Row::ForgetVersion(version_id(100)),
-        Row::Capture(Box::new(pages(version_id(90), 90)[1].clone())),
+        CatalogRow::Capture(Box::new(alone)),
+        CatalogRow::ForgetVersion(version_id(100)),
+        CatalogRow::Capture(Box::new(pages(version_id(90), 90)[1].clone())),
     ] {
         model.apply(std::slice::from_ref(&row));
         catalog.apply(&mut std::iter::once(row)).unwrap();

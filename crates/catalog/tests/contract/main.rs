@@ -13,7 +13,9 @@ use std::path::Path;
 
 use histories::{Step, Teller, histories};
 use proptest::prelude::*;
-use varve_catalog::{Catalog, CatalogError, CatalogRead, MokuCatalog, MokuOptions, Row, SqliteCatalog};
+use varve_catalog::{
+    Catalog, CatalogError, CatalogRead, CatalogRow, MokuCatalog, MokuOptions, SqliteCatalog,
+};
 
 /// A kind of catalog.
 pub(crate) struct Kind {
@@ -51,7 +53,7 @@ pub(crate) const KINDS: [Kind; 2] = [
     },
 ];
 
-fn apply(catalog: &dyn Catalog, rows: &[Row]) {
+fn apply(catalog: &dyn Catalog, rows: &[CatalogRow]) {
     catalog.apply(&mut rows.iter().cloned()).unwrap();
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use varve_catalog::{
-    CaptureFilter, CatalogError, CatalogRead, Diff, DiffInfo, Order, Page, Row, Score, VerdictRow,
-    VersionFilter, VersionInfo,
+use varve_catalog::{CatalogError, CatalogRead, CatalogRow};
+use varve_core::history::{
+    Belongs, Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, Tag,
+    TimeOrder, Version, VersionFilter, VersionInfo,
 };
-use varve_core::history::{Belongs, Capture, Tag, Version};
 use varve_core::{BodyId, Moment, RunId, VersionId};
 
 type Answer<T> = Result<T, CatalogError>;
@@ -24,13 +24,13 @@ pub(crate) struct Model {
     head: Option<VersionId>,
     reached: Option<u64>,
     last_gc: Option<Moment>,
-    diffs: BTreeMap<(Option<VersionId>, VersionId), Diff>,
-    scores: Vec<Score>,
-    verdicts: BTreeMap<(String, Moment), VerdictRow>,
+    diffs: BTreeMap<(Option<VersionId>, VersionId), StoredDiff>,
+    scores: Vec<StoredScore>,
+    verdicts: BTreeMap<(String, Moment), StoredVerdict>,
 }
 
 impl Model {
-    pub(crate) fn apply(&mut self, rows: &[Row]) {
+    pub(crate) fn apply(&mut self, rows: &[CatalogRow]) {
         for row in rows {
             self.keep(row.clone());
         }
@@ -40,31 +40,33 @@ impl Model {
         self.versions.iter().any(|version| version.id == *id)
     }
 
-    fn keep(&mut self, row: Row) {
+    fn keep(&mut self, row: CatalogRow) {
         match row {
-            Row::Version(version) => self.version(version),
-            Row::Capture(capture) => self.capture(*capture),
-            Row::Pages { captures, .. } => captures.into_iter().for_each(|capture| self.capture(capture)),
-            Row::Tag { name, version: Some(version), time } => {
+            CatalogRow::Version(version) => self.version(version),
+            CatalogRow::Capture(capture) => self.capture(*capture),
+            CatalogRow::Pages { captures, .. } => {
+                captures.into_iter().for_each(|capture| self.capture(capture))
+            }
+            CatalogRow::Tag { name, version: Some(version), time } => {
                 self.tags.insert(name.clone(), Tag { name, version, time });
             }
-            Row::Tag { name, .. } => _ = self.tags.remove(&name),
-            Row::Head(head) => self.head = Some(head),
-            Row::Diff(diff) => _ = self.diffs.insert((diff.base, diff.head), diff),
-            Row::Score(score) => {
-                let key = |score: &Score| (score.version, score.scoring_version.clone());
+            CatalogRow::Tag { name, .. } => _ = self.tags.remove(&name),
+            CatalogRow::Head(head) => self.head = Some(head),
+            CatalogRow::Diff(diff) => _ = self.diffs.insert((diff.base, diff.head), diff),
+            CatalogRow::Score(score) => {
+                let key = |score: &StoredScore| (score.version, score.scoring_version.clone());
                 self.scores.retain(|other| key(other) != key(&score));
                 self.scores.push(*score);
             }
-            Row::Verdict(verdict) => {
+            CatalogRow::Verdict(verdict) => {
                 self.verdicts.insert((verdict.url.clone(), verdict.time), verdict);
             }
-            Row::ForgetVersion(id) => self.forget_version(id),
-            Row::ForgetDiffs(before) => self.diffs.retain(|_, diff| diff.time >= before),
-            Row::List(_) | Row::Removal(_) => {}
-            Row::Reached(place) => self.reached = Some(place),
-            Row::GcDone(time) => self.last_gc = Some(time),
-            Row::ForgetRun(run) => {
+            CatalogRow::ForgetVersion(id) => self.forget_version(id),
+            CatalogRow::ForgetDiffs(before) => self.diffs.retain(|_, diff| diff.time >= before),
+            CatalogRow::List(_) | CatalogRow::Removal(_) => {}
+            CatalogRow::Reached(place) => self.reached = Some(place),
+            CatalogRow::GcDone(time) => self.last_gc = Some(time),
+            CatalogRow::ForgetRun(run) => {
                 self.captures.retain(|capture| capture.belongs != Belongs::Run(run));
                 self.runs.retain(|open| *open != run);
             }
@@ -157,7 +159,7 @@ impl CatalogRead for Model {
         Ok(ids)
     }
 
-    fn versions(&self, filter: &VersionFilter, page: Page<VersionId>) -> Answer<Vec<VersionInfo>> {
+    fn versions(&self, filter: &VersionFilter, page: ListCursor<VersionId>) -> Answer<Vec<VersionInfo>> {
         let mut list: Vec<_> = self.versions.iter().rev().map(|version| self.info(version)).collect();
         list.sort_by_key(|info| std::cmp::Reverse(info.version.time));
         let list = behind(
@@ -193,7 +195,7 @@ impl CatalogRead for Model {
             .collect())
     }
 
-    fn captures_in(&self, version: &VersionId, page: Page<(&str, &str)>) -> Answer<Vec<Capture>> {
+    fn captures_in(&self, version: &VersionId, page: ListCursor<(&str, &str)>) -> Answer<Vec<Capture>> {
         let mut list: Vec<_> = self
             .captures
             .iter()
@@ -212,7 +214,7 @@ impl CatalogRead for Model {
     }
 
     fn captures_at_path(&self, version: &VersionId, path: &str) -> Answer<Vec<Capture>> {
-        let mut list = self.captures_in(version, Page::first(usize::MAX))?;
+        let mut list = self.captures_in(version, ListCursor::first(usize::MAX))?;
         list.retain(|capture| capture.path == path);
         Ok(list)
     }
@@ -221,8 +223,8 @@ impl CatalogRead for Model {
         &self,
         url: &str,
         filter: &CaptureFilter,
-        order: Order,
-        page: Page<&Capture>,
+        order: TimeOrder,
+        page: ListCursor<&Capture>,
     ) -> Answer<Vec<Capture>> {
         self.captures_of_any(&[url], filter, order, page)
     }
@@ -231,13 +233,13 @@ impl CatalogRead for Model {
         &self,
         urls: &[&str],
         filter: &CaptureFilter,
-        order: Order,
-        page: Page<&Capture>,
+        order: TimeOrder,
+        page: ListCursor<&Capture>,
     ) -> Answer<Vec<Capture>> {
         let is_one = |capture: &&Capture| urls.contains(&capture.url.as_str());
         let mut list: Vec<_> = self.captures.iter().filter(is_one).cloned().collect();
         list.sort_by_key(|capture| capture.time);
-        if order == Order::NewestFirst {
+        if order == TimeOrder::NewestFirst {
             list.reverse();
         }
         let list = behind(
@@ -254,12 +256,12 @@ impl CatalogRead for Model {
     }
 
     fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> Answer<Vec<Capture>> {
-        let mut list = self.captures_in(version, Page::first(usize::MAX))?;
+        let mut list = self.captures_in(version, ListCursor::first(usize::MAX))?;
         list.retain(|capture| urls.contains(&capture.url.as_str()));
         Ok(list)
     }
 
-    fn urls(&self, prefix: &str, page: Page<&str>) -> Answer<Vec<String>> {
+    fn urls(&self, prefix: &str, page: ListCursor<&str>) -> Answer<Vec<String>> {
         let urls: BTreeSet<_> = self.captures.iter().map(|capture| &capture.url).collect();
         Ok(urls
             .into_iter()
@@ -277,13 +279,13 @@ impl CatalogRead for Model {
         Ok(self.tags.get(name).cloned())
     }
 
-    fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Answer<Option<Diff>> {
+    fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Answer<Option<StoredDiff>> {
         Ok(self.diffs.get(&(base.copied(), *head)).cloned())
     }
 
-    fn diffs_with(&self, version: &VersionId) -> Answer<Vec<DiffInfo>> {
-        let info = |diff: &Diff| DiffInfo { base: diff.base, head: diff.head, time: diff.time };
-        let of = |diff: &DiffInfo| diff.base == Some(*version) || diff.head == *version;
+    fn diffs_with(&self, version: &VersionId) -> Answer<Vec<StoredDiffInfo>> {
+        let info = |diff: &StoredDiff| StoredDiffInfo { base: diff.base, head: diff.head, time: diff.time };
+        let of = |diff: &StoredDiffInfo| diff.base == Some(*version) || diff.head == *version;
         let mut found: Vec<_> = self.diffs.values().map(info).filter(of).collect();
         found.sort();
         Ok(found)
@@ -293,19 +295,19 @@ impl CatalogRead for Model {
         Ok(self.diffs.values().filter(|diff| diff.time < before).count() as u64)
     }
 
-    fn scores(&self, version: &VersionId) -> Answer<Vec<Score>> {
+    fn scores(&self, version: &VersionId) -> Answer<Vec<StoredScore>> {
         let mut scores: Vec<_> =
             self.scores.iter().rev().filter(|score| score.version == *version).cloned().collect();
         scores.sort_by_key(|score| std::cmp::Reverse(score.time));
         Ok(scores)
     }
 
-    fn verdicts_of(&self, url: &str, limit: usize) -> Answer<Vec<VerdictRow>> {
+    fn verdicts_of(&self, url: &str, limit: usize) -> Answer<Vec<StoredVerdict>> {
         let of_url = self.verdicts.values().rev().filter(|verdict| verdict.url == url);
         Ok(of_url.take(limit).cloned().collect())
     }
 
-    fn last_verdicts(&self, page: Page<&str>) -> Answer<Vec<VerdictRow>> {
+    fn last_verdicts(&self, page: ListCursor<&str>) -> Answer<Vec<StoredVerdict>> {
         let last: BTreeMap<_, _> = self.verdicts.values().map(|verdict| (&verdict.url, verdict)).collect();
         Ok(last
             .into_values()

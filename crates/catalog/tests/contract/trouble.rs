@@ -4,10 +4,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::Connection;
-use varve_catalog::{
-    Catalog, CatalogError, Diff, MokuCatalog, MokuOptions, Page, Row, SqliteCatalog, VersionFilter,
-};
-use varve_core::history::{Belongs, Capture, Version};
+use varve_catalog::{Catalog, CatalogError, CatalogRow, MokuCatalog, MokuOptions, SqliteCatalog};
+use varve_core::history::{Belongs, Capture, ListCursor, StoredDiff, Version, VersionFilter};
 use varve_testkit::TinyDisk;
 
 use crate::histories::{a_capture_of, moment, version_id};
@@ -26,12 +24,12 @@ fn a_version(which: u8) -> Version {
 }
 
 /// A version with so many captures.
-fn a_commit(which: u8, captures: u32) -> Vec<Row> {
-    let captures = (0..captures).map(|number| Row::Capture(Box::new(a_capture_of(which, number))));
-    std::iter::once(Row::Version(a_version(which))).chain(captures).collect()
+fn a_commit(which: u8, captures: u32) -> Vec<CatalogRow> {
+    let captures = (0..captures).map(|number| CatalogRow::Capture(Box::new(a_capture_of(which, number))));
+    std::iter::once(CatalogRow::Version(a_version(which))).chain(captures).collect()
 }
 
-fn apply(catalog: &dyn Catalog, rows: Vec<Row>) -> Result<(), CatalogError> {
+fn apply(catalog: &dyn Catalog, rows: Vec<CatalogRow>) -> Result<(), CatalogError> {
     catalog.apply(&mut rows.into_iter())
 }
 
@@ -42,11 +40,11 @@ fn a_batch_that_fails_leaves_nothing() {
         let catalog = kind.open(folder.path());
         apply(&*catalog, a_commit(1, 3)).unwrap();
         let before = compare::lines(catalog.as_read());
-        let nowhere = Diff { base: None, head: version_id(5), json: "{}".to_owned(), time: moment(0) };
+        let nowhere = StoredDiff { base: None, head: version_id(5), json: "{}".to_owned(), time: moment(0) };
         let mut rows = a_commit(2, 3);
-        rows.push(Row::Diff(nowhere));
+        rows.push(CatalogRow::Diff(nowhere));
         assert!(matches!(apply(&*catalog, rows), Err(CatalogError::NoVersion(id)) if id == version_id(5)));
-        let orphan = vec![Row::Capture(Box::new(a_capture_of(4, 0)))];
+        let orphan = vec![CatalogRow::Capture(Box::new(a_capture_of(4, 0)))];
         assert!(matches!(apply(&*catalog, orphan), Err(CatalogError::NoVersion(id)) if id == version_id(4)));
         assert_eq!(compare::lines(catalog.as_read()), before);
         apply(&*catalog, a_commit(2, 3)).unwrap();
@@ -67,9 +65,11 @@ fn readers_beside_a_writer_see_whole_batches() {
             for catalog in [&*reader, writer.as_read()] {
                 scope.spawn(|| {
                     while !done.load(Ordering::Relaxed) {
-                        for info in catalog.versions(&VersionFilter::default(), Page::first(100)).unwrap() {
+                        for info in
+                            catalog.versions(&VersionFilter::default(), ListCursor::first(100)).unwrap()
+                        {
                             assert_eq!(info.captures, 50);
-                            let held = catalog.captures_in(&info.version.id, Page::first(100)).unwrap();
+                            let held = catalog.captures_in(&info.version.id, ListCursor::first(100)).unwrap();
                             assert_eq!(held.len(), 50);
                         }
                     }
@@ -80,7 +80,7 @@ fn readers_beside_a_writer_see_whole_batches() {
             }
             done.store(true, Ordering::Relaxed);
         });
-        assert_eq!(reader.versions(&VersionFilter::default(), Page::first(100)).unwrap().len(), 6);
+        assert_eq!(reader.versions(&VersionFilter::default(), ListCursor::first(100)).unwrap().len(), 6);
     }
 }
 
@@ -196,7 +196,7 @@ fn read_everything(kind: &Kind, database: &[u8]) -> Result<(), CatalogError> {
     std::fs::write(folder.path().join(kind.file), database).unwrap();
     let catalog = kind.open_to_read(folder.path())?;
     catalog.each_row(&mut |_| Ok(()))?;
-    (0..6).try_for_each(|which| catalog.captures_in(&version_id(which), Page::first(100)).map(|_| ()))
+    (0..6).try_for_each(|which| catalog.captures_in(&version_id(which), ListCursor::first(100)).map(|_| ()))
 }
 
 #[test]
@@ -315,7 +315,7 @@ fn all_spellings_of_an_address_are_found() {
             let capture = a_capture_of(1, 0);
             let record = capture.record.unwrap();
             let id = Capture::derive_id(belongs, url, capture.time, &record);
-            Row::Capture(Box::new(Capture { id, belongs, url: (*url).to_owned(), ..capture }))
+            CatalogRow::Capture(Box::new(Capture { id, belongs, url: (*url).to_owned(), ..capture }))
         });
         catalog.apply(&mut rows).unwrap();
         let mut wanted = spellings.map(str::to_owned);

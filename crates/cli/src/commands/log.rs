@@ -7,8 +7,8 @@ use varve_archive::history::Holdings;
 use varve_archive::verbs::cat::{removal_of, version_of};
 use varve_archive::verbs::chosen::Chosen;
 use varve_archive::verbs::log::{
-    CaptureFilter, Page, Removal, VersionFilter, VersionInfo, captures, last_in_version, may_end_behind,
-    removals, versions,
+    CaptureFilter, ListCursor, Removal, VersionFilter, VersionInfo, captures, last_in_version,
+    may_end_behind, removals, versions,
 };
 use varve_archive::{ArchiveError, Capture, Moment, Renderings, VersionId};
 
@@ -148,7 +148,7 @@ impl Log {
         let mut graph = self.graph.then(Graph::default);
         let mut left = self.limit.unwrap_or(usize::MAX);
         while left > 0 {
-            let found = versions(holdings, &filter, Page { after, limit: left.min(PIECE) })?;
+            let found = versions(holdings, &filter, ListCursor { after, limit: left.min(PIECE) })?;
             for info in &found {
                 match &mut graph {
                     Some(graph) => print_beside(graph, holdings, info, head, session)?,
@@ -201,7 +201,7 @@ impl Log {
         let mut last: Option<Capture> = None;
         while left > 0 {
             let limit = left.min(PIECE);
-            let found = holdings.latest_captures(&filter, Page { after: last.as_ref(), limit })?;
+            let found = holdings.latest_captures(&filter, ListCursor { after: last.as_ref(), limit })?;
             for capture in &found {
                 self.print_capture(holdings, capture, Columns { body: false, url: true }, session)?;
             }
@@ -230,7 +230,7 @@ impl Log {
         while is_more {
             // How many of them are of such versions is only known when they are here.
             let limit = if is_chosen { PIECE } else { left.saturating_add(BESIDE).min(PIECE) };
-            let found = captures(holdings, url, &filter, Page { after: last.as_ref(), limit })?;
+            let found = captures(holdings, url, &filter, ListCursor { after: last.as_ref(), limit })?;
             // Which spelling it was is said where there are several.
             let columns =
                 Columns { body: true, url: found.iter().any(|capture| capture.url != found[0].url) };

@@ -7,6 +7,7 @@ use varve_testkit::web::{Answer, Site, Web};
 
 use crate::project::{self, Download};
 use crate::{run, stderr, stdout};
+use varve_testkit::{Requirement, skip};
 
 const HOME: &str = "https://site.example/";
 
@@ -301,10 +302,7 @@ fn a_browser_is_refused_with_a_way_out() {
 
 #[test]
 fn an_older_schema_is_nothing_that_an_audit_minds() {
-    let Some(packed) = varve_testkit::fixtures(
-        "an_older_schema_is_nothing_that_an_audit_minds",
-        "crystal/lab/lab-v1-oldschema.crystalproj.zip",
-    ) else {
+    let Some(packed) = varve_testkit::fixtures("crystal/lab/lab-v1-oldschema.crystalproj.zip") else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();
@@ -461,7 +459,7 @@ fn a_project_on_a_medium_that_cannot_be_written_is_read_with_its_log() {
         let script = "$0 -C \"$1\" cat https://site.example/ && $0 -C \"$1\" crystal info --json \
             && $0 -C \"$1\" --readonly audit && ! $0 -C \"$1\" plan root add https://b.example/";
         let Some(read) = where_read_only(&path, script) else {
-            return crate::skipped("nothing can be mounted read-only here");
+            return skip(Requirement::Mount, "nothing can be mounted read-only here");
         };
         assert_eq!(read.status.code(), Some(0), "{}", stderr(&read));
         assert!(stdout(&read).starts_with("two\n"), "{}", stdout(&read));

@@ -29,7 +29,6 @@ mod serve;
 mod streams;
 mod urls;
 
-use std::io::Write;
 use std::process::{Command, Output};
 
 /// varve, untouched by what this machine's environment asks for.
@@ -66,9 +65,4 @@ fn verbs() -> Vec<String> {
         list.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect();
     assert!(verbs.len() > 1, "{verbs:?}");
     verbs
-}
-
-/// Says that a test did not run, where the test runner does not swallow it.
-fn skipped(why: &str) {
-    std::io::stderr().write_all(format!("skipped: {why}\n").as_bytes()).unwrap();
 }

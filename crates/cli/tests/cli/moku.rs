@@ -317,8 +317,7 @@ fn a_commit_puts_a_damaged_blob_right() {
 /// What the tables of an early Moku have no room for is shown and not kept, and it is said how that changes.
 #[test]
 fn an_early_site_is_scored_and_the_score_is_not_kept() {
-    let test = "an_early_site_is_scored_and_the_score_is_not_kept";
-    let Some(packed) = varve_testkit::fixtures(test, "moku/e-legacy-2025-12-15.tar.gz") else { return };
+    let Some(packed) = varve_testkit::fixtures("moku/e-legacy-2025-12-15.tar.gz") else { return };
     let place = Place::new(false);
     let unpacked =
         std::process::Command::new("tar").arg("xzf").arg(packed).arg("-C").arg(place.path("")).status();

@@ -109,7 +109,7 @@ fn formatting_says_what_it_did_and_what_is_odd() {
 
 #[test]
 fn every_fixture_is_in_canonical_form() {
-    let Some(fixtures) = fixtures("every_fixture_is_in_canonical_form", "urldb") else { return };
+    let Some(fixtures) = fixtures("urldb") else { return };
     let scene = Scene::new(&[]);
     let mut count = 0;
     for entry in std::fs::read_dir(fixtures).unwrap() {

@@ -1,6 +1,6 @@
 //! Exchanges: one request and its answer, as they were on the wire, not yet kept.
 //!
-//! Owns the word that travels from whoever fetches to whoever keeps. An [`Exchange`] holds bytes, never a reading of
+//! Owns the value that travels from the fetcher to the store. An [`Exchange`] holds bytes, never a reading of
 //! them: what a status or a header says is asked of [`Exchange::head`], which reads the bytes anew, so that nothing can
 //! depart from what was received. It knows neither sockets nor files: where the bytes of a long answer lie is hidden
 //! behind [`WireBytes`].
@@ -87,7 +87,7 @@ pub enum Truncated {
     Time,
     /// The connection ended too early.
     Disconnect,
-    /// It cannot be told whether it is whole: its framing contradicts itself or cannot be read.
+    /// Unknown: its framing is contradictory or cannot be parsed.
     Unspecified,
 }
 

@@ -75,7 +75,7 @@ impl Wire {
         WireReader { wire: self.clone(), position: 0 }
     }
 
-    /// The beginning, up to so many bytes.
+    /// The beginning, up to the given number of bytes.
     pub fn start(&self, most: usize) -> io::Result<Cow<'_, [u8]>> {
         if let Some(bytes) = self.in_memory() {
             return Ok(Cow::Borrowed(&bytes[..bytes.len().min(most)]));

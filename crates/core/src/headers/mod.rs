@@ -2,13 +2,11 @@
 //!
 //! The two are never mixed. What is archived keeps every byte, in its case and order, with duplicates; what is
 //! shown, stored in rows and diffed is a view made from it, lower-cased, sorted and redacted. Framing (reading a
-//! header block, writing one) is not here: that belongs to whoever holds the wire bytes.
+//! header block, writing one) is not here: that belongs to the crates that hold the wire bytes.
 
-mod diff;
 mod names;
 mod view;
 
-pub use diff::{Change, HeaderDiff, RedactedSide};
 pub use names::{is_benign, is_order_sensitive, is_sensitive};
 pub use view::{HeaderView, REDACTED, Redaction};
 
@@ -48,7 +46,7 @@ impl Headers {
         self.0.push(Header { name: name.into(), value: value.into() });
     }
 
-    /// The value of the first header of that name, whatever the case of its letters.
+    /// The value of the first header of that name, compared without regard to case.
     pub fn get(&self, name: impl AsRef<[u8]>) -> Option<&[u8]> {
         self.0.iter().find(|header| header.is(name.as_ref())).map(|header| header.value.as_slice())
     }
@@ -93,7 +91,7 @@ impl Headers {
 }
 
 impl Header {
-    /// Whether this header has that name, whatever the case of its letters.
+    /// Whether this header has that name, compared without regard to case.
     pub fn is(&self, name: &[u8]) -> bool {
         self.name.eq_ignore_ascii_case(name)
     }

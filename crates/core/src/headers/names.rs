@@ -2,7 +2,7 @@
 //! time without meaning anything. Names are given in lower case, as views have them.
 
 /// Headers that carry credentials or ask for them: hidden in every view unless redaction is off.
-const SENSITIVE: [&str; 8] = [
+const SENSITIVE_HEADERS: [&str; 8] = [
     "authorization",
     "cookie",
     "proxy-authenticate",
@@ -17,7 +17,7 @@ const SENSITIVE: [&str; 8] = [
 const ORDER_SENSITIVE: [&str; 3] = ["proxy-authenticate", "set-cookie", "www-authenticate"];
 
 /// Headers that say how a response travelled, not what it says.
-const BENIGN: [&str; 35] = [
+const BENIGN_HEADERS: [&str; 35] = [
     "accept-ranges",
     "age",
     "cf-cache-status",
@@ -60,7 +60,7 @@ const BENIGN_PREFIXES: [&str; 5] = ["cf-", "x-amz-", "x-cdn-", "x-cloud-trace-",
 
 /// Whether the header carries a secret.
 pub fn is_sensitive(name: &str) -> bool {
-    SENSITIVE.binary_search(&name).is_ok()
+    SENSITIVE_HEADERS.binary_search(&name).is_ok()
 }
 
 /// Whether the order of the header's values must stay.
@@ -70,7 +70,8 @@ pub fn is_order_sensitive(name: &str) -> bool {
 
 /// Whether a change of the header is noise: caches, tracing, transport.
 pub fn is_benign(name: &str) -> bool {
-    BENIGN.binary_search(&name).is_ok() || BENIGN_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+    BENIGN_HEADERS.binary_search(&name).is_ok()
+        || BENIGN_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 #[cfg(test)]
@@ -79,7 +80,7 @@ mod tests {
 
     #[test]
     fn the_lists_are_sorted() {
-        assert!(SENSITIVE.is_sorted() && ORDER_SENSITIVE.is_sorted() && BENIGN.is_sorted());
+        assert!(SENSITIVE_HEADERS.is_sorted() && ORDER_SENSITIVE.is_sorted() && BENIGN_HEADERS.is_sorted());
     }
 
     #[test]

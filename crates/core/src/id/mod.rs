@@ -155,6 +155,9 @@ identifier! {
 }
 
 impl UrlKey {
+    /// The key of texts that have none of their own.
+    pub const ZERO: Self = Self(0);
+
     /// The seven bits that come from the host, by which captures are partitioned.
     pub const fn domain_bits(self) -> u8 {
         (self.0 >> 56) as u8

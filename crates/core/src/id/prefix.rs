@@ -1,5 +1,5 @@
 //! The beginning of a digest, as people type it. Knows how to match and where to look; finding the one id that
-//! fits, and saying so when several do, is the work of whoever holds the ids.
+//! fits, and saying so when several do, is the work of the store that holds the ids.
 
 use super::form::{URN, check_hex};
 use super::{BodyId, IdError, RecordId};
@@ -8,10 +8,10 @@ use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 /// The fewest digits of a prefix: with fewer, a typing error would find something.
-const LEAST: usize = 4;
+const MIN_HEX_DIGITS: usize = 4;
 /// The most digits: a whole digest.
-const MOST: usize = 64;
-const KIND: &str = "id prefix";
+const MAX_HEX_DIGITS: usize = 64;
+const PREFIX_KIND: &str = "id prefix";
 
 /// The first hex digits of a [`BodyId`] or [`RecordId`], at least four.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -45,7 +45,7 @@ impl IdPrefix {
     /// The least and the greatest digest that match: what to scan in anything sorted.
     pub fn range(&self) -> RangeInclusive<[u8; 32]> {
         let mut last = self.first;
-        for digit in self.digits()..MOST {
+        for digit in self.digits()..MAX_HEX_DIGITS {
             last[digit / 2] |= if digit % 2 == 0 { 0xf0 } else { 0x0f };
         }
         self.first..=last
@@ -57,10 +57,15 @@ impl FromStr for IdPrefix {
 
     fn from_str(text: &str) -> Result<Self, IdError> {
         let digits = text.strip_prefix(URN).unwrap_or(text);
-        check_hex(digits, text.len() - digits.len(), KIND)?;
+        check_hex(digits, text.len() - digits.len(), PREFIX_KIND)?;
         let found = digits.len();
-        if !(LEAST..=MOST).contains(&found) {
-            return Err(IdError::PrefixLength { kind: KIND, least: LEAST, most: MOST, found });
+        if !(MIN_HEX_DIGITS..=MAX_HEX_DIGITS).contains(&found) {
+            return Err(IdError::PrefixLength {
+                kind: PREFIX_KIND,
+                least: MIN_HEX_DIGITS,
+                most: MAX_HEX_DIGITS,
+                found,
+            });
         }
         let mut first = [0; 32];
         for (place, digit) in digits.chars().enumerate() {
@@ -73,7 +78,7 @@ impl FromStr for IdPrefix {
 
 impl fmt::Display for IdPrefix {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut digits = [0; MOST];
+        let mut digits = [0; MAX_HEX_DIGITS];
         let digits = data_encoding::HEXLOWER.encode_mut_str(&self.first, &mut digits);
         f.pad(&digits[..self.digits()])
     }

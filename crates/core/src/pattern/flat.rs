@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::suggest::{ENOUGH, SuggestedGroup, by_size};
+use super::suggest::{MIN_URLS_PER_PATTERN, SuggestedGroup, by_size};
 use super::{AtSign, GroupPattern};
 
 /// What the links of a page suggest.
@@ -92,7 +92,7 @@ fn groups_by_name(folder: &str, urls: &[&str]) -> Vec<SuggestedGroup> {
                 kinds.entry(format!("{folder}{name}")).or_default().push(url);
             }
         }
-        kinds.retain(|_, members| members.len() >= ENOUGH);
+        kinds.retain(|_, members| members.len() >= MIN_URLS_PER_PATTERN);
         names.retain(|url| !kinds.values().any(|members| members.contains(url)));
         groups.extend(
             kinds.into_iter().map(|(pattern, members)| SuggestedGroup { pattern, members: members.len() }),

@@ -59,7 +59,7 @@ impl GroupPattern {
         &self.text
     }
 
-    /// What every URL of the group begins with: where to scan in anything sorted. An `@` ends it, whatever it means,
+    /// What every URL of the group begins with: where to scan in anything sorted. An `@` ends it in every flavour,
     /// so that both readings of a pattern scan the same range.
     pub fn literal_prefix(&self) -> &str {
         &self.text[..self.text.find(['*', '#', '@']).unwrap_or(self.text.len())]

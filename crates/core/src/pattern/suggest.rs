@@ -2,15 +2,15 @@
 //!
 //! A URL is taken apart into dimensions: its host, each segment of its path, each value of its query. URLs with the
 //! same shape differ only in what stands in these, and a pattern is a URL with a sign in place of those that vary.
-//! Nothing is downloaded to find out; whoever asks says which URLs it knows.
+//! Nothing is downloaded: the caller passes the URLs that it knows.
 
 use super::{AtSign, GroupPattern};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-/// So many URLs make a kind.
-pub(super) const ENOUGH: usize = 3;
-/// So many URLs of one shape are looked at: a kind shows in fewer.
+/// Fewest URLs that make a group.
+pub(super) const MIN_URLS_PER_PATTERN: usize = 3;
+/// Most URLs of one shape that are examined.
 const MOST_ALIKE: usize = 2000;
 
 /// One dimension: what announces it, and what stands in it.
@@ -80,7 +80,7 @@ pub fn suggest_pattern<'u>(url: &'u str, others: impl IntoIterator<Item = &'u st
     if !kind.contains(&this) {
         kind.push(this.clone());
     }
-    if kind.len() < ENOUGH {
+    if kind.len() < MIN_URLS_PER_PATTERN {
         return None;
     }
     let mut pattern = String::new();
@@ -88,10 +88,12 @@ pub fn suggest_pattern<'u>(url: &'u str, others: impl IntoIterator<Item = &'u st
         let same = |other: &[Dimension<'_>]| other[at].value == dimension.value;
         let number = |other: &[Dimension<'_>]| other[at].is_number();
         pattern.push_str(dimension.sign);
-        if kind.iter().filter(|other| same(other)).count() >= ENOUGH {
+        if kind.iter().filter(|other| same(other)).count() >= MIN_URLS_PER_PATTERN {
             kind.retain(|other| same(other));
             pattern.push_str(dimension.value);
-        } else if dimension.is_number() && kind.iter().filter(|other| number(other)).count() >= ENOUGH {
+        } else if dimension.is_number()
+            && kind.iter().filter(|other| number(other)).count() >= MIN_URLS_PER_PATTERN
+        {
             kind.retain(|other| number(other));
             pattern.push('#');
         } else {

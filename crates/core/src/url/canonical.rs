@@ -7,7 +7,7 @@ use super::resolve::resolve;
 use super::{Reference, UrlError};
 use serde::{Deserialize, Serialize};
 
-/// What a page says about its own address. Empty texts count as nothing said.
+/// What a page says about its own address. Empty texts count as absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Candidates<'a> {
     /// The content of `meta property="og:url"`.

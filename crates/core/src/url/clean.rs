@@ -9,7 +9,7 @@ use super::query::{Parameter, Query};
 use super::{Reference, UrlError};
 
 /// The parameters that cleaning removes.
-pub const TRACKING: [&str; 6] =
+pub const TRACKING_PARAMETERS: [&str; 6] =
     ["utm_brand", "utm_campaign", "utm_content", "utm_medium", "utm_source", "utm_term"];
 
 /// Cleans the text of a URL.
@@ -56,7 +56,7 @@ pub(crate) fn remove_tracking(query: &mut Query<'_>) {
 
 /// Whether cleaning removes the parameter.
 pub(crate) fn is_tracking(parameter: &Parameter<'_>) -> bool {
-    TRACKING.iter().any(|name| parameter.name == name.as_bytes())
+    TRACKING_PARAMETERS.iter().any(|name| parameter.name == name.as_bytes())
 }
 
 #[cfg(test)]

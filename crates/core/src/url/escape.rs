@@ -55,7 +55,7 @@ impl Sink for String {
     }
 }
 
-const DIGITS: [u8; 16] = *b"0123456789ABCDEF";
+const HEX_DIGITS: [u8; 16] = *b"0123456789ABCDEF";
 
 /// Writes one byte, escaped unless it is in `kept`.
 pub(crate) fn write_byte(byte: u8, kept: &ByteSet, sink: &mut impl Sink) {
@@ -69,12 +69,12 @@ pub(crate) fn write_byte(byte: u8, kept: &ByteSet, sink: &mut impl Sink) {
 /// Writes `%XX`.
 pub(crate) fn write_escape(byte: u8, sink: &mut impl Sink) {
     sink.byte(b'%');
-    sink.byte(DIGITS[usize::from(byte >> 4)]);
-    sink.byte(DIGITS[usize::from(byte & 15)]);
+    sink.byte(HEX_DIGITS[usize::from(byte >> 4)]);
+    sink.byte(HEX_DIGITS[usize::from(byte & 15)]);
 }
 
 /// The byte that `%XX` at the beginning of `bytes` stands for.
-pub(crate) fn escaped_byte(bytes: &[u8]) -> Option<u8> {
+pub fn escaped_byte(bytes: &[u8]) -> Option<u8> {
     match *bytes {
         [b'%', high, low, ..] => Some(hex(high)? << 4 | hex(low)?),
         _ => None,

@@ -6,7 +6,7 @@
 //!  55…0     FNV-1a 64 of the printed URL, its top byte folded into its lowest
 //! ```
 //!
-//! Host and text are those of [`Reference`]. Two URLs may share a key, so whoever looks up by key compares the URL
+//! Host and text are those of [`Reference`]. Two URLs may share a key, so a reader that looks up by key compares the URL
 //! itself before believing what it found. The text is hashed as it is written, never made.
 
 use super::escape::{Decoded, Sink};
@@ -19,6 +19,14 @@ const HASH_BITS: u64 = (1 << 56) - 1;
 /// The key of a URL as it is, not cleaned.
 pub fn key(url: &str) -> Result<UrlKey, UrlError> {
     Reference::parse(url).map(|reference| reference.key())
+}
+
+/// The key of an absolute URL that [`Reference`] prints as it is, and its host without escapes.
+pub(super) fn key_of_normal(url: &str, host: &str) -> UrlKey {
+    let mut hash = Fnv::new();
+    hash.text(url);
+    let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    joined(sum(host.bytes()) & 0x7f, hash)
 }
 
 impl Reference<'_> {
@@ -45,10 +53,14 @@ impl Reference<'_> {
     }
 
     fn key_of_hash(&self, hash: Fnv) -> UrlKey {
-        let folded = (hash.0 >> 56) ^ (hash.0 & HASH_BITS);
-        let bits = u64::from(self.domain_checksum()) << 56 | folded;
-        UrlKey::new(bits).expect("seven bits above fifty-six leave the top bit empty")
+        joined(self.domain_checksum(), hash)
     }
+}
+
+fn joined(domain_checksum: u8, hash: Fnv) -> UrlKey {
+    let folded = (hash.0 >> 56) ^ (hash.0 & HASH_BITS);
+    let bits = u64::from(domain_checksum) << 56 | folded;
+    UrlKey::new(bits).expect("seven bits above fifty-six leave the top bit empty")
 }
 
 fn sum(bytes: impl Iterator<Item = u8>) -> u8 {
@@ -74,7 +86,7 @@ impl Sink for Fnv {
     }
 }
 
-/// A URL with what is looked up by it. In JSON the keys are decimal numbers of up to 63 bits.
+/// A URL with its keys. In JSON the keys are decimal numbers of up to 63 bits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct KeyReport {
     /// The URL as it was given.

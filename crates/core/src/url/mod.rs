@@ -7,8 +7,8 @@
 //! | --- | --- |
 //! | what does this text say, byte for byte? | [`reference`](mod@reference) |
 //! | the same page without tracking parameters | [`clean`](mod@clean) |
-//! | what does a crawl ask for? | [`asked`](mod@asked) |
-//! | which spellings are one page? | [`address`](mod@address), by [`tidy`](mod@tidy) |
+//! | what does a client send? | [`request_url`](mod@request_url) |
+//! | which spellings are one page? | [`page_url`], by [`sort_query`](mod@sort_query) |
 //! | the number under which rows are found | [`key`](mod@key) |
 //! | one text for all spellings | [`normalise`](mod@normalise) |
 //! | where does a link on this page lead? | [`resolve`](mod@resolve) |
@@ -21,34 +21,36 @@
 //! The `url` crate is used only where a browser's reading is wanted: elsewhere it does too much, since it
 //! maps hosts, adds slashes and resolves dots, and a key made from what it prints would match no other program's.
 
-pub mod address;
 pub mod alternatives;
-pub mod asked;
 pub mod canonical;
 pub mod clean;
 mod error;
-pub(crate) mod escape;
+pub mod escape;
 pub mod explain;
 pub mod key;
 pub mod normalise;
+pub mod page_url;
 pub mod query;
 pub mod reference;
+pub mod request_url;
 pub mod resolve;
-pub(crate) mod split;
+pub mod sort_query;
+pub mod split;
 pub mod surt;
-pub mod tidy;
 pub mod tree_path;
+mod web_url;
 
-pub use address::address;
 pub use alternatives::{Alternatives, SiteRules, alternatives};
-pub use asked::asked;
 pub use canonical::{Candidates, Canonical, CanonicalSource, canonical};
 pub use clean::clean;
 pub use error::{UrlError, UrlProblem};
 pub use explain::{Explanation, Step, explain};
 pub use key::{KeyReport, key};
 pub use normalise::normalise;
+pub use page_url::{PageUrl, page_identity};
 pub use reference::Reference;
+pub use request_url::{RequestUrl, request_url};
 pub use resolve::{Base, ResolveError, resolve};
-pub use tidy::tidy;
+pub use sort_query::sort_query;
 pub use tree_path::tree_path;
+pub use web_url::WebUrl;

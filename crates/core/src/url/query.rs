@@ -8,7 +8,7 @@ use super::escape::{ByteSet, Sink, escaped_byte, first_bad_escape, write_byte};
 use std::borrow::Cow;
 
 /// Stand for themselves in a name or value.
-const KEPT: ByteSet = ByteSet::alphanumeric_and(b"-_.~");
+const COMPONENT_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-_.~");
 
 /// One parameter, with escapes resolved. Bytes, because an escape can hide any byte.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,7 +108,7 @@ fn write_component(bytes: &[u8], sink: &mut impl Sink) {
     for &byte in bytes {
         match byte {
             b' ' => sink.byte(b'+'),
-            _ => write_byte(byte, &KEPT, sink),
+            _ => write_byte(byte, &COMPONENT_BYTES, sink),
         }
     }
 }

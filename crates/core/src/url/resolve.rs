@@ -7,9 +7,9 @@ use super::escape::ByteSet;
 use url::{ParseError, Url};
 
 /// What stands for itself in a path, and for nothing else.
-const PLAIN: ByteSet = ByteSet::alphanumeric_and(b"-._~/");
+const PLAIN_PATH_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~/");
 /// What stands for itself in a fragment.
-const PLAIN_FRAGMENT: ByteSet = ByteSet::alphanumeric_and(b"-._~/:=");
+const PLAIN_FRAGMENT_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~/:=");
 
 /// Why a reference leads nowhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -56,8 +56,8 @@ impl Base {
         let root = self.root?;
         let end = reference.find('#').unwrap_or(reference.len());
         let (path, fragment) = reference.split_at(end);
-        let is_plain = PLAIN.first_outside(path.as_bytes()).is_none()
-            && PLAIN_FRAGMENT.first_outside(fragment.get(1..).unwrap_or("").as_bytes()).is_none();
+        let is_plain = PLAIN_PATH_BYTES.first_outside(path.as_bytes()).is_none()
+            && PLAIN_FRAGMENT_BYTES.first_outside(fragment.get(1..).unwrap_or("").as_bytes()).is_none();
         if path.is_empty() || path.starts_with("//") || !is_plain {
             return None;
         }

@@ -5,20 +5,22 @@
 
 /// The parts of a text. Joined with their delimiters they give the text again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Split<'a> {
+pub struct UrlParts<'a> {
     /// What stands before the first colon, if that can be a scheme.
-    pub(crate) scheme: Option<&'a str>,
+    pub scheme: Option<&'a str>,
     /// What stands between `//` and the path.
-    pub(crate) authority: Option<&'a str>,
-    pub(crate) path: &'a str,
+    pub authority: Option<&'a str>,
+    /// The path; may be empty.
+    pub path: &'a str,
     /// What stands after the first `?`.
-    pub(crate) query: Option<&'a str>,
+    pub query: Option<&'a str>,
     /// What stands after the first `#`.
-    pub(crate) fragment: Option<&'a str>,
+    pub fragment: Option<&'a str>,
 }
 
-impl<'a> Split<'a> {
-    pub(crate) fn of(text: &'a str) -> Self {
+impl<'a> UrlParts<'a> {
+    /// Splits any text at the delimiters of RFC 3986.
+    pub fn of(text: &'a str) -> Self {
         let (text, fragment) = cut(text, b'#');
         let (text, query) = cut(text, b'?');
         let (scheme, rest) = split_scheme(text);
@@ -56,13 +58,13 @@ pub(crate) fn is_scheme(text: &str) -> bool {
 
 /// The parts of an authority: user info, host with its brackets, and what follows the colon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct AuthoritySplit<'a> {
+pub(crate) struct AuthorityParts<'a> {
     pub(crate) user_info: Option<&'a str>,
     pub(crate) host: &'a str,
     pub(crate) port: Option<&'a str>,
 }
 
-impl<'a> AuthoritySplit<'a> {
+impl<'a> AuthorityParts<'a> {
     pub(crate) fn of(authority: &'a str) -> Self {
         let (user_info, rest) = match authority.rsplit_once('@') {
             Some((user_info, rest)) => (Some(user_info), rest),
@@ -83,7 +85,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn joined(split: Split<'_>) -> String {
+    fn joined(split: UrlParts<'_>) -> String {
         let mut text = String::new();
         let mut part = |before: &str, part: Option<&str>, after: &str| {
             if let Some(part) = part {
@@ -100,16 +102,16 @@ mod tests {
 
     #[test]
     fn authorities() {
-        let split = AuthoritySplit::of("a@b@[::1]:80");
+        let split = AuthorityParts::of("a@b@[::1]:80");
         assert_eq!((split.user_info, split.host, split.port), (Some("a@b"), "[::1]", Some("80")));
-        let split = AuthoritySplit::of("[::1]");
+        let split = AuthorityParts::of("[::1]");
         assert_eq!((split.host, split.port), ("[::1]", None));
     }
 
     proptest! {
         #[test]
         fn nothing_is_lost(text in "[a-z0-9:/?#@é.+]{0,24}") {
-            prop_assert_eq!(joined(Split::of(&text)), text);
+            prop_assert_eq!(joined(UrlParts::of(&text)), text);
         }
     }
 }

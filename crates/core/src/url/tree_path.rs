@@ -1,7 +1,7 @@
 //! Where a page lies in a working tree: the path of its URL, as Moku lays pages out.
 //!
 //! Pure text: the path comes from a stranger and may climb (`/../x`) or hold any byte. Refusing such a path is the
-//! duty of whoever is about to touch a disk.
+//! duty of the code that writes the file.
 
 use super::{Reference, UrlError};
 use std::borrow::Cow;

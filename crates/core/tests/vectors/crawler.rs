@@ -65,7 +65,7 @@ const DEPARTURES: [(&str, &str); 25] = [
 
 #[test]
 fn weird_urls_become_normal() {
-    let Some(text) = fixture("normal forms", "vectors/crawler-commons-weirdToNormalizedUrls.csv") else {
+    let Some(text) = fixture("vectors/crawler-commons-weirdToNormalizedUrls.csv") else {
         return;
     };
     let (mut followed, mut departed) = (0, 0);
@@ -86,7 +86,7 @@ fn weird_urls_become_normal() {
 
 #[test]
 fn invalid_urls_are_refused() {
-    let Some(text) = fixture("invalid URLs", "vectors/crawler-commons-invalidUrls.csv") else { return };
+    let Some(text) = fixture("vectors/crawler-commons-invalidUrls.csv") else { return };
     let problems: Vec<_> =
         records(&text).iter().map(|record| normalise(&record[0]).unwrap_err().problem).collect();
     assert_eq!(problems, [UrlProblem::BadEscape, UrlProblem::HostNotText]);
@@ -94,7 +94,7 @@ fn invalid_urls_are_refused() {
 
 #[test]
 fn references_resolve() {
-    let Some(text) = fixture("resolving", "vectors/crawler-commons-url-resolve.csv") else { return };
+    let Some(text) = fixture("vectors/crawler-commons-url-resolve.csv") else { return };
     let records = records(&text);
     assert_eq!(records.len(), 22);
     for record in records {
@@ -105,7 +105,7 @@ fn references_resolve() {
 
 #[test]
 fn working_tree_paths() {
-    let Some(cases) = json_list("working-tree paths", "moku/vectors/url_paths.json") else { return };
+    let Some(cases) = json_list("moku/vectors/url_paths.json") else { return };
     assert_eq!(cases.len(), 34);
     for case in cases {
         let text = |field: &str| case[field].as_str().unwrap().to_owned();

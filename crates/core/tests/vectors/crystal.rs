@@ -8,7 +8,7 @@ use varve_core::url::{SiteRules, alternatives};
 
 #[test]
 fn group_patterns() {
-    let Some(cases) = json_list("group patterns", "crystal/vectors/url_patterns.json") else { return };
+    let Some(cases) = json_list("crystal/vectors/url_patterns.json") else { return };
     assert_eq!(cases.len(), 47);
     for case in cases {
         let text = |field: &str| case[field].as_str().unwrap();
@@ -20,7 +20,7 @@ fn group_patterns() {
 
 #[test]
 fn url_alternatives() {
-    let Some(text) = fixture("URL alternatives", "crystal/vectors/url_normalization.json") else { return };
+    let Some(text) = fixture("crystal/vectors/url_normalization.json") else { return };
     let vectors: Value = serde_json::from_str(&text).unwrap();
     let aliases: Vec<(String, String, bool)> = serde_json::from_value(vectors["aliases"].clone()).unwrap();
     let alias = |(source, target, external)| Alias { source, target, external };

@@ -5,7 +5,7 @@ use varve_core::url::{KeyReport, Reference, clean, key};
 
 #[test]
 fn keys_and_clean_urls() {
-    let Some(cases) = json_list("url keys", "vectors/scrape_key_vectors.json") else { return };
+    let Some(cases) = json_list("vectors/scrape_key_vectors.json") else { return };
     assert_eq!(cases.len(), 52);
     for case in cases {
         let text = |field: &str| case[field].as_str().unwrap().to_owned();

@@ -4,28 +4,26 @@
 
 mod crawler;
 mod crystal;
-mod diff;
 mod headers;
 mod key;
 mod robots;
 mod surt;
-mod urldb;
 
 use serde_json::Value;
 
-/// The text of a fixture; without the fixtures, one line saying that `test` is skipped.
-fn fixture(test: &str, path: &str) -> Option<String> {
-    fixture_bytes(test, path).map(|bytes| String::from_utf8(bytes).unwrap())
+/// The text of a fixture. Without the corpora the test is skipped.
+fn fixture(path: &str) -> Option<String> {
+    fixture_bytes(path).map(|bytes| String::from_utf8(bytes).unwrap())
 }
 
-/// The bytes of a fixture; without the fixtures, one line saying that `test` is skipped.
-fn fixture_bytes(test: &str, path: &str) -> Option<Vec<u8>> {
-    let path = varve_testkit::fixtures(test, path)?;
+/// The bytes of a fixture. Without the corpora the test is skipped.
+fn fixture_bytes(path: &str) -> Option<Vec<u8>> {
+    let path = varve_testkit::fixtures(path)?;
     Some(std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
 /// A fixture that is a JSON list.
-fn json_list(test: &str, path: &str) -> Option<Vec<Value>> {
-    let value: Value = serde_json::from_str(&fixture(test, path)?).unwrap();
+fn json_list(path: &str) -> Option<Vec<Value>> {
+    let value: Value = serde_json::from_str(&fixture(path)?).unwrap();
     Some(value.as_array().unwrap().clone())
 }

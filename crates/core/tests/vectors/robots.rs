@@ -9,7 +9,7 @@ use varve_core::robots::Robots;
 type Meaning = (&'static str, &'static [&'static str], &'static [&'static str], Option<u64>);
 
 fn expect(name: &str, meanings: &[Meaning], sitemaps: &[&str]) {
-    let Some(bytes) = fixture_bytes(name, &format!("robots/{name}")) else { return };
+    let Some(bytes) = fixture_bytes(&format!("robots/{name}")) else { return };
     let robots = Robots::parse(&bytes);
     for (agent, forbidden, allowed, delay) in meanings {
         let rules = robots.rules_for(agent);

@@ -67,7 +67,7 @@ fn answer(kind: &str, url: &str, given: &str) -> String {
 
 #[test]
 fn keys_and_steps() {
-    let Some(text) = fixture("SURT", "vectors/surt_ia_python.tsv") else { return };
+    let Some(text) = fixture("vectors/surt_ia_python.tsv") else { return };
     let lines: Vec<_> = text.lines().filter(|line| !line.starts_with('#')).skip(1).collect();
     assert_eq!(lines.len(), 102);
     for line in lines {

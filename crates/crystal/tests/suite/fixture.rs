@@ -68,20 +68,20 @@ pub(crate) fn copy_tree(from: &Path, to: &Path) {
     }
 }
 
-/// The bytes of a fixture; without the fixtures, one line saying that `test` is skipped.
-pub(crate) fn fixture(test: &str, name: &str) -> Option<Vec<u8>> {
-    let path = varve_testkit::fixtures(test, "crystal")?.join(name);
+/// The bytes of a fixture. Without the corpora the test is skipped.
+pub(crate) fn fixture(name: &str) -> Option<Vec<u8>> {
+    let path = varve_testkit::fixtures("crystal")?.join(name);
     Some(fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 
 /// A fixture that is JSON.
-pub(crate) fn json(test: &str, name: &str) -> Option<Value> {
-    Some(serde_json::from_slice(&fixture(test, name)?).unwrap())
+pub(crate) fn json(name: &str) -> Option<Value> {
+    Some(serde_json::from_slice(&fixture(name)?).unwrap())
 }
 
 /// A fixture that is a project.
-pub(crate) fn lab(test: &str, name: &str) -> Option<Scratch> {
-    let bytes = fixture(test, &format!("lab/{name}.crystalproj.zip"))?;
+pub(crate) fn lab(name: &str) -> Option<Scratch> {
+    let bytes = fixture(&format!("lab/{name}.crystalproj.zip"))?;
     let scratch = Scratch::empty();
     let mut zip = zip::ZipArchive::new(std::io::Cursor::new(bytes)).unwrap();
     zip.extract(scratch.path.parent().unwrap()).unwrap();
@@ -89,8 +89,8 @@ pub(crate) fn lab(test: &str, name: &str) -> Option<Scratch> {
 }
 
 /// Everything that is known about the lab project.
-pub(crate) fn expected(test: &str) -> Option<Value> {
-    json(test, "lab/lab-expected.json")
+pub(crate) fn expected() -> Option<Value> {
+    json("lab/lab-expected.json")
 }
 
 /// The bodies that the lab project has, by id: their digests and lengths.

@@ -185,14 +185,13 @@ fn a_caller_may_break_off_and_the_next_open_goes_on() {
 
 #[test]
 fn a_migrated_fixture_is_the_one_that_crystal_migrated() {
-    let test = "a_migrated_fixture_is_the_one_that_crystal_migrated";
-    let Some(scratch) = lab(test, "lab-v1-flat") else { return };
-    let golden = lab(test, "lab-v1-migrated-by-crystal").unwrap();
+    let Some(scratch) = lab("lab-v1-flat") else { return };
+    let golden = lab("lab-v1-migrated-by-crystal").unwrap();
     migrate_to_the_end(&scratch.path);
     assert_eq!(files(&scratch.at("revisions")), files(&golden.at("revisions")));
     let project = Project::open(&scratch.path).unwrap();
-    crate::reading::assert_tables(&project, &expected(test).unwrap(), &[]);
-    assert_eq!(crate::fixture::bodies(&project).0, expected_bodies(&expected(test).unwrap()));
+    crate::reading::assert_tables(&project, &expected().unwrap(), &[]);
+    assert_eq!(crate::fixture::bodies(&project).0, expected_bodies(&expected().unwrap()));
     let properties =
         |path: &Path| Project::open(path).unwrap().properties().map(Result::unwrap).collect::<Vec<_>>();
     assert_eq!(properties(&scratch.path), properties(&golden.path));

@@ -21,9 +21,8 @@ fn open_and_close(scratch: &Scratch) -> varve_crystal::OpenReport {
 
 #[test]
 fn an_intact_project_stays_as_it_is_but_for_its_missing_icon() {
-    let test = "an_intact_project_stays_as_it_is_but_for_its_missing_icon";
     for name in ["lab-v2", "lab-v1-flat", "lab-v2-hibernated"] {
-        let Some(scratch) = lab(test, name) else { return };
+        let Some(scratch) = lab(name) else { return };
         let mut before = files(&scratch.path);
         let report = open_and_close(&scratch);
         assert_eq!(report, varve_crystal::OpenReport::default());
@@ -40,9 +39,8 @@ fn an_intact_project_stays_as_it_is_but_for_its_missing_icon() {
 
 #[test]
 fn an_older_schema_gets_what_it_lacks_as_from_crystal() {
-    let test = "an_older_schema_gets_what_it_lacks_as_from_crystal";
-    let Some(scratch) = lab(test, "lab-v1-oldschema") else { return };
-    let golden = lab(test, "lab-v1-oldschema-migrated-by-crystal").unwrap();
+    let Some(scratch) = lab("lab-v1-oldschema") else { return };
+    let golden = lab("lab-v1-oldschema-migrated-by-crystal").unwrap();
     let mut writer = ProjectWriter::open(&scratch.path).unwrap();
     assert_eq!(
         writer.report().upgraded.added,
@@ -66,8 +64,7 @@ fn an_older_schema_gets_what_it_lacks_as_from_crystal() {
 
 #[test]
 fn every_stuck_state_is_completed() {
-    let test = "every_stuck_state_is_completed";
-    let Some(expected) = expected(test) else { return };
+    let Some(expected) = expected() else { return };
     type Stuck = (&'static str, &'static str, fn(&Scratch));
     let stuck: [Stuck; 8] = [
         ("interrupted while moving", "lab-v1-migration-interrupted", |_| {}),
@@ -100,7 +97,7 @@ fn every_stuck_state_is_completed() {
         }),
     ];
     for (state, name, break_it) in stuck {
-        let scratch = lab(test, name).unwrap();
+        let scratch = lab(name).unwrap();
         break_it(&scratch);
         let read = Project::open(&scratch.path).unwrap();
         assert_eq!(bodies(&read), (expected_bodies(&expected), vec![]), "reading: {state}");
@@ -118,21 +115,19 @@ fn every_stuck_state_is_completed() {
 
 #[test]
 fn a_queued_move_to_packs_is_read_as_it_is() {
-    let test = "a_queued_move_to_packs_is_read_as_it_is";
-    let Some(scratch) = lab(test, "lab-v2") else { return };
+    let Some(scratch) = lab("lab-v2") else { return };
     scratch.sql(
         "UPDATE project_property SET value = '3' WHERE name = 'major_version';
                  INSERT INTO project_property VALUES ('major_version_old', '2')",
     );
     let project = Project::open(&scratch.path).unwrap();
     assert_eq!(project.version(), MajorVersion::Packed);
-    assert_eq!(bodies(&project), (expected_bodies(&expected(test).unwrap()), vec![]));
+    assert_eq!(bodies(&project), (expected_bodies(&expected().unwrap()), vec![]));
 }
 
 #[test]
 fn bodies_in_what_was_to_be_deleted_are_rescued() {
-    let test = "bodies_in_what_was_to_be_deleted_are_rescued";
-    let Some(scratch) = lab(test, "lab-v2") else { return };
+    let Some(scratch) = lab("lab-v2") else { return };
     let body = scratch.at("revisions/000/000/000/000/001");
     let content = fs::read(&body).unwrap();
     fs::create_dir(scratch.at("tmp/revisions")).unwrap();
@@ -150,8 +145,7 @@ fn bodies_in_what_was_to_be_deleted_are_rescued() {
 
 #[test]
 fn the_last_revision_without_a_body_is_undone_as_crystal_does() {
-    let test = "the_last_revision_without_a_body_is_undone_as_crystal_does";
-    let Some(scratch) = lab(test, "lab-v2-last-body-missing") else { return };
+    let Some(scratch) = lab("lab-v2-last-body-missing") else { return };
     let options = OpenOptions { keep_last_without_body: true, ..OpenOptions::default() };
     let kept = ProjectWriter::open_with(&scratch.path, options).unwrap();
     assert_eq!(
@@ -162,15 +156,14 @@ fn the_last_revision_without_a_body_is_undone_as_crystal_does() {
     assert_eq!(open_and_close(&scratch).undone_revision, Some(RevisionId(53)));
     assert_eq!(Project::open(&scratch.path).unwrap().newest_revision().unwrap(), Some(RevisionId(52)));
 
-    let unmounted = lab(test, "lab-v2-last-body-missing").unwrap();
+    let unmounted = lab("lab-v2-last-body-missing").unwrap();
     fs::remove_file(unmounted.at("revisions/000/000/000/000/034")).unwrap();
     assert_eq!(open_and_close(&unmounted).undone_revision, None);
 }
 
 #[test]
 fn missing_files_are_made_and_deleted_ones_stay_deleted() {
-    let test = "missing_files_are_made_and_deleted_ones_stay_deleted";
-    let Some(scratch) = lab(test, "lab-v1-oldschema") else { return };
+    let Some(scratch) = lab("lab-v1-oldschema") else { return };
     open_and_close(&scratch);
     assert_acceptable(&scratch.path, Made::ByUs);
     fs::remove_file(scratch.at("README.txt")).unwrap();
@@ -219,8 +212,8 @@ fn a_project_that_is_open_in_crystal_is_not_opened_for_writing() {
 }
 
 /// A project whose last row is only in the log, as a crash leaves it.
-fn with_leftover_log(test: &str) -> Option<Scratch> {
-    let scratch = lab(test, "lab-v2")?;
+fn with_leftover_log() -> Option<Scratch> {
+    let scratch = lab("lab-v2")?;
     let other = Scratch::empty();
     let connection = Connection::open(scratch.at("database.sqlite")).unwrap();
     let _: String = connection.query_row("PRAGMA journal_mode = wal", [], |row| row.get(0)).unwrap();
@@ -233,9 +226,8 @@ fn with_leftover_log(test: &str) -> Option<Scratch> {
 
 #[test]
 fn a_log_that_a_crash_left_is_read_on_every_medium() {
-    let test = "a_log_that_a_crash_left_is_read_on_every_medium";
     for medium in [Medium::ReadOnly, Medium::Unknown] {
-        let Some(scratch) = with_leftover_log(test) else { return };
+        let Some(scratch) = with_leftover_log() else { return };
         let before = files(&scratch.path);
         let project =
             Project::open_with(&scratch.path, &OpenOptions { medium, ..OpenOptions::default() }).unwrap();
@@ -251,8 +243,7 @@ fn a_log_that_a_crash_left_is_read_on_every_medium() {
 
 #[test]
 fn a_transaction_that_a_crash_cut_off_is_rolled_back_for_readers_too() {
-    let test = "a_transaction_that_a_crash_cut_off_is_rolled_back_for_readers_too";
-    let Some(scratch) = lab(test, "lab-v2") else { return };
+    let Some(scratch) = lab("lab-v2") else { return };
     let cut_off = Scratch::empty();
     let connection = Connection::open(scratch.at("database.sqlite")).unwrap();
     connection
@@ -277,13 +268,12 @@ fn a_transaction_that_a_crash_cut_off_is_rolled_back_for_readers_too() {
 
 #[test]
 fn a_read_only_medium_is_opened_for_reading() {
-    let test = "a_read_only_medium_is_opened_for_reading";
-    let Some(scratch) = lab(test, "lab-v2") else { return };
+    let Some(scratch) = lab("lab-v2") else { return };
     let options = || OpenOptions { medium: Medium::ReadOnly, ..OpenOptions::default() };
     assert!(matches!(ProjectWriter::open_with(&scratch.path, options()), Err(Error::ReadOnly { .. })));
     let project = Project::open_with(&scratch.path, &options()).unwrap();
     assert_eq!(project.reading(), Reading::Immutable);
-    assert_eq!(bodies(&project), (expected_bodies(&expected(test).unwrap()), vec![]));
+    assert_eq!(bodies(&project), (expected_bodies(&expected().unwrap()), vec![]));
     assert!(matches!(Opened::open(&scratch.path).unwrap(), Opened::Writing(_)));
 }
 

@@ -51,8 +51,7 @@ pub(crate) fn assert_tables(project: &Project, expected: &Value, but: &[&str]) {
 
 #[test]
 fn every_row_and_body_of_the_fixtures_is_read_in_every_state() {
-    let test = "every_row_and_body_of_the_fixtures_is_read_in_every_state";
-    let Some(expected) = expected(test) else { return };
+    let Some(expected) = expected() else { return };
     for (name, version, half) in [
         ("lab-v2", MajorVersion::Tree, false),
         ("lab-v1-flat", MajorVersion::Flat, false),
@@ -62,7 +61,7 @@ fn every_row_and_body_of_the_fixtures_is_read_in_every_state() {
         ("lab-v2-hibernated", MajorVersion::Tree, false),
         ("lab-v3-pack16", MajorVersion::Packed, false),
     ] {
-        let scratch = lab(test, name).unwrap();
+        let scratch = lab(name).unwrap();
         let before = files(&scratch.path);
         let project = Project::open(&scratch.path).unwrap();
         assert_eq!((project.version(), project.is_half_migrated()), (version, half), "{name}");
@@ -75,8 +74,7 @@ fn every_row_and_body_of_the_fixtures_is_read_in_every_state() {
 
 #[test]
 fn properties_are_typed_and_kept() {
-    let test = "properties_are_typed_and_kept";
-    let Some(scratch) = lab(test, "lab-v2-hibernated") else { return };
+    let Some(scratch) = lab("lab-v2-hibernated") else { return };
     let project = Project::open(&scratch.path).unwrap();
     assert_eq!(project.default_url_prefix().unwrap().as_deref(), Some("http://127.0.0.1:28300"));
     assert_eq!(project.html_parser().unwrap(), HtmlParser::Lxml);
@@ -103,9 +101,8 @@ fn properties_are_typed_and_kept() {
 
 #[test]
 fn older_schemas_are_read_with_stand_ins() {
-    let test = "older_schemas_are_read_with_stand_ins";
-    let Some(scratch) = lab(test, "lab-v1-oldschema") else { return };
-    let mut expected = expected(test).unwrap();
+    let Some(scratch) = lab("lab-v1-oldschema") else { return };
+    let mut expected = expected().unwrap();
     for group in expected["resource_group"].as_array_mut().unwrap() {
         group["do_not_download"] = json!(0);
     }
@@ -122,16 +119,14 @@ fn older_schemas_are_read_with_stand_ins() {
 
 #[test]
 fn a_missing_body_is_found_missing() {
-    let test = "a_missing_body_is_found_missing";
-    let Some(scratch) = lab(test, "lab-v2-last-body-missing") else { return };
+    let Some(scratch) = lab("lab-v2-last-body-missing") else { return };
     let project = Project::open(&scratch.path).unwrap();
     assert_eq!(bodies(&project).1, [RevisionId(53)]);
 }
 
 #[test]
 fn a_later_version_is_refused_by_its_number_and_nothing_is_touched() {
-    let test = "a_later_version_is_refused_by_its_number_and_nothing_is_touched";
-    let Some(scratch) = lab(test, "lab-too-new-v4") else { return };
+    let Some(scratch) = lab("lab-too-new-v4") else { return };
     let before = files(&scratch.path);
     let Err(Error::TooNew { version, .. }) = Project::open(&scratch.path) else { panic!("read") };
     assert_eq!(version, "4");
@@ -142,8 +137,7 @@ fn a_later_version_is_refused_by_its_number_and_nothing_is_touched() {
 
 #[test]
 fn packs_are_read_and_not_written() {
-    let test = "packs_are_read_and_not_written";
-    let Some(scratch) = lab(test, "lab-v3-pack16") else { return };
+    let Some(scratch) = lab("lab-v3-pack16") else { return };
     let before = files(&scratch.path);
     assert!(matches!(ProjectWriter::open(&scratch.path), Err(Error::NotWritten { version: 3, .. })));
     assert_eq!(files(&scratch.path), before);
@@ -151,8 +145,7 @@ fn packs_are_read_and_not_written() {
 
 #[test]
 fn urls_are_found_through_their_alternatives_and_aliases() {
-    let test = "urls_are_found_through_their_alternatives_and_aliases";
-    let Some(scratch) = lab(test, "lab-v2") else { return };
+    let Some(scratch) = lab("lab-v2") else { return };
     let project = Project::open(&scratch.path).unwrap();
     let find = |url: &str| project.find(url).unwrap();
     let id = |url: &str| match find(url) {
@@ -169,8 +162,7 @@ fn urls_are_found_through_their_alternatives_and_aliases() {
 
 #[test]
 fn members_are_those_that_the_pattern_matches() {
-    let test = "members_are_those_that_the_pattern_matches";
-    let Some(scratch) = lab(test, "lab-v2") else { return };
+    let Some(scratch) = lab("lab-v2") else { return };
     let project = Project::open(&scratch.path).unwrap();
     let group = |id| project.group(GroupId(id)).unwrap().unwrap();
     let ids = |id| project.members_by_id(&group(id)).map(|found| found.unwrap().id.get()).collect::<Vec<_>>();
@@ -185,8 +177,7 @@ fn members_are_those_that_the_pattern_matches() {
 
 #[test]
 fn revisions_come_newest_first_and_the_default_is_the_originals_or_the_newest_good() {
-    let test = "revisions_come_newest_first_and_the_default_is_the_originals_or_the_newest_good";
-    let Some(scratch) = lab(test, "lab-v2") else { return };
+    let Some(scratch) = lab("lab-v2") else { return };
     let insert = "INSERT INTO resource_revision (resource_id, error, metadata)";
     scratch
         .sql(&format!("{insert} VALUES (22, '{{\"type\": \"TimeoutError\", \"message\": \"\"}}', 'null')"));
@@ -204,8 +195,7 @@ fn revisions_come_newest_first_and_the_default_is_the_originals_or_the_newest_go
 
 #[test]
 fn an_answer_that_was_cut_short_is_known_by_its_length_and_is_not_good() {
-    let test = "an_answer_that_was_cut_short_is_known_by_its_length_and_is_not_good";
-    let Some(scratch) = lab(test, "lab-v2") else { return };
+    let Some(scratch) = lab("lab-v2") else { return };
     let project = Project::open(&scratch.path).unwrap();
     let cut: Vec<i64> = project
         .revisions()
@@ -219,8 +209,7 @@ fn an_answer_that_was_cut_short_is_known_by_its_length_and_is_not_good() {
 
 #[test]
 fn a_304_stands_for_the_revision_with_its_tag() {
-    let test = "a_304_stands_for_the_revision_with_its_tag";
-    let Some(scratch) = lab(test, "lab-v2") else { return };
+    let Some(scratch) = lab("lab-v2") else { return };
     let project = Project::open(&scratch.path).unwrap();
     let revision = |id| project.revision(RevisionId(id)).unwrap().unwrap();
     let resolved = project.resolve(revision(51)).unwrap();
@@ -235,8 +224,7 @@ fn a_304_stands_for_the_revision_with_its_tag() {
 
 #[test]
 fn cookies_are_listed_and_never_shown() {
-    let test = "cookies_are_listed_and_never_shown";
-    let Some(scratch) = lab(test, "lab-v2") else { return };
+    let Some(scratch) = lab("lab-v2") else { return };
     let project = Project::open(&scratch.path).unwrap();
     let cookies = project.request_cookies().unwrap();
     assert_eq!(cookies, [Secret::new("sess=1; t=2".to_owned())]);

@@ -10,8 +10,7 @@ use crate::reading::assert_tables;
 
 #[test]
 fn a_copy_holds_everything_in_whatever_state_it_was() {
-    let test = "a_copy_holds_everything_in_whatever_state_it_was";
-    let Some(expected) = expected(test) else { return };
+    let Some(expected) = expected() else { return };
     for name in [
         "lab-v2",
         "lab-v1-flat",
@@ -20,7 +19,7 @@ fn a_copy_holds_everything_in_whatever_state_it_was() {
         "lab-v3-pack16",
     ] {
         for medium in [Medium::Unknown, Medium::ReadOnly] {
-            let scratch = lab(test, name).unwrap();
+            let scratch = lab(name).unwrap();
             fs::create_dir(scratch.at("my notes")).unwrap();
             fs::write(scratch.at("my notes/a.txt"), "mine").unwrap();
             fs::write(scratch.at("tmp/half.body"), "half").unwrap();
@@ -43,8 +42,7 @@ fn a_copy_holds_everything_in_whatever_state_it_was() {
 
 #[test]
 fn a_project_can_be_copied_while_it_is_written() {
-    let test = "a_project_can_be_copied_while_it_is_written";
-    let Some(scratch) = lab(test, "lab-v2") else { return };
+    let Some(scratch) = lab("lab-v2") else { return };
     let target = Scratch::empty();
     let mut writer = ProjectWriter::open(&scratch.path).unwrap();
     writer.add_resource("http://only.in.the.log.example/").unwrap();
@@ -55,8 +53,7 @@ fn a_project_can_be_copied_while_it_is_written() {
 
 #[test]
 fn a_copy_that_is_stopped_leaves_nothing() {
-    let test = "a_copy_that_is_stopped_leaves_nothing";
-    let Some(scratch) = lab(test, "lab-v2") else { return };
+    let Some(scratch) = lab("lab-v2") else { return };
     let target = Scratch::empty();
     let project = Project::open(&scratch.path).unwrap();
     let mut stop_late = |progress: varve_crystal::CopyProgress| match progress.files {
@@ -70,8 +67,7 @@ fn a_copy_that_is_stopped_leaves_nothing() {
 
 #[test]
 fn names_that_are_taken_wrong_or_inside_are_refused() {
-    let test = "names_that_are_taken_wrong_or_inside_are_refused";
-    let Some(scratch) = lab(test, "lab-v2") else { return };
+    let Some(scratch) = lab("lab-v2") else { return };
     let project = Project::open(&scratch.path).unwrap();
     let save = |path: std::path::PathBuf| project.save_as(path, SaveAsOptions::default());
     assert!(matches!(save(scratch.path.clone()), Err(Error::Exists { .. })));

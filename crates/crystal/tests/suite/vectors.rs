@@ -9,8 +9,7 @@ use crate::fixture::{Scratch, json};
 
 #[test]
 fn bodies_have_the_names_that_crystal_gives_them() {
-    let Some(vectors) = json("bodies_have_the_names_that_crystal_gives_them", "vectors/revision_paths.json")
-    else {
+    let Some(vectors) = json("vectors/revision_paths.json") else {
         return;
     };
     let vectors = vectors.as_array().unwrap();
@@ -28,7 +27,7 @@ fn bodies_have_the_names_that_crystal_gives_them() {
 
 #[test]
 fn members_are_those_that_crystal_finds() {
-    let Some(vectors) = json("members_are_those_that_crystal_finds", "vectors/url_patterns.json") else {
+    let Some(vectors) = json("vectors/url_patterns.json") else {
         return;
     };
     let vectors = vectors.as_array().unwrap();
@@ -64,8 +63,7 @@ fn members_are_those_that_crystal_finds() {
 
 #[test]
 fn urls_are_kept_under_the_names_that_crystal_keeps_them_under() {
-    let test = "urls_are_kept_under_the_names_that_crystal_keeps_them_under";
-    let Some(vectors) = json(test, "vectors/url_normalization.json") else { return };
+    let Some(vectors) = json("vectors/url_normalization.json") else { return };
     let scratch = Scratch::empty();
     let mut writer = ProjectWriter::create(&scratch.path, CreateOptions::default()).unwrap();
     for alias in vectors["aliases"].as_array().unwrap() {

@@ -20,10 +20,9 @@ fn findings(project: &Project) -> Vec<Finding> {
 
 #[test]
 fn intact_fixtures_have_no_findings() {
-    let test = "intact_fixtures_have_no_findings";
     for name in ["lab-v2", "lab-v1-flat", "lab-v1-migrated-by-crystal", "lab-v2-hibernated", "lab-v3-pack16"]
     {
-        let Some(scratch) = lab(test, name) else { return };
+        let Some(scratch) = lab(name) else { return };
         let project = Project::open(&scratch.path).unwrap();
         assert_eq!(findings(&project), [], "{name}");
         let verified = project.verify(CLOSE, &mut |_| {}).unwrap();
@@ -33,18 +32,17 @@ fn intact_fixtures_have_no_findings() {
 
 #[test]
 fn states_and_older_schemas_are_findings_too() {
-    let test = "states_and_older_schemas_are_findings_too";
-    let Some(scratch) = lab(test, "lab-v1-migration-interrupted") else { return };
+    let Some(scratch) = lab("lab-v1-migration-interrupted") else { return };
     assert_eq!(findings(&Project::open(&scratch.path).unwrap()), [Finding::MigrationUnfinished]);
-    let scratch = lab(test, "lab-v1-oldschema").unwrap();
+    let scratch = lab("lab-v1-oldschema").unwrap();
     let older = findings(&Project::open(&scratch.path).unwrap());
     assert_eq!(older.len(), 6);
     assert!(older.iter().all(|finding| matches!(finding, Finding::SchemaOlder { .. })));
 }
 
 /// A project with one of everything that can be wrong.
-fn damaged(test: &str) -> Option<Scratch> {
-    let scratch = lab(test, "lab-v2")?;
+fn damaged() -> Option<Scratch> {
+    let scratch = lab("lab-v2")?;
     scratch.sql(
         "DROP INDEX resource_revision__status_code;
          UPDATE resource_revision SET metadata = '{broken' WHERE id = 2;
@@ -73,7 +71,7 @@ fn damaged(test: &str) -> Option<Scratch> {
 
 #[test]
 fn everything_that_can_be_wrong_is_found() {
-    let Some(scratch) = damaged("everything_that_can_be_wrong_is_found") else { return };
+    let Some(scratch) = damaged() else { return };
     let found = findings(&Project::open(&scratch.path).unwrap());
     let at = |name: &str| scratch.at("revisions").join(name);
     for expected in [
@@ -118,7 +116,7 @@ fn everything_that_can_be_wrong_is_found() {
 
 #[test]
 fn what_can_be_repaired_is_and_nothing_is_thrown_away() {
-    let Some(scratch) = damaged("what_can_be_repaired_is_and_nothing_is_thrown_away") else { return };
+    let Some(scratch) = damaged() else { return };
     let mut writer = ProjectWriter::open(&scratch.path).unwrap();
     assert_eq!(writer.report().upgraded.skipped, ["resource_revision__status_code"]);
     let (mut left, mut said) = (Vec::new(), Vec::new());
@@ -202,8 +200,7 @@ fn a_damaged_page_of_the_database_is_found_or_refused() {
 
 #[test]
 fn a_project_is_counted() {
-    let test = "a_project_is_counted";
-    let Some(scratch) = lab(test, "lab-v2-hibernated") else { return };
+    let Some(scratch) = lab("lab-v2-hibernated") else { return };
     let project = Project::open(&scratch.path).unwrap();
     let info = serde_json::to_value(project.info().unwrap()).unwrap();
     for (name, count) in [
@@ -220,7 +217,7 @@ fn a_project_is_counted() {
     ] {
         assert_eq!(info[name], count, "{name}");
     }
-    let expected = crate::fixture::expected(test).unwrap();
+    let expected = crate::fixture::expected().unwrap();
     let bytes: u64 = crate::fixture::expected_bodies(&expected).values().map(|(_, length)| length).sum();
     assert_eq!(info["bytes"], bytes);
     let members: Vec<_> = project

@@ -374,8 +374,7 @@ fn the_newest_good_revision_has_its_body() {
 
 #[test]
 fn a_project_is_rebuilt_row_by_row_and_body_by_body() {
-    let test = "a_project_is_rebuilt_row_by_row_and_body_by_body";
-    let Some(original) = lab(test, "lab-v2") else { return };
+    let Some(original) = lab("lab-v2") else { return };
     let source = Project::open(&original.path).unwrap();
     let (scratch, mut writer) = created();
     writer.restore_resources(source.resources().map(Result::unwrap)).unwrap();
@@ -395,8 +394,8 @@ fn a_project_is_rebuilt_row_by_row_and_body_by_body() {
     }
     writer.close().unwrap();
     let copy = Project::open(&scratch.path).unwrap();
-    assert_tables(&copy, &expected(test).unwrap(), &[]);
-    assert_eq!(bodies(&copy), (expected_bodies(&expected(test).unwrap()), vec![]));
+    assert_tables(&copy, &expected().unwrap(), &[]);
+    assert_eq!(bodies(&copy), (expected_bodies(&expected().unwrap()), vec![]));
     assert_eq!(files(&scratch.at("revisions")), files(&original.at("revisions")));
     drop(copy);
     assert_acceptable(&scratch.path, Made::ByCrystal);

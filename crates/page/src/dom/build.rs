@@ -132,7 +132,7 @@ fn write(tree: &Tree, html: &mut String, place: usize) {
 }
 
 /// The start tag of an element.
-pub(crate) fn start_tag(name: &str, attributes: &[(String, String)]) -> String {
+pub fn start_tag(name: &str, attributes: &[(String, String)]) -> String {
     let mut html = format!("<{name}");
     for (name, value) in attributes {
         html.extend([" ", name, "=\""]);

@@ -10,7 +10,7 @@ mod build;
 mod selector;
 pub(crate) mod sink;
 
-pub(crate) use build::start_tag;
+pub use build::start_tag;
 pub use selector::Selectors;
 
 use html5ever::tendril::{StrTendril, TendrilSink};
@@ -82,7 +82,7 @@ pub struct Node {
     /// Whether it is the only one of that name.
     only: bool,
     /// Whether white space in it is kept as it is: it is in a `pre` or a `textarea`.
-    pub(crate) keeps_space: bool,
+    pub keeps_space: bool,
 }
 
 /// A page as a tree.
@@ -152,7 +152,7 @@ impl Tree {
     }
 
     /// The same, with a sign in place of each node below it that is left out.
-    pub(crate) fn outer_html_without(
+    pub fn outer_html_without(
         &self,
         node: usize,
         most: usize,
@@ -180,7 +180,7 @@ impl Node {
     }
 
     /// The text as it counts, if it is one: without white space at its ends, unless that is kept.
-    pub(crate) fn seen_text(&self) -> Option<&str> {
+    pub fn seen_text(&self) -> Option<&str> {
         match &self.data {
             Data::Text(text) if self.keeps_space => Some(text),
             Data::Text(text) => Some(text.trim()),

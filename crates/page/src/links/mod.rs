@@ -23,11 +23,11 @@ mod json;
 mod kind;
 mod link;
 mod listing;
-pub(crate) mod refresh;
+pub mod refresh;
 mod relation;
 mod script;
 pub(crate) mod source;
-pub(crate) mod srcset;
+pub mod srcset;
 
 pub use kind::Kind;
 pub use link::{Limits, Link, LinkError, Place, Report, Role, Stop};

@@ -1,7 +1,7 @@
 //! `Refresh`: the header and its twin in `<meta http-equiv>`, read as browsers read them.
 
 /// Where `5; url='/there'` leads. Nothing where only a time is named: then the page loads itself again.
-pub(crate) fn target(content: &str) -> Option<&str> {
+pub fn target(content: &str) -> Option<&str> {
     let content = content.trim_start_matches(is_space);
     let seconds = content.find(|c: char| !c.is_ascii_digit() && c != '.')?;
     if seconds == 0 {

@@ -1,7 +1,7 @@
 //! `srcset`: candidates with descriptors, read as the HTML standard reads them.
 
 /// The URLs of the candidates, in order, with where each stands.
-pub(crate) fn candidates(set: &str) -> impl Iterator<Item = (usize, &str)> {
+pub fn candidates(set: &str) -> impl Iterator<Item = (usize, &str)> {
     // Without any space a browser sees one URL with commas in it. People who write so mean several.
     let unspaced = !set.trim_matches(is_space).contains(is_space) && !set.contains(':');
     let mut at = 0;

@@ -89,7 +89,7 @@ fn marked<'a>(links: impl Iterator<Item = &'a Written>) -> Vec<String> {
 
 #[test]
 fn what_crystal_finds_is_found() {
-    let Some(bytes) = fixture("Crystal's links", "crystal/vectors/html_links.json") else { return };
+    let Some(bytes) = fixture("crystal/vectors/html_links.json") else { return };
     let cases: Vec<Value> = serde_json::from_slice(&bytes).unwrap();
     assert_eq!(cases.len(), 78);
     let mut departed = 0;
@@ -114,7 +114,7 @@ fn owned(texts: &[&str]) -> Vec<String> {
 /// Crystal's two parsers differ in three pages; varve reads all three as the newer one does.
 #[test]
 fn where_the_two_parsers_differ() {
-    let Some(bytes) = fixture("Crystal's parsers", "crystal/vectors/html_links.json") else { return };
+    let Some(bytes) = fixture("crystal/vectors/html_links.json") else { return };
     let cases: Vec<Value> = serde_json::from_slice(&bytes).unwrap();
     let differ = |case: &&Value| expected(case, "lxml") != expected(case, "html_parser");
     let pages: Vec<_> = cases.iter().filter(differ).map(|case| case["html"].as_str().unwrap()).collect();

@@ -10,9 +10,9 @@ mod sitemaps;
 use varve_core::headers::Headers;
 use varve_page::links::{Extracted, Kind, Limits, Link, extract};
 
-/// The bytes of a fixture; without the fixtures, one line saying that `test` is skipped.
-fn fixture(test: &str, path: &str) -> Option<Vec<u8>> {
-    let path = varve_testkit::fixtures(test, path)?;
+/// The bytes of a fixture. Without the corpora the test is skipped.
+fn fixture(path: &str) -> Option<Vec<u8>> {
+    let path = varve_testkit::fixtures(path)?;
     Some(std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display())))
 }
 

@@ -11,7 +11,7 @@ const URL: &str = "http://www.example.com/sitemap";
 
 /// The links of a file, as a letter for the role and the target.
 fn read(name: &str) -> Option<Vec<String>> {
-    let bytes = fixture(name, &format!("sitemaps/{name}"))?;
+    let bytes = fixture(&format!("sitemaps/{name}"))?;
     let (links, extracted) = links(Kind::Listing, URL, &Headers::new(), &bytes);
     assert_eq!(extracted.report.stopped, None, "{name}");
     assert_eq!(extracted.report.links, links.len() as u64);
@@ -191,7 +191,7 @@ fn feeds() {
 
 #[test]
 fn entries_have_titles() {
-    let Some(bytes) = fixture("titles of entries", "sitemaps/feed.rss") else { return };
+    let Some(bytes) = fixture("sitemaps/feed.rss") else { return };
     let (links, _) = links(Kind::Xml, URL, &Headers::new(), &bytes);
     let titles: Vec<_> = links.iter().map(|link| link.title.as_deref().unwrap()).collect();
     let expected = [

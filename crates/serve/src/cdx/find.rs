@@ -3,7 +3,7 @@
 use std::io;
 
 use varve_archive::history::Holdings;
-use varve_archive::verbs::log::{CaptureFilter, Order, Page};
+use varve_archive::verbs::log::{CaptureFilter, ListCursor, TimeOrder};
 use varve_archive::verbs::replay::{all_spellings, known_as, others};
 use varve_archive::{Capture, Moment};
 
@@ -62,7 +62,7 @@ fn under(
     for prefix in prefixes {
         let mut after: Option<String> = None;
         loop {
-            let page = Page { after: after.as_deref(), limit: PIECE };
+            let page = ListCursor { after: after.as_deref(), limit: PIECE };
             let urls = holdings.catalog().urls(prefix, page).map_err(io::Error::other)?;
             for url in urls.iter().filter(|url| is_wanted(url)) {
                 if !of_urls(holdings, query, std::slice::from_ref(url), each)? {
@@ -97,14 +97,14 @@ fn of_urls(holdings: &dyn Holdings, query: &Query, urls: &[String], each: &mut E
         Line::new(holdings, urls, CaptureFilter { since, until, committed_only: false }, order)
     };
     match query.sort {
-        Sort::OldestFirst => all(line(query.from, query.to, Order::OldestFirst), each),
-        Sort::NewestFirst => all(line(query.from, query.to, Order::NewestFirst), each),
+        Sort::OldestFirst => all(line(query.from, query.to, TimeOrder::OldestFirst), each),
+        Sort::NewestFirst => all(line(query.from, query.to, TimeOrder::NewestFirst), each),
         Sort::Closest(time) => {
             let before = query.to.map_or(time, |to| to.min(time));
             let behind = Moment::from_micros(time.micros().saturating_add(1));
             let after = query.from.map_or(behind, |from| from.max(behind));
-            let before = line(query.from, Some(before), Order::NewestFirst);
-            closest(before, line(Some(after), query.to, Order::OldestFirst), time, each)
+            let before = line(query.from, Some(before), TimeOrder::NewestFirst);
+            closest(before, line(Some(after), query.to, TimeOrder::OldestFirst), time, each)
         }
     }
 }
@@ -146,20 +146,20 @@ struct Line<'h> {
     holdings: &'h dyn Holdings,
     urls: Vec<&'h str>,
     filter: CaptureFilter,
-    order: Order,
+    order: TimeOrder,
     piece: std::vec::IntoIter<Capture>,
     last: Option<Capture>,
     ended: bool,
 }
 
 impl<'h> Line<'h> {
-    fn new(holdings: &'h dyn Holdings, urls: &'h [String], filter: CaptureFilter, order: Order) -> Self {
+    fn new(holdings: &'h dyn Holdings, urls: &'h [String], filter: CaptureFilter, order: TimeOrder) -> Self {
         let (urls, piece) = (urls.iter().map(String::as_str).collect(), Vec::new().into_iter());
         Self { holdings, urls, filter, order, piece, last: None, ended: false }
     }
 
     fn fill(&mut self) -> io::Result<()> {
-        let page = Page { after: self.last.as_ref(), limit: PIECE };
+        let page = ListCursor { after: self.last.as_ref(), limit: PIECE };
         let catalog = self.holdings.catalog();
         let piece =
             catalog.captures_of_any(&self.urls, &self.filter, self.order, page).map_err(io::Error::other)?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use http::header::{self, HeaderName, HeaderValue};
 use varve_archive::history::Holdings;
-use varve_archive::verbs::log::{CaptureFilter, Order, Page};
+use varve_archive::verbs::log::{CaptureFilter, ListCursor, TimeOrder};
 use varve_archive::verbs::replay::{Found, Known, When, all_spellings, ends, find, known_as, precise_digits};
 use varve_archive::{ArchiveError, Capture};
 
@@ -142,12 +142,12 @@ fn write_map(shelf: &Shelf, origin: &str, url: &str, output: &mut dyn Write) -> 
     )?;
     let mut after: Option<Capture> = None;
     loop {
-        let page = Page { after: after.as_ref(), limit: PIECE };
+        let page = ListCursor { after: after.as_ref(), limit: PIECE };
         let filter = CaptureFilter::default();
         let piece = shelf
             .holdings
             .catalog()
-            .captures_of_any(&spellings, &filter, Order::OldestFirst, page)
+            .captures_of_any(&spellings, &filter, TimeOrder::OldestFirst, page)
             .map_err(io::Error::other)?;
         for (number, capture) in piece.iter().enumerate() {
             let around = &piece[number.saturating_sub(1)..piece.len().min(number + 2)];

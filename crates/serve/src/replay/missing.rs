@@ -61,7 +61,7 @@ fn near(holdings: &dyn Holdings, url: &str) -> Vec<String> {
     let after_scheme = url.find("://").map_or(0, |at| at + 3);
     let mut prefix = url;
     for _ in 0..SHORTENED {
-        let page = varve_archive::verbs::log::Page::first(NEAR);
+        let page = varve_archive::verbs::log::ListCursor::first(NEAR);
         // What cannot be read is not near.
         let found = holdings.catalog().urls(prefix, page).unwrap_or_default();
         if !found.is_empty() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{Datelike, NaiveDate};
 use maud::{Markup, html};
 use varve_archive::history::Holdings;
-use varve_archive::verbs::log::{CaptureFilter, Page, captures};
+use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
 use varve_archive::{ArchiveError, Capture, Moment};
 
 use super::frame;
@@ -40,7 +40,7 @@ pub(super) fn days(holdings: &dyn Holdings, url: &str) -> Result<Days, ArchiveEr
     let mut days = Days::default();
     let mut after: Option<Capture> = None;
     loop {
-        let page = Page { after: after.as_ref(), limit: PIECE };
+        let page = ListCursor { after: after.as_ref(), limit: PIECE };
         let piece = captures(holdings, url, &CaptureFilter::default(), page)?;
         piece.iter().for_each(|capture| days.count(capture));
         if piece.len() < PIECE {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use maud::{Markup, html};
 use varve_archive::verbs::diff::{self, Comparison, Hunk, HunkLine, Mode, Options, Style, View};
-use varve_archive::verbs::log::{CaptureFilter, Page, captures};
+use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
 use varve_archive::verbs::replay::{When, nearest};
 use varve_archive::{Capture, Moment};
 
@@ -52,7 +52,7 @@ fn capture(shelf: &Shelf, url: &str, text: &str) -> Result<Capture, Trouble> {
     let time: Moment =
         text.parse().map_err(|_| Trouble::Unclear(format!("“{}” is not a time.", visible(text))))?;
     let filter = CaptureFilter { since: Some(time), until: Some(time), committed_only: false };
-    let exact = captures(&*shelf.holdings, url, &filter, Page::first(1))?;
+    let exact = captures(&*shelf.holdings, url, &filter, ListCursor::first(1))?;
     if let Some(capture) = exact.into_iter().next() {
         return Ok(capture);
     }

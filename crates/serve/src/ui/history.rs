@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use maud::{Markup, html};
 use varve_archive::verbs::cat::version_of;
-use varve_archive::verbs::log::{CaptureFilter, Page, captures};
+use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
 use varve_archive::verbs::replay::{known_as, others};
 use varve_archive::{Capture, Moment};
 
@@ -23,7 +23,7 @@ pub(super) fn page(shelf: &Arc<Shelf>, request: &Request) -> Paged {
     let url = meant(shelf, &asked)?;
     let until = request.parameter("until").and_then(|text| text.parse::<Moment>().ok());
     let filter = CaptureFilter { until, ..CaptureFilter::default() };
-    let mut captures = captures(&*shelf.holdings, &url, &filter, Page::first(LISTED + 1))?;
+    let mut captures = captures(&*shelf.holdings, &url, &filter, ListCursor::first(LISTED + 1))?;
     let older = (captures.len() > LISTED).then(|| captures.pop()).flatten();
     let days = calendar::days(&*shelf.holdings, &url)?;
     Ok(frame::page(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use maud::{Markup, html};
-use varve_archive::verbs::log::{CaptureFilter, Page, VersionFilter, VersionInfo};
+use varve_archive::verbs::log::{CaptureFilter, ListCursor, VersionFilter, VersionInfo};
 use varve_archive::{ArchiveError, Capture};
 
 use super::{Paged, frame};
@@ -21,12 +21,12 @@ const MOST: u64 = 50_000;
 
 pub(super) fn page(shelf: &Arc<Shelf>) -> Paged {
     let holdings = &*shelf.holdings;
-    let newest = holdings.catalog().versions(&VersionFilter::default(), Page::first(NEWEST))?;
+    let newest = holdings.catalog().versions(&VersionFilter::default(), ListCursor::first(NEWEST))?;
     let captures = match holdings.has_versions() {
         true => Vec::new(),
-        false => holdings.latest_captures(&CaptureFilter::default(), Page::first(NEWEST))?,
+        false => holdings.latest_captures(&CaptureFilter::default(), ListCursor::first(NEWEST))?,
     };
-    let pages = holdings.catalog().urls("", Page::first(PAGES))?;
+    let pages = holdings.catalog().urls("", ListCursor::first(PAGES))?;
     let totals = totals(shelf, newest.first())?;
     let head = holdings.head()?;
     Ok(frame::page(
@@ -95,8 +95,10 @@ fn totals(shelf: &Shelf, newest: Option<&VersionInfo>) -> Result<Totals, Archive
     let mut totals = Totals { of, ..Totals::default() };
     let mut after = None;
     loop {
-        let piece =
-            shelf.holdings.catalog().versions(&VersionFilter::default(), Page { after, limit: PIECE })?;
+        let piece = shelf
+            .holdings
+            .catalog()
+            .versions(&VersionFilter::default(), ListCursor { after, limit: PIECE })?;
         totals.versions += piece.len() as u64;
         totals.captures += piece.iter().map(|info| info.captures).sum::<u64>();
         after = piece.last().map(|info| info.version.id);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use maud::html;
-use varve_archive::verbs::log::Page;
+use varve_archive::verbs::log::ListCursor;
 
 use super::{Paged, frame};
 use crate::request::Request;
@@ -21,7 +21,7 @@ pub(super) fn page(shelf: &Arc<Shelf>, request: &Request) -> Paged {
     let mut found = Vec::new();
     let mut prefix = asked.to_owned();
     for candidate in beginnings(asked) {
-        found = catalog.urls(&candidate, Page { after: after.as_deref(), limit: PIECE })?;
+        found = catalog.urls(&candidate, ListCursor { after: after.as_deref(), limit: PIECE })?;
         prefix = candidate;
         if !found.is_empty() {
             break;

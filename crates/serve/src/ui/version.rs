@@ -5,7 +5,7 @@ use std::sync::Arc;
 use maud::{Markup, html};
 use varve_archive::VersionId;
 use varve_archive::history::{Pair, resolve_version};
-use varve_archive::verbs::log::{Page, VersionFilter};
+use varve_archive::verbs::log::{ListCursor, VersionFilter};
 use varve_archive::verbs::show::{self, Change, VersionInfo};
 
 use super::{Paged, Trouble, frame};
@@ -22,7 +22,8 @@ const MOST: u64 = 100_000;
 
 pub(super) fn list(shelf: &Arc<Shelf>, request: &Request) -> Paged {
     let after = request.parameter("after").and_then(|text| text.parse::<VersionId>().ok());
-    let found = shelf.holdings.catalog().versions(&VersionFilter::default(), Page { after, limit: PIECE })?;
+    let found =
+        shelf.holdings.catalog().versions(&VersionFilter::default(), ListCursor { after, limit: PIECE })?;
     let head = shelf.holdings.head()?;
     let next = found.last().filter(|_| found.len() == PIECE);
     Ok(frame::page(

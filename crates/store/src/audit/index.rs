@@ -13,7 +13,7 @@ use crate::error::StoreError;
 use crate::index::{
     Entry, FindingKind, Index, IndexError, IndexOptions, Place, Prefix, PrefixRange, Rebuild, verify,
 };
-use crate::store::Store;
+use crate::reader::Store;
 
 /// Checks what can be checked in the files of the index alone.
 pub(super) fn check_files(store: &Store, folder: &Path, run: &mut Run<'_>) -> Result<(), StoreError> {

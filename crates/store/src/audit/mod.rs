@@ -10,7 +10,7 @@
 //! writing: then it should be in the index, or was left by a crash. An index that cannot be read is a finding like any
 //! other, and the silos are audited without it.
 
-mod held;
+mod ids_in_silos;
 mod index;
 mod quick;
 mod segments;
@@ -23,10 +23,10 @@ use serde::Serialize;
 use crate::error::StoreError;
 use crate::exchange::Scanned;
 use crate::index::{IndexOptions, Place};
+use crate::reader::Store;
 use crate::silo::{SiloFile, numbers};
-use crate::store::Store;
 
-pub use held::held_in_silos;
+pub use ids_in_silos::held_in_silos;
 pub(crate) use segments::Segments;
 
 /// What is wrong.

@@ -23,8 +23,9 @@ use super::silo::{leave_causes, translated};
 use super::{AuditFinding, AuditKind, Run, Segments};
 use crate::error::StoreError;
 use crate::index::{ByPlace, Entry, IndexError, Place, Prefix, PrefixRange};
-use crate::silo::{SiloError, SiloFile, name, prefixes};
-use crate::sound::follows;
+use crate::reader::follows;
+use crate::record::prefixes;
+use crate::silo::{SiloError, SiloFile, name};
 
 /// So many entries are looked at together, by all threads.
 const TOGETHER: usize = 1 << 16;

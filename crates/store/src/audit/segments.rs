@@ -5,7 +5,7 @@ use varve_warc::record::{Header, RecordType};
 use super::{AuditFinding, AuditKind, Run};
 use crate::error::StoreError;
 use crate::index::Place;
-use crate::silo::parse_id;
+use crate::record::parse_id;
 
 /// What a record says about the object it is a part of.
 #[derive(Clone, Debug)]

@@ -13,12 +13,13 @@ use varve_warc::{Error, Reader, Record};
 use super::index::Comparison;
 use super::segments::Segment;
 use super::{AuditFinding, AuditKind, Run, Segments};
-use crate::derived::id_it_should_have;
 use crate::error::StoreError;
 use crate::exchange::{Listener, Scanned};
 use crate::index::{Entry, Place};
-use crate::silo::{SiloError, SiloFile, Way, chain, entries, name};
-use crate::store::Store;
+use crate::reader::Store;
+use crate::record::entries;
+use crate::record::id_it_should_have;
+use crate::silo::{SiloError, SiloFile, Way, chain, name};
 
 /// What a part of a silo came to.
 #[derive(Default)]

@@ -10,12 +10,13 @@ use varve_warc::http::{Body, BodyLimits, Head, HeadParser, open_body, whole_bloc
 use varve_warc::record::{Header, RecordType};
 
 use crate::error::StoreError;
-use crate::exchange::{field, payload_of};
+use crate::exchange::payload_of;
 use crate::index::Prefix;
-use crate::keep::NewObject;
-use crate::object::ObjectReader;
-use crate::silo::ids;
-use crate::store::{SiloRecord, Store};
+use crate::reader::ObjectReader;
+use crate::reader::{SiloRecord, Store};
+use crate::record::field;
+use crate::record::ids;
+use crate::writer::NewObject;
 use crate::writer::StoreWriter;
 
 /// The type of a body of which nothing else is known.
@@ -119,7 +120,7 @@ impl Store {
         record: &[u8; 32],
     ) -> Result<Option<impl Read + Send + use<>>, StoreError> {
         let Some(mut found) = self.response(record)? else { return Ok(None) };
-        let original = found.header().reference("WARC-Refers-To").and_then(crate::silo::parse_id);
+        let original = found.header().reference("WARC-Refers-To").and_then(crate::record::parse_id);
         if found.header().record_type() == RecordType::Revisit {
             let Some(original) = original else { return Ok(None) };
             let Some(holder) = self.response(&original)? else { return Ok(None) };
@@ -142,7 +143,7 @@ impl Store {
     /// a revisit did not keep again is what came behind the head of the answer that it refers to.
     pub fn response_block(&self, record: &[u8; 32]) -> Result<Option<Box<dyn Read + Send>>, StoreError> {
         let Some(found) = self.response(record)? else { return Ok(None) };
-        let original = found.header().reference("WARC-Refers-To").and_then(crate::silo::parse_id);
+        let original = found.header().reference("WARC-Refers-To").and_then(crate::record::parse_id);
         if found.header().record_type() != RecordType::Revisit || self.had_no_body(record)? {
             return Ok(Some(Box::new(found)));
         }

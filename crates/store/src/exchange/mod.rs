@@ -11,10 +11,10 @@
 //! It does not know where exchanges come from, nor what a URL means.
 
 mod examine;
-mod keep;
 mod receipt;
 mod recent;
 mod scan;
+mod write;
 
 use std::net::IpAddr;
 
@@ -22,12 +22,12 @@ use varve_core::{BodyId, RecordId, RunId};
 use varve_warc::date::Date;
 use varve_warc::source::ReadAt;
 
-pub use keep::{ExchangeKeeper, KeptAside, KeptExchange};
 pub(crate) use receipt::payload_of;
 pub(crate) use receipt::target_of_document;
 pub use receipt::{is_capture, page_of, receipt_of, renderings_of};
 pub(crate) use scan::{Listener, is_fact, look_at};
 pub use scan::{Scanned, end_of, scan, scan_from};
+pub use write::{ExchangeKeeper, KeptAside, KeptExchange};
 
 /// An exchange to keep.
 pub struct NewExchange<'a> {
@@ -92,25 +92,4 @@ pub struct Original {
     pub body: BodyId,
     /// The length of that body.
     pub length: u64,
-}
-
-/// The names of the fields that are varve's own.
-pub mod field {
-    /// The SHA-256 of the payload of a chunked answer: the entity without its transfer coding. The standard's own field is left
-    /// to answers where all tools agree on what it means.
-    pub const PAYLOAD_DIGEST: &str = "Varve-Payload-Digest";
-    /// The SHA-256 of the body, where it is not what `WARC-Payload-Digest` says.
-    pub const BODY_DIGEST: &str = "Varve-Body-Digest";
-    /// The length of the body.
-    pub const BODY_LENGTH: &str = "Varve-Body-Length";
-    /// The run that an exchange belongs to.
-    pub const RUN: &str = "Varve-Run";
-    /// The exchange is not the capture of its URL; the value is its method.
-    pub const ASIDE: &str = "Varve-Aside";
-    /// What a browser made of the answer: `document=ID screenshot=ID`.
-    pub const RENDERINGS: &str = "Varve-Renderings";
-    /// How long each step took.
-    pub const TIMING: &str = "Varve-Timing";
-    /// A line that came behind the body, where the protocol does not have it in the block.
-    pub const TRAILER: &str = "Varve-Trailer";
 }

@@ -10,8 +10,7 @@ use varve_warc::http::Head;
 use varve_warc::record::{Header, RecordType};
 use varve_warc::write::Profile;
 
-use super::field;
-use crate::silo::parse_id;
+use crate::record::{field, parse_id};
 
 /// Whether a record is that of a capture: an answer to a plain question, and not one that stands aside.
 pub fn is_capture(header: &Header) -> bool {

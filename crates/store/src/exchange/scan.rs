@@ -17,7 +17,8 @@ use varve_warc::{Error, Format, Reader, Record};
 use super::{is_capture, receipt_of};
 use crate::error::StoreError;
 use crate::index::Place;
-use crate::silo::{SiloError, SiloFiles, Way, numbers, parse_id};
+use crate::record::parse_id;
+use crate::silo::{SiloError, SiloFiles, Way, numbers};
 
 /// The JSON of a fact is no longer than this.
 const LONGEST_FACT: u64 = 1 << 30;

@@ -7,8 +7,7 @@ use std::sync::Arc;
 use varve_warc::source::ReadAt;
 
 use super::{Listed, Medium, MediumError, checked};
-use crate::disk::{Disk, DiskError};
-use crate::silo::FileSource;
+use crate::disk::{Disk, DiskError, FileSource};
 
 /// How much is copied at a time.
 const STEP: usize = 1 << 20;

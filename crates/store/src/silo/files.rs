@@ -11,38 +11,8 @@ use std::sync::Arc;
 use varve_warc::source::ReadAt;
 
 use super::{chain, name};
-use crate::disk::{Disk, DiskError, DiskFile};
+use crate::disk::{Disk, DiskError, FileSource};
 use crate::medium::{Medium, MediumError};
-
-/// A file of a disk, as the WARC room wants it.
-pub struct FileSource {
-    file: Box<dyn DiskFile>,
-}
-
-impl FileSource {
-    /// Reads from that file.
-    pub fn new(file: Box<dyn DiskFile>) -> Self {
-        Self { file }
-    }
-}
-
-fn plain(error: DiskError) -> io::Error {
-    io::Error::new(error.source.kind(), error)
-}
-
-impl ReadAt for FileSource {
-    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        // No file is so long; systems call such an offset invalid, which is another thing than the end.
-        if i64::try_from(offset).is_err() {
-            return Ok(0);
-        }
-        self.file.read_at(offset, buffer).map_err(plain)
-    }
-
-    fn size(&self) -> io::Result<u64> {
-        self.file.length().map_err(plain)
-    }
-}
 
 /// What is known of a silo without reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]

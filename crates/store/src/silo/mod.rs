@@ -4,15 +4,16 @@
 //! ids that the index needs, it does not know.
 
 pub(crate) mod chain;
+mod description;
 mod files;
-mod found;
 pub mod name;
 pub mod numbers;
-mod open;
+mod open_silo;
 mod walk;
 
-pub use files::{FileSource, SiloError, SiloFile, SiloFiles};
-pub use found::{OTHER_ID, OtherId, entries, ids, other_digits, other_id, parse_id, prefixes};
-pub(crate) use open::{OpenSilo, Reserved, create, is_large};
+pub(crate) use description::FILE_NAME;
+pub use description::describes_silo;
+pub use files::{SiloError, SiloFile, SiloFiles};
+pub(crate) use open_silo::{OpenSilo, Reserved, create, is_large};
 pub(crate) use walk::Way;
 pub use walk::{Stretch, WalkError, Walked, walk, walk_from};

@@ -9,8 +9,8 @@ use varve_warc::rule::{Finding, Rule};
 use varve_warc::source::ReadAt;
 use varve_warc::{Error, Format, Reader, Record};
 
-use super::entries;
 use crate::index::{Entry, Place, PlaceError};
+use crate::record::entries;
 
 /// What a walk came to.
 #[derive(Debug)]

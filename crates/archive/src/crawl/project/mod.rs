@@ -16,7 +16,7 @@ mod pending;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use varve_catalog::Row;
+use varve_catalog::CatalogRow;
 use varve_core::alias::Aliases;
 use varve_core::headers::Redaction;
 use varve_core::url::{SiteRules, alternatives};
@@ -182,7 +182,7 @@ impl Destination for IntoProject {
         self.pending().fail(url, kind, message, cookie);
     }
 
-    fn save(&self, _: Vec<Row>) -> Result<(), ArchiveError> {
+    fn save(&self, _: Vec<CatalogRow>) -> Result<(), ArchiveError> {
         let waiting = self.pending().take();
         match &mut *self.open.lock() {
             Some(writer) => Ok(waiting.keep_in(writer)?),

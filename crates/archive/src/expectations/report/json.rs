@@ -1,7 +1,7 @@
 //! For programs: one object a URL, then one with the counts. What only checks in an archive know is there only then.
 
 use serde::Serialize;
-use varve_core::expectation::Standing;
+use varve_expect::Standing;
 
 use super::{Checked, Comparison, Summary};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use varve_core::expectation::Verdict;
+use varve_expect::Verdict;
 
 use super::{Checked, Summary};
 

@@ -11,9 +11,9 @@ mod text;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use varve_core::expectation::{Standing, Verdict};
 use varve_core::history::{Belongs, Capture};
 use varve_core::{Moment, VersionId};
+use varve_expect::{Standing, Verdict};
 
 use super::Trouble;
 

@@ -1,8 +1,8 @@
 //! Each form of the report, whole.
 
 use super::*;
-use varve_core::expectation::{Departure, Standing};
 use varve_core::{BodyId, RecordId};
+use varve_expect::{Departure, Standing};
 
 fn checked(url: &str, verdict: Verdict, status: Option<u16>) -> Checked {
     let file = Some(PathBuf::from("urls/example.com.yaml"));

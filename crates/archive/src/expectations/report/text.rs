@@ -1,6 +1,6 @@
 //! For people: the verdict, the URL, and why.
 
-use varve_core::expectation::Standing;
+use varve_expect::Standing;
 
 use super::{Checked, Comparison, Summary, visible};
 

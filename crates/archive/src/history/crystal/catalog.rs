@@ -4,11 +4,11 @@
 //! times are what servers said, and only choose among them. What a project does not have (tags, scores, verdicts, runs) is
 //! answered with nothing.
 
-use varve_catalog::{
-    CaptureFilter, CatalogError, CatalogRead, Diff, DiffInfo, Order, Page, Score, VerdictRow, VersionFilter,
-    VersionInfo,
+use varve_catalog::{CatalogError, CatalogRead};
+use varve_core::history::{
+    Capture, CaptureFilter, ListCursor, StoredDiff, StoredDiffInfo, StoredScore, StoredVerdict, Tag,
+    TimeOrder, Version, VersionFilter, VersionInfo,
 };
-use varve_core::history::{Capture, Tag, Version};
 use varve_core::{BodyId, Moment, RunId, VersionId};
 use varve_crystal::{Error, Lookup, Resource, Revision, RevisionId};
 
@@ -20,7 +20,7 @@ type Answer<T> = Result<T, CatalogError>;
 
 impl CrystalCatalog {
     /// The captures of all URLs, the newest first.
-    pub(super) fn latest(&self, filter: &CaptureFilter, page: Page<&Capture>) -> Answer<Vec<Capture>> {
+    pub(super) fn latest(&self, filter: &CaptureFilter, page: ListCursor<&Capture>) -> Answer<Vec<Capture>> {
         let inner = &mut *self.lock();
         let from = page.after.map_or(i64::MAX, |last| revision_of(&last.id).get().saturating_sub(1));
         let mut found = Vec::new();
@@ -192,7 +192,7 @@ impl CatalogRead for CrystalCatalog {
         Ok(found.map(version_at).into_iter().take(limit).collect())
     }
 
-    fn versions(&self, filter: &VersionFilter, page: Page<VersionId>) -> Answer<Vec<VersionInfo>> {
+    fn versions(&self, filter: &VersionFilter, page: ListCursor<VersionId>) -> Answer<Vec<VersionInfo>> {
         let is_more =
             [&filter.url, &filter.author, &filter.message, &filter.tag].iter().any(|ask| ask.is_some());
         if is_more || page.after.is_some() || page.limit == 0 {
@@ -213,7 +213,7 @@ impl CatalogRead for CrystalCatalog {
         Ok(Vec::new())
     }
 
-    fn captures_in(&self, version: &VersionId, page: Page<(&str, &str)>) -> Answer<Vec<Capture>> {
+    fn captures_in(&self, version: &VersionId, page: ListCursor<(&str, &str)>) -> Answer<Vec<Capture>> {
         let Some(newest) = newest_in(version) else { return Ok(Vec::new()) };
         let inner = &mut *self.lock();
         let mut found = Vec::new();
@@ -248,19 +248,19 @@ impl CatalogRead for CrystalCatalog {
         &self,
         url: &str,
         filter: &CaptureFilter,
-        order: Order,
-        page: Page<&Capture>,
+        order: TimeOrder,
+        page: ListCursor<&Capture>,
     ) -> Answer<Vec<Capture>> {
         let inner = &mut *self.lock();
         let Some(resource) = inner.find(url)? else { return Ok(Vec::new()) };
         let after = page.after.map(|last| revision_of(&last.id).get());
         let project = &inner.project;
         let revisions = match order {
-            Order::NewestFirst => {
+            TimeOrder::NewestFirst => {
                 let from = after.map_or(i64::MAX, |id| id.saturating_sub(1));
                 project.revisions_of_down_from(resource.id, RevisionId(from))
             }
-            Order::OldestFirst => {
+            TimeOrder::OldestFirst => {
                 let from = after.map_or(i64::MIN, |id| id.saturating_add(1));
                 project.revisions_of_up_from(resource.id, RevisionId(from))
             }
@@ -279,7 +279,7 @@ impl CatalogRead for CrystalCatalog {
         captures.collect::<Result<Vec<_>, _>>().map_err(|error| inner.failed(error))
     }
 
-    fn urls(&self, prefix: &str, page: Page<&str>) -> Answer<Vec<String>> {
+    fn urls(&self, prefix: &str, page: ListCursor<&str>) -> Answer<Vec<String>> {
         let inner = self.lock();
         let resources = inner.project.resources_under_after(prefix, page.after).take(page.limit);
         let urls = resources.map(|resource| resource.map(|resource| resource.url));
@@ -298,19 +298,19 @@ impl CatalogRead for CrystalCatalog {
         Ok(info.map(|info| Tag { name: name.to_owned(), version: info.version.id, time: info.version.time }))
     }
 
-    fn diff(&self, _: Option<&VersionId>, _: &VersionId) -> Answer<Option<Diff>> {
+    fn diff(&self, _: Option<&VersionId>, _: &VersionId) -> Answer<Option<StoredDiff>> {
         Ok(None)
     }
 
-    fn scores(&self, _: &VersionId) -> Answer<Vec<Score>> {
+    fn scores(&self, _: &VersionId) -> Answer<Vec<StoredScore>> {
         Ok(Vec::new())
     }
 
-    fn verdicts_of(&self, _: &str, _: usize) -> Answer<Vec<VerdictRow>> {
+    fn verdicts_of(&self, _: &str, _: usize) -> Answer<Vec<StoredVerdict>> {
         Ok(Vec::new())
     }
 
-    fn last_verdicts(&self, _: Page<&str>) -> Answer<Vec<VerdictRow>> {
+    fn last_verdicts(&self, _: ListCursor<&str>) -> Answer<Vec<StoredVerdict>> {
         Ok(Vec::new())
     }
 
@@ -327,7 +327,7 @@ impl CatalogRead for CrystalCatalog {
         Ok(inner.newest().map_err(|error| inner.failed(error))?.map(version_at))
     }
 
-    fn diffs_with(&self, _: &VersionId) -> Answer<Vec<DiffInfo>> {
+    fn diffs_with(&self, _: &VersionId) -> Answer<Vec<StoredDiffInfo>> {
         Ok(Vec::new())
     }
 
@@ -366,7 +366,7 @@ impl CrystalCatalog {
         const PIECE: usize = 200;
         let mut last: Option<Capture> = None;
         loop {
-            let page = Page { after: last.as_ref(), limit: PIECE };
+            let page = ListCursor { after: last.as_ref(), limit: PIECE };
             let piece = self.latest(&CaptureFilter::default(), page)?;
             piece.iter().try_for_each(&mut *each)?;
             match piece.into_iter().last() {

@@ -16,9 +16,9 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use varve_catalog::{CaptureFilter, CatalogRead, Page};
+use varve_catalog::CatalogRead;
 use varve_core::headers::Redaction;
-use varve_core::history::{Capture, Choice};
+use varve_core::history::{Capture, CaptureFilter, Choice, ListCursor};
 use varve_core::{BodyId, VersionId};
 use varve_crystal::{Project, Revision, RevisionId};
 
@@ -127,7 +127,7 @@ impl Holdings for CrystalHoldings {
     fn latest_captures(
         &self,
         filter: &CaptureFilter,
-        page: Page<&Capture>,
+        page: ListCursor<&Capture>,
     ) -> Result<Vec<Capture>, ArchiveError> {
         Ok(self.catalog.latest(filter, page)?)
     }

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use varve_core::VersionId;
 use varve_core::body::BodySource;
-use varve_core::diff::{Chunk, ChunkKind, VersionDiff};
 use varve_core::headers::Redaction;
+use varve_diff::text::{Chunk, ChunkKind, VersionDiff};
 use varve_store::audit::{AuditFinding, AuditKind};
 
 use super::finding;

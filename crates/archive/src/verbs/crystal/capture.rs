@@ -12,9 +12,9 @@ use std::sync::atomic::AtomicBool;
 use uuid::Uuid;
 use varve_catalog::{Frontier, SqliteCatalog};
 use varve_core::RunId;
-use varve_core::plan::Plan;
 use varve_crystal::{CAPTURE_FOLDER, OpenReport, ProjectWriter, RevisionId};
 use varve_fetch::Fetcher;
+use varve_plan::Plan;
 
 use super::plan::Rows;
 use crate::crawl::{

@@ -8,9 +8,9 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use varve_core::alias::Alias;
-use varve_core::plan::{EditError, Group, Plan, Root};
 use varve_crystal::{AliasId, GroupId, NewGroup, Project, ProjectWriter, RootId, Source, domain_prefix};
 use varve_crystal::{Error, OpenReport, property_name};
+use varve_plan::{EditError, Group, Plan, Root};
 
 use crate::error::ArchiveError;
 

@@ -18,8 +18,8 @@ use varve_warc::write::{
 use super::import::exchange::{CUT_SHORT, head};
 use crate::error::ArchiveError;
 use crate::history::time_of_revision;
-use crate::new_file::NewFile;
 use crate::writer::Clock;
+use varve_file::NewFile;
 
 /// What an export came to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use varve_catalog::{DiffInfo, VersionInfo};
+use varve_core::history::{StoredDiffInfo, VersionInfo};
 use varve_core::{Moment, VersionId};
 
 use crate::error::ArchiveError;
@@ -49,7 +49,12 @@ impl Going {
         Ok(going)
     }
 
-    fn count(&mut self, id: VersionId, diff: DiffInfo, parents: &HashMap<VersionId, Option<VersionId>>) {
+    fn count(
+        &mut self,
+        id: VersionId,
+        diff: StoredDiffInfo,
+        parents: &HashMap<VersionId, Option<VersionId>>,
+    ) {
         if diff.head == id || !parents.contains_key(&diff.head) {
             *self.counts.entry(id).or_default() += 1;
             self.times.push(diff.time);

@@ -10,7 +10,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::PathBuf;
 
-use varve_core::yaml::comments;
+use varve_yaml::comments;
 
 use super::crystal::OpenReport;
 use super::crystal::plan as project_plan;
@@ -19,7 +19,7 @@ use crate::history::{Kind, kind_of};
 use crate::layout::Layout;
 
 pub use varve_core::alias::Alias;
-pub use varve_core::plan::{EditError, Group, Plan, Problem, Removed, Root};
+pub use varve_plan::{EditError, Group, Plan, Problem, Removed, Root};
 
 /// A plan with where it came from.
 #[derive(Clone, Debug)]
@@ -81,7 +81,7 @@ pub fn edit<T>(
         tell(Notice::CommentsLost(&file));
     }
     let text = file.plan.text();
-    crate::expectations::replace(&file.path, text.as_bytes()).map_err(ArchiveError::write(&file.path))?;
+    varve_file::replace(&file.path, text.as_bytes()).map_err(ArchiveError::write(&file.path))?;
     Ok(changed)
 }
 

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 use varve_core::exchange::ResponseHead;
 use varve_core::headers::Headers;
 use varve_core::pattern::{SuggestedGroups, suggest_groups_on};
-use varve_core::url::address;
+use varve_core::url::page_identity;
 use varve_fetch::{FetchRequest, Fetcher};
 use varve_page::links::{Kind, Limits, Link, Role, extract};
 use varve_warc::http::{BodyLimits, Head, open_body};
@@ -122,7 +122,7 @@ fn links(url: &str, headers: &Headers, redirects: bool, body: impl Read) -> Foun
     let (mut found, mut onward) = (Vec::new(), None);
     let mut take = |link: Link<'_>| match link.role {
         Role::Redirect if redirects => onward = onward.take().or_else(|| asked(&link.target)),
-        Role::Navigate if !link.guessed => found.extend(address(&link.target)),
+        Role::Navigate if !link.guessed => found.extend(page_identity(&link.target)),
         _ => {}
     };
     // What was found before a body broke off is what it has.

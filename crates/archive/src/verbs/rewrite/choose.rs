@@ -8,8 +8,9 @@ use uuid::Uuid;
 use varve_core::fact::{Fact, Manifest, Tombstone};
 use varve_core::history::uuid_of;
 use varve_core::{Moment, RecordId, RunId, VersionId};
-use varve_store::exchange::{Scanned, field, is_capture, page_of, scan};
-use varve_store::rewrite::{Promoted, each_header};
+use varve_store::exchange::{Scanned, is_capture, page_of, scan};
+use varve_store::purge::{Promoted, each_header};
+use varve_store::record::field;
 use varve_store::{StoreError, describes_silo};
 use varve_warc::record::{Header, RecordType, media_type};
 

@@ -9,7 +9,7 @@ use std::fs;
 use std::io;
 
 use varve_core::RecordId;
-use varve_store::rewrite::first_with_dictionary;
+use varve_store::purge::first_with_dictionary;
 use varve_warc::write::{Dictionary, Packing};
 
 use crate::archive::silo_files;

@@ -9,7 +9,7 @@ use std::collections::{BTreeSet, HashSet};
 use varve_core::RecordId;
 use varve_store::Store;
 use varve_store::exchange::renderings_of;
-use varve_store::silo::ids;
+use varve_store::record::ids;
 use varve_warc::record::{Header, RecordType, media_type};
 
 use crate::error::ArchiveError;

@@ -7,7 +7,8 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::expectations::{
-    Answer, Expectation, Follow, Loaded, Observed, Prober, Question, Target, UrlDatabase, UrlsError, of_host,
+    Answer, Expectation, Follow, Loaded, Observed, Prober, Question, Target, Trouble, UrlDatabase, UrlsError,
+    of_host,
 };
 
 /// How URLs are added.
@@ -37,7 +38,25 @@ pub struct Added {
 }
 
 /// What came of each URL, in the order in which they were given.
-pub type Outcomes = Vec<Result<Added, UrlsError>>;
+pub type Outcomes = Vec<Result<Added, AddError>>;
+
+/// Why a URL was not added.
+#[derive(Debug, thiserror::Error)]
+pub enum AddError {
+    /// The database refused it, or could not be read or written.
+    #[error(transparent)]
+    Database(#[from] UrlsError),
+    /// The response cannot be recorded as an expectation.
+    #[error("`{}` gives nothing to promise: {reason}", url.escape_debug())]
+    Answer {
+        /// The URL.
+        url: String,
+        /// What it answered.
+        reason: String,
+        /// Why the request failed, if it did.
+        trouble: Option<Trouble>,
+    },
+}
 
 /// Adds URLs. Without a prober only their paths are recorded.
 pub fn add(
@@ -75,11 +94,11 @@ fn wishes(
     database: &UrlDatabase,
     urls: &[impl AsRef<str>],
     request: &Request,
-) -> Result<Vec<Result<Wish, UrlsError>>, UrlsError> {
+) -> Result<Vec<Result<Wish, AddError>>, UrlsError> {
     let mut files = Files::load(database)?;
     let mut seen = HashSet::new();
     let mut wish = |url: &str| {
-        let target = Target::parse(url)?;
+        let target = Target::parse(url).map_err(UrlsError::from)?;
         let secure = url.trim_start().get(..6).is_some_and(|start| start.eq_ignore_ascii_case("https:"));
         let at = files.of(&target, secure, request)?;
         let loaded = &files.all[at];
@@ -123,7 +142,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    fn insert(&mut self, wish: Wish, request: &Request) -> Result<Added, UrlsError> {
+    fn insert(&mut self, wish: Wish, request: &Request) -> Result<Added, AddError> {
         let Wish { target, secure, expectation, mut added } = wish;
         if !added.new {
             return Ok(added);
@@ -144,9 +163,9 @@ impl<'a> Files<'a> {
 }
 
 /// Asks for all that is new, and records what it answers now.
-fn learn(wishes: &mut [Result<Wish, UrlsError>], fixed: bool, prober: &dyn Prober) {
+fn learn(wishes: &mut [Result<Wish, AddError>], fixed: bool, prober: &dyn Prober) {
     let follow = if fixed { Follow::Redirects } else { Follow::First };
-    let is_new = |wish: &Result<Wish, UrlsError>| wish.as_ref().is_ok_and(|wish| wish.added.new);
+    let is_new = |wish: &Result<Wish, AddError>| wish.as_ref().is_ok_and(|wish| wish.added.new);
     let asked: Vec<usize> = (0..wishes.len()).filter(|at| is_new(&wishes[*at])).collect();
     let questions: Vec<Question> = asked
         .iter()
@@ -163,9 +182,9 @@ fn learn(wishes: &mut [Result<Wish, UrlsError>], fixed: bool, prober: &dyn Probe
     });
     for (at, answer) in asked.into_iter().zip(answers) {
         let Ok(wish) = &mut wishes[at] else { continue };
-        let trouble = answer.trouble.map(Box::new);
+        let trouble = answer.trouble;
         if let Err(reason) = promise(&mut wish.expectation, answer.observed, fixed) {
-            wishes[at] = Err(UrlsError::Answer { url: wish.added.url.clone(), reason, trouble });
+            wishes[at] = Err(AddError::Answer { url: wish.added.url.clone(), reason, trouble });
         }
     }
 }

@@ -17,5 +17,5 @@ pub fn show(database: &UrlDatabase, url: &str) -> Result<(Loaded, Expectation), 
 
 /// The record as a YAML document.
 pub fn text(record: &Expectation) -> String {
-    varve_core::yaml::emit([&record.value()])
+    varve_yaml::emit([&record.value()])
 }

@@ -134,7 +134,6 @@ pub(crate) fn hint(failure: &UrlsError) -> Option<&'static str> {
         }
         UrlsError::AliasNotAsked { .. } => Some("`--cnames` asks every alias as well"),
         UrlsError::Unexpected { .. } => Some("`varve urls list` shows of which URLs something is expected"),
-        UrlsError::Answer { .. } => Some("`--offline` records the path alone"),
         UrlsError::NotText { .. } => Some("`iconv -t UTF-8` makes it so, from whatever encoding it is in"),
         UrlsError::Target(_) => Some("a URL is like `https://example.com/path?query`"),
         _ => None,

@@ -1,23 +1,12 @@
 //! `varve capture --browser` as people meet it: interrupted, and out of time. Skipped, with a line that says so, where there is no
 //! Chromium.
-#![expect(clippy::print_stdout, reason = "a test that was skipped says so")]
 
-use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
 
 use varve_testkit::web::{Answer, Site, Then, Web};
 
 use super::{Scene, stderr};
-
-fn has_chromium() -> bool {
-    let found = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
-    let has = found.iter().any(|path| Path::new(path).exists());
-    if !has {
-        println!("skipped: there is no Chromium");
-    }
-    has
-}
 
 /// A page that is never done, because a part of it never comes.
 fn waiting() -> Web {
@@ -71,7 +60,7 @@ fn assert_nothing_left(scene: &Scene, output: &Output) {
 
 #[test]
 fn an_interrupted_run_takes_its_browser_along() {
-    if !has_chromium() {
+    if varve_testkit::chromium().is_none() {
         return;
     }
     let (scene, web) = (Scene::new(&[]), waiting());
@@ -85,7 +74,7 @@ fn an_interrupted_run_takes_its_browser_along() {
 /// However often it is interrupted, and in the middle of whatever.
 #[test]
 fn a_process_that_must_end_at_once_takes_its_browser_along() {
-    if !has_chromium() {
+    if varve_testkit::chromium().is_none() {
         return;
     }
     let (scene, web) = (Scene::new(&[]), waiting());

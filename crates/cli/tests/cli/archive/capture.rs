@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use varve_testkit::web::{Answer, Site, Web};
 
-use super::oracles::{FASTWARC, python};
+use super::oracles::FASTWARC;
 use super::{Scene, stderr, stdout};
 
 const QUICK: [&str; 8] = ["--delay", "0", "--per-host", "4", "--allow-private", "--retries", "0", "--json"];
@@ -436,7 +436,7 @@ fn the_silos_of_a_crawl_are_accepted_by_all() {
         let errors: Vec<_> = findings.iter().filter(|finding| finding["severity"] == "error").collect();
         assert!(errors.is_empty(), "{errors:?}");
     }
-    let Some(python) = python() else { return };
+    let Some(python) = varve_testkit::python() else { return };
     let output =
         Command::new(&python).args(["-m", "warcio.cli", "check", "-v"]).args(&silos).output().unwrap();
     let said = stdout(&output) + &stderr(&output);

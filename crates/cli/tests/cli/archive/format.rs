@@ -3,22 +3,12 @@
 use std::process::Command;
 
 use super::{Scene, noise, small_tree, stderr, stdout};
-use crate::skipped;
 
 const READER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/archive/reader.py");
 
-fn python() -> Option<String> {
-    let python = std::env::var("VARVE_CHECK_PYTHON").unwrap_or_else(|_| "python3".to_owned());
-    let runs = Command::new(&python).arg("--version").output().is_ok_and(|output| output.status.success());
-    if !runs {
-        skipped("there is no Python to read an archive with");
-    }
-    runs.then_some(python)
-}
-
 #[test]
 fn a_reader_made_from_the_format_alone_reads_an_archive() {
-    let Some(python) = python() else { return };
+    let Some(python) = varve_testkit::python() else { return };
     let scene = Scene::new(&["--silo-size", "1 MiB", "--name", "The lake", "--operator", "Anna \u{e9}"]);
     scene.file("small.txt", b"hello\n");
     scene.file("empty", b"");

@@ -3,7 +3,6 @@
 use std::process::Command;
 
 use super::{Scene, noise, small_tree, stderr, stdout};
-use crate::skipped;
 
 /// Reads each file with fastwarc, checking digests, and counts the records.
 pub(super) const FASTWARC: &str = "
@@ -17,14 +16,6 @@ for path in sys.argv[1:]:
         count += 1
 print(count)
 ";
-
-pub(super) fn python() -> Option<String> {
-    let python = std::env::var("VARVE_CHECK_PYTHON").ok();
-    if python.is_none() {
-        skipped("VARVE_CHECK_PYTHON names no Python with `warcio` and `fastwarc`");
-    }
-    python
-}
 
 /// An archive with everything that silos can hold so far.
 fn full_archive(packing: &str) -> Scene {
@@ -42,7 +33,7 @@ fn full_archive(packing: &str) -> Scene {
 
 #[test]
 fn every_silo_is_accepted_by_warcio_and_fastwarc() {
-    let Some(python) = python() else { return };
+    let Some(python) = varve_testkit::python() else { return };
     for packing in ["gzip", "zstd"] {
         let scene = full_archive(packing);
         let silos = scene.silos();

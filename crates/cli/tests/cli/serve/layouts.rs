@@ -163,7 +163,7 @@ fn a_page_that_has_not_changed_is_said_not_to_have() {
 
 #[test]
 fn the_projects_of_others_are_served() {
-    let Some(fixtures) = varve_testkit::fixtures("serving projects of others", "crystal/lab") else { return };
+    let Some(fixtures) = varve_testkit::fixtures("crystal/lab") else { return };
     for name in ["lab-v1-flat", "lab-v2", "lab-v3-pack16", "lab-v1-oldschema"] {
         let folder = tempfile::tempdir().unwrap();
         let file = std::fs::File::open(fixtures.join(format!("{name}.crystalproj.zip"))).unwrap();

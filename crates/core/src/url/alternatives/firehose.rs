@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use std::io;
 
 /// The session that all requests are given.
-const SESSION: &str = "1xh68gok0s4";
+const SESSION_ID: &str = "1xh68gok0s4";
 
 /// The URL with its payload pinned; nothing if it has none that can be read.
 pub(super) fn pin(mut parts: LooseParts) -> Option<String> {
@@ -29,7 +29,7 @@ pub(super) fn pin(mut parts: LooseParts) -> Option<String> {
 fn pin_payload(payload: &mut Map<String, Value>, parts: &LooseParts) -> Option<()> {
     let mut nothing = Map::new();
     let properties = object(payload.get_mut("properties"), &mut nothing)?;
-    replace(properties, "browserSessionId", |_| SESSION.to_owned());
+    replace(properties, "browserSessionId", |_| SESSION_ID.to_owned());
     let mut nothing = Map::new();
     let context = object(payload.get_mut("context"), &mut nothing)?;
     let mut nothing = Map::new();

@@ -4,7 +4,7 @@
 //! is lower-cased, empty queries and fragments and empty parameters after a `;` vanish, and some schemes without an
 //! authority get the slashes of one.
 
-use crate::url::split::Split;
+use crate::url::split::UrlParts;
 use std::fmt;
 use std::net::Ipv6Addr;
 
@@ -35,7 +35,7 @@ pub(super) struct LooseParts {
 impl LooseParts {
     pub(super) fn of(url: &str) -> Self {
         let text = url.trim_start_matches(|character: char| character <= ' ').replace(['\t', '\n', '\r'], "");
-        let split = Split::of(&text);
+        let split = UrlParts::of(&text);
         if split.authority.is_some_and(|authority| !has_good_brackets(authority)) {
             return Self { path: url.to_owned(), ..Self::default() };
         }

@@ -4,9 +4,9 @@
 use crate::url::escape::{ByteSet, escaped_byte, write_byte};
 
 /// Characters that never need an escape.
-const UNRESERVED: ByteSet = ByteSet::alphanumeric_and(b"-._~");
+const UNRESERVED_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~");
 /// Characters that are kept, with a percent sign.
-const KEPT: ByteSet = ByteSet::alphanumeric_and(b"-._~!#$%&'()*+,/:;=?@[]");
+const UNQUOTED_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~!#$%&'()*+,/:;=?@[]");
 /// Characters that are kept where a percent sign means itself.
 const KEPT_WITHOUT_PERCENT: ByteSet = ByteSet::alphanumeric_and(b"-._~!#$&'()*+,/:;=?@[]");
 
@@ -20,13 +20,13 @@ pub(super) fn requote(url: &str) -> String {
     }
     let mut rest = url.as_bytes();
     while let Some(&first) = rest.first() {
-        match escaped_byte(rest).filter(|byte| UNRESERVED.has(*byte)) {
+        match escaped_byte(rest).filter(|byte| UNRESERVED_BYTES.has(*byte)) {
             Some(byte) => {
                 quoted.push(char::from(byte));
                 rest = &rest[3..];
             }
             None => {
-                write_byte(first, &KEPT, &mut quoted);
+                write_byte(first, &UNQUOTED_BYTES, &mut quoted);
                 rest = &rest[1..];
             }
         }

@@ -1,12 +1,12 @@
 //! Hosts and ports in normal form.
 
-use super::USER_INFO;
+use super::USER_INFO_BYTES;
 use crate::url::UrlProblem;
 use crate::url::escape::{ByteSet, Decoded, first_bad_escape};
 use std::net::Ipv6Addr;
 
 /// May stand in a host name.
-const HOST: ByteSet = ByteSet::alphanumeric_and(b"-._~!$&'()*+,;=");
+const HOST_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~!$&'()*+,;=");
 
 /// Whether URLs of the scheme name a server that must be there.
 pub(super) fn is_web(scheme: &str) -> bool {
@@ -32,7 +32,7 @@ pub(super) fn normal_address(host: &str) -> Option<String> {
     let zone = inner.split_once("%25").filter(|(address, _)| address.parse::<Ipv6Addr>().is_ok());
     let future = inner.strip_prefix(['v', 'V']);
     let plain = zone.map(|(_, zone)| zone).or(future)?;
-    USER_INFO.first_outside(plain.as_bytes()).is_none().then(|| host.to_ascii_lowercase())
+    USER_INFO_BYTES.first_outside(plain.as_bytes()).is_none().then(|| host.to_ascii_lowercase())
 }
 
 /// A host name without escapes, in lower case, in ASCII. A failure says where in the host it is.
@@ -47,7 +47,7 @@ pub(super) fn normal_name(host: &str) -> Result<String, (UrlProblem, usize)> {
     } else {
         idna::domain_to_ascii(&name).map_err(|_| (UrlProblem::NotDomainName, 0))?
     };
-    match HOST.first_outside(name.as_bytes()) {
+    match HOST_BYTES.first_outside(name.as_bytes()) {
         Some(at) => Err((
             UrlProblem::HostCharacter(char::from(name.as_bytes()[at])),
             if name.len() == host.len() { at } else { 0 },

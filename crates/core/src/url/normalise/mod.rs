@@ -11,18 +11,18 @@ mod host;
 mod path;
 
 use super::escape::ByteSet;
-use super::split::{AuthoritySplit, Split};
+use super::split::{AuthorityParts, UrlParts};
 use super::{UrlError, UrlProblem};
 use host::{is_web, normal_address, normal_name};
 use std::borrow::Cow;
 use std::fmt;
 
 /// May stand in user info.
-const USER_INFO: ByteSet = ByteSet::alphanumeric_and(b"-._~!$&'()*+,;=:");
+const USER_INFO_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~!$&'()*+,;=:");
 /// May stand in a path.
-const PATH: ByteSet = ByteSet::alphanumeric_and(b"-._~!$&'()*+,;=:@/");
+const PATH_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~!$&'()*+,;=:@/");
 /// May stand in a query.
-const QUERY: ByteSet = ByteSet::alphanumeric_and(b"-._~!$&'()*+,;=:@/?");
+const QUERY_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~!$&'()*+,;=:@/?");
 
 /// A rule of normalising.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,11 +108,11 @@ impl<'a> Parts<'a> {
     /// Takes a text apart, without the white space around it.
     pub(crate) fn of(text: &'a str) -> Result<Self, UrlError> {
         let trimmed = trim(text);
-        let split = Split::of(trimmed);
+        let split = UrlParts::of(trimmed);
         let offset = |part: &str| part.as_ptr().addr() - text.as_ptr().addr();
         let scheme = split.scheme.ok_or_else(|| UrlProblem::NoScheme.at(offset(trimmed)))?;
         let authority = split.authority.map(|authority| {
-            let AuthoritySplit { user_info, host, port } = AuthoritySplit::of(authority);
+            let AuthorityParts { user_info, host, port } = AuthorityParts::of(authority);
             let (host_at, port_at) = (offset(host), port.map_or(0, offset));
             Authority {
                 user_info: user_info.map(Cow::from),
@@ -156,10 +156,10 @@ impl<'a> Parts<'a> {
 
     fn settle_escapes(&mut self) {
         if let Some(user_info) = self.authority.as_mut().and_then(|authority| authority.user_info.as_mut()) {
-            *user_info = path::normal_escapes(user_info, &USER_INFO).into();
+            *user_info = path::normal_escapes(user_info, &USER_INFO_BYTES).into();
         }
-        self.path = path::normal_escapes(&self.path, &PATH).into();
-        self.query = self.query.take().map(|query| path::normal_escapes(&query, &QUERY).into());
+        self.path = path::normal_escapes(&self.path, &PATH_BYTES).into();
+        self.query = self.query.take().map(|query| path::normal_escapes(&query, &QUERY_BYTES).into());
     }
 
     fn drop_fragment(&mut self) {

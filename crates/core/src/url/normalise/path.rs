@@ -3,7 +3,7 @@
 use crate::url::escape::{ByteSet, escaped_byte, write_byte};
 
 /// Characters that never need an escape.
-const UNRESERVED: ByteSet = ByteSet::alphanumeric_and(b"-._~");
+const UNRESERVED_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-._~");
 
 /// Percent escapes in normal form: none for unreserved characters, capital digits in the others, and one for every
 /// byte that may not stand there, a lone percent sign included.
@@ -14,7 +14,7 @@ pub(super) fn normal_escapes(text: &str, kept: &ByteSet) -> String {
     while at < bytes.len() {
         match escaped_byte(&bytes[at..]) {
             Some(byte) => {
-                write_byte(byte, &UNRESERVED, &mut normal);
+                write_byte(byte, &UNRESERVED_BYTES, &mut normal);
                 at += 3;
             }
             None => {

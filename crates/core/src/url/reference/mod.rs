@@ -16,17 +16,17 @@ use std::borrow::Cow;
 use std::fmt;
 
 /// Stand for themselves when a path is written.
-const PATH: ByteSet = ByteSet::alphanumeric_and(b"-_.~$&+,/:;=@");
+const PATH_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-_.~$&+,/:;=@");
 /// Make a path that is written as it was read.
 const PATH_AS_READ: ByteSet = ByteSet::alphanumeric_and(b"-_.~$&+,/:;=@!'()*[]%");
 /// Stand for themselves in a host, with its port and brackets.
-const HOST: ByteSet = ByteSet::alphanumeric_and(b"-_.~!$&'()*+,;=:[]<>\"");
+const HOST_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-_.~!$&'()*+,;=:[]<>\"");
 /// Stand for themselves in user name and password.
-const USER: ByteSet = ByteSet::alphanumeric_and(b"-_.~$&+,;=");
+const USER_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-_.~$&+,;=");
 /// May stand in user info at all.
 const USER_INFO: ByteSet = ByteSet::alphanumeric_and(b"-._:~!$&'()*+,;=%@");
 /// Stand for themselves when a fragment is written.
-const FRAGMENT: ByteSet = ByteSet::alphanumeric_and(b"-_.~$&+,/:;=?@!()*");
+const FRAGMENT_BYTES: ByteSet = ByteSet::alphanumeric_and(b"-_.~$&+,/:;=?@!()*");
 /// Make a fragment that is written as it was read.
 const FRAGMENT_AS_READ: ByteSet = ByteSet::alphanumeric_and(b"-_.~$&+,/:;=?@!()*'[]%");
 /// A path that is printed as `*` if it is all there is: the asterisk form of a request target.
@@ -137,7 +137,7 @@ impl<'a> Reference<'a> {
             Body::Path { path, .. } if path.as_read => Cow::Borrowed(path.text),
             Body::Path { path, .. } => {
                 let mut written = String::with_capacity(path.text.len() + 16);
-                rewrite(path.text, &PATH, &mut written);
+                rewrite(path.text, &PATH_BYTES, &mut written);
                 Cow::Owned(written)
             }
         }
@@ -196,7 +196,7 @@ impl<'a> Reference<'a> {
     pub(crate) fn write_fragment(&self, sink: &mut impl Sink) {
         if !self.fragment.text.is_empty() {
             sink.byte(b'#');
-            self.fragment.write(&FRAGMENT, sink);
+            self.fragment.write(&FRAGMENT_BYTES, sink);
         }
     }
 
@@ -210,7 +210,7 @@ impl<'a> Reference<'a> {
             Body::Opaque(text) => sink.text(text),
             Body::Path { authority: Some(authority), path } => {
                 authority.write(!self.scheme.is_empty() && !path.text.is_empty(), sink);
-                path.write(&PATH, sink);
+                path.write(&PATH_BYTES, sink);
             }
             Body::Path { authority: None, path } => self.write_path_alone(path, sink),
         }
@@ -225,7 +225,7 @@ impl<'a> Reference<'a> {
         if self.scheme.is_empty() && !path.as_read && first_segment_has_colon(path.text) {
             sink.text("./");
         }
-        path.write(&PATH, sink);
+        path.write(&PATH_BYTES, sink);
     }
 }
 
@@ -240,14 +240,14 @@ impl Authority<'_> {
                 Some((user, password)) => (user, Some(password)),
                 None => (user_info, None),
             };
-            rewrite(user, &USER, sink);
+            rewrite(user, &USER_BYTES, sink);
             if let Some(password) = password {
                 sink.byte(b':');
-                rewrite(password, &USER, sink);
+                rewrite(password, &USER_BYTES, sink);
             }
             sink.byte(b'@');
         }
-        self.host.write(&HOST, sink);
+        self.host.write(&HOST_BYTES, sink);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reading: finds the parts of a text and refuses what must not stand in them, saying where it stands.
 
-use super::{Authority, Body, FRAGMENT_AS_READ, HOST, PATH_AS_READ, Piece, Reference, USER_INFO};
+use super::{Authority, Body, FRAGMENT_AS_READ, HOST_BYTES, PATH_AS_READ, Piece, Reference, USER_INFO};
 use crate::url::escape::{escaped_byte, first_bad_escape};
 use crate::url::{UrlError, UrlProblem};
 
@@ -98,7 +98,7 @@ impl<'a> Parser<'a> {
             if bytes[at] == b'%' {
                 self.check_host_escape(host, at, in_zone)?;
                 at += 3;
-            } else if bytes[at].is_ascii() && !HOST.has(bytes[at]) {
+            } else if bytes[at].is_ascii() && !HOST_BYTES.has(bytes[at]) {
                 let character = char::from(bytes[at]);
                 return Err(self.error(UrlProblem::HostCharacter(character), host, at));
             } else {
@@ -115,7 +115,7 @@ impl<'a> Parser<'a> {
         let allowed = match byte {
             b'%' => true,
             b' ' => in_zone,
-            _ if in_zone => HOST.has(byte),
+            _ if in_zone => HOST_BYTES.has(byte),
             _ => !byte.is_ascii(),
         };
         if allowed { Ok(()) } else { Err(self.error(UrlProblem::EscapeInHost, host, at)) }

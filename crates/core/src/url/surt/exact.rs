@@ -10,16 +10,16 @@
 //! label, which is rare and legal, is written as a dot. A URL without authority is written behind a `/`, with which
 //! no host part begins.
 
-use super::NOTHING;
-use crate::url::split::{AuthoritySplit, Split, is_scheme};
+use super::EMPTY_URL_KEY;
+use crate::url::split::{AuthorityParts, UrlParts, is_scheme};
 use crate::url::{UrlError, UrlProblem};
 
 /// The key of the published flavour.
 pub(super) fn spec(url: &str) -> String {
     if url.is_empty() {
-        return NOTHING.to_owned();
+        return EMPTY_URL_KEY.to_owned();
     }
-    let split = Split::of(url);
+    let split = UrlParts::of(url);
     let Some(authority) = split.authority else { return url.to_owned() };
     let mut key = host_part(authority);
     key.push_str(if split.path.is_empty() { "/" } else { split.path });
@@ -30,7 +30,7 @@ pub(super) fn spec(url: &str) -> String {
 
 /// The key of the exact flavour.
 pub(super) fn exact(url: &str) -> Result<String, UrlError> {
-    let split = Split::of(url);
+    let split = UrlParts::of(url);
     let scheme = split.scheme.ok_or(UrlProblem::NoScheme.at(0))?;
     let Some(authority) = split.authority else { return Ok(format!("/{url}")) };
     let mut key = host_part(authority);
@@ -49,7 +49,7 @@ pub(super) fn exact(url: &str) -> Result<String, UrlError> {
 /// ```
 pub fn from_exact(key: &str) -> Option<String> {
     if let Some(url) = key.strip_prefix('/') {
-        let split = Split::of(url);
+        let split = UrlParts::of(url);
         return (split.scheme.is_some() && split.authority.is_none()).then(|| url.to_owned());
     }
     let (rest, scheme) = key.rsplit_once('!').filter(|(_, scheme)| is_scheme(scheme))?;
@@ -64,7 +64,7 @@ pub fn from_exact(key: &str) -> Option<String> {
 
 /// The authority turned round: host, port, user info, closing parenthesis.
 fn host_part(authority: &str) -> String {
-    let AuthoritySplit { user_info, host, port } = AuthoritySplit::of(authority);
+    let AuthorityParts { user_info, host, port } = AuthorityParts::of(authority);
     let mut part = backwards(&host.to_ascii_lowercase());
     for (mark, piece) in [(':', port), ('@', user_info)] {
         if let Some(piece) = piece {
@@ -87,7 +87,7 @@ fn backwards(host: &str) -> String {
 
 /// The host with its port, from its labels turned round.
 fn forwards(host_and_port: &str) -> String {
-    let AuthoritySplit { host, port, .. } = AuthoritySplit::of(host_and_port);
+    let AuthorityParts { host, port, .. } = AuthorityParts::of(host_and_port);
     let mut forwards = if host.contains('[') || host.contains(']') {
         host.to_owned()
     } else {
@@ -102,7 +102,7 @@ fn forwards(host_and_port: &str) -> String {
 }
 
 /// Query and fragment.
-fn push_tail(key: &mut String, split: &Split<'_>) {
+fn push_tail(key: &mut String, split: &UrlParts<'_>) {
     for (mark, part) in [('?', split.query), ('#', split.fragment)] {
         if let Some(part) = part {
             key.push(mark);

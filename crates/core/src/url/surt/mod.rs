@@ -19,7 +19,7 @@ use super::UrlError;
 use serde::{Deserialize, Serialize};
 
 /// The key of nothing.
-const NOTHING: &str = "-";
+const EMPTY_URL_KEY: &str = "-";
 
 /// A custom of making keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -248,21 +248,22 @@ proptest! {
     }
 }
 
-/// Holds both against the pages of a folder that `VARVE_HTML` names, and says so where it names none.
+/// Compares both on the pages of the folder that `VARVE_HTML` names, else on those of the corpora.
 #[test]
 fn real_pages_read_the_same() {
-    let Some(folder) = std::env::var_os("VARVE_HTML") else {
-        println!("skipped: VARVE_HTML names no folder of pages");
-        return;
-    };
-    let mut folders = vec![std::path::PathBuf::from(folder)];
+    let named = std::env::var_os("VARVE_HTML").map(std::path::PathBuf::from);
+    let Some(folder) = named.or_else(|| varve_testkit::fixtures("extraction/html")) else { return };
+    let mut folders = vec![folder];
     let mut pages = 0;
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
             if path.is_dir() && !path.is_symlink() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|end| end == "html" || end == "htm") {
+            } else if path
+                .extension()
+                .is_some_and(|end| ["html", "htm", "gz"].iter().any(|known| end == *known))
+            {
                 pages += usize::from(reads_the_same(&path));
             }
         }
@@ -272,7 +273,13 @@ fn real_pages_read_the_same() {
 
 /// Holds both against one page. False where there is nothing to hold: it is not UTF-8, or has what a tree keeps elsewhere.
 fn reads_the_same(path: &std::path::Path) -> bool {
-    let Ok(html) = String::from_utf8(std::fs::read(path).unwrap()) else { return false };
+    let mut bytes = std::fs::read(path).unwrap();
+    if path.extension().is_some_and(|end| end == "gz") {
+        let mut unpacked = Vec::new();
+        std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(&bytes[..]), &mut unpacked).unwrap();
+        bytes = unpacked;
+    }
+    let Ok(html) = String::from_utf8(bytes) else { return false };
     if ["<noscript", "<noframes", "srcdoc"].iter().any(|mark| html.contains(mark)) {
         return false;
     }

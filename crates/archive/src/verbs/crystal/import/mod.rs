@@ -15,13 +15,15 @@ mod run;
 use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
-use varve_catalog::{Page, Row, VersionFilter};
+use varve_catalog::CatalogRow;
 use varve_core::fact::{Manifest, Page as ManifestPage, RunSummary, sort_pages};
 use varve_core::headers::{HeaderView, Redaction};
+use varve_core::history::{ListCursor, VersionFilter};
 use varve_core::receipt::Receipt;
 use varve_core::{RecordId, RunId, VersionId};
 use varve_crystal::{Error, Project, Revision};
-use varve_store::exchange::{ExchangeKeeper, KeptExchange, field};
+use varve_store::exchange::{ExchangeKeeper, KeptExchange};
+use varve_store::record::field;
 use varve_warc::write::Packer;
 
 use super::fact::{ProjectFact, RevisionRow};
@@ -90,7 +92,7 @@ fn version_of_run(history: &ArchiveHistory, run: RunId) -> Result<Option<Version
     const PIECE: usize = 500;
     let mut after = None;
     loop {
-        let page = Page { after, limit: PIECE };
+        let page = ListCursor { after, limit: PIECE };
         let found = history.catalog().versions(&VersionFilter::default(), page)?;
         if let Some(info) = found.iter().find(|info| info.version.run == Some(run)) {
             return Ok(Some(info.version.id));
@@ -114,7 +116,7 @@ struct Importing<'a> {
     records: HashSet<RecordId>,
     /// Answers that an earlier run brought in, by their records.
     pages: BTreeMap<RecordId, ManifestPage>,
-    rows: Vec<Row>,
+    rows: Vec<CatalogRow>,
     done: ProjectImported,
 }
 

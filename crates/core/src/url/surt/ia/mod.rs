@@ -8,15 +8,15 @@
 mod host;
 mod session;
 
-use super::{NOTHING, UrlError};
+use super::{EMPTY_URL_KEY, UrlError};
 use crate::url::UrlProblem;
 use crate::url::escape::{ByteSet, Sink, escaped_byte, write_byte};
-use crate::url::split::Split;
+use crate::url::split::UrlParts;
 use host::{canonical_host, default_port, host_and_port, read_port, turned, www_length};
 use session::{strip_path_session, strip_query_session};
 
 /// Stand for themselves after all escapes were resolved: what is printable, but for `#` and `%`.
-const KEPT: ByteSet = ByteSet::alphanumeric_and(b"!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~");
+const UNESCAPED_BYTES: ByteSet = ByteSet::alphanumeric_and(b"!\"$&'()*+,-./:;<=>?@[\\]^_`{|}~");
 
 /// How a key is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct KeyOptions {
     pub trailing_comma: bool,
     /// Whether IPv4 addresses are turned round too.
     pub reverse_address: bool,
-    /// What is dropped before.
+    /// The prefix that is dropped.
     pub wayback: WaybackOptions,
 }
 
@@ -62,7 +62,7 @@ pub fn key(url: &str, options: &KeyOptions) -> Result<String, UrlError> {
     if url.starts_with("filedesc") {
         return Ok(url.to_owned());
     }
-    let Some(mut loose) = LooseUrl::parse(url)? else { return Ok(NOTHING.to_owned()) };
+    let Some(mut loose) = LooseUrl::parse(url)? else { return Ok(EMPTY_URL_KEY.to_owned()) };
     loose.canonicalise_for_safe_browsing();
     loose.canonicalise_for_wayback(&options.wayback);
     Ok(loose.to_key(options))
@@ -92,7 +92,7 @@ impl LooseUrl {
             return Ok(None);
         }
         let mut text = trimmed.replace(['\t', '\n', '\r'], "");
-        if Split::of(&text).scheme.is_none() {
+        if UrlParts::of(&text).scheme.is_none() {
             text.insert_str(0, "http://");
         }
         let text = last_protocol(&text);
@@ -100,7 +100,7 @@ impl LooseUrl {
             problem
                 .at(trimmed.len().saturating_sub(text.len() - (part.as_ptr().addr() - text.as_ptr().addr())))
         };
-        let split = Split::of(text);
+        let split = UrlParts::of(text);
         let authority = split.authority.unwrap_or("").trim_end_matches(':');
         let (host, port) = host_and_port(authority);
         let port = port.map(|port| read_port(port).map_err(|problem| error(problem, port))).transpose()?;
@@ -248,7 +248,7 @@ fn unescaped(bytes: &[u8]) -> Vec<u8> {
 /// Everything escaped that is not printable ASCII, and `#` and `%`.
 fn escaped(bytes: &[u8]) -> Vec<u8> {
     let mut text = Bytes(Vec::with_capacity(bytes.len()));
-    bytes.iter().for_each(|&byte| write_byte(byte, &KEPT, &mut text));
+    bytes.iter().for_each(|&byte| write_byte(byte, &UNESCAPED_BYTES, &mut text));
     text.0
 }
 

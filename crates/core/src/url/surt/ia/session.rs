@@ -121,7 +121,7 @@ fn id_in_parentheses(rest: &[u8]) -> Option<&[u8]> {
     rest.strip_prefix(b")").filter(|_| id.iter().all(u8::is_ascii_alphanumeric))
 }
 
-/// What follows a beginning, whatever the case of its letters.
+/// The rest of a text after a prefix, compared without regard to case.
 fn after<'a>(bytes: &'a [u8], beginning: &[u8]) -> Option<&'a [u8]> {
     let (start, rest) = bytes.split_at_checked(beginning.len())?;
     start.eq_ignore_ascii_case(beginning).then_some(rest)

@@ -1,0 +1,255 @@
+//! How two trees differ: which nodes came, went, moved, or say something else.
+//!
+//! Both trees are read as sequences of subtrees in document order and compared as lines are, so that all that is the same
+//! finds its partner. From the root down, the children of partners that are still alone are then paired by what they are:
+//! those are the elements with something else in or on them, and the texts. What is left came or went, and a subtree that
+//! went here and came there, the same to the last letter, has moved; so has one that overtook its siblings.
+//!
+//! White space between blocks is nothing; between what stands in one line, and in a `pre` or a `textarea`, it is seen and told.
+//!
+//! Owns the pairing and its report. Does not know what is noise, or how it is shown.
+
+mod pairs;
+mod quote;
+mod report;
+mod spaces;
+
+pub use report::{NodeChange, What};
+
+use pairs::Pairs;
+use varve_page::dom::{Cut, Tree};
+
+/// No more changes than this are told. Who changed more has made another page.
+const MOST_CHANGES: usize = 10_000;
+
+/// How two trees differ.
+#[derive(Debug, Clone)]
+pub struct DomDiff {
+    /// What changed, in the order of the head; what went, last.
+    pub changes: Vec<NodeChange>,
+    /// Whether there was more than is told, or more than was compared.
+    pub truncated: bool,
+    /// Why nothing was compared: the trees are not all of their pages, and what is not in them must not pass for the same.
+    pub cut: Option<Cut>,
+}
+
+/// An element with more attributes than this is not compared: each is held against all others.
+const MOST_ATTRIBUTES: usize = 2000;
+
+impl DomDiff {
+    /// Compares two trees.
+    pub fn between(base: &Tree, head: &Tree) -> Self {
+        let cut = base.cut().or(head.cut()).or(burdened(base).or(burdened(head)));
+        if cut.is_some() {
+            return Self { changes: Vec::new(), truncated: true, cut };
+        }
+        let pairs = Pairs::find(base, head);
+        let mut changes = report::report(base, head, &pairs);
+        let truncated = pairs.truncated || changes.len() > MOST_CHANGES;
+        changes.truncate(MOST_CHANGES);
+        Self { changes, truncated, cut }
+    }
+}
+
+/// Whether an element has too many attributes to be compared.
+fn burdened(tree: &Tree) -> Option<Cut> {
+    tree.nodes().iter().any(|node| node.attributes().len() > MOST_ATTRIBUTES).then_some(Cut::Attributes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn told(base: &str, head: &str) -> String {
+        let diff = DomDiff::between(&Tree::parse(base), &Tree::parse(head));
+        diff.changes.iter().map(|change| format!("{change}\n")).collect()
+    }
+
+    #[test]
+    fn each_kind_of_change_is_told_with_its_place() {
+        let base = "<title>Old</title><nav><a href=/a>A</a></nav><p id=x class=y>one</p><ul><li>1<li>2</ul><footer>end of the page</footer>";
+        let head = "<title>New</title><nav><a href=/b>A</a><a href=/c>C</a></nav><footer>end of the page</footer><p id=x>one</p><ul><li>2</ul>";
+        insta::assert_snapshot!(told(base, head), @"
+        text html > head > title: Old -> New
+        attribute html > body > nav > a:nth-of-type(1) href: /a -> /b
+        inserted html > body > nav > a:nth-of-type(2): <a href=\"/c\">C</a>
+        moved html > body > footer: from html > body > footer
+        attribute p#x class: y -> nothing
+        removed html > body > ul > li:nth-of-type(1): <li>1</li>
+        ");
+    }
+
+    #[test]
+    fn attributes_keep_their_prefixes() {
+        let base = "<svg><a xlink:href=a href=b>x</a></svg>";
+        insta::assert_snapshot!(told(base, "<svg><a xlink:href=b href=a>x</a></svg>"), @"
+        attribute html > body > svg > a xlink:href: a -> b
+        attribute html > body > svg > a href: b -> a
+        ");
+        assert_eq!(
+            told("<svg xmlns=http://www.w3.org/2000/svg>", "<svg xmlns=http://www.w3.org/2000/svg>"),
+            ""
+        );
+    }
+
+    #[test]
+    fn a_comment_is_told_with_its_marks() {
+        let page = |words: &str| format!("<!DOCTYPE html><p>a<!-- {words} -->b");
+        let told = told(&page("build seven"), &page("build eight"));
+        assert!(told.contains("<!-- build seven -->") && told.contains("<!-- build eight -->"), "{told}");
+    }
+
+    #[test]
+    fn a_wrapper_is_one_insertion() {
+        let base = "<body><h1>Title</h1><p>one</p><p>two</p>";
+        let head = "<body><div class=w><h1>Title</h1><p>one</p><p>two</p></div>";
+        insta::assert_snapshot!(told(base, head), @r#"inserted html > body > div: <div class="w">…</div>"#);
+        insta::assert_snapshot!(told(head, base), @r#"removed html > body > div: <div class="w">…</div>"#);
+        let new = "<body><div class=w><h1>Title</h1><p>one</p><b>new</b><p>two</p></div>";
+        insta::assert_snapshot!(told(base, new), @r#"inserted html > body > div: <div class="w">…<b>new</b>…</div>"#);
+    }
+
+    /// A list of news, with the times that such lists show.
+    fn news(items: &[(&str, &str)]) -> String {
+        let item = |(title, time): &(&str, &str)| {
+            format!("<li><div><a href=/{title}>{title} happened</a> <span>{time} ago</span></div></li>")
+        };
+        format!("<h1>News</h1><ul>{}</ul><p>end", items.iter().map(item).collect::<String>())
+    }
+
+    #[test]
+    fn what_changed_places_in_a_list_is_not_what_came_to_it() {
+        let list = |names: &[&str]| {
+            let items = names.iter().map(|name| format!("<li><a href=/{name}>{name}</a></li>"));
+            format!("<ul>{}</ul>", items.collect::<String>())
+        };
+        let base = list(&["Apple", "Banana", "Cherry", "Date"]);
+        let head = list(&["Zero", "Apple", "Cherry", "Banana", "Date"]);
+        insta::assert_snapshot!(told(&base, &head), @r#"
+        inserted html > body > ul > li:nth-of-type(1): <li><a href="/Zero">Zero</a></li>
+        moved html > body > ul > li:nth-of-type(4): from html > body > ul > li:nth-of-type(2)
+        "#);
+    }
+
+    #[test]
+    fn what_came_on_top_of_a_list_is_not_what_fell_off_its_end() {
+        let base = news(&[("a", "1h"), ("b", "2h"), ("c", "3h"), ("d", "4h")]);
+        let head = news(&[("x", "1m"), ("a", "1h"), ("b", "2h"), ("c", "3h")]);
+        insta::assert_snapshot!(told(&base, &head), @r#"
+        inserted html > body > ul > li:nth-of-type(1): <li><div><a href="/x">x happened</a> <span>1m ago</span></div></li>
+        removed html > body > ul > li:nth-of-type(4): <li><div><a href="/d">d happened</a> <span>4h ago</span></div></li>
+        "#);
+        // The times of those that stay are others, and they are still the same items.
+        let later = news(&[("x", "9m"), ("a", "5h"), ("b", "6h"), ("c", "7h")]);
+        let told = told(&base, &later);
+        let kinds: Vec<_> = told.lines().map(|line| line.split(' ').next().unwrap()).collect();
+        assert_eq!(kinds, ["inserted", "text", "text", "text", "removed"], "{told}");
+        assert!(!told.contains("attribute"), "no item became another: {told}");
+    }
+
+    #[test]
+    fn what_is_alone_of_its_kind_is_itself_wherever_it_is() {
+        let base = "<main>old words</main><p>one</p><p>two</p>";
+        let head = "<p>one</p><p>two</p><main>new words</main>";
+        assert!(
+            told(base, head).contains("text html > body > main: old words -> new words"),
+            "{}",
+            told(base, head)
+        );
+        let renamed = told("<p>a<div class=x>b</div><p>c", "<p>a<div class=y>B</div><p>c");
+        assert!(renamed.contains("attribute") && renamed.contains("text"), "{renamed}");
+    }
+
+    #[test]
+    fn white_space_between_nodes_is_nothing() {
+        assert_eq!(told("<ul><li>a</li><li>b</li></ul>", "<ul>\n  <li>a</li>\n  <li> b </li>\n</ul>"), "");
+    }
+
+    #[test]
+    fn white_space_that_readers_see_is_told() {
+        insta::assert_snapshot!(told("<p><b>a</b> <b>b</b>", "<p><b>a</b><b>b</b>"), @"text html > body > p > b:nth-of-type(2): a b -> ab");
+        insta::assert_snapshot!(told("<p>one <img src=x>two", "<p>one<img src=x> two"), @"
+        text html > body > p > img: one <img> -> one<img>
+        text html > body > p: <img>two -> <img> two
+        ");
+        assert_eq!(
+            told("<textarea>\n\n a</textarea>", "<textarea>a</textarea>"),
+            "text html > body > textarea: \n a -> a\n"
+        );
+        for (base, head) in [
+            ("<p>one<i>two</i>", "<p>one <i>two</i>"),
+            ("<p>one<i>two</i>", "<p>one<i> two</i>"),
+            ("<a href=x>1</a><!-- c --><a href=y>2</a>", "<a href=x>1</a><!-- c -->\n<a href=y>2</a>"),
+            ("<p>a <button>b</button>", "<p>a<button>b</button>"),
+            ("<pre>a\n</pre>", "<pre>a</pre>"),
+            ("<pre><b>a</b>\n\n<b>b</b></pre>", "<pre><b>a</b>\n<b>b</b></pre>"),
+            ("<pre><b>a</b>\n<b>b</b></pre>", "<pre><b>a</b><b>b</b></pre>"),
+        ] {
+            assert_ne!(told(base, head), "", "{base} / {head}");
+        }
+    }
+
+    #[test]
+    fn white_space_that_nobody_sees_is_nothing() {
+        for (base, head) in [
+            ("<p>a</p> <p>b</p>", "<p>a</p><p>b</p>"),
+            ("<p> <b>a</b> </p>", "<p><b>a</b></p>"),
+            ("<p>a <b>b</b>", "<p>a<b> b</b>"),
+            ("<p>a <b>b</b>", "<p>a\n\t <b>b</b>"),
+            ("<p>a<br> b", "<p>a <br>b"),
+            ("<p>a</p> <script>1</script> <b>b</b>", "<p>a</p><script>1</script><b>b</b>"),
+            ("<p>a <input type=hidden> b", "<p>a<input type=hidden> b"),
+            ("<select> <option>a</option> </select>", "<select><option>a</option></select>"),
+            ("<table> <tr> <td> <i>a</i> </td> </tr> </table>", "<table><tr><td><i>a</i></td></tr></table>"),
+            ("<p>a<button> b </button>", "<p>a<button>b</button>"),
+        ] {
+            assert_eq!(told(base, head), "", "{base} / {head}");
+        }
+    }
+
+    #[test]
+    fn hostile_trees_are_compared_in_bounds() {
+        let base: String = (0..8_000).map(|n| format!("<p class=c{}>{}", n % 7, n % 11)).collect();
+        let head: String = (0..8_000).map(|n| format!("<p class=c{}>{}", n % 5, n % 13)).collect();
+        let diff = DomDiff::between(&Tree::parse(&base), &Tree::parse(&head));
+        assert!(!diff.changes.is_empty() && diff.changes.len() <= MOST_CHANGES);
+        let diff = DomDiff::between(&Tree::parse(""), &Tree::parse(&head.repeat(2)));
+        assert!(diff.truncated && diff.changes.len() == MOST_CHANGES);
+    }
+
+    #[test]
+    fn what_was_not_read_is_not_compared() {
+        let deep = |text: &str| Tree::parse(&format!("{}{text}", "<div>".repeat(600)));
+        let diff = DomDiff::between(&deep("one"), &deep("two"));
+        assert_eq!((diff.cut, diff.truncated, diff.changes.len()), (Some(Cut::Depth), true, 0));
+        let many = |value: &str| (0..5000).map(|n| format!(" a{n}={value}")).collect::<String>();
+        let burdened = |value: &str| Tree::parse(&format!("<p{}>x", many(value)));
+        assert_eq!(DomDiff::between(&burdened("1"), &burdened("2")).cut, Some(Cut::Attributes));
+    }
+
+    fn page() -> impl Strategy<Value = String> {
+        "(<(/?(p|b|ul|li|div|a))( (a|id)=[xy])?>|x|yy|<script>1</script>){0,25}"
+    }
+
+    proptest! {
+        #[test]
+        fn a_page_does_not_differ_from_itself(page in page()) {
+            prop_assert_eq!(told(&page, &page), "");
+        }
+
+        #[test]
+        fn equal_reports_mean_equal_trees(base in page(), head in page()) {
+            let html = |page: &str| Tree::parse(page).outer_html(0, usize::MAX);
+            if told(&base, &head).is_empty() {
+                prop_assert_eq!(html(&base), html(&head));
+            }
+        }
+
+        #[test]
+        fn a_new_script_is_always_told(page in page()) {
+            let diff = told(&page, &format!("{page}<script src=evil.js></script>"));
+            prop_assert!(diff.contains("evil.js"), "{}", diff);
+        }
+    }
+}

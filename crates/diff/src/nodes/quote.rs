@@ -1,0 +1,135 @@
+//! How much of two values is quoted, so that what differs is always seen.
+//!
+//! Two long scripts that differ at their ends are the same for pages on end. So what both begin with and what both end with
+//! is left out, but for a little on either side, and what is between stands there whole up to a generous bound.
+
+use super::report::{NodeChange, What};
+use crate::text::{Span, inline};
+use std::borrow::Cow;
+
+/// Values up to this length are quoted whole.
+const SHORT: usize = 2000;
+
+/// So much of what is equal stands on either side of what differs.
+const AROUND: usize = 80;
+
+/// No more than this is quoted of what differs, or of what came or went.
+pub(super) const MOST_QUOTED: usize = 64 << 10;
+
+impl NodeChange {
+    /// What was there and what is there now, as far as it is needed to see how they differ.
+    pub fn quoted(&self) -> [Option<Cow<'_, str>>; 2] {
+        match (&self.what, self.from.as_deref(), self.to.as_deref()) {
+            (What::Text | What::Attribute(_), Some(from), Some(to)) => around(from, to).map(Some),
+            (_, from, to) => [from, to].map(|side| side.map(|text| bounded(text, 0..text.len()))),
+        }
+    }
+
+    /// A text that changed, as one text with what went and what came in it; none for all other changes. White space is one
+    /// space, unless it is what changed.
+    pub fn inline(&self) -> Option<Vec<Span<'static>>> {
+        let (What::Text, [Some(from), Some(to)]) = (&self.what, self.quoted()) else { return None };
+        let (mut from, mut to) = (from.into_owned(), to.into_owned());
+        let spaced = [&from, &to].map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "));
+        if spaced[0] != spaced[1] {
+            [from, to] = spaced;
+        }
+        let owned = |span: Span<'_>| Span { kind: span.kind, text: Cow::Owned(span.text.into_owned()) };
+        Some(inline(&from, &to, AROUND).into_iter().map(owned).collect())
+    }
+}
+
+/// Two values, from a little before they first differ to a little after they last do.
+fn around<'a>(from: &'a str, to: &'a str) -> [Cow<'a, str>; 2] {
+    if from.len().max(to.len()) <= SHORT {
+        return [Cow::Borrowed(from), Cow::Borrowed(to)];
+    }
+    let (one, other) = (from.as_bytes(), to.as_bytes());
+    let same = one.iter().zip(other).take_while(|(one, other)| one == other).count();
+    let rest = one[same..].iter().rev().zip(other[same..].iter().rev());
+    let ending = rest.take_while(|(one, other)| one == other).count();
+    [from, to]
+        .map(|text| bounded(text, same.saturating_sub(AROUND)..text.len() - ending.saturating_sub(AROUND)))
+}
+
+/// A stretch of a text, with signs where it goes on, and its middle counted where it is too long.
+fn bounded(text: &str, range: std::ops::Range<usize>) -> Cow<'_, str> {
+    let (start, end) = (text.floor_char_boundary(range.start), text.ceil_char_boundary(range.end));
+    if start == 0 && end == text.len() && text.len() <= MOST_QUOTED {
+        return Cow::Borrowed(text);
+    }
+    let stretch = &text[start..end];
+    let sign = |there: bool| if there { "…" } else { "" };
+    let (before, after) = (sign(start > 0), sign(end < text.len()));
+    if stretch.len() <= MOST_QUOTED + 2 * AROUND {
+        return Cow::Owned(format!("{before}{stretch}{after}"));
+    }
+    let first = stretch.floor_char_boundary(MOST_QUOTED / 2);
+    let last = stretch.ceil_char_boundary(stretch.len() - MOST_QUOTED / 2);
+    let (left_out, most) = (last - first, MOST_QUOTED >> 10);
+    let (first, last) = (&stretch[..first], &stretch[last..]);
+    Cow::Owned(format!(
+        "{before}{first} … {left_out} bytes left out, as {most} KiB are quoted … {last}{after}"
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_differs_is_seen_wherever_it_stands() {
+        let long = "é ".repeat(2000);
+        for place in [0, 1, 2999, 6000] {
+            let place = long.floor_char_boundary(place);
+            let with = |word: &str| format!("{}{word}{}", &long[..place], &long[place..]);
+            let (from, to) = (with("one"), with("two"));
+            let [one, other] = around(&from, &to);
+            assert!(one.contains("one") && other.contains("two"), "{one} {other}");
+            assert!(one.len() < 2 * AROUND + 20, "{one}");
+        }
+    }
+
+    #[test]
+    fn one_that_repeats_its_ending_is_no_trouble() {
+        let long = "ab".repeat(2000);
+        let longer = format!("{long}ab");
+        let [one, other] = around(&long, &longer);
+        assert!(other.len() == one.len() + 2 && one.starts_with('…'), "{one} {other}");
+    }
+
+    #[test]
+    fn the_differing_middle_is_whole_up_to_its_bound() {
+        let (before, after) = ("x".repeat(3000), "y".repeat(3000));
+        let with = |middle: &str| format!("{before}{middle}{after}");
+        let (from, to) = (with(""), with(&"z".repeat(60_000)));
+        assert_eq!(around(&from, &to)[1].matches('z').count(), 60_000);
+        let to = with(&"z".repeat(100_000));
+        assert!(around(&from, &to)[1].contains(" … 34624 bytes left out, as 64 KiB are quoted … "));
+    }
+
+    #[test]
+    fn a_sentence_is_told_once_with_its_words_marked() {
+        let told = |from: &str, to: &str| {
+            let trees = [from, to].map(|text| varve_page::dom::Tree::parse(&format!("<p>{text}")));
+            let diff = crate::nodes::DomDiff::between(&trees[0], &trees[1]);
+            let spans = diff.changes[0].inline().expect("a text changed");
+            spans.into_iter().map(|span| (span.kind, span.text.into_owned())).collect::<Vec<_>>()
+        };
+        use crate::text::RunKind::{Added, Equal, Removed};
+        let span = |kind, text: &str| (kind, text.to_owned());
+        assert_eq!(
+            told("one two\n three", "one 2 three"),
+            [span(Equal, "one "), span(Removed, "two"), span(Added, "2"), span(Equal, " three")]
+        );
+        assert_eq!(
+            told("one  two", "one two"),
+            [span(Equal, "one"), span(Removed, "  "), span(Added, " "), span(Equal, "two")]
+        );
+    }
+
+    #[test]
+    fn short_values_are_themselves() {
+        assert_eq!(around("one", "two"), ["one", "two"]);
+    }
+}

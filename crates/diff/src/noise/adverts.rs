@@ -1,0 +1,503 @@
+//! The advertisements of two pages: which elements are slots of them, and what in them may change without anyone having changed it.
+//!
+//! What a slot shows may change, and so may what its frames, pictures and links name: but only by a scheme, host and port that the
+//! same slot named before in an element of the same kind. So one advertisement takes the place of another, and none comes from
+//! elsewhere. Only elements and attributes that advertisements are made of may change, so that whatever runs, is filled in or is laid
+//! over others is told, and so is what a frame may do. Of a script nothing may change but numbers in the query of its address, by
+//! which such scripts are kept from being cached. Pages call their own banners by the names of slots: words are hushed only where
+//! nothing but an advertisement can be, and never what people act by.
+
+use super::nodes::{LEADING, RAW, is_active, is_active_attribute, is_active_element};
+use super::origins::{differ_by_query, is_path, origins};
+use crate::nodes::{NodeChange, What};
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
+use varve_page::dom::{Data, Node, Tree};
+
+/// Elements that are never an advertisement, whatever class they have.
+const PAGE: [&str; 6] = ["article", "body", "form", "head", "html", "main"];
+
+/// What marks the slot of an advertisement and nothing else: the beginning of an id or a class.
+const SURE_PREFIXES: [&str; 2] = ["div-gpt-ad", "google_ads_"];
+
+/// What marks one as a rule, as a whole id or class: if frames, scripts or pictures are in it.
+const LIKELY_WORDS: [&str; 7] =
+    ["ad-slot", "adslot", "ad_slot", "ad-container", "ad-banner", "advert-slot", "ad-unit"];
+
+/// What the tag of every slot has in it, in letters of either case.
+pub(super) const SIGNS: [&str; 11] = [
+    "ad-banner",
+    "ad-container",
+    "ad-slot",
+    "ad-unit",
+    "ad_slot",
+    "adsbygoogle",
+    "adslot",
+    "advert-slot",
+    "data-ad-slot",
+    "div-gpt-ad",
+    "google_ads_",
+];
+
+/// What fills such slots.
+const FILLINGS: [&str; 3] = ["iframe", "img", "script"];
+
+/// The longest text of a slot, and of one that is only likely to be one: a label.
+const MOST_SLOT_TEXT: usize = 160;
+const MOST_LABEL: usize = 40;
+
+/// An advertisement has fewer nodes than this.
+const MOST_AD_NODES: usize = 200;
+
+/// Attributes that mark an advertisement.
+const MARKS: [&str; 3] = ["id", "class", "data-ad-slot"];
+
+/// Elements that load what they show.
+const LOADING: [&str; 2] = ["iframe", "img"];
+
+/// What an advertisement is made of. Whatever else is in one may run, hold markup that is not read here, or be one of the page's own.
+const SHOWN: [&str; 28] = [
+    "a",
+    "area",
+    "b",
+    "br",
+    "center",
+    "div",
+    "em",
+    "figcaption",
+    "figure",
+    "font",
+    "i",
+    "iframe",
+    "img",
+    "ins",
+    "li",
+    "p",
+    "s",
+    "small",
+    "span",
+    "strong",
+    "sub",
+    "sup",
+    "table",
+    "tbody",
+    "td",
+    "tr",
+    "u",
+    "ul",
+];
+
+/// How its elements look. What else they have says what they may do, or is handed to somebody.
+const LOOKS: [&str; 13] = [
+    "align",
+    "alt",
+    "aria-label",
+    "border",
+    "decoding",
+    "frameborder",
+    "height",
+    "hspace",
+    "id",
+    "loading",
+    "title",
+    "vspace",
+    "width",
+];
+
+/// Lengths among them.
+const LENGTHS: [&str; 2] = ["height", "width"];
+
+/// An advertisement is not longer, nor wider, than this: what is covers the page.
+const LONGEST_SIDE: u32 = 1200;
+
+/// Which origins a slot names, and in elements of which name.
+type Named<'t> = HashSet<(&'t str, String)>;
+
+/// The advertisements of two pages.
+pub(super) struct Slots<'t> {
+    base: &'t Tree,
+    head: &'t Tree,
+    /// Nodes of the head that changed what marks an advertisement. What was none before is none now.
+    marked_anew: HashSet<usize>,
+    /// What slots of the base name, once they were looked at.
+    named: RefCell<HashMap<usize, Rc<Named<'t>>>>,
+}
+
+impl<'t> Slots<'t> {
+    pub(super) fn of(base: &'t Tree, head: &'t Tree, changes: &[NodeChange]) -> Self {
+        let is_mark = |what: &What| matches!(what, What::Attribute(name) if MARKS.contains(&name.as_str()));
+        let marked_anew =
+            changes.iter().filter(|change| is_mark(&change.what)).filter_map(|change| change.head).collect();
+        Self { base, head, marked_anew, named: RefCell::default() }
+    }
+
+    /// Whether a change is within an advertisement that is one on both sides, and nothing in it runs, is filled in or comes from
+    /// elsewhere than before. What is only likely to be one may hold words of the page's own: those are told.
+    pub(super) fn explain(&self, change: &NodeChange) -> bool {
+        let Some(slot) = self.slot_around(change) else { return false };
+        if !is_sure(&self.base.nodes()[slot]) && self.has_words(change) {
+            return false;
+        }
+        let named = self.named_by(slot);
+        let mut sides = [(self.base, change.base), (self.head, change.head)].into_iter();
+        self.is_same_script(change)
+            || sides.all(|(tree, node)| node.is_none_or(|node| is_harmless(tree, node, &change.what, &named)))
+    }
+
+    /// The innermost slot of the base that a change is in, if it is in one in the head as well.
+    fn slot_around(&self, change: &NodeChange) -> Option<usize> {
+        // What came or went must have done so in an advertisement, and not as one; and no script is one.
+        let is_script = |tree: &Tree, node: usize| tree.nodes()[node].name() == Some("script");
+        let own = |tree: &Tree, node: usize| {
+            !matches!(change.what, What::Inserted | What::Removed) && !is_script(tree, node)
+        };
+        let around = |tree: &'t Tree, node: Option<usize>, is_known: &dyn Fn(usize) -> bool| {
+            let (place, is_within) = match node {
+                Some(node) => (node, own(tree, node)),
+                None => (change.parent_there?, true),
+            };
+            let above = is_within.then_some(place).into_iter().chain(tree.ancestors(place));
+            let is_inner =
+                |place: &usize| !tree.nodes()[*place].name().is_some_and(|name| PAGE.contains(&name));
+            above.take_while(is_inner).find(|place| is_known(*place) && is_slot(tree, *place))
+        };
+        around(self.head, change.head, &|place| !self.marked_anew.contains(&place))?;
+        around(self.base, change.base, &|_| true)
+    }
+
+    /// Whether words changed, came or went.
+    fn has_words(&self, change: &NodeChange) -> bool {
+        let says = |(tree, node): (&Tree, Option<usize>)| {
+            node.is_some_and(|node| {
+                let is_text = matches!(tree.nodes()[node].data, Data::Text(_));
+                let words = if is_text { tree.nodes()[node].parent } else { node };
+                !text_of(tree, words).trim().is_empty()
+            })
+        };
+        let is_of_words = match &change.what {
+            What::Attribute(name) => ["alt", "aria-label", "title"].contains(&name.as_str()),
+            What::Text => true,
+            What::Inserted | What::Removed | What::Moved => false,
+        };
+        is_of_words
+            || (!matches!(change.what, What::Attribute(_))
+                && [(self.base, change.base), (self.head, change.head)].into_iter().any(says))
+    }
+
+    /// What a slot of the base names.
+    fn named_by(&self, slot: usize) -> Rc<Named<'t>> {
+        let nodes = self.base.nodes();
+        let look = || Rc::new(nodes[slot..nodes[slot].end].iter().flat_map(names).collect());
+        Rc::clone(self.named.borrow_mut().entry(slot).or_insert_with(look))
+    }
+
+    /// Whether only the query changed in the address of a script.
+    fn is_same_script(&self, change: &NodeChange) -> bool {
+        let (Some(base), Some(head), What::Attribute(name)) = (change.base, change.head, &change.what) else {
+            return false;
+        };
+        let (from, to) = (&self.base.nodes()[base], &self.head.nodes()[head]);
+        let is_plain = |tree: &Tree, node: &Node| {
+            node.name() == Some("script")
+                && has_no_other_active(node, &["src"])
+                && !is_active(tree, node.parent, node.parent + 1)
+        };
+        let addresses = (from.attribute("src"), to.attribute("src"));
+        name == "src"
+            && is_plain(self.base, from)
+            && is_plain(self.head, to)
+            && matches!(addresses, (Some(from), Some(to)) if differ_by_query(from, to))
+    }
+}
+
+/// The attributes by which an element of an advertisement names what it shows, or where it leads.
+fn naming(element: &str) -> &'static [&'static str] {
+    match element {
+        "a" | "area" => &LEADING,
+        "iframe" => &["src"],
+        "img" => &["src", "srcset"],
+        _ => &[],
+    }
+}
+
+/// What an element names.
+fn names(node: &Node) -> Vec<(&str, String)> {
+    let element = node.name().unwrap_or_default();
+    let found = naming(element).iter().filter_map(|name| origins(name, node.attribute(name)?));
+    found.flatten().map(|origin| (element, origin)).collect()
+}
+
+/// Whether what changed at a node, as it is on this side, is only what an advertisement shows.
+fn is_harmless(tree: &Tree, place: usize, what: &What, named: &Named<'_>) -> bool {
+    let node = &tree.nodes()[place];
+    let whole = &tree.nodes()[place..node.end];
+    let is_quiet = match what {
+        What::Attribute(name) => may_change(node, name, named),
+        What::Text | What::Moved => !is_active(tree, place, node.end) && whole.iter().all(is_shown),
+        What::Inserted | What::Removed => whole.iter().all(|inner| may_come(inner, named)),
+    };
+    is_quiet && is_shown(&tree.nodes()[node.parent]) && !is_active(tree, node.parent, node.parent + 1)
+}
+
+/// Whether a node is of a kind that advertisements are made of. Comments are not: browsers and servers have read programs in them.
+fn is_shown(node: &Node) -> bool {
+    match &node.data {
+        Data::Element(..) => node.name().is_some_and(|name| SHOWN.contains(&name)),
+        Data::Text(text) => !names_something(text),
+        _ => false,
+    }
+}
+
+/// Whether a text names a number, a price or a place: who changes one of those changes what people do.
+fn names_something(text: &str) -> bool {
+    const MONEY: [char; 13] = ['$', '€', '£', '¥', '₹', '₽', '₩', '₺', '₴', '₫', '₪', '₿', '¢'];
+    let is_inner_dot = |(at, _): (usize, &str)| {
+        let around = [text[..at].chars().next_back(), text[at + 1..].chars().next()];
+        around.iter().all(|letter| letter.is_some_and(char::is_alphanumeric))
+    };
+    text.contains(|letter: char| letter.is_numeric() || MONEY.contains(&letter) || "@:%".contains(letter))
+        || text.match_indices('.').any(is_inner_dot)
+}
+
+/// Whether an attribute may have changed to this, or from it.
+fn may_change(node: &Node, name: &str, named: &Named<'_>) -> bool {
+    let element = node.name().unwrap_or_default();
+    let naming = naming(element);
+    // A frame that names nothing shows what others write into it.
+    let is_there = element != "iframe" || node.attribute("src").is_some();
+    is_there
+        && is_shown(node)
+        && is_passive(element)
+        && has_no_other_active(node, naming)
+        && may_have(node, name, named)
+}
+
+/// Whether a node may have come, or gone. Frames do neither: what they may do is not held against anything.
+fn may_come(node: &Node, named: &Named<'_>) -> bool {
+    let Some(element) = node.name() else { return is_shown(node) };
+    element != "iframe"
+        && is_shown(node)
+        && is_passive(element)
+        && has_no_other_active(node, naming(element))
+        && node.attributes().iter().all(|(name, _)| may_have(node, name, named))
+}
+
+/// Whether an attribute is one that may be another each time: it shows, or it names what the slot has named before.
+fn may_have(node: &Node, name: &str, named: &Named<'_>) -> bool {
+    let element = node.name().unwrap_or_default();
+    let Some(value) = node.attribute(name) else { return true };
+    let is_named = || {
+        let known = |origin: String| named.contains(&(element, origin));
+        origins(name, value).is_some_and(|origins| origins.into_iter().all(known))
+    };
+    if naming(element).contains(&name) {
+        return is_named() || (LEADING.contains(&name) && is_path(value));
+    }
+    if LEADING.contains(&name) || is_active_attribute(name, value) {
+        return false;
+    }
+    // Who is paid for it is no matter of chance.
+    let is_mere_name = || {
+        name.starts_with("data-")
+            && name != "data-ad-client"
+            && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
+    };
+    let is_in_bounds =
+        || value.trim().trim_end_matches("px").parse().is_ok_and(|side: u32| side <= LONGEST_SIDE);
+    match LENGTHS.contains(&name) {
+        true => is_in_bounds(),
+        false => LOOKS.contains(&name) || is_mere_name(),
+    }
+}
+
+/// Whether an element neither runs, loads nor sends anything, or is one that an advertisement shows.
+fn is_passive(element: &str) -> bool {
+    LOADING.contains(&element) || !is_active_element(element)
+}
+
+/// Whether no attribute but these runs, loads or sends something. These may load, but not run.
+fn has_no_other_active(node: &Node, but: &[&str]) -> bool {
+    let is_fine = |(name, value): &(String, String)| {
+        let name = if but.contains(&name.as_str()) { "" } else { name };
+        !is_active_attribute(name, value)
+    };
+    node.attributes().iter().all(is_fine)
+}
+
+/// Whether an element is the slot of an advertisement. What small ads are written in is called `ad` as well: where prices, numbers to
+/// be called or sentences stand, it is none.
+fn is_slot(tree: &Tree, place: usize) -> bool {
+    let node = &tree.nodes()[place];
+    if node.end - place > MOST_AD_NODES {
+        return false;
+    }
+    let is_sure = is_sure(node);
+    let is_likely =
+        || node.attribute("data-ad-slot").is_some() || is_marked(node, &|word| LIKELY_WORDS.contains(&word));
+    let most = if is_sure { MOST_SLOT_TEXT } else { MOST_LABEL };
+    (is_sure || (is_likely() && is_filled(tree, place))) && !is_offer(&text_of(tree, place), most)
+}
+
+/// Whether an element is marked as nothing but a slot is.
+fn is_sure(node: &Node) -> bool {
+    is_marked(node, &|word| SURE_PREFIXES.iter().any(|prefix| word.starts_with(prefix)))
+        || (node.name() == Some("ins") && is_marked(node, &|word| word == "adsbygoogle"))
+}
+
+fn is_marked(node: &Node, is_mark: &dyn Fn(&str) -> bool) -> bool {
+    let marks = ["id", "class"].into_iter().filter_map(|name| node.attribute(name));
+    marks.flat_map(|value| value.split_whitespace().take(20)).any(|word| is_mark(&word.to_ascii_lowercase()))
+}
+
+/// Whether a frame, a script or a picture is in an element.
+fn is_filled(tree: &Tree, place: usize) -> bool {
+    let mut inner = tree.nodes()[place + 1..tree.nodes()[place].end].iter();
+    inner.any(|node| node.name().is_some_and(|name| FILLINGS.contains(&name)))
+}
+
+/// The text of an element, without that of scripts and styles.
+fn text_of(tree: &Tree, place: usize) -> String {
+    let inner = tree.nodes()[place..tree.nodes()[place].end].iter();
+    let is_raw = |parent: usize| tree.nodes()[parent].name().is_some_and(|name| RAW.contains(&name));
+    let texts = inner.filter_map(|node| match &node.data {
+        Data::Text(text) if !is_raw(node.parent) => Some([text.trim(), " "]),
+        _ => None,
+    });
+    texts.flatten().collect()
+}
+
+/// Whether a text says more than a slot does: a price, a number to be called, several sentences.
+fn is_offer(text: &str, most: usize) -> bool {
+    const MONEY: [&str; 5] = ["eur", "usd", "gbp", "chf", "price"];
+    let text = text.trim();
+    let is_sign = |letter: char| matches!(letter, '$' | '€' | '£' | '¥' | '%' | '@');
+    let is_of_number = |letter: char| letter.is_ascii_digit() || " +-/().".contains(letter);
+    let digits = |run: &str| run.bytes().filter(u8::is_ascii_digit).count();
+    let mut words = text.split(|letter: char| !letter.is_alphanumeric());
+    text.len() > most
+        || text.contains(is_sign)
+        || text.split(|letter: char| !is_of_number(letter)).any(|run| digits(run) >= 6)
+        || text.matches(['.', '!', '?']).count() > 1
+        || words.any(|word| MONEY.contains(&word.to_ascii_lowercase().as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{NoiseRule, Volatile, classify_nodes};
+    use super::*;
+    use crate::nodes::DomDiff;
+
+    fn rules(base: &str, head: &str) -> Vec<Option<NoiseRule>> {
+        let (base, head) = (Tree::parse(base), Tree::parse(head));
+        let diff = DomDiff::between(&base, &head);
+        classify_nodes(&base, &head, &diff.changes, &Volatile::default())
+    }
+
+    #[test]
+    fn advertisements_may_change_but_not_act() {
+        let page = |ad: &str| format!("<p>text</p><ins class='box adsbygoogle'>{ad}</ins>");
+        assert_eq!(rules(&page("Buy <b>this</b>"), &page("Buy <b>that</b>")), [Some(NoiseRule::AdSlot)]);
+        assert_eq!(rules(&page(""), &page("<b>new</b>")), [Some(NoiseRule::AdSlot)]);
+        assert_eq!(rules(&page(""), &page("<script>x()</script>")), [None]);
+        assert_eq!(rules(&page(""), &page("<b onclick=x()>new</b>")), [None]);
+        assert_eq!(rules("<body id=google_ads_x><p>one", "<body id=google_ads_x><p>two"), [None]);
+    }
+
+    #[test]
+    fn advertisements_may_not_load_or_lead_elsewhere() {
+        let page =
+            |ad: &str| format!("<p><a href=https://known.example/>x</a></p><div id=div-gpt-ad-1>{ad}</div>");
+        for (base, head) in [
+            ("", "<img src=https://track.evil/x.gif>"),
+            ("", "<picture><source srcset=https://track.evil/x.gif></picture>"),
+            ("", "<video poster=x></video>"),
+            ("", "<svg><use href=x /></svg>"),
+            ("", "<b style='background:url(https://track.evil/)'>x</b>"),
+            ("<b>x</b>", "<b style='position:fixed;inset:0'>x</b>"),
+            ("", "<a href=https://phish.example/>x</a>"),
+            ("", "<a href='\\\\phish.example'>x</a>"),
+            ("", "<a href=tel:+15550100>x</a>"),
+            ("", "<svg><a xlink:href=https://phish.example/>x</a></svg>"),
+            ("<a href=https://known.example/1>x</a>", "<a href=https://phish.example/1>x</a>"),
+            ("<a href=/1>x</a>", "<a href='javascript:x()'>x</a>"),
+            ("<a href=/1>x</a>", "<a href=/1 ping=https://track.evil/>x</a>"),
+            // The page leads there, but the slot did not.
+            ("", "<a href=https://known.example/3>x</a>"),
+            ("<a href=/1>x</a>", "<a href='/&#9;/phish.example'>x</a>"),
+            ("<a href=https://known.example/1>x</a>", "<a href='https://known.example@phish.example/'>x</a>"),
+            ("<img src=https://a.example/>", "<img src=https://a.example/ usemap=#x>"),
+            ("<img src=https://a.example/>", "<img src=https://a.example/ data-src=//track.evil/>"),
+            (
+                "<svg><a href=https://a.example/>x</a></svg>",
+                "<svg><a href=https://a.example/><set attributeName=href to=//b />x</a></svg>",
+            ),
+        ] {
+            assert_eq!(rules(&page(base), &page(head)), [None], "{head}");
+        }
+        let ad = Some(NoiseRule::AdSlot);
+        for (base, head) in [
+            ("<a href=https://known.example/1>x</a>", "<a href=https://known.example/2>x</a>"),
+            ("<a href=/1>x</a>", "<a href=/2>x</a>"),
+            (
+                "<a href=https://known.example/1>x</a>",
+                "<a href=https://known.example/1>x</a> <a href=https://known.example/3>y</a>",
+            ),
+            ("<img src=https://a.example/1>", "<img src=https://a.example/2>"),
+            (
+                "<img srcset='https://a.example/1 1x'>",
+                "<img srcset='https://a.example/2 1x, https://a.example/3 2x'>",
+            ),
+            (
+                "<img src=https://a.example/1>",
+                "<img src=https://a.example/1><b><img src=https://a.example/2 alt=x></b>",
+            ),
+            ("<iframe src=https://a.example/1></iframe>", "<iframe src=https://a.example/2></iframe>"),
+            ("<script src=https://a.example/s?1></script>", "<script src=https://a.example/s?2></script>"),
+        ] {
+            assert_eq!(rules(&page(base), &page(head)), [ad], "{head}");
+        }
+    }
+
+    #[test]
+    fn only_what_was_an_advertisement_is_one() {
+        for (base, head) in [
+            ("<div>our terms</div>", "<div id=div-gpt-ad-1>their terms</div>"),
+            ("<p>x</p>", "<p>x</p><div id=div-gpt-ad-1>call us now</div>"),
+            ("<p>x</p><div id=div-gpt-ad-1>call us now</div>", "<p>x</p>"),
+            (
+                "<p>a long enough text of ours</p><div id=div-gpt-ad-1>x</div>",
+                "<div id=div-gpt-ad-1>x<p>a long enough text of ours</p></div>",
+            ),
+        ] {
+            let rules = rules(base, head);
+            assert!(!rules.is_empty() && rules.iter().all(Option::is_none), "{head}: {rules:?}");
+        }
+    }
+
+    #[test]
+    fn the_same_slot_must_have_named_it_in_the_same_kind_of_element() {
+        let page = |ad: &str| {
+            let other = "<div id=div-gpt-ad-2><iframe src=https://b.example/></iframe></div>";
+            format!("<div id=div-gpt-ad-1>{ad}</div>{other}")
+        };
+        let named = "<img src=https://a.example/><a href=https://c.example/>x</a>";
+        let frame = |address: &str| format!("{named}<iframe src={address}></iframe>");
+        for address in
+            ["https://a.example/2", "https://b.example/2", "https://c.example/2", "https://d.example:8443/"]
+        {
+            assert_eq!(
+                rules(&page(&frame("https://d.example/1")), &page(&frame(address))),
+                [None],
+                "{address}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_mark_is_among_the_signs() {
+        for mark in SURE_PREFIXES.iter().chain(&LIKELY_WORDS).chain(&["adsbygoogle", "data-ad-slot"]) {
+            assert!(SIGNS.contains(mark), "{mark}");
+        }
+    }
+}

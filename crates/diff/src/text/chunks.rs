@@ -1,0 +1,287 @@
+//! Diffs as JSON: `{base_id, head_id, chunks: [{type, content, path?}]}` for a body, and the row that holds many pages.
+//!
+//! Two readings of one shape exist. The published one has a flat `{body_diff, headers_diff}`; what is found in real
+//! databases has `files`, one entry a page, and offsets in each chunk. Both are read, each can be written, and fields
+//! that say nothing are left out, so that neither is burdened by the other.
+
+use super::text_diff::{Change, TextDiff};
+use super::words::Budget;
+use crate::headers::HeaderDiff;
+use serde::{Deserialize, Serialize};
+use std::ops::Range;
+use varve_core::moku_json::escaped;
+
+/// No more text than this stands in the chunks of one body. A diff is for reading; who wants all of both bodies has them.
+pub(super) const MOST_CONTENT: usize = 4 << 20;
+
+/// Lines longer than this on average are told by their words: a minified page is one line.
+const LONG_LINE: usize = 4 << 10;
+
+/// What became of a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ChunkKind {
+    /// Only the head has it.
+    Added,
+    /// Only the base has it.
+    Removed,
+    /// It is in both, otherwise. Said of nodes, never of lines.
+    Modified,
+}
+
+/// A piece of a body that differs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chunk {
+    /// What became of it.
+    #[serde(rename = "type")]
+    pub kind: ChunkKind,
+    /// Its text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub content: String,
+    /// Which node it is about, as a CSS selector, when nodes were compared.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Where the node was before, as a CSS selector, if it is elsewhere now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub moved_from: Option<String>,
+    /// Where it begins in the base, in bytes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub base_start: usize,
+    /// How long it is there.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub base_len: usize,
+    /// Where it begins in the head, in bytes.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub head_start: usize,
+    /// How long it is there.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub head_len: usize,
+    /// The rule by which it is noise, if it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<String>,
+}
+
+/// How two bodies differ.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct BodyDiff {
+    /// The version of the base. Empty when there is none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub base_id: String,
+    /// The version of the head.
+    pub head_id: String,
+    /// What differs, in order.
+    pub chunks: Vec<Chunk>,
+    /// Whether its chunks do not tell all of it: text was left out, stretches were told as replaced without a closer look, or the bodies
+    /// were not compared, so that there are no chunks.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub truncated: bool,
+}
+
+/// How one page differs between two versions.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct PageDiff {
+    /// Its path in the working tree.
+    pub file_path: String,
+    /// Its body.
+    pub body_diff: BodyDiff,
+    /// Its headers.
+    #[serde(default)]
+    pub headers_diff: HeaderDiff,
+}
+
+/// How two versions differ: what a row of `diffs` holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct VersionDiff {
+    /// The base. Empty when the head is compared with nothing.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub base_version_id: String,
+    /// The head.
+    pub head_version_id: String,
+    /// The pages.
+    pub files: Vec<PageDiff>,
+}
+
+/// A row that is neither shape.
+#[derive(Debug, thiserror::Error)]
+#[error(transparent)]
+pub struct ParseError(#[from] serde_json::Error);
+
+impl Chunk {
+    /// A chunk with nothing but its text.
+    pub fn new(kind: ChunkKind, content: impl Into<String>) -> Self {
+        let content = content.into();
+        let (path, moved_from, noise) = (None, None, None);
+        Self {
+            kind,
+            content,
+            path,
+            moved_from,
+            base_start: 0,
+            base_len: 0,
+            head_start: 0,
+            head_len: 0,
+            noise,
+        }
+    }
+}
+
+impl BodyDiff {
+    /// A diff with no chunks yet.
+    pub fn new(base_id: impl Into<String>, head_id: impl Into<String>) -> Self {
+        Self { base_id: base_id.into(), head_id: head_id.into(), ..Self::default() }
+    }
+
+    /// Tells a diff line by line; changes of very long lines word by word.
+    #[must_use]
+    pub fn with_lines(self, diff: &TextDiff<'_>) -> Self {
+        self.with_changes(diff, diff.changes(), false, |_| None)
+    }
+
+    /// Tells a diff word by word.
+    #[must_use]
+    pub fn with_words(self, diff: &TextDiff<'_>) -> Self {
+        self.with_changes(diff, diff.changes(), true, |_| None)
+    }
+
+    /// Tells some of the changes of a diff, by words or by lines. `noise` gives the rule by which a change is noise.
+    #[must_use]
+    pub fn with_changes(
+        mut self,
+        diff: &TextDiff<'_>,
+        changes: &[Change],
+        words: bool,
+        noise: impl Fn(&Change) -> Option<String>,
+    ) -> Self {
+        self.truncated |= diff.truncated();
+        let mut budget = Budget::default();
+        let mut room = MOST_CONTENT;
+        for change in changes {
+            let first = self.chunks.len();
+            if !words && average(change) <= LONG_LINE {
+                self.replace(diff, &change.base, &change.head, &mut room);
+            } else {
+                let edits = diff.edits(change, &mut budget);
+                self.truncated |= edits.truncated;
+                for edit in edits.list {
+                    self.replace(diff, &edit.base, &edit.head, &mut room);
+                }
+            }
+            if let Some(rule) = noise(change) {
+                self.chunks[first..].iter_mut().for_each(|chunk| chunk.noise = Some(rule.clone()));
+            }
+        }
+        self
+    }
+
+    fn replace(&mut self, diff: &TextDiff<'_>, from: &Range<usize>, to: &Range<usize>, room: &mut usize) {
+        self.tell(ChunkKind::Removed, &diff.base().text()[from.clone()], room);
+        self.tell(ChunkKind::Added, &diff.head().text()[to.clone()], room);
+    }
+
+    /// Adds a chunk as far as there is room.
+    fn tell(&mut self, kind: ChunkKind, content: &str, room: &mut usize) {
+        let fits = content.floor_char_boundary((*room).min(content.len()));
+        self.truncated |= fits < content.len();
+        *room -= fits;
+        if fits > 0 {
+            self.chunks.push(Chunk::new(kind, &content[..fits]));
+        }
+    }
+}
+
+impl VersionDiff {
+    /// Reads a row: the shape with `files`, or the flat one, which then is one page without a path.
+    pub fn parse(json: &str) -> Result<Self, ParseError> {
+        #[derive(Deserialize)]
+        struct Flat {
+            body_diff: BodyDiff,
+            #[serde(default)]
+            headers_diff: HeaderDiff,
+        }
+        let value: serde_json::Value = serde_json::from_str(json)?;
+        if value.get("body_diff").is_none() {
+            return Ok(serde_json::from_value(value)?);
+        }
+        let Flat { body_diff, headers_diff } = serde_json::from_value(value)?;
+        let (base_version_id, head_version_id) = (body_diff.base_id.clone(), body_diff.head_id.clone());
+        let files = vec![PageDiff { file_path: String::new(), body_diff, headers_diff }];
+        Ok(Self { base_version_id, head_version_id, files })
+    }
+
+    /// Writes a row, with the escapes that the original uses: no `<`, `>`, `&` or line separators in the text.
+    pub fn to_json(&self) -> String {
+        let json = serde_json::to_string(self).expect("texts, numbers and lists always serialise");
+        escaped(&json)
+    }
+}
+
+fn average(change: &Change) -> usize {
+    let lines = change.base_lines.len() + change.head_lines.len();
+    (change.base.len() + change.head.len()) / lines.max(1)
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
+const fn is_zero(number: &usize) -> bool {
+    *number == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::lines::Options;
+    use super::*;
+
+    fn lines(base: &str, head: &str) -> BodyDiff {
+        BodyDiff::new("b", "h").with_lines(&TextDiff::between(base, head, Options::default()))
+    }
+
+    #[test]
+    fn the_json_has_the_documented_shape() {
+        let json = serde_json::to_string(&lines("a\nOld Title\n", "a\nNew Title\n")).unwrap();
+        assert_eq!(
+            json,
+            r#"{"base_id":"b","head_id":"h","chunks":[{"type":"removed","content":"Old Title\n"},{"type":"added","content":"New Title\n"}]}"#
+        );
+        let words = BodyDiff::new("b", "h").with_words(&TextDiff::between(
+            "a\nOld Title\n",
+            "a\nNew Title\n",
+            Options::default(),
+        ));
+        let told: Vec<_> = words.chunks.iter().map(|chunk| chunk.content.as_str()).collect();
+        assert_eq!(told, ["Old", "New"]);
+    }
+
+    #[test]
+    fn one_long_line_is_told_by_words() {
+        let base = format!("<html>{}</html>", "<p>x</p>".repeat(2000));
+        let diff = lines(&base, &base.replacen("<p>x</p>", "<p>y</p>", 1));
+        assert_eq!(diff.chunks, [Chunk::new(ChunkKind::Removed, "x"), Chunk::new(ChunkKind::Added, "y")]);
+    }
+
+    #[test]
+    fn too_much_text_is_cut_and_said() {
+        let diff = lines("", &"é\n".repeat(2 << 20));
+        assert!(diff.truncated);
+        assert!(diff.chunks[0].content.len() <= MOST_CONTENT);
+    }
+
+    #[test]
+    fn both_shapes_of_rows_are_read() {
+        let flat = r#"{"body_diff":{"base_id":"1","head_id":"2","chunks":[{"type":"added","content":"x"}]},"headers_diff":{}}"#;
+        let row = VersionDiff::parse(flat).unwrap();
+        assert_eq!((row.base_version_id.as_str(), row.files[0].body_diff.chunks.len()), ("1", 1));
+        let json = row.to_json();
+        assert_eq!(VersionDiff::parse(&json).unwrap(), row);
+        assert!(
+            json.starts_with(r#"{"base_version_id":"1","head_version_id":"2","files":[{"file_path":"","#)
+        );
+        assert!(VersionDiff::parse("[]").is_err());
+    }
+
+    #[test]
+    fn rows_are_escaped_as_the_original_does() {
+        let mut row = VersionDiff { head_version_id: "<&>\u{2028}".to_owned(), ..VersionDiff::default() };
+        assert_eq!(row.to_json(), r#"{"head_version_id":"\u003c\u0026\u003e\u2028","files":[]}"#);
+        row.head_version_id.clear();
+        assert_eq!(row.to_json(), r#"{"head_version_id":"","files":[]}"#);
+    }
+}

@@ -1,0 +1,193 @@
+//! A folder of domain files.
+//!
+//! Every `NAME.yaml` in it is the file of one domain; other files are ignored. Nothing is cached,
+//! because people edit the files.
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use crate::{DomainFile, Target};
+
+use super::database_error::UrlsError;
+use varve_file::replace;
+
+const FILE_SUFFIX: &str = ".yaml";
+/// Longest host that becomes a file name, in bytes: the limit of common file systems.
+const MAX_HOST_NAME_BYTES: usize = 240;
+/// Largest domain file that is read, in bytes: more than a million records.
+const MAX_FILE_BYTES: u64 = 256 << 20;
+
+/// A URL database.
+#[derive(Clone, Debug)]
+pub struct UrlDatabase {
+    folder: PathBuf,
+}
+
+/// A domain file with where it came from.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// The file's path.
+    pub path: PathBuf,
+    /// Its text; nothing if there is no such file yet.
+    pub text: Option<String>,
+    /// What it says.
+    pub file: DomainFile,
+}
+
+/// A lock on the database. No other process edits it until this value is dropped.
+#[derive(Debug)]
+pub struct Editing {
+    _made: Made,
+    _lock: Option<File>,
+}
+
+/// Folders that were created, the innermost first. Those that are still empty are removed on drop.
+#[derive(Debug, Default)]
+struct Made(Vec<PathBuf>);
+
+impl Made {
+    fn folder(folder: &Path) -> Result<Self, UrlsError> {
+        let missing =
+            folder.ancestors().take_while(|folder| !folder.as_os_str().is_empty() && !folder.exists());
+        let made = Self(missing.map(Path::to_owned).collect());
+        fs::create_dir_all(folder).map_err(UrlsError::write(folder))?;
+        Ok(made)
+    }
+}
+
+impl Drop for Made {
+    fn drop(&mut self) {
+        for folder in &self.0 {
+            // A folder that holds something stays, and so do those around it.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}
+
+impl UrlDatabase {
+    /// The database in `folder`, which must be there.
+    pub fn open(folder: &Path) -> Result<Self, UrlsError> {
+        if !folder.is_dir() {
+            return Err(UrlsError::NoDatabase { path: folder.to_owned() });
+        }
+        Ok(Self { folder: folder.to_owned() })
+    }
+
+    /// The database in `folder`. Where there is no such folder, it is made when something is written into it.
+    pub fn open_or_new(folder: &Path) -> Self {
+        Self { folder: folder.to_owned() }
+    }
+
+    /// The paths of all domain files, in the order of their names.
+    pub fn paths(&self) -> Result<Vec<PathBuf>, UrlsError> {
+        let mut names = Vec::new();
+        let entries = match fs::read_dir(&self.folder) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(UrlsError::Read { path: self.folder.clone(), source: error }),
+        };
+        for entry in entries {
+            let name = entry.map_err(UrlsError::read(&self.folder))?.file_name();
+            // A name that is no text is no domain.
+            names.extend(name.to_str().and_then(|name| name.strip_suffix(FILE_SUFFIX)).map(str::to_owned));
+        }
+        names.retain(|name| !name.is_empty() && !name.starts_with('.'));
+        names.sort();
+        Ok(names.into_iter().map(|name| self.folder.join(name + FILE_SUFFIX)).collect())
+    }
+
+    /// Reads one file.
+    pub fn load(&self, path: &Path) -> Result<Loaded, UrlsError> {
+        let text = read(path)?;
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let name = name.strip_suffix(FILE_SUFFIX).unwrap_or(name);
+        let file = DomainFile::parse(name, &text)
+            .map_err(|source| UrlsError::File { path: path.to_owned(), source })?;
+        Ok(Loaded { path: path.to_owned(), text: Some(text), file })
+    }
+
+    /// Reads all files, in the order of their names.
+    pub fn load_all(&self) -> Result<Vec<Loaded>, UrlsError> {
+        self.paths()?.iter().map(|path| self.load(path)).collect()
+    }
+
+    /// The file that speaks of a URL's host. One that is named by the host comes before one that has it as an alias.
+    pub fn find(&self, target: &Target) -> Result<Loaded, UrlsError> {
+        let mut all = self.load_all()?;
+        match of_host(&all, target) {
+            Some(at) => Ok(all.swap_remove(at)),
+            None => Err(UrlsError::UnknownDomain { host: target.host.clone() }),
+        }
+    }
+
+    /// Whether a file is named by that host.
+    pub fn names(&self, host: &str) -> Result<bool, UrlsError> {
+        let name = format!("{host}{FILE_SUFFIX}");
+        Ok(self.paths()?.iter().any(|path| path.file_name().is_some_and(|file| *file == *name)))
+    }
+
+    /// A file for a host that none speaks of yet. It is not written before it is saved.
+    pub fn new_file(&self, host: &str) -> Result<Loaded, UrlsError> {
+        let fits = |host: &str| {
+            !host.is_empty()
+                && host.len() <= MAX_HOST_NAME_BYTES
+                && !host.starts_with('.')
+                && !host.contains(|letter: char| letter.is_control() || "/\\%?#<>\"|* ".contains(letter))
+        };
+        if !fits(host) {
+            return Err(UrlsError::DomainName { host: host.to_owned() });
+        }
+        let path = self.folder.join(format!("{host}{FILE_SUFFIX}"));
+        Ok(Loaded { path, text: None, file: DomainFile::new(host) })
+    }
+
+    /// Replaces a file by what it says now, at once and as a whole.
+    pub fn save(&self, loaded: &Loaded) -> Result<(), UrlsError> {
+        self.save_text(&loaded.path, &loaded.file.text())
+    }
+
+    /// Replaces the text of a file, at once and as a whole.
+    pub fn save_text(&self, path: &Path, text: &str) -> Result<(), UrlsError> {
+        replace(path, text.as_bytes()).map_err(UrlsError::write(path))
+    }
+
+    /// Waits for the lock. The folder itself is locked, so that no lock file lies among the domain files.
+    pub fn edit(&self) -> Result<Editing, UrlsError> {
+        let made = Made::folder(&self.folder)?;
+        let lock = File::open(&self.folder).map_err(UrlsError::read(&self.folder))?;
+        match lock.lock() {
+            Ok(()) => Ok(Editing { _lock: Some(lock), _made: made }),
+            // Some file systems have no locks; editing there is as safe as with any editor.
+            Err(error) if error.kind() == io::ErrorKind::Unsupported => {
+                Ok(Editing { _lock: None, _made: made })
+            }
+            Err(error) => Err(UrlsError::Read { path: self.folder.clone(), source: error }),
+        }
+    }
+}
+
+/// Which of these files speaks of a URL's host. One that is named by it comes before one that has it as an alias.
+pub fn of_host(files: &[Loaded], target: &Target) -> Option<usize> {
+    let named = files.iter().position(|loaded| loaded.file.name.to_lowercase() == target.host);
+    named.or_else(|| files.iter().position(|loaded| target.is_of(&loaded.file)))
+}
+
+/// The text of a file: of an ordinary one, and not without end.
+fn read(path: &Path) -> Result<String, UrlsError> {
+    let is_file = fs::metadata(path).map_err(UrlsError::read(path))?.is_file();
+    if !is_file {
+        return Err(UrlsError::NotAFile { path: path.to_owned() });
+    }
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(UrlsError::read(path))?;
+    file.take(MAX_FILE_BYTES + 1).read_to_end(&mut bytes).map_err(UrlsError::read(path))?;
+    if bytes.len() as u64 > MAX_FILE_BYTES {
+        return Err(UrlsError::TooLong { path: path.to_owned(), most: MAX_FILE_BYTES });
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + good.iter().filter(|byte| **byte == b'\n').count() as u64;
+        UrlsError::NotText { path: path.to_owned(), line }
+    })
+}

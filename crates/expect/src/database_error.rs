@@ -1,0 +1,100 @@
+//! Errors of reading and writing a URL database.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::{DomainFileError, TargetError};
+
+/// An error of a URL database.
+#[derive(Debug, thiserror::Error)]
+pub enum UrlsError {
+    /// There is no such folder.
+    #[error("there is no URL database in `{}`", path.display())]
+    NoDatabase {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// A file or folder cannot be read.
+    #[error("could not read `{}`", path.display())]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// The error of the system call.
+        source: io::Error,
+    },
+    /// Something else has the name of a domain file.
+    #[error("`{}` is not a file", path.display())]
+    NotAFile {
+        /// What.
+        path: PathBuf,
+    },
+    /// A file is longer than any domain needs.
+    #[error("`{}` is longer than {most} bytes", path.display())]
+    TooLong {
+        /// Which.
+        path: PathBuf,
+        /// What would do.
+        most: u64,
+    },
+    /// A file is not in UTF-8.
+    #[error("`{}` is not text in UTF-8: see line {line}", path.display())]
+    NotText {
+        /// Which.
+        path: PathBuf,
+        /// The first line that is not.
+        line: u64,
+    },
+    /// A file cannot be written.
+    #[error("could not write `{}`", path.display())]
+    Write {
+        /// Which.
+        path: PathBuf,
+        /// The error of the system call.
+        source: io::Error,
+    },
+    /// A file is no domain file.
+    #[error("cannot use `{}`", path.display())]
+    File {
+        /// Which.
+        path: PathBuf,
+        /// Why, and where in it.
+        source: DomainFileError,
+    },
+    /// The text is no URL that can be expected to answer.
+    #[error("the URL cannot be used")]
+    Target(#[from] TargetError),
+    /// An alias stands for no host that is asked.
+    #[error("`{host}` is an alias, and aliases are not asked")]
+    AliasNotAsked {
+        /// The alias.
+        host: String,
+    },
+    /// No file speaks of that host.
+    #[error("no domain file speaks of `{}`", host.escape_debug())]
+    UnknownDomain {
+        /// The host.
+        host: String,
+    },
+    /// The host cannot be the name of a file.
+    #[error("`{}` cannot be the name of a domain file", host.escape_debug())]
+    DomainName {
+        /// The host.
+        host: String,
+    },
+    /// There is no record for that URL.
+    #[error("nothing is expected of `{}`", url.escape_debug())]
+    Unexpected {
+        /// The URL, in the spelling of the database.
+        url: String,
+    },
+}
+
+impl UrlsError {
+    pub(crate) fn read(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |source| Self::Read { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn write(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |source| Self::Write { path: path.to_owned(), source }
+    }
+}

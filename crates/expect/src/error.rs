@@ -1,0 +1,47 @@
+//! Why a file of a URL database cannot be used.
+
+use varve_yaml::{Place, YamlError};
+
+/// Why a text is no domain file.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DomainFileError {
+    /// It is no YAML.
+    #[error(transparent)]
+    Yaml(#[from] YamlError),
+    /// A document is no mapping.
+    #[error("{place}: {what} must be a mapping")]
+    NotAMapping {
+        /// Where it begins.
+        place: Place,
+        /// Which document.
+        what: &'static str,
+    },
+    /// A record without its path.
+    #[error("{place}: the record has no `_path`")]
+    NoPath {
+        /// Where it begins.
+        place: Place,
+    },
+    /// A key with a value of the wrong kind.
+    #[error("{place}: `{key}` must be {wanted}")]
+    Value {
+        /// Where the key stands.
+        place: Place,
+        /// Which.
+        key: &'static str,
+        /// What would do.
+        wanted: &'static str,
+    },
+}
+
+impl DomainFileError {
+    /// Where it is wrong, if that is one place.
+    pub fn place(&self) -> Option<Place> {
+        match self {
+            Self::Yaml(error) => error.place(),
+            Self::NotAMapping { place, .. } | Self::NoPath { place } | Self::Value { place, .. } => {
+                Some(*place)
+            }
+        }
+    }
+}

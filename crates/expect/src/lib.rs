@@ -1,0 +1,33 @@
+//! The URL database: how URLs are expected to answer, and whether a response matches.
+//!
+//! A [`DomainFile`] is one file of a URL database: a [`Domain`] and its [`Expectation`]s, in a YAML text that people edit
+//! and version control compares. [`judge()`] holds an [`Observed`] answer against an expectation and gives a [`Verdict`];
+//! [`standing()`] folds the verdicts of many checks into what is to be thought of a URL.
+//!
+//! [`UrlDatabase`] is a folder of such files. All historic forms of a file are read and the present
+//! one is written. This crate makes no requests: the caller passes the observed response.
+
+mod database;
+mod database_error;
+mod domain;
+mod error;
+mod file;
+mod judge;
+mod observed;
+mod path;
+mod read;
+mod record;
+mod standing;
+mod verdict;
+
+pub use database::{Editing, Loaded, UrlDatabase, of_host};
+pub use database_error::UrlsError;
+pub use domain::Domain;
+pub use error::DomainFileError;
+pub use file::{DomainFile, LineEnd, Remark};
+pub use judge::{Follow, judge};
+pub use observed::{Observed, Redirect};
+pub use path::{Target, TargetError, stored_path};
+pub use record::{CONTENT_TYPE_CHANGE_OK, DEPRECATED_CATEGORY, Expectation, REDIRECT_OK};
+pub use standing::{Outcome, Seen, Standing, standing};
+pub use verdict::{Departure, Verdict};

@@ -1,0 +1,232 @@
+//! What is to be thought of a URL after many checks: fine, flaky, failing, or gone.
+//!
+//! One failure says little: networks have bad days. So the last checks are looked at together. What was skipped counts
+//! neither way.
+
+use super::verdict::{Departure, Verdict};
+
+/// How many of the last checks decide whether a URL is flaky.
+const RECENT_CHECKS: usize = 10;
+/// Fewest consecutive failures that count as a lasting one.
+const IN_A_ROW: usize = 3;
+/// Shortest time of consecutive failures after which a URL counts as gone: seven days.
+const MIN_GONE_SECONDS: i64 = 7 * 24 * 60 * 60;
+
+/// The outcome of one check, as far as the past is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// All was as expected.
+    Met,
+    /// There was something, and it was not as expected.
+    Different,
+    /// There was nothing: no answer, or a 404.
+    Absent,
+    /// The server answered 410 Gone.
+    Removed,
+    /// It was not asked.
+    Skipped,
+}
+
+/// One check of the past.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// When, in seconds since 1970.
+    pub time: i64,
+    /// What was found.
+    pub outcome: Outcome,
+}
+
+/// What is to be thought of a URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// As expected, and lately always.
+    Ok,
+    /// Sometimes as expected and sometimes not.
+    Flaky {
+        /// How many of the last checks failed.
+        failures: usize,
+        /// Of how many.
+        checks: usize,
+    },
+    /// Not as expected.
+    Failing {
+        /// The first of the failures in a row.
+        since: i64,
+    },
+    /// Nothing is there any more.
+    Gone {
+        /// The first of the failures in a row.
+        since: i64,
+    },
+}
+
+impl From<&Verdict> for Outcome {
+    fn from(verdict: &Verdict) -> Self {
+        match verdict {
+            Verdict::Met => Self::Met,
+            Verdict::Skipped(_) => Self::Skipped,
+            Verdict::Unreachable(_) => Self::Absent,
+            Verdict::Drift(departures) => match departures.first() {
+                Some(Departure::Status { got: 410, .. }) => Self::Removed,
+                Some(Departure::Status { got: 404, .. }) => Self::Absent,
+                _ => Self::Different,
+            },
+        }
+    }
+}
+
+impl Outcome {
+    /// The outcome of a verdict of which only the word and the status are known.
+    pub fn recalled(word: &str, status: Option<u16>) -> Self {
+        match (word, status) {
+            ("met", _) => Self::Met,
+            ("drift", Some(410)) => Self::Removed,
+            ("drift", Some(404)) | ("unreachable", _) => Self::Absent,
+            ("drift", _) => Self::Different,
+            _ => Self::Skipped,
+        }
+    }
+}
+
+impl Standing {
+    /// Since when it fails, if it does.
+    pub fn since(&self) -> Option<i64> {
+        match self {
+            Self::Failing { since } | Self::Gone { since } => Some(*since),
+            Self::Ok | Self::Flaky { .. } => None,
+        }
+    }
+
+    /// The word for it.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Flaky { .. } => "flaky",
+            Self::Failing { .. } => "failing",
+            Self::Gone { .. } => "gone",
+        }
+    }
+}
+
+/// Folds checks, oldest first, into one judgement. Without any, nothing speaks against the URL.
+pub fn standing(checks: impl IntoIterator<Item = Seen>) -> Standing {
+    let mut past = Past::default();
+    checks.into_iter().filter(|seen| seen.outcome != Outcome::Skipped).for_each(|seen| past.add(seen));
+    past.judge()
+}
+
+/// What must be remembered of the checks so far.
+#[derive(Default)]
+struct Past {
+    /// Whether each of the last ones failed, oldest first.
+    window: std::collections::VecDeque<bool>,
+    /// The failures in a row at the end.
+    row: Row,
+}
+
+#[derive(Default)]
+struct Row {
+    length: usize,
+    first: i64,
+    last: i64,
+    /// There was a response that differs from the expectation.
+    found: bool,
+    removed: bool,
+}
+
+impl Past {
+    fn add(&mut self, Seen { time, outcome }: Seen) {
+        let failed = outcome != Outcome::Met;
+        if self.window.len() == RECENT_CHECKS {
+            self.window.pop_front();
+        }
+        self.window.push_back(failed);
+        if !failed {
+            self.row = Row::default();
+            return;
+        }
+        if self.row.length == 0 {
+            self.row.first = time;
+        }
+        self.row.length += 1;
+        self.row.last = time;
+        self.row.found |= outcome == Outcome::Different;
+        self.row.removed = outcome == Outcome::Removed;
+    }
+
+    fn judge(&self) -> Standing {
+        let failures = self.window.iter().filter(|failed| **failed).count();
+        let flaky = Standing::Flaky { failures, checks: self.window.len() };
+        let Row { length, first, last, found, removed } = self.row;
+        let long = length >= IN_A_ROW && last.saturating_sub(first) >= MIN_GONE_SECONDS;
+        match length {
+            0 if failures == 0 => Standing::Ok,
+            0 => flaky,
+            _ if removed || (long && !found) => Standing::Gone { since: first },
+            // It failed before, recovered, and fails again: which it will be is not known yet.
+            _ if failures > length && length < IN_A_ROW => flaky,
+            _ => Standing::Failing { since: first },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Outcome::{Absent, Different, Met, Removed, Skipped};
+
+    const DAY: i64 = 24 * 60 * 60;
+
+    /// A check a day.
+    fn after(outcomes: &[Outcome]) -> Standing {
+        let days = (0..).map(|day| day * DAY);
+        standing(days.zip(outcomes).map(|(time, outcome)| Seen { time, outcome: *outcome }))
+    }
+
+    #[test]
+    fn verdicts_over_time_become_one_judgement() {
+        assert_eq!(after(&[]), Standing::Ok);
+        assert_eq!(after(&[Met, Met, Skipped]), Standing::Ok);
+        assert_eq!(after(&[Met, Different]), Standing::Failing { since: DAY });
+        assert_eq!(after(&[Met, Absent, Met]), Standing::Flaky { failures: 1, checks: 3 });
+        assert_eq!(after(&[Absent, Met, Absent]), Standing::Flaky { failures: 2, checks: 3 });
+        assert_eq!(after(&[Absent, Met, Absent, Absent, Absent]), Standing::Failing { since: 2 * DAY });
+        assert_eq!(after(&[Met, Absent, Skipped, Absent]), Standing::Failing { since: DAY });
+    }
+
+    #[test]
+    fn a_verdict_is_recalled_as_what_it_was() {
+        let status = |got| Verdict::Drift(vec![Departure::Status { expected: "HTTP 2xx", got }]);
+        let length = Verdict::Drift(vec![Departure::Length { expected: 1, got: 2 }]);
+        let gone = Verdict::Unreachable("timed out".to_owned());
+        let cases = [
+            (Verdict::Met, 200),
+            (status(404), 404),
+            (status(410), 410),
+            (status(500), 500),
+            (length, 200),
+            (gone, 0),
+        ];
+        for (verdict, status) in cases {
+            let status = Some(status).filter(|status| *status != 0);
+            assert_eq!(Outcome::recalled(verdict.word(), status), Outcome::from(&verdict), "{verdict:?}");
+        }
+        assert_eq!(Outcome::recalled("skipped", None), Skipped);
+    }
+
+    #[test]
+    fn an_old_failure_is_forgotten() {
+        let mut outcomes = vec![Absent];
+        outcomes.extend([Met; RECENT_CHECKS]);
+        assert_eq!(after(&outcomes), Standing::Ok);
+    }
+
+    #[test]
+    fn gone_is_what_was_absent_for_long_or_said_to_be_removed() {
+        assert_eq!(after(&[[Met].as_slice(), &[Absent; 7]].concat()), Standing::Failing { since: DAY });
+        assert_eq!(after(&[[Met].as_slice(), &[Absent; 8]].concat()), Standing::Gone { since: DAY });
+        assert_eq!(after(&[[Met].as_slice(), &[Different; 30]].concat()), Standing::Failing { since: DAY });
+        assert_eq!(after(&[Met, Absent, Removed]), Standing::Gone { since: DAY });
+        assert_eq!(after(&[Met, Removed, Met]), Standing::Flaky { failures: 1, checks: 3 });
+    }
+}

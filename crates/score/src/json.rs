@@ -1,0 +1,92 @@
+//! The score as JSON, in the shape that rows keep in `score_json`: what readers of such files expect, and a little more
+//! that they pass over.
+
+use crate::evidence::Evidence;
+use crate::surface::Surface;
+use crate::{PageScore, rows};
+use chrono::{DateTime, SecondsFormat, Utc};
+use serde::Serialize;
+
+/// An instant as RFC 3339, in UTC, as fine as it is known.
+pub(crate) fn instant(time: DateTime<Utc>) -> String {
+    time.to_rfc3339_opts(SecondsFormat::AutoSi, true)
+}
+
+/// The whole of it. `attack_surface` is always there: readers rely on its `url`.
+#[derive(Serialize)]
+struct ScoreJson<'a> {
+    score: f64,
+    snapshot_id: &'a str,
+    version_id: &'a str,
+    normalized: u8,
+    confidence: f64,
+    version: &'a str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    evidence: &'a [Evidence],
+    meta: Meta<'a>,
+    exposure_score: f64,
+    hardening_score: f64,
+    timestamp: String,
+    attack_surface: &'a Surface,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pages: Vec<PageJson<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pages_not_scored: Option<u64>,
+}
+
+/// Which page.
+#[derive(Serialize)]
+struct Meta<'a> {
+    snapshot_id: &'a str,
+    url: &'a str,
+}
+
+/// A page of a version in brief.
+#[derive(Serialize)]
+struct PageJson<'a> {
+    url: &'a str,
+    file_path: &'a str,
+    score: f64,
+    normalized: u8,
+}
+
+impl PageScore {
+    /// The score as `score_json` has it.
+    pub fn to_json(&self) -> String {
+        write(self, self.confidence, Vec::new(), 0)
+    }
+}
+
+impl rows::VersionScore {
+    /// The version's score as `score_json` has it: that of its most exposed page, then all pages in brief.
+    pub fn to_json(&self) -> String {
+        let pages = self.pages().iter().map(|page| PageJson {
+            url: &page.url,
+            file_path: &page.file_path,
+            score: page.score,
+            normalized: page.normalized,
+        });
+        write(self.most_exposed(), self.confidence(), pages.collect(), self.not_scored())
+    }
+}
+
+/// Writes a page's score with what its version adds.
+fn write(page: &PageScore, confidence: f64, pages: Vec<PageJson<'_>>, not_scored: u64) -> String {
+    let json = ScoreJson {
+        score: page.score,
+        snapshot_id: &page.snapshot_id,
+        version_id: &page.version_id,
+        normalized: page.normalized,
+        confidence,
+        version: &page.scoring_version,
+        evidence: &page.evidence,
+        meta: Meta { snapshot_id: &page.snapshot_id, url: &page.url },
+        exposure_score: page.exposure,
+        hardening_score: page.hardening,
+        timestamp: instant(page.time),
+        attack_surface: &page.surface,
+        pages,
+        pages_not_scored: (not_scored > 0).then_some(not_scored),
+    };
+    serde_json::to_string(&json).expect("every part is a string, a finite number or a list of such")
+}

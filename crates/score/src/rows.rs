@@ -1,0 +1,360 @@
+//! Scores as rows: what the tables `version_scores`, `version_evidence_locations` and `diff_attributions` hold.
+//!
+//! Owns the values of every column and the score of a version of many pages. Deliberately holds no SQL. Ids are made
+//! from what they name, so that scoring again, or rebuilding from nothing, gives the same rows; times are given.
+
+use crate::attribution::{Cause, Find, PagePair, Share};
+use crate::evidence::{Evidence, Location};
+use crate::{Pack, PageScore, RuleId};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+/// The space in which ids of rows are made.
+const SPACE: Uuid = Uuid::from_u128(0x5d2c_9f0e_7a41_4c6b_8f13_0b6e_c2a9_d374);
+
+/// The score of a version: that of its most exposed page, since an attacker needs only one.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VersionScore {
+    pages: Vec<PageScore>,
+    most_exposed: usize,
+    not_scored: u64,
+}
+
+impl VersionScore {
+    /// The score of these pages, ordered by path and address; none if there is no page.
+    pub fn new(mut pages: Vec<PageScore>) -> Option<Self> {
+        pages.sort_by(|left, right| (&left.file_path, &left.url).cmp(&(&right.file_path, &right.url)));
+        // Of equal ones the first in order is taken, which is the last that `max_by` sees.
+        let most_exposed = (0..pages.len())
+            .rev()
+            .max_by(|&left, &right| pages[left].score.total_cmp(&pages[right].score))?;
+        Some(Self { pages, most_exposed, not_scored: 0 })
+    }
+
+    /// The same of a version with so many more pages, whose bodies cannot be had.
+    pub fn without(self, not_scored: u64) -> Self {
+        Self { not_scored, ..self }
+    }
+
+    /// How many pages could not be scored.
+    pub const fn not_scored(&self) -> u64 {
+        self.not_scored
+    }
+
+    /// The pages, in order.
+    pub fn pages(&self) -> &[PageScore] {
+        &self.pages
+    }
+
+    /// The page that scores highest.
+    pub fn most_exposed(&self) -> &PageScore {
+        &self.pages[self.most_exposed]
+    }
+
+    /// How sure the score is: as sure as that of the least sure page.
+    pub fn confidence(&self) -> f64 {
+        self.pages.iter().map(|page| page.confidence).fold(1.0, f64::min)
+    }
+
+    /// The row of `version_scores`. `created_at` is in Unix seconds.
+    pub fn row(&self, created_at: i64) -> VersionScoreRow {
+        let page = self.most_exposed();
+        VersionScoreRow {
+            id: derive(&["score", &page.version_id, &page.scoring_version]),
+            version_id: page.version_id.clone(),
+            scoring_version: page.scoring_version.clone(),
+            score: page.score,
+            normalized: page.normalized,
+            confidence: self.confidence(),
+            score_json: self.to_json(),
+            created_at,
+        }
+    }
+
+    /// The rows of `version_evidence_locations`, in order of pages, evidence and places.
+    pub fn evidence_rows(&self, created_at: i64) -> Vec<EvidenceLocationRow> {
+        let all = self.pages.iter().flat_map(|page| (0..page.evidence.len()).map(move |index| (page, index)));
+        all.enumerate()
+            .flat_map(|(number, (page, index))| piece_rows(page, index, number, created_at))
+            .collect()
+    }
+}
+
+/// A row of `version_scores`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VersionScoreRow {
+    /// Made from version and scoring version, of which there is one.
+    pub id: Uuid,
+    /// The version.
+    pub version_id: String,
+    /// The pack.
+    pub scoring_version: String,
+    /// 0 or more.
+    pub score: f64,
+    /// 0 to 100.
+    pub normalized: u8,
+    /// 0 to 1.
+    pub confidence: f64,
+    /// All of it.
+    pub score_json: String,
+    /// Unix seconds.
+    pub created_at: i64,
+}
+
+/// A row of `version_evidence_locations`. `xpath`, `node_id` and `loc_confidence` of that table stay NULL.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EvidenceLocationRow {
+    /// Made from evidence and place.
+    pub id: Uuid,
+    /// The version.
+    pub version_id: String,
+    /// Made from version, scoring version, page and number of the evidence.
+    pub evidence_id: Uuid,
+    /// The number of the evidence in the version.
+    pub evidence_index: usize,
+    /// The number of the place, −1 for evidence without one.
+    pub location_index: i64,
+    /// The rule.
+    pub evidence_key: &'static str,
+    /// How to find the element.
+    pub selector: Option<String>,
+    /// The page's path in the working tree.
+    pub file_path: String,
+    /// Where the start tag begins.
+    pub byte_start: Option<usize>,
+    /// Where the start tag has ended.
+    pub byte_end: Option<usize>,
+    /// Its first line, from 1.
+    pub line_start: Option<usize>,
+    /// Its last line.
+    pub line_end: Option<usize>,
+    /// The evidence, without its places.
+    pub evidence_json: String,
+    /// The place.
+    pub location_json: Option<String>,
+    /// The pack.
+    pub scoring_version: String,
+    /// Unix seconds.
+    pub created_at: i64,
+}
+
+/// A row of `diff_attributions`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AttributionRow {
+    /// Made from the diff and what moved.
+    pub id: Uuid,
+    /// Which pair of pages it is about.
+    pub page: usize,
+    /// The diff.
+    pub diff_id: String,
+    /// The version whose score moved.
+    pub head_version_id: String,
+    /// The row of the place, if it is one of the head's.
+    pub version_evidence_location_id: Option<Uuid>,
+    /// The evidence that moved.
+    pub evidence_id: Uuid,
+    /// The number of its place.
+    pub evidence_location_index: Option<i64>,
+    /// The number of the chunk in its page's diff, −1 for none.
+    pub chunk_index: i64,
+    /// The rule, or `hardening` for a header that protects more or less.
+    pub evidence_key: &'static str,
+    /// The evidence, without its places.
+    pub evidence_json: String,
+    /// The place.
+    pub location_json: Option<String>,
+    /// The pack.
+    pub scoring_version: String,
+    /// By how much it moved the score.
+    pub contribution: f64,
+    /// How much of all movement that is, 0 to 100.
+    pub contribution_pct: f64,
+    /// `added`, `removed`, `weakened` or `strengthened`, and the page's path.
+    pub note: String,
+    /// Unix seconds.
+    pub created_at: i64,
+}
+
+/// The rows of one piece of evidence.
+fn piece_rows(page: &PageScore, index: usize, number: usize, created_at: i64) -> Vec<EvidenceLocationRow> {
+    let evidence = &page.evidence[index];
+    let row = |location_index: i64, location: Option<&Location>| EvidenceLocationRow {
+        id: location_id(page, index, location_index),
+        version_id: page.version_id.clone(),
+        evidence_id: evidence_id(page, index),
+        evidence_index: number,
+        location_index,
+        evidence_key: evidence.key.name(),
+        selector: location.and_then(|location| location.selector.clone()),
+        file_path: page.file_path.clone(),
+        byte_start: location.and_then(|location| location.byte_start),
+        byte_end: location.and_then(|location| location.byte_end),
+        line_start: location.and_then(|location| location.line_start),
+        line_end: location.and_then(|location| location.line_end),
+        evidence_json: evidence_json(evidence),
+        location_json: location.map(location_json),
+        scoring_version: page.scoring_version.clone(),
+        created_at,
+    };
+    if evidence.locations.is_empty() {
+        return vec![row(-1, None)];
+    }
+    (0..).zip(&evidence.locations).map(|(number, location)| row(number, Some(location))).collect()
+}
+
+/// The rows of `diff_attributions`, in the order of shares.
+pub fn attribution_rows(
+    diff_id: &str,
+    head_version_id: &str,
+    pack: &Pack,
+    pairs: &[PagePair<'_>],
+    shares: &[Share],
+    created_at: i64,
+) -> Vec<AttributionRow> {
+    let row = |share: &Share| {
+        let subject = Subject::of(share, pack, pairs.get(share.page)?)?;
+        let (page, chunk_index) = (share.page.to_string(), share.chunk.map_or(-1, number));
+        let place = subject.location_index.unwrap_or(-1).to_string();
+        Some(AttributionRow {
+            id: derive(&[
+                "attribution",
+                diff_id,
+                &page,
+                &subject.evidence_id.to_string(),
+                &place,
+                &subject.note,
+            ]),
+            page: share.page,
+            diff_id: diff_id.to_owned(),
+            head_version_id: head_version_id.to_owned(),
+            version_evidence_location_id: subject.location_row,
+            evidence_id: subject.evidence_id,
+            evidence_location_index: subject.location_index,
+            chunk_index,
+            evidence_key: subject.key,
+            evidence_json: subject.evidence_json,
+            location_json: subject.location_json,
+            scoring_version: pack.scoring_version.clone(),
+            contribution: share.contribution,
+            contribution_pct: share.percent,
+            note: subject.note,
+            created_at,
+        })
+    };
+    shares.iter().filter_map(row).collect()
+}
+
+/// The path of a page, as people are told it: that of the root is empty in rows.
+fn path_told(page: &PageScore) -> &str {
+    if page.file_path.is_empty() { "/" } else { &page.file_path }
+}
+
+/// What a row of `diff_attributions` is about.
+struct Subject {
+    evidence_id: Uuid,
+    location_row: Option<Uuid>,
+    location_index: Option<i64>,
+    key: &'static str,
+    evidence_json: String,
+    location_json: Option<String>,
+    note: String,
+}
+
+impl Subject {
+    fn of(share: &Share, pack: &Pack, pair: &PagePair<'_>) -> Option<Self> {
+        match &share.cause {
+            Cause::Came(find) => Self::find(pair.head?, *find, "added", true),
+            Cause::Went(find) => Self::find(pair.base?, *find, "removed", false),
+            Cause::Protection { header, directive } => {
+                let word = if share.contribution > 0.0 { "weakened" } else { "strengthened" };
+                Some(Self::protection(pair.head?, pack, header, directive.as_deref(), word))
+            }
+        }
+    }
+
+    /// A find. Only places of the head have rows that are sure to be there.
+    fn find(page: &PageScore, find: Find, word: &str, is_head: bool) -> Option<Self> {
+        let evidence = page.evidence.get(find.evidence)?;
+        let location_index = find.location.map(number);
+        let row = location_index.filter(|_| is_head).map(|index| location_id(page, find.evidence, index));
+        Some(Self {
+            evidence_id: evidence_id(page, find.evidence),
+            location_row: row,
+            location_index,
+            key: evidence.key.name(),
+            evidence_json: evidence_json(evidence),
+            location_json: find.location.and_then(|index| evidence.locations.get(index)).map(location_json),
+            note: format!("{word} {}", path_told(page)),
+        })
+    }
+
+    /// A header. If it is missing now, there is evidence of that.
+    fn protection(page: &PageScore, pack: &Pack, header: &str, directive: Option<&str>, word: &str) -> Self {
+        let part = directive.unwrap_or_default();
+        let note = format!("{word} {} {header} {part}", path_told(page)).trim_end().to_owned();
+        let missing = missing_rule(pack, header);
+        let found = page.evidence.iter().position(|evidence| Some(evidence.key) == missing);
+        if let Some(index) = found {
+            let find = Find { evidence: index, location: Some(0) };
+            if let Some(subject) = Self::find(page, find, word, true) {
+                return Self { note, ..subject };
+            }
+        }
+        let names =
+            ["hardening", &page.version_id, &page.scoring_version, &page.file_path, &page.url, header, part];
+        Self {
+            evidence_id: derive(&names),
+            location_row: None,
+            location_index: None,
+            key: "hardening",
+            evidence_json: json!({"key": "hardening", "header_name": header, "directive": directive})
+                .to_string(),
+            location_json: None,
+            note,
+        }
+    }
+}
+
+/// The rule that tells of a header's absence.
+fn missing_rule(pack: &Pack, header: &str) -> Option<RuleId> {
+    if header == crate::policy::CSP {
+        return Some(RuleId::CspMissing);
+    }
+    pack.headers.iter().find(|known| known.name == header).map(|known| known.missing)
+}
+
+/// The id of a piece of evidence.
+fn evidence_id(page: &PageScore, index: usize) -> Uuid {
+    let index = index.to_string();
+    derive(&["evidence", &page.version_id, &page.scoring_version, &page.file_path, &page.url, &index])
+}
+
+/// The id of a place of it.
+fn location_id(page: &PageScore, index: usize, location: i64) -> Uuid {
+    derive(&["location", &evidence_id(page, index).to_string(), &location.to_string()])
+}
+
+/// An id made from names. Lengths are part of it, so that no two lists of names run together.
+fn derive(names: &[&str]) -> Uuid {
+    let text: String = names.iter().map(|name| format!("{}:{name}", name.len())).collect();
+    Uuid::new_v5(&SPACE, text.as_bytes())
+}
+
+/// A number of a row.
+fn number(index: usize) -> i64 {
+    i64::try_from(index).unwrap_or(i64::MAX)
+}
+
+/// Evidence without its places, which have columns of their own.
+fn evidence_json(evidence: &Evidence) -> String {
+    let mut value = json!(evidence);
+    if let Value::Object(fields) = &mut value {
+        fields.shift_remove("locations");
+    }
+    value.to_string()
+}
+
+/// A place.
+fn location_json(location: &Location) -> String {
+    json!(location).to_string()
+}

@@ -1,0 +1,115 @@
+//! Records as they are, in another silo.
+
+use std::io::{BufRead, Read};
+
+use varve_core::RecordId;
+use varve_warc::payload::PayloadKind;
+use varve_warc::record::Header;
+use varve_warc::write::{Draft, OWN_FIELDS, pack_reader};
+
+use super::Rewriting;
+use crate::error::StoreError;
+use crate::exchange::is_fact;
+use crate::record::parse_id;
+use crate::writer::NewObject;
+
+pub(super) const CONCURRENT: &str = "WARC-Concurrent-To";
+
+impl Rewriting<'_> {
+    /// An object, with all its segments.
+    pub(super) fn copy_object(&mut self, header: &Header, id: RecordId) -> Result<(), StoreError> {
+        let Some(object) = self.source.object(id.as_bytes())? else {
+            return Err(StoreError::Content(odd("an object cannot be found", id)));
+        };
+        let new = NewObject {
+            date: header.date().ok_or_else(|| StoreError::Content(odd("a record has no date", id)))?,
+            content_type: text(header.fields.get("Content-Type").unwrap_or_default()),
+            refers_to: header.reference("WARC-Refers-To").map(text),
+            known: None,
+        };
+        let mut content = object.read()?;
+        let stored = if is_fact(header) {
+            // A fact is one record, however long.
+            let mut json = Vec::new();
+            content.read_to_end(&mut json).map_err(StoreError::Content)?;
+            self.target.store_bytes(&mut self.object_packer, &new, &json)?
+        } else {
+            self.target.store_reader(&mut self.object_packer, &new, &mut content)?
+        };
+        check(id, RecordId::new(stored.id))
+    }
+
+    /// A record of an exchange, or the description of a run. Where it names a record that was replaced, it names the new one.
+    pub(super) fn copy_event(&mut self, header: &Header, block: &mut impl BufRead) -> Result<(), StoreError> {
+        let mut draft = draft_of(header, &|name| !is_own(name) && !name.eq_ignore_ascii_case(CONCURRENT))?;
+        if let Some(refers_to) = header.reference("WARC-Refers-To") {
+            draft = draft.refers_to(&text(refers_to));
+        }
+        if let Some(other) = header.reference(CONCURRENT) {
+            let replaced = parse_id(other).and_then(|id| self.replaced.get(&RecordId::new(id)));
+            draft = draft.concurrent_to(&replaced.map_or_else(|| text(other), ToString::to_string));
+        }
+        self.pack(header, draft, block)
+    }
+
+    /// Packs the block under the id that the record had.
+    pub(super) fn pack(
+        &mut self,
+        header: &Header,
+        mut draft: Draft,
+        block: &mut impl BufRead,
+    ) -> Result<(), StoreError> {
+        if let (Some(digest), varve_warc::record::RecordType::Revisit) =
+            (header.fields.get("WARC-Payload-Digest"), header.record_type())
+        {
+            draft = draft.field("WARC-Payload-Digest", &text(digest));
+        }
+        let says_payload = header.fields.get("WARC-Payload-Digest").is_some();
+        let kind = if says_payload { PayloadKind::of(header) } else { PayloadKind::None };
+        let record = pack_reader(&mut self.packer, &draft, kind, block)?;
+        let was = header.record_id().and_then(parse_id).map(RecordId::new);
+        let is = parse_id(record.id.as_bytes()).map(RecordId::new);
+        if let (Some(was), Some(is)) = (was, is) {
+            check(was, is)?;
+        }
+        self.target.keep(record)?;
+        Ok(())
+    }
+}
+
+/// What a header says, of those fields that are wanted.
+pub(super) fn draft_of(header: &Header, wanted: &dyn Fn(&str) -> bool) -> Result<Draft, StoreError> {
+    let date = header.date().ok_or_else(|| {
+        StoreError::Content(std::io::Error::new(std::io::ErrorKind::InvalidData, "a record has no date"))
+    })?;
+    let mut draft = Draft::new(header.record_type(), &date)
+        .content_type(&text(header.fields.get("Content-Type").unwrap_or_default()));
+    if let Some(target) = header.target_uri() {
+        draft = draft.target_uri(&text(target));
+    }
+    for (name, value) in header.fields.iter() {
+        let name = text(name);
+        if wanted(&name) {
+            draft = draft.field(&name, &text(value));
+        }
+    }
+    Ok(draft)
+}
+
+/// Whether a draft writes a field by itself.
+pub(super) fn is_own(name: &str) -> bool {
+    OWN_FIELDS.iter().any(|own| own.eq_ignore_ascii_case(name))
+}
+
+pub(super) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// A copy has the id of what it is a copy of, or it is none.
+fn check(was: RecordId, is: RecordId) -> Result<(), StoreError> {
+    if was == is { Ok(()) } else { Err(StoreError::Content(odd("a record is not what its id says", was))) }
+}
+
+pub(super) fn odd(what: &str, id: RecordId) -> std::io::Error {
+    std::io::Error::new(std::io::ErrorKind::InvalidData, format!("{what}: {id}"))
+}

@@ -1,0 +1,158 @@
+//! Revisits whose original goes: the first becomes a response, the others refer to it.
+//!
+//! The new response has the head that was answered then, and behind it the payload of the original. Where the two were
+//! framed differently (one chunked, the other not), the payload is framed as the head says. An answer that said "not
+//! modified" has no payload to its head: it becomes a copy of the answer that it confirmed.
+
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+
+use varve_core::{BodyId, RecordId};
+use varve_warc::http::{BodyLimits, Head, HeadParser, open_body};
+use varve_warc::payload::PayloadKind;
+use varve_warc::record::{Header, RecordType};
+use varve_warc::write::{Draft, pack_reader};
+
+use super::copy::{draft_of, is_own, odd, text};
+use super::{Promoted, Rewriting};
+use crate::error::StoreError;
+use crate::exchange::{Original, is_capture};
+use crate::record::field;
+use crate::record::parse_id;
+
+/// Fields that only a revisit has.
+const OF_REVISITS: [&str; 4] =
+    ["WARC-Profile", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", "WARC-Truncated"];
+const NOT_MODIFIED: u16 = 304;
+const PAYLOAD_DIGEST: &str = "WARC-Payload-Digest";
+
+impl Rewriting<'_> {
+    /// A revisit of a record that is left out.
+    pub(super) fn copy_revisit(
+        &mut self,
+        header: &Header,
+        id: RecordId,
+        original: RecordId,
+        block: &mut impl BufRead,
+    ) -> Result<(), StoreError> {
+        let Some(other) = self.originals.get(&original) else {
+            return self.promote(header, id, original, block);
+        };
+        let is_moved = |name: &str| name == "WARC-Refers-To-Target-URI" || name == "WARC-Refers-To-Date";
+        let draft = draft_of(header, &|name| !is_own(name) && !is_moved(name))?
+            .refers_to(&other.record.to_string())
+            .field("WARC-Refers-To-Target-URI", &other.url)
+            .field("WARC-Refers-To-Date", &other.date);
+        self.pack(header, draft, block)
+    }
+
+    fn promote(
+        &mut self,
+        header: &Header,
+        id: RecordId,
+        original: RecordId,
+        block: &mut impl BufRead,
+    ) -> Result<(), StoreError> {
+        let mut bytes = Vec::new();
+        block.read_to_end(&mut bytes).map_err(StoreError::Content)?;
+        let lost = || StoreError::Content(odd("the original of a revisit cannot be found", id));
+        let located = self.source.find(original.as_bytes())?.ok_or_else(lost)?;
+        let mut held = BufReader::new(self.source.record_at(located.place)?.ok_or_else(lost)?);
+        let wanted = |name: &str| !is_own(name) && !OF_REVISITS.contains(&name);
+        let draft = as_response(header, &wanted)?;
+        let head = Head::parse(&bytes);
+        let record = match head {
+            Some(head) if head.status() != Some(NOT_MODIFIED) => {
+                let (draft, kind) = with_payload(draft, header, header, head.is_chunked());
+                let mut content = io::Cursor::new(&bytes[..head.length]).chain(framed(&head, held)?);
+                pack_reader(&mut self.packer, &draft, kind, &mut content)?
+            }
+            _ => {
+                let is_disputed = located.header.fields.get(PAYLOAD_DIGEST).is_none();
+                let (draft, kind) = with_payload(draft, header, &located.header, is_disputed);
+                pack_reader(&mut self.packer, &draft, kind, &mut held)?
+            }
+        };
+        let url = text(header.target_uri().unwrap_or_default());
+        let is = parse_id(record.id.as_bytes()).map(RecordId::new).ok_or_else(lost)?;
+        self.target.keep(record)?;
+        let date = text(header.fields.get("WARC-Date").unwrap_or_default());
+        let (body, length) = (BodyId::new(located.id), 0);
+        // What stands aside is nobody's original: the next revisit becomes one.
+        if is_capture(header) {
+            self.originals.insert(original, Original { record: is, url: url.clone(), date, body, length });
+        }
+        self.replaced.insert(id, is);
+        self.done.promoted.push(Promoted { was: id, is, url });
+        Ok(())
+    }
+}
+
+/// How a response says its payload: by the standard's field, or by our own where that is disputed. `of` says what the
+/// payload is; the body, if the revisit did not say it, is the payload.
+fn with_payload(mut draft: Draft, revisit: &Header, of: &Header, is_disputed: bool) -> (Draft, PayloadKind) {
+    if !is_disputed {
+        return (draft, PayloadKind::Response);
+    }
+    let said = |name: &str| of.fields.get(name).map(text);
+    if let Some(payload) = said(PAYLOAD_DIGEST).or_else(|| said(field::PAYLOAD_DIGEST)) {
+        if revisit.fields.get(field::BODY_DIGEST).is_none() {
+            draft = draft.field(field::BODY_DIGEST, &payload);
+        }
+        draft = draft.field(field::PAYLOAD_DIGEST, &payload);
+    }
+    (draft, PayloadKind::None)
+}
+
+/// The header of a revisit as that of a response.
+fn as_response(header: &Header, wanted: &dyn Fn(&str) -> bool) -> Result<Draft, StoreError> {
+    let date = header.date().ok_or_else(|| {
+        StoreError::Content(io::Error::new(io::ErrorKind::InvalidData, "a record has no date"))
+    })?;
+    let mut draft = Draft::new(RecordType::Response, &date)
+        .target_uri(&text(header.target_uri().unwrap_or_default()))
+        .http();
+    for (name, value) in header.fields.iter() {
+        let name = text(name);
+        if wanted(&name) {
+            draft = draft.field(&name, &text(value));
+        }
+    }
+    Ok(draft)
+}
+
+/// The payload that `held` holds behind its head, framed as `head` says.
+fn framed(head: &Head, mut held: impl BufRead + Send + 'static) -> Result<Box<dyn Read>, StoreError> {
+    let mut own = read_head(&mut held).map_err(StoreError::Content)?;
+    if own.is_chunked() == head.is_chunked() {
+        return Ok(Box::new(held));
+    }
+    own.forget_content_codings();
+    let mut payload = open_body(&own, held, BodyLimits::default()).map_err(StoreError::Content)?;
+    if !head.is_chunked() {
+        return Ok(Box::new(payload));
+    }
+    let mut spool = tempfile::tempfile().map_err(StoreError::Content)?;
+    let length = io::copy(&mut payload, &mut spool).map_err(StoreError::Content)?;
+    spool.flush().and_then(|()| spool.seek(SeekFrom::Start(0))).map_err(StoreError::Content)?;
+    let (begin, end) = (format!("{length:x}\r\n").into_bytes(), b"\r\n0\r\n\r\n".to_vec());
+    // A chunk of nothing is the last one.
+    match length {
+        0 => Ok(Box::new(io::Cursor::new(b"0\r\n\r\n".to_vec()))),
+        _ => Ok(Box::new(io::Cursor::new(begin).chain(spool).chain(io::Cursor::new(end)))),
+    }
+}
+
+/// Reads the head of an answer and leaves the reader behind it.
+fn read_head(held: &mut impl BufRead) -> io::Result<Head> {
+    let mut parser = HeadParser::new();
+    loop {
+        let bytes = held.fill_buf()?;
+        let is_end = bytes.is_empty();
+        let (taken, complete) = parser.push(bytes);
+        held.consume(taken);
+        if complete || is_end {
+            let none = || io::Error::new(io::ErrorKind::InvalidData, "the record holds no HTTP response");
+            return parser.head().ok_or_else(none);
+        }
+    }
+}

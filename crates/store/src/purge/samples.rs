@@ -1,0 +1,70 @@
+//! Some of the records of a store, for those who want to know what records have in common.
+
+use std::io::{self, Read};
+
+use varve_core::RecordId;
+use varve_warc::record::{Header, RecordType};
+use varve_warc::source::ReadAt;
+use varve_warc::{Reader, Record};
+
+use super::each_header;
+use crate::error::StoreError;
+use crate::record::parse_id;
+use crate::silo::SiloFiles;
+
+/// Of one record so much: what a page has in common with others is mostly at its beginning.
+const OF_ONE: usize = 128 << 10;
+
+fn is_sample(header: &Header) -> bool {
+    use RecordType::{Metadata, Resource, Response};
+    matches!(header.record_type(), Resource | Response | Metadata)
+}
+
+/// Records as they are before packing, about `most` bytes of those that are `wanted`: every so many, so that all times and sites
+/// have their share.
+pub fn samples(
+    files: &SiloFiles,
+    most: u64,
+    wanted: &dyn Fn(RecordId) -> bool,
+) -> Result<Vec<Vec<u8>>, StoreError> {
+    let mut total = 0;
+    each_header(files, &mut |header, id, _| {
+        if is_sample(header) && wanted(id) {
+            total += length(header).min(OF_ONE as u64);
+        }
+    })?;
+    let every = total.div_ceil(most).max(1);
+    let (mut samples, mut number) = (Vec::new(), 0u64);
+    for silo in files.list()?.into_keys() {
+        let source = files.open(silo)?;
+        let failed = |error| StoreError::read(silo, error);
+        let mut reader = Reader::new(&*source).map_err(failed)?;
+        while let Some(mut record) = reader.next_record().map_err(failed)? {
+            let id = record.header().record_id().and_then(parse_id).map(RecordId::new);
+            if is_sample(record.header()) && id.is_some_and(wanted) {
+                number += 1;
+                if number.is_multiple_of(every) {
+                    samples.push(beginning(&mut record).map_err(StoreError::Content)?);
+                }
+            }
+            reader.finish_record().map_err(failed)?;
+        }
+    }
+    Ok(samples)
+}
+
+fn length(header: &Header) -> u64 {
+    let text = header.fields.get("Content-Length").and_then(|text| std::str::from_utf8(text).ok());
+    text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
+}
+
+/// The beginning of a record, its header first, as it is packed.
+fn beginning<S: ReadAt>(record: &mut Record<'_, S>) -> io::Result<Vec<u8>> {
+    let mut bytes = b"WARC/1.1\r\n".to_vec();
+    for (name, value) in record.header().fields.iter() {
+        bytes.extend([name, b": ", value, b"\r\n"].concat());
+    }
+    bytes.extend(b"\r\n");
+    record.take(OF_ONE as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}

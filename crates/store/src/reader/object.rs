@@ -1,0 +1,304 @@
+//! An object: what was stored under one id, whole again, however many segments it lies in.
+//!
+//! Reading all of it checks it: the bytes are hashed on the way, and a block that ends early or has another digest is
+//! an error, never a short answer. A part of it is given only when the records that it lies in were read and are right.
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use varve_warc::digest::{Algorithm, Digest, Hasher};
+use varve_warc::record::{Header, RecordType};
+
+use super::{Located, OpenSilos, SiloRecord};
+use crate::error::StoreError;
+use crate::record::parse_id;
+
+/// An object, ready to be read.
+pub struct Object {
+    silos: Arc<OpenSilos>,
+    located: Located,
+    segments: Vec<Segment>,
+}
+
+/// One stretch of an object.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    place: crate::index::Place,
+    length: u64,
+    /// The length of the object, on its last segment.
+    total: Option<u64>,
+}
+
+impl Object {
+    pub(crate) fn open(silos: Arc<OpenSilos>, located: Located) -> Result<Self, StoreError> {
+        let length = located.header.content_length().unwrap_or(0);
+        let mut segments = vec![Segment { place: located.place, length, total: None }];
+        if is_first_segment(&located.header) {
+            find_segments(&silos, &located, &mut segments)?;
+        }
+        Ok(Self { silos, located, segments })
+    }
+
+    /// The header of its record.
+    pub fn header(&self) -> &Header {
+        &self.located.header
+    }
+
+    /// Its id.
+    pub fn id(&self) -> [u8; 32] {
+        self.located.id
+    }
+
+    /// Where its record is.
+    pub fn place(&self) -> crate::index::Place {
+        self.located.place
+    }
+
+    /// Its length.
+    pub fn length(&self) -> u64 {
+        self.segments.iter().fold(0, |sum, segment| sum.saturating_add(segment.length))
+    }
+
+    /// What is wrong with the lengths of its segments, if something is.
+    pub(crate) fn length_problem(&self) -> Option<String> {
+        let total = self.segments.last()?.total?;
+        let sum = self.length();
+        (sum != total).then(|| format!("its segments have {sum} bytes, and its last one says {total}"))
+    }
+
+    /// In how many segments it lies.
+    pub fn segments(&self) -> usize {
+        self.segments.len()
+    }
+
+    /// Where its segments are.
+    pub(crate) fn places(&self) -> impl Iterator<Item = crate::index::Place> + '_ {
+        self.segments.iter().map(|segment| segment.place)
+    }
+
+    /// Reads all of it, checking its digest at the end.
+    pub fn read(&self) -> Result<ObjectReader, StoreError> {
+        self.reader(0, self.length(), true)
+    }
+
+    /// Reads the bytes from `start` up to, not including, `end`. A part has no digest of its own, so the segments that it
+    /// touches are read and checked first: bytes that are not what was stored are never given.
+    pub fn read_range(&self, start: u64, end: u64) -> Result<ObjectReader, StoreError> {
+        let end = end.min(self.length());
+        let checked = start == 0 && end == self.length();
+        let start = start.min(end);
+        if !checked {
+            self.check_touched(start, end)?;
+        }
+        self.reader(start, end, checked)
+    }
+
+    /// Reads the segments that hold a range to their ends, each once as long as it is remembered.
+    fn check_touched(&self, start: u64, end: u64) -> Result<(), StoreError> {
+        let mut from = 0;
+        for segment in &self.segments {
+            let until = from + segment.length;
+            if from < end
+                && start < until
+                && start < end
+                && let Some(message) = self.silos.fault(segment.place)?
+            {
+                let (silo, offset) = (segment.place.silo(), segment.place.offset());
+                let id = data_encoding::HEXLOWER.encode(&self.located.id);
+                return Err(StoreError::Damaged { id, silo, offset, message });
+            }
+            from = until;
+        }
+        Ok(())
+    }
+
+    fn reader(&self, start: u64, end: u64, checked: bool) -> Result<ObjectReader, StoreError> {
+        let mut skip = start;
+        let mut waiting = Vec::new();
+        for segment in &self.segments {
+            if skip >= segment.length && segment.length > 0 {
+                skip -= segment.length;
+            } else {
+                waiting.push((*segment, std::mem::take(&mut skip)));
+            }
+        }
+        waiting.reverse();
+        let expected = if checked { self.expected_digest() } else { None };
+        let hasher = expected.map(|expected| expected.algorithm().hasher());
+        Ok(ObjectReader {
+            silos: Arc::clone(&self.silos),
+            id: data_encoding::HEXLOWER.encode(&self.located.id),
+            waiting,
+            current: None,
+            remaining: end - start,
+            expected,
+            hasher,
+        })
+    }
+
+    /// What all of the bytes must hash to.
+    fn expected_digest(&self) -> Option<Digest> {
+        let header = &self.located.header;
+        let digest = if is_first_segment(header) { header.payload_digest() } else { header.block_digest() };
+        digest.and_then(Result::ok).filter(|digest| digest.algorithm() == Algorithm::Sha256)
+    }
+}
+
+/// A record that others continue. A continuation asked for by its own id is itself and no more.
+fn is_first_segment(header: &Header) -> bool {
+    header.is_segment() && header.record_type() != RecordType::Continuation
+}
+
+/// The further segments of an object: each right behind the description of the next silo.
+fn find_segments(
+    silos: &OpenSilos,
+    located: &Located,
+    segments: &mut Vec<Segment>,
+) -> Result<(), StoreError> {
+    let id = data_encoding::HEXLOWER.encode(&located.id);
+    loop {
+        let number = u32::try_from(segments.len() + 1).unwrap_or(u32::MAX);
+        let silo = located.place.silo().saturating_add(number - 1);
+        let missing = || StoreError::SegmentMissing { id: id.clone(), number, silo };
+        let (place, header) = first_record(silos, silo)?.ok_or_else(missing)?;
+        let origin = header.reference("WARC-Segment-Origin-ID").and_then(parse_id);
+        let stated =
+            header.fields.get("WARC-Segment-Number").map(|text| String::from_utf8_lossy(text).into_owned());
+        if origin != Some(located.id) || stated.as_deref() != Some(number.to_string().as_str()) {
+            return Err(missing());
+        }
+        let total = header.fields.get("WARC-Segment-Total-Length").map(|text| {
+            std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(u64::MAX)
+        });
+        segments.push(Segment { place, length: header.content_length().unwrap_or(0), total });
+        if total.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+/// The record behind a silo's description.
+pub(crate) fn first_record(
+    silos: &OpenSilos,
+    silo: u32,
+) -> Result<Option<(crate::index::Place, Header)>, StoreError> {
+    let source = match silos.silo(silo) {
+        Ok(source) => source,
+        Err(crate::silo::SiloError::Missing { .. }) => return Ok(None),
+        Err(error) => return Err(error.into()),
+    };
+    let failed = |error| StoreError::read(silo, error);
+    let mut reader = match varve_warc::Reader::at(source, 0) {
+        Ok(reader) => reader,
+        Err(error @ varve_warc::Error::Io { .. }) => return Err(failed(error)),
+        Err(_) => return Ok(None),
+    };
+    reader.next_record().map_err(failed)?;
+    let Some(record) = reader.next_record().map_err(failed)? else { return Ok(None) };
+    let place = crate::index::Place::new(silo, record.offset())?;
+    Ok(Some((place, record.header().clone())))
+}
+
+/// Reads an object.
+pub struct ObjectReader {
+    silos: Arc<OpenSilos>,
+    id: String,
+    /// Segments to come, the next one last, each with the bytes to pass over.
+    waiting: Vec<(Segment, u64)>,
+    current: Option<Current>,
+    remaining: u64,
+    expected: Option<Digest>,
+    hasher: Option<Hasher>,
+}
+
+struct Current {
+    record: SiloRecord,
+    segment: Segment,
+    left: u64,
+}
+
+impl ObjectReader {
+    /// Begins with a record that is open and of whose block nothing was read, which must be that of the first segment.
+    pub(crate) fn beginning_with(mut self, record: SiloRecord) -> Self {
+        if let Some((segment, 0)) = self.waiting.last().copied() {
+            self.waiting.pop();
+            self.current = Some(Current { record, segment, left: segment.length });
+        }
+        self
+    }
+
+    /// Opens the next segment. False when there is none.
+    fn advance(&mut self) -> io::Result<bool> {
+        let Some((segment, skip)) = self.waiting.pop() else { return Ok(false) };
+        let record = self.silos.record_at(segment.place).map_err(io::Error::other)?;
+        let record = record.ok_or_else(|| self.damaged(segment, "no record begins here"))?;
+        let mut current = Current { record, segment, left: segment.length - skip };
+        let passed = io::copy(&mut (&mut current.record).take(skip), &mut io::sink())?;
+        if passed < skip {
+            return Err(self.damaged(segment, "its block ends early"));
+        }
+        self.current = Some(current);
+        Ok(true)
+    }
+
+    fn damaged(&self, segment: Segment, message: &str) -> io::Error {
+        io::Error::other(StoreError::Damaged {
+            id: self.id.clone(),
+            silo: segment.place.silo(),
+            offset: segment.place.offset(),
+            message: message.to_owned(),
+        })
+    }
+
+    /// All was read: does it have the digest it should?
+    fn conclude(&mut self, segment: Option<Segment>) -> io::Result<()> {
+        let (Some(expected), Some(hasher)) = (self.expected.take(), self.hasher.take()) else {
+            return Ok(());
+        };
+        let found = hasher.finish();
+        match segment {
+            Some(segment) if found != expected => {
+                Err(self.damaged(segment, &format!("its digest is {found}, not {expected}")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Read for ObjectReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() {
+            return Ok(0);
+        }
+        while self.remaining > 0 {
+            let Some(current) = &mut self.current else {
+                if !self.advance()? {
+                    break;
+                }
+                continue;
+            };
+            let most =
+                usize::try_from(current.left.min(self.remaining)).unwrap_or(usize::MAX).min(buffer.len());
+            let count = if most == 0 { 0 } else { current.record.read(&mut buffer[..most])? };
+            let segment = current.segment;
+            if count == 0 && current.left > 0 {
+                return Err(self.damaged(segment, "its block ends early"));
+            }
+            current.left -= count as u64;
+            if current.left == 0 {
+                self.current = None;
+            }
+            self.remaining -= count as u64;
+            if let Some(hasher) = &mut self.hasher {
+                hasher.update(&buffer[..count]);
+            }
+            if self.remaining == 0 {
+                self.conclude(Some(segment))?;
+            }
+            if count > 0 {
+                return Ok(count);
+            }
+        }
+        Ok(0)
+    }
+}

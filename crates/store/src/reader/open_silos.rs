@@ -1,0 +1,107 @@
+//! The silos that are open for reading, shared by all readers of one store.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use varve_warc::source::{Decoders, DecodersOf, ReadAt};
+use varve_warc::{OwnedRecord, Reader};
+
+use super::random_access::IdleReaders;
+use super::verify::SoundPlaces;
+use crate::error::StoreError;
+use crate::index::Place;
+use crate::silo::{SiloError, SiloFiles};
+
+/// So many silos are kept open.
+const OPEN_SILOS: usize = 64;
+
+/// A record as it lies in a silo, its block unread.
+pub(crate) type SiloRecord = OwnedRecord<Arc<dyn ReadAt>>;
+
+/// The silos that are open for reading, shared by all who read from them.
+pub(crate) struct OpenSilos {
+    files: SiloFiles,
+    open: Mutex<VecDeque<(u32, Arc<dyn ReadAt>)>>,
+    decoders: Arc<Decoders>,
+    pub(crate) sound: SoundPlaces,
+    pub(crate) idle: IdleReaders,
+}
+
+impl OpenSilos {
+    pub(crate) fn new(files: SiloFiles) -> Self {
+        Self::with_decoders(files, Arc::default())
+    }
+
+    /// With what unpacks records of these silos, ready perhaps.
+    pub(crate) fn with_decoders(files: SiloFiles, decoders: Arc<Decoders>) -> Self {
+        Self {
+            files,
+            open: Mutex::new(VecDeque::new()),
+            decoders,
+            sound: SoundPlaces::default(),
+            idle: IdleReaders::default(),
+        }
+    }
+
+    pub(crate) fn files(&self) -> &SiloFiles {
+        &self.files
+    }
+
+    /// The record at a place; none when no record begins there, or the silo is gone.
+    pub(crate) fn record_at(&self, place: Place) -> Result<Option<SiloRecord>, StoreError> {
+        let source = match self.silo(place.silo()) {
+            Ok(source) => source,
+            Err(SiloError::Missing { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let reader = match Reader::at(source, place.offset()) {
+            Ok(reader) => reader,
+            Err(error @ varve_warc::Error::Io { .. }) => return Err(StoreError::read(place.silo(), error)),
+            Err(_) => return Ok(None),
+        };
+        reader.into_record().map_err(|error| StoreError::read(place.silo(), error))
+    }
+
+    pub(crate) fn silo(&self, number: u32) -> Result<Arc<dyn ReadAt>, SiloError> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, source)) = open.iter().find(|(held, _)| *held == number) {
+            return Ok(Arc::clone(source));
+        }
+        let source = open_with(&self.files, number, &self.decoders)?;
+        if open.len() == OPEN_SILOS {
+            open.pop_front();
+        }
+        open.push_back((number, Arc::clone(&source)));
+        Ok(source)
+    }
+}
+
+/// Opens a silo, for those who share what unpacks its records.
+pub(crate) fn open_with(
+    files: &SiloFiles,
+    number: u32,
+    decoders: &Arc<Decoders>,
+) -> Result<Arc<dyn ReadAt>, SiloError> {
+    let decoders = DecodersOf::new(decoders, u64::from(number));
+    Ok(Arc::new(OpenedSilo { source: files.open(number)?, decoders }))
+}
+
+/// A silo that single records are read from: what unpacks them is used again.
+struct OpenedSilo {
+    source: Arc<dyn ReadAt>,
+    decoders: DecodersOf,
+}
+
+impl ReadAt for OpenedSilo {
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> std::io::Result<usize> {
+        self.source.read_at(buffer, offset)
+    }
+
+    fn size(&self) -> std::io::Result<u64> {
+        self.source.size()
+    }
+
+    fn decoders(&self) -> Option<DecodersOf> {
+        Some(self.decoders.clone())
+    }
+}

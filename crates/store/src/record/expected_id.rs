@@ -1,0 +1,39 @@
+//! The id that a record should have: every one follows from the rest of its header.
+
+use std::borrow::Cow;
+
+use varve_warc::digest::Digest;
+use varve_warc::record::{Header, RecordType};
+use varve_warc::write::id;
+
+use super::parse_id;
+
+/// The id that a record with such a block should have, if it has another; none when it has that, or says none.
+pub(crate) fn id_it_should_have(header: &Header, block: &Digest) -> Option<String> {
+    let stated = header.record_id()?;
+    let record_type = header.record_type();
+    let whole = if header.is_segment() { header.payload_digest().and_then(Result::ok) } else { None };
+    let content = match record_type {
+        RecordType::Continuation => *block,
+        _ => whole.unwrap_or(*block),
+    };
+    let expected = match record_type {
+        RecordType::Resource | RecordType::Warcinfo | RecordType::Continuation => {
+            // By far the most are so, and right.
+            if parse_id(stated).is_some_and(|stated| stated == content.bytes()) {
+                return None;
+            }
+            id::of_content(&content)
+        }
+        RecordType::Metadata => id::of_metadata(&text(header.reference("WARC-Refers-To")), &content),
+        other => {
+            let (target, date) = (text(header.target_uri()), text(header.fields.get("WARC-Date")));
+            id::of_event(other.name(), &target, &date, block)
+        }
+    };
+    (expected.as_bytes() != stated).then_some(expected)
+}
+
+fn text(value: Option<&[u8]>) -> Cow<'_, str> {
+    value.map(String::from_utf8_lossy).unwrap_or_default()
+}
