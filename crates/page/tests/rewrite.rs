@@ -7,9 +7,10 @@ use varve_page::rewrite::{Links, Page, html};
 
 fn rewrite(input: &[u8], encoding: &'static Encoding, first: Option<&str>) -> (Vec<u8>, &'static Encoding) {
     let to = |url: &str| format!("/W/{url}");
-    let links = Links::new("http://h/d/p.html", &to).unwrap();
+    let links = Links::new("http://h/d/p.html", to).unwrap();
     let mut output = Vec::new();
-    let written = html(&mut &*input, Page { links, encoding, first }, &mut output).unwrap();
+    let written =
+        html(input, Page { links, encoding, first: first.map(str::to_owned) }, &mut output).unwrap();
     (output, written)
 }
 

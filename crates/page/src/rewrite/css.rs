@@ -5,7 +5,7 @@ use crate::links::css;
 use std::borrow::Cow;
 
 /// The style sheet with other links.
-pub fn css<'t>(text: &'t str, links: &Links<'_>) -> Cow<'t, str> {
+pub fn css<'t>(text: &'t str, links: &Links) -> Cow<'t, str> {
     let mut pieces = Pieces::new(text);
     css::each(text, &mut |address| {
         let Some(link) = links.leads(address.url) else { return };
@@ -45,7 +45,7 @@ mod tests {
 
     fn rewritten(text: &str) -> String {
         let to = |url: &str| format!("/W/{url}");
-        css(text, &Links::new("http://h/d/s.css", &to).unwrap()).into_owned()
+        css(text, &Links::new("http://h/d/s.css", to).unwrap()).into_owned()
     }
 
     #[test]

@@ -9,13 +9,12 @@ use super::{Links, css};
 use crate::links::entity;
 use crate::links::source::Transcoder;
 use encoding_rs::{Encoding, UTF_8};
-use lol_html::html_content::{ContentType, Element, TextChunk};
-use lol_html::{
-    AsciiCompatibleEncoding, ElementContentHandlers, HtmlRewriter, MemorySettings, Selector, Settings,
-};
+use lol_html::html_content::{ContentType, TextChunk};
+use lol_html::send::{Element, ElementContentHandlers, HtmlRewriter, Settings};
+use lol_html::{AsciiCompatibleEncoding, MemorySettings, Selector};
 use std::borrow::Cow;
-use std::cell::RefCell;
 use std::io::{self, Read, Write};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The share of one page: enough for a tag with a picture in it.
 const MEMORY: usize = 8 << 20;
@@ -26,34 +25,119 @@ const DEEPEST: usize = 2;
 const PIECE: usize = 32 << 10;
 
 /// How a page is rewritten.
-pub struct Page<'a> {
+pub struct Page {
     /// Where its links lead.
-    pub links: Links<'a>,
+    pub links: Links,
     /// Its encoding. One that is no extension of ASCII becomes UTF-8.
     pub encoding: &'static Encoding,
     /// Markup that stands before all else in the page.
-    pub first: Option<&'a str>,
+    pub first: Option<String>,
 }
 
 /// Writes the page in `input` with other links. Says in which encoding it was written.
-pub fn html(input: &mut dyn Read, page: Page<'_>, output: &mut dyn Write) -> io::Result<&'static Encoding> {
-    let Page { links, encoding, first } = page;
-    let work =
-        RefCell::new(Work { links, first, style: String::new(), passing: false, has_base: false, depth: 0 });
-    match encoding.try_into() {
-        Ok(compatible) => stream(input, compatible, &work, output).map(|()| encoding),
-        Err(()) => {
-            let mut input = Transcoder::new(input, encoding);
-            stream(&mut input, AsciiCompatibleEncoding::utf_8(), &work, output).map(|()| UTF_8)
+pub fn html(input: impl Read, page: Page, output: &mut dyn Write) -> io::Result<&'static Encoding> {
+    let written = if page.encoding.is_ascii_compatible() { page.encoding } else { UTF_8 };
+    RewrittenHtml::new(input, page).try_for_each(|chunk| output.write_all(&chunk?))?;
+    Ok(written)
+}
+
+/// A page with other links, in chunks that are made when they are asked for: between two of them nothing waits or blocks.
+pub struct RewrittenHtml<R> {
+    input: PageInput<R>,
+    piece: Vec<u8>,
+    /// Gone at the end of the page, and where the page needs more than its share: from there it goes through as it is.
+    rewriter: Option<HtmlRewriter<'static, ChunkSink>>,
+    /// What the rewriter wrote and nobody has taken yet.
+    output: Arc<Mutex<Vec<u8>>>,
+    ended: bool,
+}
+
+type ChunkSink = Box<dyn FnMut(&[u8]) + Send>;
+
+enum PageInput<R> {
+    Plain(R),
+    Transcoded(Transcoder<R>),
+}
+
+impl<R: Read> RewrittenHtml<R> {
+    /// Starts to rewrite the page in `input`.
+    pub fn new(input: R, page: Page) -> Self {
+        let Page { links, encoding, first } = page;
+        let work = Work { links, first, style: String::new(), passing: false, has_base: false, depth: 0 };
+        match encoding.try_into() {
+            Ok(compatible) => Self::start(PageInput::Plain(input), compatible, work),
+            Err(()) => {
+                let input = PageInput::Transcoded(Transcoder::new(input, encoding));
+                Self::start(input, AsciiCompatibleEncoding::utf_8(), work)
+            }
         }
+    }
+
+    fn start(input: PageInput<R>, encoding: AsciiCompatibleEncoding, work: Work) -> Self {
+        let output = Arc::new(Mutex::new(Vec::with_capacity(PIECE)));
+        let sink = Arc::clone(&output);
+        let sink: ChunkSink = Box::new(move |bytes| lock(&sink).extend_from_slice(bytes));
+        let rewriter = HtmlRewriter::new(settings(&Arc::new(Mutex::new(work)), encoding), sink);
+        Self { input, piece: vec![0; PIECE], rewriter: Some(rewriter), output, ended: false }
+    }
+
+    /// Reads the next piece of the page and rewrites it. What comes of it may be empty.
+    fn advance(&mut self) -> io::Result<Vec<u8>> {
+        let length = match &mut self.input {
+            PageInput::Plain(input) => input.read(&mut self.piece),
+            PageInput::Transcoded(input) => input.read(&mut self.piece),
+        };
+        let length = match length {
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        self.ended = length == 0;
+        if self.ended {
+            // The end can only fail by what was cut before.
+            let _ = self.rewriter.take().map(HtmlRewriter::end);
+            return Ok(self.take_output());
+        }
+        let Some(rewriter) = &mut self.rewriter else { return Ok(self.piece[..length].to_vec()) };
+        if rewriter.write(&self.piece[..length]).is_err() {
+            // What was read went out as it was; so does the rest.
+            self.rewriter = None;
+        }
+        Ok(self.take_output())
+    }
+
+    fn take_output(&self) -> Vec<u8> {
+        std::mem::take(&mut *lock(&self.output))
     }
 }
 
+impl<R: Read> Iterator for RewrittenHtml<R> {
+    type Item = io::Result<Vec<u8>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.ended {
+            match self.advance() {
+                Ok(chunk) if chunk.is_empty() => {}
+                Err(error) => {
+                    self.ended = true;
+                    return Some(Err(error));
+                }
+                chunk => return Some(chunk),
+            }
+        }
+        None
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// What is known of a page while it goes by.
-struct Work<'a> {
-    links: Links<'a>,
+struct Work {
+    links: Links,
     /// What is still to be put before all else.
-    first: Option<&'a str>,
+    first: Option<String>,
     /// The text of the style that is being read.
     style: String,
     /// That text is too long: it goes through.
@@ -62,54 +146,24 @@ struct Work<'a> {
     depth: usize,
 }
 
-fn stream(
-    input: &mut dyn Read,
-    encoding: AsciiCompatibleEncoding,
-    work: &RefCell<Work<'_>>,
-    output: &mut dyn Write,
-) -> io::Result<()> {
-    let done = RefCell::new(Vec::with_capacity(PIECE));
-    let sink = |bytes: &[u8]| done.borrow_mut().extend_from_slice(bytes);
-    let mut rewriter = HtmlRewriter::new(settings(work, encoding), sink);
-    let mut piece = vec![0; PIECE];
-    loop {
-        let length = match input.read(&mut piece) {
-            Ok(length) => length,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error),
-        };
-        let outcome = if length == 0 { break } else { rewriter.write(&piece[..length]) };
-        output.write_all(&std::mem::take(&mut *done.borrow_mut()))?;
-        if outcome.is_err() {
-            // What was read went out as it was; so does the rest.
-            return io::copy(input, output).map(|_| ());
-        }
-    }
-    // The end can only fail by what was cut before.
-    let _ = rewriter.end();
-    output.write_all(&done.take())
-}
-
-fn settings<'h, 'w: 'h>(
-    work: &'h RefCell<Work<'w>>,
-    encoding: AsciiCompatibleEncoding,
-) -> Settings<'h, 'static> {
+fn settings(work: &Arc<Mutex<Work>>, encoding: AsciiCompatibleEncoding) -> Settings<'static, 'static> {
     let memory = MemorySettings::new()
         .with_preallocated_parsing_buffer_size(1024)
         .with_max_allowed_memory_usage(MEMORY);
+    let [for_tags, for_styles, for_bailing] = [(); 3].map(|()| Arc::clone(work));
     let tags = move |element: &mut Element<'_, '_>| {
-        work.borrow_mut().tag(element);
+        lock(&for_tags).tag(element);
         Ok(())
     };
     let styles = move |text: &mut TextChunk<'_>| {
-        work.borrow_mut().style_text(text);
+        lock(&for_styles).style_text(text);
         Ok(())
     };
     let bailing = move |_: &lol_html::errors::RewritingError,
                         out: &mut lol_html::html_content::BailOut<'_>| {
-        out.append(&std::mem::take(&mut work.borrow_mut().style), ContentType::Html);
+        out.append(&std::mem::take(&mut lock(&for_bailing).style), ContentType::Html);
     };
-    Settings::new()
+    Settings::new_send()
         .with_encoding(encoding)
         .with_strict(false)
         .with_memory_settings(memory.with_graceful_bail_out_on_memory_limit_exceeded(true))
@@ -122,7 +176,7 @@ fn selector(text: &str) -> Cow<'static, Selector> {
     Cow::Owned(text.parse().expect("the selector is written here"))
 }
 
-impl Work<'_> {
+impl Work {
     fn tag(&mut self, element: &mut Element<'_, '_>) {
         let name = element.tag_name();
         self.put_first(&name, element);
@@ -174,13 +228,13 @@ impl Work<'_> {
         if self.depth >= DEEPEST {
             return None;
         }
-        let links = Links { base: self.links.base.clone(), to: self.links.to };
+        let links = Links { base: self.links.base.clone(), to: Arc::clone(&self.links.to) };
         let depth = self.depth + 1;
         let inner = Work { links, first: None, style: String::new(), passing: false, has_base: false, depth };
-        let mut output = Vec::new();
-        let encoding = AsciiCompatibleEncoding::utf_8();
-        stream(&mut text.as_bytes(), encoding, &RefCell::new(inner), &mut output).ok()?;
-        String::from_utf8(output).ok()
+        let input = PageInput::Plain(text.as_bytes());
+        let chunks = RewrittenHtml::start(input, AsciiCompatibleEncoding::utf_8(), inner);
+        let output: Vec<Vec<u8>> = chunks.collect::<io::Result<_>>().ok()?;
+        String::from_utf8(output.concat()).ok()
     }
 
     /// Puts what must come first where nothing can come before it.
@@ -190,8 +244,8 @@ impl Work<'_> {
         }
         let Some(first) = self.first.take() else { return };
         match name {
-            "head" => element.prepend(first, ContentType::Html),
-            _ => element.before(first, ContentType::Html),
+            "head" => element.prepend(&first, ContentType::Html),
+            _ => element.before(&first, ContentType::Html),
         }
     }
 

@@ -4,13 +4,13 @@ use super::Links;
 use serde_json::Value;
 
 /// The manifest with other links; nothing where it is no manifest.
-pub fn manifest(json: &[u8], links: &Links<'_>) -> Option<Vec<u8>> {
+pub fn manifest(json: &[u8], links: &Links) -> Option<Vec<u8>> {
     let mut manifest: Value = serde_json::from_slice(json).ok()?;
     rewrite(manifest.as_object_mut()?, links);
     serde_json::to_vec(&manifest).ok()
 }
 
-fn rewrite(object: &mut serde_json::Map<String, Value>, links: &Links<'_>) {
+fn rewrite(object: &mut serde_json::Map<String, Value>, links: &Links) {
     for (name, value) in object {
         match value {
             Value::String(text) if is_address(name) => {
@@ -38,7 +38,7 @@ mod tests {
     #[test]
     fn addresses_change_and_names_do_not() {
         let to = |url: &str| format!("/W/{url}");
-        let links = Links::new("http://h/m.json", &to).unwrap();
+        let links = Links::new("http://h/m.json", to).unwrap();
         let json = br#"{"name":"src","start_url":"/?a","icons":[{"src":"i.png","sizes":"1x1"}],"shortcuts":[{"url":"/s","icons":[{"src":"j"}]}]}"#;
         let text = String::from_utf8(manifest(json, &links).unwrap()).unwrap();
         let expected = r#"{"name":"src","start_url":"/W/http://h/?a","icons":[{"src":"/W/http://h/i.png","sizes":"1x1"}],"shortcuts":[{"url":"/W/http://h/s","icons":[{"src":"/W/http://h/j"}]}]}"#;

@@ -12,28 +12,29 @@ mod playlist;
 mod rules;
 
 pub use css::css;
-pub use html::{Page, html};
+pub use html::{Page, RewrittenHtml, html};
 pub use manifest::manifest;
 pub use playlist::playlist;
 
 use crate::links::emit::{is_foreign, is_web, trim};
 use crate::links::{refresh, srcset};
 use std::borrow::Cow;
+use std::sync::Arc;
 use varve_core::url::{Base, ResolveError};
 
 /// References longer than this are left alone.
 const LONGEST: usize = 64 << 10;
 
 /// Where the links of one body lead.
-pub struct Links<'a> {
+pub struct Links {
     base: Base,
-    to: &'a dyn Fn(&str) -> String,
+    to: Arc<dyn Fn(&str) -> String + Send + Sync>,
 }
 
-impl<'a> Links<'a> {
+impl Links {
     /// Links of the body at `url`. `to` is given each absolute URL and says what is written instead.
-    pub fn new(url: &str, to: &'a dyn Fn(&str) -> String) -> Result<Self, ResolveError> {
-        Ok(Self { base: Base::parse(url)?, to })
+    pub fn new(url: &str, to: impl Fn(&str) -> String + Send + Sync + 'static) -> Result<Self, ResolveError> {
+        Ok(Self { base: Base::parse(url)?, to: Arc::new(to) })
     }
 
     /// What is written instead of a reference; nothing where it stays as it is.
@@ -114,7 +115,7 @@ mod tests {
 
     #[test]
     fn references_lead_where_they_should_or_stay() {
-        let links = Links::new("http://h/d/p?q", &to).unwrap();
+        let links = Links::new("http://h/d/p?q", to).unwrap();
         for (reference, leads) in [
             ("a", Some("/W/http://h/d/a")),
             (" /a\n", Some("/W/http://h/a")),
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn sets_and_refreshes() {
-        let links = Links::new("http://h/d/", &to).unwrap();
+        let links = Links::new("http://h/d/", to).unwrap();
         assert_eq!(links.set("a 1x, /b 2x"), "/W/http://h/d/a 1x, /W/http://h/b 2x");
         assert_eq!(
             links.set("data:image/png;base64,AA 1x, b"),

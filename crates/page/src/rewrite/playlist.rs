@@ -4,7 +4,7 @@ use super::{Links, Pieces};
 use std::borrow::Cow;
 
 /// The playlist with other links.
-pub fn playlist<'t>(text: &'t str, links: &Links<'_>) -> Cow<'t, str> {
+pub fn playlist<'t>(text: &'t str, links: &Links) -> Cow<'t, str> {
     let mut pieces = Pieces::new(text);
     let mut at = 0;
     for line in text.split_inclusive('\n') {
@@ -36,7 +36,7 @@ mod tests {
     #[test]
     fn lines_and_attributes_change() {
         let to = |url: &str| format!("/W/{url}");
-        let links = Links::new("http://h/v/m.m3u8", &to).unwrap();
+        let links = Links::new("http://h/v/m.m3u8", to).unwrap();
         let list = "#EXTM3U\r\n#EXT-X-KEY:METHOD=AES-128,URI=\"k\",IV=1\n\n1.ts\r\nhttp://g/2.ts";
         let expected = "#EXTM3U\r\n#EXT-X-KEY:METHOD=AES-128,URI=\"/W/http://h/v/k\",IV=1\n\n/W/http://h/v/1.ts\r\n/W/http://g/2.ts";
         assert_eq!(playlist(list, &links), expected);

@@ -151,18 +151,18 @@ impl Rewriting {
 
     /// Writes what is shown.
     pub(super) fn write(&self, body: Opened, output: &mut dyn Write) -> io::Result<()> {
-        let to = |url: &str| {
-            Address { url: url.to_owned(), modifier: Modifier::None, digits: self.address.digits.clone() }
-                .path()
+        let digits = self.address.digits.clone();
+        let to = move |url: &str| {
+            Address { url: url.to_owned(), modifier: Modifier::None, digits: digits.clone() }.path()
         };
-        let Ok(links) = Links::new(&self.url, &to) else {
+        let Ok(links) = Links::new(&self.url, to) else {
             return io::copy(&mut body.into_reader(), output).map(|_| ());
         };
         let mut input = body.into_reader();
         match self.form {
             Form::Page => {
                 let first = format!("<script src=\"{}\"></script>", super::SCRIPT);
-                let page = Page { links, encoding: self.encoding, first: Some(&first) };
+                let page = Page { links, encoding: self.encoding, first: Some(first) };
                 html(&mut input, page, output).map(|_| ())
             }
             Form::Picture | Form::Piece => {
@@ -178,7 +178,7 @@ impl Rewriting {
     fn write_whole(
         &self,
         input: &mut dyn Read,
-        links: &rewrite::Links<'_>,
+        links: &rewrite::Links,
         output: &mut dyn Write,
     ) -> io::Result<()> {
         let mut body = Vec::new();

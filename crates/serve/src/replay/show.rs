@@ -231,16 +231,17 @@ fn write_raw(opened: Opened, whole: u64, output: &mut dyn io::Write) -> io::Resu
 /// Where a redirect leads, here.
 fn location(view: &HeaderView, rewriting: &Rewriting) -> Option<String> {
     let location = headers::first(view, "location")?;
-    let address = &rewriting.address;
+    let address = rewriting.address.clone();
     let modifier = if address.modifier == Modifier::Raw { Modifier::Raw } else { Modifier::None };
-    let to = |url: &str| Address { url: url.to_owned(), modifier, digits: address.digits.clone() }.path();
-    Links::new(&rewriting.url, &to).ok()?.leads(location)
+    let to =
+        move |url: &str| Address { url: url.to_owned(), modifier, digits: address.digits.clone() }.path();
+    Links::new(&rewriting.url, to).ok()?.leads(location)
 }
 
 fn refresh(view: &HeaderView, rewriting: &Rewriting) -> Option<String> {
     let refresh = headers::first(view, "refresh")?;
-    let to = |url: &str| {
-        crate::text::header_url(&Address { url: url.to_owned(), ..rewriting.address.clone() }.path())
-    };
-    Links::new(&rewriting.url, &to).ok()?.refresh(refresh)
+    let address = rewriting.address.clone();
+    let to =
+        move |url: &str| crate::text::header_url(&Address { url: url.to_owned(), ..address.clone() }.path());
+    Links::new(&rewriting.url, to).ok()?.refresh(refresh)
 }
