@@ -460,7 +460,7 @@ pub enum ArchiveError {
     )]
     SecretMissing {
         /// What is missing.
-        secret: crate::reach::KeptSecret,
+        secret: crate::network_options::SecretName,
         /// How many more there are.
         more: usize,
     },

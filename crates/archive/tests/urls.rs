@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use varve_archive::expectations::report::Checked;
+use varve_archive::expectations::report::CheckedUrl;
 use varve_archive::expectations::{
-    Follow, Observed, OnAnswer, Prober, Question, Redirect, UrlDatabase, UrlsError, Verdict,
+    Follow, Observed, OnAnswer, ProbeRequest, Prober, Redirect, UrlDatabase, UrlsError, Verdict,
 };
 use varve_archive::verbs::urls::list::Filter;
 use varve_archive::verbs::urls::{add, add::AddError, check, fmt, list, remove, show};
@@ -18,7 +18,7 @@ use varve_core::BodyId;
 #[derive(Default)]
 struct Web {
     answers: HashMap<String, Vec<Observed>>,
-    asked: Mutex<Vec<Question>>,
+    asked: Mutex<Vec<ProbeRequest>>,
 }
 
 impl Web {
@@ -34,7 +34,7 @@ impl Web {
 
 impl Prober for Web {
     /// Answers from the last question to the first: nobody may count on an order.
-    fn probe(&self, questions: &[Question], answer: OnAnswer<'_>) {
+    fn probe(&self, questions: &[ProbeRequest], answer: OnAnswer<'_>) {
         for (number, question) in questions.iter().enumerate().rev() {
             let before = self.urls_asked().iter().filter(|url| **url == question.url).count();
             self.asked.lock().unwrap().push(question.clone());
@@ -83,7 +83,7 @@ impl Scene {
         add::add(&self.database(), &[url], request, web, &mut |_, _| {})?.remove(0)
     }
 
-    fn check(&self, request: &check::Request, web: &Web) -> Vec<Checked> {
+    fn check(&self, request: &check::Request, web: &Web) -> Vec<CheckedUrl> {
         let mut all = Vec::new();
         check::check(&self.database(), request, web, &mut |_| {}, |checked| {
             all.push(checked);

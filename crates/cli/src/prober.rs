@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use varve_archive::Size;
-use varve_archive::expectations::{Asking, WebProber};
+use varve_archive::expectations::{ProbeOptions, WebProber};
 
 use crate::duration;
 use crate::error::Error;
@@ -45,17 +45,17 @@ impl Web {
         whole: bool,
         stop: Option<Arc<AtomicBool>>,
     ) -> Result<WebProber, Error> {
-        let asking = Asking {
+        let asking = ProbeOptions {
             concurrency: usize::from(self.concurrency),
             delay: self.delay,
             timeout: self.timeout,
-            largest: self.largest.0,
+            max_size: self.largest.0,
             user_agent: self.reaching.user_agent(session)?,
-            reach: self.reaching.reach(session)?,
+            network: self.reaching.reach(session)?,
             threads: Session::threads(),
             whole,
             stop,
-            ..Asking::new(temporary.unwrap_or_else(std::env::temp_dir))
+            ..ProbeOptions::new(temporary.unwrap_or_else(std::env::temp_dir))
         };
         Ok(WebProber::new(asking)?)
     }

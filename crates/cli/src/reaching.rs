@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use varve_archive::verbs::capture::{ProxyText, ProxyTexts, Reach, contact_in, user_agent};
+use varve_archive::verbs::capture::{NetworkOptions, ProxyText, ProxyTexts, contact_in, user_agent};
 use varve_archive::{ArchiveError, Layout};
 
 use crate::error::Error;
@@ -44,16 +44,16 @@ pub(crate) struct Reaching {
 
 impl Reaching {
     /// What was said, and what the archive here, if there is one, allows besides.
-    pub(crate) fn reach(&self, session: &Session) -> Result<Reach, Error> {
+    pub(crate) fn reach(&self, session: &Session) -> Result<NetworkOptions, Error> {
         let mut credentials = self.credentials.as_deref().map(read).transpose()?.unwrap_or_default();
         credentials.push(b'\n');
         credentials.extend(std::env::var_os("VARVE_CREDENTIALS").unwrap_or_default().as_encoded_bytes());
-        let reach = Reach {
+        let reach = NetworkOptions {
             allow_private: self.allow_private,
             credentials: String::from_utf8_lossy(&credentials).into_owned(),
             proxies: self.proxies(),
             certificates: self.ca.as_deref().map(placed).transpose()?,
-            ..Reach::default()
+            ..NetworkOptions::default()
         };
         match layout(session)? {
             Some(layout) => Ok(reach.within(&layout)?),

@@ -15,20 +15,20 @@ use varve_core::{RecordId, VersionId};
 use varve_diff::compare::{Options, Side, compare};
 use varve_expect::{Departure, Follow, Observed};
 
-use super::{Case, Judged, Promise};
+use super::{CheckCase, CheckTarget, Judgement};
 use crate::error::ArchiveError;
-use crate::expectations::report::{Checked, Comparison};
-use crate::expectations::{Answer, Question, Verdict};
+use crate::expectations::report::{CheckedUrl, ContentComparison};
+use crate::expectations::{ProbeRequest, ProbeResponse, Verdict};
 use crate::history::{Holdings, Pages};
 use crate::history::{Loaded, said_in_full};
-use crate::on_wire;
 use crate::verbs::diff::{LONGEST, side};
+use crate::wire_exchange;
 
 /// Reads an object that is a fact.
 pub(crate) type ReadFact<'a> = &'a dyn Fn(RecordId) -> Result<Vec<u8>, ArchiveError>;
 
 /// A capture that the web should still be like, with all that was said of it.
-struct Archived<'a> {
+struct ArchivedPage<'a> {
     holdings: &'a dyn Holdings,
     capture: Capture,
 }
@@ -38,18 +38,18 @@ pub(crate) fn archived_cases<'a>(
     holdings: &'a dyn Holdings,
     read: ReadFact<'_>,
     takes: &dyn Fn(&Capture) -> bool,
-) -> Result<Vec<Case<'a>>, ArchiveError> {
+) -> Result<Vec<CheckCase<'a>>, ArchiveError> {
     let version = last_version(holdings, read)?;
-    let mut cases: Vec<Case<'a>> = Vec::new();
+    let mut cases: Vec<CheckCase<'a>> = Vec::new();
     for capture in Pages::new(holdings.catalog(), Some(version)) {
         let capture = capture?;
         if !takes(&capture) {
             continue;
         }
         let capture = said_in_full(holdings, capture)?;
-        let checked = Checked::new(&capture.url);
-        let promise = Box::new(Archived { holdings, capture });
-        cases.push(Case { promise, checked });
+        let checked = CheckedUrl::new(&capture.url);
+        let promise = Box::new(ArchivedPage { holdings, capture });
+        cases.push(CheckCase { promise, checked });
     }
     Ok(cases)
 }
@@ -72,8 +72,8 @@ fn made_by_check(record: Option<RecordId>, read: ReadFact<'_>) -> Result<bool, A
     Ok(manifest.is_ok_and(|manifest| manifest.verdicts.is_some()))
 }
 
-impl Promise for Archived<'_> {
-    fn question(&self) -> Result<Question, Verdict> {
+impl CheckTarget for ArchivedPage<'_> {
+    fn question(&self) -> Result<ProbeRequest, Verdict> {
         let url = &self.capture.url;
         if !url.starts_with("http://") && !url.starts_with("https://") {
             return Err(Verdict::Skipped("not an address of the web".to_owned()));
@@ -81,23 +81,31 @@ impl Promise for Archived<'_> {
         if class(self.capture.status).is_none() {
             return Err(Verdict::Skipped("the archive holds no answer of it".to_owned()));
         }
-        Ok(Question { url: url.clone(), follow: Follow::First, content: true, length: self.capture.length })
+        Ok(ProbeRequest {
+            url: url.clone(),
+            follow: Follow::First,
+            content: true,
+            length: self.capture.length,
+        })
     }
 
-    fn judge(&self, answer: &Answer) -> Judged {
+    fn judge(&self, answer: &ProbeResponse) -> Judgement {
         let observed = &answer.observed;
         if let Some(reason) = &observed.error {
-            return Judged { verdict: Verdict::Unreachable(reason.clone()), comparison: None };
+            return Judgement { verdict: Verdict::Unreachable(reason.clone()), comparison: None };
         }
         let Some(got) = observed.status else {
             let reason = "there was no answer".to_owned();
-            return Judged { verdict: Verdict::Unreachable(reason), comparison: None };
+            return Judgement { verdict: Verdict::Unreachable(reason), comparison: None };
         };
         let expected = class(self.capture.status);
         if let Some(expected) = expected.filter(|expected| class(got) != Some(expected)) {
             let gone = matches!(got, 404 | 410);
-            let comparison = Some(if gone { Comparison::Gone } else { Comparison::Changed });
-            return Judged { verdict: Verdict::Drift(vec![Departure::Status { expected, got }]), comparison };
+            let comparison = Some(if gone { ContentComparison::Gone } else { ContentComparison::Changed });
+            return Judgement {
+                verdict: Verdict::Drift(vec![Departure::Status { expected, got }]),
+                comparison,
+            };
         }
         self.judge_content(observed, answer.exchanges.last())
     }
@@ -116,16 +124,16 @@ impl Promise for Archived<'_> {
     }
 }
 
-impl Archived<'_> {
+impl ArchivedPage<'_> {
     fn media_type(&self) -> Option<&str> {
         self.capture.headers.get("content-type")?.first().map(|text| essence(text))
     }
 
-    fn judge_content(&self, observed: &Observed, exchange: Option<&Exchange>) -> Judged {
+    fn judge_content(&self, observed: &Observed, exchange: Option<&Exchange>) -> Judgement {
         let mut departures: Vec<Departure> = self.other_type(observed).into_iter().collect();
         departures.extend(self.other_location(observed));
         let comparison = self.compare(observed, exchange);
-        if comparison == Some(Comparison::Changed)
+        if comparison == Some(ContentComparison::Changed)
             && let (Some(length), Some(got)) = (observed.length, observed.sha256)
         {
             if let Some(expected) = self.capture.length.filter(|expected| *expected != length) {
@@ -134,7 +142,7 @@ impl Archived<'_> {
             departures.push(Departure::Digest { expected: self.capture.body, got });
         }
         let verdict = if departures.is_empty() { Verdict::Met } else { Verdict::Drift(departures) };
-        Judged { verdict, comparison }
+        Judgement { verdict, comparison }
     }
 
     fn other_type(&self, observed: &Observed) -> Option<Departure> {
@@ -148,7 +156,7 @@ impl Archived<'_> {
 
     /// Another place that a redirect leads to. Spellings of one place are one place.
     fn other_location(&self, observed: &Observed) -> Option<Departure> {
-        if class(self.capture.status) != Some(REDIRECT) {
+        if class(self.capture.status) != Some(REDIRECT_CLASS) {
             return None;
         }
         let meant = |location: &str| resolve(&self.capture.url, location).unwrap_or(location.to_owned());
@@ -159,14 +167,14 @@ impl Archived<'_> {
     }
 
     /// How the bodies compare; none where there is nothing to compare: errors, redirects, what was cut short.
-    fn compare(&self, observed: &Observed, exchange: Option<&Exchange>) -> Option<Comparison> {
-        let is_page = class(self.capture.status) == Some(SUCCESS) && !self.capture.truncated;
+    fn compare(&self, observed: &Observed, exchange: Option<&Exchange>) -> Option<ContentComparison> {
+        let is_page = class(self.capture.status) == Some(SUCCESS_CLASS) && !self.capture.truncated;
         let got = observed.sha256.filter(|_| is_page)?;
         if got == self.capture.body {
-            return Some(Comparison::Unchanged);
+            return Some(ContentComparison::Unchanged);
         }
         let is_noise = exchange.is_some_and(|exchange| self.is_noise(exchange).unwrap_or(false));
-        Some(if is_noise { Comparison::Noise } else { Comparison::Changed })
+        Some(if is_noise { ContentComparison::Noise } else { ContentComparison::Changed })
     }
 
     /// Whether only noise differs. What cannot be read cannot be excused.
@@ -177,7 +185,7 @@ impl Archived<'_> {
         let old = Loaded::of(self.holdings, Some(&self.capture), LONGEST)?;
         let mut body = Vec::new();
         let unreadable = |error| ArchiveError::Body(varve_core::body::BodyError::new(error));
-        if let Some(content) = on_wire::open(&exchange.response).map_err(unreadable)? {
+        if let Some(content) = wire_exchange::open_wire_body(&exchange.response).map_err(unreadable)? {
             content.take(LONGEST).read_to_end(&mut body).map_err(unreadable)?;
         }
         let head = exchange.head().map_err(unreadable)?;
@@ -187,14 +195,14 @@ impl Archived<'_> {
     }
 }
 
-const SUCCESS: &str = "HTTP 2xx";
-const REDIRECT: &str = "HTTP 3xx";
+const SUCCESS_CLASS: &str = "HTTP 2xx";
+const REDIRECT_CLASS: &str = "HTTP 3xx";
 
 /// The class of a status; none for what is no status of an answer.
 fn class(status: u16) -> Option<&'static str> {
     match status {
-        200..=299 => Some(SUCCESS),
-        300..=399 => Some(REDIRECT),
+        200..=299 => Some(SUCCESS_CLASS),
+        300..=399 => Some(REDIRECT_CLASS),
         400..=499 => Some("HTTP 4xx"),
         500..=599 => Some("HTTP 5xx"),
         _ => None,

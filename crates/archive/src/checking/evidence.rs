@@ -12,27 +12,27 @@ use varve_core::{Moment, RecordId, RunId};
 use varve_store::exchange::ExchangeKeeper;
 use varve_warc::write::Packer;
 
-use super::{Case, Finding};
+use super::{CheckCase, CheckFinding};
 use crate::error::ArchiveError;
-use crate::etiquette::Etiquette;
 use crate::history::{ArchiveHistory, HistoryWriter, Holdings};
-use crate::on_wire::{self, OfRun};
 use crate::rows::{OddFact, row_of_receipt, rows_of_fact};
+use crate::run_description::RunDescription;
+use crate::wire_exchange::{self, RunRecord};
 
 /// So many rows are applied at a time.
-const BATCH: usize = 2000;
+const ROWS_PER_BATCH: usize = 2000;
 
 /// Keeps what a check finds.
-pub(crate) struct Evidence<'a> {
+pub(crate) struct CheckEvidence<'a> {
     history: &'a ArchiveHistory,
     keeper: ExchangeKeeper<'a>,
     packer: Packer,
-    run: OfRun,
+    run: RunRecord,
     rows: Vec<CatalogRow>,
 }
 
 /// What was noted of one case.
-pub(crate) struct Noted {
+pub(crate) struct RecordedVerdict {
     /// When.
     pub(crate) time: Moment,
     /// The last answer, where there was one.
@@ -41,11 +41,11 @@ pub(crate) struct Noted {
     verdict: UrlVerdict,
 }
 
-impl<'a> Evidence<'a> {
+impl<'a> CheckEvidence<'a> {
     /// Begins a run that asks so.
     pub(crate) fn begin(
         history: &'a ArchiveHistory,
-        etiquette: Option<&Etiquette>,
+        etiquette: Option<&RunDescription>,
     ) -> Result<Self, ArchiveError> {
         let store = history.writer().store();
         let id = RunId::new(Uuid::now_v7());
@@ -55,7 +55,7 @@ impl<'a> Evidence<'a> {
             history,
             keeper: ExchangeKeeper::new(store),
             packer: store.packer()?,
-            run: OfRun { id, described_by },
+            run: RunRecord { id, described_by },
             rows: Vec::new(),
         })
     }
@@ -66,7 +66,11 @@ impl<'a> Evidence<'a> {
     }
 
     /// Keeps the answers to one case, and notes what was found.
-    pub(crate) fn note(&mut self, case: &Case<'_>, finding: &Finding) -> Result<Noted, ArchiveError> {
+    pub(crate) fn note(
+        &mut self,
+        case: &CheckCase<'_>,
+        finding: &CheckFinding,
+    ) -> Result<RecordedVerdict, ArchiveError> {
         let mut capture = None;
         for exchange in &finding.exchanges {
             capture = self.keep(exchange)?;
@@ -92,7 +96,7 @@ impl<'a> Evidence<'a> {
             status: finding.status,
             detail,
         };
-        Ok(Noted { time, capture, verdict })
+        Ok(RecordedVerdict { time, capture, verdict })
     }
 
     /// Now. Captures are dated more finely than the clock that is given here, and verdicts must stay in order.
@@ -106,21 +110,21 @@ impl<'a> Evidence<'a> {
     }
 
     fn keep(&mut self, exchange: &Exchange) -> Result<Option<Capture>, ArchiveError> {
-        let kept = on_wire::keep(&self.keeper, &mut self.packer, self.run, exchange, None)?;
+        let kept = wire_exchange::store_exchange(&self.keeper, &mut self.packer, self.run, exchange, None)?;
         let row = row_of_receipt(&kept.receipt, self.history.redaction());
         let capture = match &row {
             Some(CatalogRow::Capture(capture)) => Some((**capture).clone()),
             _ => None,
         };
         self.rows.extend(row);
-        if self.rows.len() >= BATCH {
+        if self.rows.len() >= ROWS_PER_BATCH {
             self.history.apply(std::mem::take(&mut self.rows))?;
         }
         Ok(capture)
     }
 
     /// Writes the verdicts down, after all answers are safe; gives the record that holds them.
-    pub(crate) fn write_down(&mut self, noted: &[Noted]) -> Result<Option<RecordId>, ArchiveError> {
+    pub(crate) fn write_down(&mut self, noted: &[RecordedVerdict]) -> Result<Option<RecordId>, ArchiveError> {
         self.history.apply(std::mem::take(&mut self.rows))?;
         let captured = noted.iter().any(|noted| noted.capture.is_some());
         let verdicts = Verdicts {

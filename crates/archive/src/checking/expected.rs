@@ -3,23 +3,24 @@
 use serde_json::{Value, json};
 use varve_core::history::Capture;
 
-use super::past::observed_of;
-use super::{Case, Judged, Promise};
-use crate::expectations::report::Checked;
+use super::check_history::observed_of;
+use super::{CheckCase, CheckTarget, Judgement};
+use crate::expectations::report::CheckedUrl;
 use crate::expectations::{
-    Answer, DomainFile, Expectation, Loaded, Observed, Question, UrlDatabase, UrlsError, Verdict, judge,
+    DomainFile, Expectation, Loaded, Observed, ProbeRequest, ProbeResponse, UrlDatabase, UrlsError, Verdict,
+    judge,
 };
 use crate::verbs::urls::check::Request;
 use crate::verbs::urls::list::files;
 
 /// A record, and the URL at which it is checked.
-struct Expected {
+struct ExpectedUrl {
     expectation: Expectation,
     url: String,
 }
 
-impl Promise for Expected {
-    fn question(&self) -> Result<Question, Verdict> {
+impl CheckTarget for ExpectedUrl {
+    fn question(&self) -> Result<ProbeRequest, Verdict> {
         // What is not asked needs no answer to be judged.
         let without_answer = judge(&self.expectation, &Observed::default());
         if matches!(without_answer, Verdict::Skipped(_)) {
@@ -29,11 +30,11 @@ impl Promise for Expected {
         if !self.expectation.is_below_host() {
             return Err(Verdict::Unreachable("the `_path` of its record does not begin with `/`".to_owned()));
         }
-        Ok(Question::about(&self.expectation, self.url.clone()))
+        Ok(ProbeRequest::about(&self.expectation, self.url.clone()))
     }
 
-    fn judge(&self, answer: &Answer) -> Judged {
-        Judged { verdict: judge(&self.expectation, &answer.observed), comparison: None }
+    fn judge(&self, answer: &ProbeResponse) -> Judgement {
+        Judgement { verdict: judge(&self.expectation, &answer.observed), comparison: None }
     }
 
     fn kept_by(&self, capture: &Capture) -> bool {
@@ -63,7 +64,7 @@ impl Promise for Expected {
 pub(crate) fn expected_cases(
     database: &UrlDatabase,
     request: &Request,
-) -> Result<Vec<Case<'static>>, UrlsError> {
+) -> Result<Vec<CheckCase<'static>>, UrlsError> {
     known(request, database)?;
     let loaded = files(database, &request.filter)?;
     Ok(loaded.iter().flat_map(|loaded| cases(loaded, request)).collect())
@@ -85,7 +86,7 @@ fn known(request: &Request, database: &UrlDatabase) -> Result<(), UrlsError> {
     Ok(())
 }
 
-fn cases(loaded: &Loaded, request: &Request) -> Vec<Case<'static>> {
+fn cases(loaded: &Loaded, request: &Request) -> Vec<CheckCase<'static>> {
     let hosts = hosts(&loaded.file, request);
     let mut cases = Vec::new();
     for (number, record) in loaded.file.records.iter().enumerate() {
@@ -95,9 +96,9 @@ fn cases(loaded: &Loaded, request: &Request) -> Vec<Case<'static>> {
         let line = loaded.file.place(number).map(|place| place.line);
         for host in &hosts {
             let url = loaded.file.url_at(host, record);
-            let checked = Checked { file: Some(loaded.path.clone()), line, ..Checked::new(&url) };
-            let promise = Box::new(Expected { expectation: record.clone(), url });
-            cases.push(Case { promise, checked });
+            let checked = CheckedUrl { file: Some(loaded.path.clone()), line, ..CheckedUrl::new(&url) };
+            let promise = Box::new(ExpectedUrl { expectation: record.clone(), url });
+            cases.push(CheckCase { promise, checked });
         }
     }
     cases

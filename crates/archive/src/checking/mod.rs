@@ -8,26 +8,26 @@
 //! [`report`](crate::expectations::report)'s.
 
 mod archived;
+mod check_history;
 mod evidence;
 mod expected;
 mod passes;
-mod past;
 
 pub(crate) use archived::archived_cases;
-pub(crate) use evidence::{Evidence, Noted};
+pub(crate) use check_history::CheckHistory;
+pub(crate) use evidence::{CheckEvidence, RecordedVerdict};
 pub(crate) use expected::expected_cases;
-pub(crate) use passes::{Finding, Passes, ask_all};
-pub(crate) use past::Past;
+pub(crate) use passes::{CheckFinding, RetryPasses, ask_all};
 
 use serde_json::Value;
 use varve_core::history::Capture;
 
-use crate::expectations::report::{Checked, Comparison};
-use crate::expectations::{Answer, Question, Verdict};
+use crate::expectations::report::{CheckedUrl, ContentComparison};
+use crate::expectations::{ProbeRequest, ProbeResponse, Verdict};
 
 /// How far a check is: so many URLs of so many have their verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
+pub struct CheckProgress {
     /// Those that have it.
     pub done: usize,
     /// All.
@@ -35,12 +35,12 @@ pub struct Progress {
 }
 
 /// What is promised of a URL.
-pub(crate) trait Promise {
+pub(crate) trait CheckTarget {
     /// What must be asked to judge it; or what is to be thought of it without an answer.
-    fn question(&self) -> Result<Question, Verdict>;
+    fn question(&self) -> Result<ProbeRequest, Verdict>;
 
     /// Judges an answer.
-    fn judge(&self, answer: &Answer) -> Judged;
+    fn judge(&self, answer: &ProbeResponse) -> Judgement;
 
     /// Whether a capture keeps it.
     fn kept_by(&self, capture: &Capture) -> bool;
@@ -50,17 +50,17 @@ pub(crate) trait Promise {
 }
 
 /// What was found of an answer.
-pub(crate) struct Judged {
+pub(crate) struct Judgement {
     /// Whether the promise is kept.
     pub(crate) verdict: Verdict,
     /// How the body compares with an earlier one, where it was compared.
-    pub(crate) comparison: Option<Comparison>,
+    pub(crate) comparison: Option<ContentComparison>,
 }
 
 /// One URL to be checked.
-pub(crate) struct Case<'a> {
+pub(crate) struct CheckCase<'a> {
     /// What is promised.
-    pub(crate) promise: Box<dyn Promise + 'a>,
+    pub(crate) promise: Box<dyn CheckTarget + 'a>,
     /// What is known before it is asked.
-    pub(crate) checked: Checked,
+    pub(crate) checked: CheckedUrl,
 }

@@ -9,21 +9,21 @@ use std::time::{Duration, Instant};
 
 use varve_core::exchange::Exchange;
 
-use super::{Case, Judged, Progress};
-use crate::expectations::report::Comparison;
-use crate::expectations::{Answer, Prober, Question, Trouble, Verdict};
+use super::{CheckCase, CheckProgress, Judgement};
+use crate::expectations::report::ContentComparison;
+use crate::expectations::{ProbeFailure, ProbeRequest, ProbeResponse, Prober, Verdict};
 use varve_fetch::FetchErrorKind;
 
 /// Whether to stop is asked so often.
-const BLINK: Duration = Duration::from_millis(50);
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// What was found of one case in the end.
 #[derive(Debug)]
-pub(crate) struct Finding {
+pub(crate) struct CheckFinding {
     /// Whether its promise is kept.
     pub(crate) verdict: Verdict,
     /// How the body compares with an earlier one.
-    pub(crate) comparison: Option<Comparison>,
+    pub(crate) comparison: Option<ContentComparison>,
     /// The status of the last answer.
     pub(crate) status: Option<u16>,
     /// What was on the wire.
@@ -31,20 +31,20 @@ pub(crate) struct Finding {
     /// How long that took, where the web was asked.
     pub(crate) took: Option<Duration>,
     /// Why there is no answer, or none worth having.
-    pub(crate) trouble: Option<Trouble>,
+    pub(crate) trouble: Option<ProbeFailure>,
 }
 
-impl Finding {
+impl CheckFinding {
     fn without_answer(verdict: Verdict) -> Self {
         Self { verdict, comparison: None, status: None, exchanges: Vec::new(), took: None, trouble: None }
     }
 
-    fn of(case: &Case<'_>, answer: Answer) -> Self {
-        let Judged { verdict, comparison } = match &answer.unasked {
-            Some(why) => Judged { verdict: Verdict::Skipped(why.clone()), comparison: None },
+    fn of(case: &CheckCase<'_>, answer: ProbeResponse) -> Self {
+        let Judgement { verdict, comparison } = match &answer.unasked {
+            Some(why) => Judgement { verdict: Verdict::Skipped(why.clone()), comparison: None },
             None => case.promise.judge(&answer),
         };
-        let Answer { observed, exchanges, took, trouble, .. } = answer;
+        let ProbeResponse { observed, exchanges, took, failure: trouble, .. } = answer;
         Self { verdict, comparison, status: observed.status, exchanges, took, trouble }
     }
 
@@ -56,7 +56,7 @@ impl Finding {
 
 /// How often is asked.
 #[derive(Clone, Copy)]
-pub(crate) struct Passes<'a> {
+pub(crate) struct RetryPasses<'a> {
     /// How many more passes there are for what failed.
     pub(crate) retries: u32,
     /// How long is waited before each of them.
@@ -65,7 +65,7 @@ pub(crate) struct Passes<'a> {
     pub(crate) stop: Option<&'a AtomicBool>,
 }
 
-impl Passes<'_> {
+impl RetryPasses<'_> {
     fn are_over(&self) -> bool {
         self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
     }
@@ -74,7 +74,7 @@ impl Passes<'_> {
     fn pause(&self) {
         let begun = Instant::now();
         while !self.are_over() && begun.elapsed() < self.pause {
-            std::thread::sleep(BLINK.min(self.pause - begun.elapsed().min(self.pause)));
+            std::thread::sleep(STOP_POLL_INTERVAL.min(self.pause - begun.elapsed().min(self.pause)));
         }
     }
 }
@@ -82,23 +82,23 @@ impl Passes<'_> {
 /// Asks all cases. `settle` is given each case's number once, with what was found in the end, in whatever order. Whoever
 /// stops it gets what was found by then; what failed and was not asked again has no verdict.
 pub(crate) fn ask_all<E>(
-    cases: &[Case<'_>],
-    passes: Passes<'_>,
+    cases: &[CheckCase<'_>],
+    passes: RetryPasses<'_>,
     prober: &dyn Prober,
-    progress: &mut dyn FnMut(Progress),
-    mut settle: impl FnMut(usize, Finding) -> Result<(), E>,
+    progress: &mut dyn FnMut(CheckProgress),
+    mut settle: impl FnMut(usize, CheckFinding) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut done = 0;
-    let mut settle = |number: usize, finding: Finding| {
+    let mut settle = |number: usize, finding: CheckFinding| {
         done += 1;
-        progress(Progress { done, total: cases.len() });
+        progress(CheckProgress { done, total: cases.len() });
         settle(number, finding)
     };
-    let mut waiting: Vec<(usize, Question)> = Vec::new();
+    let mut waiting: Vec<(usize, ProbeRequest)> = Vec::new();
     for (number, case) in cases.iter().enumerate() {
         match case.promise.question() {
             Ok(question) => waiting.push((number, question)),
-            Err(verdict) => settle(number, Finding::without_answer(verdict))?,
+            Err(verdict) => settle(number, CheckFinding::without_answer(verdict))?,
         }
     }
     let mut before = HashMap::new();
@@ -109,7 +109,7 @@ pub(crate) fn ask_all<E>(
         if pass > 0 {
             passes.pause();
         }
-        let turn = Turn { passes, last: pass == passes.retries, before: &mut before };
+        let turn = ProbePass { passes, last: pass == passes.retries, before: &mut before };
         waiting = ask_once(cases, waiting, turn, prober, &mut settle)?;
         if passes.are_over() {
             return Ok(());
@@ -117,29 +117,29 @@ pub(crate) fn ask_all<E>(
     }
     for (number, _) in waiting {
         let verdict = Verdict::Unreachable("the question was not answered".to_owned());
-        settle(number, Finding::without_answer(verdict))?;
+        settle(number, CheckFinding::without_answer(verdict))?;
     }
     Ok(())
 }
 
 /// One pass.
-struct Turn<'a> {
-    passes: Passes<'a>,
+struct ProbePass<'a> {
+    passes: RetryPasses<'a>,
     /// Whether none comes after it.
     last: bool,
     /// What earlier passes found of cases that failed in them, without what was on the wire.
-    before: &'a mut HashMap<usize, Finding>,
+    before: &'a mut HashMap<usize, CheckFinding>,
 }
 
 /// Asks once; gives what must be asked again, or never was answered.
 fn ask_once<E>(
-    cases: &[Case<'_>],
-    waiting: Vec<(usize, Question)>,
-    Turn { passes, last, before }: Turn<'_>,
+    cases: &[CheckCase<'_>],
+    waiting: Vec<(usize, ProbeRequest)>,
+    ProbePass { passes, last, before }: ProbePass<'_>,
     prober: &dyn Prober,
-    settle: &mut dyn FnMut(usize, Finding) -> Result<(), E>,
-) -> Result<Vec<(usize, Question)>, E> {
-    let questions: Vec<Question> = waiting.iter().map(|(_, question)| question.clone()).collect();
+    settle: &mut dyn FnMut(usize, CheckFinding) -> Result<(), E>,
+) -> Result<Vec<(usize, ProbeRequest)>, E> {
+    let questions: Vec<ProbeRequest> = waiting.iter().map(|(_, question)| question.clone()).collect();
     let (mut settled, mut asked) = (vec![false; waiting.len()], vec![false; waiting.len()]);
     let mut failure = Ok(());
     if passes.are_over() {
@@ -150,11 +150,11 @@ fn ask_once<E>(
             return ControlFlow::Continue(());
         };
         asked[at] = answer.unasked.is_none();
-        let mut finding = Finding::of(&cases[*number], answer);
+        let mut finding = CheckFinding::of(&cases[*number], answer);
         let is_worth_another = !finding.is_refused() && (finding.verdict.is_failure() || !asked[at]);
         if *settled || (is_worth_another && !last) {
             if asked[at] {
-                before.insert(*number, Finding { exchanges: Vec::new(), ..finding });
+                before.insert(*number, CheckFinding { exchanges: Vec::new(), ..finding });
             }
             return if passes.are_over() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         }

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use varve_catalog::FrontierOutcome;
 
-use super::event::Event;
-use super::fetching::Message;
-use super::run::{Crawl, Settled};
+use super::dispatcher::{Crawl, FrontierUpdate};
+use super::event::CrawlEvent;
+use super::request_pool::CrawlMessage;
 use crate::error::ArchiveError;
 
 /// A crash loses so much time at most.
@@ -33,7 +33,7 @@ impl Crawl<'_> {
             self.make_safe()?;
         }
         self.checked = Instant::now();
-        (self.around.report)(Event::Checkpoint { captured: self.tally.captured });
+        (self.context.report)(CrawlEvent::Checkpoint { captured: self.tally.captured });
         for task in std::mem::take(&mut self.deferred) {
             self.admit(task)?;
         }
@@ -43,7 +43,7 @@ impl Crawl<'_> {
     fn make_safe(&mut self) -> Result<(), ArchiveError> {
         self.wait_for_keepers()?;
         self.push_entries()?;
-        self.around.destination.save(std::mem::take(&mut self.rows))?;
+        self.context.destination.save(std::mem::take(&mut self.rows))?;
         self.settle_all()?;
         self.fresh.clear();
         Ok(())
@@ -52,8 +52,8 @@ impl Crawl<'_> {
     /// Lets keepers finish what they have. Answers that come meanwhile wait.
     fn wait_for_keepers(&mut self) -> Result<(), ArchiveError> {
         while self.keeping_now > 0 {
-            match self.around.messages.recv() {
-                Ok(Message::Kept(kept)) => self.kept(*kept)?,
+            match self.context.messages.recv() {
+                Ok(CrawlMessage::Kept(kept)) => self.kept(*kept)?,
                 Ok(fetched) => self.inbox.push_back(fetched),
                 Err(_) => break,
             }
@@ -63,17 +63,17 @@ impl Crawl<'_> {
 
     fn settle_all(&mut self) -> Result<(), ArchiveError> {
         let outcomes: Vec<_> = self.settled.iter().map(|(no, settled)| (*no, outcome_of(settled))).collect();
-        self.around.frontier.settle(&outcomes)?;
+        self.context.frontier.settle(&outcomes)?;
         self.settled.clear();
         Ok(())
     }
 }
 
-fn outcome_of(settled: &Settled) -> FrontierOutcome<'_> {
+fn outcome_of(settled: &FrontierUpdate) -> FrontierOutcome<'_> {
     match settled {
-        Settled::Done => FrontierOutcome::Done,
-        Settled::Failed(reason) => FrontierOutcome::Failed(reason),
-        Settled::Skipped(rule) => FrontierOutcome::Skipped(rule),
-        Settled::Again(until) => FrontierOutcome::Again(*until, "retry-after"),
+        FrontierUpdate::Done => FrontierOutcome::Done,
+        FrontierUpdate::Failed(reason) => FrontierOutcome::Failed(reason),
+        FrontierUpdate::Skipped(rule) => FrontierOutcome::Skipped(rule),
+        FrontierUpdate::Again(until) => FrontierOutcome::Again(*until, "retry-after"),
     }
 }

@@ -13,15 +13,15 @@ use varve_core::{Moment, RunId, VersionId};
 use varve_crystal::RevisionId;
 use varve_store::exchange::ExchangeKeeper;
 
-use super::keeper::{Keeping, Material, Outcome};
-use super::past::{LookUp, Past, look_up};
-use super::plan::Plan;
-use super::recall::answer_of;
-use super::task::Task;
+use super::cache_lookup::stored_response;
+use super::crawl_policy::CrawlPolicy;
+use super::past_captures::{PastLookup, SpellingMatch, look_up};
+use super::task::CrawlTask;
+use super::writer_pool::{ArchiveWriters, JobInput, StoredResponse};
 use crate::error::ArchiveError;
-use crate::etiquette::Etiquette;
 use crate::history::{ArchiveHistory, HistoryWriter, Holdings};
-use crate::on_wire::OfRun;
+use crate::run_description::RunDescription;
+use crate::wire_exchange::RunRecord;
 
 /// Where a run puts what it gets.
 pub(crate) trait Destination: Sync {
@@ -32,15 +32,19 @@ pub(crate) trait Destination: Sync {
     fn hiding(&self) -> Redaction;
 
     /// What is here of a URL already, by the text as it is or by any spelling.
-    fn past(&self, run: RunId, url: &str, by: LookUp) -> Result<Past, ArchiveError>;
+    fn past(&self, run: RunId, url: &str, by: SpellingMatch) -> Result<PastLookup, ArchiveError>;
 
     /// What this run has got, as an answer that can be given again; none if it cannot.
-    fn recall(&self, _stored: &Stored) -> Result<Option<Exchange>, ArchiveError> {
+    fn recall(&self, _stored: &StoredCapture) -> Result<Option<Exchange>, ArchiveError> {
         Ok(None)
     }
 
     /// Those who keep answers.
-    fn keepers<'k>(&'k self, run: RunId, plan: &'k Plan) -> Result<Box<dyn Keepers + 'k>, ArchiveError>;
+    fn keepers<'k>(
+        &'k self,
+        run: RunId,
+        plan: &'k CrawlPolicy,
+    ) -> Result<Box<dyn ResponseWriters + 'k>, ArchiveError>;
 
     /// A URL could not be had, and will not be tried again: the sort of failure as a word, and a sentence.
     fn given_up(&self, _url: &str, _kind: &str, _message: &str) {}
@@ -58,24 +62,25 @@ pub(crate) trait Destination: Sync {
 }
 
 /// Those who keep answers, on as many threads as there are.
-pub(crate) trait Keepers: Sync {
+pub(crate) trait ResponseWriters: Sync {
     /// One of them, for one thread. After a panic there is another.
-    fn worker(&self) -> Worker<'_>;
+    fn worker(&self) -> ResponseWriter<'_>;
 }
 
 /// Keeps an answer, or looks again at one that is kept, and says what is in it.
-pub(crate) type Worker<'w> = Box<dyn FnMut(&Task, Material) -> Result<Outcome, ArchiveError> + 'w>;
+pub(crate) type ResponseWriter<'w> =
+    Box<dyn FnMut(&CrawlTask, JobInput) -> Result<StoredResponse, ArchiveError> + 'w>;
 
 /// What a run has got already.
 #[derive(Debug)]
-pub(crate) enum Stored {
+pub(crate) enum StoredCapture {
     /// In an archive.
     Capture(Box<Capture>),
     /// In a Crystal project.
     Revision(RevisionId),
 }
 
-impl Stored {
+impl StoredCapture {
     /// The capture, if it is one.
     pub(crate) fn capture(&self) -> Option<&Capture> {
         match self {
@@ -86,14 +91,14 @@ impl Stored {
 }
 
 /// An archive, for a run that has these stops behind it.
-pub(crate) struct IntoArchive<'a> {
+pub(crate) struct ArchiveDestination<'a> {
     pub(crate) history: &'a ArchiveHistory,
     pub(crate) stops: &'a [VersionId],
     /// The proxies that requests go through, without credentials.
     pub(crate) proxy: Option<String>,
 }
 
-impl Destination for IntoArchive<'_> {
+impl Destination for ArchiveDestination<'_> {
     fn present(&self) -> Moment {
         self.history.now()
     }
@@ -102,20 +107,24 @@ impl Destination for IntoArchive<'_> {
         self.history.redaction()
     }
 
-    fn past(&self, run: RunId, url: &str, by: LookUp) -> Result<Past, ArchiveError> {
+    fn past(&self, run: RunId, url: &str, by: SpellingMatch) -> Result<PastLookup, ArchiveError> {
         look_up(self.history, (run, self.stops), url, by)
     }
 
-    fn recall(&self, stored: &Stored) -> Result<Option<Exchange>, ArchiveError> {
-        stored.capture().map_or(Ok(None), |capture| answer_of(self.history, capture))
+    fn recall(&self, stored: &StoredCapture) -> Result<Option<Exchange>, ArchiveError> {
+        stored.capture().map_or(Ok(None), |capture| stored_response(self.history, capture))
     }
 
-    fn keepers<'k>(&'k self, run: RunId, plan: &'k Plan) -> Result<Box<dyn Keepers + 'k>, ArchiveError> {
+    fn keepers<'k>(
+        &'k self,
+        run: RunId,
+        plan: &'k CrawlPolicy,
+    ) -> Result<Box<dyn ResponseWriters + 'k>, ArchiveError> {
         let store = self.history.writer().store();
         let described_by =
-            Some(store.describe_run(&Etiquette::of(&plan.settings, self.proxy.clone()).fields(run))?);
-        let (keeper, run) = (ExchangeKeeper::new(store), OfRun { id: run, described_by });
-        Ok(Box::new(Keeping { history: self.history, keeper, plan, run }))
+            Some(store.describe_run(&RunDescription::of(&plan.settings, self.proxy.clone()).fields(run))?);
+        let (keeper, run) = (ExchangeKeeper::new(store), RunRecord { id: run, described_by });
+        Ok(Box::new(ArchiveWriters { history: self.history, keeper, plan, run }))
     }
 
     fn save(&self, rows: Vec<CatalogRow>) -> Result<(), ArchiveError> {

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use varve_core::{Moment, RunId, VersionId};
 
-use super::scope::Rule;
+use super::scope::SkipRule;
 
 /// Something happened.
 #[derive(Clone, Debug)]
-pub enum Event<'a> {
+pub enum CrawlEvent<'a> {
     /// The run began, or goes on.
     Began {
         /// The run.
@@ -17,7 +17,7 @@ pub enum Event<'a> {
         resumed: bool,
     },
     /// Something was captured.
-    Captured(Captured<'a>),
+    Captured(CapturedPage<'a>),
     /// A page asked for something in a way that makes no capture of it: by another method than `GET`, or once more. The
     /// exchange was kept all the same.
     Exchanged {
@@ -51,17 +51,17 @@ pub enum Event<'a> {
         /// The URL.
         url: &'a str,
         /// Why.
-        rule: &'a Rule,
+        rule: &'a SkipRule,
         /// Whether it was named by whoever asked, or a redirect from there led to it.
         is_seed: bool,
     },
     /// A server that was asked in plain HTTP answers that TLS is spoken there.
-    WantsTls {
+    TlsRequired {
         /// What was asked for.
         url: &'a str,
     },
     /// A host asks to be left alone.
-    Waits {
+    RetryAfter {
         /// The host.
         host: &'a str,
         /// Until then.
@@ -70,7 +70,7 @@ pub enum Event<'a> {
         left: bool,
     },
     /// A host was given up, and what was not asked of it is left for whoever resumes. Told at the end.
-    GivenUp {
+    HostUnreachable {
         /// The host.
         host: &'a str,
         /// The sort of failure, as a word.
@@ -84,12 +84,12 @@ pub enum Event<'a> {
         captured: u64,
     },
     /// How far it is; comes several times a second.
-    Progress(&'a Progress),
+    Progress(&'a CrawlProgress),
 }
 
 /// A capture.
 #[derive(Clone, Debug)]
-pub struct Captured<'a> {
+pub struct CapturedPage<'a> {
     /// The URL.
     pub url: &'a str,
     /// When.
@@ -108,22 +108,22 @@ pub struct Captured<'a> {
 
 /// How far a run is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Progress {
+pub struct CrawlProgress {
     /// What came of it so far.
-    pub tally: Tally,
+    pub tally: CrawlTally,
     /// URLs that wait.
     pub queued: u64,
     /// Requests under way.
-    pub under_way: usize,
+    pub in_flight: usize,
     /// Hosts that are being asked.
     pub hosts: Vec<String>,
     /// How long it is until any of them may be asked again, if nothing is under way until then.
-    pub rests: Option<Duration>,
+    pub idle_for: Option<Duration>,
 }
 
 /// What came of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
+pub struct CrawlTally {
     /// Captures, all together.
     pub captured: u64,
     /// Those that are files for robots.
@@ -145,16 +145,16 @@ pub struct Tally {
     /// Those among them that were named by whoever asked, and are not for robots.
     pub seeds_refused: u64,
     /// Hosts that were given up, of which something is left for whoever resumes.
-    pub given_up: u64,
+    pub unreachable_hosts: u64,
     /// Bytes that were received.
     pub bytes: u64,
     /// The limit that was reached, if something was not asked for or not taken in because of it: of pages, of bytes or of time.
-    pub limited: Option<&'static str>,
+    pub limit_reached: Option<&'static str>,
 }
 
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct RunEnd {
     /// The run.
     pub run: RunId,
     /// The version that it became; none if nothing was captured.
@@ -162,7 +162,7 @@ pub struct Ended {
     /// What that descends from.
     pub parent: Option<VersionId>,
     /// What came of this process's share of it.
-    pub tally: Tally,
+    pub tally: CrawlTally,
     /// Captures in the version.
     pub captures: u64,
     /// URLs that still wait.
@@ -170,7 +170,7 @@ pub struct Ended {
     /// Whether it was stopped, or left something for another day, and can be resumed.
     pub stopped: bool,
     /// Whether it ended by itself, and is to be resumed because hosts asked to be left alone or were given up.
-    pub left: bool,
+    pub hosts_left: bool,
     /// From when on there is something to ask of hosts that asked to be left alone, if that is why it ended.
-    pub again: Option<Moment>,
+    pub retry_at: Option<Moment>,
 }

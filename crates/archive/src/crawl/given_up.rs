@@ -10,13 +10,13 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use varve_fetch::FetchErrorKind;
-use varve_fetch::politeness::Outcome;
+use varve_fetch::politeness::RequestOutcome;
 
 use super::address::{host_of, origin_of};
-use super::event::Event;
-use super::run::Crawl;
-use super::scope::Rule;
-use super::task::Task;
+use super::dispatcher::Crawl;
+use super::event::CrawlEvent;
+use super::scope::SkipRule;
+use super::task::CrawlTask;
 use crate::error::ArchiveError;
 
 /// So many origins are remembered to have given something.
@@ -41,7 +41,7 @@ pub(crate) struct GivenUp {
 
 /// A URL without an answer.
 struct Silence {
-    task: Task,
+    task: CrawlTask,
     kind: String,
     message: String,
 }
@@ -127,8 +127,13 @@ impl Crawl<'_> {
 
     /// Whether something that has no answer is left, because it is the first that was asked of a host which answered this run
     /// before.
-    pub(super) fn may_be_away(&mut self, task: &Task, outcome: Outcome, why: (&str, &str)) -> bool {
-        let is_silent = outcome == Outcome::Silent || why.0 == FetchErrorKind::Guard.word();
+    pub(super) fn may_be_away(
+        &mut self,
+        task: &CrawlTask,
+        outcome: RequestOutcome,
+        why: (&str, &str),
+    ) -> bool {
+        let is_silent = outcome == RequestOutcome::Silent || why.0 == FetchErrorKind::Guard.word();
         let is_first = self.given_up.resumed && !self.given_up.heard.contains(task.host.as_str());
         let may_be = is_silent && is_first && task.no.is_some();
         if !may_be || self.given_up.prospect(&task.url) == Prospect::None {
@@ -139,7 +144,12 @@ impl Crawl<'_> {
     }
 
     /// Whether something that has no answer is put aside until it is known whether its host is still there; if so, `task` is taken.
-    pub(super) fn put_aside(&mut self, task: Task, outcome: Outcome, why: (&str, &str)) -> Option<Task> {
+    pub(super) fn put_aside(
+        &mut self,
+        task: CrawlTask,
+        outcome: RequestOutcome,
+        why: (&str, &str),
+    ) -> Option<CrawlTask> {
         let is_plain = task.no.is_some() && task.reply.is_none() && task.origin.is_none();
         let may_be_away = outcome.may_pass() && self.given_up.prospect(&task.url) == Prospect::Good;
         if !is_plain || !may_be_away || self.given_up.resumed || self.limit().is_some() {
@@ -179,7 +189,7 @@ impl Crawl<'_> {
     /// hope.
     pub(super) fn give_host_up(
         &mut self,
-        tasks: impl Iterator<Item = Task>,
+        tasks: impl Iterator<Item = CrawlTask>,
         asked_to_the_end: bool,
         why: (&str, &str),
     ) -> Result<(), ArchiveError> {
@@ -196,11 +206,11 @@ impl Crawl<'_> {
     }
 
     /// Leaves something as it is: claimed, and ready again for whoever resumes.
-    pub(super) fn leave_in_frontier(&mut self, task: Task) {
+    pub(super) fn leave_in_frontier(&mut self, task: CrawlTask) {
         self.no_longer_busy(&task);
         self.came_back(&task);
         if let Some(reply) = task.reply {
-            self.turn_away(&task.url, Rule::Waits, reply);
+            self.turn_away(&task.url, SkipRule::RetryAfter, reply);
         }
     }
 
@@ -220,16 +230,16 @@ impl Crawl<'_> {
             self.robots.forget_unreachable(host);
         }
         if !cleared.is_empty() {
-            self.around.frontier.release()?;
+            self.context.frontier.release()?;
         }
         Ok(!cleared.is_empty())
     }
 
     /// Says of which hosts something is left.
     pub(super) fn tell_given_up(&mut self) {
-        self.tally.given_up = self.given_up.hosts();
+        self.tally.unreachable_hosts = self.given_up.hosts();
         for (host, Left { kind, message, .. }) in &self.given_up.left {
-            (self.around.report)(Event::GivenUp { host, kind, message });
+            (self.context.report)(CrawlEvent::HostUnreachable { host, kind, message });
         }
     }
 }

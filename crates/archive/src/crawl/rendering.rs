@@ -14,19 +14,19 @@ use varve_fetch::{Rendering, RenderingKind};
 use varve_store::exchange::{NewRendering, NewRenderings};
 
 use super::address::host_of;
-use super::destination::Stored;
-use super::errand::Errand;
-use super::event::Event;
-use super::keeper::{Aside, Keeping, Material, Outcome};
-use super::past::{LookUp, Past};
-use super::plan::Lead;
-use super::run::Crawl;
-use super::task::Task;
+use super::crawl_policy::DiscoveredLink;
+use super::destination::StoredCapture;
+use super::dispatcher::Crawl;
+use super::event::CrawlEvent;
+use super::fetch_reason::FetchReason;
+use super::past_captures::{PastLookup, SpellingMatch};
+use super::task::CrawlTask;
+use super::writer_pool::{ArchiveWriters, JobInput, NonCaptureExchange, StoredResponse};
 use crate::error::ArchiveError;
 use crate::history::Holdings;
 
 /// The type of every document.
-const DOCUMENT: &str = "text/html; charset=utf-8";
+const DOCUMENT_MEDIA_TYPE: &str = "text/html; charset=utf-8";
 
 /// What is to be kept beside an answer.
 pub(super) fn new_renderings(renderings: &[Rendering]) -> NewRenderings<'_> {
@@ -41,19 +41,19 @@ pub(super) fn new_renderings(renderings: &[Rendering]) -> NewRenderings<'_> {
 }
 
 /// What a page was found to show that is not what was asked for: redirects or scripts led elsewhere.
-pub(super) struct Shown {
+pub(super) struct DisplayedPage {
     /// Which one of the other exchanges it is.
     at: usize,
     /// Why the page was asked for.
-    errand: Errand,
+    errand: FetchReason,
     renderings: Vec<Rendering>,
 }
 
 /// How many redirects led to what a browser asked for: it follows them by itself, and the run counts on.
 #[derive(Default)]
-pub(super) struct Steps(HashMap<String, u8>);
+pub(super) struct RedirectCounts(HashMap<String, u8>);
 
-impl Steps {
+impl RedirectCounts {
     /// Begins with an answer to which so many led.
     pub(super) fn from(exchange: &Exchange, redirects: u8) -> Self {
         let mut steps = Self::default();
@@ -83,40 +83,40 @@ pub(super) fn share_out(
     renderings: Vec<Rendering>,
     asked: &Exchange,
     others: &[Exchange],
-    errand: Errand,
-) -> (Vec<Rendering>, Option<Shown>) {
+    errand: FetchReason,
+) -> (Vec<Rendering>, Option<DisplayedPage>) {
     let url = renderings.first().and_then(|rendering| rendering.url.split('#').next()).unwrap_or_default();
     let plain = |exchange: &Exchange| exchange.url == url && exchange.is_get();
     // What a form led to is the page of no URL, and the answer to what was sent all the same.
     let sent = || others.iter().rposition(|exchange| exchange.url == url);
     match others.iter().rposition(plain).or_else(sent).filter(|_| asked.url != url) {
-        Some(at) => (Vec::new(), Some(Shown { at, errand, renderings })),
+        Some(at) => (Vec::new(), Some(DisplayedPage { at, errand, renderings })),
         None => (renderings, None),
     }
 }
 
-impl Keeping<'_> {
+impl ArchiveWriters<'_> {
     /// Follows what is in a document. It is where the answer is, wherever scripts say they are.
     pub(super) fn follow_document(
         &self,
-        task: &Task,
+        task: &CrawlTask,
         status: u16,
         document: &mut dyn Read,
-        leads: &mut Vec<Lead>,
+        leads: &mut Vec<DiscoveredLink>,
     ) {
         let mut headers = Headers::new();
-        headers.push("Content-Type", DOCUMENT);
+        headers.push("Content-Type", DOCUMENT_MEDIA_TYPE);
         let (more, _) = self.read(task, (status, &headers), document);
-        let known: HashSet<Lead> = leads.iter().cloned().collect();
+        let known: HashSet<DiscoveredLink> = leads.iter().cloned().collect();
         leads.extend(more.into_iter().filter(|lead| !known.contains(lead)));
     }
 
     /// Follows what is in the document of a capture, if it has one.
     pub(super) fn follow_kept_document(
         &self,
-        task: &Task,
+        task: &CrawlTask,
         capture: &Capture,
-        leads: &mut Vec<Lead>,
+        leads: &mut Vec<DiscoveredLink>,
     ) -> Result<(), ArchiveError> {
         let Some(id) = self.history.renderings(capture)?.document else { return Ok(()) };
         let Some(document) = self.history.writer().reader().object(id.as_bytes())? else { return Ok(()) };
@@ -131,8 +131,8 @@ impl Crawl<'_> {
     pub(super) fn take_others(
         &mut self,
         (exchanges, asked_for): (Vec<Exchange>, usize),
-        mut shown: Option<Shown>,
-        mut steps: Steps,
+        mut shown: Option<DisplayedPage>,
+        mut steps: RedirectCounts,
     ) -> Result<(), ArchiveError> {
         for (at, exchange) in exchanges.into_iter().enumerate() {
             let (url, redirects) = (exchange.url.clone(), steps.take(&exchange));
@@ -145,14 +145,14 @@ impl Crawl<'_> {
                 self.keep_aside(exchange, shown.map(|shown| shown.renderings).unwrap_or_default());
                 continue;
             }
-            let plan = self.around.plan;
+            let plan = self.context.plan;
             let address = plan.address(&url);
             let page = shown.as_ref().map(|shown| shown.errand).filter(|errand| {
-                *errand == Errand::Page { depth: 0 } || plan.scope.refuses_page(&url, &address).is_none()
+                *errand == FetchReason::Page { depth: 0 } || plan.scope.page_rule(&url, &address).is_none()
             });
-            let errand = page.unwrap_or(Errand::Embed { chain: 1 });
+            let errand = page.unwrap_or(FetchReason::Embed { chain: 1 });
             let unwanted =
-                plan.unplanned(errand, &url).is_some() || plan.scope.excludes(&url, &address).is_some();
+                plan.plan_rule(errand, &url).is_some() || plan.scope.exclude_rule(&url, &address).is_some();
             if unwanted {
                 continue;
             }
@@ -160,26 +160,26 @@ impl Crawl<'_> {
                 self.doubtful.extend((at < asked_for).then_some(exchange));
                 continue;
             }
-            let earlier = match self.around.destination.past(self.around.run, &url, LookUp::Exact)? {
-                Past::ThisRun(stored) => {
+            let earlier = match self.context.destination.past(self.context.run, &url, SpellingMatch::Exact)? {
+                PastLookup::ThisRun(stored) => {
                     if at < asked_for {
                         self.keep_repeated(exchange, &stored);
                     }
                     continue;
                 }
-                Past::Earlier(earlier) => Some(earlier),
-                Past::Nothing => None,
+                PastLookup::Earlier(earlier) => Some(earlier),
+                PastLookup::Nothing => None,
             };
             if let Some(asked) = plan.asked(&url) {
                 // Another spelling of it need not be asked for again.
-                self.known.note(&plan.lead_to(asked, errand));
+                self.known.note(&plan.link_to(asked, errand));
             }
             let host = host_of(&url).to_owned();
-            let task = Task { earlier, redirects, ..Task::of(url, host, errand) };
+            let task = CrawlTask { earlier, redirects, ..CrawlTask::of(url, host, errand) };
             self.went_out(&task);
             self.busy.insert(task.url.clone());
             let renderings = shown.map(|shown| shown.renderings).unwrap_or_default();
-            self.give(task, Material::Fresh(Box::new(exchange), renderings));
+            self.give(task, JobInput::Response(Box::new(exchange), renderings));
         }
         Ok(())
     }
@@ -191,10 +191,10 @@ impl Crawl<'_> {
                 self.doubtful.push(exchange);
                 continue;
             }
-            match self.around.destination.past(self.around.run, &exchange.url, LookUp::Exact)? {
-                Past::ThisRun(stored) => self.keep_repeated(exchange, &stored),
-                Past::Earlier(_) | Past::Nothing => {
-                    self.take_others((vec![exchange], 1), None, Steps::default())?
+            match self.context.destination.past(self.context.run, &exchange.url, SpellingMatch::Exact)? {
+                PastLookup::ThisRun(stored) => self.keep_repeated(exchange, &stored),
+                PastLookup::Earlier(_) | PastLookup::Nothing => {
+                    self.take_others((vec![exchange], 1), None, RedirectCounts::default())?
                 }
             }
         }
@@ -202,7 +202,7 @@ impl Crawl<'_> {
     }
 
     /// Keeps what was answered again beside what it was answered first, unless it is that very answer.
-    fn keep_repeated(&mut self, exchange: Exchange, stored: &Stored) {
+    fn keep_repeated(&mut self, exchange: Exchange, stored: &StoredCapture) {
         if stored.capture().is_some_and(|capture| capture.time != exchange.at) {
             self.keep_aside(exchange, Vec::new());
         }
@@ -211,17 +211,23 @@ impl Crawl<'_> {
     /// Keeps what is not the capture of its URL.
     fn keep_aside(&mut self, exchange: Exchange, renderings: Vec<Rendering>) {
         let (url, host) = (exchange.url.clone(), host_of(&exchange.url).to_owned());
-        let task = Task { aside: true, ..Task::of(url, host, Errand::Embed { chain: 1 }) };
+        let task =
+            CrawlTask { non_capture: true, ..CrawlTask::of(url, host, FetchReason::Embed { chain: 1 }) };
         self.went_out(&task);
-        self.give(task, Material::Fresh(Box::new(exchange), renderings));
+        self.give(task, JobInput::Response(Box::new(exchange), renderings));
     }
 
     /// What is not the capture of its URL was kept.
-    pub(super) fn exchanged(&mut self, task: &Task, outcome: &Outcome, aside: &Aside) {
+    pub(super) fn exchanged(
+        &mut self,
+        task: &CrawlTask,
+        outcome: &StoredResponse,
+        aside: &NonCaptureExchange,
+    ) {
         self.tally.exchanged += 1;
         self.tally.bytes += outcome.bytes;
         let (url, status) = (task.url.as_str(), outcome.status);
-        let Aside { method, length } = aside;
-        (self.around.report)(Event::Exchanged { url, method, status, length: *length });
+        let NonCaptureExchange { method, length } = aside;
+        (self.context.report)(CrawlEvent::Exchanged { url, method, status, length: *length });
     }
 }

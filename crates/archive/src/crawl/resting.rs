@@ -7,12 +7,12 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use varve_core::Moment;
-use varve_fetch::politeness::Outcome;
+use varve_fetch::politeness::RequestOutcome;
 
-use super::event::Event;
-use super::run::{Crawl, Settled};
-use super::scope::Rule;
-use super::task::Task;
+use super::dispatcher::{Crawl, FrontierUpdate};
+use super::event::CrawlEvent;
+use super::scope::SkipRule;
+use super::task::CrawlTask;
 
 /// A shorter wait is not worth a word.
 const WORTH_TELLING: Duration = Duration::from_secs(5);
@@ -35,16 +35,16 @@ impl Resting {
 
 impl Crawl<'_> {
     /// How long an answer asks to be waited for, if it does.
-    pub(super) fn asked_to_wait(outcome: Outcome) -> Option<Duration> {
+    pub(super) fn asked_to_wait(outcome: RequestOutcome) -> Option<Duration> {
         match outcome {
-            Outcome::Answered { status: 429 | 503, retry_after } => retry_after,
+            RequestOutcome::Answered { status: 429 | 503, retry_after } => retry_after,
             _ => None,
         }
     }
 
     /// Whether that is longer than this run waits.
     pub(super) fn is_too_long(&self, wait: Duration) -> bool {
-        wait > self.around.plan.settings.policy().longest_retry_after
+        wait > self.context.plan.settings.policy().longest_retry_after
     }
 
     /// Says that a host is waited for, once for each wait.
@@ -55,15 +55,15 @@ impl Crawl<'_> {
             return;
         }
         self.resting.told.insert(host.to_owned(), now + wait);
-        let until = after(self.around.destination.present(), wait);
-        (self.around.report)(Event::Waits { host, until, left: false });
+        let until = after(self.context.destination.present(), wait);
+        (self.context.report)(CrawlEvent::RetryAfter { host, until, left: false });
     }
 
     /// Leaves a host, what was just asked of it, and what waits for it, for another day.
-    pub(super) fn leave_host(&mut self, host: &str, asked: Task, wait: Duration) {
-        let until = after(self.around.destination.present(), wait);
+    pub(super) fn leave_host(&mut self, host: &str, asked: CrawlTask, wait: Duration) {
+        let until = after(self.context.destination.present(), wait);
         self.resting.left.insert(host.to_owned(), until);
-        (self.around.report)(Event::Waits { host, until, left: true });
+        (self.context.report)(CrawlEvent::RetryAfter { host, until, left: true });
         let waiting = self.agenda.withdraw(|task| task.host == host);
         for task in std::iter::once(asked).chain(waiting) {
             self.no_longer_busy(&task);
@@ -72,9 +72,9 @@ impl Crawl<'_> {
     }
 
     /// Leaves something for another day. What waits for a file for robots has to wait with it.
-    pub(super) fn leave(&mut self, task: Task, until: Moment) {
+    pub(super) fn leave(&mut self, task: CrawlTask, until: Moment) {
         if let Some(reply) = task.reply {
-            return self.turn_away(&task.url, Rule::Waits, reply);
+            return self.turn_away(&task.url, SkipRule::RetryAfter, reply);
         }
         self.came_back(&task);
         if let Some(origin) = &task.origin {
@@ -86,7 +86,7 @@ impl Crawl<'_> {
                 self.leave(waiting, until);
             }
         }
-        self.settled.extend(task.no.map(|no| (no, Settled::Again(until))));
+        self.settled.extend(task.no.map(|no| (no, FrontierUpdate::Again(until))));
     }
 }
 

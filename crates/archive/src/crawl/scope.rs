@@ -41,7 +41,7 @@ impl ScopeKind {
 
 /// Why a URL is not fetched, by the name under which it is listed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Rule {
+pub enum SkipRule {
     /// It lies outside the scope.
     Scope,
     /// No pattern that must match does.
@@ -65,7 +65,7 @@ pub enum Rule {
     /// An alias of the plan leaves it on the live web.
     External,
     /// Its host asks to be left alone for longer than the run waits.
-    Waits,
+    RetryAfter,
     /// Its address is one that may not be asked.
     Guard,
     /// It is a redirect to what redirected to it.
@@ -76,12 +76,12 @@ pub enum Rule {
     Broken,
 }
 
-impl Rule {
+impl SkipRule {
     /// The word for what the guard refuses, among failures and among rules.
     pub(crate) const GUARD: &'static str = "guard";
 }
 
-impl std::fmt::Display for Rule {
+impl std::fmt::Display for SkipRule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Scope => f.write_str("scope"),
@@ -96,7 +96,7 @@ impl std::fmt::Display for Rule {
             Self::NoFollow => f.write_str("nofollow"),
             Self::DoNotDownload(group) => write!(f, "plan:do_not_download:{group}"),
             Self::External => f.write_str("plan:external"),
-            Self::Waits => f.write_str("retry-after"),
+            Self::RetryAfter => f.write_str("retry-after"),
             Self::Guard => f.write_str(Self::GUARD),
             Self::Loop => f.write_str("redirects:loop"),
             Self::Scheme => f.write_str("redirects:scheme"),
@@ -106,7 +106,7 @@ impl std::fmt::Display for Rule {
 }
 
 /// The scope of a run.
-pub(crate) struct Scope {
+pub(crate) struct CrawlScope {
     kind: ScopeKind,
     /// For each seed what an address in its scope begins with, is at, or ends with, as the kind says.
     roots: Vec<String>,
@@ -114,7 +114,7 @@ pub(crate) struct Scope {
     exclude: Vec<GroupPattern>,
 }
 
-impl Scope {
+impl CrawlScope {
     /// The scope around seeds.
     pub(crate) fn new(kind: ScopeKind, seeds: &[String], include: &[String], exclude: &[String]) -> Self {
         let patterns = |texts: &[String]| {
@@ -134,20 +134,20 @@ impl Scope {
 
     /// Why a page is not fetched, if it is not. It lies where its address does; a pattern may be written for what is asked
     /// for or for the address.
-    pub(crate) fn refuses_page(&self, url: &str, address: &str) -> Option<Rule> {
-        if let Some(rule) = self.excludes(url, address) {
+    pub(crate) fn page_rule(&self, url: &str, address: &str) -> Option<SkipRule> {
+        if let Some(rule) = self.exclude_rule(url, address) {
             return Some(rule);
         }
-        if !self.holds(address) {
-            return Some(Rule::Scope);
+        if !self.contains(address) {
+            return Some(SkipRule::Scope);
         }
         let misses =
             !self.include.is_empty() && !self.include.iter().any(|pattern| matches(pattern, url, address));
-        misses.then_some(Rule::Include)
+        misses.then_some(SkipRule::Include)
     }
 
     /// Whether an address lies where links are followed.
-    pub(crate) fn holds(&self, address: &str) -> bool {
+    pub(crate) fn contains(&self, address: &str) -> bool {
         match self.kind {
             ScopeKind::Page => false,
             ScopeKind::Plan => true,
@@ -160,9 +160,9 @@ impl Scope {
     }
 
     /// Why something embedded is not fetched, if it is not.
-    pub(crate) fn excludes(&self, url: &str, address: &str) -> Option<Rule> {
+    pub(crate) fn exclude_rule(&self, url: &str, address: &str) -> Option<SkipRule> {
         let pattern = self.exclude.iter().find(|pattern| matches(pattern, url, address))?;
-        Some(Rule::Exclude(pattern.as_str().to_owned()))
+        Some(SkipRule::Exclude(pattern.as_str().to_owned()))
     }
 
     /// Whether the sitemaps of a host are worth reading.
@@ -222,7 +222,7 @@ mod tests {
     use super::*;
 
     fn refused(kind: ScopeKind, seed: &str, url: &str) -> bool {
-        Scope::new(kind, &[seed.to_owned()], &[], &[]).refuses_page(url, url).is_some()
+        CrawlScope::new(kind, &[seed.to_owned()], &[], &[]).page_rule(url, url).is_some()
     }
 
     #[test]
@@ -249,15 +249,15 @@ mod tests {
     fn patterns_narrow_the_scope() {
         let seeds = ["http://h/".to_owned()];
         let (include, exclude) = (["http://h/a/**".to_owned()], ["**.pdf".to_owned()]);
-        let scope = Scope::new(ScopeKind::Host, &seeds, &include, &exclude);
-        let refuses = |url: &str| scope.refuses_page(url, url);
+        let scope = CrawlScope::new(ScopeKind::Host, &seeds, &include, &exclude);
+        let refuses = |url: &str| scope.page_rule(url, url);
         assert_eq!(refuses("http://h/a/b"), None);
-        assert_eq!(refuses("http://h/b"), Some(Rule::Include));
-        assert_eq!(refuses("http://h/a/x.pdf"), Some(Rule::Exclude("**.pdf".to_owned())));
+        assert_eq!(refuses("http://h/b"), Some(SkipRule::Include));
+        assert_eq!(refuses("http://h/a/x.pdf"), Some(SkipRule::Exclude("**.pdf".to_owned())));
         assert_eq!(
-            scope.excludes("http://cdn/x.pdf?utm_source=a", "http://cdn/x.pdf"),
-            Some(Rule::Exclude("**.pdf".to_owned()))
+            scope.exclude_rule("http://cdn/x.pdf?utm_source=a", "http://cdn/x.pdf"),
+            Some(SkipRule::Exclude("**.pdf".to_owned()))
         );
-        assert_eq!(refuses("http://other/a/b"), Some(Rule::Scope));
+        assert_eq!(refuses("http://other/a/b"), Some(SkipRule::Scope));
     }
 }

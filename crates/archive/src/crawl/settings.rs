@@ -6,19 +6,19 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use varve_fetch::Limits as FetchLimits;
-use varve_fetch::politeness::{Backoff, Policy};
+use varve_fetch::politeness::{Backoff, PolitenessPolicy};
 use varve_plan::Plan;
 
 use super::scope::ScopeKind;
-use crate::reach::KeptReach;
+use crate::network_options::SavedNetworkOptions;
 
 /// A pause after failures grows to so many times the first: whoever wants short ones wants no long ones.
-const MOST_GROWTH: u32 = 150;
+const MAX_BACKOFF_FACTOR: u32 = 150;
 
 /// What to capture, and how.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Settings {
+pub struct CrawlSettings {
     /// Where to begin.
     pub seeds: Vec<String>,
     /// The plan that is followed, if one is. The seeds are its roots.
@@ -35,13 +35,13 @@ pub struct Settings {
     /// What matches one of these is left out.
     pub exclude: Vec<String>,
     /// Stop after so many pages; what they embed is still fetched.
-    pub limit_pages: Option<u64>,
+    pub max_pages: Option<u64>,
     /// Stop after so many bytes were received.
-    pub limit_bytes: Option<u64>,
+    pub max_bytes: Option<u64>,
     /// Stop after so long, in milliseconds.
-    pub limit_time: Option<u64>,
+    pub max_time: Option<u64>,
     /// How many redirects in a row are followed.
-    pub redirects: u8,
+    pub max_redirects: u8,
     /// Requests under way at a time.
     pub concurrency: usize,
     /// Requests under way to one host at a time.
@@ -49,14 +49,14 @@ pub struct Settings {
     /// Between two requests to a host, in milliseconds.
     pub delay: u64,
     /// Whether `robots.txt` is obeyed.
-    pub robots: bool,
+    pub obey_robots: bool,
     /// Whether `nofollow` on links and pages is obeyed.
-    pub nofollow: bool,
+    pub obey_nofollow: bool,
     /// Whether what looks like one of endlessly many URLs is left out.
-    pub traps: bool,
+    pub avoid_traps: bool,
     /// Whether everything is asked for whole, though the server might say that it has not changed.
     #[serde(default)]
-    pub whole: bool,
+    pub no_conditional: bool,
     /// How often something that failed is tried again.
     pub retries: u32,
     /// The pause after the first failure, in milliseconds; it doubles with each further one.
@@ -72,19 +72,19 @@ pub struct Settings {
     /// Between two pieces of an answer, in milliseconds.
     pub idle_timeout: u64,
     /// Bytes of one answer.
-    pub largest: u64,
+    pub max_size: u64,
     /// The message of the version.
     pub message: String,
     /// Who makes it.
     pub author: Option<String>,
     /// How far it reaches. This is for whoever resumes it, and is not written into silos.
-    #[serde(skip_serializing_if = "KeptReach::is_nothing")]
-    pub reach: KeptReach,
+    #[serde(skip_serializing_if = "SavedNetworkOptions::is_nothing")]
+    pub network: SavedNetworkOptions,
 }
 
-impl Default for Settings {
+impl Default for CrawlSettings {
     fn default() -> Self {
-        let (limits, policy) = (FetchLimits::default(), Policy::default());
+        let (limits, policy) = (FetchLimits::default(), PolitenessPolicy::default());
         Self {
             seeds: Vec::new(),
             plan: None,
@@ -93,17 +93,17 @@ impl Default for Settings {
             scope: ScopeKind::Page,
             include: Vec::new(),
             exclude: Vec::new(),
-            limit_pages: None,
-            limit_bytes: None,
-            limit_time: None,
-            redirects: 10,
+            max_pages: None,
+            max_bytes: None,
+            max_time: None,
+            max_redirects: 10,
             concurrency: 16,
             per_host: policy.connections_per_host,
             delay: millis(policy.delay),
-            robots: true,
-            nofollow: true,
-            traps: true,
-            whole: false,
+            obey_robots: true,
+            obey_nofollow: true,
+            avoid_traps: true,
+            no_conditional: false,
             retries: policy.retries,
             retry_pause: millis(policy.backoff.first),
             max_wait: millis(policy.longest_retry_after),
@@ -111,26 +111,26 @@ impl Default for Settings {
             timeout: millis(limits.total),
             connect_timeout: millis(limits.connect),
             idle_timeout: millis(limits.idle),
-            largest: limits.bytes,
+            max_size: limits.bytes,
             message: String::new(),
             author: None,
-            reach: KeptReach::default(),
+            network: SavedNetworkOptions::default(),
         }
     }
 }
 
-impl Settings {
+impl CrawlSettings {
     /// How polite it is.
-    pub(crate) fn policy(&self) -> Policy {
-        let (policy, first) = (Policy::default(), Duration::from_millis(self.retry_pause));
-        Policy {
+    pub(crate) fn policy(&self) -> PolitenessPolicy {
+        let (policy, first) = (PolitenessPolicy::default(), Duration::from_millis(self.retry_pause));
+        PolitenessPolicy {
             delay: Duration::from_millis(self.delay),
             connections_per_host: self.per_host.max(1),
             retries: self.retries,
             longest_retry_after: Duration::from_millis(self.max_wait),
             backoff: Backoff {
                 first,
-                longest: policy.backoff.longest.min(first.saturating_mul(MOST_GROWTH)),
+                longest: policy.backoff.longest.min(first.saturating_mul(MAX_BACKOFF_FACTOR)),
             },
             ..policy
         }
@@ -145,7 +145,7 @@ impl Settings {
             first_byte: limits.first_byte.min(idle),
             idle,
             total: Duration::from_millis(self.timeout),
-            bytes: self.largest,
+            bytes: self.max_size,
             ..limits
         }
     }
@@ -172,15 +172,18 @@ mod tests {
     #[test]
     fn settings_of_a_later_varve_are_read_as_far_as_they_are_known() {
         let text = r#"{"seeds":["http://h/"],"scope":"host","flying":true}"#;
-        let settings: Settings = serde_json::from_str(text).unwrap();
+        let settings: CrawlSettings = serde_json::from_str(text).unwrap();
         assert_eq!((settings.scope, settings.concurrency), (ScopeKind::Host, 16));
         let again = serde_json::to_string(&settings).unwrap();
-        assert_eq!(serde_json::from_str::<Settings>(&again).unwrap(), settings);
+        assert_eq!(serde_json::from_str::<CrawlSettings>(&again).unwrap(), settings);
     }
 
     #[test]
     fn the_product_is_the_first_word() {
-        let named = |user_agent: &str| Settings { user_agent: user_agent.to_owned(), ..Settings::default() };
+        let named = |user_agent: &str| CrawlSettings {
+            user_agent: user_agent.to_owned(),
+            ..CrawlSettings::default()
+        };
         assert_eq!(named("varve/1.2 (+x)").product(), "varve");
         assert_eq!(named("My-Bot").product(), "My-Bot");
         assert_eq!(named("").product(), "varve");

@@ -3,14 +3,14 @@
 use varve_catalog::{ClaimedUrl, NewUrl};
 
 use super::address::host_of;
-use super::door::Reply;
-use super::errand::Errand;
-use super::past::Earlier;
-use super::plan::Lead;
+use super::browser_gate::AdmissionReply;
+use super::crawl_policy::DiscoveredLink;
+use super::fetch_reason::FetchReason;
+use super::past_captures::EarlierCapture;
 
 /// Something to fetch.
 #[derive(Debug)]
-pub(crate) struct Task {
+pub(crate) struct CrawlTask {
     /// Its number in the frontier; none for what the run asks on its own account.
     pub(crate) no: Option<i64>,
     /// What is asked for.
@@ -20,51 +20,51 @@ pub(crate) struct Task {
     /// The host, as politeness knows it.
     pub(crate) host: String,
     /// Why.
-    pub(crate) errand: Errand,
+    pub(crate) reason: FetchReason,
     /// How many redirects led to it.
     pub(crate) redirects: u8,
     /// The last capture of it.
-    pub(crate) earlier: Option<Box<Earlier>>,
+    pub(crate) earlier: Option<Box<EarlierCapture>>,
     /// For a file for robots, whose it is: a redirect may have led elsewhere.
     pub(crate) origin: Option<Box<str>>,
     /// Whether it is among the pages that are being asked for.
     pub(crate) counts: bool,
     /// Who wants to know whether it may be asked for, if that is all: then it is not asked for here.
-    pub(crate) reply: Option<Reply>,
+    pub(crate) reply: Option<AdmissionReply>,
     /// Whether it is not the capture of its URL: a page asked otherwise than by `GET`, or asked again.
-    pub(crate) aside: bool,
+    pub(crate) non_capture: bool,
     /// Whether a page that is under way waits for it, so that it cannot wait until that page is done.
     pub(crate) urgent: bool,
 }
 
-impl Task {
+impl CrawlTask {
     /// The file for robots of an origin, at that address.
     pub(crate) fn robots(origin: &str, url: String, redirects: u8) -> Self {
         let host = host_of(&url).to_owned();
-        let task = Self::of(url, host, Errand::Robots);
+        let task = Self::of(url, host, FetchReason::Robots);
         Self { redirects, origin: Some(Box::from(origin)), ..task }
     }
 
     /// The question whether something may be asked for.
-    pub(crate) fn inquiry(url: String, errand: Errand, reply: Reply) -> Self {
+    pub(crate) fn inquiry(url: String, errand: FetchReason, reply: AdmissionReply) -> Self {
         let host = host_of(&url).to_owned();
         Self { reply: Some(reply), ..Self::of(url, host, errand) }
     }
 
     /// Something that is not in the frontier.
-    pub(crate) fn of(url: String, host: String, errand: Errand) -> Self {
+    pub(crate) fn of(url: String, host: String, errand: FetchReason) -> Self {
         Self {
             no: None,
             url,
             met: None,
             host,
-            errand,
+            reason: errand,
             redirects: 0,
             earlier: None,
             origin: None,
             counts: false,
             reply: None,
-            aside: false,
+            non_capture: false,
             urgent: false,
         }
     }
@@ -72,7 +72,7 @@ impl Task {
     /// What the frontier gave; none if it cannot be understood.
     pub(crate) fn claimed(claimed: ClaimedUrl) -> Option<Self> {
         let mut role = claimed.role.chars();
-        let errand = Errand::read(role.next()?, claimed.depth)?;
+        let errand = FetchReason::read(role.next()?, claimed.depth)?;
         let redirects = role.as_str().parse().unwrap_or(0);
         let ClaimedUrl { no, url, host, .. } = claimed;
         Some(Self { no: Some(no), redirects, ..Self::of(url, host, errand) })
@@ -81,7 +81,7 @@ impl Task {
 
 /// A lead on its way into the frontier.
 #[derive(Debug)]
-pub(crate) struct Entry {
+pub(crate) struct FrontierEntry {
     url: String,
     /// What tells whether it is there already, where that is another text.
     key: Option<String>,
@@ -93,15 +93,15 @@ pub(crate) struct Entry {
     found_on: Option<i64>,
 }
 
-impl Entry {
+impl FrontierEntry {
     /// The entry of a lead. A page that was reached again by a shorter way has an entry of its own for each way.
-    pub(crate) fn new(lead: Lead, redirects: u8, found_on: Option<i64>, shorter: bool) -> Self {
-        let letter = lead.errand.letter();
-        let way = if shorter { lead.errand.steps().to_string() } else { String::new() };
+    pub(crate) fn new(lead: DiscoveredLink, redirects: u8, found_on: Option<i64>, shorter: bool) -> Self {
+        let letter = lead.reason.letter();
+        let way = if shorter { lead.reason.steps().to_string() } else { String::new() };
         let role = if redirects == 0 { letter.to_string() } else { format!("{letter}{redirects}") };
-        let priority = i32::try_from(lead.errand.priority()).unwrap_or(i32::MAX);
-        let depth = lead.errand.steps();
-        let Lead { url, key, .. } = lead;
+        let priority = i32::try_from(lead.reason.priority()).unwrap_or(i32::MAX);
+        let depth = lead.reason.steps();
+        let DiscoveredLink { url, key, .. } = lead;
         Self { url, key, reason: format!("{letter}{way}"), role, depth, priority: -priority, found_on }
     }
 
@@ -127,14 +127,19 @@ mod tests {
     #[test]
     fn an_entry_comes_back_as_the_task_it_was() {
         for (errand, redirects, shorter) in [
-            (Errand::Page { depth: 12 }, 0, false),
-            (Errand::Page { depth: 3 }, 7, true),
-            (Errand::Embed { chain: 2 }, 10, false),
+            (FetchReason::Page { depth: 12 }, 0, false),
+            (FetchReason::Page { depth: 3 }, 7, true),
+            (FetchReason::Embed { chain: 2 }, 10, false),
         ] {
             let key = Some("http://h:81/a".to_owned());
-            let lead =
-                Lead { url: "http://h:81/a b".to_owned(), key, errand, redirect: false, refusal: None };
-            let entry = Entry::new(lead, redirects, Some(4), shorter);
+            let lead = DiscoveredLink {
+                url: "http://h:81/a b".to_owned(),
+                key,
+                reason: errand,
+                redirect: false,
+                unfollowed: None,
+            };
+            let entry = FrontierEntry::new(lead, redirects, Some(4), shorter);
             let new = entry.as_new();
             let claimed = ClaimedUrl {
                 no: 9,
@@ -145,9 +150,9 @@ mod tests {
                 found_on: new.found_on,
                 tries: 0,
             };
-            let task = Task::claimed(claimed).unwrap();
+            let task = CrawlTask::claimed(claimed).unwrap();
             assert_eq!((task.url.as_str(), task.host.as_str()), ("http://h:81/a b", "h:81"));
-            assert_eq!((task.no, task.errand, task.redirects), (Some(9), errand, redirects));
+            assert_eq!((task.no, task.reason, task.redirects), (Some(9), errand, redirects));
         }
     }
 }

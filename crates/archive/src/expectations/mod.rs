@@ -6,9 +6,9 @@
 mod prober;
 pub mod report;
 
-pub use crate::etiquette::Etiquette;
-pub use crate::probe::{Asking, WebProber};
-pub use prober::{Answer, OnAnswer, Prober, Question, Trouble};
+pub use crate::probe::{ProbeOptions, WebProber};
+pub use crate::run_description::RunDescription;
+pub use prober::{OnAnswer, ProbeFailure, ProbeRequest, ProbeResponse, Prober};
 pub(crate) use varve_expect::of_host;
 pub use varve_expect::{
     Departure, Domain, DomainFile, DomainFileError, Expectation, Follow, Loaded, Observed, Outcome, Redirect,

@@ -7,11 +7,11 @@ use varve_core::exchange::Exchange;
 use varve_expect::{Expectation, Follow, Observed};
 use varve_fetch::FetchErrorKind;
 
-use crate::etiquette::Etiquette;
+use crate::run_description::RunDescription;
 
 /// One thing to ask the web.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Question {
+pub struct ProbeRequest {
     /// The URL.
     pub url: String,
     /// Whether redirects are followed.
@@ -22,7 +22,7 @@ pub struct Question {
     pub length: Option<u64>,
 }
 
-impl Question {
+impl ProbeRequest {
     /// What must be asked so that the answer can be held against `expectation`.
     pub fn about(expectation: &Expectation, url: String) -> Self {
         Self {
@@ -36,7 +36,7 @@ impl Question {
 
 /// Why a server could not be asked as it was meant, where whoever asks may do something about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Trouble {
+pub struct ProbeFailure {
     /// The sort of failure.
     pub kind: FetchErrorKind,
     /// What was asked for; redirects may have led there.
@@ -45,7 +45,7 @@ pub struct Trouble {
 
 /// What came of a question.
 #[derive(Clone, Debug, Default)]
-pub struct Answer {
+pub struct ProbeResponse {
     /// What can be judged of it.
     pub observed: Observed,
     /// What was on the wire, redirects first, from whoever hands that over.
@@ -53,19 +53,19 @@ pub struct Answer {
     /// How long the web took for it, redirects included and waiting for a turn not; none when it was not asked.
     pub took: Option<Duration>,
     /// Why there is no answer, or none worth having.
-    pub trouble: Option<Trouble>,
+    pub failure: Option<ProbeFailure>,
     /// Why it was not asked, or not to the end, if it was not: then nothing can be said of it.
     pub unasked: Option<String>,
 }
 
-impl From<Observed> for Answer {
+impl From<Observed> for ProbeResponse {
     fn from(observed: Observed) -> Self {
         Self { observed, ..Self::default() }
     }
 }
 
 /// Is told the answers, each with the number of its question. Breaks when no more are wanted.
-pub type OnAnswer<'a> = &'a mut dyn FnMut(usize, Answer) -> ControlFlow<()>;
+pub type OnAnswer<'a> = &'a mut dyn FnMut(usize, ProbeResponse) -> ControlFlow<()>;
 
 /// Whoever can ask the web.
 ///
@@ -74,15 +74,15 @@ pub type OnAnswer<'a> = &'a mut dyn FnMut(usize, Answer) -> ControlFlow<()>;
 /// digests are those of the body with its codings removed.
 pub trait Prober {
     /// Asks them all.
-    fn probe(&self, questions: &[Question], answer: OnAnswer<'_>);
+    fn probe(&self, questions: &[ProbeRequest], answer: OnAnswer<'_>);
 
     /// How politely it asks; none where nothing can be said of that.
-    fn etiquette(&self) -> Option<Etiquette> {
+    fn run_description(&self) -> Option<RunDescription> {
         None
     }
 
     /// Asks one.
-    fn probe_one(&self, question: Question) -> Answer {
+    fn probe_one(&self, question: ProbeRequest) -> ProbeResponse {
         let mut found = None;
         self.probe(&[question], &mut |_, answer| {
             found = Some(answer);

@@ -4,12 +4,12 @@
 //! fetching, so that hosts are treated as politely as by a crawl; requests run on a small runtime. Redirects are followed
 //! here, each a request of its own that waits its turn at its own host. Nothing is kept and nothing is judged here.
 
-mod asking;
-mod journey;
 mod observe;
-mod round;
+mod options;
+mod probe_round;
+mod redirect_chain;
 
-pub use asking::Asking;
+pub use options::ProbeOptions;
 
 use std::sync::Arc;
 
@@ -17,10 +17,10 @@ use tokio::runtime::{Builder, Runtime};
 use varve_fetch::Fetcher;
 
 use crate::error::ArchiveError;
-use crate::etiquette::Etiquette;
-use crate::expectations::{OnAnswer, Prober, Question};
-use crate::reach::Asker;
-use round::Round;
+use crate::expectations::{OnAnswer, ProbeRequest, Prober};
+use crate::network_options::ClientOptions;
+use crate::run_description::RunDescription;
+use probe_round::ProbeRound;
 
 /// Threads for sockets and digests, as many as there are processors: the one that decides has little to do. More would
 /// only wait for it.
@@ -30,13 +30,13 @@ const MOST_THREADS: usize = 4;
 pub struct WebProber {
     fetcher: Arc<dyn Fetcher>,
     runtime: Option<Runtime>,
-    asking: Asking,
+    asking: ProbeOptions,
 }
 
 impl WebProber {
     /// One that asks in that manner.
-    pub fn new(asking: Asking) -> Result<Self, ArchiveError> {
-        let client = asking.reach.client(&Asker {
+    pub fn new(asking: ProbeOptions) -> Result<Self, ArchiveError> {
+        let client = asking.network.client(&ClientOptions {
             temporary: &asking.temporary,
             user_agent: &asking.user_agent,
             limits: asking.limits(),
@@ -60,11 +60,11 @@ impl WebProber {
 }
 
 impl Prober for WebProber {
-    fn probe(&self, questions: &[Question], answer: OnAnswer<'_>) {
-        Round::new(self, questions).run(answer);
+    fn probe(&self, questions: &[ProbeRequest], answer: OnAnswer<'_>) {
+        ProbeRound::new(self, questions).run(answer);
     }
 
-    fn etiquette(&self) -> Option<Etiquette> {
+    fn run_description(&self) -> Option<RunDescription> {
         Some(self.asking.etiquette())
     }
 }

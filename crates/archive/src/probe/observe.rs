@@ -8,10 +8,10 @@ use varve_core::exchange::{Exchange, Truncated, Wire};
 use varve_fetch::wants_tls;
 
 use crate::expectations::Observed;
-use crate::on_wire;
+use crate::wire_exchange;
 
 /// One answer, looked at.
-pub(super) struct Glance {
+pub(super) struct ObservedResponse {
     /// What it says, without the redirects before it.
     pub(super) observed: Observed,
     /// Whether it says that TLS is spoken there.
@@ -21,10 +21,10 @@ pub(super) struct Glance {
 }
 
 /// Looks at an answer. Reads all of its body if the content counts.
-pub(super) fn glance(exchange: Box<Exchange>, content: bool, whole: bool) -> Glance {
+pub(super) fn observe_response(exchange: Box<Exchange>, content: bool, whole: bool) -> ObservedResponse {
     let observed = observe(&exchange, content);
     let wants_tls = observed.status == Some(400) && wants_tls(&exchange);
-    Glance { observed, wants_tls, exchange: whole.then_some(*exchange) }
+    ObservedResponse { observed, wants_tls, exchange: whole.then_some(*exchange) }
 }
 
 fn observe(exchange: &Exchange, content: bool) -> Observed {
@@ -68,7 +68,7 @@ fn broken(cut: Truncated, content: bool) -> Option<String> {
 fn measure(wire: &Wire) -> io::Result<(u64, BodyId)> {
     let mut hasher = Sha256::new();
     let mut length = 0;
-    if let Some(mut body) = on_wire::open(wire)? {
+    if let Some(mut body) = wire_exchange::open_wire_body(wire)? {
         let mut buffer = vec![0; 32 << 10];
         loop {
             match body.read(&mut buffer) {

@@ -18,21 +18,24 @@ use varve_plan::Plan;
 
 use super::commit::Intent;
 use crate::crawl::{
-    Conduct, Door, Fetchers, Itinerary, Pace, Paced, asked, begin, has_user_info, limits_for_robots,
+    BrowserGate, CompiledPlan, CrawlFetchers, Pace, Paced, RunEnvironment, asked, begin, has_user_info,
+    limits_for_robots,
 };
 use crate::error::ArchiveError;
 use crate::history::ArchiveHistory;
-use crate::reach::Asker;
+use crate::network_options::ClientOptions;
 
-pub use crate::crawl::{Captured, Ended, Event, Progress, Rule, ScopeKind, Settings, Tally};
-pub use crate::reach::{KeptReach, KeptSecret, Reach, contact_in};
+pub use crate::crawl::{
+    CapturedPage, CrawlEvent, CrawlProgress, CrawlSettings, CrawlTally, RunEnd, ScopeKind, SkipRule,
+};
+pub use crate::network_options::{NetworkOptions, SavedNetworkOptions, SecretName, contact_in};
 pub use varve_catalog::OpenRun;
 pub use varve_fetch::{FetchErrorKind, ProxyText, ProxyTexts, user_agent};
 
 /// How the work is done.
-pub struct Manner<'a> {
+pub struct RunOptions<'a> {
     /// What belongs to this process.
-    pub reach: Reach,
+    pub reach: NetworkOptions,
     /// How many threads keep answers.
     pub threads: usize,
     /// Says that it is time to stop: a version is made of what there is, and the run can be resumed.
@@ -49,10 +52,10 @@ pub fn unfinished(history: &ArchiveHistory) -> Result<Vec<OpenRun>, ArchiveError
 /// Begins a run, and crawls until it is done or stopped.
 pub fn capture(
     history: &ArchiveHistory,
-    mut settings: Settings,
-    manner: Manner<'_>,
-    report: &mut dyn FnMut(Event<'_>),
-) -> Result<Ended, ArchiveError> {
+    mut settings: CrawlSettings,
+    manner: RunOptions<'_>,
+    report: &mut dyn FnMut(CrawlEvent<'_>),
+) -> Result<RunEnd, ArchiveError> {
     if !unfinished(history)?.is_empty() {
         return Err(ArchiveError::UnfinishedRun);
     }
@@ -64,7 +67,7 @@ pub fn capture(
         settings.scope = ScopeKind::Plan;
     }
     settings.seeds = seeds(&settings.seeds)?;
-    settings.reach = manner.reach.kept(&settings.seeds)?;
+    settings.network = manner.reach.kept(&settings.seeds)?;
     let fetchers = fetchers(history, &settings, &manner.reach)?;
     let run = RunId::new(Uuid::now_v7());
     begin(&conduct(history, manner), settings, run, fetchers, report)
@@ -75,13 +78,13 @@ pub fn capture(
 /// secret must be given again.
 pub fn resume(
     history: &ArchiveHistory,
-    change: impl FnOnce(&mut Settings),
-    manner: Manner<'_>,
-    report: &mut dyn FnMut(Event<'_>),
-) -> Result<Ended, ArchiveError> {
+    change: impl FnOnce(&mut CrawlSettings),
+    manner: RunOptions<'_>,
+    report: &mut dyn FnMut(CrawlEvent<'_>),
+) -> Result<RunEnd, ArchiveError> {
     let run = unfinished(history)?.first().map(|open| open.run).ok_or(ArchiveError::NoRun)?;
     let reach = manner.reach.clone();
-    let change = |settings: &mut Settings| {
+    let change = |settings: &mut CrawlSettings| {
         change(settings);
         let reach = resumed(&reach, settings)?;
         fetchers(history, settings, &reach)
@@ -90,9 +93,12 @@ pub fn resume(
 }
 
 /// How far a run reaches that goes on, which it keeps.
-pub(crate) fn resumed(reach: &Reach, settings: &mut Settings) -> Result<Reach, ArchiveError> {
-    let reach = reach.again(&settings.reach, &settings.seeds)?;
-    settings.reach = reach.kept(&settings.seeds)?;
+pub(crate) fn resumed(
+    reach: &NetworkOptions,
+    settings: &mut CrawlSettings,
+) -> Result<NetworkOptions, ArchiveError> {
+    let reach = reach.again(&settings.network, &settings.seeds)?;
+    settings.network = reach.kept(&settings.seeds)?;
     Ok(reach)
 }
 
@@ -104,13 +110,13 @@ pub fn end_browsers() {
 
 /// Leaves the unfinished run at the version that was made when it was stopped; if it was not stopped but broke off, makes a
 /// version of what it has captured.
-pub fn finish(history: &ArchiveHistory, manner: Manner<'_>) -> Result<Ended, ArchiveError> {
+pub fn finish(history: &ArchiveHistory, manner: RunOptions<'_>) -> Result<RunEnd, ArchiveError> {
     let run = unfinished(history)?.first().map(|open| open.run).ok_or(ArchiveError::NoRun)?;
     crate::crawl::finish(&conduct(history, manner), run)
 }
 
-fn conduct<'a>(history: &'a ArchiveHistory, manner: Manner<'a>) -> Conduct<'a> {
-    Conduct { history, threads: manner.threads, stop: manner.stop, intent: manner.intent }
+fn conduct<'a>(history: &'a ArchiveHistory, manner: RunOptions<'a>) -> RunEnvironment<'a> {
+    RunEnvironment { history, threads: manner.threads, stop: manner.stop, intent: manner.intent }
 }
 
 /// The seeds as they are asked for, each once.
@@ -136,11 +142,15 @@ fn roots(plan: &Plan) -> Result<Vec<String>, ArchiveError> {
     if let Some(problem) = problems.next() {
         return Err(ArchiveError::PlanProblem { problem, more: problems.len() });
     }
-    let seeds = Itinerary::new(plan).seeds();
+    let seeds = CompiledPlan::new(plan).seeds();
     if seeds.is_empty() { Err(ArchiveError::NoRoots) } else { Ok(seeds) }
 }
 
-fn fetchers(history: &ArchiveHistory, settings: &Settings, reach: &Reach) -> Result<Fetchers, ArchiveError> {
+fn fetchers(
+    history: &ArchiveHistory,
+    settings: &CrawlSettings,
+    reach: &NetworkOptions,
+) -> Result<CrawlFetchers, ArchiveError> {
     let layout = history.writer().layout();
     usual_and_pages(&layout.temporary(), settings, &reach.clone().within(layout)?)
 }
@@ -148,22 +158,22 @@ fn fetchers(history: &ArchiveHistory, settings: &Settings, reach: &Reach) -> Res
 /// Who asks; long answers are put down in `folder`.
 pub(crate) fn usual_and_pages(
     folder: &Path,
-    settings: &Settings,
-    reach: &Reach,
-) -> Result<Fetchers, ArchiveError> {
-    let (budget, proxy) = (settings.limit_bytes.map(Budget::new), reach.proxies_shown());
+    settings: &CrawlSettings,
+    reach: &NetworkOptions,
+) -> Result<CrawlFetchers, ArchiveError> {
+    let (budget, proxy) = (settings.max_bytes.map(Budget::new), reach.proxies_shown());
     let client = client(folder, settings, reach, budget.clone())?;
     let robots = limits_for_robots(settings.fetch_limits());
     if !settings.browser {
         let usual: Arc<dyn Fetcher> = Arc::new(client);
-        return Ok(Fetchers { pages: Arc::clone(&usual), usual, door: None, budget, robots, proxy });
+        return Ok(CrawlFetchers { pages: Arc::clone(&usual), usual, door: None, budget, robots, proxy });
     }
     let executable = reach.browser.as_deref().ok_or(ArchiveError::NoBrowser)?;
     let pace = Arc::new(Pace::new(settings.per_host, Duration::from_millis(settings.delay)));
-    let door = Arc::new(Door::new(Arc::clone(&pace)));
+    let door = Arc::new(BrowserGate::new(Arc::clone(&pace)));
     let usual = Arc::new(Paced { client: client.clone(), pace });
-    let pages = browser(client, (executable, folder), settings.redirects, Arc::clone(&door))?;
-    Ok(Fetchers { usual, pages, door: Some(door), budget, robots, proxy })
+    let pages = browser(client, (executable, folder), settings.max_redirects, Arc::clone(&door))?;
+    Ok(CrawlFetchers { usual, pages, door: Some(door), budget, robots, proxy })
 }
 
 #[cfg(unix)]
@@ -171,7 +181,7 @@ fn browser(
     client: Client,
     (executable, folder): (&Path, &Path),
     redirects: u8,
-    door: Arc<Door>,
+    door: Arc<BrowserGate>,
 ) -> Result<Arc<dyn Fetcher>, ArchiveError> {
     use varve_fetch::browser::{Browser, BrowserOptions, Identity, identify};
     if let Identity::Other { said } = identify(executable).map_err(ArchiveError::read(executable))? {
@@ -183,7 +193,12 @@ fn browser(
 }
 
 #[cfg(not(unix))]
-fn browser(_: Client, _: (&Path, &Path), _: u8, _: Arc<Door>) -> Result<Arc<dyn Fetcher>, ArchiveError> {
+fn browser(
+    _: Client,
+    _: (&Path, &Path),
+    _: u8,
+    _: Arc<BrowserGate>,
+) -> Result<Arc<dyn Fetcher>, ArchiveError> {
     Err(ArchiveError::NoBrowser)
 }
 
@@ -208,11 +223,11 @@ impl<F: Fetcher> Fetcher for FewAtATime<F> {
 /// Who asks: with the guard, credentials, proxy and certificates of this process.
 pub(crate) fn client(
     folder: &Path,
-    settings: &Settings,
-    reach: &Reach,
+    settings: &CrawlSettings,
+    reach: &NetworkOptions,
     budget: Option<Budget>,
 ) -> Result<Client, ArchiveError> {
-    reach.client(&Asker {
+    reach.client(&ClientOptions {
         temporary: folder,
         user_agent: &settings.user_agent,
         limits: settings.fetch_limits(),

@@ -15,16 +15,19 @@ use varve_store::Store;
 use super::commit::Intent;
 use super::diff::{LONGEST, Options, PageDiff, side};
 use crate::archive::{digits, object};
-use crate::checking::{Case, Evidence, Finding, Noted, Past, archived_cases, ask_all, expected_cases};
-use crate::crawl::{NewVersion, origin_of, version_of_run};
+use crate::checking::{
+    CheckCase, CheckEvidence, CheckFinding, CheckHistory, RecordedVerdict, archived_cases, ask_all,
+    expected_cases,
+};
+use crate::crawl::{NewRunVersion, origin_of, version_of_run};
 use crate::error::ArchiveError;
-use crate::etiquette::Etiquette;
-use crate::expectations::report::Checked;
+use crate::expectations::report::CheckedUrl;
 use crate::expectations::{Loaded, Prober, UrlDatabase, UrlsError, Verdict};
 use crate::history::Loaded as LoadedPage;
 use crate::history::{ArchiveHistory, ArchiveHoldings, BodyInput, Change, HistoryWriter, Holdings, Pair};
+use crate::run_description::RunDescription;
 
-pub use super::urls::check::{Progress, Request};
+pub use super::urls::check::{CheckProgress, Request};
 pub use super::urls::list::Filter;
 
 /// Where the promises come from.
@@ -63,12 +66,12 @@ pub fn look<E: From<ArchiveError>>(
     archive: &ArchiveHoldings,
     request: &Request,
     prober: &dyn Prober,
-    progress: &mut dyn FnMut(Progress),
-    each: impl FnMut(Checked) -> Result<(), E>,
+    progress: &mut dyn FnMut(CheckProgress),
+    each: impl FnMut(CheckedUrl) -> Result<(), E>,
 ) -> Result<(), E> {
     let read = |record| read_fact(archive.archive().store(), record);
     let cases = chosen(archived_cases(archive, &read, &|capture| takes(&request.filter, capture))?, request)?;
-    let mut verdicts: Vec<Option<Checked>> = cases.iter().map(|_| None).collect();
+    let mut verdicts: Vec<Option<CheckedUrl>> = cases.iter().map(|_| None).collect();
     ask_all(&cases, request.passes(), prober, progress, |number, finding| {
         fill(verdicts[number].insert(cases[number].checked.clone()), finding);
         Ok::<(), E>(())
@@ -83,8 +86,8 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
     request: &Request,
     note: Note,
     prober: &dyn Prober,
-    progress: &mut dyn FnMut(Progress),
-    mut each: impl FnMut(Checked) -> Result<(), E>,
+    progress: &mut dyn FnMut(CheckProgress),
+    mut each: impl FnMut(CheckedUrl) -> Result<(), E>,
 ) -> Result<Ended, E> {
     let (cases, intent) = match promised {
         Promised::By(database) => {
@@ -96,9 +99,10 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
             (chosen(archived_cases(history, &read, &takes)?, request)?, Intent::default())
         }
     };
-    let etiquette = prober.etiquette().map(|etiquette| Etiquette { retries: request.retries, ..etiquette });
-    let mut evidence = Evidence::begin(history, etiquette.as_ref())?;
-    let mut found: Vec<Option<(Noted, Checked)>> = cases.iter().map(|_| None).collect();
+    let etiquette =
+        prober.run_description().map(|etiquette| RunDescription { retries: request.retries, ..etiquette });
+    let mut evidence = CheckEvidence::begin(history, etiquette.as_ref())?;
+    let mut found: Vec<Option<(RecordedVerdict, CheckedUrl)>> = cases.iter().map(|_| None).collect();
     ask_all(&cases, request.passes(), prober, progress, |number, finding| {
         let noted = evidence.note(&cases[number], &finding)?;
         let mut checked = cases[number].checked.clone();
@@ -107,11 +111,11 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
         Ok::<(), ArchiveError>(())
     })?;
     // Whoever was stopped has no verdict for some.
-    let (cases, found): (Vec<&Case<'_>>, Vec<(Noted, Checked)>) =
+    let (cases, found): (Vec<&CheckCase<'_>>, Vec<(RecordedVerdict, CheckedUrl)>) =
         cases.iter().zip(found).filter_map(|(case, found)| Some((case, found?))).unzip();
-    let (noted, verdicts): (Vec<Noted>, Vec<Checked>) = found.into_iter().unzip();
+    let (noted, verdicts): (Vec<RecordedVerdict>, Vec<CheckedUrl>) = found.into_iter().unzip();
     let ended = conclude(history, &mut evidence, &noted, note, intent)?;
-    let past = Past { holdings: history };
+    let past = CheckHistory { holdings: history };
     for ((case, noted), mut checked) in cases.into_iter().zip(noted).zip(verdicts) {
         checked.version = ended.version.filter(|_| noted.capture.is_some());
         look_back(&past, case, noted, &mut checked)?;
@@ -123,7 +127,7 @@ pub fn check<E: From<ArchiveError> + From<UrlsError>>(
 /// How a failure differs from the last time when all was well; gives whether there is anything to compare.
 pub fn explain<E: From<ArchiveError>>(
     holdings: &dyn Holdings,
-    checked: &Checked,
+    checked: &CheckedUrl,
     options: &Options,
     each: impl FnOnce(&PageDiff<'_>) -> Result<(), E>,
 ) -> Result<bool, E> {
@@ -147,8 +151,8 @@ pub fn explain<E: From<ArchiveError>>(
 /// Writes the verdicts down and makes a version of the evidence.
 fn conclude(
     history: &ArchiveHistory,
-    evidence: &mut Evidence<'_>,
-    noted: &[Noted],
+    evidence: &mut CheckEvidence<'_>,
+    noted: &[RecordedVerdict],
     note: Note,
     intent: Intent,
 ) -> Result<Ended, ArchiveError> {
@@ -156,11 +160,11 @@ fn conclude(
     let verdicts = if noted.is_empty() { None } else { evidence.write_down(noted)? };
     let Note { message, author } = note;
     let made =
-        version_of_run(history, NewVersion { run, message, author, intent, verdicts, pages: Vec::new() })?;
+        version_of_run(history, NewRunVersion { run, message, author, intent, verdicts, pages: Vec::new() })?;
     Ok(Ended { run, version: made.version, captures: made.captures, verdicts })
 }
 
-fn fill(checked: &mut Checked, finding: Finding) {
+fn fill(checked: &mut CheckedUrl, finding: CheckFinding) {
     checked.verdict = finding.verdict;
     checked.status = finding.status;
     checked.comparison = finding.comparison;
@@ -170,10 +174,10 @@ fn fill(checked: &mut Checked, finding: Finding) {
 
 /// Adds what earlier checks and captures say.
 fn look_back(
-    past: &Past<'_>,
-    case: &Case<'_>,
-    noted: Noted,
-    checked: &mut Checked,
+    past: &CheckHistory<'_>,
+    case: &CheckCase<'_>,
+    noted: RecordedVerdict,
+    checked: &mut CheckedUrl,
 ) -> Result<(), ArchiveError> {
     checked.capture = noted.capture.as_ref().map(|capture| capture.id.to_string());
     if matches!(checked.verdict, Verdict::Skipped(_)) {
@@ -205,7 +209,7 @@ fn in_force(history: &ArchiveHistory, files: &[Loaded]) -> Result<Intent, Archiv
 }
 
 /// A domain that was named must be there: nothing at all would be as it was.
-fn chosen<'a>(cases: Vec<Case<'a>>, request: &Request) -> Result<Vec<Case<'a>>, ArchiveError> {
+fn chosen<'a>(cases: Vec<CheckCase<'a>>, request: &Request) -> Result<Vec<CheckCase<'a>>, ArchiveError> {
     let Filter { domain, path_prefix, .. } = &request.filter;
     match domain {
         Some(domain) if cases.is_empty() && path_prefix.is_none() => {

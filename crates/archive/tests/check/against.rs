@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use varve_archive::expectations::report::{Checked, Comparison};
-use varve_archive::verbs::capture::{Manner, Reach, ScopeKind, Settings, capture};
+use varve_archive::expectations::report::{CheckedUrl, ContentComparison};
+use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, RunOptions, ScopeKind, capture};
 use varve_archive::verbs::check::{Note, Promised, Request, check};
 use varve_testkit::web::{Answer, Site};
 
@@ -44,23 +44,23 @@ fn capture_of(site: Site) -> Scene {
 }
 
 fn capture_once(scene: &Scene) {
-    let settings = Settings {
+    let settings = CrawlSettings {
         seeds: vec![scene.web.url("/")],
         scope: ScopeKind::Host,
         delay: 0,
         per_host: 4,
-        robots: false,
+        obey_robots: false,
         retries: 0,
         message: "a test".to_owned(),
-        ..Settings::default()
+        ..CrawlSettings::default()
     };
     let stop = AtomicBool::new(false);
-    let reach = Reach { allow_private: true, ..Reach::default() };
-    let manner = Manner { reach, threads: 2, stop: &stop, intent: Default::default() };
+    let reach = NetworkOptions { allow_private: true, ..NetworkOptions::default() };
+    let manner = RunOptions { reach, threads: 2, stop: &stop, intent: Default::default() };
     capture(&scene.history(), settings, manner, &mut |_| {}).unwrap();
 }
 
-fn comparison(found: &[Checked], path: &str) -> Option<Comparison> {
+fn comparison(found: &[CheckedUrl], path: &str) -> Option<ContentComparison> {
     found.iter().find(|checked| checked.url.ends_with(path)).unwrap().comparison
 }
 
@@ -69,13 +69,13 @@ fn what_changed_is_told_from_noise() {
     let (scene, mood) = captured();
     let before = scene.look();
     assert!(before.iter().all(|checked| !checked.verdict.is_failure()), "{:?}", told(&before));
-    assert_eq!(comparison(&before, "/steady"), Some(Comparison::Unchanged));
+    assert_eq!(comparison(&before, "/steady"), Some(ContentComparison::Unchanged));
     mood.store(1, Ordering::SeqCst);
     let after = scene.look();
-    assert_eq!(comparison(&after, "/steady"), Some(Comparison::Unchanged));
-    assert_eq!(comparison(&after, "/noisy"), Some(Comparison::Noise));
-    assert_eq!(comparison(&after, "/edited"), Some(Comparison::Changed));
-    assert_eq!(comparison(&after, "/short"), Some(Comparison::Gone));
+    assert_eq!(comparison(&after, "/steady"), Some(ContentComparison::Unchanged));
+    assert_eq!(comparison(&after, "/noisy"), Some(ContentComparison::Noise));
+    assert_eq!(comparison(&after, "/edited"), Some(ContentComparison::Changed));
+    assert_eq!(comparison(&after, "/short"), Some(ContentComparison::Gone));
     let failures = told(&after).into_iter().filter(|line| line.contains("drift")).collect::<Vec<_>>();
     assert_eq!(failures.len(), 2, "{failures:?}");
     assert_eq!(failures[1], "/short drift: expected HTTP 2xx; got HTTP 410");
@@ -98,11 +98,11 @@ fn a_page_that_was_not_sent_again_is_what_it_was() {
     capture_once(&scene);
     let same = scene.look();
     assert!(same.iter().all(|checked| !checked.verdict.is_failure()), "{:?}", told(&same));
-    assert_eq!(comparison(&same, "/kept"), Some(Comparison::Unchanged));
+    assert_eq!(comparison(&same, "/kept"), Some(ContentComparison::Unchanged));
     mood.store(1, Ordering::SeqCst);
     let (found, _) = scene.check_all(Promised::ByArchive, &Request::default());
     let kept = found.iter().find(|checked| checked.url.ends_with("/kept")).unwrap();
-    assert_eq!(kept.comparison, Some(Comparison::Changed));
+    assert_eq!(kept.comparison, Some(ContentComparison::Changed));
     assert_eq!(kept.last_good.as_ref().map(|good| good.status), Some(200), "{:?}", told(&found));
 }
 

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use varve_archive::expectations::{Asking, Standing, Verdict, WebProber};
+use varve_archive::expectations::{ProbeOptions, Standing, Verdict, WebProber};
 use varve_archive::history::{Holdings, Pages};
 use varve_archive::verbs::check::{Promised, Request, explain};
 use varve_archive::verbs::rebuild;
@@ -202,7 +202,7 @@ fn what_was_not_asked_has_not_failed() {
     let paths = (0..30).map(|number| format!("_path: /a{number:02}"));
     let records: Vec<String> = paths.chain((0..5).map(|number| format!("_path: /x{number}"))).collect();
     scene.promise("", &records.iter().map(String::as_str).collect::<Vec<_>>());
-    let asking = Asking { failures_per_host: 5, concurrency: 1, whole: true, ..scene.asking() };
+    let asking = ProbeOptions { failures_per_host: 5, concurrency: 1, whole: true, ..scene.asking() };
     let (prober, database) = (WebProber::new(asking).unwrap(), scene.database());
     let request = Request { retries: 1, ..Request::default() };
     let (found, _) = scene.check_by(&prober, Promised::By(&database), &request);

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use sha2::{Digest, Sha256};
 use varve_archive::BodyId;
 use varve_archive::expectations::{
-    Asking, Follow, Observed, Prober, Question, UrlsError, Verdict, WebProber,
+    Follow, Observed, ProbeOptions, ProbeRequest, Prober, UrlsError, Verdict, WebProber,
 };
 use varve_archive::verbs::check::Request;
 use varve_archive::verbs::urls;
@@ -13,8 +13,8 @@ use varve_testkit::web::{Answer, Site, Web};
 
 use crate::scene::{Scene, Wrong, told};
 
-fn question(url: String) -> Question {
-    Question { url, follow: Follow::Redirects, content: true, length: None }
+fn question(url: String) -> ProbeRequest {
+    ProbeRequest { url, follow: Follow::Redirects, content: true, length: None }
 }
 
 fn ask(scene: &Scene, path: &str) -> Observed {
@@ -67,7 +67,7 @@ fn an_answer_that_is_not_whole_is_none() {
 #[test]
 fn a_beginning_is_enough_where_only_the_status_counts() {
     let scene = Scene::new(Site::with_everything());
-    let asked = Question { content: false, follow: Follow::First, ..question(scene.web.url("/endless")) };
+    let asked = ProbeRequest { content: false, follow: Follow::First, ..question(scene.web.url("/endless")) };
     let observed = scene.prober(false).probe_one(asked).observed;
     assert_eq!((observed.status, observed.error, observed.length), (Some(200), None, None));
 }
@@ -76,9 +76,10 @@ fn a_beginning_is_enough_where_only_the_status_counts() {
 fn a_body_without_end_is_no_answer_and_what_is_promised_to_be_long_is_one() {
     let site = Site::with_everything().page("/long", Answer::of("text/plain", "x".repeat(300_000)));
     let scene = Scene::new(site);
-    let prober = WebProber::new(Asking { largest: 100_000, ..scene.asking() }).unwrap();
-    let ask =
-        |path: &str, length| prober.probe_one(Question { length, ..question(scene.web.url(path)) }).observed;
+    let prober = WebProber::new(ProbeOptions { max_size: 100_000, ..scene.asking() }).unwrap();
+    let ask = |path: &str, length| {
+        prober.probe_one(ProbeRequest { length, ..question(scene.web.url(path)) }).observed
+    };
     let grown = Some("the answer is not whole: it grew too long".to_owned());
     assert_eq!(ask("/endless", None).error, grown);
     assert_eq!(ask("/endless", Some(5)).error, grown);
@@ -91,7 +92,7 @@ fn a_body_without_end_is_no_answer_and_what_is_promised_to_be_long_is_one() {
 fn what_cannot_be_put_down_here_is_not_asked() {
     let scene = Scene::new(Site::new().page("/long", Answer::of("text/plain", "x".repeat(3 << 20))));
     let nowhere = tempfile::tempdir().unwrap().path().join("nowhere");
-    let prober = WebProber::new(Asking { temporary: nowhere, ..scene.asking() }).unwrap();
+    let prober = WebProber::new(ProbeOptions { temporary: nowhere, ..scene.asking() }).unwrap();
     let answer = prober.probe_one(question(scene.web.url("/long")));
     assert!(answer.unasked.is_some_and(|why| why.contains("temporary folder")));
 }
@@ -112,7 +113,7 @@ fn redirects_are_followed_to_their_end_and_no_further() {
     let other = Web::serve(Site::new().page("/there", Answer::of("text/plain", "there")));
     let away = ask(&scene, &format!("/redirect/away?to={}", other.url("/there#top")));
     assert_eq!((away.length, other.count("/there")), (Some(5), 1));
-    let first = Question { follow: Follow::First, ..question(scene.web.url("/redirect/loop")) };
+    let first = ProbeRequest { follow: Follow::First, ..question(scene.web.url("/redirect/loop")) };
     let observed = scene.prober(false).probe_one(first).observed;
     assert_eq!((observed.status, observed.location.as_deref()), (Some(302), Some("/redirect/loop")));
 }
@@ -120,7 +121,7 @@ fn redirects_are_followed_to_their_end_and_no_further() {
 #[test]
 fn private_addresses_are_refused_unless_they_are_allowed() {
     let scene = Scene::new(Site::with_everything());
-    let prober = WebProber::new(Asking { reach: Default::default(), ..scene.asking() }).unwrap();
+    let prober = WebProber::new(ProbeOptions { network: Default::default(), ..scene.asking() }).unwrap();
     let observed = prober.probe_one(question(scene.web.url("/"))).observed;
     assert!(observed.error.is_some(), "{observed:?}");
     assert_eq!(scene.web.total(), 0);
@@ -129,7 +130,7 @@ fn private_addresses_are_refused_unless_they_are_allowed() {
 #[test]
 fn every_question_has_one_answer_unless_no_more_are_wanted() {
     let scene = Scene::new(Site::with_everything());
-    let questions: Vec<Question> =
+    let questions: Vec<ProbeRequest> =
         (0..200).map(|number| question(scene.web.url(&format!("/site/200/{number}")))).collect();
     let mut answers = vec![0; questions.len()];
     scene.prober(false).probe(&questions, &mut |number, answer| {
@@ -150,7 +151,8 @@ fn every_question_has_one_answer_unless_no_more_are_wanted() {
 fn a_host_that_only_fails_is_given_up_and_every_url_still_has_its_verdict() {
     let scene = Scene::new(Site::new().with_faults());
     let questions = vec![question(scene.web.url("/close")); 30];
-    let prober = WebProber::new(Asking { failures_per_host: 5, concurrency: 1, ..scene.asking() }).unwrap();
+    let prober =
+        WebProber::new(ProbeOptions { failures_per_host: 5, concurrency: 1, ..scene.asking() }).unwrap();
     let mut given_up = 0;
     let mut count = 0;
     prober.probe(&questions, &mut |_, answer| {
@@ -276,7 +278,7 @@ fn a_host_that_never_answers_is_not_waited_for_once_for_each_url() {
     let records: Vec<String> = (10..30).map(|number| format!("_path: /quiet/{number}")).collect();
     scene.promise("", &records.iter().map(String::as_str).collect::<Vec<_>>());
     let timeout = std::time::Duration::from_millis(300);
-    let asking = Asking { concurrency: 1, timeout, ..scene.asking() };
+    let asking = ProbeOptions { concurrency: 1, timeout, ..scene.asking() };
     let prober = WebProber::new(asking).unwrap();
     let request = Request { retries: 1, ..Request::default() };
     let mut found = Vec::new();
@@ -305,7 +307,7 @@ fn a_page_that_hangs_takes_no_other_with_it() {
     let scene = Scene::new(site);
     scene.promise("", &["_path: /silence", "_path: /silence?2", "_path: /y", "_path: /z"]);
     let timeout = std::time::Duration::from_millis(300);
-    let prober = WebProber::new(Asking { concurrency: 1, timeout, ..scene.asking() }).unwrap();
+    let prober = WebProber::new(ProbeOptions { concurrency: 1, timeout, ..scene.asking() }).unwrap();
     let request = Request { retries: 1, ..Request::default() };
     let mut found = Vec::new();
     urls::check::check(&scene.database(), &request, &prober, &mut |_| {}, |checked| {

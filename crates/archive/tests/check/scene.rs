@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use varve_archive::expectations::report::Checked;
-use varve_archive::expectations::{Asking, UrlDatabase, WebProber};
+use varve_archive::expectations::report::CheckedUrl;
+use varve_archive::expectations::{ProbeOptions, UrlDatabase, WebProber};
 use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Holdings};
 use varve_archive::verbs::audit::{AuditRequest, audit};
-use varve_archive::verbs::capture::Reach;
+use varve_archive::verbs::capture::NetworkOptions;
 use varve_archive::verbs::check::{Ended, Note, Promised, Request, check, look};
 use varve_archive::verbs::init::init;
 use varve_archive::{Archive, ArchiveError, ArchiveSettings, Date, Layout, Opening};
@@ -79,27 +79,27 @@ impl Scene {
     }
 
     /// Whoever asks without dawdling.
-    pub(crate) fn asking(&self) -> Asking {
-        Asking {
+    pub(crate) fn asking(&self) -> ProbeOptions {
+        ProbeOptions {
             delay: Duration::ZERO,
             retry_pause: Duration::from_millis(1),
             failures_per_host: 1000,
             timeout: Duration::from_millis(1500),
-            reach: Reach { allow_private: true, ..Reach::default() },
-            ..Asking::new(self.folder.path())
+            network: NetworkOptions { allow_private: true, ..NetworkOptions::default() },
+            ..ProbeOptions::new(self.folder.path())
         }
     }
 
     pub(crate) fn prober(&self, whole: bool) -> WebProber {
-        WebProber::new(Asking { whole, ..self.asking() }).unwrap()
+        WebProber::new(ProbeOptions { whole, ..self.asking() }).unwrap()
     }
 
     /// Checks what was promised, and keeps the evidence.
-    pub(crate) fn check(&self, request: &Request) -> (Vec<Checked>, Ended) {
+    pub(crate) fn check(&self, request: &Request) -> (Vec<CheckedUrl>, Ended) {
         self.check_all(Promised::By(&self.database()), request)
     }
 
-    pub(crate) fn check_all(&self, promised: Promised<'_>, request: &Request) -> (Vec<Checked>, Ended) {
+    pub(crate) fn check_all(&self, promised: Promised<'_>, request: &Request) -> (Vec<CheckedUrl>, Ended) {
         self.check_by(&self.prober(true), promised, request)
     }
 
@@ -109,7 +109,7 @@ impl Scene {
         prober: &WebProber,
         promised: Promised<'_>,
         request: &Request,
-    ) -> (Vec<Checked>, Ended) {
+    ) -> (Vec<CheckedUrl>, Ended) {
         let history = self.history();
         let mut found = Vec::new();
         let note = Note { message: "check".to_owned(), author: None };
@@ -121,7 +121,7 @@ impl Scene {
     }
 
     /// Holds the web against the last version, and keeps nothing.
-    pub(crate) fn look(&self) -> Vec<Checked> {
+    pub(crate) fn look(&self) -> Vec<CheckedUrl> {
         let mut found = Vec::new();
         look(&self.holdings(), &Request::default(), &self.prober(true), &mut |_| {}, |checked| {
             found.push(checked);
@@ -155,8 +155,8 @@ impl Scene {
 }
 
 /// The path of what was checked, the verdict, and why.
-pub(crate) fn told(checked: &[Checked]) -> Vec<String> {
-    let one = |checked: &Checked| {
+pub(crate) fn told(checked: &[CheckedUrl]) -> Vec<String> {
+    let one = |checked: &CheckedUrl| {
         let path = checked.url.splitn(4, '/').nth(3).unwrap_or_default();
         let reason = checked.verdict.reason().map(|reason| format!(": {reason}")).unwrap_or_default();
         format!("/{path} {}{reason}", checked.verdict.word())

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use varve_archive::ArchiveError;
 use varve_archive::history::HistoryWriter as _;
-use varve_archive::verbs::capture::{Ended, Reach, ScopeKind, Settings};
+use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, RunEnd, ScopeKind};
 use varve_archive::verbs::diff;
 use varve_core::history::Capture;
 use varve_testkit::web::{Answer, Site};
@@ -32,7 +32,7 @@ fn what_did_not_change_is_asked_for_conditionally_and_takes_no_room() {
         let cached = captures.iter().find(|capture| capture.url.ends_with("/cached")).unwrap();
         assert_eq!((cached.status, scene.body(cached)), (304, b"<p>As ever.</p>".to_vec()));
     }
-    let told = scene.run(Settings { whole: true, ..scene.settings(&["/"], ScopeKind::Host) });
+    let told = scene.run(CrawlSettings { no_conditional: true, ..scene.settings(&["/"], ScopeKind::Host) });
     assert_eq!(told.captured["/cached"], (200, true, None), "asked for whole, and stored once all the same");
     scene.assert_sound();
 }
@@ -106,9 +106,9 @@ fn a_run_that_is_stopped_and_resumed_has_the_same_pages() {
     assert!(expected.len() >= 400);
 
     let scene = Scene::new(site());
-    let reach = Reach { allow_private: true, ..Reach::default() };
+    let reach = NetworkOptions { allow_private: true, ..NetworkOptions::default() };
     let mut settings = Some(scene.settings(&["/site/400/0"], ScopeKind::Host));
-    let mut stops: Vec<Ended> = Vec::new();
+    let mut stops: Vec<RunEnd> = Vec::new();
     let ended = loop {
         let told = scene.run_until(settings.take(), reach.clone(), 60).unwrap();
         if !told.ended().stopped {
@@ -144,14 +144,18 @@ fn a_resumed_run_that_gets_nothing_more_is_the_version_of_its_stop() {
         .at("/sitemap.xml", |_, _| Ok(varve_testkit::web::Then::Close))
         .at("/favicon.ico", |_, _| Ok(varve_testkit::web::Then::Close));
     let scene = Scene::new(site);
-    let reach = Reach { allow_private: true, ..Reach::default() };
-    let settings =
-        Settings { retries: 0, robots: false, depth: Some(1), ..scene.settings(&["/"], ScopeKind::Host) };
+    let reach = NetworkOptions { allow_private: true, ..NetworkOptions::default() };
+    let settings = CrawlSettings {
+        retries: 0,
+        obey_robots: false,
+        depth: Some(1),
+        ..scene.settings(&["/"], ScopeKind::Host)
+    };
     let stopped = scene.run_until(Some(settings), reach, 1).unwrap().ended();
     assert!(stopped.stopped && stopped.version.is_some());
     let told = scene.resume();
     assert_eq!((told.ended().version, told.ended().stopped), (stopped.version, false));
-    assert!(matches!(scene.run_until(None, Reach::default(), 1), Err(ArchiveError::NoRun)));
+    assert!(matches!(scene.run_until(None, NetworkOptions::default(), 1), Err(ArchiveError::NoRun)));
     scene.assert_sound();
 }
 
@@ -159,12 +163,14 @@ fn a_resumed_run_that_gets_nothing_more_is_the_version_of_its_stop() {
 #[test]
 fn a_resumed_run_of_limited_depth_goes_as_far_as_an_undisturbed_one() {
     let whole = Scene::new(Site::new().with_pages());
-    let shallow =
-        |scene: &Scene| Settings { depth: Some(3), ..scene.settings(&["/site/2000/0"], ScopeKind::Host) };
+    let shallow = |scene: &Scene| CrawlSettings {
+        depth: Some(3),
+        ..scene.settings(&["/site/2000/0"], ScopeKind::Host)
+    };
     let expected = whole.paths_of(whole.run(shallow(&whole)).version());
     assert!((80..1500).contains(&expected.len()), "{}", expected.len());
     let scene = Scene::new(Site::new().with_pages());
-    let reach = Reach { allow_private: true, ..Reach::default() };
+    let reach = NetworkOptions { allow_private: true, ..NetworkOptions::default() };
     scene.run_until(Some(shallow(&scene)), reach, 30).unwrap();
     let told = scene.resume();
     assert_eq!(scene.paths_of(told.version()), expected);
@@ -173,7 +179,7 @@ fn a_resumed_run_of_limited_depth_goes_as_far_as_an_undisturbed_one() {
 #[test]
 fn an_unfinished_run_stands_in_the_way_until_it_is_finished() {
     let scene = Scene::new(Site::new().with_pages());
-    let reach = Reach { allow_private: true, ..Reach::default() };
+    let reach = NetworkOptions { allow_private: true, ..NetworkOptions::default() };
     let settings = scene.settings(&["/site/400/0"], ScopeKind::Host);
     let told = scene.run_until(Some(settings.clone()), reach.clone(), 20).unwrap();
     let stopped = told.ended();
@@ -191,11 +197,11 @@ fn an_unfinished_run_stands_in_the_way_until_it_is_finished() {
 #[test]
 fn a_run_without_any_answer_is_no_version() {
     let scene = Scene::new(Site::new().at("/", |_, _| Ok(varve_testkit::web::Then::Close)));
-    let settings = Settings { robots: false, ..scene.settings(&["/"], ScopeKind::Page) };
+    let settings = CrawlSettings { obey_robots: false, ..scene.settings(&["/"], ScopeKind::Page) };
     let told = scene.run(settings);
     assert_eq!((told.ended().version, told.ended().tally.failed), (None, 1));
     let told =
-        scene.run(Settings { seeds: vec![scene.web.url("/x")], ..scene.settings(&[], ScopeKind::Page) });
+        scene.run(CrawlSettings { seeds: vec![scene.web.url("/x")], ..scene.settings(&[], ScopeKind::Page) });
     assert!(told.ended().version.is_some());
 }
 
@@ -203,13 +209,16 @@ fn a_run_without_any_answer_is_no_version() {
 fn seeds_must_be_addresses_without_passwords() {
     let scene = Scene::new(Site::new());
     let attempt = |seed: &str| {
-        let settings = Settings { seeds: vec![seed.to_owned()], ..scene.settings(&[], ScopeKind::Page) };
-        scene.run_until(Some(settings), Reach::default(), usize::MAX).err()
+        let settings = CrawlSettings { seeds: vec![seed.to_owned()], ..scene.settings(&[], ScopeKind::Page) };
+        scene.run_until(Some(settings), NetworkOptions::default(), usize::MAX).err()
     };
     assert!(matches!(attempt("not a url"), Some(ArchiveError::NotAUrl { .. })));
     assert!(matches!(attempt("ftp://example.com/"), Some(ArchiveError::NotOnTheWeb { .. })));
     let refused = attempt("http://me:hunter2@example.com/");
     assert!(refused.is_some_and(|error| !error.to_string().contains("hunter2")));
-    let nothing = Settings { seeds: Vec::new(), ..scene.settings(&[], ScopeKind::Page) };
-    assert!(matches!(scene.run_until(Some(nothing), Reach::default(), 1), Err(ArchiveError::NoSeeds)));
+    let nothing = CrawlSettings { seeds: Vec::new(), ..scene.settings(&[], ScopeKind::Page) };
+    assert!(matches!(
+        scene.run_until(Some(nothing), NetworkOptions::default(), 1),
+        Err(ArchiveError::NoSeeds)
+    ));
 }

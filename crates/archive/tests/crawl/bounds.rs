@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use varve_archive::history::Holdings;
-use varve_archive::verbs::capture::{Reach, ScopeKind, Settings};
+use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, ScopeKind};
 use varve_testkit::web::{Answer, Site};
 
 use crate::scene::Scene;
@@ -22,10 +22,10 @@ fn many(count: usize) -> Site {
 fn a_limit_of_time_does_not_wait_for_what_waits() {
     let scene = Scene::new(many(100));
     let began = Instant::now();
-    let told = scene.run(Settings {
+    let told = scene.run(CrawlSettings {
         per_host: 1,
         delay: 300,
-        limit_time: Some(900),
+        max_time: Some(900),
         ..scene.settings(&["/"], ScopeKind::Host)
     });
     assert!(began.elapsed() < Duration::from_secs(15), "{:?}", began.elapsed());
@@ -37,10 +37,10 @@ fn a_limit_of_time_does_not_wait_for_what_waits() {
 #[test]
 fn a_limit_of_bytes_is_exceeded_by_no_more_than_what_is_under_way() {
     let scene = Scene::new(many(100));
-    let told = scene.run(Settings {
+    let told = scene.run(CrawlSettings {
         per_host: 1,
         delay: 20,
-        limit_bytes: Some(30_000),
+        max_bytes: Some(30_000),
         ..scene.settings(&["/"], ScopeKind::Host)
     });
     let bytes = told.ended().tally.bytes;
@@ -61,12 +61,13 @@ fn a_limit_of_bytes_holds_for_what_is_under_way() {
     }
     let scene = Scene::new(site.page("/", Answer::html(links)));
     let limit_bytes = Some(1 << 20);
-    let settings = Settings { per_host: 8, limit_bytes, ..scene.settings(&["/"], ScopeKind::Host) };
+    let settings =
+        CrawlSettings { per_host: 8, max_bytes: limit_bytes, ..scene.settings(&["/"], ScopeKind::Host) };
     let told = scene.run(settings);
     let ended = told.ended();
     // Of those that are under way the heads are whole.
     assert!(ended.tally.bytes < (1 << 20) + 8 * 1024, "{ended:?}");
-    assert!(ended.tally.truncated > 0 && ended.tally.limited == Some("bytes"), "{ended:?}");
+    assert!(ended.tally.truncated > 0 && ended.tally.limit_reached == Some("bytes"), "{ended:?}");
     assert!(
         told.captured.values().any(|(_, _, cut)| cut.as_deref() == Some("length")),
         "{:?}",
@@ -84,7 +85,7 @@ fn a_limit_of_bytes_holds_for_what_is_under_way() {
 fn a_short_answer_that_is_cut_is_said_to_be_and_comes_whole_the_next_time() {
     let page = Answer::html("x".repeat(10_000)).header("ETag", "\"one\"");
     let scene = Scene::new(Site::new().page("/", page));
-    let settings = |largest| Settings { largest, ..scene.settings(&["/"], ScopeKind::Page) };
+    let settings = |largest| CrawlSettings { max_size: largest, ..scene.settings(&["/"], ScopeKind::Page) };
     let told = scene.run(settings(1000));
     assert_eq!(told.captured["/"].2.as_deref(), Some("length"), "{:?}", told.captured);
     assert_eq!(told.ended().tally.truncated, 1);
@@ -107,11 +108,11 @@ fn a_limit_of_time_ends_an_answer_without_end() {
     let began = Instant::now();
     // What is tried again when the time is over would not be kept, and not be had either.
     let settings =
-        Settings { limit_time: Some(1500), retries: 3, ..scene.settings(&["/drip"], ScopeKind::Page) };
+        CrawlSettings { max_time: Some(1500), retries: 3, ..scene.settings(&["/drip"], ScopeKind::Page) };
     let told = scene.run(settings);
     assert!(began.elapsed() < Duration::from_secs(30), "{:?}", began.elapsed());
     assert_eq!(told.captured["/drip"].2.as_deref(), Some("time"), "{:?}", told.captured);
-    assert_eq!((told.ended().tally.truncated, told.ended().tally.limited), (1, Some("time")));
+    assert_eq!((told.ended().tally.truncated, told.ended().tally.limit_reached), (1, Some("time")));
 }
 
 /// What has not answered by then has not failed.
@@ -123,17 +124,20 @@ fn what_a_limit_of_time_leaves_without_an_answer_is_skipped() {
             Ok(varve_testkit::web::Then::Close)
         });
     let scene = Scene::new(site);
-    let settings = Settings { limit_time: Some(2000), ..scene.settings(&["/"], ScopeKind::Host) };
+    let settings = CrawlSettings { max_time: Some(2000), ..scene.settings(&["/"], ScopeKind::Host) };
     let told = scene.run(settings);
     assert_eq!(told.skipped.get("/silence").map(String::as_str), Some("limit:time"), "{:?}", told.failed);
-    assert_eq!((told.ended().tally.failed, told.ended().tally.limited), (0, Some("time")));
+    assert_eq!((told.ended().tally.failed, told.ended().tally.limit_reached), (0, Some("time")));
 }
 
 #[test]
 fn as_many_redirects_are_followed_as_may_be() {
     for (redirects, reached) in [(2, false), (5, true)] {
         let scene = Scene::new(Site::new().with_moods());
-        let settings = Settings { redirects, ..scene.settings(&["/redirect/chain/5"], ScopeKind::Page) };
+        let settings = CrawlSettings {
+            max_redirects: redirects,
+            ..scene.settings(&["/redirect/chain/5"], ScopeKind::Page)
+        };
         let told = scene.run(settings);
         let captured = told.captured.values().filter(|(status, ..)| *status == 200).count();
         assert_eq!(captured == 1, reached, "{:?}", told.captured);
@@ -149,7 +153,7 @@ fn private_addresses_may_be_allowed_one_by_one() {
     text.push_str("allow_private = [\"127.0.0.1/32\"]\n");
     std::fs::write(&path, text).unwrap();
     let settings = scene.settings(&["/"], ScopeKind::Page);
-    let told = scene.run_until(Some(settings), Reach::default(), usize::MAX).unwrap();
+    let told = scene.run_until(Some(settings), NetworkOptions::default(), usize::MAX).unwrap();
     assert_eq!(told.captured["/"].0, 200, "{:?}", told.failed);
     assert_eq!(told.failed.get("http://127.0.0.2:9/x.png").map(String::as_str), Some("guard"));
 }

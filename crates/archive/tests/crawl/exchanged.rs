@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use varve_archive::verbs::capture::{Reach, ScopeKind, Settings};
+use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, ScopeKind};
 use varve_testkit::web::{Answer, Site};
 
 use crate::rendered::settings;
@@ -31,7 +31,7 @@ fn what_scripts_send_is_recorded_and_is_no_capture() {
         .page("/result", Answer::html("<p>done</p>"))
         .computed("/gone", |_| Answer::status(204));
     let scene = Scene::new(site);
-    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings(&scene)), reach, usize::MAX).unwrap();
     let said = |method: &str, path: &str, status| (method.to_owned(), path.to_owned(), status);
     let mut exchanged = told.exchanged.clone();
@@ -73,8 +73,8 @@ fn what_a_sent_form_shows_is_kept_with_its_answer() {
         .page("/", Answer::html(form))
         .page("/sent", Answer::html("<body><script>document.body.append('shown')</script>"));
     let scene = Scene::new(site);
-    let settings = Settings { scope: ScopeKind::Page, ..settings(&scene) };
-    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let settings = CrawlSettings { scope: ScopeKind::Page, ..settings(&scene) };
+    let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     assert_eq!(told.exchanged, [("POST".to_owned(), "/sent".to_owned(), 200)], "{:?}", told.notes);
     assert_eq!(told.paths().into_iter().collect::<Vec<_>>(), ["/", "/favicon.ico"]);
@@ -117,8 +117,8 @@ fn no_url_is_asked_for_twice() {
         site = site.page(&format!("/page/{number}"), page(""));
     }
     let scene = Scene::new(site);
-    let settings = Settings { depth: Some(1), ..settings(&scene) };
-    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let settings = CrawlSettings { depth: Some(1), ..settings(&scene) };
+    let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     let asked = |path: &str| scene.web.count(path);
     for path in ["/s.css", "/s.js", "/old.png", "/new.png", "/b.png", "/icon.png", "/data", "/favicon.ico"] {
@@ -154,8 +154,8 @@ fn a_resumed_run_gives_pages_what_it_has() {
         .page("/second", Answer::html(format!("{page}<p>second")))
         .page("/s.js", script);
     let scene = Scene::new(site);
-    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
-    let settings = Settings { robots: false, concurrency: 1, ..settings(&scene) };
+    let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
+    let settings = CrawlSettings { obey_robots: false, concurrency: 1, ..settings(&scene) };
     let first = scene.run_until(Some(settings), reach.clone(), 2).unwrap();
     assert!(first.captured.contains_key("/s.js") && first.ended().stopped, "{:?}", first.paths());
     let second = scene.run_until(None, reach, usize::MAX).unwrap();
@@ -182,8 +182,8 @@ fn what_was_sent_somewhere_is_asked_for_anew() {
         },
     );
     let scene = Scene::new(site);
-    let settings = Settings { scope: ScopeKind::Page, ..settings(&scene) };
-    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let settings = CrawlSettings { scope: ScopeKind::Page, ..settings(&scene) };
+    let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     assert!(scene.silo_text().contains("[0][1][1]</body>"), "{:?}", told.notes);
     let mut methods: Vec<&str> = told.exchanged.iter().map(|(method, ..)| method.as_str()).collect();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use varve_archive::ArchiveError;
-use varve_archive::verbs::capture::{Reach, ScopeKind, Settings};
+use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, ScopeKind};
 use varve_testkit::web::{Answer, Request, Site, Then, Web};
 
 use super::scene::{Scene, Told};
@@ -26,8 +26,8 @@ fn site(away: &Arc<AtomicBool>, more: &str) -> Site {
     })
 }
 
-fn reach() -> Reach {
-    Reach { allow_private: true, ..Reach::default() }
+fn reach() -> NetworkOptions {
+    NetworkOptions { allow_private: true, ..NetworkOptions::default() }
 }
 
 /// How many of the pages HEAD holds.
@@ -45,10 +45,10 @@ fn place(last: u8) -> SocketAddr {
 fn what_is_wanted_of_a_host_that_went_away_waits() {
     let away = Arc::new(AtomicBool::new(true));
     let scene = Scene::new(site(&away, "<img src=http://127.0.5.200:9/dead.png>"));
-    let settings = Settings { retry_pause: 1, ..scene.settings(&["/"], ScopeKind::Host) };
+    let settings = CrawlSettings { retry_pause: 1, ..scene.settings(&["/"], ScopeKind::Host) };
     let told = scene.run(settings);
     let ended = told.ended();
-    assert!(ended.stopped && ended.left && ended.again.is_none(), "{ended:?}");
+    assert!(ended.stopped && ended.hosts_left && ended.retry_at.is_none(), "{ended:?}");
     assert!(ended.version.is_some() && ended.queued > 0, "{ended:?}");
     assert!(
         told.failed.contains_key("http://127.0.5.200:9/dead.png"),
@@ -59,7 +59,7 @@ fn what_is_wanted_of_a_host_that_went_away_waits() {
     assert!(ended.queued as usize >= PAGES, "what was asked for in vain waits with the rest: {ended:?}");
     let failed = told.failed.len() as u64;
     assert_eq!(told.given_up.len(), 1);
-    assert_eq!(ended.tally.given_up, 1);
+    assert_eq!(ended.tally.unreachable_hosts, 1);
     away.store(false, Ordering::SeqCst);
     let told = scene.resume();
     assert!(!told.ended().stopped, "{:?}", told.ended());
@@ -75,15 +75,19 @@ fn a_run_that_is_resumed_while_its_server_is_away_loses_nothing() {
         let (up, scene) = (Arc::new(AtomicBool::new(false)), Scene::new(Site::new()));
         let web = Web::serve_at(place(last), site(&up, ""));
         let (address, seed) = (web.address(), web.url("/"));
-        let settings =
-            Settings { seeds: vec![seed], robots, retries: 1, ..scene.settings(&[], ScopeKind::Host) };
+        let settings = CrawlSettings {
+            seeds: vec![seed],
+            obey_robots: robots,
+            retries: 1,
+            ..scene.settings(&[], ScopeKind::Host)
+        };
         let stopped = scene.run_until(Some(settings), reach(), 20).unwrap().ended();
         assert!(stopped.stopped && stopped.queued > 0, "{stopped:?}");
         drop(web);
         for _ in 0..2 {
             let told = scene.resume();
             let ended = told.ended();
-            assert!(ended.left && told.failed.is_empty(), "{ended:?} {:?}", told.failed);
+            assert!(ended.hosts_left && told.failed.is_empty(), "{ended:?} {:?}", told.failed);
             assert_eq!((ended.queued, ended.version), (stopped.queued, stopped.version));
             assert_eq!(told.given_up.get(&address.to_string()).map(String::as_str), Some("refused"));
         }
@@ -105,9 +109,9 @@ fn a_server_that_is_out_of_order_is_left() {
         false => Answer::html(request.path()),
     };
     let scene = Scene::new(site(&Arc::default(), "").computed("/p/", page));
-    let told = scene.run(Settings { retry_pause: 1, ..scene.settings(&["/"], ScopeKind::Host) });
+    let told = scene.run(CrawlSettings { retry_pause: 1, ..scene.settings(&["/"], ScopeKind::Host) });
     let asked = (0..PAGES).filter(|page| scene.web.count(&format!("/p/{page}")) > 0).count();
-    assert!(told.ended().left && told.failed.is_empty(), "{:?}", told.failed);
+    assert!(told.ended().hosts_left && told.failed.is_empty(), "{:?}", told.failed);
     assert_eq!(told.ended().queued as usize, PAGES - asked);
     broken.store(false, Ordering::SeqCst);
     let told = scene.resume();
@@ -126,12 +130,16 @@ fn hosts_that_never_answer_fail_once_others_do() {
     drop(gone);
     let web = Web::serve_at(place(4), site(&up, &dead));
     let (address, seed) = (web.address(), web.url("/"));
-    let settings =
-        Settings { seeds: vec![seed], retries: 1, retry_pause: 1, ..scene.settings(&[], ScopeKind::Host) };
+    let settings = CrawlSettings {
+        seeds: vec![seed],
+        retries: 1,
+        retry_pause: 1,
+        ..scene.settings(&[], ScopeKind::Host)
+    };
     assert!(scene.run_until(Some(settings), reach(), 1).unwrap().ended().stopped);
     drop(web);
     let told = scene.resume();
-    assert!(told.ended().left && told.failed.is_empty(), "nobody knows who is away: {:?}", told.failed);
+    assert!(told.ended().hosts_left && told.failed.is_empty(), "nobody knows who is away: {:?}", told.failed);
     let _web = Web::serve_at(address, site(&up, &dead));
     let told = scene.resume();
     assert!(!told.ended().stopped, "{:?} {:?}", told.ended(), told.given_up);
@@ -148,7 +156,7 @@ fn a_run_that_gets_nothing_from_its_only_host_ends() {
     let gone = Web::serve_at(place(5), Site::new());
     let seeds = vec![gone.url("/a"), gone.url("/b")];
     drop(gone);
-    let told = scene.run(Settings { seeds, ..scene.settings(&[], ScopeKind::Host) });
+    let told = scene.run(CrawlSettings { seeds, ..scene.settings(&[], ScopeKind::Host) });
     assert_eq!((told.failed.len(), told.ended().version, told.ended().stopped), (2, None, false));
     assert!(matches!(scene.run_until(None, reach(), 1), Err(ArchiveError::NoRun)));
 }

@@ -1,6 +1,6 @@
 //! Servers that do everything wrong: what is recorded of each, and that the run goes on.
 
-use varve_archive::verbs::capture::{ScopeKind, Settings};
+use varve_archive::verbs::capture::{CrawlSettings, ScopeKind};
 use varve_testkit::web::Site;
 
 use crate::scene::Scene;
@@ -44,10 +44,10 @@ const FAULTS: [(&str, Recorded); 24] = [
 fn each_misbehaviour_is_recorded_as_what_it_was() {
     let scene = Scene::new(Site::with_everything());
     let seeds: Vec<&str> = FAULTS.iter().map(|(path, _)| *path).collect();
-    let settings = Settings {
+    let settings = CrawlSettings {
         timeout: 8000,
         idle_timeout: 3000,
-        largest: 2 << 20,
+        max_size: 2 << 20,
         per_host: 8,
         ..scene.settings(&seeds, ScopeKind::Page)
     };
@@ -72,7 +72,7 @@ fn each_misbehaviour_is_recorded_as_what_it_was() {
 #[test]
 fn garbage_is_kept_or_refused_and_never_taken_for_a_page() {
     let scene = Scene::new(Site::with_everything());
-    let settings = Settings {
+    let settings = CrawlSettings {
         timeout: 8000,
         idle_timeout: 3000,
         ..scene.settings(&["/garbage", "/bare", "/headers/endless"], ScopeKind::Page)
@@ -101,7 +101,7 @@ fn garbage_is_kept_or_refused_and_never_taken_for_a_page() {
 fn links_are_found_whatever_the_charset() {
     for path in ["/charset/utf-16", "/charset/wrong", "/charset/none"] {
         let scene = Scene::new(Site::with_everything());
-        let told = scene.run(Settings { depth: Some(1), ..scene.settings(&[path], ScopeKind::Host) });
+        let told = scene.run(CrawlSettings { depth: Some(1), ..scene.settings(&[path], ScopeKind::Host) });
         assert!(told.captured.contains_key("/about.html"), "{path}: {:?}", told.paths());
     }
 }

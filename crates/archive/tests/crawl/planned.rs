@@ -1,7 +1,7 @@
 //! Runs that follow a plan: roots, what is found on them, and what is left out.
 
 use varve_archive::history::{ArchiveHoldings, Holdings};
-use varve_archive::verbs::capture::{Reach, ScopeKind, Settings};
+use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, ScopeKind};
 use varve_archive::verbs::intent;
 use varve_archive::verbs::plan::{self, Plan, suggest};
 use varve_archive::{ArchiveError, Layout};
@@ -27,10 +27,10 @@ fn site() -> Site {
         .page("/s.css", Answer::of("text/css", "b{}"))
 }
 
-fn settings(scene: &Scene, text: &str) -> Settings {
+fn settings(scene: &Scene, text: &str) -> CrawlSettings {
     let text = text.replace("http://h", &scene.web.url(""));
     let plan = Plan::parse(&text).unwrap();
-    Settings { plan: Some(plan), robots: false, ..scene.settings(&[], ScopeKind::Page) }
+    CrawlSettings { plan: Some(plan), obey_robots: false, ..scene.settings(&[], ScopeKind::Page) }
 }
 
 const PLAN: &str = "
@@ -69,7 +69,7 @@ fn a_run_that_follows_a_plan_is_resumed_by_it() {
     let undisturbed = Scene::new(site());
     let all = undisturbed.run(settings(&undisturbed, PLAN));
     let scene = Scene::new(site());
-    let reach = Reach { allow_private: true, ..Reach::default() };
+    let reach = NetworkOptions { allow_private: true, ..NetworkOptions::default() };
     let stopped = scene.run_until(Some(settings(&scene, PLAN)), reach, 2).unwrap();
     assert!(stopped.ended().stopped);
     let resumed = scene.resume();
@@ -101,7 +101,7 @@ roots:
 fn a_plan_that_makes_no_sense_is_not_followed() {
     let scene = Scene::new(Site::new());
     let run = |text: &str| {
-        scene.run_until(Some(settings(&scene, text)), Reach::default(), 1).map(|_| ()).unwrap_err()
+        scene.run_until(Some(settings(&scene, text)), NetworkOptions::default(), 1).map(|_| ()).unwrap_err()
     };
     assert!(matches!(run("--- {}\n"), ArchiveError::NoRoots));
     let dangling = "groups:\n- {pattern: 'http://h/#', found_on: Nowhere}\n";
@@ -117,9 +117,9 @@ fn groups_are_suggested_from_the_capture() {
     let months = found.groups.iter().find(|group| group.pattern.ends_with("/#/")).unwrap();
     assert_eq!(months.members, 3);
     assert!(suggest::of_capture(&history, &scene.web.url("/never")).unwrap().is_none());
-    let reach = Reach { allow_private: true, ..Reach::default() };
+    let reach = NetworkOptions { allow_private: true, ..NetworkOptions::default() };
     let folder = tempfile::tempdir().unwrap();
-    let live = suggest::of_live_page(folder.path(), &Settings::default(), &reach, &scene.web.url("/"));
+    let live = suggest::of_live_page(folder.path(), &CrawlSettings::default(), &reach, &scene.web.url("/"));
     assert_eq!(live.unwrap().groups, found.groups);
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use varve_archive::verbs::capture::{Reach, ScopeKind, Settings};
+use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, ScopeKind};
 use varve_testkit::web::{Answer, Request, Site};
 
 use crate::scene::Scene;
@@ -29,7 +29,7 @@ fn a_host_is_asked_for_no_more_at_a_time_than_it_may_be() {
     for per_host in [1, 3] {
         let most = Arc::new(AtomicUsize::new(0));
         let scene = Scene::new(counting(&most));
-        let told = scene.run(Settings { per_host, ..scene.settings(&["/"], ScopeKind::Host) });
+        let told = scene.run(CrawlSettings { per_host, ..scene.settings(&["/"], ScopeKind::Host) });
         assert_eq!(told.ended().tally.pages, 31);
         assert_eq!(most.load(Ordering::SeqCst), per_host);
     }
@@ -40,7 +40,7 @@ fn the_concurrency_of_a_run_is_bounded_over_all_hosts() {
     let most = Arc::new(AtomicUsize::new(0));
     let scene = Scene::new(counting(&most));
     let told =
-        scene.run(Settings { per_host: 16, concurrency: 2, ..scene.settings(&["/"], ScopeKind::Host) });
+        scene.run(CrawlSettings { per_host: 16, concurrency: 2, ..scene.settings(&["/"], ScopeKind::Host) });
     assert_eq!((told.ended().tally.pages, most.load(Ordering::SeqCst)), (31, 2));
 }
 
@@ -48,7 +48,7 @@ fn the_concurrency_of_a_run_is_bounded_over_all_hosts() {
 fn whoever_is_busy_is_asked_again_and_only_the_last_answer_counts() {
     let scene = Scene::new(Site::new().with_moods());
     let seeds = ["/busy/503/2/0", "/busy/429/1/0", "/flaky/2/x"];
-    let told = scene.run(Settings { retries: 3, ..scene.settings(&seeds, ScopeKind::Page) });
+    let told = scene.run(CrawlSettings { retries: 3, ..scene.settings(&seeds, ScopeKind::Page) });
     for (seed, asked) in [(seeds[0], 3), (seeds[1], 2), (seeds[2], 3)] {
         assert_eq!(told.captured.get(seed).map(|(status, ..)| *status), Some(200), "{seed}");
         assert_eq!(scene.web.count(seed), asked, "{seed}");
@@ -59,8 +59,10 @@ fn whoever_is_busy_is_asked_again_and_only_the_last_answer_counts() {
 #[test]
 fn whoever_stays_busy_is_kept_as_such() {
     let scene = Scene::new(Site::new().with_moods());
-    let told = scene
-        .run(Settings { retries: 1, ..scene.settings(&["/busy/503/9/0", "/flaky/9/x"], ScopeKind::Page) });
+    let told = scene.run(CrawlSettings {
+        retries: 1,
+        ..scene.settings(&["/busy/503/9/0", "/flaky/9/x"], ScopeKind::Page)
+    });
     assert_eq!(told.captured["/busy/503/9/0"].0, 503);
     assert_eq!(told.failed.get("/flaky/9/x").map(String::as_str), Some("protocol"));
     assert_eq!(scene.web.count("/busy/503/9/0"), 2);
@@ -73,7 +75,8 @@ fn a_host_that_never_answers_is_given_up() {
     let scene = Scene::new(Site::new().with_moods());
     let seeds: Vec<String> = (0..60).map(|number| format!("/flaky/9/{number}")).collect();
     let seeds: Vec<&str> = seeds.iter().map(String::as_str).collect();
-    let settings = Settings { robots: false, retry_pause: 1, ..scene.settings(&seeds, ScopeKind::Page) };
+    let settings =
+        CrawlSettings { obey_robots: false, retry_pause: 1, ..scene.settings(&seeds, ScopeKind::Page) };
     let told = scene.run(settings);
     assert_eq!(told.failed.len(), 60);
     assert!(scene.web.total() < 40, "{}", scene.web.total());
@@ -125,7 +128,8 @@ fn the_wrong_scheme_is_not_tried_again() {
         }
     });
     let scene = Scene::new(Site::new());
-    let settings = Settings { seeds: vec![url.clone()], retries: 3, ..scene.settings(&[], ScopeKind::Page) };
+    let settings =
+        CrawlSettings { seeds: vec![url.clone()], retries: 3, ..scene.settings(&[], ScopeKind::Page) };
     let told = scene.run(settings);
     assert_eq!(told.failed.get(&url).map(String::as_str), Some("tls:none"));
     assert_eq!(asked.load(Ordering::SeqCst), 1);
@@ -166,7 +170,7 @@ fn a_file_for_robots_that_leads_nowhere_closes_nothing_for_ever() {
 fn private_addresses_are_refused_unless_allowed() {
     let scene = Scene::new(Site::new().with_pages());
     let settings = scene.settings(&["/"], ScopeKind::Host);
-    let told = scene.run_until(Some(settings), Reach::default(), usize::MAX).unwrap();
+    let told = scene.run_until(Some(settings), NetworkOptions::default(), usize::MAX).unwrap();
     assert_eq!(told.failed.get("/").map(String::as_str), Some("guard"));
     assert_eq!(scene.web.connections(), 0);
 }
@@ -177,7 +181,7 @@ fn headers_for_the_seeds_go_to_no_other_host_and_into_no_record() {
     let picture = elsewhere.web.url("/e.png");
     let scene = Scene::new(Site::new().page("/", Answer::html(format!("<img src='{picture}'>"))));
     let headers = vec!["X-Key: hunter2".to_owned()];
-    let reach = Reach { allow_private: true, headers, ..Reach::default() };
+    let reach = NetworkOptions { allow_private: true, headers, ..NetworkOptions::default() };
     let told = scene.run_until(Some(scene.settings(&["/"], ScopeKind::Page)), reach, usize::MAX).unwrap();
     let sent = |scene: &Scene| {
         scene.web.seen().iter().flat_map(|seen| seen.headers.clone()).any(|(_, value)| value == "hunter2")
@@ -210,9 +214,10 @@ fn descriptions(silo: &str) -> Vec<(String, String)> {
 #[test]
 fn a_run_says_in_the_silo_how_it_asked_and_its_records_name_that() {
     let scene = Scene::new(Site::new().with_pages());
-    let settings = Settings { depth: Some(1), retries: 2, ..scene.settings(&["/"], ScopeKind::Host) };
+    let settings = CrawlSettings { depth: Some(1), retries: 2, ..scene.settings(&["/"], ScopeKind::Host) };
     let first = scene.run(settings.clone());
-    let rude = Settings { robots: false, user_agent: "other/1\r\nrobots: obey".to_owned(), ..settings };
+    let rude =
+        CrawlSettings { obey_robots: false, user_agent: "other/1\r\nrobots: obey".to_owned(), ..settings };
     let second = scene.run(rude);
     let silo = scene.silo_text();
     let told = descriptions(&silo);
@@ -220,7 +225,7 @@ fn a_run_says_in_the_silo_how_it_asked_and_its_records_name_that() {
     let run = first.ended().run;
     assert!(polite.starts_with("software: varve/test\r\nformat: WARC File Format 1.1\r\n"), "{polite}");
     let lines: Vec<&str> = polite.lines().skip(4).collect();
-    let agent = format!("http-header-user-agent: {}", Settings::default().user_agent);
+    let agent = format!("http-header-user-agent: {}", CrawlSettings::default().user_agent);
     assert_eq!(
         lines,
         [
@@ -253,7 +258,7 @@ fn a_run_says_in_the_silo_how_it_asked_and_its_records_name_that() {
 #[test]
 fn a_run_that_goes_on_after_a_stop_is_described_as_the_one_before() {
     let scene = Scene::new(Site::new().with_pages());
-    let reach = Reach { allow_private: true, ..Reach::default() };
+    let reach = NetworkOptions { allow_private: true, ..NetworkOptions::default() };
     let settings = scene.settings(&["/site/400/0"], ScopeKind::Host);
     let first = scene.run_until(Some(settings), reach, 20).unwrap().ended().run;
     let second = scene.resume().ended().run;
@@ -271,7 +276,8 @@ fn a_host_where_nobody_listens_is_given_up_with_all_that_waits_for_it() {
     let port = nobody.local_addr().unwrap().port();
     drop(nobody);
     let seeds = (0..10).map(|number| format!("http://127.0.0.1:{port}/{number}")).collect();
-    let settings = Settings { seeds, retries: 2, robots: false, ..scene.settings(&[], ScopeKind::Page) };
+    let settings =
+        CrawlSettings { seeds, retries: 2, obey_robots: false, ..scene.settings(&[], ScopeKind::Page) };
     let told = scene.run(settings);
     assert_eq!(told.failed.len(), 10);
     assert!(told.failed.values().all(|kind| kind == "refused"), "{:?}", told.failed);
@@ -288,8 +294,8 @@ fn a_silent_host_costs_a_few_requests_however_much_is_wanted_of_it() {
     let scene = Scene::new(site);
     let seeds: Vec<String> = (0..30).map(|number| format!("/quiet/{number}")).collect();
     let seeds: Vec<&str> = seeds.iter().map(String::as_str).collect();
-    let settings = Settings {
-        robots: false,
+    let settings = CrawlSettings {
+        obey_robots: false,
         per_host: 1,
         retries: 1,
         retry_pause: 1,
@@ -316,7 +322,7 @@ fn a_seed_that_is_not_for_robots_is_named_and_no_version_is_made() {
         assert_eq!((ended.version, ended.tally.seeds_refused, ended.queued), (None, 1, 0), "{ended:?}");
         assert_eq!((scene.web.count("/"), scene.web.count("/robots.txt")), (0, 1));
         scene.assert_sound();
-        let told = scene.run(Settings { robots: false, ..scene.settings(&["/"], ScopeKind::Host) });
+        let told = scene.run(CrawlSettings { obey_robots: false, ..scene.settings(&["/"], ScopeKind::Host) });
         assert_eq!((told.captured["/"].0, told.ended().tally.seeds_refused), (200, 0));
         scene.assert_sound();
     }
@@ -336,15 +342,15 @@ fn a_host_that_asks_for_too_long_a_wait_is_left_for_another_day() {
     let front = Answer::html("<a href=/a>a</a><a href=/b>b</a>");
     let site = Site::new().page("/", front).computed("/a", page()).computed("/b", page());
     let scene = Scene::new(site);
-    let settings = Settings { max_wait: 1000, per_host: 1, ..scene.settings(&["/"], ScopeKind::Host) };
+    let settings = CrawlSettings { max_wait: 1000, per_host: 1, ..scene.settings(&["/"], ScopeKind::Host) };
     let told = scene.run(settings);
     let ended = told.ended();
-    assert!(ended.stopped && ended.again.is_some() && ended.version.is_some(), "{ended:?}");
+    assert!(ended.stopped && ended.retry_at.is_some() && ended.version.is_some(), "{ended:?}");
     assert!(ended.queued >= 2, "{ended:?}");
     assert!(!told.captured.contains_key("/a") && told.failed.is_empty(), "{:?}", told.paths());
     let before = scene.web.total();
     let early = scene.resume();
-    assert!(early.ended().again.is_some() && scene.web.total() == before, "{:?}", early.ended());
+    assert!(early.ended().retry_at.is_some() && scene.web.total() == before, "{:?}", early.ended());
     busy.store(false, Ordering::SeqCst);
     std::thread::sleep(Duration::from_millis(2100));
     let told = scene.resume();
@@ -359,6 +365,6 @@ fn a_long_rest_is_told() {
     let robots = Answer::of("text/plain", "User-agent: *\nCrawl-delay: 25\n");
     let site = Site::new().page("/robots.txt", robots).page("/", Answer::html("x"));
     let scene = Scene::new(site);
-    let told = scene.run(Settings { limit_time: Some(1500), ..scene.settings(&["/"], ScopeKind::Page) });
+    let told = scene.run(CrawlSettings { max_time: Some(1500), ..scene.settings(&["/"], ScopeKind::Page) });
     assert!(told.rest > Duration::from_secs(20), "{:?}", told.rest);
 }

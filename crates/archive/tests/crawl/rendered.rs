@@ -6,7 +6,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use varve_archive::history::{ArchiveHoldings, Holdings};
-use varve_archive::verbs::capture::{Event, Manner, Reach, ScopeKind, Settings, capture};
+use varve_archive::verbs::capture::{
+    CrawlEvent, CrawlSettings, NetworkOptions, RunOptions, ScopeKind, capture,
+};
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
 use varve_archive::{Archive, ArchiveError};
 use varve_core::RecordId;
@@ -14,14 +16,15 @@ use varve_testkit::web::{Answer, Request, Site, Then};
 
 use crate::scene::Scene;
 
-pub(crate) fn settings(scene: &Scene) -> Settings {
-    Settings { browser: true, robots: false, retries: 3, ..scene.settings(&["/"], ScopeKind::Host) }
+pub(crate) fn settings(scene: &Scene) -> CrawlSettings {
+    CrawlSettings { browser: true, obey_robots: false, retries: 3, ..scene.settings(&["/"], ScopeKind::Host) }
 }
 
 #[test]
 fn without_chromium_nothing_begins() {
     let scene = Scene::new(Site::new());
-    let refused = scene.run_until(Some(settings(&scene)), Reach::default(), 1).map(|_| ()).unwrap_err();
+    let refused =
+        scene.run_until(Some(settings(&scene)), NetworkOptions::default(), 1).map(|_| ()).unwrap_err();
     assert!(matches!(refused, ArchiveError::NoBrowser));
 }
 
@@ -43,7 +46,7 @@ fn a_page_is_captured_as_its_scripts_left_it() {
         .page("/data.json", Answer::of("application/json", "{\"word\":\"mud\"}"))
         .page("/made", Answer::html("<p>found</p>"));
     let scene = Scene::new(site);
-    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings(&scene)), reach, usize::MAX).unwrap();
     for path in ["/", "/s.js", "/s.css", "/data.json", "/made"] {
         assert_eq!(told.captured.get(path).map(|one| one.0), Some(200), "{path}: {:?}", told.failed);
@@ -85,8 +88,12 @@ fn a_document_belongs_to_where_the_reader_was_led() {
         .page("/new/made", Answer::html("<p>found</p>"));
     for seed in ["/old", "/script"] {
         let scene = Scene::new(site.clone());
-        let settings = Settings { seeds: vec![scene.web.url(seed)], ..settings(&scene) };
-        let reach = Reach { allow_private: true, browser: Some(browser.clone()), ..Reach::default() };
+        let settings = CrawlSettings { seeds: vec![scene.web.url(seed)], ..settings(&scene) };
+        let reach = NetworkOptions {
+            allow_private: true,
+            browser: Some(browser.clone()),
+            ..NetworkOptions::default()
+        };
         let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
         assert!(told.captured.contains_key("/new/made"), "{seed}: {:?}", told.paths());
         assert_eq!(scene.web.count("/made"), 0, "{seed}");
@@ -109,8 +116,8 @@ fn a_browser_follows_no_more_redirects_than_the_run() {
     let Some(browser) = varve_testkit::chromium() else { return };
     let scene = Scene::new(Site::new().with_moods());
     let seeds = vec![scene.web.url("/redirect/chain/9")];
-    let settings = Settings { seeds, redirects: 3, scope: ScopeKind::Page, ..settings(&scene) };
-    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let settings = CrawlSettings { seeds, max_redirects: 3, scope: ScopeKind::Page, ..settings(&scene) };
+    let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     let asked = (0..=9).filter(|left| scene.web.count(&format!("/redirect/chain/{left}")) > 0);
     assert_eq!(asked.collect::<Vec<_>>(), [6, 7, 8, 9]);
@@ -125,8 +132,8 @@ fn what_a_browser_says_itself_is_not_kept() {
     let Some(browser) = varve_testkit::chromium() else { return };
     let scene = Scene::new(Site::new().with_faults().page("/loop", Answer::redirect(302, "/loop")));
     let seeds = vec![scene.web.url("/gzip/cut"), scene.web.url("/loop")];
-    let settings = Settings { seeds, scope: ScopeKind::Page, ..settings(&scene) };
-    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let settings = CrawlSettings { seeds, scope: ScopeKind::Page, ..settings(&scene) };
+    let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     assert!(
         told.captured.contains_key("/gzip/cut") && told.captured.contains_key("/loop"),
@@ -153,13 +160,13 @@ fn a_browser_is_no_way_around_the_rules() {
         .page("/ads/b.js", Answer::of("text/javascript", "1"))
         .page("/ads/d.png", Answer::of("image/png", "1"));
     let scene = Scene::new(site);
-    let settings = Settings {
-        robots: true,
+    let settings = CrawlSettings {
+        obey_robots: true,
         exclude: vec!["**/ads/**".to_owned()],
         delay: 20,
-        ..Settings { scope: ScopeKind::Page, ..settings(&scene) }
+        ..CrawlSettings { scope: ScopeKind::Page, ..settings(&scene) }
     };
-    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     for path in ["/", "/ok.js"] {
         assert_eq!(told.captured.get(path).map(|one| one.0), Some(200), "{path}: {:?}", told.failed);
@@ -192,15 +199,15 @@ fn a_page_does_not_wait_for_a_file_that_waits_for_the_page() {
             Answer::html(page).send(request, connection)
         });
     let scene = Scene::new(site);
-    let settings = Settings {
-        robots: true,
+    let settings = CrawlSettings {
+        obey_robots: true,
         retries: 0,
         per_host: 1,
         depth: Some(1),
         seeds: vec![scene.web.url("/first")],
         ..settings(&scene)
     };
-    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     assert_eq!(told.captured.get("/second").map(|one| one.0), Some(200), "{:?}", told.failed);
     let waited = told.notes.iter().any(|note| note.contains("robots:unknown"));
@@ -216,16 +223,16 @@ fn links_that_scripts_made_survive_the_end_of_a_process() {
         .page("/", Answer::html("<body><script>document.body.innerHTML = '<a href=/made>made</a>'</script>"))
         .page("/made", Answer::html("<p>found</p>"));
     let scene = Scene::new(site);
-    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let settings = settings(&scene);
     let history = scene.history();
     let stop = AtomicBool::new(false);
-    let manner = Manner { reach: reach.clone(), threads: 2, stop: &stop, intent: Default::default() };
+    let manner = RunOptions { reach: reach.clone(), threads: 2, stop: &stop, intent: Default::default() };
     let page = scene.web.url("/");
     let ended = catch_unwind(AssertUnwindSafe(|| {
         capture(&history, settings, manner, &mut |event| {
             // The answer is in the silo, and what it leads to is nowhere yet.
-            let is_page = matches!(&event, Event::Captured(one) if one.url == page);
+            let is_page = matches!(&event, CrawlEvent::Captured(one) if one.url == page);
             assert!(!is_page, "the process ends here");
         })
     }));
@@ -255,8 +262,8 @@ fn what_the_guard_refuses_is_told_once() {
     for robots in [true, false] {
         let scene = Scene::new(Site::new().computed("/", front));
         let allow = vec!["127.0.0.1/32".to_owned()];
-        let reach = Reach { allow, browser: Some(browser.clone()), ..Reach::default() };
-        let settings = Settings { robots, ..settings(&scene) };
+        let reach = NetworkOptions { allow, browser: Some(browser.clone()), ..NetworkOptions::default() };
+        let settings = CrawlSettings { obey_robots: robots, ..settings(&scene) };
         let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
         for path in ["/one", "/two"] {
             let kind = told.failed.iter().find(|(url, _)| url.ends_with(path)).map(|(_, kind)| kind.as_str());
@@ -278,8 +285,8 @@ fn what_a_page_may_not_have_is_told_once() {
         .page("/", Answer::html(page));
     let scene = Scene::new(site);
     let exclude = vec!["**/ads/**".to_owned()];
-    let settings = Settings { robots: true, exclude, scope: ScopeKind::Page, ..settings(&scene) };
-    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let settings = CrawlSettings { obey_robots: true, exclude, scope: ScopeKind::Page, ..settings(&scene) };
+    let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     let rules: Vec<_> = told.skipped.iter().map(|(url, rule)| (url.as_str(), rule.as_str())).collect();
     assert_eq!(rules, [("/ads/a.png", "exclude:**/ads/**"), ("/private/b", "robots:line 2")]);
@@ -296,12 +303,12 @@ fn a_limit_of_time_holds_for_a_page_under_way() {
             Ok(Then::Close)
         });
     let scene = Scene::new(site);
-    let settings = Settings { limit_time: Some(8000), ..settings(&scene) };
-    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let settings = CrawlSettings { max_time: Some(8000), ..settings(&scene) };
+    let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     assert_eq!(told.captured.get("/").map(|one| one.0), Some(200), "{:?}", told.failed);
     assert_eq!(told.skipped.get("/never").map(String::as_str), Some("limit:time"), "{:?}", told.failed);
-    assert_eq!(told.ended().tally.limited, Some("time"));
+    assert_eq!(told.ended().tally.limit_reached, Some("time"));
     assert_eq!(told.failed.len(), 0, "{:?}", told.failed);
     let renderings = told.notes.iter().filter(|note| note.contains("no document and no picture")).count();
     assert_eq!((renderings, told.notes.len()), (1, 1), "{:?}", told.notes);
@@ -335,8 +342,8 @@ fn what_is_no_document_has_a_picture_alone() {
         ("/a.html", true),
     ];
     let seeds = pages.iter().map(|(path, _)| scene.web.url(path)).collect();
-    let settings = Settings { seeds, scope: ScopeKind::Page, ..settings(&scene) };
-    let reach = Reach { allow_private: true, browser: Some(browser), ..Reach::default() };
+    let settings = CrawlSettings { seeds, scope: ScopeKind::Page, ..settings(&scene) };
+    let reach = NetworkOptions { allow_private: true, browser: Some(browser), ..NetworkOptions::default() };
     let told = scene.run_until(Some(settings), reach, usize::MAX).unwrap();
     assert_eq!(told.notes, Vec::<String>::new());
     let holdings = ArchiveHoldings::open(&scene.root()).unwrap();

@@ -9,7 +9,7 @@ use std::time::Duration;
 use varve_archive::history::{ArchiveHistory, Holdings, Pages};
 use varve_archive::verbs::audit::{AuditRequest, audit};
 use varve_archive::verbs::capture::{
-    Ended, Event, Manner, Reach, ScopeKind, Settings, capture, finish, resume,
+    CrawlEvent, CrawlSettings, NetworkOptions, RunEnd, RunOptions, ScopeKind, capture, finish, resume,
 };
 use varve_archive::verbs::commit::Intent;
 use varve_archive::verbs::init::init;
@@ -26,7 +26,7 @@ pub(crate) struct Scene {
 /// What a run told.
 #[derive(Default)]
 pub(crate) struct Told {
-    pub(crate) ended: Option<Ended>,
+    pub(crate) ended: Option<RunEnd>,
     /// Status, whether unchanged, and why cut, by path.
     pub(crate) captured: BTreeMap<String, (u16, bool, Option<String>)>,
     /// The sort of failure, by path.
@@ -44,7 +44,7 @@ pub(crate) struct Told {
 }
 
 impl Told {
-    pub(crate) fn ended(&self) -> Ended {
+    pub(crate) fn ended(&self) -> RunEnd {
         self.ended.expect("the run has ended")
     }
 
@@ -74,8 +74,8 @@ impl Scene {
     }
 
     /// Settings for a crawl from these paths that does not dawdle.
-    pub(crate) fn settings(&self, paths: &[&str], scope: ScopeKind) -> Settings {
-        Settings {
+    pub(crate) fn settings(&self, paths: &[&str], scope: ScopeKind) -> CrawlSettings {
+        CrawlSettings {
             seeds: paths.iter().map(|path| self.web.url(path)).collect(),
             scope,
             delay: 0,
@@ -83,7 +83,7 @@ impl Scene {
             retries: 0,
             retry_pause: 10,
             message: "a test".to_owned(),
-            ..Settings::default()
+            ..CrawlSettings::default()
         }
     }
 
@@ -91,20 +91,26 @@ impl Scene {
         ArchiveHistory::open(&self.root(), opening()).unwrap()
     }
 
-    pub(crate) fn run(&self, settings: Settings) -> Told {
-        self.run_until(Some(settings), Reach { allow_private: true, ..Reach::default() }, usize::MAX).unwrap()
+    pub(crate) fn run(&self, settings: CrawlSettings) -> Told {
+        self.run_until(
+            Some(settings),
+            NetworkOptions { allow_private: true, ..NetworkOptions::default() },
+            usize::MAX,
+        )
+        .unwrap()
     }
 
     /// Goes on with the run that was stopped.
     pub(crate) fn resume(&self) -> Told {
-        self.run_until(None, Reach { allow_private: true, ..Reach::default() }, usize::MAX).unwrap()
+        self.run_until(None, NetworkOptions { allow_private: true, ..NetworkOptions::default() }, usize::MAX)
+            .unwrap()
     }
 
     /// Runs, and asks to stop after so many captures. Without settings the last run is resumed.
     pub(crate) fn run_until(
         &self,
-        settings: Option<Settings>,
-        reach: Reach,
+        settings: Option<CrawlSettings>,
+        reach: NetworkOptions,
         most: usize,
     ) -> Result<Told, ArchiveError> {
         self.run_as(settings, reach, most, &|_| Intent::default())
@@ -113,27 +119,27 @@ impl Scene {
     /// Runs with what people want, as it is kept in the archive.
     pub(crate) fn run_with_intent(
         &self,
-        settings: Settings,
+        settings: CrawlSettings,
         intent: &dyn Fn(&ArchiveHistory) -> Intent,
     ) -> Told {
-        let reach = Reach { allow_private: true, ..Reach::default() };
+        let reach = NetworkOptions { allow_private: true, ..NetworkOptions::default() };
         self.run_as(Some(settings), reach, usize::MAX, intent).unwrap()
     }
 
     fn run_as(
         &self,
-        settings: Option<Settings>,
-        reach: Reach,
+        settings: Option<CrawlSettings>,
+        reach: NetworkOptions,
         most: usize,
         intent: &dyn Fn(&ArchiveHistory) -> Intent,
     ) -> Result<Told, ArchiveError> {
         let history = self.history();
         let stop = AtomicBool::new(false);
-        let manner = Manner { reach, threads: 2, stop: &stop, intent: intent(&history) };
+        let manner = RunOptions { reach, threads: 2, stop: &stop, intent: intent(&history) };
         let mut told = Told::default();
         let path = |url: &str| url.strip_prefix(&self.web.url("")).unwrap_or(url).to_owned();
-        let mut report = |event: Event<'_>| match event {
-            Event::Captured(one) => {
+        let mut report = |event: CrawlEvent<'_>| match event {
+            CrawlEvent::Captured(one) => {
                 let said = (one.status, one.unchanged, one.truncated.map(str::to_owned));
                 let before = told.captured.insert(path(one.url), said);
                 assert_eq!(before, None, "{} was captured twice", one.url);
@@ -141,18 +147,20 @@ impl Scene {
                     stop.store(true, Ordering::Relaxed);
                 }
             }
-            Event::Failed { url, kind, .. } => {
+            CrawlEvent::Failed { url, kind, .. } => {
                 told.failed.insert(path(url), kind.to_owned());
             }
-            Event::GivenUp { host, kind, .. } => {
+            CrawlEvent::HostUnreachable { host, kind, .. } => {
                 told.given_up.insert(host.to_owned(), kind.to_owned());
             }
-            Event::Exchanged { url, method, status, .. } => {
+            CrawlEvent::Exchanged { url, method, status, .. } => {
                 told.exchanged.push((method.to_owned(), path(url), status));
             }
-            Event::Progress(progress) => told.rest = told.rest.max(progress.rests.unwrap_or_default()),
-            Event::Noted { note, .. } => told.notes.push(note.to_owned()),
-            Event::Skipped { url, rule, .. } => {
+            CrawlEvent::Progress(progress) => {
+                told.rest = told.rest.max(progress.idle_for.unwrap_or_default())
+            }
+            CrawlEvent::Noted { note, .. } => told.notes.push(note.to_owned()),
+            CrawlEvent::Skipped { url, rule, .. } => {
                 told.skipped.insert(path(url), rule.to_string());
             }
             _ => {}
@@ -165,9 +173,14 @@ impl Scene {
         Ok(told)
     }
 
-    pub(crate) fn finish(&self) -> Ended {
+    pub(crate) fn finish(&self) -> RunEnd {
         let stop = AtomicBool::new(false);
-        let manner = Manner { reach: Reach::default(), threads: 1, stop: &stop, intent: Default::default() };
+        let manner = RunOptions {
+            reach: NetworkOptions::default(),
+            threads: 1,
+            stop: &stop,
+            intent: Default::default(),
+        };
         finish(&self.history(), manner).unwrap()
     }
 

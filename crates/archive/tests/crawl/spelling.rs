@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use varve_archive::VersionId;
 use varve_archive::history::{Change, Holdings, Pairs};
-use varve_archive::verbs::capture::{Reach, ScopeKind, Settings};
+use varve_archive::verbs::capture::{CrawlSettings, NetworkOptions, ScopeKind};
 use varve_archive::verbs::{cat, log, replay};
 use varve_testkit::web::{Answer, Request, Site};
 
@@ -65,7 +65,7 @@ fn redirects_between_spellings_end() {
         Answer::redirect(302, &format!("/on?utm_source={}", number + 1))
     };
     let scene = Scene::new(Site::new().computed("/turn", turn).computed("/on", on));
-    let settings = Settings { redirects: 4, ..scene.settings(&["/turn", "/on"], ScopeKind::Page) };
+    let settings = CrawlSettings { max_redirects: 4, ..scene.settings(&["/turn", "/on"], ScopeKind::Page) };
     let told = scene.run(settings);
     assert_eq!((scene.web.count("/turn"), scene.web.count("/turn?utm_source=1")), (1, 1));
     assert_eq!(scene.web.count("/on?utm_source=4"), 1);
@@ -110,8 +110,8 @@ fn a_run_that_is_resumed_asks_by_the_spelling_that_was_found_first() {
     let page = links(&all);
     let site = Site::new().page("/", page.clone()).computed("/p", move |_| page.clone());
     let scene = Scene::new(site);
-    let reach = Reach { allow_private: true, ..Reach::default() };
-    let settings = Settings { per_host: 1, ..scene.settings(&["/"], ScopeKind::Host) };
+    let reach = NetworkOptions { allow_private: true, ..NetworkOptions::default() };
+    let settings = CrawlSettings { per_host: 1, ..scene.settings(&["/"], ScopeKind::Host) };
     assert!(scene.run_until(Some(settings), reach, 20).unwrap().ended().stopped);
     let told = scene.resume();
     let paths = scene.paths_of(told.version());
@@ -267,7 +267,7 @@ fn an_address_of_numbers_is_one_host() {
         Answer::html(["127.1", "2130706433", "0x7f000001", "127.0.0.1"].map(link).concat())
     }));
     let seed = format!("http://127.1:{}/", port(&scene));
-    let told = scene.run(Settings { seeds: vec![seed], ..scene.settings(&[], ScopeKind::Host) });
+    let told = scene.run(CrawlSettings { seeds: vec![seed], ..scene.settings(&[], ScopeKind::Host) });
     assert_eq!((scene.web.count("/"), scene.web.count("/a"), scene.web.count("/robots.txt")), (1, 1, 1));
     assert!(told.captured.contains_key("/a"), "{:?}", told.paths());
 }

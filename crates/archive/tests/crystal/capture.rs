@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use varve_archive::history::CrystalHoldings;
-use varve_archive::verbs::capture::{Event, Reach, ScopeKind, Settings};
+use varve_archive::verbs::capture::{CrawlEvent, CrawlSettings, NetworkOptions, ScopeKind};
 use varve_archive::verbs::cat::{At, find};
-use varve_archive::verbs::crystal::capture::{Manner, ProjectCaptured, capture, finish, resume};
+use varve_archive::verbs::crystal::capture::{ProjectCaptured, ProjectRunOptions, capture, finish, resume};
 use varve_archive::{ArchiveError, Date};
 use varve_crystal::{
     BodyLookup, CreateOptions, DownloadError, Lookup, MajorVersion, NewGroup, Project, ProjectWriter,
@@ -37,36 +37,36 @@ impl Scene {
         Self { _folder: folder, project, web: Web::serve(site) }
     }
 
-    fn settings(&self, urls: &[&str]) -> Settings {
-        Settings {
+    fn settings(&self, urls: &[&str]) -> CrawlSettings {
+        CrawlSettings {
             seeds: urls.iter().map(|path| self.web.url(path)).collect(),
             delay: 0,
             per_host: 4,
             retries: 0,
             retry_pause: 10,
-            robots: false,
-            ..Settings::default()
+            obey_robots: false,
+            ..CrawlSettings::default()
         }
     }
 
     fn run(&self, urls: &[&str]) -> ProjectCaptured {
-        self.run_as(Some(self.settings(urls)), Reach::default(), usize::MAX).unwrap()
+        self.run_as(Some(self.settings(urls)), NetworkOptions::default(), usize::MAX).unwrap()
     }
 
     /// Runs, and asks to stop after so many captures. Without settings the last run is resumed.
     fn run_as(
         &self,
-        settings: Option<Settings>,
-        reach: Reach,
+        settings: Option<CrawlSettings>,
+        reach: NetworkOptions,
         most: usize,
     ) -> Result<ProjectCaptured, ArchiveError> {
         let stop = AtomicBool::new(false);
         let clock = Arc::new(|| Date::at_second(std::time::SystemTime::now()));
-        let reach = Reach { allow_private: true, ..reach };
-        let manner = Manner { reach, threads: 2, stop: &stop, clock };
+        let reach = NetworkOptions { allow_private: true, ..reach };
+        let manner = ProjectRunOptions { reach, threads: 2, stop: &stop, clock };
         let mut seen = 0;
-        let mut report = |event: Event<'_>| {
-            seen += usize::from(matches!(event, Event::Captured(_)));
+        let mut report = |event: CrawlEvent<'_>| {
+            seen += usize::from(matches!(event, CrawlEvent::Captured(_)));
             if seen >= most {
                 stop.store(true, Ordering::Relaxed);
             }
@@ -206,8 +206,9 @@ fn the_projects_own_roots_and_groups_are_followed() {
 #[test]
 fn robots_are_obeyed_and_their_files_are_no_part_of_the_project() {
     let scene = Scene::new(Site::new().with_pages());
-    let settings = Settings { robots: true, ..scene.settings(&["/about.html", "/private/secret.html"]) };
-    let captured = scene.run_as(Some(settings), Reach::default(), usize::MAX).unwrap();
+    let settings =
+        CrawlSettings { obey_robots: true, ..scene.settings(&["/about.html", "/private/secret.html"]) };
+    let captured = scene.run_as(Some(settings), NetworkOptions::default(), usize::MAX).unwrap();
     assert_eq!(captured.tally.skipped, 1);
     let downloads = scene.downloads();
     assert!(downloads.contains_key("/about.html"), "{downloads:?}");
@@ -248,7 +249,7 @@ fn what_has_not_changed_is_a_revision_of_its_own() {
 #[test]
 fn failures_are_recorded_by_the_names_that_crystal_has_for_them() {
     let scene = Scene::new(Site::new().with_faults());
-    let settings = Settings {
+    let settings = CrawlSettings {
         seeds: ["/close", "/garbage", "/silence"]
             .iter()
             .map(|path| scene.web.url(path))
@@ -257,7 +258,7 @@ fn failures_are_recorded_by_the_names_that_crystal_has_for_them() {
         idle_timeout: 300,
         ..scene.settings(&[])
     };
-    let captured = scene.run_as(Some(settings), Reach::default(), usize::MAX).unwrap();
+    let captured = scene.run_as(Some(settings), NetworkOptions::default(), usize::MAX).unwrap();
     let error = |url: &str| {
         let project = scene.open();
         let Lookup::Resource(resource) = project.find(url).unwrap() else { panic!("{url}") };
@@ -311,7 +312,8 @@ fn an_answer_that_was_cut_short_is_kept_only_where_its_row_says_so() {
 #[test]
 fn a_cookie_is_recorded_with_what_it_was_sent_for() {
     let scene = Scene::new(site());
-    let reach = Reach { headers: vec!["Cookie: session=sesame".to_owned()], ..Reach::default() };
+    let reach =
+        NetworkOptions { headers: vec!["Cookie: session=sesame".to_owned()], ..NetworkOptions::default() };
     scene.run_as(Some(scene.settings(&["/about"])), reach, usize::MAX).unwrap();
     let revision = &scene.revisions("/about")[0];
     assert_eq!(
@@ -335,27 +337,27 @@ fn a_run_that_was_stopped_goes_on_without_asking_twice() {
         let group = NewGroup { name: "", url_pattern: &pattern, source, do_not_download: false };
         writer.add_group(group).unwrap();
     });
-    let stopped = scene.run_as(Some(scene.settings(&[])), Reach::default(), 5).unwrap();
+    let stopped = scene.run_as(Some(scene.settings(&[])), NetworkOptions::default(), 5).unwrap();
     assert!(!stopped.finished && stopped.revisions >= 5);
     assert!(matches!(
-        scene.run_as(Some(scene.settings(&["/"])), Reach::default(), 1),
+        scene.run_as(Some(scene.settings(&["/"])), NetworkOptions::default(), 1),
         Err(ArchiveError::UnfinishedRun)
     ));
-    let resumed = scene.run_as(None, Reach::default(), usize::MAX).unwrap();
+    let resumed = scene.run_as(None, NetworkOptions::default(), usize::MAX).unwrap();
     assert!(resumed.finished);
     let downloads = scene.downloads();
     assert!(downloads.values().all(|times| *times == 1), "{downloads:?}");
     assert_eq!(downloads.keys().filter(|path| path.starts_with("/site/40/")).count(), 40);
     assert_eq!(resumed.revisions, downloads.len() as u64);
     scene.assert_at_rest();
-    assert!(matches!(scene.run_as(None, Reach::default(), 1), Err(ArchiveError::NoRun)));
+    assert!(matches!(scene.run_as(None, NetworkOptions::default(), 1), Err(ArchiveError::NoRun)));
 }
 
 #[test]
 fn a_run_may_be_left_at_what_it_has_got() {
     let scene = Scene::new(Site::new().with_pages());
-    let settings = Settings { scope: ScopeKind::Host, ..scene.settings(&["/site/40/0"]) };
-    let stopped = scene.run_as(Some(settings), Reach::default(), 5).unwrap();
+    let settings = CrawlSettings { scope: ScopeKind::Host, ..scene.settings(&["/site/40/0"]) };
+    let stopped = scene.run_as(Some(settings), NetworkOptions::default(), 5).unwrap();
     let left = finish(&scene.project).unwrap();
     assert_eq!((left.finished, left.revisions), (true, stopped.revisions));
     scene.assert_at_rest();
@@ -364,13 +366,13 @@ fn a_run_may_be_left_at_what_it_has_got() {
 #[test]
 fn what_cannot_begin_leaves_nothing() {
     let scene = Scene::new(site());
-    let empty = scene.run_as(Some(scene.settings(&[])), Reach::default(), usize::MAX);
+    let empty = scene.run_as(Some(scene.settings(&[])), NetworkOptions::default(), usize::MAX);
     assert!(matches!(empty, Err(ArchiveError::NoRoots)));
-    let settings = Settings { seeds: vec!["ftp://e.org/".to_owned()], ..scene.settings(&[]) };
-    let elsewhere = scene.run_as(Some(settings), Reach::default(), usize::MAX);
+    let settings = CrawlSettings { seeds: vec!["ftp://e.org/".to_owned()], ..scene.settings(&[]) };
+    let elsewhere = scene.run_as(Some(settings), NetworkOptions::default(), usize::MAX);
     assert!(matches!(elsewhere, Err(ArchiveError::NotOnTheWeb { .. })));
-    let settings = Settings { browser: true, ..scene.settings(&["/"]) };
-    let rendered = scene.run_as(Some(settings), Reach::default(), usize::MAX);
+    let settings = CrawlSettings { browser: true, ..scene.settings(&["/"]) };
+    let rendered = scene.run_as(Some(settings), NetworkOptions::default(), usize::MAX);
     assert!(matches!(rendered, Err(ArchiveError::NoPlaceForRenderings)));
     scene.assert_at_rest();
 }
@@ -379,7 +381,7 @@ fn what_cannot_begin_leaves_nothing() {
 fn a_second_writer_is_refused() {
     let scene = Scene::new(site());
     let held = ProjectWriter::open(&scene.project).unwrap();
-    let refused = scene.run_as(Some(scene.settings(&["/"])), Reach::default(), usize::MAX);
+    let refused = scene.run_as(Some(scene.settings(&["/"])), NetworkOptions::default(), usize::MAX);
     assert!(matches!(refused, Err(ArchiveError::Crystal(varve_crystal::Error::Locked { .. }))));
     drop(held);
     scene.run(&["/about"]);
@@ -394,8 +396,8 @@ fn urls_are_kept_as_the_project_spells_them() {
         writer.add_alias(&scene.web.url("/ads/"), "https://ads.example/", true).unwrap();
     });
     let old_home = format!("{old}/about#top");
-    let settings = Settings { seeds: vec![old_home], ..scene.settings(&[]) };
-    scene.run_as(Some(settings), Reach::default(), usize::MAX).unwrap();
+    let settings = CrawlSettings { seeds: vec![old_home], ..scene.settings(&[]) };
+    scene.run_as(Some(settings), NetworkOptions::default(), usize::MAX).unwrap();
     scene.run(&["/2/?b=2&a=1"]);
     let downloads = scene.downloads();
     assert_eq!(downloads.get("/about"), Some(&1));
@@ -403,7 +405,8 @@ fn urls_are_kept_as_the_project_spells_them() {
     // What an alias leaves on the live web is not captured for a page that embeds it.
     scene.run(&["/"]);
     assert!(!scene.downloads().contains_key("/ads/banner.png"));
-    let outside = scene.run_as(Some(scene.settings(&["/ads/banner.png"])), Reach::default(), usize::MAX);
+    let outside =
+        scene.run_as(Some(scene.settings(&["/ads/banner.png"])), NetworkOptions::default(), usize::MAX);
     assert!(matches!(outside, Err(ArchiveError::NotOnTheWeb { .. })));
 }
 
@@ -461,7 +464,7 @@ fn real_projects_are_captured_into_and_lose_nothing() {
         let folder = tempfile::tempdir().unwrap();
         let Some(project) = fixture(name, folder.path()) else { return };
         let scene = Scene { _folder: folder, project, web: Web::serve(site()) };
-        let refused = scene.run_as(Some(scene.settings(&["/"])), Reach::default(), usize::MAX);
+        let refused = scene.run_as(Some(scene.settings(&["/"])), NetworkOptions::default(), usize::MAX);
         assert!(matches!(refused, Err(ArchiveError::Crystal(_))), "{name}");
         assert_eq!(scene.web.total(), 0, "{name}: nothing is asked for what cannot be kept");
     }

@@ -6,7 +6,9 @@ use std::path::Path;
 use proptest::prelude::*;
 
 use crate::scene::*;
-use varve_archive::expectations::{Answer, Observed, OnAnswer, Prober, Question, UrlDatabase, UrlsError};
+use varve_archive::expectations::{
+    Observed, OnAnswer, ProbeRequest, ProbeResponse, Prober, UrlDatabase, UrlsError,
+};
 use varve_archive::history::ArchiveHistory;
 use varve_archive::verbs::check::{Note, Promised, Request, check};
 use varve_archive::verbs::{checkout, rebuild, score, tag};
@@ -122,7 +124,7 @@ fn commit_numbers(
 struct Numbers<'a>(&'a [(u8, u8)]);
 
 impl Prober for Numbers<'_> {
-    fn probe(&self, questions: &[Question], answer: OnAnswer<'_>) {
+    fn probe(&self, questions: &[ProbeRequest], answer: OnAnswer<'_>) {
         for (number, question) in questions.iter().enumerate() {
             let mood = self.0.iter().find(|(page, _)| question.url.ends_with(&format!("/{page}")));
             let found = mood
@@ -134,7 +136,7 @@ impl Prober for Numbers<'_> {
     }
 }
 
-fn told(url: &str, mood: u8) -> Answer {
+fn told(url: &str, mood: u8) -> ProbeResponse {
     let status = match mood {
         0 => 200,
         1 => 302,
@@ -158,7 +160,7 @@ fn told(url: &str, mood: u8) -> Answer {
         truncated: None,
     };
     let observed = Observed { status: Some(status), ..Observed::default() };
-    Answer { exchanges: vec![exchange], ..Answer::from(observed) }
+    ProbeResponse { exchanges: vec![exchange], ..ProbeResponse::from(observed) }
 }
 
 pub(crate) fn check_numbers(root: &Path, answers: &[(u8, u8)]) -> Option<VersionId> {

@@ -13,7 +13,8 @@ use std::time::Duration;
 use serde_json::json;
 use varve_archive::history::ArchiveHistory;
 use varve_archive::verbs::capture::{
-    self as verb, Ended, Event, KeptReach, Manner, Reach, ScopeKind, Settings,
+    self as verb, CrawlEvent, CrawlSettings, NetworkOptions, RunEnd, RunOptions, SavedNetworkOptions,
+    ScopeKind,
 };
 use varve_archive::verbs::plan::{Plan, is_project, load};
 use varve_archive::{ArchiveError, Layout, Size};
@@ -229,7 +230,7 @@ impl Verb for Capture {
         let intent = session.intent(&history)?;
         let stop = interrupt::flag();
         let unsent = Unsent::new(&reach);
-        let manner = Manner { reach, threads: Session::threads(), stop: &stop, intent };
+        let manner = RunOptions { reach, threads: Session::threads(), stop: &stop, intent };
         let mut watcher = Watcher::new(&mut session.printer, self.json, self.list(), unsent)?;
         let ended = self.start(settings, &history, manner, &mut |event| watcher.see(&event));
         let seen = watcher.end()?;
@@ -245,11 +246,11 @@ impl Verb for Capture {
     }
 }
 
-fn outcome(ended: &Ended) -> Outcome {
+fn outcome(ended: &RunEnd) -> Outcome {
     let failed = ended.tally.failed + ended.tally.failed_before;
     match ended.version {
-        Some(_) if ended.left => Outcome::Findings,
-        None if ended.left => Outcome::Incomplete,
+        Some(_) if ended.hosts_left => Outcome::Findings,
+        None if ended.hosts_left => Outcome::Incomplete,
         _ if ended.stopped => Outcome::Interrupted,
         // That a site is not for robots is what was found out.
         None if failed == 0 && ended.tally.seeds_refused > 0 => Outcome::Findings,
@@ -262,16 +263,16 @@ fn outcome(ended: &Ended) -> Outcome {
 impl Capture {
     fn start(
         &self,
-        settings: Settings,
+        settings: CrawlSettings,
         history: &ArchiveHistory,
-        manner: Manner<'_>,
-        report: &mut dyn FnMut(Event<'_>),
-    ) -> Result<Ended, ArchiveError> {
+        manner: RunOptions<'_>,
+        report: &mut dyn FnMut(CrawlEvent<'_>),
+    ) -> Result<RunEnd, ArchiveError> {
         if self.finish {
             return verb::finish(history, manner);
         }
         if self.resume {
-            let change = |kept: &mut Settings| self.given.change(kept, &settings);
+            let change = |kept: &mut CrawlSettings| self.given.change(kept, &settings);
             return verb::resume(history, change, manner, report);
         }
         verb::capture(history, settings, manner, report)
@@ -294,7 +295,7 @@ impl Capture {
         Ok(true)
     }
 
-    fn settings(&self, session: &Session) -> Result<Settings, Error> {
+    fn settings(&self, session: &Session) -> Result<CrawlSettings, Error> {
         let plan = match self.follows_plan()? {
             true => Some(load(&Layout::new(&session.root()?))?.plan),
             false => None,
@@ -302,14 +303,14 @@ impl Capture {
         self.settings_with(session, plan)
     }
 
-    fn settings_with(&self, session: &Session, plan: Option<Plan>) -> Result<Settings, Error> {
+    fn settings_with(&self, session: &Session, plan: Option<Plan>) -> Result<CrawlSettings, Error> {
         let scope = match (self.scope.as_deref(), self.depth) {
             (Some("prefix"), _) => ScopeKind::Prefix,
             (Some("domain"), _) => ScopeKind::Domain,
             (Some("host"), _) | (None, Some(1..)) => ScopeKind::Host,
             _ => ScopeKind::Page,
         };
-        let settings = Settings {
+        let settings = CrawlSettings {
             seeds: self.urls.clone(),
             plan,
             browser: self.browser,
@@ -317,17 +318,17 @@ impl Capture {
             scope,
             include: self.include.clone(),
             exclude: self.exclude.clone(),
-            limit_pages: self.limit_pages,
-            limit_bytes: self.limit_bytes.map(|size| size.0),
-            limit_time: self.limit_time.map(millis),
-            redirects: self.redirects,
+            max_pages: self.limit_pages,
+            max_bytes: self.limit_bytes.map(|size| size.0),
+            max_time: self.limit_time.map(millis),
+            max_redirects: self.redirects,
             concurrency: usize::from(self.concurrency),
             per_host: 1,
             delay: millis(self.delay),
-            robots: !self.ignore_robots,
-            nofollow: !self.ignore_robots && !self.ignore_nofollow,
-            traps: !self.no_traps,
-            whole: self.whole,
+            obey_robots: !self.ignore_robots,
+            obey_nofollow: !self.ignore_robots && !self.ignore_nofollow,
+            avoid_traps: !self.no_traps,
+            no_conditional: self.whole,
             retries: self.retries,
             retry_pause: millis(self.retry_pause),
             max_wait: millis(self.max_wait),
@@ -335,13 +336,13 @@ impl Capture {
             timeout: millis(self.timeout),
             connect_timeout: millis(self.connect_timeout),
             idle_timeout: millis(self.idle_timeout),
-            largest: self.largest.0,
+            max_size: self.largest.0,
             message: self.message.clone().unwrap_or_else(|| self.usual_message()),
             author: self.author.clone(),
-            reach: KeptReach::default(),
+            network: SavedNetworkOptions::default(),
         };
         let per_host = self.per_host.map_or_else(|| usual_per_host(&settings), usize::from);
-        Ok(Settings { per_host, ..settings })
+        Ok(CrawlSettings { per_host, ..settings })
     }
 
     fn usual_message(&self) -> String {
@@ -352,13 +353,13 @@ impl Capture {
         }
     }
 
-    fn reach(&self, session: &Session) -> Result<Reach, Error> {
+    fn reach(&self, session: &Session) -> Result<NetworkOptions, Error> {
         let browser = self.chromium.clone().or_else(chromium);
         let (headers, without_credentials) = (self.headers.clone(), self.without_credentials);
-        Ok(Reach { headers, browser, without_credentials, ..self.reaching.reach(session)? })
+        Ok(NetworkOptions { headers, browser, without_credentials, ..self.reaching.reach(session)? })
     }
 
-    fn print(&self, session: &mut Session, ended: &Ended, seen: &Seen) -> Result<(), Error> {
+    fn print(&self, session: &mut Session, ended: &RunEnd, seen: &Seen) -> Result<(), Error> {
         let tally = &ended.tally;
         if self.json {
             return session.printer.json(&json!({
@@ -377,10 +378,10 @@ impl Capture {
                 "skipped": tally.skipped,
                 "bytes": tally.bytes,
                 "queued": ended.queued,
-                "limited": tally.limited,
+                "limited": tally.limit_reached,
                 "stopped": ended.stopped,
-                "given_up": tally.given_up,
-                "again": ended.again.map(|again| again.to_string()),
+                "given_up": tally.unreachable_hosts,
+                "again": ended.retry_at.map(|again| again.to_string()),
             }));
         }
         if let Some(version) = ended.version {
@@ -402,7 +403,7 @@ fn chromium() -> Option<PathBuf> {
 }
 
 /// What a run was left at, for people.
-fn finished(ended: &Ended) -> String {
+fn finished(ended: &RunEnd) -> String {
     match ended.version {
         Some(_) => format!("finished with what it had got: {} captured", ended.captures),
         None => "finished; it had captured nothing".to_owned(),
@@ -410,11 +411,11 @@ fn finished(ended: &Ended) -> String {
 }
 
 /// What came of it, for people.
-fn summary(ended: &Ended) -> String {
+fn summary(ended: &RunEnd) -> String {
     let got = got(ended);
-    if ended.left {
-        let then = ended.again.map(|again| format!(", after {}", again.for_people())).unwrap_or_default();
-        let why = match ended.tally.given_up {
+    if ended.hosts_left {
+        let then = ended.retry_at.map(|again| format!(", after {}", again.for_people())).unwrap_or_default();
+        let why = match ended.tally.unreachable_hosts {
             0 => String::new(),
             hosts => format!(": {} given up", counted(hosts, "host")),
         };
@@ -432,7 +433,7 @@ fn summary(ended: &Ended) -> String {
     }
 }
 
-fn got(ended: &Ended) -> String {
+fn got(ended: &RunEnd) -> String {
     let tally = &ended.tally;
     if ended.version.is_none() {
         let parts = [(tally.failed, "failed"), (tally.skipped, "skipped")].into_iter();
@@ -460,7 +461,8 @@ fn got(ended: &Ended) -> String {
         0 => String::new(),
         count => format!(" ({count} of them before)"),
     };
-    let limit = tally.limited.map(|which| format!("; the limit of {which} was reached")).unwrap_or_default();
+    let limit =
+        tally.limit_reached.map(|which| format!("; the limit of {which} was reached")).unwrap_or_default();
     format!(
         "{} captured{now} ({} of them {}, {} unchanged{cut}){aside}, {} failed{before}, {} received{limit}",
         ended.captures,

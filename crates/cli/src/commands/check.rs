@@ -5,11 +5,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use varve_archive::expectations::report::{Checked, ReportFormat, Reporter};
-use varve_archive::expectations::{Trouble, UrlDatabase, Verdict};
+use varve_archive::expectations::report::{CheckReporter, CheckedUrl, ReportFormat};
+use varve_archive::expectations::{ProbeFailure, UrlDatabase, Verdict};
 use varve_archive::history::{ArchiveHistory, ArchiveHoldings, Holdings};
 use varve_archive::verbs::capture::FetchErrorKind;
-use varve_archive::verbs::check::{Ended, Filter, Note, Progress, Promised, Request, check, explain, look};
+use varve_archive::verbs::check::{
+    CheckProgress, Ended, Filter, Note, Promised, Request, check, explain, look,
+};
 use varve_archive::verbs::diff::{Options, PageDiff};
 use varve_archive::verbs::urls::check::check as check_plainly;
 use varve_archive::{ArchiveError, Layout};
@@ -181,7 +183,7 @@ impl Form {
 /// Tells verdicts, one after another.
 pub(super) struct Teller<'a> {
     printer: &'a mut Printer,
-    reporter: Reporter,
+    reporter: CheckReporter,
     format: ReportFormat,
     hints: Hints,
     /// Whether the guard kept some from being asked.
@@ -191,20 +193,26 @@ pub(super) struct Teller<'a> {
 impl<'a> Teller<'a> {
     pub(super) fn new(printer: &'a mut Printer, form: &Form) -> Self {
         let format = form.report_format();
-        Self { printer, reporter: Reporter::new(format), format, hints: Hints::default(), guarded: false }
+        Self {
+            printer,
+            reporter: CheckReporter::new(format),
+            format,
+            hints: Hints::default(),
+            guarded: false,
+        }
     }
 
     /// Shows how far the check is, on a terminal.
-    pub(super) fn progress(&mut self) -> impl FnMut(Progress) + use<> {
+    pub(super) fn progress(&mut self) -> impl FnMut(CheckProgress) + use<> {
         let mut bar: printer::Progress = self.printer.progress_said();
-        move |progress: Progress| {
+        move |progress: CheckProgress| {
             let bar = &mut bar;
             bar.say(format!("{} of {} checked", progress.done, progress.total));
         }
     }
 
-    pub(super) fn tell(&mut self, checked: &Checked) -> Result<(), Error> {
-        if let Some(Trouble { kind, url }) = &checked.trouble {
+    pub(super) fn tell(&mut self, checked: &CheckedUrl) -> Result<(), Error> {
+        if let Some(ProbeFailure { kind, url }) = &checked.trouble {
             self.hints.see(kind.word(), url);
             self.guarded |= *kind == FetchErrorKind::Guard;
         }
@@ -332,7 +340,7 @@ impl Check {
     fn tell(
         &self,
         history: &ArchiveHistory,
-        mut checked: Checked,
+        mut checked: CheckedUrl,
         teller: &mut Teller<'_>,
     ) -> Result<(), Error> {
         let holdings: &dyn Holdings = history;
@@ -360,14 +368,14 @@ impl Check {
 }
 
 /// The command that shows a difference whole, where both sides are in versions and of one URL.
-fn diff_command(page: &PageDiff<'_>, checked: &Checked) -> Option<String> {
+fn diff_command(page: &PageDiff<'_>, checked: &CheckedUrl) -> Option<String> {
     let (good, version) = (checked.good_version()?.to_string(), checked.version?.to_string());
     let is_one_page = matches!((&page.pair.base, &page.pair.head), (Some(a), Some(b)) if a.url == b.url);
     is_one_page.then(|| format!("varve diff {good:.8} {version:.8} --url {}", quoted(&page.pair.any().url)))
 }
 
 /// The command that shows what a failure is: the difference, or else the answer itself.
-fn way_to_see(page: &PageDiff<'_>, checked: &Checked) -> String {
+fn way_to_see(page: &PageDiff<'_>, checked: &CheckedUrl) -> String {
     diff_command(page, checked).unwrap_or_else(|| {
         let capture = page.pair.any();
         format!("varve cat {} --at {}", quoted(&capture.url), capture.time)
@@ -380,7 +388,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// How much a failure differs from the last good capture, and how to see it.
-fn point_to(page: &PageDiff<'_>, checked: &Checked, printer: &mut Printer) -> Result<(), Error> {
+fn point_to(page: &PageDiff<'_>, checked: &CheckedUrl, printer: &mut Printer) -> Result<(), Error> {
     let command = way_to_see(page, checked);
     let (added, removed) =
         page.comparison.and_then(|comparison| comparison.lines_changed(true)).unwrap_or_default();

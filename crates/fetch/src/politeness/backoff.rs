@@ -23,7 +23,7 @@ impl Default for Backoff {
 
 impl Backoff {
     /// The pause after so many failures in a row, somewhere between half of it and all of it.
-    pub(super) fn pause(&self, failures: u32, chance: &mut Chance) -> Duration {
+    pub(super) fn pause(&self, failures: u32, chance: &mut Jitter) -> Duration {
         let doublings = failures.saturating_sub(1).min(31);
         let whole = self.first.saturating_mul(1 << doublings).min(self.longest);
         let half = whole / 2;
@@ -33,9 +33,9 @@ impl Backoff {
 
 /// Numbers from a seed: SplitMix64.
 #[derive(Clone, Debug)]
-pub(super) struct Chance(u64);
+pub(super) struct Jitter(u64);
 
-impl Chance {
+impl Jitter {
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }
@@ -61,7 +61,7 @@ mod tests {
     #[test]
     fn pauses_double_up_to_the_longest_and_half_of_each_is_chance() {
         let backoff = Backoff { first: Duration::from_secs(2), longest: Duration::from_secs(60) };
-        let mut chance = Chance::new(7);
+        let mut chance = Jitter::new(7);
         for (failures, whole) in [(1, 2), (2, 4), (3, 8), (5, 32), (6, 60), (u32::MAX, 60)] {
             for _ in 0..100 {
                 let pause = backoff.pause(failures, &mut chance);
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn the_same_seed_gives_the_same_pauses() {
         let pauses = |seed| {
-            let mut chance = Chance::new(seed);
+            let mut chance = Jitter::new(seed);
             (0..20).map(|_| Backoff::default().pause(4, &mut chance)).collect::<Vec<_>>()
         };
         assert_eq!(pauses(1), pauses(1));
@@ -86,6 +86,6 @@ mod tests {
     #[test]
     fn no_pause_is_too_large_to_count() {
         let endless = Backoff { first: Duration::MAX, longest: Duration::MAX };
-        let _ = endless.pause(3, &mut Chance::new(0));
+        let _ = endless.pause(3, &mut Jitter::new(0));
     }
 }

@@ -8,20 +8,20 @@
 //! What is waiting is the caller's: a row number, a URL. The frontier itself is elsewhere, and hands over as much of
 //! itself at a time as it likes.
 
-mod agenda;
 mod backoff;
-mod host;
+mod host_entry;
+mod host_table;
 mod retry_after;
 
-pub use agenda::{Agenda, Next, Verdict};
 pub use backoff::Backoff;
+pub use host_table::{HostTable, NextRequest, RequestVerdict};
 pub use retry_after::retry_after;
 
 use std::time::Duration;
 
 /// The rules of a crawl.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Policy {
+pub struct PolitenessPolicy {
     /// Between the end of one request to a host and the beginning of the next.
     pub delay: Duration,
     /// Requests under way to one host at a time.
@@ -39,7 +39,7 @@ pub struct Policy {
     pub failures_per_host: u32,
 }
 
-impl Default for Policy {
+impl Default for PolitenessPolicy {
     fn default() -> Self {
         Self {
             delay: Duration::from_millis(500),
@@ -55,7 +55,7 @@ impl Default for Policy {
 
 /// How a request ended, as far as politeness goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum RequestOutcome {
     /// With an answer: its status, and how long its `Retry-After` asks to wait.
     Answered {
         /// The status.
@@ -71,7 +71,7 @@ pub enum Outcome {
     Hopeless,
 }
 
-impl Outcome {
+impl RequestOutcome {
     /// An answer without `Retry-After`.
     pub const fn answered(status: u16) -> Self {
         Self::Answered { status, retry_after: None }

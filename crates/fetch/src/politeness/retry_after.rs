@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use varve_core::Moment;
 
-const MONTHS: [&str; 12] =
+const MONTH_NAMES: [&str; 12] =
     ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
 
 /// Nobody is believed who asks for more: a run would be left for ever.
-const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// How long a `Retry-After` asks to wait, seen from `now`. A date that is past asks for nothing, and more than a week is read as
 /// a week.
@@ -22,7 +22,7 @@ const LONGEST: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 /// assert_eq!(retry_after("soon", now), None);
 /// ```
 pub fn retry_after(value: &str, now: Moment) -> Option<Duration> {
-    asked(value.trim(), now).map(|wait| wait.min(LONGEST))
+    asked(value.trim(), now).map(|wait| wait.min(MAX_RETRY_AFTER))
 }
 
 /// What it asks for, whether it is to be believed or not.
@@ -43,7 +43,7 @@ fn http_date(text: &str) -> Option<Moment> {
         [_, month, day, time, year] => (year, month, day, time),
         _ => return None,
     };
-    let month = MONTHS.iter().position(|name| name.eq_ignore_ascii_case(month))? + 1;
+    let month = MONTH_NAMES.iter().position(|name| name.eq_ignore_ascii_case(month))? + 1;
     let day: u32 = day.parse().ok()?;
     let year = full_year(year)?;
     format!("{year:04}-{month:02}-{day:02}T{time}Z").parse().ok()

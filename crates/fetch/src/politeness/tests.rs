@@ -8,23 +8,23 @@ use proptest::prelude::*;
 use super::*;
 
 const SECOND: Duration = Duration::from_secs(1);
-const OK: Outcome = Outcome::answered(200);
+const OK: RequestOutcome = RequestOutcome::answered(200);
 
-fn policy() -> Policy {
-    Policy { delay: SECOND, ..Policy::default() }
+fn policy() -> PolitenessPolicy {
+    PolitenessPolicy { delay: SECOND, ..PolitenessPolicy::default() }
 }
 
 /// An agenda with its own idea of the time.
 struct World {
-    agenda: Agenda<u32>,
+    agenda: HostTable<u32>,
     start: Instant,
     now: Instant,
 }
 
 impl World {
-    fn new(policy: Policy) -> Self {
+    fn new(policy: PolitenessPolicy) -> Self {
         let start = Instant::now();
-        Self { agenda: Agenda::new(policy, 1), start, now: start }
+        Self { agenda: HostTable::new(policy, 1), start, now: start }
     }
 
     fn push(&mut self, host: &str, items: impl IntoIterator<Item = u32>) {
@@ -42,18 +42,18 @@ impl World {
     fn ask(&mut self) -> Option<(Box<str>, u32, u32)> {
         loop {
             match self.agenda.next(self.now) {
-                Next::Ask { host, item, tries } => return Some((host, item, tries)),
-                Next::Wait(then) => {
+                NextRequest::Ask { host, item, tries } => return Some((host, item, tries)),
+                NextRequest::Wait(then) => {
                     assert!(then > self.now, "waiting moves on");
                     self.now = then;
                 }
-                Next::UnderWay | Next::Empty => return None,
+                NextRequest::UnderWay | NextRequest::Empty => return None,
             }
         }
     }
 
     /// Waits until something is to be asked, and ends it at once in that way.
-    fn step(&mut self, outcome: Outcome) -> (u32, f64, Verdict<u32>) {
+    fn step(&mut self, outcome: RequestOutcome) -> (u32, f64, RequestVerdict<u32>) {
         let (host, item, tries) = self.ask().expect("something waits");
         let at = self.seconds();
         (item, at, self.agenda.done(&host, item, tries, outcome, self.now))
@@ -63,7 +63,8 @@ impl World {
 #[test]
 fn what_is_withdrawn_is_not_asked_and_the_rest_is() {
     let now = Instant::now();
-    let mut agenda = Agenda::new(Policy { delay: Duration::ZERO, ..Policy::default() }, 1);
+    let mut agenda =
+        HostTable::new(PolitenessPolicy { delay: Duration::ZERO, ..PolitenessPolicy::default() }, 1);
     for number in 0..6 {
         agenda.push(if number % 2 == 0 { "even" } else { "odd" }, number, now);
     }
@@ -71,7 +72,7 @@ fn what_is_withdrawn_is_not_asked_and_the_rest_is() {
     withdrawn.sort_unstable();
     assert_eq!((withdrawn, agenda.waiting()), (vec![0, 1, 2, 3], 2));
     let mut asked = Vec::new();
-    while let Next::Ask { host, item, tries } = agenda.next(now) {
+    while let NextRequest::Ask { host, item, tries } = agenda.next(now) {
         asked.push(item);
         agenda.done(&host, item, tries, OK, now);
     }
@@ -83,13 +84,13 @@ fn what_is_withdrawn_is_not_asked_and_the_rest_is() {
 fn a_host_is_asked_in_order_with_a_delay_after_each_end() {
     let mut world = World::new(policy());
     world.push("a", 1..=3);
-    assert_eq!(world.step(OK), (1, 0.0, Verdict::Done(1)));
+    assert_eq!(world.step(OK), (1, 0.0, RequestVerdict::Done(1)));
     let (host, item, tries) = world.ask().unwrap();
     assert_eq!((item, world.seconds()), (2, 1.0));
     world.now += 5 * SECOND;
     world.agenda.done(&host, item, tries, OK, world.now);
-    assert_eq!(world.step(OK), (3, 7.0, Verdict::Done(3)));
-    assert_eq!(world.agenda.next(world.now), Next::Empty);
+    assert_eq!(world.step(OK), (3, 7.0, RequestVerdict::Done(3)));
+    assert_eq!(world.agenda.next(world.now), NextRequest::Empty);
 }
 
 #[test]
@@ -101,14 +102,14 @@ fn one_slow_host_does_not_hold_up_another() {
     assert_eq!(first, 1);
     assert_eq!(world.step(OK).0, 11);
     assert_eq!(world.step(OK).0, 12);
-    assert_eq!(world.agenda.next(world.now + 100 * SECOND), Next::UnderWay);
+    assert_eq!(world.agenda.next(world.now + 100 * SECOND), NextRequest::UnderWay);
     world.agenda.done(&slow, first, tries, OK, world.now);
     assert_eq!(world.step(OK).0, 2);
 }
 
 #[test]
 fn hosts_that_are_ready_take_turns() {
-    let mut world = World::new(Policy { delay: Duration::ZERO, ..policy() });
+    let mut world = World::new(PolitenessPolicy { delay: Duration::ZERO, ..policy() });
     for host in ["a", "b", "c"] {
         world.push(host, 0..3);
     }
@@ -122,7 +123,8 @@ fn hosts_that_are_ready_take_turns() {
 
 #[test]
 fn no_more_connections_than_the_budget() {
-    let mut world = World::new(Policy { delay: Duration::ZERO, connections_per_host: 3, ..policy() });
+    let mut world =
+        World::new(PolitenessPolicy { delay: Duration::ZERO, connections_per_host: 3, ..policy() });
     world.push("a", 0..5);
     let under_way: Vec<_> = std::iter::from_fn(|| world.ask()).collect();
     assert_eq!((under_way.len(), world.agenda.under_way(), world.agenda.waiting()), (3, 3, 2));
@@ -147,9 +149,9 @@ fn retry_after_is_waited_for_up_to_its_limit() {
     for (asked, waited) in [(100, 100.0), (1_000_000, 3600.0), (0, 1.0)] {
         let mut world = World::new(policy());
         world.push("a", 1..=2);
-        let outcome = Outcome::Answered { status: 429, retry_after: Some(asked * SECOND) };
-        assert_eq!(world.step(outcome).2, Verdict::Again);
-        assert_eq!(world.step(OK), (1, waited, Verdict::Done(1)), "{asked}");
+        let outcome = RequestOutcome::Answered { status: 429, retry_after: Some(asked * SECOND) };
+        assert_eq!(world.step(outcome).2, RequestVerdict::Again);
+        assert_eq!(world.step(OK), (1, waited, RequestVerdict::Done(1)), "{asked}");
     }
 }
 
@@ -160,8 +162,8 @@ fn a_host_in_trouble_rests_longer_each_time_and_what_failed_is_given_up() {
     let mut last = 0.0;
     let mut pauses = Vec::new();
     for tries in 0..4 {
-        let (item, at, verdict) = world.step(Outcome::answered(503));
-        assert_eq!((item, verdict == Verdict::Again), (1, tries < 3));
+        let (item, at, verdict) = world.step(RequestOutcome::answered(503));
+        assert_eq!((item, verdict == RequestVerdict::Again), (1, tries < 3));
         pauses.push(at - last);
         last = at;
     }
@@ -180,38 +182,38 @@ fn a_host_in_trouble_rests_longer_each_time_and_what_failed_is_given_up() {
 fn an_error_of_one_page_lets_the_others_go_first() {
     let mut world = World::new(policy());
     world.push("a", 1..=3);
-    assert_eq!(world.step(Outcome::answered(500)).2, Verdict::Again);
+    assert_eq!(world.step(RequestOutcome::answered(500)).2, RequestVerdict::Again);
     assert_eq!((world.step(OK).0, world.step(OK).0), (2, 3));
     for _ in 0..2 {
-        assert_eq!(world.step(Outcome::answered(500)).2, Verdict::Again);
+        assert_eq!(world.step(RequestOutcome::answered(500)).2, RequestVerdict::Again);
     }
-    assert_eq!(world.step(Outcome::answered(500)).2, Verdict::GivenUp(1));
+    assert_eq!(world.step(RequestOutcome::answered(500)).2, RequestVerdict::GivenUp(1));
     assert!(world.seconds() > 4.0 + 1.0, "alone, it waits");
-    assert_eq!(world.agenda.next(world.now), Next::Empty);
+    assert_eq!(world.agenda.next(world.now), NextRequest::Empty);
 }
 
 #[test]
 fn what_cannot_succeed_is_given_up_and_leaves_the_host_in_peace() {
     let mut world = World::new(policy());
     world.push("a", 1..=2);
-    assert_eq!(world.step(Outcome::Hopeless), (1, 0.0, Verdict::GivenUp(1)));
-    assert_eq!(world.step(Outcome::answered(404)), (2, 1.0, Verdict::Done(2)));
+    assert_eq!(world.step(RequestOutcome::Hopeless), (1, 0.0, RequestVerdict::GivenUp(1)));
+    assert_eq!(world.step(RequestOutcome::answered(404)), (2, 1.0, RequestVerdict::Done(2)));
 }
 
 #[test]
 fn a_dead_host_is_given_up_with_all_that_waits() {
-    let mut world = World::new(Policy { failures_per_host: 5, ..policy() });
+    let mut world = World::new(PolitenessPolicy { failures_per_host: 5, ..policy() });
     world.push("dead", 0..1000);
     world.push("alive", [7000]);
     let mut given_up = Vec::new();
     let mut asked = 0;
     while let Some((host, item, tries)) = world.ask() {
-        let outcome = if &*host == "dead" { Outcome::Failed } else { OK };
+        let outcome = if &*host == "dead" { RequestOutcome::Failed } else { OK };
         asked += usize::from(&*host == "dead");
         match world.agenda.done(&host, item, tries, outcome, world.now) {
-            Verdict::GivenUp(item) => given_up.push(item),
-            Verdict::HostGivenUp(items) => given_up.extend(items),
-            Verdict::Again | Verdict::Done(_) => {}
+            RequestVerdict::GivenUp(item) => given_up.push(item),
+            RequestVerdict::HostGivenUp(items) => given_up.extend(items),
+            RequestVerdict::Again | RequestVerdict::Done(_) => {}
         }
     }
     given_up.sort_unstable();
@@ -237,7 +239,7 @@ fn a_hundred_thousand_hosts() {
     world.agenda.forget_idle_hosts(world.now + 2 * SECOND);
     assert_eq!(world.agenda.hosts(), 0);
     world.push("new", [1]);
-    assert_eq!(world.step(OK).2, Verdict::Done(1));
+    assert_eq!(world.step(OK).2, RequestVerdict::Done(1));
 }
 
 /// What happens in a made-up crawl.
@@ -245,7 +247,7 @@ fn a_hundred_thousand_hosts() {
 enum Event {
     Push(u8),
     Ask,
-    End(usize, Outcome),
+    End(usize, RequestOutcome),
     Pass(u16),
     CrawlDelay(u8, u8),
     Forget,
@@ -254,12 +256,12 @@ enum Event {
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let status = prop_oneof![Just(200u16), Just(404), Just(429), Just(500), Just(503)];
     let outcome = prop_oneof![
-        4 => (status, proptest::option::of(0u64..100)).prop_map(|(status, wait)| Outcome::Answered {
+        4 => (status, proptest::option::of(0u64..100)).prop_map(|(status, wait)| RequestOutcome::Answered {
             status,
             retry_after: wait.map(Duration::from_secs)
         }),
-        1 => Just(Outcome::Failed),
-        1 => Just(Outcome::Hopeless),
+        1 => Just(RequestOutcome::Failed),
+        1 => Just(RequestOutcome::Hopeless),
     ];
     let event = prop_oneof![
         3 => (0u8..4).prop_map(Event::Push),
@@ -276,7 +278,7 @@ proptest! {
     /// Nothing is lost, nothing comes twice, no host gets more connections or sooner than it should.
     #[test]
     fn the_rules_hold_in_any_crawl(events in events(), connections in 1usize..3) {
-        let policy = Policy { connections_per_host: connections, failures_per_host: 4, ..policy() };
+        let policy = PolitenessPolicy { connections_per_host: connections, failures_per_host: 4, ..policy() };
         let mut world = World::new(policy);
         let mut out: Vec<(Box<str>, u32, u32)> = Vec::new();
         let (mut pushed, mut ended) = (0u32, 0u32);
@@ -287,7 +289,7 @@ proptest! {
                     world.push(&host.to_string(), [pushed]);
                     pushed += 1;
                 }
-                Event::Ask => if let Next::Ask { host, item, tries } = world.agenda.next(world.now) {
+                Event::Ask => if let NextRequest::Ask { host, item, tries } = world.agenda.next(world.now) {
                     let before = last_start.insert(host.clone(), world.now);
                     prop_assert!(before.is_none_or(|before| world.now - before >= SECOND));
                     out.push((host, item, tries));
@@ -298,9 +300,9 @@ proptest! {
                     let (host, item, tries) = out.swap_remove(which % out.len());
                     prop_assert!(tries <= policy.retries);
                     ended += match world.agenda.done(&host, item, tries, outcome, world.now) {
-                        Verdict::Done(_) | Verdict::GivenUp(_) => 1,
-                        Verdict::HostGivenUp(items) => u32::try_from(items.len()).unwrap(),
-                        Verdict::Again => 0,
+                        RequestVerdict::Done(_) | RequestVerdict::GivenUp(_) => 1,
+                        RequestVerdict::HostGivenUp(items) => u32::try_from(items.len()).unwrap(),
+                        RequestVerdict::Again => 0,
                     };
                 }
                 Event::End(..) => {}
@@ -322,7 +324,7 @@ proptest! {
             ended += 1;
         }
         prop_assert_eq!(ended, pushed);
-        prop_assert_eq!(world.agenda.next(world.now), Next::Empty);
+        prop_assert_eq!(world.agenda.next(world.now), NextRequest::Empty);
     }
 }
 
@@ -333,28 +335,30 @@ fn a_host_that_never_answers_costs_what_one_thing_is_worth_and_not_each() {
     let mut asked = Vec::new();
     while let Some((host, item, tries)) = world.ask() {
         asked.push(item);
-        match world.agenda.done(&host, item, tries, Outcome::Silent, world.now) {
-            Verdict::HostGivenUp(items) => assert_eq!(items, (1..30).collect::<Vec<u32>>()),
-            Verdict::GivenUp(item) => assert_eq!(item, 0),
-            verdict => assert_eq!(verdict, Verdict::Again),
+        match world.agenda.done(&host, item, tries, RequestOutcome::Silent, world.now) {
+            RequestVerdict::HostGivenUp(items) => assert_eq!(items, (1..30).collect::<Vec<u32>>()),
+            RequestVerdict::GivenUp(item) => assert_eq!(item, 0),
+            verdict => assert_eq!(verdict, RequestVerdict::Again),
         }
     }
     // The first as often as anything is tried; then another, for the first alone may be slow.
     assert_eq!(asked, [0, 0, 0, 0, 1]);
     // Whoever comes later finds out with one request whether the host has come back.
     world.push("dead", 30..33);
-    assert!(matches!(world.step(Outcome::Silent).2, Verdict::HostGivenUp(items) if items == [30, 31, 32]));
+    assert!(
+        matches!(world.step(RequestOutcome::Silent).2, RequestVerdict::HostGivenUp(items) if items == [30, 31, 32])
+    );
     world.push("dead", 33..35);
-    assert_eq!(world.step(OK).2, Verdict::Done(33));
-    assert_eq!(world.step(Outcome::Silent).2, Verdict::Again);
+    assert_eq!(world.step(OK).2, RequestVerdict::Done(33));
+    assert_eq!(world.step(RequestOutcome::Silent).2, RequestVerdict::Again);
 }
 
 #[test]
 fn one_slow_thing_does_not_condemn_its_host() {
-    let mut world = World::new(Policy { retries: 0, ..policy() });
+    let mut world = World::new(PolitenessPolicy { retries: 0, ..policy() });
     world.push("h", 0..4);
-    assert_eq!(world.step(Outcome::Silent).2, Verdict::GivenUp(0));
-    assert_eq!(world.step(OK).2, Verdict::Done(1));
-    assert_eq!(world.step(Outcome::Silent).2, Verdict::GivenUp(2));
-    assert_eq!(world.step(Outcome::Silent).2, Verdict::GivenUp(3));
+    assert_eq!(world.step(RequestOutcome::Silent).2, RequestVerdict::GivenUp(0));
+    assert_eq!(world.step(OK).2, RequestVerdict::Done(1));
+    assert_eq!(world.step(RequestOutcome::Silent).2, RequestVerdict::GivenUp(2));
+    assert_eq!(world.step(RequestOutcome::Silent).2, RequestVerdict::GivenUp(3));
 }

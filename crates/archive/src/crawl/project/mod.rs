@@ -7,11 +7,11 @@
 //! A run is what came after the revision that was the newest when it began: that number is all that the project itself
 //! remembers of it. What is still to do lies beside it, in a folder that is there only for so long.
 
-mod ask;
-mod failure;
-mod head;
-mod keep;
+mod conditional_fetch;
+mod download_error;
 mod pending;
+mod response_head;
+mod writers;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,19 +25,19 @@ use varve_crystal::{Group, OpenReport, Project, ProjectWriter, Resource, Revisio
 use varve_fetch::Credentials;
 
 use super::address::has_user_info;
-use super::destination::{Destination, Keepers, Stored};
-use super::past::{LookUp, Past};
-use super::plan::{Plan, Spelling};
+use super::crawl_policy::{CrawlPolicy, Spelling};
+use super::destination::{Destination, ResponseWriters, StoredCapture};
+use super::past_captures::{PastLookup, SpellingMatch};
 use crate::error::ArchiveError;
 use crate::writer::Clock;
-pub(crate) use ask::AsCrystalAsks;
-use keep::ProjectKeepers;
-use pending::Pending;
+pub(crate) use conditional_fetch::CrystalFetcher;
+use pending::PendingRevisions;
+use writers::ProjectWriters;
 
 /// A project that is crawled into.
-pub(crate) struct IntoProject {
-    open: Arc<OpenProject>,
-    pending: Mutex<Pending>,
+pub(crate) struct ProjectDestination {
+    open: Arc<SharedProject>,
+    pending: Mutex<PendingRevisions>,
     clock: Clock,
     /// What is sent to whom besides the request itself: cookies are recorded.
     credentials: Credentials,
@@ -46,7 +46,7 @@ pub(crate) struct IntoProject {
 }
 
 /// The project, as all threads see it.
-pub(crate) struct OpenProject {
+pub(crate) struct SharedProject {
     /// None once it is closed.
     writer: Mutex<Option<ProjectWriter>>,
     sites: SiteRules,
@@ -55,7 +55,7 @@ pub(crate) struct OpenProject {
     after: RevisionId,
 }
 
-impl OpenProject {
+impl SharedProject {
     /// A project in which a run goes on that began after that revision.
     pub(crate) fn new(writer: ProjectWriter, after: RevisionId) -> Result<Arc<Self>, ArchiveError> {
         let aliases = writer.alias_rules()?;
@@ -138,10 +138,10 @@ fn is_web(url: &str) -> bool {
     scheme.eq_ignore_ascii_case("http") || scheme.eq_ignore_ascii_case("https")
 }
 
-impl IntoProject {
+impl ProjectDestination {
     /// A project to crawl into.
     pub(crate) fn new(
-        open: Arc<OpenProject>,
+        open: Arc<SharedProject>,
         clock: Clock,
         credentials: Credentials,
         groups: Vec<(u32, Group)>,
@@ -149,12 +149,12 @@ impl IntoProject {
         Self { open, pending: Mutex::default(), clock, credentials, groups }
     }
 
-    fn pending(&self) -> MutexGuard<'_, Pending> {
+    fn pending(&self) -> MutexGuard<'_, PendingRevisions> {
         self.pending.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Destination for IntoProject {
+impl Destination for ProjectDestination {
     fn present(&self) -> Moment {
         Moment::from((self.clock)().instant)
     }
@@ -163,18 +163,22 @@ impl Destination for IntoProject {
         Redaction::On
     }
 
-    fn past(&self, _: RunId, url: &str, _: LookUp) -> Result<Past, ArchiveError> {
-        let Some(resource) = self.open.resource(url)? else { return Ok(Past::Nothing) };
+    fn past(&self, _: RunId, url: &str, _: SpellingMatch) -> Result<PastLookup, ArchiveError> {
+        let Some(resource) = self.open.resource(url)? else { return Ok(PastLookup::Nothing) };
         let newest =
             self.open.ask(|project| project.revision_of_at(resource.id, RevisionId(i64::MAX)))?.flatten();
         Ok(match newest.filter(|newest| newest.id > self.open.after) {
-            Some(revision) => Past::ThisRun(Stored::Revision(revision.id)),
-            None => Past::Nothing,
+            Some(revision) => PastLookup::ThisRun(StoredCapture::Revision(revision.id)),
+            None => PastLookup::Nothing,
         })
     }
 
-    fn keepers<'k>(&'k self, _: RunId, plan: &'k Plan) -> Result<Box<dyn Keepers + 'k>, ArchiveError> {
-        Ok(Box::new(ProjectKeepers { into: self, plan }))
+    fn keepers<'k>(
+        &'k self,
+        _: RunId,
+        plan: &'k CrawlPolicy,
+    ) -> Result<Box<dyn ResponseWriters + 'k>, ArchiveError> {
+        Ok(Box::new(ProjectWriters { into: self, plan }))
     }
 
     fn given_up(&self, url: &str, kind: &str, message: &str) {

@@ -10,19 +10,19 @@ use varve_core::secret::Secret;
 use varve_crystal::{DownloadError, NewRevision, Outcome, ProjectWriter, Result};
 
 use super::super::address::host_of;
-use super::failure::download_error;
+use super::download_error::download_error;
 
 /// So many links are remembered: some ten megabytes.
-const MOST_SEEN: usize = 1 << 19;
+const MAX_SEEN_LINKS: usize = 1 << 19;
 /// So many hosts that failed are remembered.
-const MOST_HOSTS: usize = 10_000;
+const MAX_FAILED_HOSTS: usize = 10_000;
 /// So many revisions become one transaction.
-const AT_ONCE: usize = 1000;
+const REVISIONS_PER_TRANSACTION: usize = 1000;
 
 /// What was got, and not yet kept.
 #[derive(Default)]
-pub(super) struct Pending {
-    waiting: Waiting,
+pub(super) struct PendingRevisions {
+    waiting: RevisionBatch,
     seen: HashSet<u64>,
     hasher: RandomState,
     /// How hosts failed that cannot even be asked what they want of robots.
@@ -31,13 +31,13 @@ pub(super) struct Pending {
 
 /// What the next checkpoint keeps.
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(super) struct RevisionBatch {
     revisions: Vec<(String, Option<Secret<String>>, Outcome)>,
     links: Vec<String>,
     failed: HashSet<String>,
 }
 
-impl Pending {
+impl PendingRevisions {
     /// An answer came, or what stands for one.
     pub(super) fn add(&mut self, url: &str, cookie: Option<Secret<String>>, outcome: Outcome) {
         self.waiting.revisions.push((url.to_owned(), cookie, outcome));
@@ -45,7 +45,7 @@ impl Pending {
 
     /// Links were found.
     pub(super) fn link(&mut self, links: Vec<String>) {
-        if self.seen.len() >= MOST_SEEN {
+        if self.seen.len() >= MAX_SEEN_LINKS {
             self.seen.clear();
         }
         for link in links {
@@ -63,7 +63,7 @@ impl Pending {
             kind => download_error(kind, url, message),
         };
         let Some(error) = error else { return };
-        if self.lost_hosts.len() < MOST_HOSTS {
+        if self.lost_hosts.len() < MAX_FAILED_HOSTS {
             self.lost_hosts.insert(host.to_owned(), error.clone());
         }
         // Two reasons to ask for it are no reason to record its failure twice.
@@ -73,12 +73,12 @@ impl Pending {
     }
 
     /// Everything that waits.
-    pub(super) fn take(&mut self) -> Waiting {
+    pub(super) fn take(&mut self) -> RevisionBatch {
         std::mem::take(&mut self.waiting)
     }
 }
 
-impl Waiting {
+impl RevisionBatch {
     /// Keeps all of it: resources first, then revisions with their bodies.
     pub(super) fn keep_in(self, writer: &mut ProjectWriter) -> Result<()> {
         let Self { revisions, links, .. } = self;
@@ -92,7 +92,7 @@ impl Waiting {
                 Some(NewRevision { id: None, resource: resource?, request_cookie, outcome })
             });
         loop {
-            let piece: Vec<NewRevision> = new.by_ref().take(AT_ONCE).collect();
+            let piece: Vec<NewRevision> = new.by_ref().take(REVISIONS_PER_TRANSACTION).collect();
             if piece.is_empty() {
                 return Ok(());
             }

@@ -1,8 +1,8 @@
 //! For GitHub's workflows: a failure is an annotation at its record. What is met is not mentioned.
 
-use super::{Checked, visible};
+use super::{CheckedUrl, visible};
 
-pub(super) fn line(checked: &Checked) -> String {
+pub(super) fn line(checked: &CheckedUrl) -> String {
     if !checked.verdict.is_failure() {
         return String::new();
     }

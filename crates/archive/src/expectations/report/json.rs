@@ -3,10 +3,10 @@
 use serde::Serialize;
 use varve_expect::Standing;
 
-use super::{Checked, Comparison, Summary};
+use super::{CheckSummary, CheckedUrl, ContentComparison};
 
 #[derive(Serialize)]
-struct Line<'a> {
+struct CheckJsonLine<'a> {
     url: &'a str,
     verdict: &'a str,
     status: Option<u16>,
@@ -45,12 +45,12 @@ struct LastGood {
 
 #[derive(Serialize)]
 struct Closing<'a> {
-    summary: &'a Summary,
+    summary: &'a CheckSummary,
 }
 
-pub(super) fn line(checked: &Checked) -> String {
+pub(super) fn line(checked: &CheckedUrl) -> String {
     let (expected, got) = checked.verdict.sides();
-    text(&Line {
+    text(&CheckJsonLine {
         url: &checked.url,
         verdict: checked.verdict.word(),
         status: checked.status,
@@ -61,7 +61,7 @@ pub(super) fn line(checked: &Checked) -> String {
         reason: checked.verdict.reason(),
         version: checked.version.map(|version| version.to_string()),
         standing: checked.standing.as_ref().map(Standing::word),
-        comparison: checked.comparison.map(Comparison::word),
+        comparison: checked.comparison.map(ContentComparison::word),
         last_good: checked.last_good.as_ref().map(|good| LastGood {
             capture: good.id.to_string(),
             time: good.time.to_string(),
@@ -75,7 +75,7 @@ pub(super) fn line(checked: &Checked) -> String {
     })
 }
 
-pub(super) fn closing(summary: &Summary) -> String {
+pub(super) fn closing(summary: &CheckSummary) -> String {
     text(&Closing { summary })
 }
 

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use varve_expect::Verdict;
 
-use super::{Checked, Summary};
+use super::{CheckSummary, CheckedUrl};
 
-pub(super) fn case(checked: &Checked) -> String {
+pub(super) fn case(checked: &CheckedUrl) -> String {
     let name = escaped(&checked.url);
     let class = match &checked.file {
         Some(file) => escaped(&file.to_string_lossy()),
@@ -31,8 +31,8 @@ pub(super) fn case(checked: &Checked) -> String {
     }
 }
 
-pub(super) fn suite(summary: &Summary, took: Duration, cases: &str) -> String {
-    let Summary { drift, unreachable, skipped, .. } = summary;
+pub(super) fn suite(summary: &CheckSummary, took: Duration, cases: &str) -> String {
+    let CheckSummary { drift, unreachable, skipped, .. } = summary;
     let counts = format!(
         "tests=\"{}\" failures=\"{drift}\" errors=\"{unreachable}\" skipped=\"{skipped}\" time=\"{}\"",
         summary.total(),

@@ -15,11 +15,11 @@ use varve_core::history::{Belongs, Capture};
 use varve_core::{Moment, VersionId};
 use varve_expect::{Standing, Verdict};
 
-use super::Trouble;
+use super::ProbeFailure;
 
 /// What was found of one URL.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Checked {
+pub struct CheckedUrl {
     /// The URL that was asked.
     pub url: String,
     /// What was found.
@@ -29,7 +29,7 @@ pub struct Checked {
     /// How long the answer that decided took, where the web was asked.
     pub took: Option<Duration>,
     /// Why there was no answer, or none worth having.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<ProbeFailure>,
     /// Since when it fails, as a date, where earlier checks are known.
     pub since: Option<String>,
     /// The id of the capture that is the evidence, where it was kept.
@@ -41,7 +41,7 @@ pub struct Checked {
     /// The line of it where the record begins.
     pub line: Option<u64>,
     /// How the body compares with the one in the archive, where it was compared.
-    pub comparison: Option<Comparison>,
+    pub comparison: Option<ContentComparison>,
     /// What is to be thought of the URL after many checks, where earlier ones are known.
     pub standing: Option<Standing>,
     /// The last capture that was as promised, where this one is not.
@@ -52,7 +52,7 @@ pub struct Checked {
     pub difference: Option<serde_json::Value>,
 }
 
-impl Checked {
+impl CheckedUrl {
     /// What is known of a URL before it was asked: nothing speaks against it.
     pub fn new(url: &str) -> Self {
         Self {
@@ -75,7 +75,7 @@ impl Checked {
     }
 }
 
-impl Checked {
+impl CheckedUrl {
     /// The version that has the last good capture, where one does.
     pub fn good_version(&self) -> Option<VersionId> {
         match self.last_good.as_ref()?.belongs {
@@ -115,7 +115,7 @@ fn short(version: VersionId) -> String {
 
 /// How a page of the live web compares with the one in the archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Comparison {
+pub enum ContentComparison {
     /// The same bytes.
     Unchanged,
     /// Other bytes, but nothing that counts: nonces, clocks, session ids.
@@ -126,7 +126,7 @@ pub enum Comparison {
     Gone,
 }
 
-impl Comparison {
+impl ContentComparison {
     /// The word for it.
     pub fn word(self) -> &'static str {
         match self {
@@ -140,7 +140,7 @@ impl Comparison {
 
 /// How many verdicts there were of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize)]
-pub struct Summary {
+pub struct CheckSummary {
     /// All as expected.
     pub met: u64,
     /// Not as expected.
@@ -151,7 +151,7 @@ pub struct Summary {
     pub skipped: u64,
 }
 
-impl Summary {
+impl CheckSummary {
     /// Counts one more.
     pub fn count(&mut self, verdict: &Verdict) {
         *match verdict {
@@ -188,22 +188,22 @@ pub enum ReportFormat {
 
 /// Makes a report, piece by piece.
 #[derive(Debug)]
-pub struct Reporter {
+pub struct CheckReporter {
     format: ReportFormat,
-    summary: Summary,
+    summary: CheckSummary,
     /// JUnit says how many there are, and how long they took, before it says which.
     cases: String,
     took: Duration,
 }
 
-impl Reporter {
+impl CheckReporter {
     /// A report in that form, of nothing yet.
     pub fn new(format: ReportFormat) -> Self {
-        Self { format, summary: Summary::default(), cases: String::new(), took: Duration::ZERO }
+        Self { format, summary: CheckSummary::default(), cases: String::new(), took: Duration::ZERO }
     }
 
     /// Takes one verdict; what is to be printed for it now, with its line ends.
-    pub fn add(&mut self, checked: &Checked) -> String {
+    pub fn add(&mut self, checked: &CheckedUrl) -> String {
         self.summary.count(&checked.verdict);
         match self.format {
             ReportFormat::Text => text::line(checked),
@@ -227,7 +227,7 @@ impl Reporter {
     }
 
     /// The counts so far.
-    pub fn summary(&self) -> Summary {
+    pub fn summary(&self) -> CheckSummary {
         self.summary
     }
 }

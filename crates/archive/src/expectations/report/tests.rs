@@ -4,9 +4,9 @@ use super::*;
 use varve_core::{BodyId, RecordId};
 use varve_expect::{Departure, Standing};
 
-fn checked(url: &str, verdict: Verdict, status: Option<u16>) -> Checked {
+fn checked(url: &str, verdict: Verdict, status: Option<u16>) -> CheckedUrl {
     let file = Some(PathBuf::from("urls/example.com.yaml"));
-    Checked { verdict, status, file, line: Some(4), ..Checked::new(url) }
+    CheckedUrl { verdict, status, file, line: Some(4), ..CheckedUrl::new(url) }
 }
 
 fn version(byte: u8) -> VersionId {
@@ -47,7 +47,7 @@ fn report(format: ReportFormat) -> String {
     all[1].capture = Some("c0ffee".into());
     all[1].version = Some(version(0x44));
     all[1].last_good = Some(Box::new(good(version(0x33))));
-    let mut reporter = Reporter::new(format);
+    let mut reporter = CheckReporter::new(format);
     let lines: String = all.iter().map(|checked| reporter.add(checked)).collect();
     lines + &reporter.close()
 }
@@ -95,7 +95,7 @@ fn what_is_gone_is_called_so() {
     let mut checked = checked("http://example.com/", Verdict::Drift(Vec::new()), Some(410));
     checked.since = Some("2026-01-02T03:04:05Z".into());
     checked.standing = Some(Standing::Gone { since: 0 });
-    let text = Reporter::new(ReportFormat::Text).add(&checked);
+    let text = CheckReporter::new(ReportFormat::Text).add(&checked);
     assert!(text.contains("gone since 2026-01-02T03:04:05Z, never seen good"), "{text}");
 }
 

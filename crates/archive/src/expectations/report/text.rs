@@ -2,14 +2,14 @@
 
 use varve_expect::Standing;
 
-use super::{Checked, Comparison, Summary, visible};
+use super::{CheckSummary, CheckedUrl, ContentComparison, visible};
 
-pub(super) fn line(checked: &Checked) -> String {
+pub(super) fn line(checked: &CheckedUrl) -> String {
     let mut line = format!("{:<11}  {}", checked.verdict.word(), visible(&checked.url));
     if let Some(reason) = checked.verdict.reason() {
         line.push_str(&format!(": {}", visible(&reason)));
     }
-    if checked.comparison == Some(Comparison::Noise) {
+    if checked.comparison == Some(ContentComparison::Noise) {
         line.push_str(" (noise only)");
     }
     if let Some(Standing::Flaky { failures, checks }) = checked.standing {
@@ -21,8 +21,8 @@ pub(super) fn line(checked: &Checked) -> String {
     line + "\n"
 }
 
-pub(super) fn closing(summary: &Summary) -> String {
-    let Summary { met, drift, unreachable, skipped } = summary;
+pub(super) fn closing(summary: &CheckSummary) -> String {
+    let CheckSummary { met, drift, unreachable, skipped } = summary;
     let total = summary.total();
     let noun = if total == 1 { "URL" } else { "URLs" };
     format!("{total} {noun}: {met} met, {drift} drift, {unreachable} unreachable, {skipped} skipped\n")

@@ -18,11 +18,11 @@ use varve_plan::Plan;
 
 use super::plan::Rows;
 use crate::crawl::{
-    AsCrystalAsks, CrawlPlan, Ending, Event, Fetchers, IntoProject, OpenProject, ScopeKind, Settings, Tally,
-    Work, has_user_info, work,
+    CrawlEvent, CrawlFetchers, CrawlPlan, CrawlSettings, CrawlTally, CrystalFetcher, ProjectDestination,
+    RunEnding, RunInput, ScopeKind, SharedProject, has_user_info, run_crawl,
 };
 use crate::error::ArchiveError;
-use crate::reach::Reach;
+use crate::network_options::NetworkOptions;
 use crate::verbs::capture::{resumed, usual_and_pages};
 use crate::writer::Clock;
 use varve_core::secret::ShownUrl;
@@ -33,9 +33,9 @@ const AFTER: &str = "varve.capture_after";
 const FRONTIER: &str = "frontier.db";
 
 /// How the work is done.
-pub struct Manner<'a> {
+pub struct ProjectRunOptions<'a> {
     /// What belongs to this process.
-    pub reach: Reach,
+    pub reach: NetworkOptions,
     /// How many threads keep answers.
     pub threads: usize,
     /// Says that it is time to stop; the run can then be resumed.
@@ -50,7 +50,7 @@ pub struct ProjectCaptured {
     /// The run.
     pub run: RunId,
     /// What came of this process's share of it.
-    pub tally: Tally,
+    pub tally: CrawlTally,
     /// Revisions that the run has added so far, failures among them.
     pub revisions: u64,
     /// URLs that still wait.
@@ -64,9 +64,9 @@ pub struct ProjectCaptured {
 /// Captures URLs, or without any the project's roots and groups.
 pub fn capture(
     path: &Path,
-    mut settings: Settings,
-    manner: &Manner<'_>,
-    report: &mut dyn FnMut(Event<'_>),
+    mut settings: CrawlSettings,
+    manner: &ProjectRunOptions<'_>,
+    report: &mut dyn FnMut(CrawlEvent<'_>),
 ) -> Result<ProjectCaptured, ArchiveError> {
     if settings.browser {
         return Err(ArchiveError::NoPlaceForRenderings);
@@ -78,7 +78,7 @@ pub fn capture(
     }
     let after = writer.newest_revision()?.unwrap_or(RevisionId(0));
     let (rows, folder) = (Rows::read(&writer)?, writer.path().to_owned());
-    let open = OpenProject::new(writer, after)?;
+    let open = SharedProject::new(writer, after)?;
     if settings.seeds.is_empty() {
         settings.seeds = rows.plan.roots.iter().filter_map(|root| open.address(&root.url)).collect();
         settings.scope = ScopeKind::Plan;
@@ -89,13 +89,13 @@ pub fn capture(
         return Err(ArchiveError::NoRoots);
     }
     settings.plan = Some(followed(&rows.plan, settings.scope));
-    settings.reach = manner.reach.kept(&settings.seeds)?;
+    settings.network = manner.reach.kept(&settings.seeds)?;
     let json = serde_json::to_string(&settings).expect("settings can be written as JSON");
     open.change(|writer| writer.set_property(AFTER, Some(&after.to_string())))?;
     let run = RunId::new(Uuid::now_v7());
     let now = varve_core::Moment::from((manner.clock)().instant);
     let frontier = Frontier::begin(frontier_of(&folder)?, run, now, &json)?;
-    report(Event::Began { run, resumed: false });
+    report(CrawlEvent::Began { run, resumed: false });
     crawl(&open, frontier, (settings, rows, false), (manner, &manner.reach), report)
 }
 
@@ -103,14 +103,15 @@ pub fn capture(
 /// and they stay with it.
 pub fn resume(
     path: &Path,
-    change: impl FnOnce(&mut Settings),
-    manner: &Manner<'_>,
-    report: &mut dyn FnMut(Event<'_>),
+    change: impl FnOnce(&mut CrawlSettings),
+    manner: &ProjectRunOptions<'_>,
+    report: &mut dyn FnMut(CrawlEvent<'_>),
 ) -> Result<ProjectCaptured, ArchiveError> {
     let writer = ProjectWriter::open(path)?;
     writer.room()?;
     let (mut frontier, after) = unfinished(&writer)?;
-    let begun: Settings = serde_json::from_str(&frontier.settings()?).map_err(ArchiveError::RunSettings)?;
+    let begun: CrawlSettings =
+        serde_json::from_str(&frontier.settings()?).map_err(ArchiveError::RunSettings)?;
     let mut settings = begun.clone();
     change(&mut settings);
     let reach = resumed(&manner.reach, &mut settings)?;
@@ -119,8 +120,8 @@ pub fn resume(
         let json = serde_json::to_string(&settings).expect("settings can be written as JSON");
         frontier.go_on_as(run, &json)?;
     }
-    report(Event::Began { run, resumed: true });
-    crawl(&OpenProject::new(writer, after)?, frontier, (settings, rows, true), (manner, &reach), report)
+    report(CrawlEvent::Began { run, resumed: true });
+    crawl(&SharedProject::new(writer, after)?, frontier, (settings, rows, true), (manner, &reach), report)
 }
 
 /// Leaves the capture that is not finished at what it has got.
@@ -129,9 +130,9 @@ pub fn finish(path: &Path) -> Result<ProjectCaptured, ArchiveError> {
     let (frontier, after) = unfinished(&writer)?;
     let run = frontier.run();
     let opened = writer.report().clone();
-    let open = OpenProject::new(writer, after)?;
+    let open = SharedProject::new(writer, after)?;
     let revisions = conclude(&open, frontier, after, true)?;
-    let tally = Tally::default();
+    let tally = CrawlTally::default();
     Ok(ProjectCaptured { run, tally, revisions, queued: 0, finished: true, opened })
 }
 
@@ -161,7 +162,7 @@ fn unfinished(writer: &ProjectWriter) -> Result<(Frontier, RevisionId), ArchiveE
 }
 
 /// The addresses of seeds, each once.
-fn seeds(open: &OpenProject, texts: &[String]) -> Result<Vec<String>, ArchiveError> {
+fn seeds(open: &SharedProject, texts: &[String]) -> Result<Vec<String>, ArchiveError> {
     let mut seeds: Vec<String> = Vec::new();
     for text in texts {
         if has_user_info(text) {
@@ -190,37 +191,41 @@ fn followed(plan: &Plan, scope: ScopeKind) -> Plan {
 }
 
 fn crawl(
-    open: &Arc<OpenProject>,
+    open: &Arc<SharedProject>,
     frontier: Frontier,
-    (settings, rows, resumed): (Settings, Rows, bool),
-    (manner, reach): (&Manner<'_>, &Reach),
-    report: &mut dyn FnMut(Event<'_>),
+    (settings, rows, resumed): (CrawlSettings, Rows, bool),
+    (manner, reach): (&ProjectRunOptions<'_>, &NetworkOptions),
+    report: &mut dyn FnMut(CrawlEvent<'_>),
 ) -> Result<ProjectCaptured, ArchiveError> {
     let (opened, folder) = open.about()?;
-    let Fetchers { usual, pages, door, budget, robots, proxy } =
+    let CrawlFetchers { usual, pages, door, budget, robots, proxy } =
         usual_and_pages(&folder.join("tmp"), &settings, reach)?;
-    let whole = settings.whole;
+    let whole = settings.no_conditional;
     let asks = |fetcher: Arc<dyn Fetcher>| {
-        Arc::new(AsCrystalAsks::new(Arc::clone(open), fetcher, whole)) as Arc<dyn Fetcher>
+        Arc::new(CrystalFetcher::new(Arc::clone(open), fetcher, whole)) as Arc<dyn Fetcher>
     };
-    let fetchers = Fetchers { usual: asks(usual), pages: asks(pages), door, budget, robots, proxy };
+    let fetchers = CrawlFetchers { usual: asks(usual), pages: asks(pages), door, budget, robots, proxy };
     let credentials = reach.credentials_for(&settings.seeds).map_err(ArchiveError::Credentials)?;
-    let into =
-        IntoProject::new(Arc::clone(open), Arc::clone(&manner.clock), credentials, members(&settings, rows));
-    let plan = CrawlPlan::spelled(settings, open.spelling());
-    let Manner { threads, stop, .. } = *manner;
+    let into = ProjectDestination::new(
+        Arc::clone(open),
+        Arc::clone(&manner.clock),
+        credentials,
+        members(&settings, rows),
+    );
+    let plan = CrawlPlan::with_spelling(settings, open.spelling());
+    let ProjectRunOptions { threads, stop, .. } = *manner;
     let share =
-        Work { destination: &into, frontier: &frontier, plan: &plan, fetchers, resumed, threads, stop };
-    let (ending, tally) = work(share, report)?;
+        RunInput { destination: &into, frontier: &frontier, plan: &plan, fetchers, resumed, threads, stop };
+    let (ending, tally) = run_crawl(share, report)?;
     let (run, counts) = (frontier.run(), frontier.counts()?);
-    let finished = ending == Ending::Finished;
+    let finished = ending == RunEnding::Finished;
     let queued = if finished { 0 } else { counts.ready + counts.claimed + counts.waiting };
     let revisions = conclude(open, frontier, open.after(), finished)?;
     Ok(ProjectCaptured { run, tally, revisions, queued, finished, opened })
 }
 
 /// The groups whose known members are asked for: all that are downloaded, where the plan is followed.
-fn members(settings: &Settings, rows: Rows) -> Vec<(u32, varve_crystal::Group)> {
+fn members(settings: &CrawlSettings, rows: Rows) -> Vec<(u32, varve_crystal::Group)> {
     if settings.scope != ScopeKind::Plan {
         return Vec::new();
     }
@@ -230,7 +235,7 @@ fn members(settings: &Settings, rows: Rows) -> Vec<(u32, varve_crystal::Group)> 
 
 /// Ends the session, and forgets the run if it is finished. Says how many revisions the run has added.
 fn conclude(
-    open: &OpenProject,
+    open: &SharedProject,
     frontier: Frontier,
     after: RevisionId,
     finished: bool,

@@ -13,10 +13,10 @@ use varve_fetch::{FetchRequest, Fetcher};
 use varve_page::links::{Kind, Limits, Link, Role, extract};
 use varve_warc::http::{BodyLimits, Head, open_body};
 
-use crate::crawl::{Settings, asked};
+use crate::crawl::{CrawlSettings, asked};
 use crate::error::ArchiveError;
 use crate::history::Holdings;
-use crate::verbs::capture::{Reach, client};
+use crate::verbs::capture::{NetworkOptions, client};
 use crate::verbs::cat::{At, find};
 
 pub use varve_core::pattern::SuggestedGroup;
@@ -77,8 +77,8 @@ pub fn of_capture(holdings: &dyn Holdings, text: &str) -> Result<Option<Suggesti
 /// Suggests groups from a page that is fetched for it.
 pub fn of_live_page(
     folder: &std::path::Path,
-    settings: &Settings,
-    reach: &Reach,
+    settings: &CrawlSettings,
+    reach: &NetworkOptions,
     text: &str,
 ) -> Result<Suggestion, ArchiveError> {
     let client = client(folder, settings, reach, None)?;

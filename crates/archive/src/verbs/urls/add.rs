@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use std::path::PathBuf;
 
 use crate::expectations::{
-    Answer, Expectation, Follow, Loaded, Observed, Prober, Question, Target, Trouble, UrlDatabase, UrlsError,
-    of_host,
+    Expectation, Follow, Loaded, Observed, ProbeFailure, ProbeRequest, ProbeResponse, Prober, Target,
+    UrlDatabase, UrlsError, of_host,
 };
 
 /// How URLs are added.
@@ -54,7 +54,7 @@ pub enum AddError {
         /// What it answered.
         reason: String,
         /// Why the request failed, if it did.
-        trouble: Option<Trouble>,
+        trouble: Option<ProbeFailure>,
     },
 }
 
@@ -167,13 +167,13 @@ fn learn(wishes: &mut [Result<Wish, AddError>], fixed: bool, prober: &dyn Prober
     let follow = if fixed { Follow::Redirects } else { Follow::First };
     let is_new = |wish: &Result<Wish, AddError>| wish.as_ref().is_ok_and(|wish| wish.added.new);
     let asked: Vec<usize> = (0..wishes.len()).filter(|at| is_new(&wishes[*at])).collect();
-    let questions: Vec<Question> = asked
+    let questions: Vec<ProbeRequest> = asked
         .iter()
         .filter_map(|at| wishes[*at].as_ref().ok())
-        .map(|wish| Question { url: wish.added.url.clone(), follow, content: fixed, length: None })
+        .map(|wish| ProbeRequest { url: wish.added.url.clone(), follow, content: fixed, length: None })
         .collect();
-    let unanswered = || Answer::from(Observed::failed("the question was not answered"));
-    let mut answers: Vec<Answer> = questions.iter().map(|_| unanswered()).collect();
+    let unanswered = || ProbeResponse::from(Observed::failed("the question was not answered"));
+    let mut answers: Vec<ProbeResponse> = questions.iter().map(|_| unanswered()).collect();
     prober.probe(&questions, &mut |number, answer| {
         if let Some(place) = answers.get_mut(number) {
             *place = answer;
@@ -182,7 +182,7 @@ fn learn(wishes: &mut [Result<Wish, AddError>], fixed: bool, prober: &dyn Prober
     });
     for (at, answer) in asked.into_iter().zip(answers) {
         let Ok(wish) = &mut wishes[at] else { continue };
-        let trouble = answer.trouble;
+        let trouble = answer.failure;
         if let Err(reason) = promise(&mut wish.expectation, answer.observed, fixed) {
             wishes[at] = Err(AddError::Answer { url: wish.added.url.clone(), reason, trouble });
         }

@@ -7,11 +7,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use super::list::Filter;
-use crate::checking::{Finding, Passes, ask_all, expected_cases};
-use crate::expectations::report::Checked;
+use crate::checking::{CheckFinding, RetryPasses, ask_all, expected_cases};
+use crate::expectations::report::CheckedUrl;
 use crate::expectations::{Prober, UrlDatabase, UrlsError};
 
-pub use crate::checking::Progress;
+pub use crate::checking::CheckProgress;
 
 /// What is checked, and how.
 #[derive(Clone, Debug, Default)]
@@ -31,8 +31,8 @@ pub struct Request {
 }
 
 impl Request {
-    pub(crate) fn passes(&self) -> Passes<'_> {
-        Passes { retries: self.retries, pause: self.pause, stop: self.stop.as_deref() }
+    pub(crate) fn passes(&self) -> RetryPasses<'_> {
+        RetryPasses { retries: self.retries, pause: self.pause, stop: self.stop.as_deref() }
     }
 }
 
@@ -41,14 +41,15 @@ pub fn check<E: From<UrlsError>>(
     database: &UrlDatabase,
     request: &Request,
     prober: &dyn Prober,
-    progress: &mut dyn FnMut(Progress),
-    each: impl FnMut(Checked) -> Result<(), E>,
+    progress: &mut dyn FnMut(CheckProgress),
+    each: impl FnMut(CheckedUrl) -> Result<(), E>,
 ) -> Result<(), E> {
     let cases = expected_cases(database, request)?;
-    let mut verdicts: Vec<Option<Checked>> = cases.iter().map(|_| None).collect();
+    let mut verdicts: Vec<Option<CheckedUrl>> = cases.iter().map(|_| None).collect();
     ask_all(&cases, request.passes(), prober, progress, |number, finding| {
-        let Finding { verdict, status, took, trouble, .. } = finding;
-        verdicts[number] = Some(Checked { verdict, status, took, trouble, ..cases[number].checked.clone() });
+        let CheckFinding { verdict, status, took, trouble, .. } = finding;
+        verdicts[number] =
+            Some(CheckedUrl { verdict, status, took, trouble, ..cases[number].checked.clone() });
         Ok::<(), E>(())
     })?;
     verdicts.into_iter().flatten().try_for_each(each)

@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use varve_archive::verbs::capture::{Captured, Event};
+use varve_archive::verbs::capture::{CapturedPage, CrawlEvent};
 
 use crate::error::Error;
 
@@ -43,15 +43,15 @@ impl List {
     }
 
     /// Lists what is skipped.
-    pub(super) fn see(&mut self, event: &Event<'_>) -> Result<(), Error> {
+    pub(super) fn see(&mut self, event: &CrawlEvent<'_>) -> Result<(), Error> {
         let done = match event {
-            Event::Skipped { url, rule, .. } => self.add(url, &rule.to_string()),
-            Event::Captured(Captured { url, .. }) => {
+            CrawlEvent::Skipped { url, rule, .. } => self.add(url, &rule.to_string()),
+            CrawlEvent::Captured(CapturedPage { url, .. }) => {
                 self.captured.extend(self.listed.take(*url));
                 Ok(())
             }
             // What is settled by then is not told again.
-            Event::Checkpoint { .. } => self.file.flush(),
+            CrawlEvent::Checkpoint { .. } => self.file.flush(),
             _ => Ok(()),
         };
         done.map_err(|source| Error::Write { path: self.path.clone(), source })

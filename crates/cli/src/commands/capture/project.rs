@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering;
 
 use serde_json::json;
-use varve_archive::verbs::capture::{Event, Reach, Settings};
+use varve_archive::verbs::capture::{CrawlEvent, CrawlSettings, NetworkOptions};
 use varve_archive::verbs::crystal::capture::{self as into_project, ProjectCaptured};
 use varve_archive::verbs::plan::Plan;
 
@@ -15,20 +15,24 @@ use crate::session::Session;
 
 impl Capture {
     /// Captures into a Crystal project.
-    pub(super) fn fill_project(&self, session: &mut Session, reach: Reach) -> Result<Outcome, Error> {
+    pub(super) fn fill_project(
+        &self,
+        session: &mut Session,
+        reach: NetworkOptions,
+    ) -> Result<Outcome, Error> {
         let root = session.root()?;
         let plan = self.follows_plan()?.then(Plan::default);
-        let settings = Settings { plan: None, ..self.settings_with(session, plan)? };
+        let settings = CrawlSettings { plan: None, ..self.settings_with(session, plan)? };
         let stop = interrupt::flag();
         let (threads, clock) = (Session::threads(), session.opening()?.clock);
         let unsent = Unsent::new(&reach);
-        let manner = into_project::Manner { reach, threads, stop: &stop, clock };
+        let manner = into_project::ProjectRunOptions { reach, threads, stop: &stop, clock };
         let mut watcher = Watcher::new(&mut session.printer, self.json, self.list(), unsent)?;
-        let mut report = |event: Event<'_>| watcher.see(&event);
+        let mut report = |event: CrawlEvent<'_>| watcher.see(&event);
         let captured = match (self.finish, self.resume) {
             (true, _) => into_project::finish(&root),
             (_, true) => {
-                let change = |kept: &mut Settings| self.given.change(kept, &settings);
+                let change = |kept: &mut CrawlSettings| self.given.change(kept, &settings);
                 into_project::resume(&root, change, &manner, &mut report)
             }
             _ => into_project::capture(&root, settings, &manner, &mut report),

@@ -1,6 +1,6 @@
 //! Credentials that were given and never sent: a line without a scheme is for https, and its host may speak http alone.
 
-use varve_archive::verbs::capture::Reach;
+use varve_archive::verbs::capture::NetworkOptions;
 
 use crate::printer::{Printer, visible};
 
@@ -23,7 +23,7 @@ impl Line {
 
 impl Unsent {
     /// The hosts that credentials are for over https alone.
-    pub(super) fn new(reach: &Reach) -> Self {
+    pub(super) fn new(reach: &NetworkOptions) -> Self {
         let secrets = reach.secrets();
         let plain: Vec<&str> =
             secrets.iter().filter_map(|secret| secret.origin.strip_prefix("http://")).collect();

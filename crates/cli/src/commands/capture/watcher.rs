@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use serde_json::json;
 use varve_archive::Moment;
-use varve_archive::verbs::capture::{Captured, Event, Progress};
+use varve_archive::verbs::capture::{CapturedPage, CrawlEvent, CrawlProgress};
 
 use super::list::List;
 use super::people_size;
@@ -109,20 +109,20 @@ impl<'a> Watcher<'a> {
         Ok(Seen { skipped, refused, is_listed, hints, unsent })
     }
 
-    pub(super) fn see(&mut self, event: &Event<'_>) {
-        if let Event::Failed { url, kind, .. } = event {
+    pub(super) fn see(&mut self, event: &CrawlEvent<'_>) {
+        if let CrawlEvent::Failed { url, kind, .. } = event {
             self.hints.see(kind, url);
         }
-        if let Event::GivenUp { host, kind: kind @ ("guard" | "tls:issuer"), .. } = event {
+        if let CrawlEvent::HostUnreachable { host, kind: kind @ ("guard" | "tls:issuer"), .. } = event {
             self.hints.see(kind, host);
         }
-        if let Event::WantsTls { url } = event {
+        if let CrawlEvent::TlsRequired { url } = event {
             self.hints.see("tls:wanted", url);
         }
-        if let Event::Captured(Captured { url, .. }) = event {
+        if let CrawlEvent::Captured(CapturedPage { url, .. }) = event {
             self.unsent.see(url);
         }
-        if let Event::Captured(Captured { url, status: status @ 400.., is_page: true, .. }) = event {
+        if let CrawlEvent::Captured(CapturedPage { url, status: status @ 400.., is_page: true, .. }) = event {
             self.refused.entry(*status).or_default().add(url);
         }
         if let Some(list) = self.list.as_mut().filter(|_| self.failure.is_ok()) {
@@ -137,21 +137,21 @@ impl<'a> Watcher<'a> {
             return;
         }
         match event {
-            Event::Captured(Captured { url, truncated: Some(why), .. }) => {
+            CrawlEvent::Captured(CapturedPage { url, truncated: Some(why), .. }) => {
                 self.remark("cut short", url, cut(why));
             }
-            Event::Failed { url, message, .. } => self.remark("failed", url, message),
-            Event::Noted { url, note } => self.remark("note", url, note),
-            Event::Skipped { url, rule, is_seed } => self.count(url, &rule.to_string(), *is_seed),
-            Event::Waits { host, until, left } => self.waits(host, *until, *left),
-            Event::GivenUp { host, message, .. } => {
+            CrawlEvent::Failed { url, message, .. } => self.remark("failed", url, message),
+            CrawlEvent::Noted { url, note } => self.remark("note", url, note),
+            CrawlEvent::Skipped { url, rule, is_seed } => self.count(url, &rule.to_string(), *is_seed),
+            CrawlEvent::RetryAfter { host, until, left } => self.waits(host, *until, *left),
+            CrawlEvent::HostUnreachable { host, message, .. } => {
                 self.remark(
                     "given up",
                     host,
                     &format!("{message}: what was not asked of it is left for `--resume`"),
                 );
             }
-            Event::Progress(progress) => self.tell(progress),
+            CrawlEvent::Progress(progress) => self.tell(progress),
             _ => {}
         }
     }
@@ -181,14 +181,16 @@ impl<'a> Watcher<'a> {
     }
 
     /// Whoever watches must not wait for a buffer to fill.
-    fn show(&mut self, event: &Event<'_>) -> Result<(), Error> {
+    fn show(&mut self, event: &CrawlEvent<'_>) -> Result<(), Error> {
         match event {
-            Event::Began { .. } | Event::Waits { .. } | Event::Checkpoint { .. } => self.printer.flush(),
+            CrawlEvent::Began { .. } | CrawlEvent::RetryAfter { .. } | CrawlEvent::Checkpoint { .. } => {
+                self.printer.flush()
+            }
             _ => Ok(()),
         }
     }
 
-    fn tell(&self, progress: &Progress) {
+    fn tell(&self, progress: &CrawlProgress) {
         if let Some(bar) = &self.progress {
             let tally = &progress.tally;
             let rate = tally.captured as f64 / self.began.elapsed().as_secs_f64().max(0.1);
@@ -207,8 +209,8 @@ impl<'a> Watcher<'a> {
 }
 
 /// A run that keeps to a long `Crawl-delay` must not look as if it hung.
-fn rest(progress: &Progress) -> String {
-    match progress.rests.map(|rest| rest.as_secs()).filter(|seconds| *seconds > 0) {
+fn rest(progress: &CrawlProgress) -> String {
+    match progress.idle_for.map(|rest| rest.as_secs()).filter(|seconds| *seconds > 0) {
         Some(seconds) => format!("waiting {seconds} s for "),
         None => String::new(),
     }
@@ -253,33 +255,35 @@ fn group_of(rule: &str) -> String {
     rule.strip_prefix("robots:").map_or_else(|| rule.to_owned(), |_| "robots".to_owned())
 }
 
-fn line(event: &Event<'_>) -> Option<serde_json::Value> {
+fn line(event: &CrawlEvent<'_>) -> Option<serde_json::Value> {
     Some(match event {
-        Event::Began { run, resumed } => {
+        CrawlEvent::Began { run, resumed } => {
             json!({"event": "began", "run": run.to_string(), "resumed": resumed})
         }
-        Event::Captured(Captured { url, time, status, length, is_page, unchanged, truncated }) => json!({
-            "event": "captured", "url": url, "time": time.to_string(), "status": status, "length": length,
-            "page": is_page, "unchanged": unchanged, "truncated": truncated,
-        }),
-        Event::Exchanged { url, method, status, length } => {
+        CrawlEvent::Captured(CapturedPage { url, time, status, length, is_page, unchanged, truncated }) => {
+            json!({
+                "event": "captured", "url": url, "time": time.to_string(), "status": status, "length": length,
+                "page": is_page, "unchanged": unchanged, "truncated": truncated,
+            })
+        }
+        CrawlEvent::Exchanged { url, method, status, length } => {
             json!({"event": "exchanged", "url": url, "method": method, "status": status, "length": length})
         }
-        Event::Failed { url, kind, message } => {
+        CrawlEvent::Failed { url, kind, message } => {
             json!({"event": "failed", "url": url, "kind": kind, "message": message})
         }
-        Event::Noted { url, note } => json!({"event": "note", "url": url, "message": note}),
-        Event::Skipped { url, rule, is_seed } => {
+        CrawlEvent::Noted { url, note } => json!({"event": "note", "url": url, "message": note}),
+        CrawlEvent::Skipped { url, rule, is_seed } => {
             json!({"event": "skipped", "url": url, "rule": rule.to_string(), "seed": is_seed})
         }
-        Event::WantsTls { url } => json!({"event": "wants_tls", "url": url}),
-        Event::Waits { host, until, left } => {
+        CrawlEvent::TlsRequired { url } => json!({"event": "wants_tls", "url": url}),
+        CrawlEvent::RetryAfter { host, until, left } => {
             json!({"event": "waits", "host": host, "until": until.to_string(), "left": left})
         }
-        Event::GivenUp { host, kind, message } => {
+        CrawlEvent::HostUnreachable { host, kind, message } => {
             json!({"event": "given_up", "host": host, "kind": kind, "message": message})
         }
-        Event::Checkpoint { captured } => json!({"event": "checkpoint", "captured": captured}),
-        Event::Progress(_) => return None,
+        CrawlEvent::Checkpoint { captured } => json!({"event": "checkpoint", "captured": captured}),
+        CrawlEvent::Progress(_) => return None,
     })
 }

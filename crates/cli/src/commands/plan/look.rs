@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use varve_archive::history::ArchiveHoldings;
-use varve_archive::verbs::capture::Settings;
+use varve_archive::verbs::capture::CrawlSettings;
 use varve_archive::verbs::intent;
 use varve_archive::verbs::plan::load;
 use varve_archive::verbs::plan::suggest::{of_capture, of_live_page};
@@ -116,7 +116,7 @@ impl Suggest {
             None => {
                 let reach = self.reaching.reach(session)?;
                 let user_agent = self.reaching.user_agent(session)?;
-                let settings = Settings { user_agent, ..Settings::default() };
+                let settings = CrawlSettings { user_agent, ..CrawlSettings::default() };
                 of_live_page(&std::env::temp_dir(), &settings, &reach, &self.url)?
             }
         };

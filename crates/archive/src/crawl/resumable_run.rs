@@ -1,0 +1,74 @@
+//! A run across its stops.
+//!
+//! Whoever stops a run has a version of what it got so far, and may go on with the rest. A run that became a version takes
+//! no more captures, so another run goes on in its place, and the version that it becomes holds what lies behind it as well:
+//! the last version of the course is the one that an undisturbed run would have made.
+
+use serde::{Deserialize, Serialize};
+use varve_core::VersionId;
+use varve_core::fact::{Page, sort_pages};
+use varve_core::history::Capture;
+
+use super::settings::CrawlSettings;
+use crate::error::ArchiveError;
+use crate::history::{Holdings, Pages};
+
+/// What a run was asked to do, and what lies behind it. Kept with the frontier.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct ResumableRun {
+    /// What it was asked to do.
+    #[serde(flatten)]
+    pub(crate) settings: CrawlSettings,
+    /// The versions that were made when it was stopped, each of which holds those before it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) stop_versions: Vec<VersionId>,
+}
+
+impl ResumableRun {
+    /// One that begins.
+    pub(crate) fn new(settings: CrawlSettings) -> Self {
+        Self { settings, stop_versions: Vec::new() }
+    }
+
+    /// As the frontier keeps it.
+    pub(crate) fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("settings can be written as JSON")
+    }
+
+    /// From what the frontier kept.
+    pub(crate) fn parse(json: &str) -> Result<Self, ArchiveError> {
+        serde_json::from_str(json).map_err(ArchiveError::RunSettings)
+    }
+
+    /// The version that was made at the last stop.
+    pub(crate) fn last_stop_version(&self) -> Option<VersionId> {
+        self.stop_versions.last().copied()
+    }
+
+    /// All that was captured up to the last stop, as the next version names it.
+    pub(crate) fn earlier_pages(&self, holdings: &dyn Holdings) -> Result<Vec<Page>, ArchiveError> {
+        if self.stop_versions.is_empty() {
+            return Ok(Vec::new());
+        }
+        let captures = Pages::new(holdings.catalog(), self.last_stop_version());
+        let mut pages =
+            captures.map(|capture| Ok(page_of(capture?))).collect::<Result<Vec<_>, ArchiveError>>()?;
+        sort_pages(&mut pages);
+        Ok(pages)
+    }
+}
+
+/// The page that a capture is, for a version whose run did not make it.
+fn page_of(capture: Capture) -> Page {
+    Page {
+        url: capture.url,
+        path: capture.path,
+        time: capture.time,
+        status: capture.status,
+        headers: capture.headers,
+        body: capture.body,
+        length: capture.length.unwrap_or(0),
+        record: capture.record,
+        truncated: capture.truncated,
+    }
+}
