@@ -656,7 +656,7 @@ impl ArchiveError {
 
     /// Whether a disk is full.
     pub fn lacks_room(&self) -> bool {
-        matches!(self, Self::Catalog(CatalogError::Full { .. })) || varve_store::audit::lacks_room(self)
+        matches!(self, Self::Catalog(CatalogError::DiskFull { .. })) || varve_store::audit::lacks_room(self)
     }
 
     /// Whether the archive itself cannot go on, as opposed to one file that is to be stored or restored.
@@ -673,13 +673,13 @@ impl ArchiveError {
 
 /// That something was taken out, in words.
 fn told(what: &str, removal: &Removal) -> String {
-    let Removal { told_by, tombstone } = removal;
+    let Removal { tombstone_record, tombstone } = removal;
     let (from, record) = match tombstone.is_of_record() {
         true => ("the silos", format!("the record was {}, and ", tombstone.record)),
         false => ("its versions", String::new()),
     };
     format!(
-        "{what} was taken out of {from} on {} by {}: {}; {record}its tombstone is {told_by}",
+        "{what} was taken out of {from} on {} by {}: {}; {record}its tombstone is {tombstone_record}",
         tombstone.time.for_people(),
         tombstone.who.escape_debug(),
         tombstone.why.escape_debug(),

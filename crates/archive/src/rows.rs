@@ -130,7 +130,10 @@ pub(crate) fn rows_of_fact(record: RecordId, json: &[u8], fact: &Fact) -> Result
         Fact::Verdicts(verdicts) => verdicts.verdicts.iter().map(row_of_verdict).collect(),
         Fact::Score(score) => vec![CatalogRow::Score(Box::new(row_of_score(score)?))],
         Fact::Tombstone(tombstone) => {
-            vec![CatalogRow::Removal(Box::new(Removal { told_by: record, tombstone: (**tombstone).clone() }))]
+            vec![CatalogRow::Removal(Box::new(Removal {
+                tombstone_record: record,
+                tombstone: (**tombstone).clone(),
+            }))]
         }
         // What is listed has the rows of the versions that name the list.
         Fact::Pages(_) => Vec::new(),

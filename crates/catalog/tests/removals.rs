@@ -57,7 +57,7 @@ fn removal() -> CatalogRow {
         why: "asked for".to_owned(),
         time: Moment::from_seconds(9),
     };
-    CatalogRow::Removal(Box::new(Removal { told_by: RecordId::new([9; 32]), tombstone }))
+    CatalogRow::Removal(Box::new(Removal { tombstone_record: RecordId::new([9; 32]), tombstone }))
 }
 
 /// Whether the page is out of a version, and how many headers it has there.

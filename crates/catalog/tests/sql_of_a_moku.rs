@@ -6,12 +6,13 @@ use std::collections::BTreeMap;
 
 use rusqlite::Connection;
 use rusqlite::types::Value;
-use varve_catalog::{Catalog, CatalogRow, MokuCatalog, MokuOptions, SqliteCatalog};
+use varve_catalog::{Catalog, CatalogRow, SqliteCatalog};
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{
     Attribution, Belongs, Capture, EvidenceLocation, StoredDiff, StoredScore, Version,
 };
 use varve_core::{BodyId, Moment, RecordId, VersionId};
+use varve_moku::{MokuCatalog, MokuOptions};
 
 const FIRST: &str = "10000000-0000-8000-8000-000000000001";
 const SECOND: &str = "20000000-0000-8000-8000-000000000002";

@@ -420,14 +420,14 @@ fn for_catalog(failure: &CatalogError) -> Option<&'static str> {
         CatalogError::Foreign { .. } => Some(
             "nothing was changed; a Moku site needs its own `moku.db`, from a copy; an archive without `catalog.db` makes it again with `varve rebuild`",
         ),
-        CatalogError::Full { .. } => {
+        CatalogError::DiskFull { .. } => {
             Some("make room on that disk and try again; what was kept there is whole")
         }
         CatalogError::Unreachable { .. } => Some(
             "nothing was changed; look whether that disk works, has room and may be written to, and try again",
         ),
         // It says itself what to do.
-        CatalogError::Unknown { .. } => None,
+        CatalogError::Unsupported { .. } => None,
         CatalogError::Database { .. } | CatalogError::Damaged { .. } => Some(
             "nothing was changed; an archive makes its catalog again with `varve rebuild`, a Moku site needs a copy of its `moku.db`",
         ),
@@ -435,7 +435,7 @@ fn for_catalog(failure: &CatalogError) -> Option<&'static str> {
             Some("look there; `varve plan alias remove SOURCE` lets the project keep such pages itself")
         }
         CatalogError::Older { .. } => Some("`varve rebuild` makes it again: the silos hold everything"),
-        CatalogError::Early { .. } => Some("`varve moku upgrade` does that, all of it or nothing"),
+        CatalogError::EarlyMoku { .. } => Some("`varve moku upgrade` does that, all of it or nothing"),
         CatalogError::OtherProject { .. } => {
             Some("name the project that it belongs to, or take it with `varve moku set --project ID --force`")
         }

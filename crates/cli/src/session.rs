@@ -166,7 +166,7 @@ impl Session {
             Err(Error::Archive(error)) if error.lacks_room() => {
                 Ok(Err("there is no room left on its disk".to_owned()))
             }
-            Err(Error::Archive(ArchiveError::Catalog(CatalogError::Early { .. }))) => {
+            Err(Error::Archive(ArchiveError::Catalog(CatalogError::EarlyMoku { .. }))) => {
                 Ok(Err("the site is of an early Moku; `varve moku upgrade` makes it one that can be written"
                     .to_owned()))
             }

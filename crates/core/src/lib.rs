@@ -9,6 +9,7 @@
 
 pub mod alias;
 pub mod body;
+pub mod catalog;
 pub mod exchange;
 pub mod fact;
 pub mod headers;

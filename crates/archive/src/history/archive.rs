@@ -301,8 +301,8 @@ pub(crate) fn catch_up(
     catalog: &SqliteCatalog,
     redaction: Redaction,
 ) -> Result<(), ArchiveError> {
-    let from = catalog.reached()?.map(Place::from_number);
-    let spent = catalog.last_list()?.map_or(0, |last| last.spent);
+    let from = catalog.scanned_up_to()?.map(Place::from_number);
+    let spent = catalog.latest_page_list()?.map_or(0, |last| last.deviations);
     let unread = RefCell::new(Ok(()));
     let find = |record| {
         // Only who was stopped between a manifest and its rows left something that asks for this.
@@ -335,7 +335,7 @@ pub(crate) fn catch_up(
     failure?;
     let end = end.map_err(ArchiveError::behind)?;
     if let Some(end) = end.filter(|end| Some(*end) != from) {
-        pending.push(CatalogRow::Reached(end.number()));
+        pending.push(CatalogRow::ScannedUpTo(end.number()));
         step("catch up", catalog.path());
         apply(&mut pending.into_iter())?;
     }
@@ -436,7 +436,7 @@ impl HistoryWriter for ArchiveHistory {
     }
 
     fn last_list(&self) -> Result<Option<(LatestPageList, PageList)>, ArchiveError> {
-        let Some(last) = self.catalog.last_list()? else { return Ok(None) };
+        let Some(last) = self.catalog.latest_page_list()? else { return Ok(None) };
         // One that cannot be read is as good as none: another is written.
         let list = read_list(&self.writer.reader(), last.record).ok().flatten();
         Ok(list.map(|list| (last, list)))
@@ -459,7 +459,7 @@ impl HistoryWriter for ArchiveHistory {
     fn apply(&self, mut rows: Vec<CatalogRow>) -> Result<(), ArchiveError> {
         self.writer.store().sync()?;
         if let Some(end) = self.writer.store().end()? {
-            rows.push(CatalogRow::Reached(end.number()));
+            rows.push(CatalogRow::ScannedUpTo(end.number()));
         }
         step("begin a transaction", self.catalog.path());
         self.catalog.apply(&mut rows.into_iter())?;

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use std::io;
 use std::path::Path;
 
-use varve_catalog::{CatalogError, CatalogRead, SqliteCatalog};
+use varve_catalog::{CatalogError, CatalogRead, SqliteCatalog, dump_rows};
 use varve_core::body::BodySource;
 use varve_core::fact::{Fact, Manifest, Tombstone};
 use varve_core::{BodyId, RecordId, VersionId};
@@ -332,7 +332,8 @@ fn compare_catalogs(
 /// Whether the last silos are missing: the catalog has read others behind those that are here. Where it cannot say, none are.
 fn lacks_silos(archive: &Archive) -> Result<bool, ArchiveError> {
     let here = archive.store().files().list().map_err(StoreError::from)?;
-    let known = SqliteCatalog::open_to_read(&archive.layout().catalog()).and_then(|kept| kept.reached());
+    let known =
+        SqliteCatalog::open_to_read(&archive.layout().catalog()).and_then(|kept| kept.scanned_up_to());
     let reached = known.ok().flatten().map(|place| Place::from_number(place).silo());
     Ok(reached > here.keys().next_back().copied())
 }
@@ -341,7 +342,7 @@ fn lacks_silos(archive: &Archive) -> Result<bool, ArchiveError> {
 fn is_behind(kept: &SqliteCatalog, archive: &Archive) -> Result<bool, ArchiveError> {
     let silos = archive.store().files().list().map_err(StoreError::from)?;
     let end = silos.values().next_back().map(|last| (last.number, last.length));
-    let reached = kept.reached()?.map(Place::from_number).map(|place| (place.silo(), place.offset()));
+    let reached = kept.scanned_up_to()?.map(Place::from_number).map(|place| (place.silo(), place.offset()));
     Ok(reached < end)
 }
 
@@ -359,14 +360,14 @@ fn first_difference(one: &dyn CatalogRead, other: &dyn CatalogRead) -> Result<Op
     let (sender, receiver) = std::sync::mpsc::sync_channel::<String>(1024);
     std::thread::scope(|scope| {
         let writer = scope.spawn(move || {
-            other.each_row(&mut |row| {
+            dump_rows(other, &mut |row| {
                 // The reader stops listening when it has found a difference.
                 let _ = sender.send(row.to_owned());
                 Ok(())
             })
         });
         let mut difference = None;
-        one.each_row(&mut |row| {
+        dump_rows(one, &mut |row| {
             if difference.is_none() {
                 match receiver.recv() {
                     Ok(same) if same == row => {}

@@ -54,7 +54,7 @@ impl<'a> Lists<'a> {
     pub(crate) fn hear(&mut self, record: RecordId, list: PageList) -> CatalogRow {
         self.hold(record, list);
         self.spent = 0;
-        CatalogRow::List(LatestPageList { record, spent: 0 })
+        CatalogRow::PageList(LatestPageList { record, deviations: 0 })
     }
 
     fn hold(&mut self, record: RecordId, list: PageList) {
@@ -99,7 +99,7 @@ impl<'a> Lists<'a> {
     pub(crate) fn spend(&mut self, manifest: &Manifest) -> Option<CatalogRow> {
         let record = manifest.list?;
         self.spent += said(manifest);
-        Some(CatalogRow::List(LatestPageList { record, spent: self.spent }))
+        Some(CatalogRow::PageList(LatestPageList { record, deviations: self.spent }))
     }
 }
 
@@ -161,9 +161,9 @@ pub(crate) fn shortened(
     }
     if let Some((last, list)) = history.last_list()? {
         let short = manifest.against(&list, last.record);
-        let spent = last.spent + said(&short);
+        let spent = last.deviations + said(&short);
         if spent <= manifest.pages.len() as u64 {
-            return Ok((short, Some(CatalogRow::List(LatestPageList { spent, ..last }))));
+            return Ok((short, Some(CatalogRow::PageList(LatestPageList { deviations: spent, ..last }))));
         }
     }
     let list = PageList { time: Some(manifest.time), pages: shared().map(ListedPage::from).collect() };
@@ -174,7 +174,7 @@ pub(crate) fn shortened(
         return Ok((manifest.clone(), None));
     };
     let short = manifest.against(&list, record);
-    let row = CatalogRow::List(LatestPageList { record, spent: said(&short) });
+    let row = CatalogRow::PageList(LatestPageList { record, deviations: said(&short) });
     Ok((short, Some(row)))
 }
 

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use varve_catalog::{Catalog, CatalogRead, CatalogRow, MokuCatalog, MokuOptions};
+use varve_catalog::{Catalog, CatalogRead, CatalogRow};
 use varve_core::body::{BodySource, BodyStore, KeptBody};
 use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::{Moment, RecordId, VersionId};
+use varve_moku::{MokuCatalog, MokuOptions};
 use varve_store::body::LooseBodies;
 use varve_store::disk::LocalDisk;
 use varve_store::lock::WriteLock;
@@ -399,7 +400,7 @@ impl HistoryWriter for MokuHistory {
 
     fn give_back_room(&self) -> Result<(), ArchiveError> {
         step("give back room", self.catalog.path());
-        Ok(self.catalog.give_back_room()?)
+        Ok(self.catalog.vacuum()?)
     }
 
     fn forget_lost_head(&self) -> Result<(), ArchiveError> {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use varve_catalog::MokuOptions;
 use varve_core::history::Choice;
+use varve_moku::MokuOptions;
 
 use super::{
     ArchiveHistory, ArchiveHoldings, CrystalHoldings, HistoryWriter, Holdings, MokuHistory, MokuHoldings,

@@ -56,7 +56,7 @@ fn removed(
     loop {
         let removals = holdings.catalog().removals(ListCursor { after, limit: PIECE })?;
         let Some(last) = removals.last() else { return Ok(None) };
-        after = Some(last.told_by);
+        after = Some(last.tombstone_record);
         let version_of = |removal: &Removal| removal.tombstone.version.filter(|version| is_wanted(*version));
         if let Some((version, removal)) =
             removals.into_iter().find_map(|removal| Some((version_of(&removal)?, removal)))

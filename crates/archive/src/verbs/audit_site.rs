@@ -10,11 +10,12 @@ use std::collections::{BTreeMap, HashSet};
 use std::path::Path;
 
 use serde::Serialize;
-use varve_catalog::{CatalogError, RowTrouble};
+use varve_catalog::CatalogError;
 use varve_core::body::BodySource;
 use varve_core::fact::{Manifest, Page as ManifestPage};
 use varve_core::history::{Capture, ListCursor, Version, VersionFilter};
 use varve_core::{BodyId, VersionId};
+use varve_moku::MokuFinding;
 use varve_score::Pack;
 use varve_store::audit::{AuditFinding, AuditKind};
 use varve_store::body::LooseFile;
@@ -57,13 +58,13 @@ pub fn audit_site(
         count += 1;
         found(finding);
     };
-    site.moku().examine(quick, &mut |trouble| tell(of_rows(&trouble)))?;
+    site.moku().audit_rows(quick, &mut |trouble| tell(of_rows(&trouble)))?;
     let here = bodies(&site, quick, &mut done, progress, &mut tell)?;
     snapshots(&site, &here, &mut done, &mut tell)?;
     done.versions = versions(&site, quick, &mut tell)?;
     if !quick {
         let rules = &Pack::exposure_1().scoring_version;
-        site.moku().examine_scores(rules, &mut |trouble| tell(of_rows(&trouble)))?;
+        site.moku().audit_scores(rules, &mut |trouble| tell(of_rows(&trouble)))?;
         diffs::diffs(&site, &mut tell)?;
     }
     let head = head(&site, &mut tell)?;
@@ -90,12 +91,12 @@ fn finding(kind: AuditKind, id: Option<&str>, message: String) -> AuditFinding {
     AuditFinding { id: id.map(str::to_owned), ..AuditFinding::new(kind, message) }
 }
 
-fn of_rows(trouble: &RowTrouble) -> AuditFinding {
+fn of_rows(trouble: &MokuFinding) -> AuditFinding {
     match trouble {
-        RowTrouble::Damaged { what } => {
+        MokuFinding::Damaged { what } => {
             finding(AuditKind::Rows, None, format!("the database is damaged: {what}"))
         }
-        RowTrouble::Dangling { table, row, refers_to } => {
+        MokuFinding::Dangling { table, row, refers_to } => {
             let number = row.map(|row| format!(" {row}")).unwrap_or_default();
             let message =
                 format!("row{number} of `{table}` refers to one of `{refers_to}` that is not there");
@@ -109,7 +110,7 @@ fn of_rows(trouble: &RowTrouble) -> AuditFinding {
                 None => finding(AuditKind::Rows, None, message),
             }
         }
-        RowTrouble::Score { table, row, version, rules, what } => {
+        MokuFinding::Score { table, row, version, rules, what } => {
             let message = format!("row {row} of `{table}`, about version {version}: {what}");
             let advice = match *rules == Pack::exposure_1().scoring_version {
                 true => format!("`varve score {version}` makes it again"),
@@ -117,19 +118,19 @@ fn of_rows(trouble: &RowTrouble) -> AuditFinding {
             };
             finding(AuditKind::Derived, Some(version), format!("{message}; {advice}"))
         }
-        RowTrouble::NoParent { version, parent } => {
+        MokuFinding::NoParent { version, parent } => {
             let message = format!("version {version} descends from {parent}, which is not there");
             finding(AuditKind::History, Some(version), message)
         }
-        RowTrouble::LostVersion { version } => {
+        MokuFinding::LostVersion { version } => {
             let message = format!("version {version} was committed here, and its rows are gone");
             finding(AuditKind::History, Some(version), message)
         }
-        RowTrouble::Circle { version } => {
+        MokuFinding::ParentCycle { version } => {
             let message = format!("version {version} descends from itself");
             finding(AuditKind::History, Some(version), message)
         }
-        RowTrouble::EmptyProject => {
+        MokuFinding::EmptyProject => {
             finding(AuditKind::Rows, None, "the site belongs to a project without an id".to_owned())
         }
     }

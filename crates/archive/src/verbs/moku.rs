@@ -11,7 +11,7 @@ use crate::error::ArchiveError;
 use crate::history::{Holdings, Kind, MokuHistory, MokuHoldings, MokuOpening, Pages, WorkingTree, kind_of};
 use crate::writer::Opening;
 
-pub use varve_catalog::MokuOptions;
+pub use varve_moku::MokuOptions;
 
 /// What is set in a site.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -87,7 +87,7 @@ impl<'a> NewCatalog<'a> {
         let Filled { catalog, left_out } = self.filling.finish()?;
         // Behind silos that are lost, too: from here on nobody misses them but audit.
         if let Some(end) = end_of(&silo_files(layout))? {
-            catalog.apply(&mut std::iter::once(CatalogRow::Reached(end.number())))?;
+            catalog.apply(&mut std::iter::once(CatalogRow::ScannedUpTo(end.number())))?;
         }
         drop(catalog);
         for ending in ["-wal", "-shm"] {

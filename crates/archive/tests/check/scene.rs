@@ -134,13 +134,12 @@ impl Scene {
     /// Every row of the catalog.
     pub(crate) fn rows(&self) -> Vec<String> {
         let mut rows = Vec::new();
-        self.holdings()
-            .catalog()
-            .each_row(&mut |row| {
-                rows.push(row.to_owned());
-                Ok(())
-            })
-            .unwrap();
+        let holdings = self.holdings();
+        let mut each = |row: &str| {
+            rows.push(row.to_owned());
+            Ok(())
+        };
+        varve_catalog::dump_rows(holdings.catalog(), &mut each).unwrap();
         rows
     }
 

@@ -163,7 +163,7 @@ fn versions_outlive_the_list_of_their_pages() {
         commit_pages(&*history(root), message, &pages).version
     };
     let (first, second) = (commit("first"), commit("second"));
-    let list = holdings(root).catalog().last_list().expect("read").expect("a list").record;
+    let list = holdings(root).catalog().latest_page_list().expect("read").expect("a list").record;
     let located = Archive::open(root).expect("opened").store().find(list.as_bytes()).expect("read");
     let kept = [first, second].map(|version| holdings(root).catalog().version(&version).expect("read"));
     spoil(root, usize::try_from(located.expect("there").place.offset()).expect("a small silo"));

@@ -81,6 +81,6 @@ pub(crate) fn rows(holdings: &dyn Holdings) -> Vec<String> {
         rows.push(row.to_owned());
         Ok(())
     };
-    holdings.catalog().each_row(&mut each).expect("read");
+    varve_catalog::dump_rows(holdings.catalog(), &mut each).expect("read");
     rows
 }

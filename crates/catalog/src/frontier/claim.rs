@@ -6,8 +6,8 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use varve_core::Moment;
 
 use super::{ClaimedUrl, FrontierOutcome, State, count, count_ready};
-use crate::problem::Problem;
-use crate::sql_limit;
+use varve_sqlite::UnlocatedError;
+use varve_sqlite::sql_limit;
 
 /// One time of taking URLs.
 pub(super) struct Turn {
@@ -29,7 +29,7 @@ impl Turn {
         &self,
         connection: &Connection,
         may_be_asked: &mut dyn FnMut(&str) -> bool,
-    ) -> Result<(Vec<ClaimedUrl>, i64), Problem> {
+    ) -> Result<(Vec<ClaimedUrl>, i64), UnlocatedError> {
         wake(connection, self.run_no, self.now)?;
         let mut claimed = Vec::new();
         let mut last = self.last;
@@ -59,7 +59,7 @@ fn next_host(
     run_no: i64,
     behind: i64,
     until: i64,
-) -> Result<Option<(i64, String)>, Problem> {
+) -> Result<Option<(i64, String)>, UnlocatedError> {
     let sql = "SELECT no, host FROM frontier_hosts INDEXED BY frontier_hosts_ready
         WHERE run_no = ?1 AND no > ?2 AND no <= ?3 AND ready > 0 ORDER BY no LIMIT 1";
     let mut statement = connection.prepare_cached(sql)?;
@@ -71,7 +71,7 @@ fn claim_of(
     host_no: i64,
     host: &str,
     most: usize,
-) -> Result<Vec<ClaimedUrl>, Problem> {
+) -> Result<Vec<ClaimedUrl>, UnlocatedError> {
     let sql = "SELECT no, url, depth, role, found_on, tries FROM frontier
         WHERE host_no = ?1 AND state = 0 ORDER BY priority DESC, no LIMIT ?2";
     let claimed: Vec<ClaimedUrl> = connection
@@ -99,7 +99,7 @@ fn claimed_of(row: &Row<'_>, host: &str) -> rusqlite::Result<ClaimedUrl> {
 }
 
 /// Makes those ready that have waited long enough; some of them, if they are very many.
-fn wake(connection: &Connection, run_no: i64, now: Moment) -> Result<(), Problem> {
+fn wake(connection: &Connection, run_no: i64, now: Moment) -> Result<(), UnlocatedError> {
     let sql = "SELECT no, host_no FROM frontier WHERE run_no = ?1 AND state = 3 AND again_at <= ?2
         ORDER BY again_at LIMIT 10000";
     let woken: Vec<(i64, i64)> = connection
@@ -110,7 +110,7 @@ fn wake(connection: &Connection, run_no: i64, now: Moment) -> Result<(), Problem
 }
 
 /// Makes everything ready that was claimed by a process that is no more.
-pub(super) fn release_all(connection: &Connection, run_no: i64) -> Result<(), Problem> {
+pub(super) fn release_all(connection: &Connection, run_no: i64) -> Result<(), UnlocatedError> {
     let sql = "SELECT no, host_no FROM frontier WHERE run_no = ?1 AND state = 1";
     let claimed: Vec<(i64, i64)> = connection
         .prepare_cached(sql)?
@@ -119,7 +119,12 @@ pub(super) fn release_all(connection: &Connection, run_no: i64) -> Result<(), Pr
     make_ready(connection, run_no, &claimed, State::Claimed)
 }
 
-fn make_ready(connection: &Connection, run_no: i64, urls: &[(i64, i64)], from: State) -> Result<(), Problem> {
+fn make_ready(
+    connection: &Connection,
+    run_no: i64,
+    urls: &[(i64, i64)],
+    from: State,
+) -> Result<(), UnlocatedError> {
     let mut mark =
         connection.prepare_cached("UPDATE frontier SET state = 0, again_at = NULL WHERE no = ?1")?;
     for (no, host_no) in urls {
@@ -136,7 +141,7 @@ pub(super) fn settle(
     connection: &Connection,
     run_no: i64,
     outcomes: &[(i64, FrontierOutcome<'_>)],
-) -> Result<(), Problem> {
+) -> Result<(), UnlocatedError> {
     let mut moved: HashMap<i64, (State, i64)> = HashMap::new();
     let mut mark = connection.prepare_cached(
         "UPDATE frontier SET state = ?3, tries = tries + ?4, again_at = ?5, reason = ?6

@@ -17,9 +17,9 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use uuid::Uuid;
 use varve_core::{Moment, RunId};
 
-use crate::error::CatalogError;
-use crate::problem::Problem;
 use crate::sqlite::SqliteCatalog;
+use varve_core::catalog::CatalogError;
+use varve_sqlite::UnlocatedError;
 
 /// How many rows are taken away at once when a run is finished, so that others need not wait for long.
 const SWEEP: i64 = 20_000;
@@ -166,7 +166,7 @@ impl Frontier {
 
     /// The runs that are not finished, oldest first.
     pub fn runs(catalog: &SqliteCatalog) -> Result<Vec<OpenRun>, CatalogError> {
-        catalog.ask(|connection| {
+        catalog.query(|connection| {
             let sql = "SELECT run, time, settings FROM frontier_runs WHERE NOT finished ORDER BY no";
             let mut statement = connection.prepare_cached(sql)?;
             Ok(statement.query_map([], open_run)?.collect::<Result<_, _>>()?)
@@ -180,7 +180,7 @@ impl Frontier {
 
     /// What was asked for, as JSON.
     pub fn settings(&self) -> Result<String, CatalogError> {
-        self.catalog.ask(|connection| {
+        self.catalog.query(|connection| {
             let sql = "SELECT settings FROM frontier_runs WHERE no = ?1";
             Ok(connection.query_row(sql, [self.no], |row| row.get(0))?)
         })
@@ -215,12 +215,12 @@ impl Frontier {
 
     /// How many URLs are in which state.
     pub fn counts(&self) -> Result<FrontierCounts, CatalogError> {
-        self.catalog.ask(|connection| counts(connection, self.no))
+        self.catalog.query(|connection| counts(connection, self.no))
     }
 
     /// Every URL of the run that is claimed or settled, in the order of finding.
     pub fn each_past(&self, each: &mut dyn FnMut(PastUrl<'_>)) -> Result<(), CatalogError> {
-        self.catalog.ask(|connection| {
+        self.catalog.query(|connection| {
             let sql =
                 "SELECT url, depth, role, state FROM frontier WHERE run_no = ?1 AND state <> 0 ORDER BY no";
             let mut statement = connection.prepare_cached(sql)?;
@@ -241,7 +241,7 @@ impl Frontier {
 
     /// The URL with a number, and the number of the page that led to it.
     pub fn way_to(&self, no: i64) -> Result<Option<(String, Option<i64>)>, CatalogError> {
-        self.catalog.ask(|connection| {
+        self.catalog.query(|connection| {
             let sql = "SELECT url, found_on FROM frontier WHERE run_no = ?1 AND no = ?2";
             let mut statement = connection.prepare_cached(sql)?;
             Ok(statement.query_row([self.no, no], |row| Ok((row.get(0)?, row.get(1)?))).optional()?)
@@ -250,7 +250,7 @@ impl Frontier {
 
     /// The instant at which the next waiting URL may be asked for again.
     pub fn next_again(&self) -> Result<Option<Moment>, CatalogError> {
-        self.catalog.ask(|connection| {
+        self.catalog.query(|connection| {
             let sql = "SELECT min(again_at) FROM frontier WHERE run_no = ?1 AND state = 3";
             let micros: Option<i64> =
                 connection.prepare_cached(sql)?.query_row([self.no], |row| row.get(0))?;
@@ -282,7 +282,7 @@ impl Frontier {
 }
 
 /// Forgets some URLs of a run that is finished; whether there may be more.
-fn sweep(connection: &Connection, run_no: i64) -> Result<bool, Problem> {
+fn sweep(connection: &Connection, run_no: i64) -> Result<bool, UnlocatedError> {
     let sql = "DELETE FROM frontier WHERE no IN (SELECT no FROM frontier WHERE run_no = ?1 LIMIT ?2)";
     if connection.prepare_cached(sql)?.execute([run_no, SWEEP])? > 0 {
         return Ok(true);
@@ -302,7 +302,7 @@ fn open_run(row: &Row<'_>) -> rusqlite::Result<OpenRun> {
     Ok(OpenRun { run, time: Moment::from_micros(row.get(1)?), settings: row.get(2)? })
 }
 
-fn counts(connection: &Connection, run_no: i64) -> Result<FrontierCounts, Problem> {
+fn counts(connection: &Connection, run_no: i64) -> Result<FrontierCounts, UnlocatedError> {
     let sql = "SELECT state, urls FROM frontier_counts WHERE run_no = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     let mut rows = statement.query([run_no])?;
@@ -318,7 +318,7 @@ fn counts(connection: &Connection, run_no: i64) -> Result<FrontierCounts, Proble
             5 => counts.skipped = urls,
             state => {
                 let what = format!("run {run_no}: there is no state {state}");
-                return Err(Problem::Damaged("frontier_counts", what));
+                return Err(UnlocatedError::Damaged("frontier_counts", what));
             }
         }
     }
@@ -326,7 +326,7 @@ fn counts(connection: &Connection, run_no: i64) -> Result<FrontierCounts, Proble
 }
 
 /// Counts URLs that came to a state, or left it.
-fn count(connection: &Connection, run_no: i64, state: State, more: i64) -> Result<(), Problem> {
+fn count(connection: &Connection, run_no: i64, state: State, more: i64) -> Result<(), UnlocatedError> {
     if more != 0 {
         connection
             .prepare_cached(
@@ -339,7 +339,7 @@ fn count(connection: &Connection, run_no: i64, state: State, more: i64) -> Resul
 }
 
 /// Counts URLs of a host that became ready, or are no more.
-fn count_ready(connection: &Connection, host_no: i64, more: i64) -> Result<(), Problem> {
+fn count_ready(connection: &Connection, host_no: i64, more: i64) -> Result<(), UnlocatedError> {
     connection
         .prepare_cached("UPDATE frontier_hosts SET ready = ready + ?2 WHERE no = ?1")?
         .execute([host_no, more])?;

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension, params};
 use sha2::{Digest, Sha256};
 
 use super::{NewUrl, State, count, count_ready};
-use crate::problem::Problem;
+use varve_sqlite::UnlocatedError;
 
 const INSERT: &str = "INSERT OR IGNORE INTO frontier
     (host_no, run_no, identity, url, depth, role, priority, found_on) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
@@ -17,7 +17,7 @@ const NEARER: &str = "UPDATE frontier SET depth = ?3
     WHERE run_no = ?1 AND identity = ?2 AND state IN (0, 3) AND depth > ?3";
 
 /// Adds URLs, and says how many are new.
-pub(super) fn push(connection: &Connection, run_no: i64, urls: &[NewUrl<'_>]) -> Result<u64, Problem> {
+pub(super) fn push(connection: &Connection, run_no: i64, urls: &[NewUrl<'_>]) -> Result<u64, UnlocatedError> {
     let mut hosts: HashMap<&str, (i64, i64)> = HashMap::new();
     let mut insert = connection.prepare_cached(INSERT)?;
     let mut first = connection.prepare_cached(FIRST)?;
@@ -66,7 +66,7 @@ fn digest(text: &str) -> [u8; 16] {
     digest[..16].try_into().expect("a SHA-256 has more than sixteen bytes")
 }
 
-fn host_no(connection: &Connection, run_no: i64, host: &str) -> Result<i64, Problem> {
+fn host_no(connection: &Connection, run_no: i64, host: &str) -> Result<i64, UnlocatedError> {
     let sql = "SELECT no FROM frontier_hosts WHERE run_no = ?1 AND host = ?2";
     let found =
         connection.prepare_cached(sql)?.query_row(params![run_no, host], |row| row.get(0)).optional()?;

@@ -12,7 +12,7 @@ use super::headers;
 use super::memory::{Newest, Place};
 use super::read_captures::{RESOLVED_BODY, url_key};
 use super::write::{Batch, Owner};
-use crate::problem::Problem;
+use varve_sqlite::UnlocatedError;
 
 const INSERT: &str = "INSERT INTO captures
     (owner_no, url_no, time, status, headers_no, own_headers, body, length, record, truncated, id)
@@ -51,7 +51,7 @@ impl ToSql for RecordAt<'_> {
 
 impl Batch<'_> {
     /// Keeps a capture.
-    pub(super) fn capture(&mut self, capture: &Capture) -> Result<(), Problem> {
+    pub(super) fn capture(&mut self, capture: &Capture) -> Result<(), UnlocatedError> {
         let owner = self.owner(capture.belongs)?;
         let id = own_id(capture, owner);
         let (_, newest, alone) = self.place(capture)?;
@@ -71,7 +71,7 @@ impl Batch<'_> {
         capture: &Capture,
         owner: Owner,
         id: Option<CaptureId>,
-    ) -> Result<(i64, i64), Problem> {
+    ) -> Result<(i64, i64), UnlocatedError> {
         let (url_no, newest, _) = self.place(capture)?;
         let is_newest = newest.is_none_or(|newest| newest.time < capture.time.micros());
         let same = newest.filter(|newest| newest.body == capture.body);
@@ -90,7 +90,7 @@ impl Batch<'_> {
         url_no: i64,
         body_at: Option<i64>,
         id: Option<CaptureId>,
-    ) -> Result<i64, Problem> {
+    ) -> Result<i64, UnlocatedError> {
         let (shared, own) = headers::split(&capture.headers);
         let headers_no = shared.map(|shared| self.headers_no(&shared)).transpose()?;
         self.connection.prepare_cached(INSERT)?.execute(params![
@@ -109,7 +109,12 @@ impl Batch<'_> {
         Ok(self.connection.last_insert_rowid())
     }
 
-    fn is_there(&self, capture: &Capture, owner: Owner, id: Option<CaptureId>) -> Result<bool, Problem> {
+    fn is_there(
+        &self,
+        capture: &Capture,
+        owner: Owner,
+        id: Option<CaptureId>,
+    ) -> Result<bool, UnlocatedError> {
         if let Some(id) = id {
             let sql = "SELECT EXISTS (SELECT 1 FROM captures WHERE id = ?1)";
             return Ok(self.connection.prepare_cached(sql)?.query_row([id.as_bytes()], |row| row.get(0))?);
@@ -133,7 +138,7 @@ impl Batch<'_> {
     }
 
     /// The row of the URL, its newest capture, and whether it is the only row of the URL; made where there is none.
-    fn place(&mut self, capture: &Capture) -> Result<(i64, Option<Newest>, bool), Problem> {
+    fn place(&mut self, capture: &Capture) -> Result<(i64, Option<Newest>, bool), UnlocatedError> {
         if let Some(place) = self.memory.place(&capture.url, &capture.path) {
             return Ok((place.no, place.newest, place.alone));
         }
@@ -143,7 +148,7 @@ impl Batch<'_> {
         Ok(known)
     }
 
-    fn find_place(&self, url: &str, path: &str) -> Result<Place, Problem> {
+    fn find_place(&self, url: &str, path: &str) -> Result<Place, UnlocatedError> {
         let key = url_key(url);
         let mut found = None;
         let mut others = false;
@@ -169,7 +174,7 @@ impl Batch<'_> {
         Ok(Place { no, path: path.into(), alone, newest: self.newest(no)? })
     }
 
-    fn newest(&self, url_no: i64) -> Result<Option<Newest>, Problem> {
+    fn newest(&self, url_no: i64) -> Result<Option<Newest>, UnlocatedError> {
         let sql = format!(
             "SELECT c.time, {RESOLVED_BODY}, iif(typeof(c.body) = 'integer', c.body, c.no)
              FROM captures AS c WHERE c.url_no = ?1 ORDER BY c.time DESC, c.no DESC LIMIT 1"
@@ -180,7 +185,7 @@ impl Batch<'_> {
         Ok(newest.optional()?)
     }
 
-    fn headers_no(&mut self, json: &str) -> Result<i64, Problem> {
+    fn headers_no(&mut self, json: &str) -> Result<i64, UnlocatedError> {
         if let Some(no) = self.memory.headers(json) {
             return Ok(no);
         }

@@ -6,11 +6,11 @@ use varve_core::{RunId, VersionId};
 
 use super::read_captures::{CAPTURE, capture_of};
 use super::write::Batch;
-use crate::problem::Problem;
+use varve_sqlite::UnlocatedError;
 
 impl Batch<'_> {
     /// Forgets a version. Its children descend from its parent, and so does HEAD if it pointed there.
-    pub(super) fn forget_version(&mut self, id: &VersionId) -> Result<(), Problem> {
+    pub(super) fn forget_version(&mut self, id: &VersionId) -> Result<(), UnlocatedError> {
         let id_bytes = id.as_bytes();
         let sql = "SELECT no, parent FROM owners WHERE id = ?1 AND written IS NOT NULL";
         let found = self
@@ -31,7 +31,7 @@ impl Batch<'_> {
         self.forget_owner_row(no)
     }
 
-    fn turn_head(&mut self, from: &VersionId, to: Option<[u8; 16]>) -> Result<(), Problem> {
+    fn turn_head(&mut self, from: &VersionId, to: Option<[u8; 16]>) -> Result<(), UnlocatedError> {
         if self.settled_head()? != Some(*from) {
             return Ok(());
         }
@@ -45,7 +45,7 @@ impl Batch<'_> {
     }
 
     /// Forgets a run that has not become a version.
-    pub(super) fn forget_run(&mut self, run: &RunId) -> Result<(), Problem> {
+    pub(super) fn forget_run(&mut self, run: &RunId) -> Result<(), UnlocatedError> {
         let sql = "SELECT no FROM owners WHERE run = ?1 AND id IS NULL";
         let found =
             self.connection.prepare_cached(sql)?.query_row([run.as_bytes()], |row| row.get(0)).optional()?;
@@ -53,7 +53,7 @@ impl Batch<'_> {
     }
 
     /// Forgets an owner and its captures. Captures that named a body by one of these get its id themselves.
-    fn forget_owner_row(&mut self, no: i64) -> Result<(), Problem> {
+    fn forget_owner_row(&mut self, no: i64) -> Result<(), UnlocatedError> {
         self.undo_line_of(no)?;
         self.write_counts()?;
         for sql in [
@@ -77,12 +77,12 @@ impl Batch<'_> {
     }
 
     /// Gives the captures of one owner to another. Their ids, which came from the first, are written down.
-    pub(super) fn move_captures(&mut self, from: i64, to: i64) -> Result<(), Problem> {
+    pub(super) fn move_captures(&mut self, from: i64, to: i64) -> Result<(), UnlocatedError> {
         self.write_counts()?;
         let moved: Vec<(i64, Capture)> = self
             .connection
             .prepare(&format!("{CAPTURE} WHERE c.owner_no = ?1"))?
-            .query_and_then([from], |row| Ok::<_, Problem>((row.get(0)?, capture_of(row)?)))?
+            .query_and_then([from], |row| Ok::<_, UnlocatedError>((row.get(0)?, capture_of(row)?)))?
             .collect::<Result<_, _>>()?;
         for (no, capture) in &moved {
             self.execute(

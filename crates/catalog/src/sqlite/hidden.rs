@@ -8,15 +8,20 @@ use varve_core::RecordId;
 
 use super::read_captures::{RESOLVED_BODY, url_key};
 use super::write::Batch;
-use crate::problem::Problem;
+use varve_sqlite::UnlocatedError;
 
 impl Batch<'_> {
     /// Takes a page out of the versions that are here.
-    pub(super) fn hide(&mut self, told_by: &RecordId, record: &RecordId, url: &str) -> Result<(), Problem> {
-        let sql = "INSERT OR IGNORE INTO hidden_pages (told_by, record, url, until)
+    pub(super) fn hide(
+        &mut self,
+        tombstone_record: &RecordId,
+        record: &RecordId,
+        url: &str,
+    ) -> Result<(), UnlocatedError> {
+        let sql = "INSERT OR IGNORE INTO hidden_pages (tombstone_record, record, url, until)
             VALUES (?1, ?2, ?3, (SELECT coalesce(max(written), 0) FROM owners WHERE written IS NOT NULL))";
         let new = self.connection.prepare_cached(sql)?.execute(params![
-            told_by.as_bytes(),
+            tombstone_record.as_bytes(),
             record.as_bytes(),
             url
         ])?;
@@ -36,7 +41,7 @@ impl Batch<'_> {
     }
 
     /// Forgets sets of headers that no capture has any more, if some may be such.
-    pub(super) fn forget_headers(&mut self) -> Result<(), Problem> {
+    pub(super) fn forget_headers(&mut self) -> Result<(), UnlocatedError> {
         if !self.erased {
             return Ok(());
         }

@@ -16,7 +16,7 @@ use super::capture::own_id;
 use super::read_captures::capture_of;
 use super::read_spans::HELD;
 use super::write::{Batch, Owner};
-use crate::problem::Problem;
+use varve_sqlite::UnlocatedError;
 
 /// The last step of what is still there.
 const STAYS: i64 = i64::MAX;
@@ -47,7 +47,7 @@ struct Step {
 
 impl Batch<'_> {
     /// Keeps all captures of a version.
-    pub(super) fn pages(&mut self, version: VersionId, captures: &[Capture]) -> Result<(), Problem> {
+    pub(super) fn pages(&mut self, version: VersionId, captures: &[Capture]) -> Result<(), UnlocatedError> {
         let listed = self.listed(version)?;
         if listed.line.is_some() {
             // Its id follows from what it lists, so these are the same.
@@ -70,7 +70,7 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn listed(&self, id: VersionId) -> Result<Listed, Problem> {
+    fn listed(&self, id: VersionId) -> Result<Listed, UnlocatedError> {
         let sql = "SELECT no, parent, time, captures, line, run IS NOT NULL OR by_run FROM owners
             WHERE id = ?1 AND written IS NOT NULL";
         let found = self.connection.prepare_cached(sql)?.query_row([id.as_bytes()], |row| {
@@ -83,11 +83,11 @@ impl Batch<'_> {
                 has_run: row.get(5)?,
             })
         });
-        found.optional()?.ok_or(Problem::NoVersion(id))
+        found.optional()?.ok_or(UnlocatedError::NoVersion(id))
     }
 
     /// Whether it was made last of all versions, and written last.
-    fn is_newest(&self, listed: &Listed) -> Result<bool, Problem> {
+    fn is_newest(&self, listed: &Listed) -> Result<bool, UnlocatedError> {
         let sql = "SELECT NOT EXISTS (SELECT 1 FROM owners WHERE id IS NOT NULL AND time > ?1)
             AND ?2 = (SELECT no FROM owners WHERE written IS NOT NULL ORDER BY written DESC LIMIT 1)
             AND ?2 = (SELECT max(no) FROM owners)";
@@ -96,7 +96,7 @@ impl Batch<'_> {
     }
 
     /// Where the parent stands, if it is the end of the newest line.
-    fn end_of_line(&self, listed: &Listed) -> Result<Option<Step>, Problem> {
+    fn end_of_line(&self, listed: &Listed) -> Result<Option<Step>, UnlocatedError> {
         let sql =
             "SELECT id, line, step FROM owners WHERE line IS NOT NULL ORDER BY line DESC, step DESC LIMIT 1";
         let end = self.connection.prepare_cached(sql)?.query_row([], |row| {
@@ -107,7 +107,7 @@ impl Batch<'_> {
     }
 
     /// Writes down what differs from the end of a line. False, and nothing is written, when that is too much.
-    fn go_on(&mut self, listed: &Listed, end: Step, captures: &[Capture]) -> Result<bool, Problem> {
+    fn go_on(&mut self, listed: &Listed, end: Step, captures: &[Capture]) -> Result<bool, UnlocatedError> {
         let (mut held, spans) = self.held_at(end)?;
         let stays = |capture: &&Capture, held: &mut Held| {
             let key = (capture.url.clone(), capture.path.clone());
@@ -136,7 +136,7 @@ impl Batch<'_> {
     }
 
     /// What the end of a line holds, each with the number of its URL; and how many spans the line has.
-    fn held_at(&self, end: Step) -> Result<(Held, usize), Problem> {
+    fn held_at(&self, end: Step) -> Result<(Held, usize), UnlocatedError> {
         let mut statement =
             self.connection.prepare_cached(&format!("{HELD} WHERE o.line = ?1 AND o.step = ?2"))?;
         let mut rows = statement.query([end.line, end.step])?;
@@ -152,7 +152,7 @@ impl Batch<'_> {
     }
 
     /// Keeps a capture that a step brought; it is in the steps to come as well, as long as nothing changes it.
-    fn begin_span(&mut self, listed: &Listed, at: Step, capture: &Capture) -> Result<(), Problem> {
+    fn begin_span(&mut self, listed: &Listed, at: Step, capture: &Capture) -> Result<(), UnlocatedError> {
         let (no, url_no) = self.add(capture, listed.owner, None)?;
         // A page with a time of its own is not what stays with the next version, whose time would be another.
         let until = if capture.time.micros() == listed.time { STAYS } else { at.step };
@@ -162,7 +162,7 @@ impl Batch<'_> {
         )
     }
 
-    fn take_place(&self, listed: &Listed, at: Step) -> Result<(), Problem> {
+    fn take_place(&self, listed: &Listed, at: Step) -> Result<(), UnlocatedError> {
         self.execute(
             "UPDATE owners SET line = ?2, step = ?3 WHERE no = ?1",
             [listed.owner.no, at.line, at.step],
@@ -170,7 +170,7 @@ impl Batch<'_> {
     }
 
     /// Gives every capture of a line a row of its own, if the owner is in a line.
-    pub(super) fn undo_line_of(&mut self, owner: i64) -> Result<(), Problem> {
+    pub(super) fn undo_line_of(&mut self, owner: i64) -> Result<(), UnlocatedError> {
         let sql = "SELECT line FROM owners WHERE no = ?1";
         let line: Option<i64> =
             self.connection.prepare_cached(sql)?.query_row([owner], |row| row.get(0)).optional()?.flatten();

@@ -27,19 +27,18 @@ use varve_core::history::{
 };
 use varve_core::{BodyId, Moment, RecordId, RunId, VersionId};
 
-use crate::connect::{self, Readers};
-use crate::error::CatalogError;
-use crate::problem::Problem;
-use crate::read::CatalogRead;
-use crate::row::{Catalog, CatalogRow, LatestPageList, Removal};
+use varve_core::catalog::CatalogError;
+use varve_core::catalog::{Catalog, CatalogRead, CatalogRow, LatestPageList, Removal};
+use varve_sqlite::UnlocatedError;
+use varve_sqlite::{ReaderPool, verdicts};
 
 use memory::Memory;
 use write::{Applied, LeaveOut};
 
 /// The catalog of a varve archive.
 pub struct SqliteCatalog {
-    // Readers go before the writer, so that the last connection to close can put the log back into the database.
-    readers: Readers,
+    // ReaderPool go before the writer, so that the last connection to close can put the log back into the database.
+    readers: ReaderPool,
     writer: Option<Mutex<Writer>>,
 }
 
@@ -53,14 +52,14 @@ struct Writer {
 impl SqliteCatalog {
     /// Opens `catalog.db` to read. Nothing is changed, not even a file beside it that need not be there.
     pub fn open_to_read(path: &Path) -> Result<Self, CatalogError> {
-        let readers = Readers::open(path, Box::new(schema::check))?;
+        let readers = ReaderPool::open(path, schema::check)?;
         Ok(Self { readers, writer: None })
     }
 
     /// Opens `catalog.db` to write, and makes it where there is none. Whoever calls this holds the lock of the archive.
     pub fn open_to_write(path: &Path) -> Result<Self, CatalogError> {
         let connection = open_writer(path).map_err(|problem| problem.at(path))?;
-        let readers = Readers::open(path, Box::new(schema::check))?;
+        let readers = ReaderPool::open(path, schema::check)?;
         let writer = Writer { connection, synchronous: Synchronous::Full, memory: Memory::default() };
         Ok(Self { readers, writer: Some(Mutex::new(writer)) })
     }
@@ -81,12 +80,12 @@ impl SqliteCatalog {
         run: &RunId,
         each: &mut dyn FnMut(RecordId),
     ) -> Result<(), CatalogError> {
-        self.readers.ask(|connection| read_captures::each_record_of_run(connection, run, each))
+        self.readers.query(|connection| read_captures::each_record_of_run(connection, run, each))
     }
 
     /// The version that a run became, if it did.
     pub fn version_of_run(&self, run: &RunId) -> Result<Option<VersionId>, CatalogError> {
-        self.readers.ask(|connection| read_versions::of_run(connection, run))
+        self.readers.query(|connection| read_versions::of_run(connection, run))
     }
 
     /// Where it lies.
@@ -95,11 +94,11 @@ impl SqliteCatalog {
     }
 
     /// Asks questions that all see the same state of the database.
-    pub(crate) fn ask<T>(
+    pub(crate) fn query<T>(
         &self,
-        questions: impl FnOnce(&Connection) -> Result<T, Problem>,
+        questions: impl FnOnce(&Connection) -> Result<T, UnlocatedError>,
     ) -> Result<T, CatalogError> {
-        self.readers.ask(questions)
+        self.readers.query(questions)
     }
 
     /// Does something while nobody can add rows.
@@ -115,7 +114,7 @@ impl SqliteCatalog {
     /// Does something with the connection that writes, all or none, without waiting for the disk.
     pub(crate) fn write_lightly<T>(
         &self,
-        work: impl FnOnce(&Connection) -> Result<T, Problem>,
+        work: impl FnOnce(&Connection) -> Result<T, UnlocatedError>,
     ) -> Result<T, CatalogError> {
         self.write(Synchronous::Normal, |connection, _| work(connection))
     }
@@ -140,13 +139,13 @@ impl SqliteCatalog {
         let Some(writer) = &self.writer else { return Ok(()) };
         let writer = writer.lock().unwrap_or_else(PoisonError::into_inner);
         let erased = writer.connection.execute_batch("VACUUM; PRAGMA wal_checkpoint(TRUNCATE)");
-        erased.map_err(|error| Problem::from(error).at(path))
+        erased.map_err(|error| UnlocatedError::from(error).at(path))
     }
 
     fn write<T>(
         &self,
         synchronous: Synchronous,
-        work: impl FnOnce(&Connection, &mut Memory) -> Result<T, Problem>,
+        work: impl FnOnce(&Connection, &mut Memory) -> Result<T, UnlocatedError>,
     ) -> Result<T, CatalogError> {
         let path = self.readers.path();
         let Some(writer) = &self.writer else {
@@ -169,8 +168,8 @@ impl Writer {
     fn do_all<T>(
         &mut self,
         synchronous: Synchronous,
-        work: impl FnOnce(&Connection, &mut Memory) -> Result<T, Problem>,
-    ) -> Result<T, Problem> {
+        work: impl FnOnce(&Connection, &mut Memory) -> Result<T, UnlocatedError>,
+    ) -> Result<T, UnlocatedError> {
         if self.synchronous != synchronous {
             let value = if synchronous == Synchronous::Full { "FULL" } else { "NORMAL" };
             self.connection.pragma_update(None, "synchronous", value)?;
@@ -179,7 +178,7 @@ impl Writer {
         let transaction = Transaction::new_unchecked(&self.connection, TransactionBehavior::Immediate)?;
         self.memory.begin(&transaction)?;
         let done = work(&transaction, &mut self.memory)
-            .and_then(|answer| transaction.commit().map(|()| answer).map_err(Problem::from));
+            .and_then(|answer| transaction.commit().map(|()| answer).map_err(UnlocatedError::from));
         if done.is_err() {
             self.memory.forget();
         }
@@ -187,24 +186,24 @@ impl Writer {
     }
 }
 
-fn open_writer(path: &Path) -> Result<Connection, Problem> {
-    let mut connection = connect::to_write(path)?;
+fn open_writer(path: &Path) -> Result<Connection, UnlocatedError> {
+    let mut connection = varve_sqlite::open_to_write(path)?;
     // A stranger's database is refused before anything about it is changed.
     schema::create_if_empty(&mut connection)?;
     schema::check(&connection)?;
     schema::renew_views(&mut connection)?;
     schema::add_tables(&connection)?;
-    connect::settle_writer(&connection)?;
+    varve_sqlite::configure_writer(&connection)?;
     Ok(connection)
 }
 
 impl CatalogRead for SqliteCatalog {
     fn version(&self, id: &VersionId) -> Result<Option<VersionInfo>, CatalogError> {
-        self.readers.ask(|connection| read_versions::version(connection, id))
+        self.readers.query(|connection| read_versions::version(connection, id))
     }
 
     fn versions_beginning(&self, prefix: &str, limit: usize) -> Result<Vec<VersionId>, CatalogError> {
-        self.readers.ask(|connection| read_versions::beginning(connection, prefix, limit))
+        self.readers.query(|connection| read_versions::beginning(connection, prefix, limit))
     }
 
     fn versions(
@@ -212,15 +211,15 @@ impl CatalogRead for SqliteCatalog {
         filter: &VersionFilter,
         page: ListCursor<VersionId>,
     ) -> Result<Vec<VersionInfo>, CatalogError> {
-        self.readers.ask(|connection| read_versions::versions(connection, filter, page))
+        self.readers.query(|connection| read_versions::versions(connection, filter, page))
     }
 
     fn count_versions(&self, most: u64) -> Result<u64, CatalogError> {
-        self.readers.ask(|connection| read_versions::count(connection, most))
+        self.readers.query(|connection| read_versions::count(connection, most))
     }
 
     fn children(&self, id: &VersionId) -> Result<Vec<VersionId>, CatalogError> {
-        self.readers.ask(|connection| read_versions::children(connection, id))
+        self.readers.query(|connection| read_versions::children(connection, id))
     }
 
     fn captures_in(
@@ -228,11 +227,11 @@ impl CatalogRead for SqliteCatalog {
         version: &VersionId,
         page: ListCursor<(&str, &str)>,
     ) -> Result<Vec<Capture>, CatalogError> {
-        self.readers.ask(|connection| read_captures::in_version(connection, version, page))
+        self.readers.query(|connection| read_captures::in_version(connection, version, page))
     }
 
     fn captures_at_path(&self, version: &VersionId, path: &str) -> Result<Vec<Capture>, CatalogError> {
-        self.readers.ask(|connection| read_captures::at_path(connection, version, path))
+        self.readers.query(|connection| read_captures::at_path(connection, version, path))
     }
 
     fn paths_that_differ(
@@ -240,7 +239,7 @@ impl CatalogRead for SqliteCatalog {
         base: &VersionId,
         head: &VersionId,
     ) -> Result<Option<Vec<String>>, CatalogError> {
-        self.readers.ask(|connection| read_captures::paths_that_differ(connection, base, head))
+        self.readers.query(|connection| read_captures::paths_that_differ(connection, base, head))
     }
 
     fn captures_of(
@@ -260,102 +259,98 @@ impl CatalogRead for SqliteCatalog {
         order: TimeOrder,
         page: ListCursor<&Capture>,
     ) -> Result<Vec<Capture>, CatalogError> {
-        self.readers.ask(|connection| read_captures::of_urls(connection, urls, filter, order, page))
+        self.readers.query(|connection| read_captures::of_urls(connection, urls, filter, order, page))
     }
 
     fn captures_of_any_in(&self, version: &VersionId, urls: &[&str]) -> Result<Vec<Capture>, CatalogError> {
-        self.readers.ask(|connection| read_captures::of_urls_in(connection, version, urls))
+        self.readers.query(|connection| read_captures::of_urls_in(connection, version, urls))
     }
 
     fn spellings_of(&self, url: &str) -> Result<Vec<String>, CatalogError> {
-        self.readers.ask(|connection| read_captures::spellings(connection, url))
+        self.readers.query(|connection| read_captures::spellings(connection, url))
     }
 
     fn urls(&self, prefix: &str, page: ListCursor<&str>) -> Result<Vec<String>, CatalogError> {
-        self.readers.ask(|connection| read_captures::urls(connection, prefix, page))
+        self.readers.query(|connection| read_captures::urls(connection, prefix, page))
     }
 
     fn tags(&self) -> Result<Vec<Tag>, CatalogError> {
-        self.readers.ask(read_rest::tags)
+        self.readers.query(read_rest::tags)
     }
 
     fn tag(&self, name: &str) -> Result<Option<Tag>, CatalogError> {
-        self.readers.ask(|connection| read_rest::tag(connection, name))
+        self.readers.query(|connection| read_rest::tag(connection, name))
     }
 
     fn diff(&self, base: Option<&VersionId>, head: &VersionId) -> Result<Option<StoredDiff>, CatalogError> {
-        self.readers.ask(|connection| read_rest::diff(connection, base, head))
+        self.readers.query(|connection| read_rest::diff(connection, base, head))
     }
 
     fn diffs_with(&self, version: &VersionId) -> Result<Vec<StoredDiffInfo>, CatalogError> {
-        self.readers.ask(|connection| read_rest::diffs_with(connection, version))
+        self.readers.query(|connection| read_rest::diffs_with(connection, version))
     }
 
     fn diffs_before(&self, before: Moment) -> Result<u64, CatalogError> {
-        self.readers.ask(|connection| read_rest::diffs_before(connection, before))
+        self.readers.query(|connection| read_rest::diffs_before(connection, before))
     }
 
     fn scores(&self, version: &VersionId) -> Result<Vec<StoredScore>, CatalogError> {
-        self.readers.ask(|connection| read_rest::scores(connection, version))
+        self.readers.query(|connection| read_rest::scores(connection, version))
     }
 
     fn verdicts_of(&self, url: &str, limit: usize) -> Result<Vec<StoredVerdict>, CatalogError> {
-        self.readers.ask(|connection| crate::verdict::of_url(connection, "verdicts", url, limit))
+        self.readers.query(|connection| verdicts::verdicts_of(connection, "verdicts", url, limit))
     }
 
     fn last_verdicts(&self, page: ListCursor<&str>) -> Result<Vec<StoredVerdict>, CatalogError> {
-        self.readers.ask(|connection| crate::verdict::last(connection, "verdicts", page))
+        self.readers.query(|connection| verdicts::last_verdicts(connection, "verdicts", page))
     }
 
     fn removals_of(&self, record: &RecordId) -> Result<Vec<Removal>, CatalogError> {
-        self.readers.ask(|connection| read_removals::of_record(connection, record))
+        self.readers.query(|connection| read_removals::of_record(connection, record))
     }
 
     fn removal_of_page(&self, capture: &Capture) -> Result<Option<Removal>, CatalogError> {
-        self.readers.ask(|connection| read_removals::of_page(connection, capture))
+        self.readers.query(|connection| read_removals::of_page(connection, capture))
     }
 
     fn removals_at(&self, url: &str, limit: usize) -> Result<Vec<Removal>, CatalogError> {
-        self.readers.ask(|connection| read_removals::at_url(connection, url, limit))
+        self.readers.query(|connection| read_removals::at_url(connection, url, limit))
     }
 
     fn removals(&self, page: ListCursor<RecordId>) -> Result<Vec<Removal>, CatalogError> {
-        self.readers.ask(|connection| read_removals::page(connection, page))
+        self.readers.query(|connection| read_removals::page(connection, page))
     }
 
     fn open_runs(&self) -> Result<Vec<RunId>, CatalogError> {
-        self.readers.ask(read_rest::open_runs)
+        self.readers.query(read_rest::open_runs)
     }
 
     fn captures_of_run(&self, run: &RunId) -> Result<u64, CatalogError> {
-        self.readers.ask(|connection| read_rest::captures_of_run(connection, run))
+        self.readers.query(|connection| read_rest::captures_of_run(connection, run))
     }
 
     fn head(&self) -> Result<Option<VersionId>, CatalogError> {
-        self.readers.ask(read_rest::head)
+        self.readers.query(read_rest::head)
     }
 
-    fn reached(&self) -> Result<Option<u64>, CatalogError> {
-        self.readers.ask(read_rest::reached)
+    fn scanned_up_to(&self) -> Result<Option<u64>, CatalogError> {
+        self.readers.query(read_rest::scanned_up_to)
     }
 
-    fn last_list(&self) -> Result<Option<LatestPageList>, CatalogError> {
-        self.readers.ask(read_rest::last_list)
+    fn latest_page_list(&self) -> Result<Option<LatestPageList>, CatalogError> {
+        self.readers.query(read_rest::latest_page_list)
     }
 
     fn last_gc(&self) -> Result<Option<Moment>, CatalogError> {
-        self.readers.ask(read_rest::last_gc)
+        self.readers.query(read_rest::last_gc)
     }
 
     fn each_body(
         &self,
         each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>,
     ) -> Result<(), CatalogError> {
-        self.readers.ask(|connection| read_captures::each_body(connection, each))
-    }
-
-    fn each_row(&self, each: &mut dyn FnMut(&str) -> Result<(), CatalogError>) -> Result<(), CatalogError> {
-        crate::every::each_row(self, each)
+        self.readers.query(|connection| read_captures::each_body(connection, each))
     }
 }
 

@@ -9,9 +9,9 @@ use varve_core::{BodyId, CaptureId, Moment, RecordId, RunId, VersionId};
 
 use super::headers;
 use super::read_spans::{self, InLine, Key, Wanted};
-use crate::error::CatalogError;
-use crate::problem::Problem;
-use crate::sql_limit;
+use varve_core::catalog::CatalogError;
+use varve_sqlite::UnlocatedError;
+use varve_sqlite::sql_limit;
 
 /// The 32 bytes of a body's id, wherever they are.
 pub(super) const RESOLVED_BODY: &str =
@@ -41,7 +41,7 @@ pub(super) fn each_record_of_run(
     connection: &Connection,
     run: &RunId,
     each: &mut dyn FnMut(RecordId),
-) -> Result<(), Problem> {
+) -> Result<(), UnlocatedError> {
     let sql = "SELECT c.record FROM captures AS c JOIN owners AS o ON o.no = c.owner_no
         WHERE o.run = ?1 AND typeof(c.record) = 'blob'";
     let mut statement = connection.prepare_cached(sql)?;
@@ -57,7 +57,7 @@ pub(super) fn in_version(
     connection: &Connection,
     version: &VersionId,
     page: ListCursor<(&str, &str)>,
-) -> Result<Vec<Capture>, Problem> {
+) -> Result<Vec<Capture>, UnlocatedError> {
     let Some((owner, held, line)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
     if let Some(line) = line {
         return read_spans::in_version(connection, line, held, page);
@@ -88,7 +88,11 @@ pub(super) fn in_version(
 
 /// Whether it is cheaper to walk through the URLs in order and look for each in the version, than to sort what the
 /// version holds. The one costs what the answer costs if the version holds most URLs, the other if it holds few.
-pub(super) fn walking_is_cheaper(connection: &Connection, held: i64, limit: i64) -> Result<bool, Problem> {
+pub(super) fn walking_is_cheaper(
+    connection: &Connection,
+    held: i64,
+    limit: i64,
+) -> Result<bool, UnlocatedError> {
     let sql = "SELECT coalesce(max(no), 0) FROM urls";
     let urls: i64 = connection.prepare_cached(sql)?.query_row([], |row| row.get(0))?;
     let steps = i128::from(limit.min(held)) * i128::from(urls) / i128::from(held.max(1));
@@ -100,7 +104,7 @@ fn rest_of_group(
     connection: &Connection,
     owner: i64,
     (url_no, time, no): (i64, i64, i64),
-) -> Result<Vec<Capture>, Problem> {
+) -> Result<Vec<Capture>, UnlocatedError> {
     let sql = format!(
         "{CAPTURE} WHERE c.owner_no = ?1 AND c.url_no = ?2 AND (c.time, c.no) > (?3, ?4) ORDER BY c.time, c.no"
     );
@@ -112,7 +116,7 @@ pub(super) fn at_path(
     connection: &Connection,
     version: &VersionId,
     path: &str,
-) -> Result<Vec<Capture>, Problem> {
+) -> Result<Vec<Capture>, UnlocatedError> {
     let Some((owner, _, line)) = owner_of(connection, version)? else { return Ok(Vec::new()) };
     if let Some(line) = line {
         return read_spans::at_path(connection, line, path);
@@ -131,7 +135,7 @@ pub(super) fn paths_that_differ(
     connection: &Connection,
     base: &VersionId,
     head: &VersionId,
-) -> Result<Option<Vec<String>>, Problem> {
+) -> Result<Option<Vec<String>>, UnlocatedError> {
     let (Some((_, _, Some(base))), Some((_, held, Some(head)))) =
         (owner_of(connection, base)?, owner_of(connection, head)?)
     else {
@@ -150,7 +154,7 @@ pub(super) fn of_urls(
     filter: &CaptureFilter,
     order: TimeOrder,
     page: ListCursor<&Capture>,
-) -> Result<Vec<Capture>, Problem> {
+) -> Result<Vec<Capture>, UnlocatedError> {
     let mut url_nos = Vec::with_capacity(urls.len());
     for url in urls {
         url_nos.append(&mut self::url_nos(connection, url)?);
@@ -177,7 +181,7 @@ pub(super) fn of_urls_in(
     connection: &Connection,
     version: &VersionId,
     urls: &[&str],
-) -> Result<Vec<Capture>, Problem> {
+) -> Result<Vec<Capture>, UnlocatedError> {
     let sql = "SELECT path FROM urls WHERE url_key = ?1 AND url = ?2";
     let mut paths: Vec<String> = Vec::new();
     for url in urls {
@@ -195,7 +199,7 @@ pub(super) fn of_urls_in(
 }
 
 /// The URLs with the same address as this one. Two addresses may share a key, so they are compared.
-pub(super) fn spellings(connection: &Connection, url: &str) -> Result<Vec<String>, Problem> {
+pub(super) fn spellings(connection: &Connection, url: &str) -> Result<Vec<String>, UnlocatedError> {
     let wanted = PageUrl::parse(url);
     let sql = "SELECT DISTINCT url FROM urls WHERE url_key = ?1 ORDER BY url";
     let mut found: Vec<String> = collect(connection, sql, [url_key(url)], |row| Ok(row.get(0)?))?;
@@ -208,7 +212,7 @@ fn rows_of_url(
     connection: &Connection,
     url_no: i64,
     wanted: &Wanted<'_>,
-) -> Result<Vec<(Key, Capture)>, Problem> {
+) -> Result<Vec<(Key, Capture)>, UnlocatedError> {
     let since = wanted.filter.since.map_or(i64::MIN, Moment::micros);
     let until = wanted.filter.until.map_or(i64::MAX, Moment::micros);
     let (compare, bound, direction) = match wanted.order {
@@ -227,12 +231,16 @@ fn rows_of_url(
 }
 
 /// The place of a row of [`CAPTURE`] among those of its URL.
-fn key_of(row: &Row<'_>) -> Result<Key, Problem> {
+fn key_of(row: &Row<'_>) -> Result<Key, UnlocatedError> {
     Ok((row.get(1)?, row.get(15)?, row.get(0)?))
 }
 
 /// Behind what a page begins that goes on behind a capture.
-fn begin_behind(connection: &Connection, order: TimeOrder, after: Option<&Capture>) -> Result<Key, Problem> {
+fn begin_behind(
+    connection: &Connection,
+    order: TimeOrder,
+    after: Option<&Capture>,
+) -> Result<Key, UnlocatedError> {
     let (before_all, behind_equals) = match order {
         TimeOrder::OldestFirst => (i64::MIN, i64::MAX),
         TimeOrder::NewestFirst => (i64::MAX, i64::MIN),
@@ -254,13 +262,13 @@ fn begin_behind(connection: &Connection, order: TimeOrder, after: Option<&Captur
 }
 
 /// The row of a URL that was kept under a path.
-fn url_no_at(connection: &Connection, url: &str, path: &str) -> Result<Option<i64>, Problem> {
+fn url_no_at(connection: &Connection, url: &str, path: &str) -> Result<Option<i64>, UnlocatedError> {
     let sql = "SELECT no FROM urls WHERE path = ?1 AND url = ?2";
     Ok(connection.prepare_cached(sql)?.query_row([path, url], |row| row.get(0)).optional()?)
 }
 
 /// The rows of a URL: one, unless it was kept under several paths.
-pub(super) fn url_nos(connection: &Connection, url: &str) -> Result<Vec<i64>, Problem> {
+pub(super) fn url_nos(connection: &Connection, url: &str) -> Result<Vec<i64>, UnlocatedError> {
     let sql = "SELECT no FROM urls WHERE url_key = ?1 AND url = ?2 ORDER BY no";
     collect(connection, sql, params![url_key(url), url], |row| Ok(row.get(0)?))
 }
@@ -270,7 +278,7 @@ pub(super) fn urls(
     connection: &Connection,
     prefix: &str,
     page: ListCursor<&str>,
-) -> Result<Vec<String>, Problem> {
+) -> Result<Vec<String>, UnlocatedError> {
     let (compare, from) = match page.after {
         Some(after) if after >= prefix => (">", after),
         _ => (">=", prefix),
@@ -286,7 +294,7 @@ pub(super) fn urls(
 pub(super) fn each_body(
     connection: &Connection,
     each: &mut dyn FnMut(BodyId) -> Result<(), CatalogError>,
-) -> Result<(), Problem> {
+) -> Result<(), UnlocatedError> {
     let mut statement = connection.prepare_cached("SELECT body FROM captures WHERE typeof(body) = 'blob'")?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
@@ -299,7 +307,7 @@ pub(super) fn each_body(
 fn owner_of(
     connection: &Connection,
     version: &VersionId,
-) -> Result<Option<(i64, i64, Option<InLine>)>, Problem> {
+) -> Result<Option<(i64, i64, Option<InLine>)>, UnlocatedError> {
     let sql = "SELECT no, captures, line, step FROM owners WHERE id = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     let found = statement.query_row([version.as_bytes()], |row| {
@@ -318,13 +326,13 @@ pub(super) fn collect<T>(
     connection: &Connection,
     sql: &str,
     params: impl Params,
-    read: impl FnMut(&Row<'_>) -> Result<T, Problem>,
-) -> Result<Vec<T>, Problem> {
+    read: impl FnMut(&Row<'_>) -> Result<T, UnlocatedError>,
+) -> Result<Vec<T>, UnlocatedError> {
     connection.prepare_cached(sql)?.query_and_then(params, read)?.collect()
 }
 
 /// Reads a row of [`CAPTURE`].
-pub(super) fn capture_of(row: &Row<'_>) -> Result<Capture, Problem> {
+pub(super) fn capture_of(row: &Row<'_>) -> Result<Capture, UnlocatedError> {
     let body = BodyId::new(row.get(5)?);
     let record = match row.get_ref(7)? {
         rusqlite::types::ValueRef::Integer(_) => Some(RecordId::new(*body.as_bytes())),
@@ -354,7 +362,7 @@ pub(super) fn capture_of(row: &Row<'_>) -> Result<Capture, Problem> {
 }
 
 /// What the capture belongs to, and what its id was derived from.
-fn owners_of(row: &Row<'_>) -> Result<(Belongs, Belongs), Problem> {
+fn owners_of(row: &Row<'_>) -> Result<(Belongs, Belongs), UnlocatedError> {
     let version = row.get::<_, Option<[u8; 16]>>(12)?.map(|id| VersionId::new(Uuid::from_bytes(id)));
     let run = row.get::<_, Option<[u8; 16]>>(13)?.map(|id| RunId::new(Uuid::from_bytes(id)));
     match (version.map(Belongs::Version), run.map(Belongs::Run)) {
@@ -365,14 +373,14 @@ fn owners_of(row: &Row<'_>) -> Result<(Belongs, Belongs), Problem> {
     }
 }
 
-fn headers_of(row: &Row<'_>) -> Result<HeaderView, Problem> {
+fn headers_of(row: &Row<'_>) -> Result<HeaderView, UnlocatedError> {
     let text = |error: rusqlite::types::FromSqlError| damaged(row, &error.to_string());
     let shared = row.get_ref(3)?.as_str_or_null().map_err(text)?;
     let own = row.get_ref(4)?.as_str_or_null().map_err(text)?;
     headers::join(shared, own).map_err(|error| damaged(row, &error.to_string()))
 }
 
-fn damaged(row: &Row<'_>, what: &str) -> Problem {
+fn damaged(row: &Row<'_>, what: &str) -> UnlocatedError {
     let no = row.get::<_, i64>(0).unwrap_or_default();
-    Problem::Damaged("captures", format!("row {no}: {what}"))
+    UnlocatedError::Damaged("captures", format!("row {no}: {what}"))
 }

@@ -7,8 +7,8 @@ use rusqlite::{Connection, OptionalExtension, params};
 use varve_core::history::{Belongs, Capture, CaptureFilter, ListCursor, TimeOrder};
 
 use super::read_captures::{capture_of, collect, walking_is_cheaper};
-use crate::problem::Problem;
-use crate::sql_limit;
+use varve_sqlite::UnlocatedError;
+use varve_sqlite::sql_limit;
 
 /// The columns that [`capture_of`] reads, of the capture `c` as it is in the version `o`.
 const COLUMNS: &str = "c.no, iif(s.first = o.step, c.time, o.time), c.status, h.json, c.own_headers,
@@ -40,7 +40,7 @@ pub(super) fn in_version(
     at: InLine,
     held: i64,
     page: ListCursor<(&str, &str)>,
-) -> Result<Vec<Capture>, Problem> {
+) -> Result<Vec<Capture>, UnlocatedError> {
     let limit = sql_limit(page.limit);
     let from = if walking_is_cheaper(connection, held, limit)? {
         "urls AS u CROSS JOIN spans AS s ON s.line = ?1 AND s.url_no = u.no"
@@ -58,7 +58,11 @@ pub(super) fn in_version(
 }
 
 /// The captures of a version with one path.
-pub(super) fn at_path(connection: &Connection, at: InLine, path: &str) -> Result<Vec<Capture>, Problem> {
+pub(super) fn at_path(
+    connection: &Connection,
+    at: InLine,
+    path: &str,
+) -> Result<Vec<Capture>, UnlocatedError> {
     let sql = format!(
         "SELECT {COLUMNS} FROM urls AS u CROSS JOIN spans AS s ON s.line = ?1 AND s.url_no = u.no
          CROSS JOIN captures AS c ON c.no = s.capture_no CROSS JOIN owners AS o ON o.no = ?3
@@ -78,7 +82,7 @@ pub(super) fn paths_that_differ(
     connection: &Connection,
     [base, head]: [InLine; 2],
     held: i64,
-) -> Result<Option<Vec<String>>, Problem> {
+) -> Result<Option<Vec<String>>, UnlocatedError> {
     let most = held / LOOK_UP.0 + LOOK_UP.1;
     let (earlier, later) = (base.step.min(head.step), base.step.max(head.step));
     let sql = "SELECT DISTINCT u.path FROM spans AS s CROSS JOIN urls AS u ON u.no = s.url_no
@@ -131,7 +135,7 @@ pub(super) fn of_url(
     connection: &Connection,
     url_no: i64,
     wanted: &Wanted<'_>,
-) -> Result<Vec<(Key, Capture)>, Problem> {
+) -> Result<Vec<(Key, Capture)>, UnlocatedError> {
     let (from, to) = wanted.bounds();
     let mut found = Vec::new();
     if from > to {
@@ -178,7 +182,7 @@ fn of_span(
     (from, to): (i64, i64),
     wanted: &Wanted<'_>,
     limit: usize,
-) -> Result<Vec<(Key, Capture)>, Problem> {
+) -> Result<Vec<(Key, Capture)>, UnlocatedError> {
     let (compare, direction) = match wanted.order {
         TimeOrder::OldestFirst => (">", "ASC"),
         TimeOrder::NewestFirst => ("<", "DESC"),
@@ -214,7 +218,7 @@ pub(super) fn key_of(
     connection: &Connection,
     url_no: i64,
     capture: &Capture,
-) -> Result<Option<Key>, Problem> {
+) -> Result<Option<Key>, UnlocatedError> {
     let Belongs::Version(version) = capture.belongs else { return Ok(None) };
     let sql = "SELECT o.no FROM owners AS o CROSS JOIN spans AS s ON s.line = o.line
          WHERE o.id = ?1 AND o.time = ?2 AND s.url_no = ?3 AND s.first < o.step AND s.until >= o.step";

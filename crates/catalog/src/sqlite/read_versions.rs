@@ -6,22 +6,25 @@ use varve_core::history::{ListCursor, Version, VersionFilter, VersionInfo, versi
 use varve_core::{Moment, RecordId, RunId, VersionId};
 
 use super::read_captures::{spellings, url_nos};
-use crate::problem::Problem;
-use crate::sql_limit;
+use varve_sqlite::UnlocatedError;
+use varve_sqlite::sql_limit;
 
 /// The columns that [`version_of`] reads.
 const COLUMNS: &str =
     "o.id, o.parent, o.message, o.author, o.time, coalesce(o.run, o.named), o.record, o.captures";
 
 /// How many versions there are, counted no further than `most`.
-pub(super) fn count(connection: &Connection, most: u64) -> Result<u64, Problem> {
+pub(super) fn count(connection: &Connection, most: u64) -> Result<u64, UnlocatedError> {
     let sql = "SELECT count(*) FROM (SELECT 1 FROM owners WHERE id IS NOT NULL LIMIT ?1)";
     let most = i64::try_from(most).unwrap_or(i64::MAX);
     Ok(connection.prepare_cached(sql)?.query_row([most], |row| row.get(0))?)
 }
 
 /// A version.
-pub(super) fn version(connection: &Connection, id: &VersionId) -> Result<Option<VersionInfo>, Problem> {
+pub(super) fn version(
+    connection: &Connection,
+    id: &VersionId,
+) -> Result<Option<VersionInfo>, UnlocatedError> {
     let sql = format!("SELECT {COLUMNS} FROM owners AS o WHERE o.id = ?1");
     let mut statement = connection.prepare_cached(&sql)?;
     let found = statement.query_row([id.as_bytes()], |row| Ok(info_of(connection, row))).optional()?;
@@ -33,25 +36,29 @@ pub(super) fn beginning(
     connection: &Connection,
     prefix: &str,
     limit: usize,
-) -> Result<Vec<VersionId>, Problem> {
+) -> Result<Vec<VersionId>, UnlocatedError> {
     let Some((first, last)) = version_id_range(prefix) else { return Ok(Vec::new()) };
     let sql = "SELECT id FROM owners WHERE id BETWEEN ?1 AND ?2 ORDER BY id LIMIT ?3";
     ids(connection, sql, params![first.as_bytes(), last.as_bytes(), sql_limit(limit)])
 }
 
 /// The versions that descend directly from one, as they were written.
-pub(super) fn of_run(connection: &Connection, run: &RunId) -> Result<Option<VersionId>, Problem> {
+pub(super) fn of_run(connection: &Connection, run: &RunId) -> Result<Option<VersionId>, UnlocatedError> {
     let sql = "SELECT id FROM owners WHERE run = ?1 AND id IS NOT NULL";
     let id = connection.prepare_cached(sql)?.query_row([run.as_bytes()], |row| row.get(0)).optional()?;
     Ok(id.map(|id| VersionId::new(Uuid::from_bytes(id))))
 }
 
-pub(super) fn children(connection: &Connection, id: &VersionId) -> Result<Vec<VersionId>, Problem> {
+pub(super) fn children(connection: &Connection, id: &VersionId) -> Result<Vec<VersionId>, UnlocatedError> {
     let sql = "SELECT id FROM owners WHERE parent = ?1 ORDER BY written";
     ids(connection, sql, [id.as_bytes()])
 }
 
-fn ids(connection: &Connection, sql: &str, params: impl rusqlite::Params) -> Result<Vec<VersionId>, Problem> {
+fn ids(
+    connection: &Connection,
+    sql: &str,
+    params: impl rusqlite::Params,
+) -> Result<Vec<VersionId>, UnlocatedError> {
     let mut statement = connection.prepare_cached(sql)?;
     let ids = statement.query_map(params, |row| Ok(VersionId::new(Uuid::from_bytes(row.get(0)?))))?;
     Ok(ids.collect::<Result<_, _>>()?)
@@ -62,7 +69,7 @@ pub(super) fn versions(
     connection: &Connection,
     filter: &VersionFilter,
     page: ListCursor<VersionId>,
-) -> Result<Vec<VersionInfo>, Problem> {
+) -> Result<Vec<VersionInfo>, UnlocatedError> {
     let (from, which) = source(connection, filter)?;
     let sql = format!(
         "SELECT {COLUMNS} FROM {from}
@@ -90,7 +97,7 @@ pub(super) fn versions(
 fn source(
     connection: &Connection,
     filter: &VersionFilter,
-) -> Result<(String, Option<rusqlite::types::Value>), Problem> {
+) -> Result<(String, Option<rusqlite::types::Value>), UnlocatedError> {
     if let Some(url) = &filter.url {
         let mut numbers = url_nos(connection, url)?;
         for spelling in spellings(connection, url)?.iter().filter(|spelling| *spelling != url) {
@@ -116,15 +123,15 @@ fn source(
 }
 
 /// The time and the place among equals behind which a page begins.
-fn place_of(connection: &Connection, after: Option<VersionId>) -> Result<(i64, i64), Problem> {
+fn place_of(connection: &Connection, after: Option<VersionId>) -> Result<(i64, i64), UnlocatedError> {
     let Some(after) = after else { return Ok((i64::MAX, i64::MAX)) };
     let sql = "SELECT time, written FROM owners WHERE id = ?1";
     let mut statement = connection.prepare_cached(sql)?;
     let place = statement.query_row([after.as_bytes()], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    place.ok_or(Problem::NoVersion(after))
+    place.ok_or(UnlocatedError::NoVersion(after))
 }
 
-fn info_of(connection: &Connection, row: &Row<'_>) -> Result<VersionInfo, Problem> {
+fn info_of(connection: &Connection, row: &Row<'_>) -> Result<VersionInfo, UnlocatedError> {
     let version = version_of(row)?;
     let mut statement =
         connection.prepare_cached("SELECT name FROM tags WHERE version = ?1 ORDER BY name")?;

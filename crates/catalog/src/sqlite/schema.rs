@@ -7,37 +7,37 @@ use std::collections::BTreeMap;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::problem::Problem;
+use varve_sqlite::UnlocatedError;
 
 /// `vrvc`: what SQLite's header says about whose file this is.
 const APPLICATION: i64 = 0x7672_7663;
 /// The format that this program reads and writes.
-const FORMAT: i64 = 4;
+const FORMAT: i64 = 5;
 /// The shape of the views: the one that the tables of a `.moku` have.
 const SCHEMA_VERSION: &str = "2";
 
-const TABLES: &str = include_str!("../../sql/sqlite/tables.sql");
-const VIEWS: &str = include_str!("../../sql/sqlite/views.sql");
-const HIDDEN: &str = include_str!("../../sql/sqlite/hidden.sql");
-const FRONTIER: &str = include_str!("../../sql/sqlite/frontier.sql");
+const TABLES: &str = include_str!("../../sql/tables.sql");
+const VIEWS: &str = include_str!("../../sql/views.sql");
+const HIDDEN: &str = include_str!("../../sql/hidden.sql");
+const FRONTIER: &str = include_str!("../../sql/frontier.sql");
 
 /// Refuses what is no catalog, or another one than this program knows.
-pub(super) fn check(connection: &Connection) -> Result<(), Problem> {
+pub(super) fn check(connection: &Connection) -> Result<(), UnlocatedError> {
     strict(connection)?;
     let application: i64 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
     let format: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
     match (application, format) {
         (APPLICATION, FORMAT) => Ok(()),
-        (APPLICATION, newer) if newer > FORMAT => Err(Problem::Newer(format!(
+        (APPLICATION, newer) if newer > FORMAT => Err(UnlocatedError::Newer(format!(
             "it was written by a newer varve (format {newer}; this one knows {FORMAT})"
         ))),
-        (APPLICATION, older) => Err(Problem::Older(older)),
-        _ => Err(Problem::Foreign("this database is not a catalog of varve".to_owned())),
+        (APPLICATION, older) => Err(UnlocatedError::Older(older)),
+        _ => Err(UnlocatedError::Foreign("this database is not a catalog of varve".to_owned())),
     }
 }
 
 /// Makes the tables where nothing is yet, all or none.
-pub(super) fn create_if_empty(connection: &mut Connection) -> Result<(), Problem> {
+pub(super) fn create_if_empty(connection: &mut Connection) -> Result<(), UnlocatedError> {
     strict(connection)?;
     if !is_empty(connection)? {
         return Ok(());
@@ -57,7 +57,7 @@ pub(super) fn create_if_empty(connection: &mut Connection) -> Result<(), Problem
 }
 
 /// Gives a catalog the views of this program, where an earlier one made others. They hold nothing.
-pub(super) fn renew_views(connection: &mut Connection) -> Result<(), Problem> {
+pub(super) fn renew_views(connection: &mut Connection) -> Result<(), UnlocatedError> {
     if has_views(connection)? {
         return Ok(());
     }
@@ -71,7 +71,7 @@ pub(super) fn renew_views(connection: &mut Connection) -> Result<(), Problem> {
 
 /// Gives a catalog the table that an earlier program did not know. It is empty where it was missing, because only who knows it
 /// writes what it is filled from, into a catalog that is made anew.
-pub(super) fn add_tables(connection: &Connection) -> Result<(), Problem> {
+pub(super) fn add_tables(connection: &Connection) -> Result<(), UnlocatedError> {
     Ok(connection.execute_batch(HIDDEN)?)
 }
 

@@ -10,8 +10,8 @@ use varve_core::history::{Belongs, StoredDiff, StoredScore, StoredVerdict, Versi
 use varve_core::{RunId, VersionId};
 
 use super::memory::Memory;
-use crate::problem::Problem;
-use crate::row::{CatalogRow, LatestPageList, Removal};
+use varve_core::catalog::{CatalogRow, LatestPageList, Removal};
+use varve_sqlite::UnlocatedError;
 
 /// Is told of rows that are left out because they are about a version that is not here.
 pub(super) type LeaveOut<'a> = &'a mut dyn FnMut(CatalogRow);
@@ -32,7 +32,7 @@ pub(super) fn apply(
     memory: &mut Memory,
     rows: &mut dyn Iterator<Item = CatalogRow>,
     mut leave_out: Option<LeaveOut<'_>>,
-) -> Result<Applied, Problem> {
+) -> Result<Applied, UnlocatedError> {
     let mut batch = Batch {
         connection,
         memory,
@@ -77,7 +77,7 @@ pub(super) struct Owner {
 }
 
 impl Batch<'_> {
-    fn keep(&mut self, row: CatalogRow) -> Result<(), Problem> {
+    fn keep(&mut self, row: CatalogRow) -> Result<(), UnlocatedError> {
         match row {
             CatalogRow::Version(version) => self.version(&version),
             CatalogRow::Capture(capture) => self.capture(&capture),
@@ -93,13 +93,13 @@ impl Batch<'_> {
                 self.head = Some(version);
                 Ok(())
             }
-            CatalogRow::Reached(place) => self.execute(
-                "INSERT OR REPLACE INTO meta (key, value) VALUES ('reached', ?1)",
+            CatalogRow::ScannedUpTo(place) => self.execute(
+                "INSERT OR REPLACE INTO meta (key, value) VALUES ('scanned_up_to', ?1)",
                 params![place.to_string()],
             ),
-            CatalogRow::List(LatestPageList { record, spent }) => self.execute(
-                "INSERT OR REPLACE INTO meta (key, value) VALUES ('list', ?1)",
-                params![format!("{record} {spent}")],
+            CatalogRow::PageList(LatestPageList { record, deviations }) => self.execute(
+                "INSERT OR REPLACE INTO meta (key, value) VALUES ('page_list', ?1)",
+                params![format!("{record} {deviations}")],
             ),
             CatalogRow::GcDone(time) => self.execute(
                 "INSERT OR REPLACE INTO meta (key, value) VALUES ('last_gc', ?1)",
@@ -118,14 +118,14 @@ impl Batch<'_> {
     }
 
     /// A statement without an answer.
-    pub(super) fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<(), Problem> {
+    pub(super) fn execute(&self, sql: &str, params: impl rusqlite::Params) -> Result<(), UnlocatedError> {
         self.connection.prepare_cached(sql)?.execute(params)?;
         Ok(())
     }
 
-    fn finish(mut self) -> Result<Applied, Problem> {
+    fn finish(mut self) -> Result<Applied, UnlocatedError> {
         if let Some(&missing) = self.waiting.keys().min() {
-            return Err(Problem::NoVersion(missing));
+            return Err(UnlocatedError::NoVersion(missing));
         }
         self.write_counts()?;
         self.write_head()?;
@@ -134,7 +134,7 @@ impl Batch<'_> {
     }
 
     /// Writes down how many captures owners have got.
-    pub(super) fn write_counts(&mut self) -> Result<(), Problem> {
+    pub(super) fn write_counts(&mut self) -> Result<(), UnlocatedError> {
         for (owner, more) in std::mem::take(&mut self.more) {
             self.execute("UPDATE owners SET captures = captures + ?2 WHERE no = ?1", [owner, more])?;
         }
@@ -142,7 +142,7 @@ impl Batch<'_> {
     }
 
     /// Writes down where HEAD points.
-    fn write_head(&mut self) -> Result<(), Problem> {
+    fn write_head(&mut self) -> Result<(), UnlocatedError> {
         let Some(head) = self.head.take() else { return Ok(()) };
         self.execute(
             "INSERT OR REPLACE INTO meta (key, value) VALUES ('head', ?1)",
@@ -151,12 +151,12 @@ impl Batch<'_> {
     }
 
     /// Where HEAD points by now, which is written down first.
-    pub(super) fn settled_head(&mut self) -> Result<Option<VersionId>, Problem> {
+    pub(super) fn settled_head(&mut self) -> Result<Option<VersionId>, UnlocatedError> {
         self.write_head()?;
         super::read_rest::head(self.connection)
     }
 
-    fn version(&mut self, version: &Version) -> Result<(), Problem> {
+    fn version(&mut self, version: &Version) -> Result<(), UnlocatedError> {
         self.head = Some(version.id);
         let waiting = self.waiting.remove(&version.id);
         if waiting.is_none() && self.owner_with_id(&version.id)?.is_some() {
@@ -177,7 +177,7 @@ impl Batch<'_> {
     }
 
     /// Gives an owner all that a version has.
-    fn claim(&self, no: i64, version: &Version) -> Result<(), Problem> {
+    fn claim(&self, no: i64, version: &Version) -> Result<(), UnlocatedError> {
         self.execute(
             "UPDATE owners SET id = ?2, parent = ?3, message = ?4, author = ?5, time = ?6,
                  run = iif(?7, ?8, NULL), named = iif(?7, NULL, ?8), record = ?9,
@@ -198,21 +198,21 @@ impl Batch<'_> {
     }
 
     /// Whether no other version holds the captures of the run.
-    fn is_first_to_name(&self, no: i64, run: Option<RunId>) -> Result<bool, Problem> {
+    fn is_first_to_name(&self, no: i64, run: Option<RunId>) -> Result<bool, UnlocatedError> {
         let sql = "SELECT NOT EXISTS (SELECT 1 FROM owners WHERE run = ?1 AND no <> ?2)";
         let run = run.as_ref().map(RunId::as_bytes);
         Ok(self.connection.prepare_cached(sql)?.query_row(params![run, no], |row| row.get(0))?)
     }
 
     /// The owner that a run has, if it has not become a version.
-    fn unclaimed(&self, run: Option<RunId>) -> Result<Option<i64>, Problem> {
+    fn unclaimed(&self, run: Option<RunId>) -> Result<Option<i64>, UnlocatedError> {
         let Some(run) = run else { return Ok(None) };
         let sql = "SELECT no FROM owners WHERE run = ?1 AND id IS NULL";
         Ok(self.connection.prepare_cached(sql)?.query_row([run.as_bytes()], |row| row.get(0)).optional()?)
     }
 
     /// The owner of captures; made where there is none.
-    pub(super) fn owner(&mut self, belongs: Belongs) -> Result<Owner, Problem> {
+    pub(super) fn owner(&mut self, belongs: Belongs) -> Result<Owner, UnlocatedError> {
         if let Some((_, owner)) = self.owner.filter(|(known, _)| *known == belongs) {
             return Ok(owner);
         }
@@ -224,7 +224,7 @@ impl Batch<'_> {
         Ok(owner)
     }
 
-    fn owner_of_version(&mut self, id: VersionId) -> Result<Owner, Problem> {
+    fn owner_of_version(&mut self, id: VersionId) -> Result<Owner, UnlocatedError> {
         if let Some(owner) = self.owner_with_id(&id)? {
             // A capture on its own is no part of a line.
             self.undo_line_of(owner.no)?;
@@ -236,7 +236,7 @@ impl Batch<'_> {
         Ok(Owner { no, origin: Belongs::Version(id) })
     }
 
-    fn owner_of_run(&self, run: RunId) -> Result<Owner, Problem> {
+    fn owner_of_run(&self, run: RunId) -> Result<Owner, UnlocatedError> {
         let sql = "SELECT no, by_run, id FROM owners WHERE run = ?1";
         let found = self.connection.prepare_cached(sql)?.query_row([run.as_bytes()], |row| {
             let by_run: bool = row.get(1)?;
@@ -254,7 +254,7 @@ impl Batch<'_> {
         Ok(Owner { no: self.connection.last_insert_rowid(), origin: Belongs::Run(run) })
     }
 
-    fn owner_with_id(&self, id: &VersionId) -> Result<Option<Owner>, Problem> {
+    fn owner_with_id(&self, id: &VersionId) -> Result<Option<Owner>, UnlocatedError> {
         let sql = "SELECT no, by_run, run FROM owners WHERE id = ?1";
         let owner = self.connection.prepare_cached(sql)?.query_row([id.as_bytes()], |row| {
             let by_run: bool = row.get(1)?;
@@ -274,7 +274,7 @@ impl Batch<'_> {
     }
 
     /// Whether it is about a version that is not there. A tag is kept all the same: it tells what was there.
-    fn is_about_lost(&self, row: &CatalogRow) -> Result<bool, Problem> {
+    fn is_about_lost(&self, row: &CatalogRow) -> Result<bool, UnlocatedError> {
         let version = match row {
             CatalogRow::Score(score) => &score.version,
             CatalogRow::Head(version) => version,
@@ -284,11 +284,11 @@ impl Batch<'_> {
     }
 
     /// Refuses what is about a version that is not there.
-    fn must_have(&self, id: &VersionId) -> Result<(), Problem> {
-        self.owner_with_id(id)?.map(|_| ()).ok_or(Problem::NoVersion(*id))
+    fn must_have(&self, id: &VersionId) -> Result<(), UnlocatedError> {
+        self.owner_with_id(id)?.map(|_| ()).ok_or(UnlocatedError::NoVersion(*id))
     }
 
-    fn diff(&self, diff: &StoredDiff) -> Result<(), Problem> {
+    fn diff(&self, diff: &StoredDiff) -> Result<(), UnlocatedError> {
         diff.base.iter().chain([&diff.head]).try_for_each(|id| self.must_have(id))?;
         self.execute(
             "INSERT INTO kept_diffs (base, head, json, time) VALUES (?1, ?2, ?3, ?4)
@@ -302,9 +302,9 @@ impl Batch<'_> {
         )
     }
 
-    fn score(&self, score: &StoredScore) -> Result<(), Problem> {
+    fn score(&self, score: &StoredScore) -> Result<(), UnlocatedError> {
         self.must_have(&score.version)?;
-        let not_json = |error: serde_json::Error| Problem::Damaged("scores", error.to_string());
+        let not_json = |error: serde_json::Error| UnlocatedError::Damaged("scores", error.to_string());
         let evidence = serde_json::to_string(&score.evidence).map_err(not_json)?;
         let attributions = serde_json::to_string(&score.attributions).map_err(not_json)?;
         self.execute(
@@ -325,24 +325,24 @@ impl Batch<'_> {
         )
     }
 
-    fn removal(&mut self, removal: &Removal) -> Result<(), Problem> {
+    fn removal(&mut self, removal: &Removal) -> Result<(), UnlocatedError> {
         if let Some(url) = removal.tombstone.page() {
-            self.hide(&removal.told_by, &removal.tombstone.record, url)?;
+            self.hide(&removal.tombstone_record, &removal.tombstone.record, url)?;
         }
-        let not_json = |error: serde_json::Error| Problem::Damaged("removals", error.to_string());
+        let not_json = |error: serde_json::Error| UnlocatedError::Damaged("removals", error.to_string());
         self.execute(
-            "INSERT OR REPLACE INTO removals (told_by, record, url, time, json) VALUES (?1, ?2, ?3, ?4, ?5)",
+            "INSERT OR REPLACE INTO removals (tombstone_record, record, url, time, json) VALUES (?1, ?2, ?3, ?4, ?5)",
             params![
-                removal.told_by.as_bytes(),
+                removal.tombstone_record.as_bytes(),
                 removal.tombstone.record.as_bytes(),
-                removal.url_of_answer(),
+                removal.url_of_response(),
                 removal.tombstone.time.micros(),
                 serde_json::to_string(&removal.tombstone).map_err(not_json)?,
             ],
         )
     }
 
-    fn verdict(&self, verdict: &StoredVerdict) -> Result<(), Problem> {
+    fn verdict(&self, verdict: &StoredVerdict) -> Result<(), UnlocatedError> {
         self.execute(
             "INSERT OR REPLACE INTO verdicts (url, time, verdict, status, json) VALUES (?1, ?2, ?3, ?4, ?5)",
             params![verdict.url, verdict.time.micros(), verdict.verdict, verdict.status, verdict.json],

@@ -1,6 +1,6 @@
 //! Asks a catalog and the model everything, and expects the same answers.
 
-use varve_catalog::CatalogRead;
+use varve_catalog::{CatalogRead, dump_rows};
 use varve_core::VersionId;
 use varve_core::history::{Capture, CaptureFilter, ListCursor, TimeOrder, VersionFilter, VersionInfo};
 
@@ -29,12 +29,11 @@ pub(crate) fn same(catalog: &dyn CatalogRead, model: &dyn CatalogRead) {
 /// The rows as lines.
 pub(crate) fn lines(catalog: &dyn CatalogRead) -> Vec<String> {
     let mut lines = Vec::new();
-    catalog
-        .each_row(&mut |line| {
-            lines.push(line.to_owned());
-            Ok(())
-        })
-        .unwrap();
+    let mut push = |line: &str| {
+        lines.push(line.to_owned());
+        Ok(())
+    };
+    dump_rows(catalog, &mut push).unwrap();
     lines
 }
 

@@ -13,9 +13,8 @@ use std::path::Path;
 
 use histories::{Step, Teller, histories};
 use proptest::prelude::*;
-use varve_catalog::{
-    Catalog, CatalogError, CatalogRead, CatalogRow, MokuCatalog, MokuOptions, SqliteCatalog,
-};
+use varve_catalog::{Catalog, CatalogError, CatalogRead, CatalogRow, SqliteCatalog};
+use varve_moku::{MokuCatalog, MokuOptions};
 
 /// A kind of catalog.
 pub(crate) struct Kind {

@@ -63,8 +63,8 @@ impl Model {
             }
             CatalogRow::ForgetVersion(id) => self.forget_version(id),
             CatalogRow::ForgetDiffs(before) => self.diffs.retain(|_, diff| diff.time >= before),
-            CatalogRow::List(_) | CatalogRow::Removal(_) => {}
-            CatalogRow::Reached(place) => self.reached = Some(place),
+            CatalogRow::PageList(_) | CatalogRow::Removal(_) => {}
+            CatalogRow::ScannedUpTo(place) => self.reached = Some(place),
             CatalogRow::GcDone(time) => self.last_gc = Some(time),
             CatalogRow::ForgetRun(run) => {
                 self.captures.retain(|capture| capture.belongs != Belongs::Run(run));
@@ -330,7 +330,7 @@ impl CatalogRead for Model {
         Ok(self.head)
     }
 
-    fn reached(&self) -> Result<Option<u64>, CatalogError> {
+    fn scanned_up_to(&self) -> Result<Option<u64>, CatalogError> {
         Ok(self.reached)
     }
 
@@ -340,9 +340,5 @@ impl CatalogRead for Model {
 
     fn each_body(&self, each: &mut dyn FnMut(BodyId) -> Answer<()>) -> Answer<()> {
         self.captures.iter().try_for_each(|capture| each(capture.body))
-    }
-
-    fn each_row(&self, each: &mut dyn FnMut(&str) -> Answer<()>) -> Answer<()> {
-        varve_catalog::each_row(self, each)
     }
 }

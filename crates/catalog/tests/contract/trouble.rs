@@ -4,8 +4,9 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::Connection;
-use varve_catalog::{Catalog, CatalogError, CatalogRow, MokuCatalog, MokuOptions, SqliteCatalog};
+use varve_catalog::{Catalog, CatalogError, CatalogRow, SqliteCatalog};
 use varve_core::history::{Belongs, Capture, ListCursor, StoredDiff, Version, VersionFilter};
+use varve_moku::{MokuCatalog, MokuOptions};
 use varve_testkit::TinyDisk;
 
 use crate::histories::{a_capture_of, moment, version_id};
@@ -195,7 +196,7 @@ fn read_everything(kind: &Kind, database: &[u8]) -> Result<(), CatalogError> {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(kind.file), database).unwrap();
     let catalog = kind.open_to_read(folder.path())?;
-    catalog.each_row(&mut |_| Ok(()))?;
+    varve_catalog::dump_rows(catalog.as_read(), &mut |_| Ok(()))?;
     (0..6).try_for_each(|which| catalog.captures_in(&version_id(which), ListCursor::first(100)).map(|_| ()))
 }
 
@@ -246,7 +247,7 @@ fn a_full_disk_is_read() {
         apply(&*kind.open(disk.path()), a_commit(1, 5)).unwrap();
         disk.fill(0).unwrap();
         let full = kind.try_open(disk.path()).and_then(|catalog| apply(&*catalog, a_commit(2, 1)));
-        assert!(matches!(full, Err(CatalogError::Full { .. })), "{full:?}");
+        assert!(matches!(full, Err(CatalogError::DiskFull { .. })), "{full:?}");
         let reader = kind.open_to_read(disk.path()).unwrap();
         assert_eq!(reader.version(&version_id(1)).unwrap().unwrap().captures, 5);
         disk.free().unwrap();
@@ -274,7 +275,7 @@ fn rows_in_a_log_on_a_full_disk_are_missed() {
         }
         disk.fill(0).unwrap();
         let refused = kind.open_to_read(disk.path()).err().unwrap();
-        assert!(matches!(refused, CatalogError::Unknown { .. }), "{refused}");
+        assert!(matches!(refused, CatalogError::Unsupported { .. }), "{refused}");
         assert!(refused.to_string().ends_with("cannot be read on a full disk: make room there"), "{refused}");
         disk.free().unwrap();
         assert_eq!(

@@ -378,10 +378,10 @@ struct Columns {
 
 /// That something was taken out, in a line.
 fn removed(removal: &Removal) -> String {
-    let Removal { told_by, tombstone } = removal;
+    let Removal { tombstone_record, tombstone } = removal;
     let (time, who, why) = (tombstone.time.for_people(), visible(&tombstone.who), visible(&tombstone.why));
     format!(
-        "{WARN}taken out{WARN:#} {time} by {who}: {why}  {FAINT}{}, tombstone {told_by}{FAINT:#}",
+        "{WARN}taken out{WARN:#} {time} by {who}: {why}  {FAINT}{}, tombstone {tombstone_record}{FAINT:#}",
         tombstone.kind
     )
 }
@@ -476,14 +476,14 @@ struct Removed<'a> {
 
 impl<'a> Removed<'a> {
     fn of(removal: &'a Removal) -> Self {
-        let Removal { told_by, tombstone } = removal;
+        let Removal { tombstone_record, tombstone } = removal;
         Self {
             record: tombstone.record.to_string(),
             kind: &tombstone.kind,
             who: &tombstone.who,
             why: &tombstone.why,
             time: tombstone.time,
-            tombstone: told_by.to_string(),
+            tombstone: tombstone_record.to_string(),
         }
     }
 }

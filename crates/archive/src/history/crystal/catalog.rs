@@ -335,7 +335,7 @@ impl CatalogRead for CrystalCatalog {
         Ok(0)
     }
 
-    fn reached(&self) -> Answer<Option<u64>> {
+    fn scanned_up_to(&self) -> Answer<Option<u64>> {
         Ok(None)
     }
 
@@ -344,18 +344,6 @@ impl CatalogRead for CrystalCatalog {
             let inner = &mut *self.lock();
             let named = inner.named(capture).map_err(|error| inner.failed(error))?;
             each(named)
-        })
-    }
-
-    fn each_row(&self, each: &mut dyn FnMut(&str) -> Answer<()>) -> Answer<()> {
-        self.each_capture(&mut |capture| {
-            let inner = &mut *self.lock();
-            let body = inner.named(capture).map_err(|error| inner.failed(error))?;
-            let row = serde_json::json!({
-                "url": capture.url, "time": capture.time, "status": capture.status,
-                "headers": capture.headers, "body": body, "length": capture.length,
-            });
-            each(&row.to_string())
         })
     }
 }

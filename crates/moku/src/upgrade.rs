@@ -1,17 +1,18 @@
-//! An early `moku.db` becomes one of today, in one transaction, only when asked.
+//! Upgrades an early `moku.db` to the current schema, in one transaction.
 //!
-//! What has another shape today is kept under the name `varve_old_…`, so that nothing is lost that could not be moved.
+//! Tables that have another shape in the current schema stay under the name `varve_old_…`, so that
+//! no value is lost that could not be moved.
 
 use rusqlite::{Connection, TransactionBehavior, params};
 use sha2::{Digest, Sha256};
 use varve_core::history::uuid_of;
 
-use super::era::{Era, columns};
-use super::schema;
-use crate::problem::Problem;
+use crate::era::{Era, columns};
+use crate::schema;
+use varve_sqlite::UnlocatedError;
 
-/// Tables, each with a column that its shape of today has and no earlier one.
-const MARKS: [(&str, &str); 4] = [
+/// Tables, each with a column that only its current shape has.
+const CURRENT_COLUMNS: [(&str, &str); 4] = [
     ("snapshots", "version_id"),
     ("score_results", "snapshot_id"),
     ("evidence_items", "contribution"),
@@ -19,35 +20,35 @@ const MARKS: [(&str, &str); 4] = [
 ];
 
 /// Upgrades a site.
-pub(super) fn to_today(connection: &mut Connection, era: Era) -> Result<(), Problem> {
-    // References are by name, and names change hands here; they are checked before the end.
+pub(crate) fn upgrade(connection: &mut Connection, era: Era) -> Result<(), UnlocatedError> {
+    // References are by table name, and tables are renamed here. They are checked before the commit.
     connection.pragma_update(None, "foreign_keys", false)?;
     connection.pragma_update(None, "legacy_alter_table", true)?;
-    let done = upgrade(connection, era);
+    let done = upgrade_tables(connection, era);
     connection.pragma_update(None, "legacy_alter_table", false)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     done
 }
 
-fn upgrade(connection: &mut Connection, era: Era) -> Result<(), Problem> {
+fn upgrade_tables(connection: &mut Connection, era: Era) -> Result<(), UnlocatedError> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    era.prepare(&transaction)?;
+    era.create_views(&transaction)?;
     transaction.execute_batch(
         "CREATE TEMP TABLE moved_versions AS SELECT * FROM commits;
          CREATE TEMP TABLE moved_snapshots AS SELECT * FROM pages;
          DROP VIEW temp.pages; DROP VIEW temp.commits;",
     )?;
-    drop_stand_ins(&transaction)?;
-    for (table, mark) in MARKS {
-        put_aside(&transaction, table, |columns| !columns.contains(mark))?;
+    drop_temporary_tables(&transaction)?;
+    for (table, mark) in CURRENT_COLUMNS {
+        rename_old_table(&transaction, table, |columns| !columns.contains(mark))?;
     }
-    put_aside(&transaction, "versions", |columns| columns.contains("snapshot_id"))?;
-    schema::create(&transaction)?;
+    rename_old_table(&transaction, "versions", |columns| columns.contains("snapshot_id"))?;
+    schema::create_tables(&transaction)?;
     transaction.execute_batch(
         "INSERT OR IGNORE INTO versions (id, parent_id, message, author, timestamp)
              SELECT id, parent_id, message, author, timestamp FROM temp.moved_versions ORDER BY place;",
     )?;
-    move_snapshots(&transaction)?;
+    copy_snapshots(&transaction)?;
     transaction.execute_batch(
         "DROP TABLE temp.moved_versions; DROP TABLE temp.moved_snapshots;
          UPDATE meta SET value = '2' WHERE key = 'schema_version';",
@@ -56,8 +57,8 @@ fn upgrade(connection: &mut Connection, era: Era) -> Result<(), Problem> {
     Ok(transaction.commit()?)
 }
 
-/// Takes away the empty tables that stood in for those that the site had not.
-fn drop_stand_ins(connection: &Connection) -> Result<(), Problem> {
+/// Drops the empty tables that stood in for tables that the site did not have.
+fn drop_temporary_tables(connection: &Connection) -> Result<(), UnlocatedError> {
     let sql = "SELECT name FROM temp.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'moved_%'
         AND name NOT LIKE 'sqlite_%'";
     let names: Vec<String> =
@@ -68,12 +69,12 @@ fn drop_stand_ins(connection: &Connection) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Renames a table if it has another shape than today's, and frees the names of its indexes.
-fn put_aside(
+/// Renames a table that does not have its current shape, and drops its indexes to free their names.
+fn rename_old_table(
     connection: &Connection,
     table: &str,
     is_old: impl FnOnce(&std::collections::BTreeSet<String>) -> bool,
-) -> Result<(), Problem> {
+) -> Result<(), UnlocatedError> {
     let columns = columns(connection, table)?;
     if columns.is_empty() || !is_old(&columns) {
         return Ok(());
@@ -88,8 +89,9 @@ fn put_aside(
     Ok(connection.execute_batch(&format!("ALTER TABLE main.{table} RENAME TO varve_old_{table}"))?)
 }
 
-/// A snapshot that several versions share becomes one of each; all but the first get an id that follows from both.
-fn move_snapshots(connection: &Connection) -> Result<(), Problem> {
+/// Copies a snapshot that several versions share to each of them. All copies but the first get an id
+/// that is derived from version and snapshot.
+fn copy_snapshots(connection: &Connection) -> Result<(), UnlocatedError> {
     let mut insert = connection.prepare(
         "INSERT OR IGNORE INTO snapshots
              (id, version_id, status_code, url, file_path, blob_id, created_at, headers)
@@ -110,12 +112,12 @@ fn move_snapshots(connection: &Connection) -> Result<(), Problem> {
     Ok(())
 }
 
-fn check_references(connection: &Connection) -> Result<(), Problem> {
+fn check_references(connection: &Connection) -> Result<(), UnlocatedError> {
     let sql = "SELECT count(*) FROM pragma_foreign_key_check WHERE \"table\" NOT LIKE 'varve_old_%'";
     let broken: i64 = connection.query_row(sql, [], |row| row.get(0))?;
     if broken > 0 {
         let what = format!("{broken} rows refer to rows that are not there, so it cannot be upgraded");
-        return Err(Problem::Damaged("the whole", what));
+        return Err(UnlocatedError::Damaged("the whole", what));
     }
     Ok(())
 }

@@ -1,80 +1,83 @@
-//! What goes wrong inside, before it is known where: a [`CatalogError`] without the path of the database.
+//! A [`CatalogError`] before the path of the database is known.
 //!
-//! Functions over a connection return these, and whoever holds the path turns them into errors, once.
+//! Functions over a connection return [`UnlocatedError`]. The owner of the path converts it once.
 
 use std::path::{Path, PathBuf};
 
 use rusqlite::{ErrorCode, ffi};
 use varve_core::VersionId;
+use varve_core::catalog::CatalogError;
 
-use crate::connect::lacks_room;
-use crate::error::CatalogError;
-
-/// What went wrong.
+/// Why a query or a write failed.
 #[derive(Debug)]
-pub(crate) enum Problem {
-    /// SQLite says so.
+pub enum UnlocatedError {
+    /// SQLite reported an error.
     Sql(rusqlite::Error),
-    /// A row holds what no row may hold.
+    /// A row of this table holds a value that is not allowed.
     Damaged(&'static str, String),
-    /// It was written by something newer.
+    /// A newer program wrote the database; the text is a sentence.
     Newer(String),
-    /// It is none of ours.
+    /// The file is no database, or that of another program; the text is a sentence.
     Foreign(String),
-    /// It cannot be used as it is asked for here.
-    Unknown(String),
-    /// It is a catalog of an earlier varve, in that format.
+    /// The database cannot be used in this way; the text is a sentence.
+    Unsupported(String),
+    /// The catalog has this earlier format.
     Older(i64),
-    /// It is of an early Moku, and nobody asked for it to be upgraded.
-    Early,
-    /// It belongs to another project.
-    OtherProject { wanted: String, found: String },
-    /// Nothing can be written there.
+    /// The site has the tables of an early Moku, and the caller did not ask for an upgrade.
+    EarlyMoku,
+    /// The site belongs to another project.
+    OtherProject {
+        /// The project that the caller asked for.
+        wanted: String,
+        /// The project that the site belongs to.
+        found: String,
+    },
+    /// The database cannot be written.
     ReadOnly,
-    /// Somebody else is writing.
+    /// Another process writes.
     Busy,
     /// There is no such version.
     NoVersion(VersionId),
-    /// Whoever was called back could not go on.
-    Said(CatalogError),
+    /// A callback returned this error.
+    Callback(CatalogError),
 }
 
-impl From<rusqlite::Error> for Problem {
+impl From<rusqlite::Error> for UnlocatedError {
     fn from(error: rusqlite::Error) -> Self {
         Self::Sql(error)
     }
 }
 
-impl From<CatalogError> for Problem {
+impl From<CatalogError> for UnlocatedError {
     fn from(error: CatalogError) -> Self {
-        Self::Said(error)
+        Self::Callback(error)
     }
 }
 
-impl Problem {
-    /// The error, at the database where it happened.
-    pub(crate) fn at(self, path: &Path) -> CatalogError {
+impl UnlocatedError {
+    /// The error, with the path of the database.
+    pub fn at(self, path: &Path) -> CatalogError {
         let path = path.to_owned();
         match self {
-            Self::Sql(error) => of_sqlite(error, path),
+            Self::Sql(error) => from_sqlite(error, path),
             Self::Damaged(table, what) => CatalogError::Damaged { path, table, what },
             Self::Newer(what) => CatalogError::Newer { path, what },
             Self::Foreign(what) => CatalogError::Foreign { path, what },
-            Self::Unknown(what) => CatalogError::Unknown { path, what },
+            Self::Unsupported(what) => CatalogError::Unsupported { path, what },
             Self::Older(format) => CatalogError::Older { path, format },
-            Self::Early => CatalogError::Early { path },
+            Self::EarlyMoku => CatalogError::EarlyMoku { path },
             Self::OtherProject { wanted, found } => CatalogError::OtherProject { path, wanted, found },
             Self::ReadOnly => CatalogError::ReadOnly { path },
             Self::Busy => CatalogError::Busy { path },
             Self::NoVersion(id) => CatalogError::NoVersion(id),
-            Self::Said(error) => error,
+            Self::Callback(error) => error,
         }
     }
 }
 
-fn of_sqlite(error: rusqlite::Error, path: PathBuf) -> CatalogError {
-    if lacks_room(&error) {
-        return CatalogError::Full { path };
+fn from_sqlite(error: rusqlite::Error, path: PathBuf) -> CatalogError {
+    if is_disk_full(&error) {
+        return CatalogError::DiskFull { path };
     }
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => CatalogError::Busy { path },
@@ -95,12 +98,20 @@ fn of_sqlite(error: rusqlite::Error, path: PathBuf) -> CatalogError {
     }
 }
 
-/// Whether the file ends before what it says it holds, which no disk can help.
+/// Whether the disk is full.
+pub(crate) fn is_disk_full(error: &rusqlite::Error) -> bool {
+    error.sqlite_error().is_some_and(|error| {
+        // With a write-ahead log, the shared memory is the first file that SQLite writes.
+        error.code == ErrorCode::DiskFull || error.extended_code == ffi::SQLITE_IOERR_SHMSIZE
+    })
+}
+
+/// Whether the file is shorter than its header says: damage, and no failure of the disk.
 fn is_cut_off(error: &rusqlite::Error) -> bool {
     error.sqlite_error().is_some_and(|error| error.extended_code == ffi::SQLITE_IOERR_SHORT_READ)
 }
 
-/// What is wrong with a statement, without the statement, which says nothing to whoever has an odd database.
+/// Removes the text of the statement, which does not help a user with a strange database.
 fn without_sql(error: rusqlite::Error) -> rusqlite::Error {
     match error {
         rusqlite::Error::SqlInputError { error, msg, .. } => rusqlite::Error::SqliteFailure(error, Some(msg)),

@@ -1,56 +1,56 @@
-//! What can go wrong with a database.
+//! The error of a catalog, whichever database it uses.
 
 use std::path::PathBuf;
 
-use varve_core::VersionId;
-use varve_core::secret::ShownUrl;
+use crate::VersionId;
+use crate::secret::ShownUrl;
 
-/// Why rows could not be had or kept.
+/// Why rows could not be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogError {
-    /// The database refused; its words are the source.
+    /// The database reported an error, which is the source.
     #[error("{path}: the database cannot be used")]
     Database {
         /// The database.
         path: PathBuf,
-        /// What it says.
+        /// The error that it reported.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// It cannot be read or written where it lies; the words of the system are the source. What is in it may be whole.
+    /// The system could not read or write the file; its error is the source. The content may be intact.
     #[error("{path}: the database cannot be reached")]
     Unreachable {
         /// The database.
         path: PathBuf,
-        /// What SQLite says.
+        /// The error that the database reported.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// There is no room for what had to be written. The database is as it was.
+    /// The disk is full. The database is unchanged.
     #[error("{path}: there is no room left on the disk of the database")]
-    Full {
+    DiskFull {
         /// The database.
         path: PathBuf,
     },
-    /// Another process is writing, and did not finish in time.
+    /// Another process writes, and did not finish in time.
     #[error("{path}: another program is writing to the database")]
     Busy {
         /// The database.
         path: PathBuf,
     },
-    /// Nothing can be written there: the file, its folder or the disk forbids it.
+    /// The file, its folder or the disk cannot be written.
     #[error("{path}: the database can only be read here")]
     ReadOnly {
         /// The database.
         path: PathBuf,
     },
-    /// It was written by something newer.
+    /// A newer program wrote it.
     #[error("{path}: {what}")]
     Newer {
         /// The database.
         path: PathBuf,
-        /// By what, as a sentence.
+        /// Which program and format, as a sentence.
         what: String,
     },
-    /// It is something else: no database, an empty one, or that of another program.
+    /// The file is no database, an empty one, or that of another program.
     #[error("{path}: {what}")]
     Foreign {
         /// The file.
@@ -58,15 +58,15 @@ pub enum CatalogError {
         /// What it is, as a sentence.
         what: String,
     },
-    /// It cannot be used as it is asked for here.
+    /// The database cannot be used in this way.
     #[error("{path}: {what}")]
-    Unknown {
+    Unsupported {
         /// The database.
         path: PathBuf,
-        /// Why, as a sentence.
+        /// The reason, as a sentence.
         what: String,
     },
-    /// It is a catalog of an earlier varve.
+    /// The catalog has an earlier format.
     #[error("{path}: a catalog of an earlier varve, in format {format}")]
     Older {
         /// The database.
@@ -74,22 +74,22 @@ pub enum CatalogError {
         /// Its format.
         format: i64,
     },
-    /// It is of an early Moku, which can be read and not written.
+    /// The site has the tables of an early Moku, which can be read and not written.
     #[error(
         "{path}: it has the tables of an early Moku: it can be read as it is, and must be upgraded before it can be written"
     )]
-    Early {
+    EarlyMoku {
         /// The database.
         path: PathBuf,
     },
-    /// A row holds what no row may hold.
+    /// A row holds a value that is not allowed.
     #[error("{path}: {table}: {what}")]
     Damaged {
         /// The database.
         path: PathBuf,
         /// The table.
         table: &'static str,
-        /// What is wrong with the row, and which it is.
+        /// The row, and what is wrong with it.
         what: String,
     },
     /// The database belongs to another project.
@@ -97,17 +97,17 @@ pub enum CatalogError {
     OtherProject {
         /// The database.
         path: PathBuf,
-        /// The project that was asked for.
+        /// The project that the caller asked for.
         wanted: String,
-        /// The project that it belongs to.
+        /// The project that the database belongs to.
         found: String,
     },
-    /// An alias says that what stands there is not kept here.
+    /// An alias leads to a URL that the project does not hold.
     #[error("an alias leads `{}` out of the project, to {}", ShownUrl(url), ShownUrl(target))]
     Outside {
-        /// The URL that was asked for.
+        /// The URL that the caller asked for.
         url: String,
-        /// Where it is instead, on the live web.
+        /// The target of the alias, on the live web.
         target: String,
     },
     /// There is no such version.

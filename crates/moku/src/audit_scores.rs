@@ -1,25 +1,25 @@
-//! Are the rows that were computed, scores and diffs, what such rows must be? For audits: nothing is changed or refused.
+//! Audits computed rows: scores and diffs. Changes nothing.
 //!
-//! Owns what SQL can tell: values out of range, text that is no JSON, rows that contradict those that they name. Whether a
-//! diff says what its versions say takes their bodies, which nobody here knows.
+//! Owns the checks that SQL can make: values out of range, text that is no JSON, rows that contradict
+//! the rows they refer to. Whether a diff is right depends on bodies, which this crate does not read.
 
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 
-use super::examine::RowTrouble;
-use super::write::derived_id;
-use crate::problem::Problem;
+use crate::audit_rows::MokuFinding;
+use crate::write::derived_id;
+use varve_sqlite::UnlocatedError;
 
-/// A table, what is wrong with its rows `t`, and the words for it.
-type Check = (&'static str, &'static str, &'static str);
+/// A table, a condition that is true for invalid rows `t`, and the message.
+type ScoreCheck = (&'static str, &'static str, &'static str);
 
-const CHECKS: [Check; 14] = [
+const SCORE_CHECKS: [ScoreCheck; 14] = [
     ("version_scores", "typeof(t.score) NOT IN ('real', 'integer')", "its score is no number"),
     ("version_scores", "t.confidence NOT BETWEEN 0 AND 1", "its confidence is not between 0 and 1"),
     ("version_scores", "NOT json_valid(t.score_json)", "what it says is no JSON"),
     (
         "version_scores",
-        // What one of the two does not tell is no contradiction.
+        // A value that one of the two does not have is no contradiction.
         "CASE WHEN json_valid(t.score_json) THEN
              abs(t.score - json_extract(t.score_json, '$.score')) > 0.000001
              OR t.normalized <> json_extract(t.score_json, '$.normalized')
@@ -86,31 +86,32 @@ const CHECKS: [Check; 14] = [
     ),
 ];
 
-/// What only holds for scores by rules whose scale is known.
-const ON_OUR_SCALE: Check = (
+/// A check for scores by rules with a known scale.
+const SCALE_CHECK: ScoreCheck = (
     "version_scores",
     "t.scoring_version = ?1 AND NOT (coalesce(t.normalized BETWEEN 0 AND 100, 0) AND t.score >= 0)",
     "its score is not between 0 and 100",
 );
 
-/// Tells what is wrong with scores. `rules` are those whose scale goes from 0 to 100; that of others nobody knows.
-pub(super) fn scores(
+/// Reports invalid scores. Scores by `rules` must be between 0 and 100; the scale of other rules is
+/// unknown.
+pub(crate) fn audit_scores(
     connection: &Connection,
     rules: &str,
-    found: &mut dyn FnMut(RowTrouble),
-) -> Result<(), Problem> {
-    for (table, condition, what) in CHECKS {
-        tell(connection, (table, condition, what), &[], found)?;
+    report: &mut dyn FnMut(MokuFinding),
+) -> Result<(), UnlocatedError> {
+    for (table, condition, what) in SCORE_CHECKS {
+        run_check(connection, (table, condition, what), &[], report)?;
     }
-    tell(connection, ON_OUR_SCALE, &[rules], found)
+    run_check(connection, SCALE_CHECK, &[rules], report)
 }
 
-fn tell(
+fn run_check(
     connection: &Connection,
-    (table, condition, what): Check,
+    (table, condition, what): ScoreCheck,
     values: &[&str],
-    found: &mut dyn FnMut(RowTrouble),
-) -> Result<(), Problem> {
+    report: &mut dyn FnMut(MokuFinding),
+) -> Result<(), UnlocatedError> {
     let version = if table == "diff_attributions" { "head_version_id" } else { "version_id" };
     let sql = format!(
         "SELECT t.rowid, CAST(t.{version} AS TEXT), CAST(t.scoring_version AS TEXT) FROM {table} AS t
@@ -119,33 +120,33 @@ fn tell(
     let mut statement = connection.prepare(&sql)?;
     let mut rows = statement.query(rusqlite::params_from_iter(values))?;
     while let Some(row) = rows.next()? {
-        let text = |column| Ok::<_, Problem>(lossy(row.get_ref(column)?));
-        found(RowTrouble::Score { table, row: row.get(0)?, version: text(1)?, rules: text(2)?, what });
+        let text = |column| Ok::<_, UnlocatedError>(lossy(row.get_ref(column)?));
+        report(MokuFinding::Score { table, row: row.get(0)?, version: text(1)?, rules: text(2)?, what });
     }
     Ok(())
 }
 
-/// A diff as its row has it, however odd that may be.
+/// The raw row of a diff, which may be invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DiffRow {
-    /// The version it begins with; empty for none.
+    /// The version that it starts from; empty for none.
     pub base: String,
-    /// The version it ends with.
+    /// The version that it leads to.
     pub head: String,
-    /// What it says.
+    /// The diff as JSON.
     pub json: String,
-    /// Whether varve wrote it, and not Moku, which compares a little otherwise.
+    /// Whether varve wrote it. Moku computes diffs in a slightly different way.
     pub is_ours: bool,
 }
 
-/// The numbers of all rows of diffs.
-pub(super) fn diff_numbers(connection: &Connection) -> Result<Vec<i64>, Problem> {
+/// The row numbers of all diffs.
+pub(crate) fn diff_numbers(connection: &Connection) -> Result<Vec<i64>, UnlocatedError> {
     let mut statement = connection.prepare("SELECT rowid FROM diffs ORDER BY rowid")?;
     Ok(statement.query_map([], |row| row.get(0))?.collect::<Result<_, _>>()?)
 }
 
-/// One of them.
-pub(super) fn diff(connection: &Connection, number: i64) -> Result<Option<DiffRow>, Problem> {
+/// The raw row of a diff.
+pub(crate) fn diff(connection: &Connection, number: i64) -> Result<Option<DiffRow>, UnlocatedError> {
     let sql = "SELECT id, base_version_id, head_version_id, diff_json FROM diffs WHERE rowid = ?1";
     let read = |row: &rusqlite::Row<'_>| {
         let text = |column| row.get_ref(column).map(lossy);
@@ -156,7 +157,7 @@ pub(super) fn diff(connection: &Connection, number: i64) -> Result<Option<DiffRo
     Ok(connection.prepare_cached(sql)?.query_row([number], read).optional()?)
 }
 
-/// A value as text, whatever it is.
+/// A value of any type as text.
 fn lossy(value: ValueRef<'_>) -> String {
     match value {
         ValueRef::Null => String::new(),

@@ -1,6 +1,7 @@
-//! Rows become rows of a site.
+//! Writes rows to a site.
 //!
-//! A batch is one transaction. Within it a capture may come before its version: references are checked at the end.
+//! A batch is one transaction. Within it a capture may come before its version: references are
+//! checked at the end.
 
 use std::collections::BTreeSet;
 
@@ -10,27 +11,31 @@ use varve_core::history::{Belongs, Capture, StoredDiff, Version, uuid_of};
 use varve_core::moku_json::escaped;
 use varve_core::{CaptureId, RecordId, RunId, VersionId};
 
-use super::{forget, schema, score};
-use crate::problem::Problem;
-use crate::row::CatalogRow;
+use crate::{remove_version, schema, score};
+use varve_core::catalog::CatalogRow;
+use varve_sqlite::UnlocatedError;
 
-/// Keeps rows, in a transaction that is open.
-pub(super) fn apply(
+/// Stores rows, in an open transaction.
+pub(crate) fn apply(
     connection: &Connection,
     rows: &mut dyn Iterator<Item = CatalogRow>,
-) -> Result<(), Problem> {
+) -> Result<(), UnlocatedError> {
     connection.pragma_update(None, "defer_foreign_keys", true)?;
     let mut waiting = BTreeSet::new();
     for row in rows {
-        keep(connection, row, &mut waiting)?;
+        store(connection, row, &mut waiting)?;
     }
     match waiting.first() {
-        Some(missing) => Err(Problem::NoVersion(*missing)),
+        Some(missing) => Err(UnlocatedError::NoVersion(*missing)),
         None => Ok(()),
     }
 }
 
-fn keep(connection: &Connection, row: CatalogRow, waiting: &mut BTreeSet<VersionId>) -> Result<(), Problem> {
+fn store(
+    connection: &Connection,
+    row: CatalogRow,
+    waiting: &mut BTreeSet<VersionId>,
+) -> Result<(), UnlocatedError> {
     match row {
         CatalogRow::Version(row) => {
             waiting.remove(&row.id);
@@ -40,8 +45,8 @@ fn keep(connection: &Connection, row: CatalogRow, waiting: &mut BTreeSet<Version
         CatalogRow::Pages { captures, .. } => {
             captures.iter().try_for_each(|row| capture(connection, row, waiting))
         }
-        // Nothing is listed here but in rows, and there are no silos to take anything out of.
-        CatalogRow::List(_) | CatalogRow::Removal(_) => Ok(()),
+        // A site has neither page lists nor silos.
+        CatalogRow::PageList(_) | CatalogRow::Removal(_) => Ok(()),
         CatalogRow::Tag { name, version: Some(version), time } => execute(
             connection,
             "INSERT OR REPLACE INTO varve_tags (name, version_id, time) VALUES (?1, ?2, ?3)",
@@ -53,35 +58,35 @@ fn keep(connection: &Connection, row: CatalogRow, waiting: &mut BTreeSet<Version
         CatalogRow::Head(version) => set_head(connection, Some(&version)),
         CatalogRow::GcDone(time) => schema::set_last_gc(connection, time),
         CatalogRow::Diff(row) => diff(connection, &row),
-        CatalogRow::Score(row) => score::keep(connection, &row),
+        CatalogRow::Score(row) => score::store_score(connection, &row),
         CatalogRow::Verdict(row) => execute(
             connection,
             "INSERT OR REPLACE INTO varve_verdicts (url, time, verdict, status, json)
              VALUES (?1, ?2, ?3, ?4, ?5)",
             params![row.url, row.time.micros(), row.verdict, row.status, row.json],
         ),
-        CatalogRow::ForgetVersion(id) => forget::version(connection, &id),
-        CatalogRow::ForgetDiffs(before) => forget::diffs(connection, before),
+        CatalogRow::ForgetVersion(id) => remove_version::remove_version(connection, &id),
+        CatalogRow::ForgetDiffs(before) => remove_version::remove_diffs(connection, before),
         // A site has no silos.
-        CatalogRow::Reached(_) => Ok(()),
+        CatalogRow::ScannedUpTo(_) => Ok(()),
         CatalogRow::ForgetRun(run) => {
             execute(connection, "DELETE FROM varve_run_snapshots WHERE run = ?1", [run.to_string()])
         }
     }
 }
 
-/// A statement without an answer.
-pub(super) fn execute(
+/// Runs a statement that returns no rows.
+pub(crate) fn execute(
     connection: &Connection,
     sql: &str,
     params: impl rusqlite::Params,
-) -> Result<(), Problem> {
+) -> Result<(), UnlocatedError> {
     connection.prepare_cached(sql)?.execute(params)?;
     Ok(())
 }
 
-/// Writes down where HEAD points.
-pub(super) fn set_head(connection: &Connection, head: Option<&VersionId>) -> Result<(), Problem> {
+/// Stores the position of HEAD.
+pub(crate) fn set_head(connection: &Connection, head: Option<&VersionId>) -> Result<(), UnlocatedError> {
     match head {
         Some(head) => execute(
             connection,
@@ -92,23 +97,23 @@ pub(super) fn set_head(connection: &Connection, head: Option<&VersionId>) -> Res
     }
 }
 
-/// Refuses what is about a version that is not there.
-pub(super) fn must_have(connection: &Connection, id: &VersionId) -> Result<(), Problem> {
-    if has(connection, id)? { Ok(()) } else { Err(Problem::NoVersion(*id)) }
+/// Fails if a version does not exist.
+pub(crate) fn require_version(connection: &Connection, id: &VersionId) -> Result<(), UnlocatedError> {
+    if has(connection, id)? { Ok(()) } else { Err(UnlocatedError::NoVersion(*id)) }
 }
 
-fn has(connection: &Connection, id: &VersionId) -> Result<bool, Problem> {
+fn has(connection: &Connection, id: &VersionId) -> Result<bool, UnlocatedError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM versions WHERE id = ?1)";
     Ok(connection.prepare_cached(sql)?.query_row([id.to_string()], |row| row.get(0))?)
 }
 
-fn version(connection: &Connection, version: &Version) -> Result<(), Problem> {
+fn version(connection: &Connection, version: &Version) -> Result<(), UnlocatedError> {
     set_head(connection, Some(&version.id))?;
     if has(connection, &version.id)? {
         return Ok(());
     }
     if let Some(parent) = &version.parent {
-        must_have(connection, parent)?;
+        require_version(connection, parent)?;
     }
     let id = version.id.to_string();
     execute(
@@ -130,20 +135,20 @@ fn version(connection: &Connection, version: &Version) -> Result<(), Problem> {
         params![id, run, holds_run, version.record.as_ref().map(RecordId::as_bytes)],
     )?;
     match run.filter(|_| holds_run) {
-        Some(run) => take_over(connection, &run, &id),
+        Some(run) => move_run_captures(connection, &run, &id),
         None => Ok(()),
     }
 }
 
 /// The version that holds the captures of a run.
-fn holder_of(connection: &Connection, run: Option<RunId>) -> Result<Option<String>, Problem> {
+fn holder_of(connection: &Connection, run: Option<RunId>) -> Result<Option<String>, UnlocatedError> {
     let Some(run) = run else { return Ok(None) };
     let sql = "SELECT version_id FROM varve_versions WHERE run = ?1 AND holds_run";
     Ok(connection.prepare_cached(sql)?.query_row([run.to_string()], |row| row.get(0)).optional()?)
 }
 
-/// Gives the captures of a run to the version that it has become.
-fn take_over(connection: &Connection, run: &str, version: &str) -> Result<(), Problem> {
+/// Moves the captures of a run to the version that it became.
+fn move_run_captures(connection: &Connection, run: &str, version: &str) -> Result<(), UnlocatedError> {
     for sql in [
         "INSERT OR IGNORE INTO snapshots
              (id, version_id, status_code, url, file_path, blob_id, created_at, headers)
@@ -162,7 +167,7 @@ fn capture(
     connection: &Connection,
     capture: &Capture,
     waiting: &mut BTreeSet<VersionId>,
-) -> Result<(), Problem> {
+) -> Result<(), UnlocatedError> {
     match capture.belongs {
         Belongs::Version(version) => {
             if !has(connection, &version)? {
@@ -177,7 +182,7 @@ fn capture(
     }
 }
 
-fn snapshot(connection: &Connection, capture: &Capture, version: &str) -> Result<(), Problem> {
+fn snapshot(connection: &Connection, capture: &Capture, version: &str) -> Result<(), UnlocatedError> {
     let sql = "INSERT OR IGNORE INTO snapshots
         (id, version_id, status_code, url, file_path, blob_id, created_at, headers)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
@@ -206,7 +211,7 @@ fn snapshot(connection: &Connection, capture: &Capture, version: &str) -> Result
     )
 }
 
-fn run_snapshot(connection: &Connection, capture: &Capture, run: RunId) -> Result<(), Problem> {
+fn run_snapshot(connection: &Connection, capture: &Capture, run: RunId) -> Result<(), UnlocatedError> {
     execute(
         connection,
         "INSERT OR IGNORE INTO varve_run_snapshots (run, id, status_code, url, file_path, blob_id, created_at,
@@ -229,15 +234,16 @@ fn run_snapshot(connection: &Connection, capture: &Capture, run: RunId) -> Resul
 }
 
 /// Headers as JSON.
-fn headers_json(capture: &Capture) -> Result<String, Problem> {
-    let damaged =
-        |id: &CaptureId, error: serde_json::Error| Problem::Damaged("snapshots", format!("{id}: {error}"));
+fn headers_json(capture: &Capture) -> Result<String, UnlocatedError> {
+    let damaged = |id: &CaptureId, error: serde_json::Error| {
+        UnlocatedError::Damaged("snapshots", format!("{id}: {error}"))
+    };
     let json = serde_json::to_string(&capture.headers).map_err(|error| damaged(&capture.id, error))?;
     Ok(escaped(&json))
 }
 
-fn diff(connection: &Connection, diff: &StoredDiff) -> Result<(), Problem> {
-    diff.base.iter().chain([&diff.head]).try_for_each(|id| must_have(connection, id))?;
+fn diff(connection: &Connection, diff: &StoredDiff) -> Result<(), UnlocatedError> {
+    diff.base.iter().chain([&diff.head]).try_for_each(|id| require_version(connection, id))?;
     let (base, head) = (diff.base.map(|base| base.to_string()), diff.head.to_string());
     let sql = "UPDATE diffs SET diff_json = ?3, created_at = ?4
         WHERE base_version_id IS ?1 AND head_version_id = ?2";
@@ -259,8 +265,8 @@ fn diff(connection: &Connection, diff: &StoredDiff) -> Result<(), Problem> {
     )
 }
 
-/// The id of a row that is known by these texts: the same whenever it is made again.
-pub(super) fn derived_id(parts: &[&str]) -> String {
+/// The id of a row, derived from texts that identify it: the same each time the row is made.
+pub(crate) fn derived_id(parts: &[&str]) -> String {
     let mut hasher = Sha256::new();
     hasher.update("varve row");
     for part in parts {

@@ -1,42 +1,41 @@
-//! Are the rows of a site what rows must be? For audits: nothing is changed, and whatever is wrong is told, not refused.
+//! Audits the rows of a site. Changes nothing; reports findings and does not fail because of them.
 
 use rusqlite::{Connection, Row};
+use varve_sqlite::UnlocatedError;
 
-use crate::problem::Problem;
+/// The maximum number of findings that SQLite's own check reports.
+const MAX_INTEGRITY_FINDINGS: u32 = 100;
 
-/// So many troubles of one kind are told by SQLite itself.
-const MOST: u32 = 100;
-
-/// Something about the rows of a site that is not as it must be.
+/// Something that is wrong with the rows of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RowTrouble {
+pub enum MokuFinding {
     /// The database itself is damaged.
     Damaged {
-        /// What SQLite says.
+        /// The report of SQLite.
         what: String,
     },
-    /// A row refers to one that is not there.
+    /// A row refers to one that does not exist.
     Dangling {
         /// The table that it is in.
         table: String,
-        /// Its number there, where it has one.
+        /// Its number there, if the table has row numbers.
         row: Option<i64>,
-        /// The table in which nothing answers.
+        /// The table that it refers to.
         refers_to: String,
     },
-    /// A version descends from one that is not there.
+    /// The parent of a version does not exist.
     NoParent {
         /// The version.
         version: String,
-        /// What it descends from.
+        /// Its parent.
         parent: String,
     },
-    /// A version was committed here by varve, and its row is gone.
+    /// Varve committed a version here whose row is gone.
     LostVersion {
         /// The version.
         version: String,
     },
-    /// A row of a score contradicts what it is about, or holds what such a row may not hold.
+    /// A row of a score contradicts the row it refers to, or holds an invalid value.
     Score {
         /// The table that it is in.
         table: &'static str,
@@ -49,8 +48,8 @@ pub enum RowTrouble {
         /// What is wrong, as a sentence.
         what: &'static str,
     },
-    /// Following the parents of a version never ends.
-    Circle {
+    /// A version is its own ancestor.
+    ParentCycle {
         /// The version.
         version: String,
     },
@@ -58,89 +57,94 @@ pub enum RowTrouble {
     EmptyProject,
 }
 
-/// A capture as its row has it, however odd that may be.
+/// The raw row of a capture, which may be invalid.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SnapshotRow {
     /// Its id.
     pub id: String,
-    /// Its version; none for captures of a run that is not finished.
+    /// Its version; `None` for a capture of an unfinished run.
     pub version: Option<String>,
     /// Its URL.
     pub url: String,
-    /// The body that it names.
+    /// The id of its body.
     pub body: String,
 }
 
-/// Tells all that is wrong with the rows. `quick` leaves out what takes reading everything.
-pub(super) fn examine(
+/// Reports what is wrong with the rows. `quick` leaves out checks that read all of them.
+pub(crate) fn audit_rows(
     connection: &Connection,
     quick: bool,
-    found: &mut dyn FnMut(RowTrouble),
-) -> Result<(), Problem> {
+    report: &mut dyn FnMut(MokuFinding),
+) -> Result<(), UnlocatedError> {
     let check = if quick { "quick_check" } else { "integrity_check" };
-    each(connection, &format!("PRAGMA main.{check}({MOST})"), &mut |row| {
+    each_result(connection, &format!("PRAGMA main.{check}({MAX_INTEGRITY_FINDINGS})"), &mut |row| {
         let what: String = row.get(0)?;
         if what != "ok" {
-            found(RowTrouble::Damaged { what });
+            report(MokuFinding::Damaged { what });
         }
         Ok(())
     })?;
-    each(connection, "PRAGMA main.foreign_key_check", &mut |row| {
+    each_result(connection, "PRAGMA main.foreign_key_check", &mut |row| {
         let table: String = row.get(0)?;
         let refers_to: String = row.get(2)?;
-        // Which version, and which parent, says more than a number.
+        // `audit_parents` reports these with the ids of version and parent.
         if table != "versions" || refers_to != "versions" {
-            found(RowTrouble::Dangling { table, row: row.get(1)?, refers_to });
+            report(MokuFinding::Dangling { table, row: row.get(1)?, refers_to });
         }
         Ok(())
     })?;
-    parents(connection, found)?;
+    audit_parents(connection, report)?;
     for version in lost_versions(connection)? {
-        found(RowTrouble::LostVersion { version });
+        report(MokuFinding::LostVersion { version });
     }
-    if super::schema::project(connection)?.is_some_and(|project| project.trim().is_empty()) {
-        found(RowTrouble::EmptyProject);
+    if crate::schema::project(connection)?.is_some_and(|project| project.trim().is_empty()) {
+        report(MokuFinding::EmptyProject);
     }
     Ok(())
 }
 
-/// The versions that varve committed and that have no rows; those from which others descend are told of there.
-pub(super) fn lost_versions(connection: &Connection) -> Result<Vec<String>, Problem> {
+/// The versions that varve committed and that have no rows, except parents of other versions, which
+/// [`audit_parents`] reports.
+pub(crate) fn lost_versions(connection: &Connection) -> Result<Vec<String>, UnlocatedError> {
     let mut lost = Vec::new();
     let sql = "SELECT version_id FROM varve_versions AS x
         WHERE NOT EXISTS (SELECT 1 FROM versions AS v WHERE v.id = x.version_id)
           AND NOT EXISTS (SELECT 1 FROM versions AS c WHERE c.parent_id = x.version_id) ORDER BY version_id";
-    each(connection, sql, &mut |row| {
+    each_result(connection, sql, &mut |row| {
         lost.push(row.get(0)?);
         Ok(())
     })?;
     Ok(lost)
 }
 
-fn parents(connection: &Connection, found: &mut dyn FnMut(RowTrouble)) -> Result<(), Problem> {
+/// Reports versions without their parent, and cycles of parents.
+fn audit_parents(connection: &Connection, report: &mut dyn FnMut(MokuFinding)) -> Result<(), UnlocatedError> {
     let sql = "SELECT id, parent_id FROM commits AS c WHERE parent_id IS NOT NULL
         AND NOT EXISTS (SELECT 1 FROM versions WHERE id = c.parent_id) ORDER BY place";
-    each(connection, sql, &mut |row| {
-        found(RowTrouble::NoParent { version: row.get(0)?, parent: row.get(1)? });
+    each_result(connection, sql, &mut |row| {
+        report(MokuFinding::NoParent { version: row.get(0)?, parent: row.get(1)? });
         Ok(())
     })?;
-    // Whatever can be reached from a root is in no circle.
+    // A version that can be reached from a root is in no cycle.
     let sql = "WITH RECURSIVE reached (id) AS (
             SELECT id FROM commits WHERE parent_id IS NULL
                 OR NOT EXISTS (SELECT 1 FROM versions AS p WHERE p.id = commits.parent_id)
             UNION SELECT v.id FROM versions AS v JOIN reached ON v.parent_id = reached.id)
         SELECT id FROM commits WHERE id NOT IN (SELECT id FROM reached) ORDER BY place";
-    each(connection, sql, &mut |row| {
-        found(RowTrouble::Circle { version: row.get(0)? });
+    each_result(connection, sql, &mut |row| {
+        report(MokuFinding::ParentCycle { version: row.get(0)? });
         Ok(())
     })
 }
 
-/// Gives every capture, in the order in which they were written.
-pub(super) fn snapshots(connection: &Connection, tell: &mut dyn FnMut(SnapshotRow)) -> Result<(), Problem> {
+/// Calls `each` with the raw row of every capture, in the order in which they were written.
+pub(crate) fn each_snapshot(
+    connection: &Connection,
+    each: &mut dyn FnMut(SnapshotRow),
+) -> Result<(), UnlocatedError> {
     let sql = "SELECT id, version_id, url, CAST(blob_id AS TEXT) FROM pages ORDER BY place";
-    each(connection, sql, &mut |row| {
-        tell(SnapshotRow {
+    each_result(connection, sql, &mut |row| {
+        each(SnapshotRow {
             id: row.get(0)?,
             version: row.get(1)?,
             url: row.get(2)?,
@@ -150,15 +154,15 @@ pub(super) fn snapshots(connection: &Connection, tell: &mut dyn FnMut(SnapshotRo
     })
 }
 
-fn each(
+fn each_result(
     connection: &Connection,
     sql: &str,
-    tell: &mut dyn FnMut(&Row<'_>) -> Result<(), Problem>,
-) -> Result<(), Problem> {
+    each: &mut dyn FnMut(&Row<'_>) -> Result<(), UnlocatedError>,
+) -> Result<(), UnlocatedError> {
     let mut statement = connection.prepare(sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        tell(row)?;
+        each(row)?;
     }
     Ok(())
 }

@@ -10,10 +10,11 @@ use rusqlite::Connection;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
-use varve_catalog::{Catalog, CatalogError, CatalogRead, CatalogRow, MokuCatalog, MokuOptions};
+use varve_core::catalog::{Catalog, CatalogError, CatalogRead, CatalogRow, dump_rows};
 use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{Belongs, Capture, ListCursor, Version, VersionFilter};
 use varve_core::{BodyId, Moment, VersionId};
+use varve_moku::{MokuCatalog, MokuOptions};
 use varve_testkit::fixtures;
 
 /// A site from the fixtures, unpacked to be opened; none if they are not here.
@@ -33,12 +34,11 @@ fn expected(name: &str) -> Vec<Value> {
 
 fn lines(catalog: &dyn CatalogRead) -> Vec<String> {
     let mut lines = Vec::new();
-    catalog
-        .each_row(&mut |line| {
-            lines.push(line.to_owned());
-            Ok(())
-        })
-        .unwrap();
+    let mut push = |line: &str| {
+        lines.push(line.to_owned());
+        Ok(())
+    };
+    dump_rows(catalog, &mut push).unwrap();
     lines
 }
 
@@ -151,7 +151,7 @@ fn an_early_site_is_read_as_it_is_and_upgraded_when_asked() {
     assert_eq!(scores[0].evidence[0].lines, Some((3, 3)));
     drop(read);
     let refused = MokuCatalog::open_to_write(&database, &MokuOptions::default()).err().unwrap();
-    assert!(matches!(&refused, CatalogError::Early { .. }), "{refused}");
+    assert!(matches!(&refused, CatalogError::EarlyMoku { .. }), "{refused}");
     assert_eq!(std::fs::read(&database).unwrap(), before, "a refused site is not touched");
 
     let options = MokuOptions { upgrade: true, ..MokuOptions::default() };

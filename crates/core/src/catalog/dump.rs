@@ -1,24 +1,27 @@
-//! Every row as a line of JSON, in an order that depends on what was recorded only: how two catalogs are compared.
+//! Writes every row of a catalog as a line of JSON, in an order that depends only on the recorded
+//! history. Two catalogs are equal if their dumps are equal.
 //!
-//! Made from the seam for reading, so that every implementation says the same about the same history. What is held in
-//! memory at once is what happened at one instant.
+//! It uses [`CatalogRead`] alone, so that it works for every implementation. It holds the rows of
+//! one instant in memory.
 
-use serde_json::{Value, json};
-use varve_core::history::{
+use crate::history::{
     Belongs, Capture, CaptureFilter, ListCursor, StoredScore, StoredVerdict, TimeOrder, VersionFilter,
     VersionInfo,
 };
+use serde_json::{Value, json};
 
-use crate::error::CatalogError;
-use crate::read::CatalogRead;
-use crate::row::Removal;
+use super::error::CatalogError;
+use super::read::CatalogRead;
+use super::row::Removal;
 
-const PAGE: usize = 1_000;
+/// The number of rows that are read at once.
+const ROW_BATCH: usize = 1_000;
 
-type Each<'a> = &'a mut dyn FnMut(&str) -> Result<(), CatalogError>;
+type EachLine<'a> = &'a mut dyn FnMut(&str) -> Result<(), CatalogError>;
 
-/// Gives every row of a catalog: what [`CatalogRead::each_row`] does, whatever the catalog is kept in.
-pub fn each_row(
+/// Calls `each` with every row of a catalog. Rows that are not made from silos are left out: diffs,
+/// the frontier and the time of the last garbage collection.
+pub fn dump_rows(
     catalog: &dyn CatalogRead,
     each: &mut dyn FnMut(&str) -> Result<(), CatalogError>,
 ) -> Result<(), CatalogError> {
@@ -28,33 +31,33 @@ pub fn each_row(
     for tag in catalog.tags()? {
         each(&json!({ "tag": tag }).to_string())?;
     }
-    each_version(catalog, each)?;
-    each_capture(catalog, each)?;
-    each_verdict(catalog, each)?;
-    each_removal(catalog, each)
+    dump_versions(catalog, each)?;
+    dump_captures(catalog, each)?;
+    dump_verdicts(catalog, each)?;
+    dump_removals(catalog, each)
 }
 
-fn each_version(catalog: &dyn CatalogRead, each: Each<'_>) -> Result<(), CatalogError> {
+fn dump_versions(catalog: &dyn CatalogRead, each: EachLine<'_>) -> Result<(), CatalogError> {
     let mut equals: Vec<VersionInfo> = Vec::new();
     let mut after = None;
     loop {
-        let page = catalog.versions(&VersionFilter::default(), ListCursor { after, limit: PAGE })?;
+        let page = catalog.versions(&VersionFilter::default(), ListCursor { after, limit: ROW_BATCH })?;
         let Some(last) = page.last() else { break };
         after = Some(last.version.id);
         for info in page {
             if equals.first().is_some_and(|first| first.version.time != info.version.time) {
-                give_versions(catalog, &mut equals, each)?;
+                dump_versions_of_instant(catalog, &mut equals, each)?;
             }
             equals.push(info);
         }
     }
-    give_versions(catalog, &mut equals, each)
+    dump_versions_of_instant(catalog, &mut equals, each)
 }
 
-fn give_versions(
+fn dump_versions_of_instant(
     catalog: &dyn CatalogRead,
     equals: &mut Vec<VersionInfo>,
-    each: Each<'_>,
+    each: EachLine<'_>,
 ) -> Result<(), CatalogError> {
     equals.sort_by_key(|info| info.version.id);
     for info in equals.drain(..) {
@@ -68,46 +71,46 @@ fn give_versions(
     Ok(())
 }
 
-fn each_capture(catalog: &dyn CatalogRead, each: Each<'_>) -> Result<(), CatalogError> {
+fn dump_captures(catalog: &dyn CatalogRead, each: EachLine<'_>) -> Result<(), CatalogError> {
     let mut after: Option<String> = None;
     loop {
-        let urls = catalog.urls("", ListCursor { after: after.as_deref(), limit: PAGE })?;
+        let urls = catalog.urls("", ListCursor { after: after.as_deref(), limit: ROW_BATCH })?;
         let Some(last) = urls.last() else { return Ok(()) };
         for url in &urls {
-            each_capture_of(catalog, url, each)?;
+            dump_captures_of(catalog, url, each)?;
         }
         after = Some(last.clone());
     }
 }
 
-fn each_capture_of(catalog: &dyn CatalogRead, url: &str, each: Each<'_>) -> Result<(), CatalogError> {
+fn dump_captures_of(catalog: &dyn CatalogRead, url: &str, each: EachLine<'_>) -> Result<(), CatalogError> {
     let filter = CaptureFilter::default();
     let mut equals: Vec<Capture> = Vec::new();
     let mut after: Option<Capture> = None;
     loop {
-        let page = ListCursor { after: after.as_ref(), limit: PAGE };
-        let page = catalog.captures_of(url, &filter, TimeOrder::OldestFirst, page)?;
+        let cursor = ListCursor { after: after.as_ref(), limit: ROW_BATCH };
+        let page = catalog.captures_of(url, &filter, TimeOrder::OldestFirst, cursor)?;
         let Some(last) = page.last() else { break };
         after = Some(last.clone());
         for capture in page {
             if equals.first().is_some_and(|first| first.time != capture.time) {
-                give_captures(&mut equals, each)?;
+                dump_captures_of_instant(&mut equals, each)?;
             }
             equals.push(capture);
         }
     }
-    give_captures(&mut equals, each)
+    dump_captures_of_instant(&mut equals, each)
 }
 
-fn give_captures(equals: &mut Vec<Capture>, each: Each<'_>) -> Result<(), CatalogError> {
+fn dump_captures_of_instant(equals: &mut Vec<Capture>, each: EachLine<'_>) -> Result<(), CatalogError> {
     equals.sort_by_key(|capture| (capture.belongs, capture.id));
     equals.drain(..).try_for_each(|capture| each(&capture_json(capture).to_string()))
 }
 
-fn each_verdict(catalog: &dyn CatalogRead, each: Each<'_>) -> Result<(), CatalogError> {
+fn dump_verdicts(catalog: &dyn CatalogRead, each: EachLine<'_>) -> Result<(), CatalogError> {
     let mut after: Option<String> = None;
     loop {
-        let last = catalog.last_verdicts(ListCursor { after: after.as_deref(), limit: PAGE })?;
+        let last = catalog.last_verdicts(ListCursor { after: after.as_deref(), limit: ROW_BATCH })?;
         let Some(end) = last.last() else { return Ok(()) };
         for verdict in &last {
             for verdict in catalog.verdicts_of(&verdict.url, usize::MAX)? {
@@ -118,14 +121,17 @@ fn each_verdict(catalog: &dyn CatalogRead, each: Each<'_>) -> Result<(), Catalog
     }
 }
 
-fn each_removal(catalog: &dyn CatalogRead, each: Each<'_>) -> Result<(), CatalogError> {
+fn dump_removals(catalog: &dyn CatalogRead, each: EachLine<'_>) -> Result<(), CatalogError> {
     let mut after = None;
     loop {
-        let removals = catalog.removals(ListCursor { after, limit: PAGE })?;
+        let removals = catalog.removals(ListCursor { after, limit: ROW_BATCH })?;
         let Some(last) = removals.last() else { return Ok(()) };
-        after = Some(last.told_by);
-        for Removal { told_by, tombstone } in removals {
-            each(&json!({ "removal": { "told_by": told_by, "tombstone": tombstone } }).to_string())?;
+        after = Some(last.tombstone_record);
+        for Removal { tombstone_record, tombstone } in removals {
+            each(
+                &json!({ "removal": { "tombstone_record": tombstone_record, "tombstone": tombstone } })
+                    .to_string(),
+            )?;
         }
     }
 }

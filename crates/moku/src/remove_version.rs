@@ -1,14 +1,14 @@
-//! Retention: versions and diffs of a site are forgotten.
+//! Retention: removes versions and diffs of a site.
 
 use rusqlite::{Connection, OptionalExtension, params};
 use varve_core::{Moment, VersionId};
 
-use super::write::{execute, set_head};
-use super::{read_captures, read_rest};
-use crate::problem::Problem;
+use crate::write::{execute, set_head};
+use crate::{read_captures, read_derived};
+use varve_sqlite::UnlocatedError;
 
-/// Keeps the attributions of diffs that go, in a table that needs no diff.
-const KEEP_ATTRIBUTIONS: &str = "INSERT INTO varve_diff_attributions (base_version_id, head_version_id,
+/// Copies the attributions of removed diffs to a table that needs no diff.
+const COPY_ATTRIBUTIONS: &str = "INSERT INTO varve_diff_attributions (base_version_id, head_version_id,
         evidence_id, evidence_location_index, chunk_index, evidence_key, evidence_json, location_json,
         scoring_version, contribution, contribution_pct, note, created_at)
     SELECT d.base_version_id, a.head_version_id, a.evidence_id, a.evidence_location_index, a.chunk_index,
@@ -16,32 +16,32 @@ const KEEP_ATTRIBUTIONS: &str = "INSERT INTO varve_diff_attributions (base_versi
         a.note, a.created_at
     FROM diff_attributions AS a JOIN diffs AS d ON d.id = a.diff_id";
 
-/// Forgets the diffs that were computed before an instant.
-pub(super) fn diffs(connection: &Connection, before: Moment) -> Result<(), Problem> {
+/// Removes the diffs that were computed before an instant.
+pub(crate) fn remove_diffs(connection: &Connection, before: Moment) -> Result<(), UnlocatedError> {
     let before = read_captures::seconds_up(before);
-    let sql = format!("{KEEP_ATTRIBUTIONS} WHERE d.created_at < ?1 ORDER BY a.rowid");
+    let sql = format!("{COPY_ATTRIBUTIONS} WHERE d.created_at < ?1 ORDER BY a.rowid");
     execute(connection, &sql, [before])?;
     execute(connection, "DELETE FROM diffs WHERE created_at < ?1", [before])
 }
 
-/// Forgets a version. Its children descend from its parent, and so does HEAD if it pointed there. One whose row is lost, and from which
-/// others descend, has left no parent: they descend from nothing then.
-pub(super) fn version(connection: &Connection, id: &VersionId) -> Result<(), Problem> {
+/// Removes a version. Its children, and HEAD if it pointed there, move to its parent. If the row of
+/// the version is lost, its parent is unknown and the children become roots.
+pub(crate) fn remove_version(connection: &Connection, id: &VersionId) -> Result<(), UnlocatedError> {
     let text = id.to_string();
     let found: Option<Option<String>> = connection
         .prepare_cached("SELECT parent_id FROM versions WHERE id = ?1")?
         .query_row([&text], |row| row.get(0))
         .optional()?;
-    if found.is_none() && !is_missed(connection, &text)? {
+    if found.is_none() && !is_mentioned(connection, &text)? {
         return Ok(());
     }
     let parent = found.flatten();
-    // The id of a version follows from the parent it had: audits must know that one.
+    // The id of a version is derived from its first parent, which audits need.
     let remember = "INSERT OR IGNORE INTO varve_parents (version_id, parent_id)
         SELECT id, parent_id FROM versions WHERE parent_id = ?1";
     execute(connection, remember, [&text])?;
     execute(connection, "UPDATE versions SET parent_id = ?2 WHERE parent_id = ?1", params![text, parent])?;
-    let others = format!("{KEEP_ATTRIBUTIONS} WHERE d.base_version_id = ?1 AND d.head_version_id <> ?1");
+    let others = format!("{COPY_ATTRIBUTIONS} WHERE d.base_version_id = ?1 AND d.head_version_id <> ?1");
     for sql in [
         others.as_str(),
         "DELETE FROM diffs WHERE base_version_id = ?1 OR head_version_id = ?1",
@@ -51,22 +51,22 @@ pub(super) fn version(connection: &Connection, id: &VersionId) -> Result<(), Pro
         "DELETE FROM varve_versions WHERE version_id = ?1",
         "DELETE FROM varve_tags WHERE version_id = ?1",
         "DELETE FROM varve_parents WHERE version_id = ?1",
-        // Snapshots and scores go with it.
+        // Cascades to snapshots and scores.
         "DELETE FROM versions WHERE id = ?1",
     ] {
         execute(connection, sql, [&text])?;
     }
-    if read_rest::head(connection)? != Some(*id) {
+    if read_derived::head(connection)? != Some(*id) {
         return Ok(());
     }
     let parent = parent.map(|parent| {
-        parent.parse().map_err(|error| Problem::Damaged("versions", format!("{parent}: {error}")))
+        parent.parse().map_err(|error| UnlocatedError::Damaged("versions", format!("{parent}: {error}")))
     });
     set_head(connection, parent.transpose()?.as_ref())
 }
 
-/// Whether something tells of a version that has no row: one that descends from it, or that varve committed it.
-fn is_missed(connection: &Connection, id: &str) -> Result<bool, Problem> {
+/// Whether a version without a row is mentioned elsewhere: by a child, or as committed by varve.
+fn is_mentioned(connection: &Connection, id: &str) -> Result<bool, UnlocatedError> {
     let sql = "SELECT EXISTS (SELECT 1 FROM versions WHERE parent_id = ?1)
         OR EXISTS (SELECT 1 FROM varve_versions WHERE version_id = ?1)";
     Ok(connection.prepare_cached(sql)?.query_row([id], |row| row.get(0))?)

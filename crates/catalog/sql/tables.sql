@@ -131,7 +131,7 @@ CREATE TABLE verdicts (
 
 -- What was taken out of the silos, as its tombstone says it.
 CREATE TABLE removals (
-    told_by BLOB PRIMARY KEY,                -- the record of the tombstone
+    tombstone_record BLOB PRIMARY KEY,                -- the record of the tombstone
     record  BLOB NOT NULL,                   -- the record that is gone
     url     TEXT,                            -- of an answer that is gone, with nothing in its place
     time    INTEGER NOT NULL,

@@ -1,14 +1,14 @@
-//! Scores become rows of the three tables that Moku's design describes.
+//! Writes scores to the three tables that Moku's design describes.
 
 use rusqlite::{Connection, OptionalExtension, params};
 
-use super::write::{derived_id, execute, must_have};
-use crate::problem::Problem;
+use crate::write::{derived_id, execute, require_version};
 use varve_core::history::{Attribution, EvidenceLocation, StoredScore};
+use varve_sqlite::UnlocatedError;
 
-/// Keeps a score; it replaces the one by the same rules.
-pub(super) fn keep(connection: &Connection, score: &StoredScore) -> Result<(), Problem> {
-    must_have(connection, &score.version)?;
+/// Stores a score. It replaces the one by the same rules.
+pub(crate) fn store_score(connection: &Connection, score: &StoredScore) -> Result<(), UnlocatedError> {
+    require_version(connection, &score.version)?;
     let version = score.version.to_string();
     let rules = &score.scoring_version;
     for sql in [
@@ -35,17 +35,17 @@ pub(super) fn keep(connection: &Connection, score: &StoredScore) -> Result<(), P
             score.time.seconds()
         ],
     )?;
-    score.evidence.iter().try_for_each(|evidence| keep_evidence(connection, score, evidence))?;
+    score.evidence.iter().try_for_each(|evidence| store_evidence(connection, score, evidence))?;
     let mut attributions = score.attributions.iter().enumerate();
-    attributions.try_for_each(|(place, attribution)| attribute(connection, score, place, attribution))
+    attributions.try_for_each(|(place, attribution)| store_attribution(connection, score, place, attribution))
 }
 
-/// Keeps a place of evidence. One of other rules at the same place gives way: Moku has room for one of them.
-fn keep_evidence(
+/// Stores a place of evidence. It replaces one of other rules at the same place: the table holds one.
+fn store_evidence(
     connection: &Connection,
     score: &StoredScore,
     evidence: &EvidenceLocation,
-) -> Result<(), Problem> {
+) -> Result<(), UnlocatedError> {
     let version = score.version.to_string();
     let place = evidence.location_index.to_string();
     execute(
@@ -76,20 +76,20 @@ fn keep_evidence(
     )
 }
 
-/// Keeps an attribution beside the diff that it is about, or by itself where that is not kept.
-fn attribute(
+/// Stores an attribution with its diff, or alone if the diff is not stored.
+fn store_attribution(
     connection: &Connection,
     score: &StoredScore,
     place: usize,
     attribution: &Attribution,
-) -> Result<(), Problem> {
+) -> Result<(), UnlocatedError> {
     let version = score.version.to_string();
     let base = attribution.base.map(|base| base.to_string());
     let sql = "SELECT id FROM diffs WHERE head_version_id = ?1 AND base_version_id IS ?2
         ORDER BY rowid DESC LIMIT 1";
     let diff: Option<String> =
         connection.prepare_cached(sql)?.query_row(params![version, base], |row| row.get(0)).optional()?;
-    let Some(diff) = diff else { return attribute_alone(connection, score, attribution) };
+    let Some(diff) = diff else { return store_attribution_alone(connection, score, attribution) };
     execute(
         connection,
         "INSERT INTO diff_attributions (id, diff_id, head_version_id, version_evidence_location_id, evidence_id,
@@ -117,11 +117,11 @@ fn attribute(
     )
 }
 
-fn attribute_alone(
+fn store_attribution_alone(
     connection: &Connection,
     score: &StoredScore,
     attribution: &Attribution,
-) -> Result<(), Problem> {
+) -> Result<(), UnlocatedError> {
     execute(
         connection,
         "INSERT INTO varve_diff_attributions (base_version_id, head_version_id, evidence_id,

@@ -1,7 +1,7 @@
 -- Pages that were taken out of versions. Their captures stay, because manifests name them, without their headers; whether anything
 -- of their bodies is shown is decided by this.
 CREATE TABLE IF NOT EXISTS hidden_pages (
-    told_by BLOB PRIMARY KEY,                -- the record of the tombstone
+    tombstone_record BLOB PRIMARY KEY,                -- the record of the tombstone
     record  BLOB NOT NULL,                   -- of the capture
     url     TEXT NOT NULL,
     until   INTEGER NOT NULL                 -- `written` of the last version that it speaks of

@@ -1,0 +1,100 @@
+//! The writing half of the seam: rows, and the trait that stores them.
+
+use crate::fact::Tombstone;
+use crate::history::{Capture, StoredDiff, StoredScore, StoredVerdict, Version};
+use crate::{Moment, RecordId, RunId, VersionId};
+
+use super::error::CatalogError;
+use super::read::CatalogRead;
+
+/// One change to a catalog.
+///
+/// Rows are applied in the order given. Applying the last rows again, from any one to the end,
+/// changes nothing: existing rows stay, and the last value that was set is set again.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CatalogRow {
+    /// A version. HEAD points to it. If no other version has named its run, the captures of that run
+    /// become its captures, including those that come later.
+    Version(Version),
+    /// A capture of a run, or of a version that exists or comes in the same batch.
+    Capture(Box<Capture>),
+    /// All captures of a version that exists and has no others, each page once. Pages that are the
+    /// same as in the parent take almost no space.
+    Pages {
+        /// The version.
+        version: VersionId,
+        /// Its captures.
+        captures: Vec<Capture>,
+    },
+    /// A tag. Without a version, the tag is removed.
+    Tag {
+        /// Its name.
+        name: String,
+        /// The version that it points to.
+        version: Option<VersionId>,
+        /// When it was set or removed.
+        time: Moment,
+    },
+    /// HEAD moves to this version.
+    Head(VersionId),
+    /// A computed diff between versions that exist.
+    Diff(StoredDiff),
+    /// A score of a version that exists. It replaces the one with the same scoring version.
+    Score(Box<StoredScore>),
+    /// A verdict of a check. It replaces one on the same URL at the same instant.
+    Verdict(StoredVerdict),
+    /// A removal from the silos. A removed page is hidden, with its headers, from the versions that
+    /// exist now.
+    Removal(Box<Removal>),
+    /// Removes a version with its captures, diffs, scores and tags. Its children, and HEAD if it
+    /// pointed there, move to its parent. Only the retention of a Moku site does this.
+    ForgetVersion(VersionId),
+    /// Removes the diffs that were computed before this instant.
+    ForgetDiffs(Moment),
+    /// Everything in the silos before this position has its rows. The catalog does not interpret
+    /// the number.
+    ScannedUpTo(u64),
+    /// The page list that was written last, which later manifests may refer to.
+    PageList(LatestPageList),
+    /// The time of a garbage collection. A rebuilt catalog does not have it.
+    GcDone(Moment),
+    /// Removes a run that has not become a version, with its captures.
+    ForgetRun(RunId),
+}
+
+/// The page list that was written last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LatestPageList {
+    /// Its record.
+    pub record: RecordId,
+    /// The number of pages that all manifests based on it add or leave out.
+    pub deviations: u64,
+}
+
+/// A removal from the silos.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removal {
+    /// The record that holds the tombstone.
+    pub tombstone_record: RecordId,
+    /// The tombstone.
+    pub tombstone: Tombstone,
+}
+
+impl Removal {
+    /// The URL of a removed response that nothing replaces.
+    pub fn url_of_response(&self) -> Option<&str> {
+        let Tombstone { kind, url, replaced_by, .. } = &self.tombstone;
+        let is_response = matches!(kind.as_str(), "response" | "revisit") && replaced_by.is_none();
+        url.as_deref().filter(|_| is_response)
+    }
+}
+
+/// Stores rows. One process writes at a time; the process that opens a catalog to write holds the
+/// lock of the archive.
+pub trait Catalog: CatalogRead {
+    /// Stores all rows or none. When it returns, they survive a power cut.
+    fn apply(&self, rows: &mut dyn Iterator<Item = CatalogRow>) -> Result<(), CatalogError>;
+
+    /// The same catalog, for reading.
+    fn as_read(&self) -> &dyn CatalogRead;
+}

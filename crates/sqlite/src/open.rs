@@ -1,0 +1,130 @@
+//! Opens one connection, to read or to write, and sets its pragmas. Knows no table.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, ErrorCode, OpenFlags, ffi};
+
+use crate::error::{UnlocatedError, is_disk_full};
+use crate::reader_pool::{DatabaseFiles, PooledReader};
+
+/// How long a connection waits for another writer.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+/// The number of prepared statements that a connection caches: more than this program has.
+const STATEMENT_CACHE_SIZE: usize = 96;
+
+/// Opens a database to read, and changes nothing.
+///
+/// On a disk that is read-only or full, SQLite cannot make its shared memory. The file is then
+/// opened as immutable. If a log beside it holds rows, they cannot be read there, and opening fails.
+///
+/// A read-only connection leaves behind the log files that it had to make. Where there are none
+/// yet, a connection that may write is used, with `query_only` set.
+pub(crate) fn open_to_read(path: &Path) -> Result<PooledReader, UnlocatedError> {
+    let read_only = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let removes_log = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = if sibling_file(path, "-wal").exists() { read_only } else { removes_log };
+    match Connection::open_with_flags(path, flags).and_then(configure) {
+        Err(error) if (cannot_open(&error) || lacks_shared_memory(&error)) && path.is_file() => {
+            open_immutable(path, read_only, &error)
+        }
+        opened => Ok(PooledReader { connection: opened?, immutable_since: None }),
+    }
+}
+
+/// The name of a file that SQLite keeps beside a database.
+pub(crate) fn sibling_file(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    PathBuf::from(name)
+}
+
+/// Opens a database as one that no process changes, because SQLite could not open it otherwise.
+fn open_immutable(
+    path: &Path,
+    flags: OpenFlags,
+    cause: &rusqlite::Error,
+) -> Result<PooledReader, UnlocatedError> {
+    // Taken before opening, so that a write in between counts as a change.
+    let files = DatabaseFiles::of(path);
+    let advice = if is_disk_full(cause) {
+        "on a full disk: make room there"
+    } else {
+        "on a read-only disk: copy it with the files beside it to a disk that can be written"
+    };
+    let leftovers = [
+        ("-wal", "its newest rows are in a write-ahead log, which cannot be read"),
+        ("-journal", "a writer was interrupted, which cannot be undone"),
+    ];
+    for (suffix, what) in leftovers {
+        if std::fs::metadata(sibling_file(path, suffix)).is_ok_and(|log| log.len() > 0) {
+            return Err(UnlocatedError::Unsupported(format!("{what} {advice}")));
+        }
+    }
+    let flags = flags | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(immutable_uri(path), flags).and_then(configure)?;
+    Ok(PooledReader { connection, immutable_since: Some(files) })
+}
+
+/// Opens a database to write. Creates it if it does not exist.
+pub fn open_to_write(path: &Path) -> Result<Connection, UnlocatedError> {
+    let flags =
+        OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_CREATE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).and_then(configure)?;
+    if connection.is_readonly("main")? {
+        return Err(UnlocatedError::ReadOnly);
+    }
+    Ok(connection)
+}
+
+/// Turns on the write-ahead log and durable commits. The caller has checked that the database is
+/// one of ours: journal modes of foreign databases are never changed.
+pub fn configure_writer(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "journal_mode", "WAL")?;
+    connection.pragma_update(None, "synchronous", "FULL")?;
+    connection.pragma_update(None, "cache_size", -16_384)?;
+    // Pages that change often are copied back once in a while, and not with every batch.
+    connection.pragma_update(None, "wal_autocheckpoint", 8_192)?;
+    connection.pragma_update(None, "journal_size_limit", 67_108_864)
+}
+
+fn configure(connection: Connection) -> rusqlite::Result<Connection> {
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENT_CACHE_SIZE);
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+    // Without this the query plan depends on bound values, a limit above all, and is made again for
+    // each: ten times the cost of a small query.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "temp_store", "MEMORY")?;
+    connection.pragma_update(None, "cache_size", -8_192)?;
+    connection.pragma_update(None, "cell_size_check", true)?;
+    // Opening reads nothing. This finds a file that is no database here, and not in a later query.
+    connection.query_row("SELECT count(*) FROM (SELECT 1 FROM sqlite_schema LIMIT 1)", [], |_| Ok(()))?;
+    Ok(connection)
+}
+
+fn cannot_open(error: &rusqlite::Error) -> bool {
+    matches!(error.sqlite_error_code(), Some(ErrorCode::CannotOpen | ErrorCode::ReadOnly))
+}
+
+/// Whether only the shared memory beside the database cannot be made.
+fn lacks_shared_memory(error: &rusqlite::Error) -> bool {
+    let codes = [ffi::SQLITE_IOERR_SHMOPEN, ffi::SQLITE_IOERR_SHMMAP];
+    is_disk_full(error) || error.sqlite_error().is_some_and(|error| codes.contains(&error.extended_code))
+}
+
+/// A URI that tells SQLite that no process changes the file.
+fn immutable_uri(path: &Path) -> String {
+    let mut uri = "file:".to_owned();
+    for letter in path.to_string_lossy().chars() {
+        match letter {
+            '%' | '?' | '#' => uri.push_str(&format!("%{:02X}", u32::from(letter))),
+            _ => uri.push(letter),
+        }
+    }
+    uri.push_str("?immutable=1");
+    uri
+}

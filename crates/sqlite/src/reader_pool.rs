@@ -1,0 +1,153 @@
+//! A pool of connections that only read. Each query sees one state of the database.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use rusqlite::Connection;
+use varve_core::catalog::CatalogError;
+
+use crate::error::UnlocatedError;
+use crate::open::{open_to_read, sibling_file};
+
+/// The number of idle connections that the pool keeps.
+const MAX_IDLE_READERS: usize = 4;
+
+/// Prepares a new connection: checks the schema, makes temporary views.
+type PrepareReader = Box<dyn Fn(&Connection) -> Result<(), UnlocatedError> + Send + Sync>;
+
+/// A connection that reads.
+pub(crate) struct PooledReader {
+    pub(crate) connection: Connection,
+    /// The files when the database was opened as immutable.
+    pub(crate) immutable_since: Option<DatabaseFiles>,
+}
+
+impl PooledReader {
+    /// Whether the connection reads the current content of the files.
+    fn is_current(&self, path: &Path) -> bool {
+        self.immutable_since.as_ref().is_none_or(|files| *files == DatabaseFiles::of(path))
+    }
+
+    /// Whether a database that was opened as immutable changed. Then one query may have mixed two
+    /// states.
+    fn was_overwritten(&self, path: &Path) -> bool {
+        self.immutable_since.as_ref().is_some_and(|files| files.database != file_stamp(path))
+    }
+}
+
+/// Length and modification time of a file: both change when a process writes to it.
+type FileStamp = Option<(u64, Option<SystemTime>)>;
+
+fn file_stamp(path: &Path) -> FileStamp {
+    std::fs::metadata(path).ok().map(|about| (about.len(), about.modified().ok()))
+}
+
+/// The stamps of a database and its log.
+#[derive(PartialEq)]
+pub(crate) struct DatabaseFiles {
+    database: FileStamp,
+    log: FileStamp,
+}
+
+impl DatabaseFiles {
+    pub(crate) fn of(path: &Path) -> Self {
+        Self { database: file_stamp(path), log: file_stamp(&sibling_file(path, "-wal")) }
+    }
+}
+
+/// Device and inode: a database that is rebuilt is another file under the same name.
+type FileIdentity = Option<(u64, u64)>;
+
+fn file_identity(path: &Path) -> FileIdentity {
+    std::fs::metadata(path).ok().map(|about| (about.dev(), about.ino()))
+}
+
+/// Connections that no query uses, all to the same file.
+struct IdleReaders {
+    file: FileIdentity,
+    readers: Vec<PooledReader>,
+}
+
+/// Connections to read with. They are opened when they are needed.
+pub struct ReaderPool {
+    path: PathBuf,
+    prepare: PrepareReader,
+    idle: Mutex<IdleReaders>,
+}
+
+impl ReaderPool {
+    /// Opens the first connection, which checks that the database can be used. `prepare` is applied
+    /// to each new connection.
+    pub fn open(
+        path: &Path,
+        prepare: impl Fn(&Connection) -> Result<(), UnlocatedError> + Send + Sync + 'static,
+    ) -> Result<Self, CatalogError> {
+        let idle = IdleReaders { file: file_identity(path), readers: Vec::new() };
+        let pool = Self { path: path.to_owned(), prepare: Box::new(prepare), idle: Mutex::new(idle) };
+        let first = pool.connect().map_err(|error| error.at(path))?;
+        pool.put_back(first, file_identity(path));
+        Ok(pool)
+    }
+
+    /// The path of the database.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Runs queries that all see the same state of the database.
+    pub fn query<T>(
+        &self,
+        queries: impl FnOnce(&Connection) -> Result<T, UnlocatedError>,
+    ) -> Result<T, CatalogError> {
+        self.try_query(queries).map_err(|error| error.at(&self.path))
+    }
+
+    fn try_query<T>(
+        &self,
+        queries: impl FnOnce(&Connection) -> Result<T, UnlocatedError>,
+    ) -> Result<T, UnlocatedError> {
+        let file = file_identity(&self.path);
+        let reader = match self.take_idle(file).filter(|reader| reader.is_current(&self.path)) {
+            Some(reader) => reader,
+            None => self.connect()?,
+        };
+        let snapshot = reader.connection.unchecked_transaction()?;
+        let answer = queries(&reader.connection);
+        let ended = snapshot.finish();
+        if reader.was_overwritten(&self.path) {
+            return Err(UnlocatedError::Busy);
+        }
+        ended?;
+        self.put_back(reader, file);
+        answer
+    }
+
+    fn connect(&self) -> Result<PooledReader, UnlocatedError> {
+        let reader = open_to_read(&self.path)?;
+        (self.prepare)(&reader.connection)?;
+        reader.connection.pragma_update(None, "query_only", true)?;
+        Ok(reader)
+    }
+
+    /// An idle connection to this file. Connections to an earlier file of the same name are closed.
+    fn take_idle(&self, file: FileIdentity) -> Option<PooledReader> {
+        let mut idle = self.idle();
+        if idle.file != file {
+            *idle = IdleReaders { file, readers: Vec::new() };
+        }
+        idle.readers.pop()
+    }
+
+    fn put_back(&self, reader: PooledReader, file: FileIdentity) {
+        let mut idle = self.idle();
+        if idle.file == file && idle.readers.len() < MAX_IDLE_READERS {
+            idle.readers.push(reader);
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, IdleReaders> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

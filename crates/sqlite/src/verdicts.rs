@@ -1,0 +1,54 @@
+//! Queries on the table of verdicts, which both databases have, under different names.
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+use varve_core::Moment;
+use varve_core::history::{ListCursor, StoredVerdict};
+
+use crate::{UnlocatedError, sql_limit};
+
+/// The columns that [`read_verdict`] expects.
+const VERDICT_COLUMNS: &str = "url, time, verdict, status, json";
+
+/// The verdicts on a URL, newest first.
+pub fn verdicts_of(
+    connection: &Connection,
+    table: &str,
+    url: &str,
+    limit: usize,
+) -> Result<Vec<StoredVerdict>, UnlocatedError> {
+    let sql = format!("SELECT {VERDICT_COLUMNS} FROM {table} WHERE url = ?1 ORDER BY time DESC LIMIT ?2");
+    let mut statement = connection.prepare_cached(&sql)?;
+    let verdicts = statement.query_map(params![url, sql_limit(limit)], read_verdict)?;
+    Ok(verdicts.collect::<Result<_, _>>()?)
+}
+
+/// The last verdict on each URL, by URL. The cost is two index lookups for each URL.
+pub fn last_verdicts(
+    connection: &Connection,
+    table: &str,
+    cursor: ListCursor<&str>,
+) -> Result<Vec<StoredVerdict>, UnlocatedError> {
+    let first = format!("SELECT min(url) FROM {table}");
+    let next = format!("SELECT min(url) FROM {table} WHERE url > ?1");
+    let newest = format!("SELECT {VERDICT_COLUMNS} FROM {table} WHERE url = ?1 ORDER BY time DESC LIMIT 1");
+    let mut found: Vec<StoredVerdict> = Vec::new();
+    while found.len() < cursor.limit {
+        let url: Option<String> = match found.last().map(|last| last.url.as_str()).or(cursor.after) {
+            None => connection.prepare_cached(&first)?.query_row([], |row| row.get(0))?,
+            Some(last) => connection.prepare_cached(&next)?.query_row([last], |row| row.get(0))?,
+        };
+        let Some(url) = url else { break };
+        found.extend(connection.prepare_cached(&newest)?.query_row([url], read_verdict).optional()?);
+    }
+    Ok(found)
+}
+
+fn read_verdict(row: &Row<'_>) -> rusqlite::Result<StoredVerdict> {
+    Ok(StoredVerdict {
+        url: row.get(0)?,
+        time: Moment::from_micros(row.get(1)?),
+        verdict: row.get(2)?,
+        status: row.get(3)?,
+        json: row.get(4)?,
+    })
+}
