@@ -1,25 +1,30 @@
-//! Captures over HTTP.
+//! Captures over HTTP: the web UI, the CDX API and replay.
 //!
-//! One process, two origins. On the first are the pages for people and what programs ask; on the second are archived pages
-//! as they were, and nothing else, so that an archived script shares its origin with nothing that is ours. Both only read,
-//! beside whoever writes.
+//! One process serves two origins. The first has the UI and the APIs; the second has archived pages and nothing else, so
+//! that an archived script shares its origin with nothing of ours. Both only read, also while another process writes.
 //!
-//! Owns HTTP: addresses, headers, policies, the pages for people. Which capture answers is decided by `varve-archive`, how a
-//! body is rewritten by `varve-page`; how bodies are stored is not known here. Every answer is made on a thread that may block
-//! and goes out while it is made, so that a body of any length costs a few buffers.
+//! Owns HTTP: routes, headers, security policies, HTML of the UI. `varve-archive` decides which capture answers a
+//! request, `varve-page` rewrites bodies; this crate does not know how bodies are stored.
 //!
-//! A hyper server and a table of paths: what is asked for is a URL inside a URL, which routers like to decode, split and merge.
+//! | layer | file |
+//! | --- | --- |
+//! | sockets, limits, shutdown | `server.rs`, `connection.rs` |
+//! | one axum [`Router`](axum::Router) for each origin | `ui/mod.rs`, `replay/mod.rs` |
+//! | handlers, which may block and run on the blocking pool | `blocking.rs` |
+//! | response bodies, streamed on demand | `body.rs` |
 
-mod answer;
+mod app_state;
+mod blocking;
+mod body;
 mod cdx;
 mod connection;
-mod guard;
-mod pages;
+mod error_page;
+mod formatting;
 mod replay;
 mod request;
-mod serve;
-mod shelf;
-mod text;
+mod request_guard;
+mod response;
+mod server;
 mod ui;
 
-pub use serve::{ServeError, Server, Settings};
+pub use server::{Origins, ServeError, ServeSettings, Server};

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use varve_archive::Layout;
-use varve_serve::{Server, Settings};
+use varve_serve::{ServeSettings, Server};
 
 use super::choosing::Choosing;
 use super::{Outcome, Verb};
@@ -62,7 +62,7 @@ impl Verb for Serve {
         }
         let root = session.root()?;
         let holdings = session.holdings_by(self.choosing.choice())?;
-        let settings = Settings {
+        let settings = ServeSettings {
             name: name_of(&root),
             size: size_of(&root),
             listen: self.listen,

@@ -4,71 +4,71 @@ use varve_archive::verbs::replay::{Found, When};
 
 /// The address of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Address {
+pub(crate) struct ReplayAddress {
     /// The digits of the time; empty for the newest.
     pub(crate) digits: String,
-    /// How it is shown.
+    /// How the capture is rewritten.
     pub(crate) modifier: Modifier,
-    /// The URL that was captured, as it was asked for.
+    /// The captured URL, as the client wrote it.
     pub(crate) url: String,
 }
 
-/// How a capture is shown.
+/// How a capture is rewritten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Modifier {
-    /// With its links leading to the archive.
+    /// By its type, with links rewritten to the archive.
     None,
-    /// `id_`: as it is.
+    /// `id_`: not at all.
     Raw,
-    /// `cs_`: as a style sheet, whatever its type says.
+    /// `cs_`: as a style sheet, independently of its type.
     Style,
-    /// `js_` or `im_`: as something without links, whatever its type says.
+    /// `js_` or `im_`: not at all, because it is a script or an image.
     Plain,
 }
 
-/// Why an address is none.
+/// Why a text is not the address of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BadAddress {
-    /// Its time is none.
+pub(crate) enum AddressError {
+    /// The time is not valid.
     Time,
-    /// It names no URL.
+    /// There is no URL.
     Url,
 }
 
-impl Address {
-    /// Reads what follows `/web/`.
-    pub(crate) fn parse(text: &str) -> Result<Self, BadAddress> {
+impl ReplayAddress {
+    /// Parses the part of a request target after `/web/`.
+    pub(crate) fn parse(text: &str) -> Result<Self, AddressError> {
         let digits = text.bytes().take_while(u8::is_ascii_digit).count();
         let (time, rest) = text.split_at(digits);
         let known = modifier(rest);
         let (modifier, rest) = known.unwrap_or((Modifier::None, rest));
         let rest = match rest.strip_prefix('/') {
             Some(rest) if digits > 0 || known.is_some() => rest,
-            // No time: digits may be how a URL begins.
+            // Without a time: a URL may begin with digits.
             _ => return Self::newest(text),
         };
         if !time.is_empty() && When::read(time).is_none() {
-            return Err(BadAddress::Time);
+            return Err(AddressError::Time);
         }
         Ok(Self { digits: time.to_owned(), modifier, url: url(rest)? })
     }
 
-    /// Where a capture is shown, named so that none of its neighbours is meant.
+    /// The address of a capture, precise enough to mean no other capture.
     pub(crate) fn of(found: &Found) -> Self {
         Self { digits: found.digits(), modifier: Modifier::None, url: found.capture.url.clone() }
     }
 
-    /// The newest capture of what follows, which is a URL alone.
-    pub(crate) fn newest(text: &str) -> Result<Self, BadAddress> {
+    /// The newest capture of a URL, given without a time.
+    pub(crate) fn newest(text: &str) -> Result<Self, AddressError> {
         Ok(Self { digits: String::new(), modifier: Modifier::None, url: url(text)? })
     }
 
-    /// The time that is asked for; none for the newest.
+    /// The requested time, or none for the newest capture.
     pub(crate) fn time(&self) -> Option<When> {
         When::read(&self.digits)
     }
 
-    /// Where it is on this server.
+    /// The path on the replay origin.
     pub(crate) fn path(&self) -> String {
         format!("/web/{}{}/{}", self.digits, self.modifier.text(), self.url)
     }
@@ -91,15 +91,15 @@ fn modifier(text: &str) -> Option<(Modifier, &str)> {
         "id_" => Modifier::Raw,
         "cs_" => Modifier::Style,
         "js_" | "im_" | "oe_" => Modifier::Plain,
-        // What other tools call pages and frames.
+        // Modifiers of other tools for pages and frames.
         "mp_" | "if_" | "fr_" => Modifier::None,
         _ => return None,
     };
     Some((modifier, rest))
 }
 
-/// The URL that an address names: proxies merge slashes, people leave out the scheme, forms escape it.
-fn url(text: &str) -> Result<String, BadAddress> {
+/// The URL in an address. Proxies merge slashes, people leave out the scheme, forms escape the whole URL.
+fn url(text: &str) -> Result<String, AddressError> {
     let text = match text.get(..9).map(str::to_ascii_lowercase) {
         Some(head) if head.starts_with("http%3a") || head.starts_with("https%3a") => {
             percent_encoding::percent_decode_str(text).decode_utf8_lossy().into_owned()
@@ -109,12 +109,12 @@ fn url(text: &str) -> Result<String, BadAddress> {
     for scheme in ["http:/", "https:/"] {
         let Some(rest) = strip(&text, scheme) else { continue };
         let rest = rest.strip_prefix('/').unwrap_or(rest);
-        return if rest.is_empty() { Err(BadAddress::Url) } else { Ok(format!("{scheme}/{rest}")) };
+        return if rest.is_empty() { Err(AddressError::Url) } else { Ok(format!("{scheme}/{rest}")) };
     }
     let host = text.split(['/', '?', '#']).next().unwrap_or_default();
     let looks_like_host = host.contains('.') || host.contains(':') || host == "localhost";
     if host.contains("://") || text.starts_with('/') || !looks_like_host {
-        return Err(BadAddress::Url);
+        return Err(AddressError::Url);
     }
     Ok(format!("http://{text}"))
 }
@@ -130,7 +130,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn addresses_are_read_and_written() {
+    fn addresses_are_parsed_and_written() {
         for (text, path) in [
             ("20260101000000/http://h/a?b=c&d", "/web/20260101000000/http://h/a?b=c&d"),
             ("20260101000000id_/https://h/", "/web/20260101000000id_/https://h/"),
@@ -145,25 +145,25 @@ mod tests {
             ("127.0.0.1:80/x", "/web//http://127.0.0.1:80/x"),
             ("HTTP://h/", "/web//http://h/"),
         ] {
-            assert_eq!(Address::parse(text).map(|address| address.path()).as_deref(), Ok(path), "{text}");
+            assert_eq!(ReplayAddress::parse(text).map(|address| address.path()).as_deref(), Ok(path), "{text}");
         }
     }
 
     #[test]
-    fn what_is_no_address_is_told() {
+    fn invalid_addresses_are_refused() {
         for (text, why) in [
-            ("20261301000000/http://h/", BadAddress::Time),
-            ("20260/http://h/", BadAddress::Time),
-            ("202601010000001/http://h/", BadAddress::Time),
-            ("2026/", BadAddress::Url),
-            ("", BadAddress::Url),
-            ("2026/../../etc/passwd", BadAddress::Url),
-            ("2026/ftp://h/", BadAddress::Url),
-            ("2026/javascript:alert(1)", BadAddress::Url),
-            ("2026/http://", BadAddress::Url),
+            ("20261301000000/http://h/", AddressError::Time),
+            ("20260/http://h/", AddressError::Time),
+            ("202601010000001/http://h/", AddressError::Time),
+            ("2026/", AddressError::Url),
+            ("", AddressError::Url),
+            ("2026/../../etc/passwd", AddressError::Url),
+            ("2026/ftp://h/", AddressError::Url),
+            ("2026/javascript:alert(1)", AddressError::Url),
+            ("2026/http://", AddressError::Url),
         ] {
-            let address = Address::parse(text);
-            // A scheme without a name may look like a host with a port; it is asked for, and not found.
+            let address = ReplayAddress::parse(text);
+            // A scheme without a host looks like a host with a port: it is looked up, and not found.
             let is_harmless = address.as_ref().is_ok_and(|address| address.url.starts_with("http://"));
             assert!(address == Err(why) || is_harmless, "{text}: {address:?}");
         }
@@ -171,16 +171,16 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_text_is_read(text in "\\PC{0,40}") {
-            let _ = Address::parse(&text);
+        fn any_text_is_parsed_without_panic(text in "\\PC{0,40}") {
+            let _ = ReplayAddress::parse(&text);
         }
 
         #[test]
-        fn what_is_written_is_read_again(time in "(1[0-9]{3}|20[0-9]{2})0[1-9]", rest in "[a-z0-9?=&/%#.]{0,20}", raw: bool) {
+        fn written_addresses_are_parsed_again(time in "(1[0-9]{3}|20[0-9]{2})0[1-9]", rest in "[a-z0-9?=&/%#.]{0,20}", raw: bool) {
             let modifier = if raw { Modifier::Raw } else { Modifier::None };
-            let address = Address { digits: time, modifier, url: format!("https://h/{rest}") };
+            let address = ReplayAddress { digits: time, modifier, url: format!("https://h/{rest}") };
             let path = address.path();
-            prop_assert_eq!(Address::parse(path.strip_prefix("/web/").unwrap()), Ok(address));
+            prop_assert_eq!(ReplayAddress::parse(path.strip_prefix("/web/").unwrap()), Ok(address));
         }
     }
 }

@@ -1,125 +1,124 @@
-//! The second origin: archived pages as they were.
+//! The replay origin: archived pages as they were.
 //!
-//! | path | answers |
+//! | path | response |
 //! | --- | --- |
-//! | `/web/TIME/URL` | the capture nearest to that time, with its links leading here |
-//! | `/web/TIMEid_/URL` | its bytes as they are: with their content codings for whoever accepts those, as pywb does it |
-//! | `/web/URL` | leads to the newest good capture; in a Crystal project to the newest, unless a good one is preferred |
-//! | `/web/*/URL` | leads to the history of the page |
+//! | `/web/TIME/URL` | the capture nearest to that time, with links rewritten to this origin |
+//! | `/web/TIMEid_/URL` | its original bytes; with their content codings if the client accepts those, as in pywb |
+//! | `/web/URL` | redirect to the newest good capture; in a Crystal project to the newest, unless a good one is preferred |
+//! | `/web/*/URL` | redirect to the history of the page |
 //! | `/timegate/URL`, `/timemap/link/URL` | Memento, RFC 7089 |
-//! | `/_varve/replay.js` | the script that sends what scripts ask for here |
-//! | anything else | a link that was missed, if `Referer` says whose |
+//! | `/_varve/replay.js` | the script that rewrites requests of archived scripts |
+//! | anything else | a link that rewriting missed, resolved by its `Referer` |
 //!
-//! The time in an address stays while links are followed, so that a walk through a site is a walk through one time; each
-//! answer says when its capture really is from. Nothing that an archived page does reaches the web: its links lead here, and a
-//! policy holds what they miss.
+//! The time in an address stays the same while links are followed, so a visitor stays at one time; each response says
+//! when its capture was made. No request of an archived page reaches the live web: links are rewritten, and a
+//! Content-Security-Policy blocks what rewriting missed.
+//!
+//! All paths that hold a URL go to the fallback handler, which reads the raw request target. A route pattern would match
+//! the path only, without the query, and its parameters would be decoded.
 
 mod address;
-mod body;
-mod headers;
+mod archived_headers;
+mod capture_response;
+mod conditions;
+mod error_pages;
 mod memento;
-mod missing;
-mod part;
-mod policy;
-mod show;
+mod rewriting;
+mod security_headers;
 
 use std::sync::Arc;
 
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::response::Response;
 use http::header::{self, HeaderValue};
+use http::request::Parts;
+use http::{Method, StatusCode};
 
-use crate::answer::Answer;
-use crate::guard::{self, Refusal};
-use crate::pages;
-use crate::request::Request;
-use crate::shelf::Shelf;
+use crate::app_state::AppState;
+use crate::blocking::{get_blocking, run_blocking};
+use crate::error_page;
+use crate::request::RequestParts;
+use crate::response::{self, ResponseHeaders};
 
-pub(crate) use address::Address;
+pub(crate) use address::ReplayAddress;
 
-/// The script that goes first in every page.
-pub(crate) const SCRIPT: &str = "/_varve/replay.js";
+/// The script that comes first in every replayed page.
+pub(crate) const SCRIPT_PATH: &str = "/_varve/replay.js";
 
-/// Longer addresses are of nothing that was captured.
-const LONGEST_URL: usize = 32 << 10;
+/// Longer request targets are refused: no captured URL is that long.
+const MAX_TARGET_BYTES: usize = 32 << 10;
 
-/// Answers a request on the origin of archived pages.
-pub(crate) fn answer(shelf: &Arc<Shelf>, request: &Request) -> Answer {
-    let answer = match guard::check(request, shelf, shelf.replay, Some(shelf.ui), true) {
-        Ok(()) => route(shelf, request),
-        Err(refusal) => refused(refusal),
-    };
-    policy::apply(answer, shelf, request)
+/// The routes of the replay origin.
+pub(crate) fn router(state: &Arc<AppState>) -> Router {
+    let router = Router::new()
+        .route(SCRIPT_PATH, get_blocking(replay_script))
+        .fallback(|State(state): State<Arc<AppState>>, request: Request| {
+            run_blocking(state, request, replay_target)
+        });
+    security_headers::apply(router, state).with_state(Arc::clone(state))
 }
 
-pub(crate) fn refused(refusal: Refusal) -> Answer {
-    match refusal {
-        Refusal::Host => pages::plain(
-            421,
-            "This server is not called by that name.",
-            "Call it by its address, or tell it its name with `--host`.",
-        ),
-        Refusal::Origin => pages::plain(403, "A page of another origin may not ask here.", ""),
-    }
-}
-
-fn route(shelf: &Arc<Shelf>, request: &Request) -> Answer {
-    if request.method.is_none() {
-        let answer = pages::plain(
-            405,
-            "An archive cannot answer this.",
-            "Only what was captured with GET can be shown.",
+/// Answers a request whose path holds a URL.
+fn replay_target(state: &Arc<AppState>, request: &Parts) -> Response {
+    if request.method != Method::GET && request.method != Method::HEAD {
+        let refused = error_page::plain(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "This method cannot be replayed.",
+            "Only captures of GET requests can be shown.",
         );
-        return answer.with(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return refused.with(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
     }
-    // A worker would stand between archived pages and this server, for all of them.
+    // A service worker would intercept the requests of all archived pages.
     if request.headers.contains_key("service-worker") {
-        return pages::plain(404, "Service workers are not replayed.", "");
+        return error_page::plain(StatusCode::NOT_FOUND, "Service workers are not replayed.", "");
     }
     let target = request.target();
-    if target.len() > LONGEST_URL {
-        return pages::plain(414, "This address is too long.", "");
+    if target.len() > MAX_TARGET_BYTES {
+        return error_page::plain(StatusCode::URI_TOO_LONG, "This URL is too long.", "");
     }
     if let Some(rest) = target.strip_prefix("/web/") {
-        return show::show(shelf, request, rest);
+        return capture_response::respond(state, request, rest);
     }
     if let Some(rest) = target.strip_prefix("/timegate/") {
-        return memento::time_gate(shelf, request, rest);
+        return memento::time_gate(state, request, rest);
     }
     if let Some(rest) = target.strip_prefix("/timemap/link/") {
-        return memento::time_map(shelf, request, rest);
+        return memento::time_map(state, request, rest);
     }
-    match request.path.as_str() {
-        SCRIPT => script(request),
-        "/" if request.header("referer").is_none() => {
-            Answer::redirect(302, &format!("{}/", shelf.ui_origin(request)))
-        }
-        _ => missed(request, &target),
+    if request.uri.path() == "/" && request.header("referer").is_none() {
+        return response::redirect(StatusCode::FOUND, &format!("{}/", state.ui_origin(request)));
     }
+    redirect_missed_link(request, target)
 }
 
-fn script(request: &Request) -> Answer {
-    const TEXT: &str = include_str!("replay.js");
-    const TAG: &str = concat!("\"varve-", env!("CARGO_PKG_VERSION"), "\"");
-    if request.header("if-none-match") == Some(TAG) {
-        return Answer::empty(304).with(header::ETAG, HeaderValue::from_static(TAG));
+fn replay_script(_: &Arc<AppState>, request: &Parts) -> Response {
+    const SCRIPT_TEXT: &str = include_str!("replay.js");
+    const SCRIPT_ETAG: &str = concat!("\"varve-", env!("CARGO_PKG_VERSION"), "\"");
+    if request.header("if-none-match") == Some(SCRIPT_ETAG) {
+        return response::empty(StatusCode::NOT_MODIFIED)
+            .with(header::ETAG, HeaderValue::from_static(SCRIPT_ETAG));
     }
-    Answer::text(200, "text/javascript; charset=utf-8", TEXT)
-        .with(header::ETAG, HeaderValue::from_static(TAG))
+    response::text(StatusCode::OK, "text/javascript; charset=utf-8", SCRIPT_TEXT)
+        .with(header::ETAG, HeaderValue::from_static(SCRIPT_ETAG))
         .with(header::CACHE_CONTROL, HeaderValue::from_static("max-age=3600"))
 }
 
-/// A link that no rewriting found: the page it is on says where it leads.
-fn missed(request: &Request, target: &str) -> Answer {
-    let place = request.header("referer").and_then(|referer| {
+/// Redirects a link that rewriting missed. `Referer` says which archived page the link is relative to.
+fn redirect_missed_link(request: &Parts, target: &str) -> Response {
+    let path = request.header("referer").and_then(|referer| {
         let (_, rest) = referer.split_once("://")?;
         let (authority, path) = rest.split_once('/')?;
-        let is_ours = request.header("host").is_some_and(|host| host.eq_ignore_ascii_case(authority));
-        let from = Address::parse(path.strip_prefix("web/").filter(|_| is_ours)?).ok()?;
-        let url = varve_core::url::resolve(&from.url, target).ok()?;
-        Some(Address { url, ..from }.path())
+        let is_own = request.header("host").is_some_and(|host| host.eq_ignore_ascii_case(authority));
+        let page = ReplayAddress::parse(path.strip_prefix("web/").filter(|_| is_own)?).ok()?;
+        let url = varve_core::url::resolve(&page.url, target).ok()?;
+        Some(ReplayAddress { url, ..page }.path())
     });
-    let answer = match place {
-        Some(place) => Answer::redirect(307, &place),
-        None => pages::plain(404, "There is nothing here.", "Archived pages are at /web/TIME/URL."),
+    let response = match path {
+        Some(path) => response::redirect(StatusCode::TEMPORARY_REDIRECT, &path),
+        None => {
+            error_page::plain(StatusCode::NOT_FOUND, "Page not found", "Archived pages are at /web/TIME/URL.")
+        }
     };
-    answer.with(header::VARY, HeaderValue::from_static("Referer"))
+    response.with(header::VARY, HeaderValue::from_static("Referer"))
 }

@@ -1,4 +1,4 @@
-//! The calendar of a page: a square for each day, one row of weeks a year.
+//! The calendar of a page: one SVG per year, with a square for each day.
 
 use std::collections::BTreeMap;
 
@@ -8,77 +8,78 @@ use varve_archive::history::Holdings;
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
 use varve_archive::{ArchiveError, Capture, Moment};
 
-use super::frame;
+use super::page_frame;
 
-/// So many captures are looked at.
-const MOST: u64 = 10_000;
-const PIECE: usize = 1_000;
-/// So many years are drawn.
-const YEARS: usize = 12;
-/// A square and the space beside it.
-const STEP: u32 = 13;
+/// Captures that are counted; the calendar leaves out older ones.
+const MAX_CAPTURES: u64 = 10_000;
+/// Captures that are read from the catalog at a time.
+const BATCH_CAPTURES: usize = 1_000;
+/// Years that are drawn, from the newest.
+const MAX_YEARS: usize = 12;
+/// Distance between two squares in SVG units.
+const SQUARE_STEP: u32 = 13;
 
-/// On which days a page was captured.
+/// The days on which a page was captured.
 #[derive(Default)]
-pub(super) struct Days {
+pub(super) struct CaptureDays {
     pub(super) total: u64,
-    /// There were more.
-    pub(super) is_cut: bool,
-    days: BTreeMap<NaiveDate, Day>,
+    /// There are more captures than were counted.
+    pub(super) is_truncated: bool,
+    days: BTreeMap<NaiveDate, CaptureDay>,
 }
 
-struct Day {
+struct CaptureDay {
     captures: u64,
     /// The last capture of the day.
     last: Moment,
-    /// Whether some answer was not good.
-    is_bad: bool,
+    /// Whether a capture of the day failed.
+    has_failure: bool,
 }
 
-/// Reads the days of a page.
-pub(super) fn days(holdings: &dyn Holdings, url: &str) -> Result<Days, ArchiveError> {
-    let mut days = Days::default();
+/// Counts the captures of a page by day.
+pub(super) fn count_days(holdings: &dyn Holdings, url: &str) -> Result<CaptureDays, ArchiveError> {
+    let mut days = CaptureDays::default();
     let mut after: Option<Capture> = None;
     loop {
-        let page = ListCursor { after: after.as_ref(), limit: PIECE };
-        let piece = captures(holdings, url, &CaptureFilter::default(), page)?;
-        piece.iter().for_each(|capture| days.count(capture));
-        if piece.len() < PIECE {
+        let cursor = ListCursor { after: after.as_ref(), limit: BATCH_CAPTURES };
+        let batch = captures(holdings, url, &CaptureFilter::default(), cursor)?;
+        batch.iter().for_each(|capture| days.count(capture));
+        if batch.len() < BATCH_CAPTURES {
             return Ok(days);
         }
-        if days.total >= MOST {
-            days.is_cut = true;
+        if days.total >= MAX_CAPTURES {
+            days.is_truncated = true;
             return Ok(days);
         }
-        after = piece.into_iter().last();
+        after = batch.into_iter().last();
     }
 }
 
-impl Days {
+impl CaptureDays {
     fn count(&mut self, capture: &Capture) {
         self.total += 1;
         let date = capture.time.utc().date_naive();
-        let is_bad = capture.status == 0 || capture.status >= 400;
-        let day = self.days.entry(date).or_insert(Day { captures: 0, last: capture.time, is_bad: false });
+        let is_failure = capture.status == 0 || capture.status >= 400;
+        let day = self.days.entry(date).or_insert(CaptureDay { captures: 0, last: capture.time, has_failure: false });
         day.captures += 1;
         day.last = day.last.max(capture.time);
-        day.is_bad |= is_bad;
+        day.has_failure |= is_failure;
     }
 }
 
-/// Draws the years, the newest first.
-pub(super) fn draw(days: &Days, url: &str) -> Markup {
+/// The calendar, newest year first.
+pub(super) fn render(days: &CaptureDays, url: &str) -> Markup {
     let mut years: Vec<i32> = days.days.keys().map(Datelike::year).collect();
     years.dedup();
     years.reverse();
     html! {
         section.calendar aria-label="Calendar" {
-            @for year in years.into_iter().take(YEARS) { (draw_year(days, url, year)) }
+            @for year in years.into_iter().take(MAX_YEARS) { (render_year(days, url, year)) }
         }
     }
 }
 
-fn draw_year(days: &Days, url: &str, year: i32) -> Markup {
+fn render_year(days: &CaptureDays, url: &str, year: i32) -> Markup {
     let (Some(first), Some(last)) =
         (NaiveDate::from_ymd_opt(year, 1, 1), NaiveDate::from_ymd_opt(year, 12, 31))
     else {
@@ -87,19 +88,19 @@ fn draw_year(days: &Days, url: &str, year: i32) -> Markup {
     let offset = first.weekday().num_days_from_monday();
     let place = |date: NaiveDate| {
         let number = date.ordinal0() + offset;
-        (number / 7 * STEP, number % 7 * STEP + 16)
+        (number / 7 * SQUARE_STEP, number % 7 * SQUARE_STEP + 16)
     };
     let months = (1..=12).filter_map(|month| NaiveDate::from_ymd_opt(year, month, 1));
     html! {
         figure {
             figcaption { (year) }
-            svg viewBox=(format!("0 0 {} {}", 54 * STEP, 7 * STEP + 16)) role="img" aria-label=(format!("captures in {year}")) {
+            svg viewBox=(format!("0 0 {} {}", 54 * SQUARE_STEP, 7 * SQUARE_STEP + 16)) role="img" aria-label=(format!("captures in {year}")) {
                 @for month in months { text x=(place(month).0) y="10" { (month.format("%b")) } }
                 @for date in first.iter_days().take_while(|date| *date <= last) {
                     @let (x, y) = place(date);
                     @match days.days.get(&date) {
                         None => rect.none x=(x) y=(y) width="11" height="11" rx="2" {},
-                        Some(day) => a href=(frame::view_of(url, day.last)) {
+                        Some(day) => a href=(page_frame::view_path(url, day.last)) {
                             rect.(level(day)) x=(x) y=(y) width="11" height="11" rx="2" { title { (date) ": " (day.captures) @if day.captures == 1 { " capture" } @else { " captures" } } }
                         },
                     }
@@ -109,8 +110,8 @@ fn draw_year(days: &Days, url: &str, year: i32) -> Markup {
     }
 }
 
-fn level(day: &Day) -> &'static str {
-    match (day.is_bad, day.captures) {
+fn level(day: &CaptureDay) -> &'static str {
+    match (day.has_failure, day.captures) {
         (true, _) => "trouble",
         (_, 1) => "one",
         (_, 2..=4) => "few",

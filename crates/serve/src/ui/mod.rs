@@ -1,116 +1,156 @@
-//! The first origin: pages for people, and what programs ask.
+//! The UI origin: pages for people, and the APIs for programs.
 //!
-//! | path | shows |
+//! | path | response |
 //! | --- | --- |
 //! | `/` | the archive at a glance |
-//! | `/pages?prefix=` | its pages, by URL |
-//! | `/page?url=` | the history of a page: a calendar, and every capture |
-//! | `/versions`, `/version?id=` | versions, and what became of their pages |
-//! | `/diff?url=&base=&head=` | how two captures of a page differ |
-//! | `/view?url=&time=` | a capture, replayed in a frame, with a line above it that says what it is |
-//! | `/cdx` | captures as lines |
-//! | `/.well-known/heartbeat` | that it is alive |
+//! | `/pages?prefix=` | captured URLs by prefix |
+//! | `/page?url=` | the history of a page: a calendar and a list of captures |
+//! | `/versions`, `/version?id=` | versions, and the pages that changed in one |
+//! | `/diff?url=&base=&head=` | two captures of a page side by side |
+//! | `/view?url=&time=` | a replayed capture in a frame, below a bar with its time and links |
+//! | `/cdx` | the CDX API |
+//! | `/.well-known/heartbeat` | `OK` while the server runs |
 //!
-//! Pages are made here, whole, with one style sheet and one small script for keys; they work without it. Everything that comes from an archive
-//! is text to them: it is escaped by the templates, and a policy forbids all that is not ours.
+//! The server renders whole pages with one style sheet. One small script adds keyboard shortcuts; pages work without it.
+//! Templates escape everything that comes from an archive, and a Content-Security-Policy blocks all scripts but ours.
+//!
+//! A further API is a `Router` of its own that [`router`] merges before the layers are added, so the guard and the
+//! headers apply to it too.
 
 mod calendar;
-mod diff;
-mod frame;
-mod history;
-mod home;
-mod list;
-mod version;
-mod view;
+mod diff_page;
+mod history_page;
+mod home_page;
+mod page_frame;
+mod page_list;
+mod replay_page;
+mod version_pages;
 
 use std::sync::Arc;
 
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use http::StatusCode;
 use http::header::{self, HeaderName, HeaderValue};
+use tower_http::set_header::SetResponseHeaderLayer;
 use varve_archive::{ArchiveError, CatalogError};
 
-use crate::answer::Answer;
-use crate::request::Request;
-use crate::shelf::Shelf;
-use crate::{cdx, guard, pages, replay};
+use crate::app_state::AppState;
+use crate::blocking::get_blocking;
+use crate::request_guard::{self, GuardRules};
+use crate::response::{self, ResponseHeaders};
+use crate::{cdx, error_page};
 
-/// Answers a request on the origin of the pages for people.
-pub(crate) fn answer(shelf: &Arc<Shelf>, request: &Request) -> Answer {
-    let answer = match guard::check(request, shelf, shelf.ui, None, false) {
-        Ok(()) => route(shelf, request),
-        Err(refusal) => replay::refused(refusal),
+/// Headers with a fixed value, set where a response does not have them yet.
+const DEFAULT_HEADERS: [(HeaderName, &str); 5] = [
+    (header::REFERRER_POLICY, "no-referrer"),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::CACHE_CONTROL, "no-cache"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+];
+
+/// The routes of the UI origin.
+pub(crate) fn router(state: &Arc<AppState>) -> Router {
+    let router = pages()
+        .merge(apis())
+        .merge(assets())
+        .fallback(|| async { error_page::plain(StatusCode::NOT_FOUND, "Page not found", "") })
+        .method_not_allowed_fallback(|| async {
+            error_page::plain(StatusCode::METHOD_NOT_ALLOWED, "This server only reads.", "")
+        })
+        .layer(from_fn_with_state(Arc::clone(state), guard));
+    let router = DEFAULT_HEADERS.into_iter().fold(router, |router, (name, value)| {
+        let value = HeaderValue::from_static(value);
+        router.layer(SetResponseHeaderLayer::if_not_present(name, value))
+    });
+    router.with_state(Arc::clone(state))
+}
+
+fn pages() -> Router<Arc<AppState>> {
+    Router::new()
+        .route("/", get_blocking(home_page::page))
+        .route("/pages", get_blocking(page_list::page))
+        .route("/page", get_blocking(history_page::page))
+        .route("/versions", get_blocking(version_pages::list))
+        .route("/version", get_blocking(version_pages::page))
+        .route("/diff", get_blocking(diff_page::page))
+        .route("/view", get_blocking(replay_page::page))
+}
+
+fn apis() -> Router<Arc<AppState>> {
+    let heartbeat = || async { response::text(StatusCode::OK, "text/plain; charset=utf-8", "OK\n") };
+    Router::new().route("/cdx", get_blocking(cdx::respond)).route("/.well-known/heartbeat", get(heartbeat))
+}
+
+fn assets() -> Router<Arc<AppState>> {
+    let asset = |media_type: &'static str, text: &'static str| {
+        get(move || async move {
+            response::text(StatusCode::OK, media_type, text)
+                .with(header::CACHE_CONTROL, HeaderValue::from_static("max-age=300"))
+        })
     };
-    let policy = format!(
+    let icon = include_str!("icon.svg");
+    Router::new()
+        .route("/style.css", asset("text/css; charset=utf-8", include_str!("style.css")))
+        .route("/keys.js", asset("text/javascript; charset=utf-8", include_str!("keys.js")))
+        .route("/favicon.ico", asset("image/svg+xml", icon))
+        .route("/icon.svg", asset("image/svg+xml", icon))
+}
+
+/// Refuses foreign requests, and adds the Content-Security-Policy: only the replay origin may be framed.
+async fn guard(State(state): State<Arc<AppState>>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    let rules = GuardRules { here: state.ui, other: None, allow_null_origin: false };
+    let policy = HeaderValue::try_from(format!(
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; form-action 'self'; \
          frame-src {}; base-uri 'none'; frame-ancestors 'none'",
-        shelf.replay_origin(request)
-    );
-    let answer = match answer.headers.contains_key(header::CONTENT_SECURITY_POLICY) {
-        true => answer,
-        false => answer.with_text(header::CONTENT_SECURITY_POLICY, &policy),
+        state.replay_origin(&parts)
+    ));
+    let mut response = match request_guard::check(&parts, &state, &rules) {
+        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+        Err(error) => error.into_response(),
     };
-    answer
-        .or(header::REFERRER_POLICY, "no-referrer")
-        .or(header::X_CONTENT_TYPE_OPTIONS, "nosniff")
-        .or(header::CACHE_CONTROL, "no-cache")
-        .or(HeaderName::from_static("cross-origin-resource-policy"), "same-origin")
-        .or(HeaderName::from_static("cross-origin-opener-policy"), "same-origin")
-}
-
-fn route(shelf: &Arc<Shelf>, request: &Request) -> Answer {
-    if request.method.is_none() {
-        let answer = pages::plain(405, "This server only reads.", "");
-        return answer.with(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+    if let Ok(policy) = policy {
+        response.headers_mut().entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
     }
-    let page = match request.path.as_str() {
-        "/" => home::page(shelf),
-        "/pages" => list::page(shelf, request),
-        "/page" => history::page(shelf, request),
-        "/versions" => version::list(shelf, request),
-        "/version" => version::page(shelf, request),
-        "/diff" => diff::page(shelf, request),
-        "/view" => view::page(shelf, request),
-        "/cdx" => return cdx::answer(shelf, request),
-        "/.well-known/heartbeat" => return Answer::text(200, "text/plain; charset=utf-8", "OK\n"),
-        "/style.css" => return asset("text/css; charset=utf-8", include_str!("style.css")),
-        "/keys.js" => return asset("text/javascript; charset=utf-8", include_str!("keys.js")),
-        "/favicon.ico" | "/icon.svg" => return asset("image/svg+xml", include_str!("icon.svg")),
-        _ => Err(Trouble::NotFound("There is nothing here.".to_owned())),
-    };
-    page.unwrap_or_else(|trouble| trouble.answer())
+    response
 }
 
-fn asset(kind: &'static str, text: &'static str) -> Answer {
-    Answer::text(200, kind, text).with(header::CACHE_CONTROL, HeaderValue::from_static("max-age=300"))
-}
-
-/// Why there is no page.
-pub(crate) enum Trouble {
-    /// What was asked for is not there.
+/// Why a page of the UI cannot be shown.
+pub(crate) enum PageError {
+    /// The requested page, capture or version does not exist.
     NotFound(String),
-    /// What was asked makes no sense.
-    Unclear(String),
-    /// The archive could not be asked.
+    /// A parameter is missing or not valid.
+    BadRequest(String),
+    /// The archive reported an error.
     Archive(ArchiveError),
 }
 
-impl<E: Into<ArchiveError>> From<E> for Trouble {
+impl<E: Into<ArchiveError>> From<E> for PageError {
     fn from(error: E) -> Self {
         Self::Archive(error.into())
     }
 }
 
-impl Trouble {
-    fn answer(self) -> Answer {
+impl IntoResponse for PageError {
+    fn into_response(self) -> Response {
         match self {
-            Self::NotFound(what) => pages::plain(404, &what, ""),
-            Self::Unclear(what) => pages::plain(400, &what, ""),
+            Self::NotFound(message) => error_page::plain(StatusCode::NOT_FOUND, &message, ""),
+            Self::BadRequest(message) => error_page::plain(StatusCode::BAD_REQUEST, &message, ""),
             Self::Archive(ArchiveError::Catalog(error @ CatalogError::Outside { .. })) => {
-                pages::plain(404, "This page is not kept here.", &error.to_string())
+                error_page::plain(StatusCode::NOT_FOUND, "Not in the archive", &error.to_string())
             }
-            Self::Archive(error) => pages::plain(500, "The archive could not answer.", &error.to_string()),
+            Self::Archive(error) => {
+                let status = StatusCode::INTERNAL_SERVER_ERROR;
+                error_page::plain(status, "The archive could not be read.", &error.to_string())
+            }
         }
     }
 }
 
-/// A page, or why there is none.
-type Paged = Result<Answer, Trouble>;
+/// A page, or why it cannot be shown.
+type PageResult = Result<Response, PageError>;

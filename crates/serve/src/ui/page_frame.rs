@@ -1,29 +1,31 @@
-//! What stands around every page: its head, the way home, the search, and the pieces that several pages share.
+//! The frame of every page (head, search, navigation) and the elements that several pages share.
 
+use axum::response::Response;
+use http::StatusCode;
 use maud::{DOCTYPE, Markup, html};
 use varve_archive::verbs::log::VersionInfo;
 use varve_archive::verbs::replay::precise_digits;
 use varve_archive::{Capture, Moment};
 
-use crate::answer::Answer;
-use crate::shelf::Shelf;
-use crate::text::{counted, value, visible};
+use crate::app_state::AppState;
+use crate::formatting::{counted, query_value, visible};
+use crate::response;
 
-/// A page.
-pub(super) fn page(shelf: &Shelf, title: &str, search: &str, content: Markup) -> Answer {
-    let versions = shelf.holdings.has_versions();
-    Answer::page(
-        200,
+/// A page with its frame.
+pub(super) fn page(state: &AppState, title: &str, search: &str, content: Markup) -> Response {
+    let versions = state.holdings.has_versions();
+    response::page(
+        StatusCode::OK,
         html! {
             (DOCTYPE)
             html lang="en" {
-                (head(&format!("{title} · {}", shelf.name)))
+                (head(&format!("{title} · {}", state.name)))
                 body {
-                    a.skip href="#content" { "To the content" }
+                    a.skip href="#content" { "Skip to content" }
                     header.top {
-                        a.home href="/" { (mark()) span { (visible(&shelf.name)) } }
+                        a.home href="/" { (logo()) span { (visible(&state.name)) } }
                         form.search action="/pages" role="search" {
-                            input #search type="search" name="prefix" value=(search) placeholder="https://… the beginning of a URL" aria-label="Search pages by the beginning of their URL" autocomplete="off" spellcheck="false";
+                            input #search type="search" name="prefix" value=(search) placeholder="https://… prefix of a URL" aria-label="Search pages by URL prefix" autocomplete="off" spellcheck="false";
                             button { "Search" }
                         }
                         nav {
@@ -39,7 +41,7 @@ pub(super) fn page(shelf: &Shelf, title: &str, search: &str, content: Markup) ->
     )
 }
 
-/// The head of a page.
+/// The `<head>` of a page.
 pub(super) fn head(title: &str) -> Markup {
     html! {
         head {
@@ -54,8 +56,8 @@ pub(super) fn head(title: &str) -> Markup {
     }
 }
 
-/// Three layers.
-pub(super) fn mark() -> Markup {
+/// The logo: three layers.
+pub(super) fn logo() -> Markup {
     html! {
         svg.mark viewBox="0 0 24 24" width="24" height="24" aria-hidden="true" {
             path d="M2 6.5c5-2.5 8 2.5 20 0" {}
@@ -65,7 +67,7 @@ pub(super) fn mark() -> Markup {
     }
 }
 
-/// An instant, for people and machines.
+/// A time, readable for people and programs.
 pub(super) fn time(time: Moment) -> Markup {
     html! { time datetime=(time) title=(format!("{time}")) { (time.for_people()) } }
 }
@@ -78,39 +80,39 @@ pub(super) fn status(capture: &Capture) -> Markup {
         status @ 300..=399 => ("moved", status.to_string()),
         status => ("bad", status.to_string()),
     };
-    html! { span.status.(class) { (text) } @if capture.truncated { " " span.status.bad title="the answer was cut short" { "cut" } } }
+    html! { span.status.(class) { (text) } @if capture.truncated { " " span.status.bad title="the response is incomplete" { "truncated" } } }
 }
 
-/// The type of a capture, without its parameters.
-pub(super) fn kind(capture: &Capture) -> String {
+/// The media type of a capture, without parameters.
+pub(super) fn media_type(capture: &Capture) -> String {
     let declared = capture.headers.get("content-type").and_then(|values| values.first());
     let essence = declared.and_then(|kind| kind.split(';').next()).unwrap_or_default();
     visible(essence.trim()).into_owned()
 }
 
-/// Where the history of a page is.
-pub(super) fn history_of(url: &str) -> String {
-    format!("/page?url={}", value(url))
+/// The path of the history of a page.
+pub(super) fn history_path(url: &str) -> String {
+    format!("/page?url={}", query_value(url))
 }
 
-/// Where a capture is replayed.
-pub(super) fn view_of(url: &str, time: Moment) -> String {
+/// The path of a replayed capture.
+pub(super) fn view_path(url: &str, time: Moment) -> String {
     let digits = if time.micros() % 1_000_000 == 0 { time.digits() } else { precise_digits(time) };
-    format!("/view?time={digits}&url={}", value(url))
+    format!("/view?time={digits}&url={}", query_value(url))
 }
 
-/// Where two captures are compared.
-pub(super) fn diff_of(base: &Capture, head: &Capture) -> String {
+/// The path of the comparison of two captures.
+pub(super) fn diff_path(base: &Capture, head: &Capture) -> String {
     format!(
         "/diff?url={}&base={}&head={}",
-        value(&head.url),
-        value(&base.time.to_string()),
-        value(&head.time.to_string())
+        query_value(&head.url),
+        query_value(&base.time.to_string()),
+        query_value(&head.time.to_string())
     )
 }
 
-/// One version in a list.
-pub(super) fn version_line(info: &VersionInfo, is_head: bool) -> Markup {
+/// A version as an item of a list.
+pub(super) fn version_item(info: &VersionInfo, is_head: bool) -> Markup {
     let version = &info.version;
     html! {
         li.version {
@@ -121,18 +123,18 @@ pub(super) fn version_line(info: &VersionInfo, is_head: bool) -> Markup {
                 (time(version.time))
                 @if let Some(author) = &version.author { " · " (visible(author)) }
                 " · " (counted(info.captures, "capture"))
-                " · " code { (short(&version.id.to_string())) }
+                " · " code { (short_id(&version.id.to_string())) }
             }
         }
     }
 }
 
-/// The first line of a message; something to click on where there is none.
+/// The first line of a message, or a text to click on if there is none.
 pub(super) fn first_line(message: &str) -> &str {
     message.lines().find(|line| !line.trim().is_empty()).unwrap_or("(no message)")
 }
 
-/// The beginning of an id.
-pub(super) fn short(id: &str) -> &str {
+/// The first characters of an id.
+pub(super) fn short_id(id: &str) -> &str {
     id.get(..8).unwrap_or(id)
 }

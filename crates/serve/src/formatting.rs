@@ -1,4 +1,4 @@
-//! Texts for places that do not take every text: headers, addresses, dates.
+//! Texts as headers, query strings and HTML pages need them: escaped URLs, HTTP dates, readable numbers.
 
 use std::borrow::Cow;
 
@@ -6,8 +6,8 @@ use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
 use varve_archive::Moment;
 pub(crate) use varve_archive::readable;
 
-/// What cannot stand in an address inside a header, whatever the address meant by it.
-const UNSAFE: &AsciiSet = &CONTROLS
+/// Bytes that a URL in a header must have escaped.
+const URL_ESCAPES: &AsciiSet = &CONTROLS
     .add(b' ')
     .add(b'"')
     .add(b'<')
@@ -19,42 +19,44 @@ const UNSAFE: &AsciiSet = &CONTROLS
     .add(b'|')
     .add(b'}');
 
-/// What cannot stand in the value of a query parameter.
-const UNSAFE_VALUE: &AsciiSet = &UNSAFE.add(b'&').add(b'#').add(b'+').add(b'%').add(b'=').add(b'\'');
+/// Bytes that the value of a query parameter must have escaped.
+const QUERY_VALUE_ESCAPES: &AsciiSet =
+    &URL_ESCAPES.add(b'&').add(b'#').add(b'+').add(b'%').add(b'=').add(b'\'');
 
-/// An address as a header may hold it.
+/// A URL as a header may hold it.
 pub(crate) fn header_url(url: &str) -> String {
-    utf8_percent_encode(url, UNSAFE).to_string()
+    utf8_percent_encode(url, URL_ESCAPES).to_string()
 }
 
 /// A text as the value of a query parameter.
-pub(crate) fn value(text: &str) -> String {
-    utf8_percent_encode(text, UNSAFE_VALUE).to_string()
+pub(crate) fn query_value(text: &str) -> String {
+    utf8_percent_encode(text, QUERY_VALUE_ESCAPES).to_string()
 }
 
-/// An instant as HTTP writes it.
+/// A time in the format of HTTP headers.
 pub(crate) fn http_date(time: Moment) -> String {
     time.utc().format("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }
 
-/// An instant that HTTP wrote.
+/// Parses a time in the format of HTTP headers.
 pub(crate) fn parse_http_date(text: &str) -> Option<Moment> {
     let parsed = chrono::NaiveDateTime::parse_from_str(text.trim(), "%a, %d %b %Y %H:%M:%S GMT").ok()?;
     Some(Moment::from(parsed.and_utc()))
 }
 
-/// A text from outside as it may be shown: what cannot be seen, or turns the direction of what follows, is spelled out.
+/// A text from outside, safe to show: control characters and marks that change the direction of text are written as
+/// escapes.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    let is_odd = |letter: char| {
+    let needs_escape = |letter: char| {
         letter.is_control() && letter != '\t'
             || matches!(letter, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
     };
-    if !text.contains(is_odd) {
+    if !text.contains(needs_escape) {
         return Cow::Borrowed(text);
     }
     let mut shown = String::new();
     for letter in text.chars() {
-        match is_odd(letter) {
+        match needs_escape(letter) {
             true => shown.push_str(&format!("\\u{{{:x}}}", u32::from(letter))),
             false => shown.push(letter),
         }
@@ -62,12 +64,12 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// A number and its noun.
+/// A number with its noun, in singular or plural.
 pub(crate) fn counted(count: u64, noun: &str) -> String {
     format!("{} {noun}{}", grouped(count), if count == 1 { "" } else { "s" })
 }
 
-/// A number with its thousands apart.
+/// A number with separated thousands.
 pub(crate) fn grouped(count: u64) -> String {
     let digits = count.to_string();
     let mut text = String::new();
@@ -85,13 +87,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_gets_out_of_a_header() {
+    fn urls_and_values_are_escaped() {
         assert_eq!(header_url("http://h/a b\r\nX: y>é"), "http://h/a%20b%0D%0AX:%20y%3E%C3%A9");
-        assert_eq!(value("a&b=c#d é"), "a%26b%3Dc%23d%20%C3%A9");
+        assert_eq!(query_value("a&b=c#d é"), "a%26b%3Dc%23d%20%C3%A9");
     }
 
     #[test]
-    fn dates_are_read_as_they_are_written() {
+    fn http_dates_are_parsed_and_written() {
         let text = "Sun, 06 Nov 1994 08:49:37 GMT";
         let time = parse_http_date(text).unwrap();
         assert_eq!(time.digits(), "19941106084937");
@@ -102,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_for_people() {
+    fn numbers_are_readable() {
         assert_eq!([grouped(1), grouped(1000), grouped(1_234_567)], ["1", "1,000", "1,234,567"]);
         assert_eq!([readable(999), readable(68_031_581)], ["999 B", "68.0 MB"]);
     }

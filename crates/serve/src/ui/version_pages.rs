@@ -1,59 +1,60 @@
-//! Versions: the list of them, and what became of the pages in one.
+//! `/versions` and `/version`: the list of versions, and the pages that changed in one.
 
 use std::sync::Arc;
 
+use http::request::Parts;
 use maud::{Markup, html};
 use varve_archive::VersionId;
 use varve_archive::history::{Pair, resolve_version};
 use varve_archive::verbs::log::{ListCursor, VersionFilter};
 use varve_archive::verbs::show::{self, Change, VersionInfo};
 
-use super::{Paged, Trouble, frame};
-use crate::request::Request;
-use crate::shelf::Shelf;
-use crate::text::{counted, grouped, readable, visible};
+use super::{PageError, PageResult, page_frame};
+use crate::request::RequestParts;
+use crate::app_state::AppState;
+use crate::formatting::{counted, grouped, readable, visible};
 
-/// So many versions are on one page.
-const PIECE: usize = 100;
-/// So many pages of a version are shown.
-const SHOWN: usize = 500;
-/// So many pages of a version are looked at.
-const MOST: u64 = 100_000;
+/// Versions on one page of the list.
+const LIST_VERSIONS: usize = 100;
+/// Pages of a version that are shown.
+const MAX_SHOWN_PAGES: usize = 500;
+/// Pages of a version that are read.
+const MAX_READ_PAGES: u64 = 100_000;
 
-pub(super) fn list(shelf: &Arc<Shelf>, request: &Request) -> Paged {
+pub(super) fn list(state: &Arc<AppState>, request: &Parts) -> PageResult {
     let after = request.parameter("after").and_then(|text| text.parse::<VersionId>().ok());
     let found =
-        shelf.holdings.catalog().versions(&VersionFilter::default(), ListCursor { after, limit: PIECE })?;
-    let head = shelf.holdings.head()?;
-    let next = found.last().filter(|_| found.len() == PIECE);
-    Ok(frame::page(
-        shelf,
+        state.holdings.catalog().versions(&VersionFilter::default(), ListCursor { after, limit: LIST_VERSIONS })?;
+    let head = state.holdings.head()?;
+    let next = found.last().filter(|_| found.len() == LIST_VERSIONS);
+    Ok(page_frame::page(
+        state,
         "Versions",
         "",
         html! {
             h1 { "Versions" }
-            @if found.is_empty() { p.quiet { "There is none." } }
-            ol.list.walk { @for info in &found { (frame::version_line(info, head == Some(info.version.id))) } }
+            @if found.is_empty() { p.quiet { "No versions." } }
+            ol.list.walk { @for info in &found { (page_frame::version_item(info, head == Some(info.version.id))) } }
             @if let Some(last) = next { p { a.more rel="next" href=(format!("/versions?after={}", last.version.id)) { "Older versions" } } }
         },
     ))
 }
 
-pub(super) fn page(shelf: &Arc<Shelf>, request: &Request) -> Paged {
+pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
     let text = request
         .parameter("id")
-        .ok_or_else(|| Trouble::Unclear("Which version? `id` is missing.".to_owned()))?;
+        .ok_or_else(|| PageError::BadRequest("`id` is missing.".to_owned()))?;
     let all = request.parameter("all").is_some();
-    let holdings = &*shelf.holdings;
-    let id = resolve_version(holdings, &text).map_err(|error| Trouble::NotFound(error.to_string()))?;
-    let info = show::version(holdings, &id).map_err(|error| Trouble::NotFound(error.to_string()))?;
-    let pages = Changes::read(shelf, &info, all)?;
-    Ok(frame::page(
-        shelf,
-        frame::first_line(&info.version.message),
+    let holdings = &*state.holdings;
+    let id = resolve_version(holdings, &text).map_err(|error| PageError::NotFound(error.to_string()))?;
+    let info = show::version(holdings, &id).map_err(|error| PageError::NotFound(error.to_string()))?;
+    let pages = PageChanges::read(state, &info, all)?;
+    Ok(page_frame::page(
+        state,
+        page_frame::first_line(&info.version.message),
         "",
         html! {
-            h1 { (visible(frame::first_line(&info.version.message))) }
+            h1 { (visible(page_frame::first_line(&info.version.message))) }
             (about(&info))
             p.summary {
                 @for (count, word, class) in pages.counts() {
@@ -61,8 +62,8 @@ pub(super) fn page(shelf: &Arc<Shelf>, request: &Request) -> Paged {
                 }
             }
             (table(&pages.shown))
-            @if pages.is_cut { p.quiet { "There are more; " code { "varve show " (frame::short(&id.to_string())) } " lists all." } }
-            @if !all && pages.unchanged > 0 { p { a.more href=(format!("/version?id={id}&all=1")) { "Also show what did not change" } } }
+            @if pages.is_truncated { p.quiet { "The list is truncated. Run " code { "varve show " (page_frame::short_id(&id.to_string())) } " for all pages." } }
+            @if !all && pages.unchanged > 0 { p { a.more href=(format!("/version?id={id}&all=1")) { "Also show unchanged pages" } } }
         },
     ))
 }
@@ -73,12 +74,12 @@ fn about(info: &VersionInfo) -> Markup {
     html! {
         @if rest.iter().any(|line| !line.trim().is_empty()) { pre.message { (visible_lines(&rest)) } }
         p.about {
-            (frame::time(version.time)) " UTC"
+            (page_frame::time(version.time)) " UTC"
             @if let Some(author) = &version.author { " · " (visible(author)) }
             " · " (counted(info.captures, "capture"))
             @for tag in &info.tags { " " span.tag { (visible(tag)) } }
             " · " code { (version.id) }
-            @if let Some(parent) = &version.parent { " · since " a href=(format!("/version?id={parent}")) { code { (frame::short(&parent.to_string())) } } }
+            @if let Some(parent) = &version.parent { " · since " a href=(format!("/version?id={parent}")) { code { (page_frame::short_id(&parent.to_string())) } } }
         }
     }
 }
@@ -87,20 +88,20 @@ fn visible_lines(lines: &[&str]) -> String {
     lines.iter().map(|line| visible(line)).collect::<Vec<_>>().join("\n")
 }
 
-/// What became of the pages of a version.
+/// The pages of a version, counted by change.
 #[derive(Default)]
-struct Changes {
+struct PageChanges {
     shown: Vec<Pair>,
     added: u64,
     changed: u64,
     removed: u64,
     unchanged: u64,
-    is_cut: bool,
+    is_truncated: bool,
 }
 
-impl Changes {
-    fn read(shelf: &Shelf, info: &VersionInfo, all: bool) -> Result<Self, Trouble> {
-        let (pairs, unchanged) = show::pages(&*shelf.holdings, info, all)?;
+impl PageChanges {
+    fn read(state: &AppState, info: &VersionInfo, all: bool) -> Result<Self, PageError> {
+        let (pairs, unchanged) = show::pages(&*state.holdings, info, all)?;
         let mut changes = Self { unchanged, ..Self::default() };
         let mut seen = 0;
         for pair in pairs {
@@ -113,16 +114,16 @@ impl Changes {
                 Change::Unchanged => changes.unchanged += 1,
             }
             seen += 1;
-            if seen >= MOST {
-                changes.is_cut = true;
+            if seen >= MAX_READ_PAGES {
+                changes.is_truncated = true;
                 break;
             }
             if change == Change::Unchanged && !all {
                 continue;
             }
-            match changes.shown.len() < SHOWN {
+            match changes.shown.len() < MAX_SHOWN_PAGES {
                 true => changes.shown.push(pair),
-                false => changes.is_cut = true,
+                false => changes.is_truncated = true,
             }
         }
         Ok(changes)
@@ -142,7 +143,7 @@ fn table(pairs: &[Pair]) -> Markup {
     html! {
         @if pairs.is_empty() { p.quiet { "No page changed." } } @else {
             table.captures.walk {
-                thead { tr { th { "Change" } th { "Page" } th { "Answer" } th { "Type" } th.number { "Length" } } }
+                thead { tr { th { "Change" } th { "Page" } th { "Status" } th { "Type" } th.number { "Length" } } }
                 tbody { @for pair in pairs { (row(pair)) } }
             }
         }
@@ -162,13 +163,13 @@ fn row(pair: &Pair) -> Markup {
             td {
                 @match (&pair.base, &pair.head) {
                     (Some(base), Some(head)) if pair.lasting_change() == Change::Changed && base.url == head.url =>
-                        a.change.(class) href=(frame::diff_of(base, head)) { (word) },
+                        a.change.(class) href=(page_frame::diff_path(base, head)) { (word) },
                     _ => span.change.(class) { (word) },
                 }
             }
-            td { a.url href=(frame::view_of(&any.url, any.time)) { (visible(&any.url)) } " " a.quiet href=(frame::history_of(&any.url)) { "history" } }
-            td { (frame::status(any)) }
-            td { (frame::kind(any)) }
+            td { a.url href=(page_frame::view_path(&any.url, any.time)) { (visible(&any.url)) } " " a.quiet href=(page_frame::history_path(&any.url)) { "history" } }
+            td { (page_frame::status(any)) }
+            td { (page_frame::media_type(any)) }
             td.number { @if let Some(length) = any.length { (readable(length)) } }
         }
     }

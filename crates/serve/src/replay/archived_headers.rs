@@ -1,23 +1,23 @@
-//! The headers of an archived answer, made safe: few keep their name, the rest say whose they were.
+//! The headers of a captured response, made safe for replay.
 //!
-//! Whatever tells a browser what to do besides showing this body would tell it about this server, and not about the one that
-//! it came from: cookies, policies, transport, reports, preloads. So only what describes the body is passed on, and everything
-//! else is renamed to `X-Archive-Orig-…`, where people can read it and browsers do not.
+//! A browser would apply captured cookies, policies, preloads and reports to this server instead of the original one. So
+//! only headers that describe the body keep their name. All others are renamed to `X-Archive-Orig-…`, which people can
+//! read and browsers ignore.
 
 use http::header::{HeaderMap, HeaderName, HeaderValue};
 use varve_core::headers::{HeaderView, is_sensitive};
 
-/// What describes a body, whoever serves it.
-const PASSED: [&str; 5] =
+/// Headers that describe a body, independently of the server.
+const BODY_HEADERS: [&str; 5] =
     ["content-disposition", "content-language", "content-type", "last-modified", "x-content-type-options"];
 
-/// So many bytes of other headers are told.
-const MOST: usize = 16 << 10;
+/// Limit on the names and values of renamed headers together.
+const MAX_RENAMED_BYTES: usize = 16 << 10;
 
-/// The headers that an archived answer is shown with.
-pub(super) fn safe(view: &HeaderView) -> HeaderMap {
+/// The headers with which a captured response is replayed.
+pub(super) fn safe_headers(view: &HeaderView) -> HeaderMap {
     let mut headers = HeaderMap::new();
-    let mut told = 0;
+    let mut renamed_bytes = 0;
     for (name, value) in view.pairs() {
         if is_sensitive(name) {
             continue;
@@ -26,13 +26,13 @@ pub(super) fn safe(view: &HeaderView) -> HeaderMap {
         else {
             continue;
         };
-        if PASSED.contains(&name) {
-            headers.entry(name_of(name)).or_insert(value);
+        if BODY_HEADERS.contains(&name) {
+            headers.entry(header_name(name)).or_insert(value);
             continue;
         }
-        told += name.len() + value.len();
+        renamed_bytes += name.len() + value.len();
         if let Ok(name) = HeaderName::try_from(format!("x-archive-orig-{name}"))
-            && told <= MOST
+            && renamed_bytes <= MAX_RENAMED_BYTES
         {
             headers.append(name, value);
         }
@@ -40,12 +40,12 @@ pub(super) fn safe(view: &HeaderView) -> HeaderMap {
     headers
 }
 
-fn name_of(name: &str) -> HeaderName {
+fn header_name(name: &str) -> HeaderName {
     HeaderName::from_bytes(name.as_bytes()).expect("the names in the list above are names")
 }
 
 /// The first value of a header.
-pub(super) fn first<'v>(view: &'v HeaderView, name: &str) -> Option<&'v str> {
+pub(super) fn first_value<'v>(view: &'v HeaderView, name: &str) -> Option<&'v str> {
     view.get(name)?.first().map(String::as_str)
 }
 
@@ -55,7 +55,7 @@ mod tests {
     use varve_core::headers::Redaction;
 
     #[test]
-    fn nothing_gets_through_that_browsers_obey() {
+    fn headers_that_browsers_act_on_are_renamed() {
         let pairs = [
             ("content-type", "text/html"),
             ("set-cookie", "a=b"),
@@ -66,7 +66,7 @@ mod tests {
             ("x-é", "x"),
             ("clear-site-data", "\"*\""),
         ];
-        let headers = safe(&HeaderView::from_pairs(pairs, Redaction::Off));
+        let headers = safe_headers(&HeaderView::from_pairs(pairs, Redaction::Off));
         let mut names: Vec<_> = headers.keys().map(HeaderName::as_str).collect();
         names.sort_unstable();
         assert_eq!(
@@ -81,9 +81,9 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_is_cut() {
+    fn renamed_headers_are_limited() {
         let many = (0..10_000).map(|number| (format!("x-{number}"), "y".repeat(100)));
-        let headers = safe(&HeaderView::from_pairs(many, Redaction::Off));
+        let headers = safe_headers(&HeaderView::from_pairs(many, Redaction::Off));
         assert!(headers.len() < 200, "{}", headers.len());
     }
 }

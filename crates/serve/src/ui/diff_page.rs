@@ -1,65 +1,66 @@
-//! How two captures of a page differ, side by side.
+//! `/diff`: two captures of a page side by side.
 
 use std::sync::Arc;
 
+use http::request::Parts;
 use maud::{Markup, html};
 use varve_archive::verbs::diff::{self, Comparison, Hunk, HunkLine, Mode, Options, Style, View};
 use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
 use varve_archive::verbs::replay::{When, nearest};
 use varve_archive::{Capture, Moment};
 
-use super::{Paged, Trouble, frame};
-use crate::request::Request;
-use crate::shelf::Shelf;
-use crate::text::{value, visible};
+use super::{PageError, PageResult, page_frame};
+use crate::request::RequestParts;
+use crate::app_state::AppState;
+use crate::formatting::{query_value, visible};
 
-/// Longer bodies are only weighed.
-const LONGEST: u64 = 8 << 20;
-/// So many hunks are shown.
-const HUNKS: usize = 300;
+/// Longer bodies are not compared here.
+const MAX_BODY_BYTES: u64 = 8 << 20;
+/// Hunks, or changed nodes, that are shown.
+const MAX_HUNKS: usize = 300;
 
-pub(super) fn page(shelf: &Arc<Shelf>, request: &Request) -> Paged {
-    let asked =
-        |name: &str| request.parameter(name).ok_or_else(|| Trouble::Unclear(format!("`{name}` is missing.")));
-    let url = asked("url")?;
-    let (base, head) = (capture(shelf, &url, &asked("base")?)?, capture(shelf, &url, &asked("head")?)?);
+pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
+    let required =
+        |name: &str| request.parameter(name).ok_or_else(|| PageError::BadRequest(format!("`{name}` is missing.")));
+    let url = required("url")?;
+    let (base, head) = (find_capture(state, &url, &required("base")?)?, find_capture(state, &url, &required("head")?)?);
     let all = request.parameter("all").is_some();
     let mode = request.parameter("mode").unwrap_or_default();
     let mode = if mode == "dom" { Mode::Dom } else { Mode::Lines };
     let options = Options { mode, ..Options::default() };
-    let compared = diff::captures(&*shelf.holdings, [&base, &head], &options, LONGEST, |comparison| {
-        shown(comparison, all)
+    let compared = diff::captures(&*state.holdings, [&base, &head], &options, MAX_BODY_BYTES, |comparison| {
+        render_comparison(comparison, all)
     })?;
-    Ok(frame::page(
-        shelf,
+    Ok(page_frame::page(
+        state,
         &format!("Changes of {url}"),
         &url,
         html! {
             h1 { "What changed" }
-            p.about { a.url href=(frame::history_of(&url)) { (visible(&url)) } }
+            p.about { a.url href=(page_frame::history_path(&url)) { (visible(&url)) } }
             (sides(&base, &head))
             (switches(&base, &head, mode, all))
             @match compared {
                 Some(markup) => (markup),
-                None => p { "These bodies cannot be compared here: one is too long, or not in the archive any more. " code { "varve diff" } " says which." },
+                None => p { "These captures cannot be compared here: a body is too long, or was removed. Run " code { "varve diff" } " for the reason." },
             }
         },
     ))
 }
 
-/// The capture of a URL at an instant, to the microsecond; else the nearest to its second.
-fn capture(shelf: &Shelf, url: &str, text: &str) -> Result<Capture, Trouble> {
+/// The capture of a URL at this microsecond, or else the one nearest to this second.
+fn find_capture(state: &AppState, url: &str, text: &str) -> Result<Capture, PageError> {
     let time: Moment =
-        text.parse().map_err(|_| Trouble::Unclear(format!("“{}” is not a time.", visible(text))))?;
+        text.parse().map_err(|_| PageError::BadRequest(format!("“{}” is not a time.", visible(text))))?;
     let filter = CaptureFilter { since: Some(time), until: Some(time), committed_only: false };
-    let exact = captures(&*shelf.holdings, url, &filter, ListCursor::first(1))?;
+    let exact = captures(&*state.holdings, url, &filter, ListCursor::first(1))?;
     if let Some(capture) = exact.into_iter().next() {
         return Ok(capture);
     }
-    let found = nearest(&*shelf.holdings, url, When::second(time))?;
+    let found = nearest(&*state.holdings, url, When::second(time))?;
     found
         .map(|found| found.capture)
-        .ok_or_else(|| Trouble::NotFound(format!("Nothing was captured of {}", visible(url))))
+        .ok_or_else(|| PageError::NotFound(format!("{} was not captured.", visible(url))))
 }
 
 fn sides(base: &Capture, head: &Capture) -> Markup {
@@ -68,8 +69,8 @@ fn sides(base: &Capture, head: &Capture) -> Markup {
             @for (capture, word) in [(base, "before"), (head, "after")] {
                 div {
                     span.quiet { (word) } " "
-                    a href=(frame::view_of(&capture.url, capture.time)) { (frame::time(capture.time)) }
-                    " " (frame::status(capture))
+                    a href=(page_frame::view_path(&capture.url, capture.time)) { (page_frame::time(capture.time)) }
+                    " " (page_frame::status(capture))
                 }
             }
         }
@@ -80,13 +81,13 @@ fn switches(base: &Capture, head: &Capture, mode: Mode, all: bool) -> Markup {
     let place = |mode: Mode, all: bool| {
         let more = [(mode == Mode::Dom, "&mode=dom"), (all, "&all=1")];
         let more: String = more.iter().filter(|(is_on, _)| *is_on).map(|(_, text)| *text).collect();
-        format!("{}{more}", frame::diff_of(base, head))
+        format!("{}{more}", page_frame::diff_path(base, head))
     };
     let swapped = format!(
         "/diff?url={}&base={}&head={}",
-        value(&head.url),
-        value(&head.time.to_string()),
-        value(&base.time.to_string())
+        query_value(&head.url),
+        query_value(&head.time.to_string()),
+        query_value(&base.time.to_string())
     );
     html! {
         p.switches {
@@ -98,15 +99,15 @@ fn switches(base: &Capture, head: &Capture, mode: Mode, all: bool) -> Markup {
     }
 }
 
-fn shown(comparison: &Comparison<'_>, all: bool) -> Markup {
+fn render_comparison(comparison: &Comparison<'_>, all: bool) -> Markup {
     let hunks = comparison.hunks(&View::default(), all);
     html! {
         @for note in comparison.notes(all) { p.quiet { (visible(&note)) } }
         (headers(comparison, all))
         (nodes(comparison, all))
-        @for (number, hunk) in hunks.iter().take(HUNKS).enumerate() { (draw_hunk(hunk, number + 1, hunks.len())) }
-        @if hunks.len() > HUNKS { p.quiet { "There are more changes than are shown here." } }
-        @if hunks.is_empty() && !comparison.is_changed() { p.calm { "Nothing changed that matters." } }
+        @for (number, hunk) in hunks.iter().take(MAX_HUNKS).enumerate() { (render_hunk(hunk, number + 1, hunks.len())) }
+        @if hunks.len() > MAX_HUNKS { p.quiet { "Only the first " (MAX_HUNKS) " changes are shown." } }
+        @if hunks.is_empty() && !comparison.is_changed() { p.calm { "No changes, apart from noise." } }
     }
 }
 
@@ -152,7 +153,7 @@ fn nodes(comparison: &Comparison<'_>, all: bool) -> Markup {
             table.plain {
                 thead { tr { th { "Where" } th { "What" } } }
                 tbody {
-                    @for chunk in chunks.iter().take(HUNKS) {
+                    @for chunk in chunks.iter().take(MAX_HUNKS) {
                         tr { td { code { (visible(chunk.path.as_deref().unwrap_or_default())) } } td.(class_of(chunk.kind)) { (visible(chunk.content.trim())) } }
                     }
                 }
@@ -169,7 +170,7 @@ fn class_of(kind: diff::ChunkKind) -> &'static str {
     }
 }
 
-fn draw_hunk(hunk: &Hunk<'_>, number: usize, count: usize) -> Markup {
+fn render_hunk(hunk: &Hunk<'_>, number: usize, count: usize) -> Markup {
     html! {
         h2.hunk id=(format!("change-{number}")) {
             a href=(format!("#change-{number}")) { "Change " (number) " of " (count) }
@@ -177,14 +178,14 @@ fn draw_hunk(hunk: &Hunk<'_>, number: usize, count: usize) -> Markup {
         }
         div.scroll {
             table.lines {
-                @for (base, head) in paired(&hunk.lines) { tr { (side(base, true)) (side(head, false)) } }
+                @for (base, head) in pair_lines(&hunk.lines) { tr { (side(base, true)) (side(head, false)) } }
             }
         }
     }
 }
 
-/// Lines beside each other: removed ones beside the added ones that follow them.
-fn paired<'l, 'a>(lines: &'l [HunkLine<'a>]) -> Vec<(Option<&'l HunkLine<'a>>, Option<&'l HunkLine<'a>>)> {
+/// Rows of two columns: removed lines are beside the added lines that follow them.
+fn pair_lines<'l, 'a>(lines: &'l [HunkLine<'a>]) -> Vec<(Option<&'l HunkLine<'a>>, Option<&'l HunkLine<'a>>)> {
     let mut rows = Vec::new();
     let mut rest = lines;
     while let Some(line) = rest.first() {

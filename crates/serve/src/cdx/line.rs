@@ -1,7 +1,7 @@
-//! One capture as a line.
+//! One capture as a line of CDX.
 //!
-//! `filename`, `offset` and `length` say where its record lies in the silos, as everywhere else: whoever gets those bytes of
-//! that file has a WARC file with one record. Other layouts have no such place, and records that are very long no `length`.
+//! `filename`, `offset` and `length` locate the record in the silos: these bytes of that file are a WARC file with one
+//! record. Other layouts have no such fields, and very long records have no `length`.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -12,33 +12,33 @@ use varve_archive::Capture;
 use varve_archive::history::{Holdings, RecordPlace};
 use varve_core::url::surt::{Flavour, surt};
 
-use super::query::{Output, Query};
+use super::query::{CdxOutput, CdxQuery};
 
-/// What CDXJ lines hold behind key and time, in order.
-const FIELDS: [&str; 8] = ["url", "mime", "status", "digest", "length", "offset", "filename", "record"];
-/// What lines of text hold.
-const COLUMNS: [&str; 9] =
+/// Default fields of CDXJ lines after key and time.
+const CDXJ_FIELDS: [&str; 8] = ["url", "mime", "status", "digest", "length", "offset", "filename", "record"];
+/// Default fields of text lines.
+const TEXT_FIELDS: [&str; 9] =
     ["urlkey", "timestamp", "url", "mime", "status", "digest", "length", "offset", "filename"];
 
 /// A capture as fields.
-pub(crate) struct Row<'c> {
+pub(crate) struct CdxLine<'c> {
     holdings: &'c dyn Holdings,
     capture: &'c Capture,
-    /// Where its record lies, once anybody asked.
+    /// Where its record lies, looked up on first use.
     place: OnceCell<Option<RecordPlace>>,
 }
 
-impl<'c> Row<'c> {
-    pub(crate) fn of(holdings: &'c dyn Holdings, capture: &'c Capture) -> Self {
+impl<'c> CdxLine<'c> {
+    pub(crate) fn new(holdings: &'c dyn Holdings, capture: &'c Capture) -> Self {
         Self { holdings, capture, place: OnceCell::new() }
     }
 
-    /// Where its record lies. Of one that cannot be found any more nothing is said: a list is no audit.
+    /// Where its record lies. A record that cannot be found has no location here: finding damage is the work of `audit`.
     fn place(&self) -> Option<&RecordPlace> {
         self.place.get_or_init(|| self.holdings.place(self.capture).ok().flatten()).as_ref()
     }
 
-    /// A field by name, under pywb's names and those of the Wayback Machine.
+    /// A field by its name in pywb or in the Wayback Machine.
     pub(crate) fn field(&self, name: &str) -> Option<Cow<'c, str>> {
         let capture = self.capture;
         Some(match name {
@@ -71,23 +71,23 @@ impl<'c> Row<'c> {
     }
 
     /// Writes the line.
-    pub(crate) fn write(&self, query: &Query, output: &mut dyn Write) -> io::Result<()> {
+    pub(crate) fn write(&self, query: &CdxQuery, output: &mut dyn Write) -> io::Result<()> {
         match query.output {
-            Output::Text => self.write_text(&query.fields, output),
-            Output::Json => {
-                let all = ["urlkey", "timestamp"].into_iter().chain(FIELDS);
+            CdxOutput::Text => self.write_text(&query.fields, output),
+            CdxOutput::Json => {
+                let all = ["urlkey", "timestamp"].into_iter().chain(CDXJ_FIELDS);
                 writeln!(output, "{}", self.object(&query.fields, all))
             }
-            Output::Cdxj => {
+            CdxOutput::Cdxj => {
                 let (key, time) = (self.field("urlkey").unwrap_or_default(), self.capture.time.digits());
-                writeln!(output, "{} {time} {}", one_word(&key), self.object(&query.fields, FIELDS))
+                writeln!(output, "{} {time} {}", one_word(&key), self.object(&query.fields, CDXJ_FIELDS))
             }
         }
     }
 
     fn write_text(&self, fields: &[String], output: &mut dyn Write) -> io::Result<()> {
         let names: Vec<&str> = match fields.is_empty() {
-            true => COLUMNS.to_vec(),
+            true => TEXT_FIELDS.to_vec(),
             false => fields.iter().map(String::as_str).collect(),
         };
         for (place, name) in names.iter().enumerate() {
@@ -97,7 +97,7 @@ impl<'c> Row<'c> {
         writeln!(output)
     }
 
-    /// The named fields, or else those that lines have; what is not known is left out.
+    /// The requested fields, or `all` if none are requested. Unknown fields are left out.
     fn object<'n>(&self, fields: &'n [String], all: impl IntoIterator<Item = &'n str>) -> Value {
         let names: Vec<&str> = match fields.is_empty() {
             true => all.into_iter().collect(),
@@ -111,7 +111,7 @@ impl<'c> Row<'c> {
     }
 }
 
-/// A value as one word of a line.
+/// A value without spaces, as part of a line.
 fn one_word(text: &str) -> String {
-    crate::text::header_url(text)
+    crate::formatting::header_url(text)
 }

@@ -1,0 +1,161 @@
+//! Error pages of the replay origin, each with its reason: not captured, removed, damaged, a failed download.
+
+use axum::response::Response;
+use http::StatusCode;
+use http::request::Parts;
+use maud::html;
+use varve_archive::history::Holdings;
+use varve_archive::verbs::log::ListCursor;
+use varve_archive::{ArchiveError, Capture, CatalogError};
+use varve_core::secret::ShownUrl;
+
+use super::address::{AddressError, ReplayAddress};
+use crate::app_state::AppState;
+use crate::error_page;
+use crate::formatting::query_value;
+
+/// How many captured URLs with the same prefix are suggested.
+const MAX_SUGGESTIONS: usize = 12;
+/// How many times a URL is shortened to find captured URLs with the same prefix.
+const MAX_SHORTENINGS: usize = 6;
+
+pub(super) fn bad_address(error: AddressError) -> Response {
+    match error {
+        AddressError::Time => error_page::plain(
+            StatusCode::BAD_REQUEST,
+            "This is not a valid time.",
+            "A time has up to 14 digits, such as 2026, 20260131 or 20260131235959.",
+        ),
+        AddressError::Url => error_page::plain(
+            StatusCode::BAD_REQUEST,
+            "This is not a valid URL.",
+            "Use /web/TIME/URL, such as /web/2026/https://example.com/.",
+        ),
+    }
+}
+
+/// The URL was never captured. Suggests captured URLs with the same prefix.
+pub(super) fn not_captured(state: &AppState, request: &Parts, address: &ReplayAddress) -> Response {
+    let suggestions = similar_urls(&*state.holdings, &address.url);
+    let history =
+        format!("{}/pages?prefix={}", state.ui_origin(request), query_value(origin_of(&address.url)));
+    error_page::error(
+        StatusCode::NOT_FOUND,
+        "Not in the archive",
+        html! {
+            p { code { (address.url) } " was not captured." }
+            @if suggestions.is_empty() {
+                p { "No URL with the same prefix was captured either." }
+            } @else {
+                p { "These URLs were captured:" }
+                ul {
+                    @for url in &suggestions {
+                        li { a href=(ReplayAddress { url: url.clone(), ..address.clone() }.path()) { (url) } }
+                    }
+                }
+            }
+            p { a href=(history) { "All pages of this site" } }
+        },
+    )
+}
+
+/// Captured URLs that share the longest possible prefix with this one.
+fn similar_urls(holdings: &dyn Holdings, url: &str) -> Vec<String> {
+    let after_scheme = url.find("://").map_or(0, |at| at + 3);
+    let mut prefix = url;
+    for _ in 0..MAX_SHORTENINGS {
+        // If the list cannot be read, the page has no suggestions.
+        let found =
+            holdings.catalog().urls(prefix, ListCursor::first(MAX_SUGGESTIONS)).unwrap_or_default();
+        if !found.is_empty() {
+            return found;
+        }
+        let shorter = prefix.trim_end_matches(['/', '?', '&']);
+        match shorter.rfind(['/', '?', '&']) {
+            Some(at) if at >= after_scheme => prefix = &prefix[..=at],
+            _ => break,
+        }
+    }
+    Vec::new()
+}
+
+/// Scheme and host of a URL.
+fn origin_of(url: &str) -> &str {
+    let after_scheme = url.find("://").map_or(0, |at| at + 3);
+    let end = url[after_scheme..].find(['/', '?', '#']).map_or(url.len(), |at| after_scheme + at);
+    &url[..end]
+}
+
+/// The capture was removed from the archive on purpose.
+pub(super) fn removed(removal: &ArchiveError) -> Response {
+    error_page::error(
+        StatusCode::GONE,
+        "Removed from this archive",
+        html! { p { (removal.to_string()) } },
+    )
+}
+
+/// The capture is known, but its body cannot be read, or its download failed at the time.
+pub(super) fn body_failed(
+    capture: &Capture,
+    error: &dyn std::error::Error,
+    is_failed_download: bool,
+) -> Response {
+    let (status, title) = match is_failed_download {
+        true => (StatusCode::NOT_FOUND, "The download failed"),
+        false => (StatusCode::INTERNAL_SERVER_ERROR, "This capture cannot be shown"),
+    };
+    let mut reasons: Vec<String> =
+        std::iter::successors(Some(error), |error| error.source()).map(ToString::to_string).collect();
+    reasons.dedup();
+    error_page::error(
+        status,
+        title,
+        html! {
+            p {
+                code { (capture.url) } " was captured " time { (capture.time.for_people()) " UTC" } ", but "
+                @if is_failed_download { "no response was received." } @else { "its body cannot be read." }
+            }
+            @for reason in &reasons { p { strong { (reason) } } }
+            @if !is_failed_download {
+                dl {
+                    @if let Some(record) = &capture.record { dt { "Record" } dd { code { (record) } } }
+                    dt { "Body" } dd { code { "sha256:" (capture.body) } }
+                    dt { "Capture" } dd { code { (capture.id) } }
+                }
+                p { "Run " code { "varve audit" } " to find all damage." }
+            }
+        },
+    )
+}
+
+/// An alias says that this page is on the live web. Only the user may go there.
+fn outside_archive(url: &str, target: &str) -> Response {
+    let is_web = target.starts_with("http://") || target.starts_with("https://");
+    error_page::error(
+        StatusCode::NOT_FOUND,
+        "Not in the archive",
+        html! {
+            p { "An alias of this project says that " code { (ShownUrl(url)) } " is on the live web:" }
+            p {
+                @if is_web { a href=(target) rel="noreferrer" { (ShownUrl(target)) } }
+                @else { code { (ShownUrl(target)) } }
+            }
+        },
+    )
+}
+
+/// The archive reported an error.
+pub(super) fn archive_failed(error: &ArchiveError) -> Response {
+    if let ArchiveError::Catalog(CatalogError::Outside { url, target }) = error {
+        return outside_archive(url, target);
+    }
+    let status = match error {
+        ArchiveError::NoCapture { .. }
+        | ArchiveError::NoVersion { .. }
+        | ArchiveError::NoVersionYet { .. }
+        | ArchiveError::BeforeFirst { .. } => StatusCode::NOT_FOUND,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    error_page::error(status, "The archive could not be read", html! { p { strong { (error.to_string()) } } })
+}

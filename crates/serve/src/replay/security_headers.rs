@@ -1,0 +1,58 @@
+//! The request guard and the headers that every response of the replay origin carries, so that no request leaves it.
+//!
+//! The Content-Security-Policy lets a page load only from this origin. It is on scripts and style sheets too, because a
+//! worker has the policy of its script. `Referer` stays within the origin, where it resolves links that rewriting
+//! missed. DNS prefetching is off.
+
+use std::sync::Arc;
+
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use http::header::{self, HeaderName, HeaderValue};
+use tower_http::set_header::SetResponseHeaderLayer;
+
+use crate::app_state::AppState;
+use crate::request_guard::{self, GuardRules};
+
+/// Headers with a fixed value, set where a response does not have them yet. `no-cache`, because a later capture may be
+/// nearer to the requested time.
+const DEFAULT_HEADERS: [(HeaderName, &str); 6] = [
+    (header::REFERRER_POLICY, "same-origin"),
+    (HeaderName::from_static("x-dns-prefetch-control"), "off"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-site"),
+    (HeaderName::from_static("origin-agent-cluster"), "?0"),
+    (
+        HeaderName::from_static("permissions-policy"),
+        "geolocation=(), camera=(), microphone=(), browsing-topics=(), attribution-reporting=()",
+    ),
+    (header::CACHE_CONTROL, "no-cache"),
+];
+
+/// Adds the guard and the headers to all routes.
+pub(super) fn apply(router: Router<Arc<AppState>>, state: &Arc<AppState>) -> Router<Arc<AppState>> {
+    let router = router.layer(from_fn_with_state(Arc::clone(state), guard));
+    DEFAULT_HEADERS.into_iter().fold(router, |router, (name, value)| {
+        let value = HeaderValue::from_static(value);
+        router.layer(SetResponseHeaderLayer::if_not_present(name, value))
+    })
+}
+
+async fn guard(State(state): State<Arc<AppState>>, request: Request, next: Next) -> Response {
+    let (parts, body) = request.into_parts();
+    let rules = GuardRules { here: state.replay, other: Some(state.ui), allow_null_origin: true };
+    let policy = HeaderValue::try_from(format!(
+        "default-src 'self' 'unsafe-inline' 'unsafe-eval' data: blob:; base-uri 'self'; form-action 'self'; \
+         frame-ancestors 'self' {}",
+        state.ui_origin(&parts)
+    ));
+    let mut response = match request_guard::check(&parts, &state, &rules) {
+        Ok(()) => next.run(Request::from_parts(parts, body)).await,
+        Err(error) => error.into_response(),
+    };
+    if let Ok(policy) = policy {
+        response.headers_mut().entry(header::CONTENT_SECURITY_POLICY).or_insert(policy);
+    }
+    response
+}

@@ -1,0 +1,104 @@
+//! Refuses requests for foreign host names and from pages of foreign origins.
+//!
+//! Every page that a browser shows can reach a server on loopback. A foreign name that resolves to this server (DNS
+//! rebinding) is refused because it is not one of ours. A request by a foreign page is refused because of its `Origin`.
+
+use std::net::{IpAddr, SocketAddr};
+
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::request::Parts;
+
+use crate::app_state::{AppState, host_name};
+use crate::error_page;
+use crate::request::RequestParts;
+
+/// Why a request is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GuardError {
+    /// `Host` is missing or names another server.
+    ForeignHost,
+    /// A page of another origin made the request.
+    ForeignOrigin,
+}
+
+impl IntoResponse for GuardError {
+    fn into_response(self) -> Response {
+        match self {
+            Self::ForeignHost => error_page::plain(
+                StatusCode::MISDIRECTED_REQUEST,
+                "This server does not have that host name.",
+                "Use its IP address, or start it with `--host NAME`.",
+            ),
+            Self::ForeignOrigin => {
+                error_page::plain(StatusCode::FORBIDDEN, "Requests from other origins are refused.", "")
+            }
+        }
+    }
+}
+
+/// Which pages, besides those of the same origin, may send requests.
+pub(crate) struct GuardRules {
+    /// The address of the origin that is asked.
+    pub(crate) here: SocketAddr,
+    /// Another origin whose pages may ask too.
+    pub(crate) other: Option<SocketAddr>,
+    /// Whether pages without an origin, such as sandboxed frames, may ask.
+    pub(crate) allow_null_origin: bool,
+}
+
+/// Refuses a request that `rules` do not allow.
+pub(crate) fn check(request: &Parts, state: &AppState, rules: &GuardRules) -> Result<(), GuardError> {
+    let host = request.header("host").ok_or(GuardError::ForeignHost)?;
+    if !is_own_host(host_name(host), rules.here, &state.hosts) {
+        return Err(GuardError::ForeignHost);
+    }
+    let Some(origin) = request.headers.get("origin") else { return Ok(()) };
+    let origin = origin.to_str().map_err(|_| GuardError::ForeignOrigin)?;
+    if origin == "null" && rules.allow_null_origin {
+        return Ok(());
+    }
+    let (_, authority) = origin.split_once("://").ok_or(GuardError::ForeignOrigin)?;
+    let ports = [Some(rules.here.port()), rules.other.map(|other| other.port())];
+    let is_known_port = ports.into_iter().flatten().any(|port| port_of(authority) == port);
+    let is_same_host = host_name(authority).eq_ignore_ascii_case(host_name(host));
+    let is_same_origin = authority.eq_ignore_ascii_case(host);
+    if is_same_origin || (is_same_host && is_known_port) { Ok(()) } else { Err(GuardError::ForeignOrigin) }
+}
+
+fn is_own_host(name: &str, here: SocketAddr, hosts: &[String]) -> bool {
+    let name = name.trim_end_matches('.');
+    if name.eq_ignore_ascii_case("localhost") || hosts.iter().any(|host| host.eq_ignore_ascii_case(name)) {
+        return true;
+    }
+    let address = name.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+    address.is_ok_and(|address| address.is_loopback() || address == here.ip() || here.ip().is_unspecified())
+}
+
+fn port_of(authority: &str) -> u16 {
+    let host = host_name(authority);
+    authority[host.len()..].trim_start_matches(':').parse().unwrap_or(80)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_own_host_names_are_accepted() {
+        let here = "127.0.0.1:8080".parse().unwrap();
+        for name in ["localhost", "LOCALHOST.", "127.0.0.1", "127.1.2.3", "[::1]", "museum.example"] {
+            assert!(is_own_host(name, here, &["Museum.example".to_owned()]), "{name}");
+        }
+        for name in ["", "evil.example", "127.0.0.1.evil.example", "192.168.0.1", "localhost.evil"] {
+            assert!(!is_own_host(name, here, &[]), "{name}");
+        }
+        assert!(is_own_host("192.168.0.1", "0.0.0.0:80".parse().unwrap(), &[]));
+    }
+
+    #[test]
+    fn hosts_and_ports_are_separated() {
+        assert_eq!((host_name("[::1]:80"), host_name("[::1]"), host_name("a:1")), ("[::1]", "[::1]", "a"));
+        assert_eq!((port_of("[::1]:81"), port_of("a"), port_of("a:x")), (81, 80, 80));
+    }
+}

@@ -1,0 +1,108 @@
+//! `/page`: the history of a page, as a calendar and a list of captures.
+
+use std::sync::Arc;
+
+use http::request::Parts;
+use maud::{Markup, html};
+use varve_archive::verbs::cat::version_of;
+use varve_archive::verbs::log::{CaptureFilter, ListCursor, captures};
+use varve_archive::verbs::replay::{known_as, others};
+use varve_archive::{Capture, Moment};
+
+use super::{PageError, PageResult, calendar, page_frame};
+use crate::request::RequestParts;
+use crate::app_state::AppState;
+use crate::formatting::{grouped, readable, query_value, visible};
+
+/// Captures on one page of the list.
+const LIST_CAPTURES: usize = 200;
+
+pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
+    let requested = request
+        .parameter("url")
+        .ok_or_else(|| PageError::BadRequest("`url` is missing.".to_owned()))?;
+    let url = known_url(state, &requested)?;
+    let until = request.parameter("until").and_then(|text| text.parse::<Moment>().ok());
+    let filter = CaptureFilter { until, ..CaptureFilter::default() };
+    let mut captures = captures(&*state.holdings, &url, &filter, ListCursor::first(LIST_CAPTURES + 1))?;
+    let older = (captures.len() > LIST_CAPTURES).then(|| captures.pop()).flatten();
+    let days = calendar::count_days(&*state.holdings, &url)?;
+    Ok(page_frame::page(
+        state,
+        &url,
+        &url,
+        html! {
+            h1.url { (visible(&url)) }
+            p.about {
+                (grouped(days.total)) @if days.is_truncated { "+" } @if days.total == 1 { " capture" } @else { " captures" }
+                @if let Some(newest) = captures.first() {
+                    " · " a.button href=(page_frame::view_path(&url, newest.time)) { "Show the newest capture" }
+                }
+                @if url.starts_with("http") { " · " a href=(url) rel="noreferrer noopener nofollow" { "on the live web" } }
+            }
+            (calendar::render(&days, &url))
+            form.walk action="/diff" {
+                input type="hidden" name="url" value=(url);
+                (table(&captures, older.as_ref()))
+                @if captures.len() > 1 { p.compare { button { "Compare the selected captures" } } }
+            }
+            @if let Some(older) = &older {
+                p { a.more rel="next" href=(format!("/page?url={}&until={}", query_value(&url), query_value(&older.time.to_string()))) { "Older captures" } }
+            }
+        },
+    ))
+}
+
+/// The captured URL that a user means, who may leave out the scheme.
+fn known_url(state: &AppState, requested: &str) -> Result<String, PageError> {
+    let whole = if requested.contains("://") { requested.to_owned() } else { format!("http://{requested}") };
+    for candidate in std::iter::once(whole.clone()).chain(others(&whole)) {
+        if let Some(known) = known_as(&*state.holdings, &candidate)? {
+            return Ok(known);
+        }
+    }
+    Err(PageError::NotFound(format!("{} was not captured.", visible(requested))))
+}
+
+fn table(captures: &[Capture], older: Option<&Capture>) -> Markup {
+    html! {
+        table.captures {
+            thead { tr { th { "From" } th { "To" } th { "Captured (UTC)" } th { "Status" } th { "Type" } th.number { "Length" } th { "Change" } th { "Version" } } }
+            tbody {
+                @for (place, capture) in captures.iter().enumerate() {
+                    (row(capture, captures.get(place + 1).or(older), place, captures.len()))
+                }
+            }
+        }
+    }
+}
+
+/// Whether two captures are of the same response. Status 304 means the response before it.
+fn is_unchanged(before: &Capture, capture: &Capture) -> bool {
+    const NOT_MODIFIED: u16 = 304;
+    let is_not_modified = [before, capture].iter().any(|capture| capture.status == NOT_MODIFIED);
+    before.body == capture.body && (is_not_modified || before.status == capture.status)
+}
+
+fn row(capture: &Capture, before: Option<&Capture>, place: usize, count: usize) -> Markup {
+    let time = capture.time.to_string();
+    let version = version_of(capture);
+    html! {
+        tr {
+            td { input type="radio" name="base" value=(time) checked[place == 1.min(count - 1)] aria-label=(format!("compare from {time}")); }
+            td { input type="radio" name="head" value=(time) checked[place == 0] aria-label=(format!("compare to {time}")); }
+            td { a href=(page_frame::view_path(&capture.url, capture.time)) { (page_frame::time(capture.time)) } }
+            td { (page_frame::status(capture)) }
+            td { (page_frame::media_type(capture)) }
+            td.number { @if let Some(length) = capture.length { (readable(length)) } }
+            td {
+                @match before {
+                    None => span.quiet { "first" },
+                    Some(before) if is_unchanged(before, capture) => span.quiet { "unchanged" },
+                    Some(before) => a href=(page_frame::diff_path(before, capture)) { "changed" },
+                }
+            }
+            td { @if let Some(version) = version { a href=(format!("/version?id={version}")) { code { (page_frame::short_id(&version.to_string())) } } } }
+        }
+    }
+}

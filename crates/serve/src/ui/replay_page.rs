@@ -1,0 +1,95 @@
+//! `/view`: a replayed capture in a frame, below a bar with its time and links to other captures.
+//!
+//! The policy of this page allows only the replay origin in the frame. So a replayed page that navigates away cannot
+//! leave the archive.
+
+use std::sync::Arc;
+
+use http::request::Parts;
+use http::StatusCode;
+use maud::{DOCTYPE, Markup, html};
+use varve_archive::verbs::replay::{Found, Known, When, find};
+use varve_archive::{Capture, Moment};
+
+use super::{PageError, PageResult, page_frame};
+use crate::replay::ReplayAddress;
+use crate::request::RequestParts;
+use crate::app_state::AppState;
+use crate::response;
+use crate::formatting::{query_value, visible};
+
+/// What the framed page may do. It may navigate the window only after a click.
+const FRAME_SANDBOX: &str = "allow-scripts allow-same-origin allow-forms allow-popups allow-modals allow-downloads \
+                       allow-top-navigation-by-user-activation";
+
+pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
+    let url = request
+        .parameter("url")
+        .ok_or_else(|| PageError::BadRequest("`url` is missing.".to_owned()))?;
+    let time = match request.parameter("time") {
+        None => None,
+        Some(text) => Some(
+            parse_time(&text).ok_or_else(|| PageError::BadRequest(format!("“{}” is not a time.", visible(&text))))?,
+        ),
+    };
+    let found = match find(&*state.holdings, &url, time)? {
+        Known::Here(found) => found,
+        Known::There(other) => return Ok(response::redirect(StatusCode::FOUND, &other_url_path(&other, request))),
+        Known::No => return Err(PageError::NotFound(format!("{} was not captured.", visible(&url)))),
+    };
+    let capture = &found.capture;
+    let source = format!("{}{}", state.replay_origin(request), ReplayAddress::of(&found).path());
+    Ok(response::page(
+        StatusCode::OK,
+        html! {
+            (DOCTYPE)
+            html.view lang="en" {
+                (page_frame::head(&format!("{url} · {}", capture.time.for_people())))
+                body {
+                    (bar(state, &found, &source))
+                    iframe name="replay" src=(source) sandbox=(FRAME_SANDBOX) title=(format!("{url} as it was at {}", capture.time.for_people())) {}
+                }
+            }
+        },
+    ))
+}
+
+/// Parses digits, or a time as people write it.
+fn parse_time(text: &str) -> Option<When> {
+    When::read(text).or_else(|| text.parse::<Moment>().ok().map(When::exactly))
+}
+
+/// The path of another URL at the same time.
+fn other_url_path(url: &str, request: &Parts) -> String {
+    let time = request.parameter("time").map(|time| format!("time={}&", query_value(&time))).unwrap_or_default();
+    format!("/view?{time}url={}", query_value(url))
+}
+
+/// The bar above the frame.
+fn bar(state: &AppState, found: &Found, source: &str) -> Markup {
+    let capture = &found.capture;
+    html! {
+        header.bar {
+            a.home href="/" title=(visible(&state.name)) { (page_frame::logo()) }
+            (neighbour(found.previous.as_ref(), "← older", "prev"))
+            strong { (page_frame::time(capture.time)) }
+            (neighbour(found.next.as_ref(), "newer →", "next"))
+            (page_frame::status(capture))
+            a.url href=(page_frame::history_path(&capture.url)) title="history of this page" { (visible(&capture.url)) }
+            @if let Some(previous) = found.previous.as_ref().filter(|previous| previous.body != capture.body) {
+                a.step href=(page_frame::diff_path(previous, capture)) { "what changed" }
+            }
+            a.step href=(source) { "without this bar" }
+        }
+    }
+}
+
+/// A link to another capture, or an empty place.
+fn neighbour(to: Option<&Capture>, word: &str, relation: &str) -> Markup {
+    html! {
+        @match to {
+            Some(to) => a.step rel=(relation) href=(page_frame::view_path(&to.url, to.time)) title=(to.time.for_people()) { (word) },
+            None => span.step.off { (word) },
+        }
+    }
+}
