@@ -1,7 +1,7 @@
 //! Held-back and streamed bodies: order, damage, and slow readers on few threads.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http_body::Body as _;

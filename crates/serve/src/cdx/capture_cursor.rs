@@ -158,7 +158,11 @@ fn host_of(url: &str) -> &str {
 enum CapturesOfUrl {
     Ordered(CaptureRun),
     /// Two runs that lead away from a time, merged by distance.
-    Closest { before: CaptureRun, after: CaptureRun, time: Moment },
+    Closest {
+        before: CaptureRun,
+        after: CaptureRun,
+        time: Moment,
+    },
 }
 
 impl CapturesOfUrl {

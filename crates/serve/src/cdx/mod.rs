@@ -107,7 +107,9 @@ impl CdxChunks {
         let Some(capture) = self.cursor.next(&*self.state.holdings, &self.query)? else {
             self.is_ended = true;
             return match &self.query.page {
-                Some(page) if page.number > 0 && self.matched <= start => Err(no_such_page(page, self.matched)),
+                Some(page) if page.number > 0 && self.matched <= start => {
+                    Err(no_such_page(page, self.matched))
+                }
                 _ => Ok(()),
             };
         };

@@ -109,7 +109,7 @@ enum FieldTest {
 }
 
 impl CdxQuery {
-    /// Reads the parameters; what is wrong with one is said.
+    /// Parses the parameters. The error is a message for the client.
     pub(crate) fn parse(request: &Parts) -> Result<Self, String> {
         let asked = request.parameter("url").ok_or("`url` is missing")?;
         let (url, implied) = split_scope(&asked);
@@ -162,7 +162,8 @@ fn page_range(request: &Parts) -> Result<Option<PageRange>, String> {
         return Err(format!("`pageSize` must be from 1 to {MAX_PAGE_BLOCKS}"));
     }
     let is_paged = page.is_some() || blocks.is_some();
-    Ok(is_paged.then(|| PageRange { number: page.unwrap_or(0), blocks: blocks.unwrap_or(DEFAULT_PAGE_BLOCKS) }))
+    Ok(is_paged
+        .then(|| PageRange { number: page.unwrap_or(0), blocks: blocks.unwrap_or(DEFAULT_PAGE_BLOCKS) }))
 }
 
 fn sort(request: &Parts) -> Result<CdxOrder, String> {
@@ -232,8 +233,11 @@ impl FieldFilter {
         let test = match kind {
             Some('=') => FieldTest::Is(value.to_owned()),
             Some(_) => {
-                let expression = RegexBuilder::new(&format!("^(?:{value})$")).size_limit(MAX_EXPRESSION_BYTES).build();
-                FieldTest::Matches(expression.map_err(|_| format!("`{value}` is not a valid regular expression"))?)
+                let expression =
+                    RegexBuilder::new(&format!("^(?:{value})$")).size_limit(MAX_EXPRESSION_BYTES).build();
+                FieldTest::Matches(
+                    expression.map_err(|_| format!("`{value}` is not a valid regular expression"))?,
+                )
             }
             None => FieldTest::Contains(value.to_owned()),
         };

@@ -145,7 +145,11 @@ mod tests {
             ("127.0.0.1:80/x", "/web//http://127.0.0.1:80/x"),
             ("HTTP://h/", "/web//http://h/"),
         ] {
-            assert_eq!(ReplayAddress::parse(text).map(|address| address.path()).as_deref(), Ok(path), "{text}");
+            assert_eq!(
+                ReplayAddress::parse(text).map(|address| address.path()).as_deref(),
+                Ok(path),
+                "{text}"
+            );
         }
     }
 

@@ -99,8 +99,7 @@ fn replayed(
     let body = state.holdings.open_body(capture)?;
     let body =
         BodyPrefix::read(body).map_err(|error| ArchiveError::Body(varve_archive::BodyError::new(error)))?;
-    let form =
-        BodyForm::of(content_type, &body.start, address.modifier, request.header("sec-fetch-dest"));
+    let form = BodyForm::of(content_type, &body.start, address.modifier, request.header("sec-fetch-dest"));
     let coded = open_coded(state, request, &address, &view, capture)?;
     let etag = etag_of(capture, if coded.is_some() { 'c' } else { form.etag_letter() });
     let vary = if address.modifier == Modifier::Raw { "Accept-Encoding" } else { "Sec-Fetch-Dest" };
@@ -252,8 +251,9 @@ fn rewritten_location(view: &HeaderView, rewriting: &BodyRewriting) -> Option<St
     let location = first_value(view, "location")?;
     let address = rewriting.address.clone();
     let modifier = if address.modifier == Modifier::Raw { Modifier::Raw } else { Modifier::None };
-    let to =
-        move |url: &str| ReplayAddress { url: url.to_owned(), modifier, digits: address.digits.clone() }.path();
+    let to = move |url: &str| {
+        ReplayAddress { url: url.to_owned(), modifier, digits: address.digits.clone() }.path()
+    };
     Links::new(&rewriting.url, to).ok()?.leads(location)
 }
 

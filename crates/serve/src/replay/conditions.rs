@@ -20,7 +20,9 @@ pub(super) enum RangeRequest {
 
 /// Parses a `Range` header for a body of `length` bytes. A request for several ranges is answered with the whole body.
 pub(super) fn requested_range(range: Option<&str>, length: u64) -> RangeRequest {
-    let Some(spec) = range.and_then(|range| range.trim().strip_prefix("bytes=")) else { return RangeRequest::Whole };
+    let Some(spec) = range.and_then(|range| range.trim().strip_prefix("bytes=")) else {
+        return RangeRequest::Whole;
+    };
     let Some((first, last)) = spec.split_once('-').filter(|_| !spec.contains(',')) else {
         return RangeRequest::Whole;
     };

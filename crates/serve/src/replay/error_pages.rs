@@ -65,8 +65,7 @@ fn similar_urls(holdings: &dyn Holdings, url: &str) -> Vec<String> {
     let mut prefix = url;
     for _ in 0..MAX_SHORTENINGS {
         // If the list cannot be read, the page has no suggestions.
-        let found =
-            holdings.catalog().urls(prefix, ListCursor::first(MAX_SUGGESTIONS)).unwrap_or_default();
+        let found = holdings.catalog().urls(prefix, ListCursor::first(MAX_SUGGESTIONS)).unwrap_or_default();
         if !found.is_empty() {
             return found;
         }
@@ -88,11 +87,7 @@ fn origin_of(url: &str) -> &str {
 
 /// The capture was removed from the archive on purpose.
 pub(super) fn removed(removal: &ArchiveError) -> Response {
-    error_page::error(
-        StatusCode::GONE,
-        "Removed from this archive",
-        html! { p { (removal.to_string()) } },
-    )
+    error_page::error(StatusCode::GONE, "Removed from this archive", html! { p { (removal.to_string()) } })
 }
 
 /// The capture is known, but its body cannot be read, or its download failed at the time.

@@ -56,7 +56,8 @@ pub(super) fn link_header(state: &AppState, request: &Parts, found: &Found) -> S
         (last.as_ref(), "last"),
     ];
     let mut mementos: Vec<(&Capture, Vec<&str>)> = vec![(capture, Vec::new())];
-    for (capture, relation) in related.into_iter().filter_map(|(capture, relation)| Some((capture?, relation)))
+    for (capture, relation) in
+        related.into_iter().filter_map(|(capture, relation)| Some((capture?, relation)))
     {
         match mementos.iter_mut().find(|(known, _)| known.id == capture.id) {
             Some((_, relations)) => relations.push(relation),
@@ -130,10 +131,7 @@ pub(super) fn time_map(state: &Arc<AppState>, request: &Parts, rest: &str) -> Re
 }
 
 /// The first and the last capture of a URL, under all its spellings.
-fn first_and_last(
-    holdings: &dyn Holdings,
-    url: &str,
-) -> Result<Option<(Capture, Capture)>, ArchiveError> {
+fn first_and_last(holdings: &dyn Holdings, url: &str) -> Result<Option<(Capture, Capture)>, ArchiveError> {
     let spellings = all_spellings(holdings, url)?;
     ends(holdings, &spellings.iter().map(String::as_str).collect::<Vec<_>>())
 }

@@ -51,11 +51,9 @@ const MAX_TARGET_BYTES: usize = 32 << 10;
 
 /// The routes of the replay origin.
 pub(crate) fn router(state: &Arc<AppState>) -> Router {
-    let router = Router::new()
-        .route(SCRIPT_PATH, get_blocking(replay_script))
-        .fallback(|State(state): State<Arc<AppState>>, request: Request| {
-            run_blocking(state, request, replay_target)
-        });
+    let router = Router::new().route(SCRIPT_PATH, get_blocking(replay_script)).fallback(
+        |State(state): State<Arc<AppState>>, request: Request| run_blocking(state, request, replay_target),
+    );
     security_headers::apply(router, state).with_state(Arc::clone(state))
 }
 

@@ -1,7 +1,7 @@
-// Sends what archived scripts ask for to the archive. It stands first in every replayed page.
+// Sends requests of archived scripts to the archive. This script comes first in every replayed page.
 //
-// The server rewrites what is written in a page; this rewrites what scripts make while it runs. Whatever both miss is held by the
-// policy of the page, so that this only has to make things work and not to keep them in.
+// The server rewrites the links in a page; this script rewrites the URLs that archived scripts make. The
+// Content-Security-Policy of the page blocks requests that both miss, so this script is not a security boundary.
 (() => {
   "use strict";
   if (self.__varve) return;
@@ -14,7 +14,7 @@
   const prefix = `/web/${here[1]}/`;
   const left = /^\s*(#|$|(data|blob|javascript|about|mailto|tel|chrome|file):)/i;
 
-  // The URL that was captured, from an address on this server; the text itself where it is none.
+  // The captured URL in an address on this server, or else the text itself.
   const original = (address) => {
     const text = String(address);
     let path = text;
@@ -24,7 +24,7 @@
   };
   const base = () => original(document.baseURI);
 
-  // Where a reference leads, on this server.
+  // The address of a reference on this server.
   const to = (reference) => {
     const text = String(reference);
     if (left.test(text) || text.startsWith("/web/") || text.startsWith("/_varve/")) return text;
@@ -35,7 +35,7 @@
       return text;
     }
     if (url.origin === location.origin) {
-      // Made from what a script believes to be its own origin.
+      // Built by a script from what it takes for its own origin.
       if (url.pathname.startsWith("/web/")) return url.pathname + url.search + url.hash;
       const site = new NativeURL(base());
       return prefix + site.origin + url.pathname + url.search + url.hash;
@@ -86,7 +86,7 @@
   };
   self.Audio.prototype = NativeAudio.prototype;
 
-  // Addresses that pages give themselves.
+  // Addresses that pages set with the History API.
   for (const name of ["pushState", "replaceState"]) {
     patch(History.prototype, name, (native) => function (state, title, url) {
       return native.call(this, state, title, url === undefined || url === null ? url : to(url));
@@ -112,13 +112,13 @@
   tell("domain", () => { try { return new NativeURL(shown).hostname; } catch { return location.hostname; } });
   const referrer = document.referrer;
   tell("referrer", () => original(referrer));
-  // All frames are of one origin here, whatever they were.
+  // Here all frames share one origin, also those that did not originally.
   patch(self, "postMessage", (native) => function (message, target, transfer) {
     const options = typeof target === "object" && target !== null ? { ...target, targetOrigin: "*" } : "*";
     return transfer === undefined ? native.call(this, message, options) : native.call(this, message, options, transfer);
   });
 
-  // Attributes, set in whatever way.
+  // Attributes, set as properties or by setAttribute.
   const single = {
     src: ["HTMLImageElement", "HTMLScriptElement", "HTMLIFrameElement", "HTMLFrameElement", "HTMLMediaElement", "HTMLSourceElement", "HTMLEmbedElement", "HTMLInputElement", "HTMLTrackElement"],
     href: ["HTMLLinkElement", "HTMLAnchorElement", "HTMLAreaElement", "HTMLBaseElement"],
@@ -161,7 +161,7 @@
     if (owner) Object.defineProperty(owner.prototype, "integrity", { configurable: true, get: () => "", set() {} });
   }
 
-  // Markup that scripts write: seen when it is there already, and put right.
+  // Markup that scripts write: rewritten after it was inserted.
   const mend = (element) => {
     for (const { name, value } of [...(element.attributes || [])]) {
       const place = rewritten(element, name, value);

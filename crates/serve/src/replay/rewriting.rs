@@ -141,11 +141,15 @@ impl BodyRewriting {
         let kind = match self.form {
             BodyForm::Page if essence(original).is_empty() => "text/html".to_owned(),
             BodyForm::StyleSheet => "text/css".to_owned(),
-            BodyForm::Page | BodyForm::Fragment | BodyForm::Svg | BodyForm::Playlist | BodyForm::Manifest => essence(original),
+            BodyForm::Page | BodyForm::Fragment | BodyForm::Svg | BodyForm::Playlist | BodyForm::Manifest => {
+                essence(original)
+            }
             BodyForm::Raw => return None,
         };
         let charset = match self.form {
-            BodyForm::Page | BodyForm::Fragment | BodyForm::Svg if self.encoding.is_ascii_compatible() => self.encoding,
+            BodyForm::Page | BodyForm::Fragment | BodyForm::Svg if self.encoding.is_ascii_compatible() => {
+                self.encoding
+            }
             _ => encoding_rs::UTF_8,
         };
         Some(format!("{kind}; charset={}", charset.name().to_ascii_lowercase()))

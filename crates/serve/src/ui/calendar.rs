@@ -60,7 +60,11 @@ impl CaptureDays {
         self.total += 1;
         let date = capture.time.utc().date_naive();
         let is_failure = capture.status == 0 || capture.status >= 400;
-        let day = self.days.entry(date).or_insert(CaptureDay { captures: 0, last: capture.time, has_failure: false });
+        let day = self.days.entry(date).or_insert(CaptureDay {
+            captures: 0,
+            last: capture.time,
+            has_failure: false,
+        });
         day.captures += 1;
         day.last = day.last.max(capture.time);
         day.has_failure |= is_failure;

@@ -10,9 +10,9 @@ use varve_archive::verbs::replay::{When, nearest};
 use varve_archive::{Capture, Moment};
 
 use super::{PageError, PageResult, page_frame};
-use crate::request::RequestParts;
 use crate::app_state::AppState;
 use crate::formatting::{query_value, visible};
+use crate::request::RequestParts;
 
 /// Longer bodies are not compared here.
 const MAX_BODY_BYTES: u64 = 8 << 20;
@@ -20,17 +20,20 @@ const MAX_BODY_BYTES: u64 = 8 << 20;
 const MAX_HUNKS: usize = 300;
 
 pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
-    let required =
-        |name: &str| request.parameter(name).ok_or_else(|| PageError::BadRequest(format!("`{name}` is missing.")));
+    let required = |name: &str| {
+        request.parameter(name).ok_or_else(|| PageError::BadRequest(format!("`{name}` is missing.")))
+    };
     let url = required("url")?;
-    let (base, head) = (find_capture(state, &url, &required("base")?)?, find_capture(state, &url, &required("head")?)?);
+    let (base, head) =
+        (find_capture(state, &url, &required("base")?)?, find_capture(state, &url, &required("head")?)?);
     let all = request.parameter("all").is_some();
     let mode = request.parameter("mode").unwrap_or_default();
     let mode = if mode == "dom" { Mode::Dom } else { Mode::Lines };
     let options = Options { mode, ..Options::default() };
-    let compared = diff::captures(&*state.holdings, [&base, &head], &options, MAX_BODY_BYTES, |comparison| {
-        render_comparison(comparison, all)
-    })?;
+    let compared =
+        diff::captures(&*state.holdings, [&base, &head], &options, MAX_BODY_BYTES, |comparison| {
+            render_comparison(comparison, all)
+        })?;
     Ok(page_frame::page(
         state,
         &format!("Changes of {url}"),
@@ -185,7 +188,9 @@ fn render_hunk(hunk: &Hunk<'_>, number: usize, count: usize) -> Markup {
 }
 
 /// Rows of two columns: removed lines are beside the added lines that follow them.
-fn pair_lines<'l, 'a>(lines: &'l [HunkLine<'a>]) -> Vec<(Option<&'l HunkLine<'a>>, Option<&'l HunkLine<'a>>)> {
+fn pair_lines<'l, 'a>(
+    lines: &'l [HunkLine<'a>],
+) -> Vec<(Option<&'l HunkLine<'a>>, Option<&'l HunkLine<'a>>)> {
     let mut rows = Vec::new();
     let mut rest = lines;
     while let Some(line) = rest.first() {

@@ -10,17 +10,16 @@ use varve_archive::verbs::replay::{known_as, others};
 use varve_archive::{Capture, Moment};
 
 use super::{PageError, PageResult, calendar, page_frame};
-use crate::request::RequestParts;
 use crate::app_state::AppState;
-use crate::formatting::{grouped, readable, query_value, visible};
+use crate::formatting::{grouped, query_value, readable, visible};
+use crate::request::RequestParts;
 
 /// Captures on one page of the list.
 const LIST_CAPTURES: usize = 200;
 
 pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
-    let requested = request
-        .parameter("url")
-        .ok_or_else(|| PageError::BadRequest("`url` is missing.".to_owned()))?;
+    let requested =
+        request.parameter("url").ok_or_else(|| PageError::BadRequest("`url` is missing.".to_owned()))?;
     let url = known_url(state, &requested)?;
     let until = request.parameter("until").and_then(|text| text.parse::<Moment>().ok());
     let filter = CaptureFilter { until, ..CaptureFilter::default() };

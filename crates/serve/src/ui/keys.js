@@ -1,4 +1,4 @@
-// Keys: "/" goes to the search, "j" and "k" walk through a list, "Escape" leaves a field. Everything works without them.
+// Keyboard shortcuts: "/" focuses the search, "j" and "k" move through a list, "Escape" leaves a field.
 "use strict";
 document.addEventListener("keydown", (event) => {
   const field = event.target.matches("input:not([type=radio]), textarea, select");

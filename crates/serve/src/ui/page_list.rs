@@ -7,9 +7,9 @@ use maud::html;
 use varve_archive::verbs::log::ListCursor;
 
 use super::{PageResult, page_frame};
-use crate::request::RequestParts;
 use crate::app_state::AppState;
 use crate::formatting::{query_value, visible};
+use crate::request::RequestParts;
 
 /// URLs on one page of the list.
 const LIST_URLS: usize = 200;

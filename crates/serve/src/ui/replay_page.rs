@@ -5,36 +5,38 @@
 
 use std::sync::Arc;
 
-use http::request::Parts;
 use http::StatusCode;
+use http::request::Parts;
 use maud::{DOCTYPE, Markup, html};
 use varve_archive::verbs::replay::{Found, Known, When, find};
 use varve_archive::{Capture, Moment};
 
 use super::{PageError, PageResult, page_frame};
+use crate::app_state::AppState;
+use crate::formatting::{query_value, visible};
 use crate::replay::ReplayAddress;
 use crate::request::RequestParts;
-use crate::app_state::AppState;
 use crate::response;
-use crate::formatting::{query_value, visible};
 
 /// What the framed page may do. It may navigate the window only after a click.
 const FRAME_SANDBOX: &str = "allow-scripts allow-same-origin allow-forms allow-popups allow-modals allow-downloads \
                        allow-top-navigation-by-user-activation";
 
 pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
-    let url = request
-        .parameter("url")
-        .ok_or_else(|| PageError::BadRequest("`url` is missing.".to_owned()))?;
+    let url =
+        request.parameter("url").ok_or_else(|| PageError::BadRequest("`url` is missing.".to_owned()))?;
     let time = match request.parameter("time") {
         None => None,
         Some(text) => Some(
-            parse_time(&text).ok_or_else(|| PageError::BadRequest(format!("“{}” is not a time.", visible(&text))))?,
+            parse_time(&text)
+                .ok_or_else(|| PageError::BadRequest(format!("“{}” is not a time.", visible(&text))))?,
         ),
     };
     let found = match find(&*state.holdings, &url, time)? {
         Known::Here(found) => found,
-        Known::There(other) => return Ok(response::redirect(StatusCode::FOUND, &other_url_path(&other, request))),
+        Known::There(other) => {
+            return Ok(response::redirect(StatusCode::FOUND, &other_url_path(&other, request)));
+        }
         Known::No => return Err(PageError::NotFound(format!("{} was not captured.", visible(&url)))),
     };
     let capture = &found.capture;
@@ -61,7 +63,8 @@ fn parse_time(text: &str) -> Option<When> {
 
 /// The path of another URL at the same time.
 fn other_url_path(url: &str, request: &Parts) -> String {
-    let time = request.parameter("time").map(|time| format!("time={}&", query_value(&time))).unwrap_or_default();
+    let time =
+        request.parameter("time").map(|time| format!("time={}&", query_value(&time))).unwrap_or_default();
     format!("/view?{time}url={}", query_value(url))
 }
 

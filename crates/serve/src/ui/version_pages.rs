@@ -10,9 +10,9 @@ use varve_archive::verbs::log::{ListCursor, VersionFilter};
 use varve_archive::verbs::show::{self, Change, VersionInfo};
 
 use super::{PageError, PageResult, page_frame};
-use crate::request::RequestParts;
 use crate::app_state::AppState;
 use crate::formatting::{counted, grouped, readable, visible};
+use crate::request::RequestParts;
 
 /// Versions on one page of the list.
 const LIST_VERSIONS: usize = 100;
@@ -23,8 +23,10 @@ const MAX_READ_PAGES: u64 = 100_000;
 
 pub(super) fn list(state: &Arc<AppState>, request: &Parts) -> PageResult {
     let after = request.parameter("after").and_then(|text| text.parse::<VersionId>().ok());
-    let found =
-        state.holdings.catalog().versions(&VersionFilter::default(), ListCursor { after, limit: LIST_VERSIONS })?;
+    let found = state
+        .holdings
+        .catalog()
+        .versions(&VersionFilter::default(), ListCursor { after, limit: LIST_VERSIONS })?;
     let head = state.holdings.head()?;
     let next = found.last().filter(|_| found.len() == LIST_VERSIONS);
     Ok(page_frame::page(
@@ -41,9 +43,7 @@ pub(super) fn list(state: &Arc<AppState>, request: &Parts) -> PageResult {
 }
 
 pub(super) fn page(state: &Arc<AppState>, request: &Parts) -> PageResult {
-    let text = request
-        .parameter("id")
-        .ok_or_else(|| PageError::BadRequest("`id` is missing.".to_owned()))?;
+    let text = request.parameter("id").ok_or_else(|| PageError::BadRequest("`id` is missing.".to_owned()))?;
     let all = request.parameter("all").is_some();
     let holdings = &*state.holdings;
     let id = resolve_version(holdings, &text).map_err(|error| PageError::NotFound(error.to_string()))?;

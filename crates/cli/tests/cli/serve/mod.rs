@@ -5,8 +5,6 @@ mod cdx;
 mod client;
 mod hostile;
 mod layouts;
-mod memento;
-mod pages;
 mod replay;
 
 use serde_json::json;
@@ -31,9 +29,4 @@ fn commit(place: &Place, lines: &[serde_json::Value], message: &str) {
 /// A page of HTML.
 fn page(url: &str, time: &str, body: &str) -> serde_json::Value {
     json!({ "url": url, "time": time, "body": body, "headers": { "content-type": "text/html; charset=utf-8" } })
-}
-
-/// Something of another type.
-fn part(url: &str, time: &str, kind: &str, body: &str) -> serde_json::Value {
-    json!({ "url": url, "time": time, "body": body, "headers": { "content-type": kind } })
 }
