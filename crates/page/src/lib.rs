@@ -10,3 +10,4 @@ pub mod kind;
 pub mod links;
 pub mod metadata;
 pub mod rewrite;
+pub mod tokenizer;

@@ -6,7 +6,7 @@
 use crate::imports::imports;
 use crate::surface::{Place, Reach, ReachKind};
 use crate::text::{attribute_selector, cut};
-use crate::tokens::Tag;
+use crate::tokens::ScoredTag;
 
 /// A script in an address is told by so much of it.
 const LONGEST_CODE: usize = 200;
@@ -29,7 +29,7 @@ impl Found {
 }
 
 /// The ways out that a tag is.
-pub(crate) fn of_tag(tag: &Tag<'_>) -> Vec<Found> {
+pub(crate) fn of_tag(tag: &ScoredTag<'_>) -> Vec<Found> {
     let name = String::from_utf8_lossy(crate::tokens::beginning(tag.name)).to_ascii_lowercase();
     let by = |kind: ReachKind, attribute: &str| {
         let target = tag
@@ -59,7 +59,7 @@ pub(crate) fn of_tag(tag: &Tag<'_>) -> Vec<Found> {
 }
 
 /// The modules that a script imports.
-pub(crate) fn of_script(tag: &Tag<'_>, script: &[u8]) -> Vec<Found> {
+pub(crate) fn of_script(tag: &ScoredTag<'_>, script: &[u8]) -> Vec<Found> {
     let kind = tag.attribute("type").unwrap_or_default().trim().to_ascii_lowercase();
     let is_module = kind == "module";
     if !is_module && !kind.is_empty() && !kind.ends_with("javascript") {
@@ -74,7 +74,7 @@ pub(crate) fn of_script(tag: &Tag<'_>, script: &[u8]) -> Vec<Found> {
 }
 
 /// `<meta http-equiv=refresh>` that leads elsewhere.
-fn refresh(tag: &Tag<'_>) -> Option<Found> {
+fn refresh(tag: &ScoredTag<'_>) -> Option<Found> {
     tag.attribute("http-equiv").filter(|value| value.trim().eq_ignore_ascii_case("refresh"))?;
     let content = tag.attribute("content")?;
     let target = varve_page::links::refresh::target(&content)?.to_owned();

@@ -8,7 +8,7 @@ use crate::cookie::{query_parameters, read_cookie};
 use crate::reach::{self, Found};
 use crate::surface::{Form, Frame, Handler, Input, Insecure, Parameter, Place, ReachKind, Script, Surface};
 use crate::text::attribute_selector;
-use crate::tokens::{Tag, Tags};
+use crate::tokens::{ScoredTag, ScoredTags};
 use crate::{Limits, Page};
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -22,7 +22,7 @@ pub(crate) fn collect(page: &Page<'_>, limits: &Limits) -> Surface {
         surface.is_truncated |= body.len() < page.body.len();
         let (text, has_bytes) = transcode(body, &surface.content_type);
         let mut scan = Scan::new(page.url, &text, has_bytes, limits, surface);
-        for tag in Tags::new(&text) {
+        for tag in ScoredTags::new(&text) {
             scan.take(&tag);
         }
         surface = scan.surface;
@@ -137,7 +137,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Takes what a tag adds.
-    fn take(&mut self, tag: &Tag<'_>) {
+    fn take(&mut self, tag: &ScoredTag<'_>) {
         if tag.is_end {
             if tag.is("form") {
                 self.open_form = None;
@@ -165,7 +165,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Where the tag stands. Tags come in order, so lines are counted once.
-    fn place(&mut self, tag: &Tag<'_>) -> Place {
+    fn place(&mut self, tag: &ScoredTag<'_>) -> Place {
         let first = self.line_at(tag.bytes.start);
         let last = self.line_at(tag.bytes.end.saturating_sub(1));
         let bytes = self.has_bytes.then(|| tag.bytes.clone());
@@ -187,7 +187,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Only the first `base` with an address counts.
-    fn take_base(&mut self, tag: &Tag<'_>, place: &Place) {
+    fn take_base(&mut self, tag: &ScoredTag<'_>, place: &Place) {
         let Some(href) = tag.attribute("href").filter(|_| !self.has_base) else { return };
         self.has_base = true;
         let descriptor = format!("base{}", attribute_selector("href", href.trim()));
@@ -196,7 +196,7 @@ impl<'a> Scan<'a> {
         self.base = self.resolve(href.trim()).or_else(|| self.base.take());
     }
 
-    fn take_form(&mut self, tag: &Tag<'_>, place: &Place) {
+    fn take_form(&mut self, tag: &ScoredTag<'_>, place: &Place) {
         if self.open_form.is_some() || !self.fits(self.surface.forms.len()) {
             return;
         }
@@ -219,7 +219,7 @@ impl<'a> Scan<'a> {
         });
     }
 
-    fn take_input(&mut self, tag: &Tag<'_>, place: &Place, has_type: bool) {
+    fn take_input(&mut self, tag: &ScoredTag<'_>, place: &Place, has_type: bool) {
         let Some(index) = self.open_form else { return };
         self.open_form = Some(index + 1);
         let name = tag.attribute("name").unwrap_or_default();
@@ -247,7 +247,7 @@ impl<'a> Scan<'a> {
         self.surface.post_params.push(parameter);
     }
 
-    fn take_script(&mut self, tag: &Tag<'_>, place: &Place) {
+    fn take_script(&mut self, tag: &ScoredTag<'_>, place: &Place) {
         if !self.fits(self.surface.scripts.len()) {
             return;
         }
@@ -286,7 +286,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn take_frame(&mut self, tag: &Tag<'_>, place: &Place) {
+    fn take_frame(&mut self, tag: &ScoredTag<'_>, place: &Place) {
         if !self.fits(self.surface.frames.len()) {
             return;
         }
@@ -302,7 +302,7 @@ impl<'a> Scan<'a> {
         self.take_insecure(tag, "src", true, place);
     }
 
-    fn take_style(&mut self, tag: &Tag<'_>, place: &Place) {
+    fn take_style(&mut self, tag: &ScoredTag<'_>, place: &Place) {
         let rel = tag.attribute("rel").unwrap_or_default().to_ascii_lowercase();
         if rel.split_ascii_whitespace().any(|word| word == "stylesheet") {
             self.take_insecure(tag, "href", true, place);
@@ -310,7 +310,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Takes note if an attribute of an encrypted page leads to something unencrypted.
-    fn take_insecure(&mut self, tag: &Tag<'_>, attribute: &str, is_active: bool, place: &Place) {
+    fn take_insecure(&mut self, tag: &ScoredTag<'_>, attribute: &str, is_active: bool, place: &Place) {
         let Some(value) = tag.attribute(attribute).filter(|value| !value.trim().is_empty()) else { return };
         let target = self.resolve(value.trim());
         if self.is_insecure(target.as_ref()) && self.fits(self.surface.insecure.len()) {
@@ -321,7 +321,7 @@ impl<'a> Scan<'a> {
     }
 
     /// Takes note of scripts in attributes.
-    fn take_handlers(&mut self, tag: &Tag<'_>, place: &Place) {
+    fn take_handlers(&mut self, tag: &ScoredTag<'_>, place: &Place) {
         let is_handler = |name: &[u8]| {
             name.len() > 4
                 && name[..2].eq_ignore_ascii_case(b"on")
@@ -364,7 +364,7 @@ fn site_of(url: &Url) -> Option<String> {
 }
 
 /// The classes of an element, as many as anyone uses.
-fn classes(tag: &Tag<'_>) -> Vec<String> {
+fn classes(tag: &ScoredTag<'_>) -> Vec<String> {
     let value = tag.attribute("class").unwrap_or_default();
     value.split_ascii_whitespace().take(32).map(str::to_owned).collect()
 }

@@ -2,6 +2,7 @@
 
 use super::sink::Loose;
 use super::{Cut, Data, MOST_DEPTH, Node, Tree};
+use crate::tokenizer::TextElement;
 use std::collections::HashMap;
 
 /// Puts nodes in document order. What lies too deep is left out.
@@ -70,9 +71,6 @@ const KEEPING: [&str; 5] = ["listing", "plaintext", "pre", "textarea", "xmp"];
 const VOID: [&str; 13] =
     ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"];
 
-/// Elements whose text is not escaped.
-const RAW: [&str; 7] = ["iframe", "noembed", "noframes", "plaintext", "script", "style", "xmp"];
-
 /// Writes a node and all below it, and stops once there is enough. In place of what is left out stands a sign.
 pub(super) fn outer_html(
     tree: &Tree,
@@ -125,8 +123,9 @@ fn write(tree: &Tree, html: &mut String, place: usize) {
         Data::Comment(text) => html.extend(["<!--", text, "-->"]),
         Data::Element(name, attributes) => html.push_str(&start_tag(name, attributes)),
         Data::Text(text) => {
-            let raw = tree.nodes[node.parent].name().is_some_and(|name| RAW.contains(&name));
-            if raw { html.push_str(text) } else { escape(html, text, false) }
+            let parent = tree.nodes[node.parent].name().unwrap_or_default();
+            let is_raw = TextElement::named(parent.as_bytes()).is_some_and(TextElement::is_unescaped);
+            if is_raw { html.push_str(text) } else { escape(html, text, false) }
         }
     }
 }

@@ -16,7 +16,6 @@
 
 pub(crate) mod css;
 pub(crate) mod emit;
-pub(crate) mod entity;
 mod header;
 mod html;
 mod json;

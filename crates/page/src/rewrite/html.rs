@@ -6,8 +6,8 @@
 
 use super::rules::{Treatment, may_speak, treatment};
 use super::{Links, css};
-use crate::links::entity;
 use crate::links::source::Transcoder;
+use crate::tokenizer::decode_references;
 use encoding_rs::{Encoding, UTF_8};
 use lol_html::html_content::{ContentType, TextChunk};
 use lol_html::send::{Element, ElementContentHandlers, HtmlRewriter, Settings};
@@ -194,7 +194,7 @@ impl Work {
                 continue;
             }
             let value = attribute.value();
-            match self.rewritten(how, &entity::decode(&value)) {
+            match self.rewritten(how, &decode_references(&value)) {
                 Change::None => {}
                 Change::Gone => changes.push((attribute_name, None)),
                 Change::Other(text) => changes.push((attribute_name, Some(text))),
@@ -252,7 +252,7 @@ impl Work {
     /// The first base counts.
     fn base(&mut self, element: &mut Element<'_, '_>) {
         let Some(href) = element.get_attribute("href") else { return };
-        let href = entity::decode(&href);
+        let href = decode_references(&href);
         if self.has_base {
             return element.remove_attribute("href");
         }
@@ -266,7 +266,10 @@ impl Work {
 
     fn meta(&self, element: &mut Element<'_, '_>) {
         let text = |element: &Element<'_, '_>, name: &str| {
-            element.get_attribute(name).map(|value| entity::decode(&value).into_owned()).unwrap_or_default()
+            element
+                .get_attribute(name)
+                .map(|value| decode_references(&value).into_owned())
+                .unwrap_or_default()
         };
         if text(element, "name").trim().eq_ignore_ascii_case("referrer") {
             return set(element, "content", "same-origin");

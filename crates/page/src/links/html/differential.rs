@@ -15,6 +15,7 @@ use html5ever::tokenizer::{BufferQueue, TagKind, Token, TokenSink, TokenSinkResu
 use html5ever::tree_builder::TreeBuilder;
 use proptest::prelude::*;
 use varve_core::headers::Headers;
+use varve_core::url::Base;
 
 use crate::dom::sink::{Handle, Sink};
 use crate::links::{Kind, Limits, Place, extract};
@@ -67,7 +68,8 @@ fn note(element: &str, attribute: &str, value: &str, found: &mut Vec<String>) {
     let value = value.trim_matches(|letter: char| letter <= ' ');
     let scheme = value.split_once(':').map_or("http", |(scheme, _)| scheme).to_ascii_lowercase();
     let is_elsewhere = scheme.bytes().all(|byte| byte.is_ascii_alphabetic()) && !scheme.starts_with("http");
-    let is_elsewhere = is_elsewhere || matches!(value, "http://" | "https://");
+    let has_no_host = Base::parse("http://h/").is_ok_and(|base| base.resolve(value).is_err());
+    let is_elsewhere = is_elsewhere || has_no_host;
     if COMPARED.contains(&(element, attribute)) && !value.is_empty() && !is_elsewhere {
         found.push(format!("{element}@{attribute} {value}"));
     }

@@ -1,24 +1,17 @@
 //! Links of an HTML page, found while it streams by.
 //!
-//! No more than one tag is kept in memory. Where a page needs more than its share, say for an attribute of megabytes
-//! without end, it is taken up again behind that place: what is lost is that tag. Markup that a browser would read in two
-//! ways is read in one, and never refused.
+//! At most one tag is kept in memory. A tag that needs more than its share, such as one with an attribute of megabytes,
+//! is skipped, and the page is read on behind it.
 //!
-//! The scanner is our own because a page is scanned for each capture: libraries that read HTML also build trees, match
-//! selectors or prepare to rewrite, which costs several times what finding the tags does.
-//!
-//! | file | knows |
+//! | file | does |
 //! | --- | --- |
-//! | `scan` | where tags and texts begin and end |
-//! | `raw`, `foreign` | texts without tags, and drawings, in which other rules hold |
-//! | `tag` | what stands in a tag |
-//! | `page`, `rules` | what it means |
+//! | `scan` | feeds the tokens of the [tokenizer](crate::tokenizer) |
+//! | `tag` | decodes the attributes of a tag |
+//! | `page`, `rules` | find the links in them |
 
 #[cfg(test)]
 mod differential;
-mod foreign;
 mod page;
-mod raw;
 mod rules;
 mod scan;
 mod tag;
@@ -28,15 +21,15 @@ use super::link::{Place, Role};
 use super::source::{Source, Transcoder};
 use crate::metadata::Collector;
 use encoding_rs::{Encoding, UTF_8};
-use page::Page;
-use scan::Scanner;
+use page::PageLinks;
+use scan::LinkScanner;
 use std::io::{self, Read};
 
-/// How much is read at a time.
-const PIECE: usize = 64 << 10;
+/// Number of bytes that are read at a time.
+const READ_BYTES: usize = 64 << 10;
 
-/// How deep documents inside documents are read: `noscript`, `noframes` and `srcdoc`.
-const DEEPEST: usize = 2;
+/// Maximum depth of documents inside documents: `noscript`, `noframes` and `srcdoc`.
+const MAX_DOCUMENT_DEPTH: usize = 2;
 
 /// What a page says by being there, besides its tags.
 #[derive(Debug, Clone, Copy)]
@@ -56,13 +49,13 @@ pub(super) fn links(
 ) -> io::Result<()> {
     let source = Source::open(reader)?;
     let known = source.mark().or(surroundings.charset);
-    let mut page = Page::new(emitter, metadata, Some(0));
+    let mut page = PageLinks::new(emitter, metadata, Some(0));
     let encoding = known.unwrap_or(UTF_8);
     if encoding.is_ascii_compatible() {
-        stream(source.into_reader(), Scanner::new(encoding, known.is_none()), &mut page)?;
+        stream(source.into_reader(), LinkScanner::new(encoding, known.is_none()), &mut page)?;
     } else {
         page.offset = None;
-        stream(Transcoder::new(source.into_reader(), encoding), Scanner::new(UTF_8, false), &mut page)?;
+        stream(Transcoder::new(source.into_reader(), encoding), LinkScanner::new(UTF_8, false), &mut page)?;
     }
     let has_icon = page.has_icon;
     if surroundings.wants_icon && !has_icon {
@@ -79,25 +72,25 @@ fn inner_document(
     emitter: &mut Emitter<'_>,
     metadata: &mut Collector,
 ) {
-    if depth > DEEPEST {
+    if depth > MAX_DOCUMENT_DEPTH {
         emitter.report.cut += 1;
         return;
     }
-    let mut page = Page::new(emitter, metadata, offset);
+    let mut page = PageLinks::new(emitter, metadata, offset);
     page.has_base = true;
     page.depth = depth;
-    Scanner::new(UTF_8, false).feed(text.as_bytes(), 0, true, &mut page);
+    LinkScanner::new(UTF_8, false).feed(text.as_bytes(), 0, true, &mut page);
     page.end(UTF_8);
 }
 
 /// Reads all of a page.
-fn stream(mut reader: impl Read, mut scanner: Scanner, page: &mut Page<'_, '_>) -> io::Result<()> {
-    let most = page.emitter.limits.memory.max(PIECE);
-    let mut buffer = Vec::with_capacity(PIECE);
+fn stream(mut reader: impl Read, mut scanner: LinkScanner, page: &mut PageLinks<'_, '_>) -> io::Result<()> {
+    let most = page.emitter.limits.memory.max(READ_BYTES);
+    let mut buffer = Vec::with_capacity(READ_BYTES);
     let mut at = 0;
     loop {
         // What makes no sense yet is looked at again when there is twice as much of it.
-        let wanted = (buffer.len() * 2).clamp(PIECE, most) - buffer.len();
+        let wanted = (buffer.len() * 2).clamp(READ_BYTES, most) - buffer.len();
         let read = reader.by_ref().take(wanted as u64).read_to_end(&mut buffer)?;
         let last = read < wanted;
         let taken = scanner.feed(&buffer, at, last, page);
@@ -111,7 +104,7 @@ fn stream(mut reader: impl Read, mut scanner: Scanner, page: &mut Page<'_, '_>) 
             page.emitter.report.cut += 1;
             at += buffer.len() as u64;
             buffer.clear();
-            scanner.give_up();
+            scanner.skip_unfinished();
         }
     }
 }

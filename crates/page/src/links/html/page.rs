@@ -4,13 +4,14 @@
 //! next one begins, because its text comes after it; everything else is handed over at once.
 
 use super::rules::{Reading, is_image, reading, title_attributes};
-use super::tag::{Tag, Value, decode};
+use super::tag::{LinkAttribute, LinkTag, decode};
 use crate::links::emit::{Emitter, Found, is_web, trim};
 use crate::links::json::{self, Dialect};
 use crate::links::link::{Place, Role};
 use crate::links::relation::{Relation, looks_embedded};
 use crate::links::{css, refresh, script, srcset};
 use crate::metadata::Collector;
+use crate::tokenizer::decode_references;
 use encoding_rs::Encoding;
 use std::borrow::Cow;
 use varve_core::url::Base;
@@ -52,7 +53,7 @@ const CLOSING: [&str; 14] =
     ["a", "p", "div", "li", "ul", "ol", "td", "th", "tr", "table", "dd", "dt", "section", "body"];
 
 /// A page that is being read.
-pub(super) struct Page<'p, 's> {
+pub(super) struct PageLinks<'p, 's> {
     pub(super) emitter: &'p mut Emitter<'s>,
     pub(super) metadata: &'p mut Collector,
     /// Where the text of this page begins in the body, if positions can be told.
@@ -73,7 +74,7 @@ fn is_get(method: &str) -> bool {
     method.is_empty() || method.eq_ignore_ascii_case("get")
 }
 
-impl<'p, 's> Page<'p, 's> {
+impl<'p, 's> PageLinks<'p, 's> {
     pub(super) fn new(
         emitter: &'p mut Emitter<'s>,
         metadata: &'p mut Collector,
@@ -97,9 +98,9 @@ impl<'p, 's> Page<'p, 's> {
     }
 
     /// Takes a start tag.
-    pub(super) fn tag(&mut self, tag: &Tag<'_>, in_svg: bool, encoding: &'static Encoding) {
+    pub(super) fn start_tag(&mut self, tag: &LinkTag<'_>, in_svg: bool, encoding: &'static Encoding) {
         self.end_raw_text(encoding);
-        self.emitter.report.cut += tag.cut;
+        self.emitter.report.cut += tag.skipped;
         self.metadata.tag(&tag.name, |name| tag.text(name));
         self.raw = raw_kind(tag, in_svg).map(|kind| RawText { kind, bytes: Vec::new(), offset: None });
         match &*tag.name {
@@ -131,7 +132,7 @@ impl<'p, 's> Page<'p, 's> {
     /// Takes text between tags.
     pub(super) fn text(&mut self, bytes: &[u8], offset: u64) {
         if self.raw.is_some() {
-            self.raw_text(bytes, offset);
+            self.element_text(bytes, offset);
         } else if self.anchor.is_open {
             self.anchor_text(bytes);
         }
@@ -144,7 +145,7 @@ impl<'p, 's> Page<'p, 's> {
     }
 
     /// The first base counts; what came before it was relative to the page.
-    fn set_base(&mut self, tag: &Tag<'_>) {
+    fn set_base(&mut self, tag: &LinkTag<'_>) {
         let Some(href) = tag.value("href").filter(|_| !self.has_base) else { return };
         self.has_base = true;
         let resolved = self.emitter.base.resolve(trim(&href.text)).ok().filter(|url| is_web(url));
@@ -153,7 +154,7 @@ impl<'p, 's> Page<'p, 's> {
         }
     }
 
-    fn link(&mut self, tag: &Tag<'_>) {
+    fn link(&mut self, tag: &LinkTag<'_>) {
         let Some(href) = tag.value("href") else { return };
         let relation = Relation {
             rel: tag.text("rel"),
@@ -168,7 +169,7 @@ impl<'p, 's> Page<'p, 's> {
         self.emitter.emit(found);
     }
 
-    fn meta(&mut self, tag: &Tag<'_>) {
+    fn meta(&mut self, tag: &LinkTag<'_>) {
         let Some(content) = tag.value("content") else { return };
         let name = if tag.text("property").is_empty() { tag.text("name") } else { tag.text("property") };
         let (reference, role) = if tag.text("http-equiv").trim().eq_ignore_ascii_case("refresh") {
@@ -187,7 +188,7 @@ impl<'p, 's> Page<'p, 's> {
     }
 
     /// A form that is sent by `GET` leads somewhere; one that posts does not.
-    fn form(&mut self, tag: &Tag<'_>) {
+    fn form(&mut self, tag: &LinkTag<'_>) {
         self.posts = !is_get(tag.text("method"));
         let Some(action) = tag.value("action").filter(|_| !self.posts) else { return };
         if !trim(&action.text).is_empty() {
@@ -199,7 +200,7 @@ impl<'p, 's> Page<'p, 's> {
     }
 
     /// A button may send its form elsewhere, and by another method.
-    fn button(&mut self, tag: &Tag<'_>) {
+    fn button(&mut self, tag: &LinkTag<'_>) {
         let Some(action) = tag.value("formaction").filter(|action| !trim(&action.text).is_empty()) else {
             return;
         };
@@ -216,7 +217,7 @@ impl<'p, 's> Page<'p, 's> {
         }
     }
 
-    fn anchor(&mut self, tag: &Tag<'_>, encoding: &'static Encoding) {
+    fn anchor(&mut self, tag: &LinkTag<'_>, encoding: &'static Encoding) {
         self.end_anchor(encoding);
         let Some(href) = tag.value("href").or_else(|| tag.value("xlink:href")) else { return };
         let nofollow = tag.has_word("rel", "nofollow");
@@ -244,7 +245,7 @@ impl<'p, 's> Page<'p, 's> {
         }
         let place = Place::Attribute { element: Cow::Borrowed("a"), attribute: Cow::Borrowed("href") };
         let text = decode(&anchor.text, encoding);
-        let text = crate::links::entity::decode(&text);
+        let text = decode_references(&text);
         let mut found =
             Found::new(&anchor.reference, place, Role::Navigate).titled(Some(&text)).at(anchor.offset);
         found.nofollow = anchor.nofollow;
@@ -260,7 +261,7 @@ impl<'p, 's> Page<'p, 's> {
         text.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
-    fn value(&mut self, tag: &Tag<'_>, value: &Value<'_>) {
+    fn value(&mut self, tag: &LinkTag<'_>, value: &LinkAttribute<'_>) {
         let is_special = match &*tag.name {
             "link" => value.name == "href",
             "a" | "area" => matches!(&*value.name, "href" | "xlink:href"),
@@ -291,13 +292,13 @@ impl<'p, 's> Page<'p, 's> {
         }
     }
 
-    fn one(&mut self, tag: &Tag<'_>, value: &Value<'_>, role: Role, guessed: bool) {
+    fn one(&mut self, tag: &LinkTag<'_>, value: &LinkAttribute<'_>, role: Role, guessed: bool) {
         let mut found = Found::new(&value.text, place(tag, value), role).titled(first_text(tag));
         found.guessed = guessed;
         self.emitter.emit(found.at(self.at(value.offset)));
     }
 
-    fn set(&mut self, tag: &Tag<'_>, value: &Value<'_>, guessed: bool) {
+    fn set(&mut self, tag: &LinkTag<'_>, value: &LinkAttribute<'_>, guessed: bool) {
         for (_, url) in srcset::candidates(&value.text) {
             let mut found = Found::new(url, place(tag, value), Role::Embed).titled(first_text(tag));
             found.guessed = guessed;
@@ -305,7 +306,7 @@ impl<'p, 's> Page<'p, 's> {
         }
     }
 
-    fn click(&mut self, tag: &Tag<'_>, value: &Value<'_>) {
+    fn click(&mut self, tag: &LinkTag<'_>, value: &LinkAttribute<'_>) {
         if let Some(target) = script::click_target(&value.text) {
             let found = Found::new(target, place(tag, value), Role::Navigate).titled(first_text(tag)).guess();
             self.emitter.emit(found.at(self.at(value.offset)));
@@ -313,7 +314,7 @@ impl<'p, 's> Page<'p, 's> {
     }
 
     /// Any attribute whose whole value is an address.
-    fn absolute(&mut self, tag: &Tag<'_>, value: &Value<'_>) {
+    fn absolute(&mut self, tag: &LinkTag<'_>, value: &LinkAttribute<'_>) {
         let text = trim(&value.text);
         if is_web(text) && !text.contains(char::is_whitespace) {
             let role = if looks_embedded(text) { Role::Embed } else { Role::Navigate };
@@ -323,7 +324,7 @@ impl<'p, 's> Page<'p, 's> {
     }
 
     /// Takes text inside an element whose text is read as something else.
-    pub(super) fn raw_text(&mut self, bytes: &[u8], offset: u64) {
+    pub(super) fn element_text(&mut self, bytes: &[u8], offset: u64) {
         let at = self.at(offset);
         let most = self.emitter.limits.inline;
         let Some(raw) = &mut self.raw else { return };
@@ -336,14 +337,14 @@ impl<'p, 's> Page<'p, 's> {
     }
 
     /// The element whose text was read is over.
-    pub(super) fn end_raw_text(&mut self, encoding: &'static Encoding) {
+    fn end_raw_text(&mut self, encoding: &'static Encoding) {
         let Some(raw) = self.raw.take().filter(|raw| !raw.bytes.is_empty()) else { return };
         let (text, offset) = (decode(&raw.bytes, encoding), raw.offset);
         match raw.kind {
             Raw::Script => self.script(&text, offset),
             Raw::LinkedData => json::inline_links(&text, Dialect::LinkedData, self.emitter, offset),
             Raw::Style => css::links(&text, offset, |_| text_of("style"), self.emitter),
-            Raw::Title => self.metadata.title(&crate::links::entity::decode(&text)),
+            Raw::Title => self.metadata.title(&decode_references(&text)),
             Raw::Fallback => self.inner_document(&text, offset),
         }
     }
@@ -366,7 +367,7 @@ fn text_of(element: &'static str) -> Place<'static> {
 }
 
 /// What kind of text an element holds, if it is one of those that are read.
-fn raw_kind(tag: &Tag<'_>, in_svg: bool) -> Option<Raw> {
+fn raw_kind(tag: &LinkTag<'_>, in_svg: bool) -> Option<Raw> {
     match &*tag.name {
         "style" => Some(Raw::Style),
         "noscript" | "noframes" => Some(Raw::Fallback),
@@ -381,11 +382,11 @@ fn raw_kind(tag: &Tag<'_>, in_svg: bool) -> Option<Raw> {
     }
 }
 
-fn place<'a>(tag: &'a Tag, value: &'a Value) -> Place<'a> {
+fn place<'a>(tag: &'a LinkTag, value: &'a LinkAttribute) -> Place<'a> {
     Place::Attribute { element: Cow::Borrowed(&tag.name), attribute: Cow::Borrowed(&value.name) }
 }
 
-fn first_text<'t>(tag: &'t Tag<'_>) -> Option<&'t str> {
+fn first_text<'t>(tag: &'t LinkTag<'_>) -> Option<&'t str> {
     let mut names = title_attributes(&tag.name).iter();
     names.find_map(|name| tag.value(name)).map(|value| &*value.text)
 }

@@ -208,7 +208,7 @@ fn attribute(tag: &BytesStart<'_>, name: &str) -> Option<String> {
         .flatten()
         .find(|attribute| attribute.key.local_name().as_ref().eq_ignore_ascii_case(name.as_bytes()))?;
     let value = String::from_utf8_lossy(&found.value);
-    Some(crate::links::entity::decode(&value).into_owned())
+    Some(crate::tokenizer::decode_references(&value).into_owned())
 }
 
 fn local_name(tag: &BytesStart<'_>) -> String {
@@ -233,6 +233,6 @@ fn style_sheet(instruction: &BytesPI<'_>, at: Option<u64>, emitter: &mut Emitter
     {
         let value = String::from_utf8_lossy(&attribute.value);
         let place = Place::Attribute { element: "?xml-stylesheet".into(), attribute: "href".into() };
-        emitter.emit(Found::new(&crate::links::entity::decode(&value), place, Role::Embed).at(at));
+        emitter.emit(Found::new(&crate::tokenizer::decode_references(&value), place, Role::Embed).at(at));
     }
 }

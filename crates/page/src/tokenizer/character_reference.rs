@@ -1,20 +1,20 @@
 //! Character references in HTML: `&amp;`, `&#233;`, and those that people forgot to close.
 //!
-//! The names come from the table of the XML reader; the rules for what closes a reference are those of attributes,
-//! where `?a=1&copy=2` means what it says.
+//! The names come from the table of the XML reader. A reference ends by the rules for attributes, where the `&copy`
+//! of `?a=1&copy=2` is no reference.
 
 use quick_xml::escape::resolve_html5_entity;
 use std::borrow::Cow;
 
-/// Names that need no semicolon, where neither a letter, a digit nor `=` follows. Browsers know a hundred; these are
-/// the ones that stand in URLs and titles.
-const OPEN: [&str; 7] = ["amp", "lt", "gt", "quot", "nbsp", "copy", "reg"];
+/// Names that need no semicolon, where neither a letter, a digit nor `=` follows. Browsers know a hundred of them;
+/// these occur in URLs and titles.
+const UNTERMINATED_NAMES: [&str; 7] = ["amp", "lt", "gt", "quot", "nbsp", "copy", "reg"];
 
-/// The longest name in the table has fewer bytes.
-const LONGEST: usize = 34;
+/// Longer than every name in the table.
+const MAX_NAME_BYTES: usize = 34;
 
 /// The text with all references resolved.
-pub(crate) fn decode(text: &str) -> Cow<'_, str> {
+pub fn decode_references(text: &str) -> Cow<'_, str> {
     if !text.contains('&') {
         return Cow::Borrowed(text);
     }
@@ -30,7 +30,8 @@ pub(crate) fn decode(text: &str) -> Cow<'_, str> {
     Cow::Owned(decoded)
 }
 
-/// Resolves the reference that begins here, or takes the ampersand for one. Says how much was read.
+/// Appends the character of the reference at the start of the text, or the ampersand if there is none. Returns the
+/// length that was read.
 fn push_reference(text: &str, decoded: &mut String) -> usize {
     if let Some((character, length)) = numeric(text) {
         decoded.push(character);
@@ -63,12 +64,12 @@ fn numeric(text: &str) -> Option<(char, usize)> {
 
 /// `&amp;`, and `&amp` where nothing follows that would make it another name.
 fn named(text: &str) -> Option<(&'static str, usize)> {
-    let length = text.bytes().skip(1).take(LONGEST).take_while(u8::is_ascii_alphanumeric).count();
+    let length = text.bytes().skip(1).take(MAX_NAME_BYTES).take_while(u8::is_ascii_alphanumeric).count();
     let name = &text[1..=length];
     match text.as_bytes().get(length + 1) {
         Some(b';') => Some((resolve_html5_entity(name)?, length + 2)),
         Some(b'=') => None,
-        _ if OPEN.contains(&name) => Some((resolve_html5_entity(name)?, length + 1)),
+        _ if UNTERMINATED_NAMES.contains(&name) => Some((resolve_html5_entity(name)?, length + 1)),
         _ => None,
     }
 }
@@ -80,17 +81,17 @@ mod tests {
 
     #[test]
     fn references_are_resolved_as_in_attributes() {
-        assert_eq!(decode("x&amp;y"), "x&y");
-        assert_eq!(decode("?a=1&copy=2&lt=3&amp"), "?a=1&copy=2&lt=3&");
-        assert_eq!(decode("&#233;&#xE9;&#x2f;a&eacute;"), "éé/aé");
-        assert_eq!(decode("&#0;&#xffffffff1;&#;&;&nosuch;&"), "\u{fffd}\u{fffd}&#;&;&nosuch;&");
-        assert_eq!(decode("&ampx;"), "&ampx;");
+        assert_eq!(decode_references("x&amp;y"), "x&y");
+        assert_eq!(decode_references("?a=1&copy=2&lt=3&amp"), "?a=1&copy=2&lt=3&");
+        assert_eq!(decode_references("&#233;&#xE9;&#x2f;a&eacute;"), "éé/aé");
+        assert_eq!(decode_references("&#0;&#xffffffff1;&#;&;&nosuch;&"), "\u{fffd}\u{fffd}&#;&;&nosuch;&");
+        assert_eq!(decode_references("&ampx;"), "&ampx;");
     }
 
     proptest! {
         #[test]
         fn no_text_breaks_it(text in "[&#xa;é0-9amp= ]{0,40}") {
-            let decoded = decode(&text);
+            let decoded = decode_references(&text);
             prop_assert!(decoded.len() <= text.len() + 8);
         }
     }
