@@ -12,7 +12,7 @@ pub use show::{Encoded, Report, chunk_place};
 use crate::headers::{HeaderDiff, RedactedSide};
 use crate::nodes::DomDiff;
 use crate::noise::{
-    NoiseRule, Volatile, classify_headers, classify_lines, classify_nodes, classify_redacted, separate_noise,
+    BodySyntax, NoiseRule, Volatile, classify_headers, classify_lines, classify_nodes, classify_redacted,
 };
 use crate::text::{self, BodyDiff, TextDiff, moku};
 use serde::Serialize;
@@ -167,7 +167,9 @@ pub fn learn(one: &Side<'_>, other: &Side<'_>, options: &Options) -> Volatile {
     volatile.learn_headers(&headers, &redacted);
     for mode in [Mode::Lines, Mode::Dom] {
         match compare_bodies(one, other, &Options { mode, ..options.clone() }) {
-            Body::Text(text) => volatile.learn_lines(&text.diff),
+            Body::Text(text) => {
+                volatile.learn_lines(&text.diff, [kind(one), kind(other)].map(BodySyntax::from));
+            }
             Body::Dom(dom) => volatile.learn_nodes(&dom.diff.changes),
             Body::Same | Body::Binary(..) | Body::Letters(_) | Body::Unread => {}
         }
@@ -251,8 +253,7 @@ fn compare_texts<'a>([from, to]: [charset::Decoded<'a>; 2], kinds: [Kind; 2], op
         }
     }
     let mut diff = TextDiff::between(from.text, to.text, options.text);
-    separate_noise(&mut diff, &options.volatile);
-    let noise = classify_lines(&diff, &options.volatile);
+    let noise = classify_lines(&mut diff, kinds.map(BodySyntax::from), &options.volatile);
     let (words, without_trailing_space) =
         (options.mode == Mode::Words, options.text.ignore_trailing_whitespace);
     Body::Text(TextBody { diff, noise, words, without_trailing_space, not_by_nodes, encodings })

@@ -1,96 +1,47 @@
-//! Which changed headers are noise.
+//! Which changed headers are noise: by name, or by the values that changed.
 
-use super::learn::Volatile;
-use super::looks::is_token;
-use super::mask::explain;
-use super::pages::Pages;
+use super::document::BodySyntax;
+use super::explain::explain_fragments;
 use super::rules::NoiseRule;
+use super::swapped_links::SwappedLinks;
+use super::token_shape::is_token;
+use super::twins::Volatile;
 use crate::headers::{Change, HeaderDiff, RedactedSide};
 use chrono::NaiveDateTime;
 use std::collections::BTreeMap;
 
-/// Headers that follow from the body. They are noise only if the body is the same but for noise.
-const OF_THE_BODY: [&str; 9] = [
-    "content-length",
-    "content-md5",
-    "digest",
-    "etag",
-    "last-modified",
-    "repr-digest",
-    "x-goog-generation",
-    "x-goog-hash",
-    "x-goog-stored-content-length",
+/// Headers that follow from the body. They are noise if the body changed only by noise.
+#[rustfmt::skip]
+const BODY_HEADERS: [&str; 9] = [
+    "content-length", "content-md5", "digest", "etag", "last-modified", "repr-digest", "x-goog-generation",
+    "x-goog-hash", "x-goog-stored-content-length",
 ];
 
-/// Headers that differ each time: clocks, caches, tracing, and how a response travelled. Each by its own name: families such as
-/// `x-amz-` and `cf-` also have redirects, encryption and whatever people attach to their files.
-const VOLATILE: [&str; 55] = [
-    "accept-ranges",
-    "age",
-    "cf-cache-status",
-    "cf-ray",
-    "cf-request-id",
-    "connection",
-    "date",
-    "keep-alive",
-    "ratelimit-remaining",
-    "ratelimit-reset",
-    "server-timing",
-    "traceparent",
-    "tracestate",
-    "transfer-encoding",
-    "x-akamai-request-id",
-    "x-amz-apigw-id",
-    "x-amz-cf-id",
-    "x-amz-cf-pop",
-    "x-amz-id-2",
-    "x-amz-request-id",
-    "x-amzn-requestid",
-    "x-amzn-trace-id",
-    "x-b3-flags",
-    "x-b3-parentspanid",
-    "x-b3-sampled",
-    "x-b3-spanid",
-    "x-b3-traceid",
-    "x-backend-server",
-    "x-cache",
-    "x-cache-hits",
-    "x-cache-status",
-    "x-cdn-cache",
-    "x-cdn-cache-status",
-    "x-cdn-pop",
-    "x-cdn-pop-ip",
-    "x-cdn-request-id",
-    "x-cloud-trace-context",
-    "x-correlation-id",
-    "x-envoy-upstream-service-time",
-    "x-github-request-id",
-    "x-goog-request-id",
-    "x-guploader-uploadid",
-    "x-nf-request-id",
-    "x-ratelimit-remaining",
-    "x-ratelimit-reset",
-    "x-request-id",
-    "x-request-time",
-    "x-response-time",
-    "x-runtime",
-    "x-served-by",
-    "x-timer",
-    "x-trace-id",
-    "x-varnish",
-    "x-vercel-cache",
-    "x-vercel-id",
+/// Headers that differ in every response: clocks, caches, tracing and routes, sorted. Prefixes such as `x-amz-` and `cf-`
+/// are not enough: they also have redirects, encryption and metadata of users.
+#[rustfmt::skip]
+const VOLATILE_HEADERS: [&str; 55] = [
+    "accept-ranges", "age", "cf-cache-status", "cf-ray", "cf-request-id", "connection", "date",
+    "keep-alive", "ratelimit-remaining", "ratelimit-reset", "server-timing", "traceparent", "tracestate",
+    "transfer-encoding", "x-akamai-request-id", "x-amz-apigw-id", "x-amz-cf-id", "x-amz-cf-pop",
+    "x-amz-id-2", "x-amz-request-id", "x-amzn-requestid", "x-amzn-trace-id", "x-b3-flags",
+    "x-b3-parentspanid", "x-b3-sampled", "x-b3-spanid", "x-b3-traceid", "x-backend-server", "x-cache",
+    "x-cache-hits", "x-cache-status", "x-cdn-cache", "x-cdn-cache-status", "x-cdn-pop", "x-cdn-pop-ip",
+    "x-cdn-request-id", "x-cloud-trace-context", "x-correlation-id", "x-envoy-upstream-service-time",
+    "x-github-request-id", "x-goog-request-id", "x-guploader-uploadid", "x-nf-request-id",
+    "x-ratelimit-remaining", "x-ratelimit-reset", "x-request-id", "x-request-time", "x-response-time",
+    "x-runtime", "x-served-by", "x-timer", "x-trace-id", "x-varnish", "x-vercel-cache", "x-vercel-id",
 ];
 
-/// How much longer or shorter than the time between two answers the time between their ends may be: what moves by more is kept
-/// for longer than it was, or for less.
-const STEADY: i64 = 60 * 60;
+/// Maximum difference between the time from one response to the next and the time from one expiry to the next, in
+/// seconds. A larger one is another lifetime.
+const MAX_LIFETIME_CHANGE: i64 = 60 * 60;
 
-/// Dates before this one, the first of 2001, mean that an answer has ended already.
-const LONG_AGO: i64 = 978_307_200;
+/// 2001-01-01 in seconds. An earlier expiry means that a response has expired already.
+const EXPIRED_BEFORE: i64 = 978_307_200;
 
-/// For each changed header that is noise the rule that explains it. `body_is_same` says whether the body changed by no more
-/// than noise.
+/// For each changed header that is noise the rule that explains it. `body_is_same` is set if the body changed only by
+/// noise.
 pub fn classify_headers(
     diff: &HeaderDiff,
     body_is_same: bool,
@@ -111,7 +62,7 @@ pub fn classify_headers(
     noise
 }
 
-/// The redacted headers that come and go each time.
+/// The redacted headers that only some responses have.
 pub fn classify_redacted(
     redacted: &BTreeMap<String, RedactedSide>,
     volatile: &Volatile,
@@ -122,10 +73,10 @@ pub fn classify_redacted(
 }
 
 fn rule_of_name(name: &str, body_is_same: bool, volatile: &Volatile) -> Option<NoiseRule> {
-    if OF_THE_BODY.contains(&name) {
+    if BODY_HEADERS.contains(&name) {
         return body_is_same.then_some(NoiseRule::FollowsBody);
     }
-    if VOLATILE.binary_search(&name).is_ok() {
+    if VOLATILE_HEADERS.binary_search(&name).is_ok() {
         return Some(NoiseRule::VolatileHeader);
     }
     volatile.has_header(name).then_some(NoiseRule::Twins)
@@ -144,14 +95,15 @@ fn rule_of_values(name: &str, change: &Change, diff: &HeaderDiff) -> Option<Nois
     }
     let (from, to) = (change.from.join("\n"), change.to.join("\n"));
     let named = |value: &str| format!("\"{name}\":\"{value}\"");
-    let alone = Pages::none();
-    explain(&from, &to, &alone).or_else(|| explain(&named(&from), &named(&to), &alone))
+    let explain =
+        |from: &str, to: &str| explain_fragments(from, to, BodySyntax::Program, &SwappedLinks::none());
+    explain(&from, &to).or_else(|| explain(&named(&from), &named(&to)))
 }
 
-/// Whether cookies have other values and nothing else. A value that is a word, nothing or zero is a setting.
+/// Whether only the values of cookies changed. A value that is a word, empty or zero is a setting.
 fn cookies_follow(change: &Change) -> bool {
     let follows = |(from, to): (&String, &String)| {
-        let (old, new) = (Cookie::of(from), Cookie::of(to));
+        let (old, new) = (SetCookie::of(from), SetCookie::of(to));
         let is_same = old.value == new.value || !(is_setting(old.value) || is_setting(new.value));
         old.name == new.name && old.bound == new.bound && is_same
     };
@@ -164,14 +116,14 @@ fn is_setting(value: &str) -> bool {
     value == "0" || ((is_word || is_address) && !is_token(value))
 }
 
-/// A cookie, without when it ends.
-struct Cookie<'c> {
+/// A cookie without its expiry.
+struct SetCookie<'c> {
     name: &'c str,
     value: &'c str,
     bound: Vec<&'c str>,
 }
 
-impl<'c> Cookie<'c> {
+impl<'c> SetCookie<'c> {
     fn of(cookie: &'c str) -> Self {
         let mut parts = cookie.split(';').map(str::trim);
         let (name, value) = parts.next().unwrap_or_default().split_once('=').unwrap_or_default();
@@ -180,8 +132,8 @@ impl<'c> Cookie<'c> {
     }
 }
 
-/// Whether an answer ends as long after it was given as the other one. Where it is not known when they were given, any two dates on
-/// which they may have ended move with the clock.
+/// Whether both responses have the same lifetime. Without a `Date` header any two expiries count, unless one of them has
+/// always passed.
 fn expires_with_the_clock(change: &Change, diff: &HeaderDiff) -> bool {
     let dates = |change: &Change| {
         let [from, to] = [&change.from, &change.to].map(|values| match values.as_slice() {
@@ -192,19 +144,19 @@ fn expires_with_the_clock(change: &Change, diff: &HeaderDiff) -> bool {
     };
     let Some((from, to)) = dates(change) else { return false };
     match diff.changed.get("date").and_then(dates) {
-        Some((then, now)) => ((to - from) - (now - then)).abs() <= STEADY,
-        None => from.min(to) >= LONG_AGO,
+        Some((then, now)) => ((to - from) - (now - then)).abs() <= MAX_LIFETIME_CHANGE,
+        None => from.min(to) >= EXPIRED_BEFORE,
     }
 }
 
-/// A date of a header in seconds. Which day of the week it says it was does not matter.
+/// A date of a header in seconds. The day of the week is ignored.
 fn seconds(date: &str) -> Option<i64> {
     let date = date.split_once(',').map_or(date, |(_, date)| date).trim();
     let date = NaiveDateTime::parse_from_str(date, "%d %b %Y %H:%M:%S GMT").ok()?;
     Some(date.and_utc().timestamp())
 }
 
-/// Whether an answer went the same way, over other nodes: those are numbered, or called after the place where they stand.
+/// Whether a response took the same route over other nodes. Nodes differ by number, or by the code of their airport.
 fn only_nodes_differ(change: &Change) -> bool {
     let hops = |values: &[String]| -> Vec<Vec<String>> {
         let hops = values.iter().flat_map(|value| value.split(','));
@@ -230,7 +182,7 @@ fn only_nodes_differ(change: &Change) -> bool {
     from.len() == to.len() && from.iter().zip(&to).all(same_hop)
 }
 
-/// Where reports go to, without the signature by which a proxy knows them.
+/// The addresses of reports without the signatures of Cloudflare.
 fn without_signature(value: &str) -> String {
     let mut pieces = value.split("?s=");
     let first = pieces.next().unwrap_or_default().to_owned();
@@ -295,11 +247,11 @@ mod tests {
 
     #[test]
     fn the_names_are_sorted() {
-        assert!(VOLATILE.is_sorted());
+        assert!(VOLATILE_HEADERS.is_sorted());
     }
 
     #[test]
-    fn settings_in_cookies_are_no_noise() {
+    fn settings_in_cookies_are_changes() {
         let told = |from: &str, to: &str| noise(&[("Set-Cookie", from)], &[("Set-Cookie", to)], true).len();
         for (from, to) in [
             ("role=user", "role=admin"),
@@ -322,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_that_end_later_by_the_clock_are_noise() {
+    fn an_expiry_that_moves_with_the_clock_is_noise() {
         let told = |date: [&str; 2], expires: [&str; 2]| {
             let headers = |side: usize| [("Date", date[side]), ("Expires", expires[side])];
             noise(&headers(0), &headers(1), true).iter().any(|(name, _)| name == "expires")
@@ -336,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn answers_end_by_the_clock_though_it_is_not_known_or_has_the_wrong_day() {
+    fn an_expiry_is_compared_without_a_date_and_with_a_wrong_weekday() {
         let told = |base: &[(&str, &str)], head: &[(&str, &str)]| noise(base, head, true).len();
         let [may, november] = ["Fri, 01 May 2026 11:00:00 GMT", "Sun, 01 Nov 2026 11:00:00 GMT"];
         assert_eq!(told(&[("Expires", may)], &[("Expires", november)]), 1);
@@ -353,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn the_way_may_lead_over_other_nodes_only() {
+    fn only_the_nodes_of_a_route_may_differ() {
         let told = |from: &str, to: &str| noise(&[("Via", from)], &[("Via", to)], true).len();
         for (from, to) in [
             ("1.1 varnish, 1.1 cache-eddf8230041-FRA", "1.1 varnish, 1.1 cache-eddf8230099-AMS"),
@@ -374,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_may_be_signed_anew_but_not_sent_elsewhere() {
+    fn only_the_signature_of_a_report_address_may_differ() {
         let to = |host: &str, sign: &str| {
             format!(r#"{{"endpoints":[{{"url":"https:\/\/{host}\/report\/v4?s={sign}"}}],"group":"cf-nel"}}"#)
         };
@@ -385,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn families_of_headers_are_no_noise() {
+    fn prefixes_of_headers_are_no_noise() {
         for name in [
             "x-amz-website-redirect-location",
             "x-amz-meta-owner",

@@ -1,84 +1,47 @@
 //! Which changed nodes are noise.
+//!
+//! A changed text or attribute is written as a fragment of HTML on both sides, and the fragments are
+//! [compared](super::explain). Nodes that were inserted, removed or moved are noise only in the slot of an advertisement,
+//! or at a place that twins taught.
 
-use super::adverts::Slots;
-use super::learn::Volatile;
-use super::lines::explain_long;
-use super::mask::{MOST_MASKED, explain, mask};
-use super::pages::Pages;
-use super::place::is_block;
+use super::ad_content::AdChanges;
+use super::document::BodySyntax;
+use super::explain::explain_fragments;
+use super::position::is_block;
 use super::rules::NoiseRule;
+use super::swapped_links::SwappedLinks;
+use super::twins::Volatile;
 use crate::nodes::{NodeChange, What};
+use std::borrow::Cow;
 use varve_page::dom::{Data, Tree, start_tag};
 
-/// Elements that run, load, send or say what the page is.
-const ACTIVE: [&str; 33] = [
-    "applet",
-    "audio",
-    "base",
-    "bgsound",
-    "button",
-    "embed",
-    "fencedframe",
-    "feimage",
-    "form",
-    "frame",
-    "frameset",
-    "iframe",
-    "image",
-    "img",
-    "input",
-    "link",
-    "meta",
-    "object",
-    "option",
-    "param",
-    "picture",
-    "portal",
-    "script",
-    "select",
-    "set",
-    "source",
-    "style",
-    "textarea",
-    "title",
-    "track",
-    "use",
-    "video",
-    "animate",
+/// Elements that run, load, send or define the page.
+#[rustfmt::skip]
+const ACTIVE_ELEMENTS: [&str; 33] = [
+    "applet", "audio", "base", "bgsound", "button", "embed", "fencedframe", "feimage", "form", "frame", "frameset",
+    "iframe", "image", "img", "input", "link", "meta", "object", "option", "param", "picture", "portal", "script",
+    "select", "set", "source", "style", "textarea", "title", "track", "use", "video", "animate",
 ];
 
-/// Attributes whose values run, load or send something, whatever element has them.
+/// Attributes of any element whose values run, load or send something.
+#[rustfmt::skip]
 const ACTIVE_ATTRIBUTES: [&str; 16] = [
-    "action",
-    "background",
-    "code",
-    "codebase",
-    "content",
-    "data",
-    "dynsrc",
-    "formaction",
-    "imagesrcset",
-    "integrity",
-    "lowsrc",
-    "ping",
-    "poster",
-    "src",
-    "srcdoc",
-    "srcset",
+    "action", "background", "code", "codebase", "content", "data", "dynsrc", "formaction", "imagesrcset", "integrity",
+    "lowsrc", "ping", "poster", "src", "srcdoc", "srcset",
 ];
 
-/// Attributes that say where a link leads, in pages and in drawings.
-pub(super) const LEADING: [&str; 2] = ["href", "xlink:href"];
+/// Attributes with the target of a link, in HTML and in SVG.
+pub(super) const LINK_ATTRIBUTES: [&str; 2] = ["href", "xlink:href"];
 
-/// Elements whose text is no markup.
-pub(super) const RAW: [&str; 2] = ["script", "style"];
+/// Elements whose text is a program.
+pub(super) const PROGRAM_ELEMENTS: [&str; 2] = ["script", "style"];
 
-/// How many nodes, and how many bytes of their text, are looked at for the words before a node.
-const FAR: usize = 24;
-const MOST_WORDS: usize = 120;
+/// Number of nodes, and of bytes of their text, in which the words before a node are looked for.
+const MAX_WORD_NODES: usize = 24;
+const MAX_WORD_BYTES: usize = 120;
 
-/// Longer texts need no words before them.
-const MOST_WORDED: usize = 400;
+/// Maximum length of a text for which the words before it matter.
+const MAX_WORDED_BYTES: usize = 400;
 
 /// For each change of a diff of trees the rule that explains it, if one does.
 pub fn classify_nodes(
@@ -87,85 +50,83 @@ pub fn classify_nodes(
     changes: &[NodeChange],
     volatile: &Volatile,
 ) -> Vec<Option<NoiseRule>> {
-    let slots = Slots::of(base, head, changes);
-    let pages = Pages::of(|| [addresses(base), addresses(head)]);
+    let advertisements = AdChanges::of(base, head, changes);
+    let swapped = SwappedLinks::of(|| [Cow::Owned(addresses(base)), Cow::Owned(addresses(head))]);
     let classify = |change: &NodeChange| {
-        by_form(base, head, change, &pages)
-            .or_else(|| slots.explain(change).then_some(NoiseRule::AdSlot))
+        explain_change(base, head, change, &swapped)
+            .or_else(|| advertisements.explain(change).then_some(NoiseRule::AdSlot))
             .or_else(|| volatile.explains_node(base, head, change).then_some(NoiseRule::Twins))
     };
     changes.iter().map(classify).collect()
 }
 
-/// All addresses of a page, line by line.
+/// All addresses of a page, one per line.
 fn addresses(tree: &Tree) -> String {
     let attributes = tree.nodes().iter().flat_map(|node| node.attributes());
     let addresses = attributes.filter(|(name, _)| ["action", "href", "src"].contains(&name.as_str()));
     addresses.flat_map(|(_, value)| [value.as_str(), "\n"]).collect()
 }
 
-/// Explains a change of text or attribute by the form of what changed. Nodes that came or went have none.
-fn by_form(base: &Tree, head: &Tree, change: &NodeChange, pages: &Pages<'_>) -> Option<NoiseRule> {
+/// The rule that explains a change of text or of an attribute.
+fn explain_change(
+    base: &Tree,
+    head: &Tree,
+    change: &NodeChange,
+    swapped: &SwappedLinks<'_>,
+) -> Option<NoiseRule> {
     let (from, to) = (change.base?, change.head?);
     match &change.what {
         What::Text => {
-            let (old, new) = (text_in_place((base, from)), text_in_place((head, to)));
-            // Only times of day and names of requests need words to say what they are.
-            let is_worded = |text: &str| text.contains(':') || text.contains(|c: char| c.is_ascii_digit());
-            let before = match old.len().max(new.len()) {
-                ..=MOST_WORDED if is_worded(&old) && is_worded(&new) => {
-                    shared_words((base, from), (head, to))
-                }
-                _ => String::new(),
-            };
-            explain_text(&(before.clone() + &old), &(before + &new), pages)
+            let (old, new) = (text_fragment(base, from), text_fragment(head, to));
+            // Only times of day and request ids depend on the words before them.
+            let has_digit = |text: &str| text.contains(|letter: char| letter.is_ascii_digit());
+            let is_worded =
+                old.len().max(new.len()) <= MAX_WORDED_BYTES && has_digit(&old) && has_digit(&new);
+            explain_after_words((base, from, &old), (head, to, &new), is_worded, swapped)
         }
-        What::Attribute(name) => attribute(base, head, (from, to), name, pages),
+        What::Attribute(name) => explain_attribute(base, head, (from, to), name, swapped),
         What::Inserted | What::Removed | What::Moved => None,
     }
 }
 
-/// Explains what changed in a text: in a long script, line by line.
-fn explain_text(from: &str, to: &str, pages: &Pages<'_>) -> Option<NoiseRule> {
-    if from.len().max(to.len()) <= MOST_MASKED {
-        explain(from, to, pages)
-    } else {
-        explain_long(from, to, pages)
-    }
+/// The rule that explains two fragments, if wanted together with the words before their nodes.
+fn explain_after_words(
+    (base, from, old): (&Tree, usize, &str),
+    (head, to, new): (&Tree, usize, &str),
+    is_worded: bool,
+    swapped: &SwappedLinks<'_>,
+) -> Option<NoiseRule> {
+    let explain = |old: &str, new: &str| explain_fragments(old, new, BodySyntax::Html, swapped);
+    let worded = || {
+        let (before, after) = (words_before(base, from), words_before(head, to));
+        explain(&(before + old), &(after + new))
+    };
+    is_worded.then(worded).flatten().or_else(|| explain(old, new))
 }
 
-/// A text with the tags around it. Of a script its id is told as well, by which frameworks find it.
-fn text_in_place((tree, node): (&Tree, usize)) -> String {
-    let parent = tree.nodes()[tree.nodes()[node].parent].name().unwrap_or_default();
+/// A text with the tags around it. A script keeps its id, by which frameworks find it.
+fn text_fragment(tree: &Tree, node: usize) -> String {
+    let parent = &tree.nodes()[tree.nodes()[node].parent];
+    let name = parent.name().unwrap_or_default();
     match &tree.nodes()[node].data {
         Data::Comment(text) => format!("<!--{text}-->"),
-        Data::Text(text) if RAW.contains(&parent) => {
-            let id = tree.nodes()[tree.nodes()[node].parent].attribute("id");
-            let id = id.map(|id| ("id".to_owned(), id.to_owned()));
-            format!("{}{}</{parent}>", start_tag(parent, id.as_slice()), text.trim())
+        Data::Text(text) if PROGRAM_ELEMENTS.contains(&name) => {
+            let id = parent.attribute("id").map(|id| ("id".to_owned(), id.to_owned()));
+            format!("{}{}</{name}>", start_tag(name, id.as_slice()), text.trim())
         }
         _ => match tree.nodes()[node].seen_text() {
-            Some(text) => format!("<{parent}>{}</{parent}>", escaped(text)),
+            Some(text) => format!("<{name}>{}</{name}>", escaped(text)),
             None => String::new(),
         },
     }
 }
 
-/// The words before a node, if they are the same on both sides but for noise: they may say that a time is that of the page.
-fn shared_words(from: (&Tree, usize), to: (&Tree, usize)) -> String {
-    let (before, after) = (words_before(from), words_before(to));
-    let same = before == after || mask(&before).is_some_and(|masked| mask(&after) == Some(masked));
-    if same { before } else { String::new() }
-}
-
-/// What a reader has read in the same thought just before a node.
-fn words_before((tree, node): (&Tree, usize)) -> String {
+/// The text that a reader has read in the same sentence before a node.
+fn words_before(tree: &Tree, node: usize) -> String {
     let mut words: Vec<&str> = Vec::new();
-    for place in (0..node).rev().take(FAR) {
-        let near = &tree.nodes()[place];
-        if near.name().is_some_and(is_block)
-            || words.iter().map(|text| text.len()).sum::<usize>() > MOST_WORDS
-        {
+    for near in tree.nodes()[..node].iter().rev().take(MAX_WORD_NODES) {
+        let length: usize = words.iter().map(|text| text.len()).sum();
+        if near.name().is_some_and(is_block) || length > MAX_WORD_BYTES {
             break;
         }
         match &near.data {
@@ -175,21 +136,21 @@ fn words_before((tree, node): (&Tree, usize)) -> String {
     }
     words.reverse();
     let words = words.concat();
-    escaped(&words[words.ceil_char_boundary(words.len().saturating_sub(MOST_WORDS))..])
+    escaped(&words[words.ceil_char_boundary(words.len().saturating_sub(MAX_WORD_BYTES))..])
 }
 
-/// Text that cannot be taken for markup.
+/// Text without tags.
 fn escaped(text: &str) -> String {
     text.replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Explains one changed attribute: the tag as it was, beside the same with that attribute as it is.
-fn attribute(
+/// The rule that explains one changed attribute: the old tag beside the same tag with the new value.
+fn explain_attribute(
     base: &Tree,
     head: &Tree,
     (from, to): (usize, usize),
     name: &str,
-    pages: &Pages<'_>,
+    swapped: &SwappedLinks<'_>,
 ) -> Option<NoiseRule> {
     let (node, other) = (&base.nodes()[from], &head.nodes()[to]);
     let value = other.attribute(name)?;
@@ -199,18 +160,19 @@ fn attribute(
         value.clone_into(old);
     }
     let element = node.name().unwrap_or_default();
-    let before = if name == "datetime" { shared_words((base, from), (head, to)) } else { String::new() };
-    let tag = |attributes: &[(String, String)]| before.clone() + &start_tag(element, attributes);
-    let rule = explain(&tag(node.attributes()), &tag(&attributes), pages);
-    // The digest of an asset goes with its address: alone, it says that the asset was changed in place.
+    let (old, new) = (start_tag(element, node.attributes()), start_tag(element, &attributes));
+    let is_worded = name == "datetime";
+    let rule = explain_after_words((base, from, &old), (head, to, &new), is_worded, swapped);
+    // The digest of an asset follows its address. Alone, it says that the asset was changed in place.
     let source = if node.attribute("src").is_some() { "src" } else { "href" };
     if rule.is_none() && name == "integrity" && node.attribute(source) != other.attribute(source) {
-        return attribute(base, head, (from, to), source, pages).filter(|rule| *rule == NoiseRule::BuildHash);
+        return explain_attribute(base, head, (from, to), source, swapped)
+            .filter(|rule| *rule == NoiseRule::BuildHash);
     }
     rule
 }
 
-/// Whether these changes are all explained, and at least one by an advertisement.
+/// Whether rules explain all of these changes, at least one of them by an advertisement.
 pub(super) fn only_advertisements(base: &Tree, head: &Tree, changes: &[NodeChange]) -> bool {
     let rules = classify_nodes(base, head, changes, &Volatile::default());
     rules.iter().all(Option::is_some) && rules.contains(&Some(NoiseRule::AdSlot))
@@ -224,12 +186,12 @@ pub(super) fn is_active(tree: &Tree, start: usize, end: usize) -> bool {
     })
 }
 
-/// Whether an element runs, loads or sends something, whatever attributes it has.
+/// Whether an element of this name runs, loads or sends something.
 pub(super) fn is_active_element(name: &str) -> bool {
-    ACTIVE.iter().any(|active| name.eq_ignore_ascii_case(active))
+    ACTIVE_ELEMENTS.iter().any(|active| name.eq_ignore_ascii_case(active))
 }
 
-/// Whether an attribute runs, loads or sends something, or lays its element over others. Where links lead is not meant.
+/// Whether an attribute runs, loads or sends something, or lays its element over others. Targets of links do not count.
 pub(super) fn is_active_attribute(name: &str, value: &str) -> bool {
     let value = value.trim_start().to_ascii_lowercase();
     let is_style =

@@ -1,17 +1,16 @@
-//! Where an address leads, as far as it matters: by which scheme, to which host and port.
+//! The origin of an address: scheme, host and port.
 //!
-//! Browsers read addresses that nobody would write: with tabs in them, with backslashes, with a name before the host. What is not as
-//! plain as addresses are is not known at all.
+//! Browsers accept addresses with tabs, backslashes or a user name before the host. Such an address has no origin here.
 
 use url::Url;
 use varve_page::links::srcset::candidates;
 
-/// The scheme, host and port of an absolute address of the web. None if it is anything else, or in doubt.
+/// The scheme, host and port of an absolute `http` or `https` address. `None` for any other address.
 pub(super) fn origin(address: &str) -> Option<String> {
     Some(plain(address)?.origin().ascii_serialization())
 }
 
-/// The origins of all that an attribute names. None if any of it has none.
+/// The origins of all addresses in an attribute. `None` if one of them has none.
 pub(super) fn origins(attribute: &str, value: &str) -> Option<Vec<String>> {
     match attribute {
         "srcset" => candidates(value).map(|(_, address)| origin(address)).collect(),
@@ -34,7 +33,7 @@ pub(super) fn differ_by_query(from: &str, to: &str) -> bool {
     rest(from).is_some_and(|from| rest(to) == Some(from))
 }
 
-/// Whether an address is only a path, so that it stays with its own host.
+/// Whether an address is only a path, and so names no other host.
 pub(super) fn is_path(address: &str) -> bool {
     let address = address.trim_matches(' ');
     !address.contains(is_odd) && !address.contains("//") && !address.contains([':', '%'])
@@ -49,7 +48,7 @@ fn plain(address: &str) -> Option<Url> {
     (url.username().is_empty() && url.password().is_none() && url.host().is_some()).then_some(url)
 }
 
-/// Letters that browsers leave out of an address, or take for others.
+/// Letters that browsers remove from an address or replace.
 fn is_odd(letter: char) -> bool {
     letter.is_control() || letter == '\\'
 }

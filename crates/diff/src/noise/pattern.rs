@@ -1,95 +1,100 @@
-//! What a pattern of the table is: a form, how the value in it must look, and where it must stand.
+//! What a pattern of the rule table is: a form, the shape of its value and the place of its value.
 //!
-//! No form is enough by itself. A word under the name of a token is a setting, and a token under another name is somebody's account.
+//! No form is enough alone. A word under the name of a token is a setting, and a token under another name is an account.
+
+use regex::Regex;
+use std::sync::LazyLock;
 
 /// A form of text that a rule knows.
 #[derive(Debug, Clone, Copy)]
-pub struct Pattern {
-    /// What must stand in a text before it is worth searching.
-    pub sign: Sign,
-    /// What is searched for.
+pub struct NoisePattern {
+    /// What every text has that the form matches. It is searched first, because that is cheap.
+    pub sign: PatternSign,
+    /// The regular expression, with names of [parts](expand_parts) in braces.
     pub form: &'static str,
-    /// How the value must look.
-    pub looks: Looks,
-    /// Where the value must stand.
-    pub stands: Stands,
+    /// The shape that the value must have.
+    pub shape: ValueShape,
+    /// The place that the value must be at.
+    pub position: Position,
 }
 
-/// How a value must look before it counts.
+/// A pattern of the table.
+pub(super) const fn pattern(
+    sign: PatternSign,
+    shape: ValueShape,
+    position: Position,
+    form: &'static str,
+) -> NoisePattern {
+    NoisePattern { sign, form, shape, position }
+}
+
+/// The shape that a value must have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Looks {
-    /// As the form says.
-    Formed,
-    /// Like a token: letters and digits, and neither a word, a number, a path nor an address.
+pub enum ValueShape {
+    /// Any that the form matches.
+    AsMatched,
+    /// A token: letters and digits, and neither a word, a number, a path nor an address.
     Token,
-    /// Like a hash, and the other one is as long.
+    /// A hash. The new one must have the same length.
     Hash,
-    /// Like the name of one request: a hash or a UUID, but no number that people count with.
-    Id,
-    /// Like a hash. It counts if it took the place of the same other one in several links of the page.
-    Swapped,
-    /// Like the digest of an asset. It counts if the address of the asset, in the same tag, has another hash or version too.
-    Digest,
-    /// Like a scrambled mail address. It counts if the other one is the same address.
-    Address,
+    /// The id of one request: a hash or a UUID, and no number that people count with.
+    RequestId,
+    /// A hash that was replaced by the same other one in several links of the page.
+    SwappedHash,
+    /// The digest of an asset. The address of the asset, in the same tag, must have changed as well.
+    AssetDigest,
+    /// A scrambled mail address. The new one must hide the same address.
+    ScrambledAddress,
 }
 
-/// Where a value must stand before it counts.
+/// The place that a value must be at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Stands {
-    /// Wherever the form is.
+pub enum Position {
+    /// Any place.
     Anywhere,
-    /// In a tag.
+    /// In a start tag, except that of a `time` element.
     Tag,
-    /// In no text that readers see, as far as can be seen here.
+    /// Not in text that readers see.
     Unshown,
-    /// As the whole of an attribute of such a name, or of the `value` or `content` of an element that is named so.
-    Named(Names),
-    /// In the address of a program, style or font that the page loads from where it is itself.
+    /// In a script, a style, or a body without tags.
+    Program,
+    /// The whole value of an attribute of that name, or of the `value` or `content` of an element of that `name`.
+    Named(ValueName),
+    /// In the address of a script, style or font that the page loads from its own host.
     OwnAsset,
-    /// In the object in which a framework keeps the state of the page, and there at its top.
-    State,
-    /// In a comment that says, or beside words that say, that it tells when the page was made.
-    Made,
-    /// In a comment that has such words.
+    /// A field of the object in which a framework keeps the state of the page.
+    FrameworkState,
+    /// In a comment or after words that say that the page was made at that time.
+    PageTime,
+    /// In a comment with such words.
     DatedComment,
     /// In a comment.
     Comment,
 }
 
-/// Names of attributes and elements whose values are of one kind.
+/// Names of attributes and elements that have values of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Names {
-    /// Of numbers used once.
+pub enum ValueName {
+    /// Of nonces.
     Nonce,
-    /// Of tokens against forged requests.
+    /// Of CSRF tokens.
     Csrf,
-    /// Of sessions, and of nothing else.
+    /// Of sessions only.
     Session,
-    /// Of sessions, and of what conferences and schools have.
-    AnySession,
-    /// Of one request.
+    /// Of sessions, and of other things.
+    AmbiguousSession,
+    /// Of request ids.
     Request,
-    /// Of one request, as those who measure pages call it.
+    /// Of request ids in tracing.
     Trace,
-    /// Of what a form had been, which is scrambled.
+    /// Of the state of a form.
     ViewState,
 }
 
-/// Whose name it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Whose {
-    /// That of an attribute, or of a variable.
-    Own,
-    /// That which an element has in its form.
-    Element,
-}
-
-/// What every text has that a pattern can match. Looking for it costs next to nothing, making a pattern ready and searching with
-/// it does: most texts have no sign of most patterns.
+/// What every text has that a pattern matches.
 #[derive(Debug, Clone, Copy)]
-pub enum Sign {
-    /// One of these words, in small letters; how the text writes them does not matter.
+pub enum PatternSign {
+    /// One of these words, given in lower case, in either case.
     Words(&'static [&'static str]),
     /// A colon between digits.
     Clock,
@@ -99,50 +104,97 @@ pub enum Sign {
     LongHex,
 }
 
-pub(super) const TOKENS: Sign = Sign::Words(&[
-    "csrf",
-    "xsrf",
-    "requestverificationtoken",
-    "form_build_id",
-    "__viewstate",
-    "__eventvalidation",
-    "_token",
-]);
-/// What stands in comments of programs that say what a page cost them.
-pub(super) const COSTS: Sign = Sign::Words(&[
-    "time usage:",
-    "memory usage:",
-    "cached time:",
-    "parsed by ",
-    "caching ",
-    "cached@",
-    "and timestamp ",
-    "served in ",
-]);
-pub(super) const FILES: Sign = Sign::Words(&[".js", ".mjs", ".css", ".map", ".woff", ".ttf", ".otf"]);
-pub(super) const REQUESTS: Sign = Sign::Words(&[
-    "requestid",
-    "request_id",
-    "request-id",
-    "traceid",
-    "trace_id",
-    "trace-id",
-    "correlationid",
-    "correlation_id",
-    "correlation-id",
-    "spanid",
-    "span_id",
-    "span-id",
-    "visitorid",
-    "visitor_id",
-    "visitor-id",
-    "renderid",
-    "render_id",
-    "render-id",
-    "pageviewid",
-    "pageview_id",
-    "pageview-id",
-]);
+/// Parts that several patterns share. A part may contain parts that are listed after it.
+#[rustfmt::skip]
+const PATTERN_PARTS: [(&str, &str); 23] = [
+    ("iso_time", "{iso_date}[T ]{clock}"),
+    // Seconds or milliseconds since 1970.
+    ("unix_time", r"1\d{9}(?:\d{3}|\.\d{1,9})?\b"),
+    // Date with or without the time of day, in the forms of `meta` elements.
+    ("any_date", r"(?:{day}(?:\d{1,2} {month} \d{4}|{month} \d{1,2},? \d{4}|{iso_date})(?:(?:T|,? ){clock})?|(?:19|20)\d{6}|1\d{9}(?:\d{3})?)"),
+    // Day of the week, optional.
+    ("day", "(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]{0,6},? )?"),
+    // Month, by name.
+    ("month", r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]{0,6}\.?"),
+    // Time of day, with or without seconds and time zone.
+    ("clock", r"[0-2]?\d:[0-5]\d(?::[0-6]\d(?:[.,]\d{1,9})?)?(?:\s?[AaPp]\.?[Mm]\b\.?)?(?:\s?(?:Z|UTC|GMT|[CEMP][DES]T|CEST)\b|\s?[+-][0-2]\d:?[0-5]\d\b)?"),
+    ("iso_date", r"(?:19|20)\d\d-[01]\d-[0-3]\d"),
+    // Text before a variable that is assigned.
+    ("assignment", r"(?:\b(?:var|let|const)\s{1,4}|[.{(]|[;,]\s)"),
+    // The same, for a variable of the page: also the current time and the time of a build.
+    ("own_time_name", "(?:{time_name}|now|_{0,2}build[_-]?(?:time(?:stamp)?|date)_{0,2})"),
+    // Names of the time at which a page was made. `timestamp` is also the time of an auction or a report.
+    ("time_name", "(?:data-|x-)?(?:(?:server|render|current|cache|generation)[_-]?(?:time(?:stamp)?|now)|(?:server|render|cache|generation)[_-]?date|(?:rendered|cached)[_-]?(?:at|on|time)|page[_-]?(?:generated|rendered|built)(?:[_-]?(?:at|on))?|(?:data|x)-generated(?:-?(?:at|on|time))?)"),
+    // The same, with the names that only fields of forms have.
+    ("csrf_name", r"(?:{csrf_word}|form_build_id|form_token|__viewstate\w{0,20}|__eventvalidation)"),
+    // Names of CSRF tokens. Settings have other names: `csrf-mode`, `csrfUrl`.
+    ("csrf_word", "(?:(?:x-|data-|_{1,2}|(?:anti|app|form|js|login|owasp|session|user|web|yii)[_-]?){0,3}(?:csrf|xsrf)p?(?:[._-]?(?:token|hash|nonce|value|key|middlewaretoken|test[_-]name|frontend|backend)){0,2}|(?:__|x-)?requestverificationtoken|authenticity_token)"),
+    // Names of nonces in forms. `announce` and `pronounce` are other words.
+    ("form_nonce_name", r"(?:[\w-]{0,40}[_-])?(?:(?:wp|rest)?nonce|(?-i:[a-z]{1,40}(?:[A-Z][a-z]{0,40}){0,4}Nonce))"),
+    // Names of nonces anywhere: those of policies and of WordPress. Payments and blocks have nonces as well.
+    ("nonce_name", r"(?:[\w-]{0,40}[_-])?(?:csp|wp|ajax|rest)[_-]?nonce"),
+    // Names of the id of one request.
+    ("request_name", "(?:(?:data|x|http|server|amzn?)[_-]){0,3}(?:request|trace|correlation|span|visitor|render|pageview|(?-i:wgRequest))[_-]?id"),
+    // Names of the build of a page. Pages name the commits of other projects, so commits are not included.
+    ("build_name", "_{0,2}(?:app[_-]?)?(?:build|(?:build|deploy|deployment)[_-]?(?:id|hash|sha|rev|revision))_{0,2}"),
+    // The form before the name of a field, as in `form[field]`.
+    ("form_prefix", r"(?:[\w.-]{1,40}\[)?"),
+    // Text before a name in a script or an object, also at the start of a line.
+    ("named_value", r"(?:\b(?:var|let|const)\s{1,4}|[.{(]|[;,]|(?m:^))\s{0,40}"),
+    // The beginning of a sentence about the page.
+    ("page_sentence", r"(?:^|[>|(]|\. )\s{0,8}(?:this |the )?(?:page|document)"),
+    // Number of seconds or milliseconds.
+    ("duration", r"(?<v>\d{1,9}(?:\.\d{1,9})?)\s?(?:ms|s|secs?|seconds?|milliseconds?)\b"),
+    // Names of `meta` elements for the time at which a page was made. The time of the last edit is not one.
+    ("meta_time_name", "(?:dc(?:terms)?[.:]created|(?:page-)?(?:generated|rendered)(?:[_-]?(?:at|on|time|date))?|page-timestamp|build[_-]?(?:time|date)|date-creation-yyyymmdd)"),
+    // File names of scripts, styles and fonts, which may have hashes.
+    ("asset_file", r"(?:\.(?:min|chunk|bundle|module|esm))?\.(?:js|mjs|css|map|woff2?|ttf|otf)\b"),
+    // Parameters between a file name and the parameter for its version.
+    ("asset_parameters", r#"\?(?:[^"'<>\s?]{0,80}?&(?:amp;)?)?"#),
+];
 
-pub(super) const NONCES: Sign = Sign::Words(&["nonce"]);
-pub(super) const META: Sign = Sign::Words(&["<meta"]);
+/// A form with its parts in place of their names.
+pub(super) fn expand_parts(form: &str) -> String {
+    let expand = |form: String, (name, part): &(&str, &str)| form.replace(&format!("{{{name}}}"), part);
+    PATTERN_PARTS.iter().fold(form.to_owned(), expand)
+}
+
+/// The names of attributes, and of elements. `None` where no such name is one.
+static VALUE_NAMES: LazyLock<Vec<(ValueName, Option<Regex>, Option<Regex>)>> = LazyLock::new(|| {
+    const NAMES: [(ValueName, &str, &str); 7] = [
+        (ValueName::Nonce, "(?:(?:data-)?nonce|{nonce_name})", r"{form_prefix}{form_nonce_name}\]?"),
+        (
+            ValueName::Csrf,
+            r"{form_prefix}(?:_token|{csrf_name})\]?",
+            r"{form_prefix}(?:_token|{csrf_name})\]?",
+        ),
+        (
+            ValueName::Session,
+            r"(?:phpsessid|jsessionid|aspsessionid\w{0,40}|cfid|cftoken)",
+            r"(?:phpsessid|jsessionid|aspsessionid\w{0,40}|cfid|cftoken)",
+        ),
+        (ValueName::AmbiguousSession, "", "(?:session_?id|sid)"),
+        (ValueName::Request, "{request_name}", "{request_name}"),
+        (ValueName::Trace, "", "(?:traceparent|sentry-trace)"),
+        (ValueName::ViewState, "", r"(?:javax|jakarta)\.faces\.ViewState"),
+    ];
+    let regex = |form: &str| {
+        let whole = format!("(?i)^{}$", expand_parts(form));
+        (!form.is_empty()).then(|| Regex::new(&whole).expect("the forms of names are tested"))
+    };
+    NAMES.iter().map(|(name, attribute, element)| (*name, regex(attribute), regex(element))).collect()
+});
+
+impl ValueName {
+    /// Whether this is a name of an attribute with such values.
+    pub(super) fn is_name_of_attribute(self, name: &str) -> bool {
+        let mut known = VALUE_NAMES.iter().filter(|(known, ..)| *known == self);
+        known.any(|(_, attribute, _)| attribute.as_ref().is_some_and(|form| form.is_match(name)))
+    }
+
+    /// Whether this is the `name` of an element with such a value.
+    pub(super) fn is_name_of_element(self, name: &str) -> bool {
+        let mut known = VALUE_NAMES.iter().filter(|(known, ..)| *known == self);
+        known.any(|(_, _, element)| element.as_ref().is_some_and(|form| form.is_match(name)))
+    }
+}

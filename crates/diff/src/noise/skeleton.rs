@@ -1,23 +1,26 @@
-//! What stays in a text that differs each time.
+//! The parts of a text that stay while the rest differs in every capture.
 
 use crate::text::{Budget, Options, TextDiff};
 use std::ops::Range;
 
-/// Letters and digits that must have stayed for a skeleton to mean anything by itself.
-const LEAST_FIXED: usize = 8;
+/// Minimum number of letters and digits of a skeleton that identifies a text alone.
+const MIN_FIXED_LETTERS: usize = 8;
 
-/// The longest gap of a skeleton.
-const MOST_GAP: usize = 256;
+/// Steps that the comparison of two texts may take.
+const COMPARISON_STEPS: usize = 20_000;
+
+/// Maximum length of a gap of a skeleton.
+const MAX_GAP_BYTES: usize = 256;
 
 /// The parts of a text that stayed, in order. The first and the last are its ends, and may be empty.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Skeleton(Vec<String>);
 
 impl Skeleton {
-    /// What two texts share. None where they are the same, or too different to be compared.
+    /// The parts that two texts share. `None` if the texts are the same or too different to be compared.
     pub(super) fn of(from: &str, to: &str) -> Option<Self> {
         let diff = TextDiff::between(from, to, Options::default());
-        let mut budget = Budget::of(20_000);
+        let mut budget = Budget::of(COMPARISON_STEPS);
         let mut parts = Vec::new();
         let mut at = 0;
         for change in diff.changes() {
@@ -34,10 +37,10 @@ impl Skeleton {
         (parts.len() > 1).then_some(Self(parts))
     }
 
-    /// Whether so much stayed that it is known by that alone.
-    pub(super) fn is_telling(&self) -> bool {
+    /// Whether the parts identify a text alone.
+    pub(super) fn is_distinctive(&self) -> bool {
         let letters = self.0.iter().flat_map(|part| part.chars());
-        letters.filter(|letter| letter.is_alphanumeric()).count() >= LEAST_FIXED
+        letters.filter(|letter| letter.is_alphanumeric()).count() >= MIN_FIXED_LETTERS
     }
 
     /// Whether a text has all the parts in order, and between them only short text without tags.
@@ -45,7 +48,7 @@ impl Skeleton {
         self.gaps(text).is_some()
     }
 
-    /// Where a text that fits has its gaps.
+    /// The gaps of a text that fits.
     pub(super) fn gaps(&self, text: &str) -> Option<Vec<Range<usize>>> {
         let [first, middle @ .., last] = self.0.as_slice() else { return None };
         text.strip_prefix(first.as_str())?.strip_suffix(last.as_str())?;
@@ -59,7 +62,7 @@ impl Skeleton {
         }
         gaps.push(at..end);
         let is_harmless =
-            |gap: &Range<usize>| gap.len() <= MOST_GAP && !text[gap.clone()].contains(['<', '>']);
+            |gap: &Range<usize>| gap.len() <= MAX_GAP_BYTES && !text[gap.clone()].contains(['<', '>']);
         gaps.iter().all(is_harmless).then_some(gaps)
     }
 }

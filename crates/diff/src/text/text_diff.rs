@@ -148,13 +148,13 @@ impl<'a> TextDiff<'a> {
             .collect()
     }
 
-    /// Cuts changes into smaller ones, so that lines which are partners of each other are a change of their own. `partners` gives
-    /// them for a change, in order, as lines of the base and of the head; those that are not within it are passed over.
-    pub fn split_changes(&mut self, partners: impl Fn(&Self, &Change) -> Vec<(usize, usize)>) {
+    /// Splits changes so that each pair of partner lines is a change of its own. `partners` has a list for each change: pairs
+    /// of a line of the base and a line of the head, in order. Pairs outside of their change are ignored.
+    pub fn split_changes(&mut self, partners: &[Vec<(usize, usize)>]) {
         let mut changes = Vec::with_capacity(self.changes.len());
-        for change in &self.changes {
+        for (change, partners) in self.changes.iter().zip(partners) {
             let (mut from, mut to) = (change.base_lines.start, change.head_lines.start);
-            for (base, head) in partners(self, change) {
+            for &(base, head) in partners {
                 let within = (from..change.base_lines.end).contains(&base)
                     && (to..change.head_lines.end).contains(&head);
                 if within {
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     fn changes_can_be_split_at_partners() {
         let mut diff = TextDiff::between("a\nb\nc\n", "x\ny\nz\nw\n", Options::default());
-        diff.split_changes(|_, _| vec![(1, 2), (0, 3), (2, 3), (9, 9)]);
+        diff.split_changes(&[vec![(1, 2), (0, 3), (2, 3), (9, 9)]]);
         let lines: Vec<_> = diff
             .changes()
             .iter()

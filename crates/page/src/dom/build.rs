@@ -68,8 +68,10 @@ fn number(tree: &mut Tree) {
 const KEEPING: [&str; 5] = ["listing", "plaintext", "pre", "textarea", "xmp"];
 
 /// Elements that have no end tag.
-const VOID: [&str; 13] =
-    ["area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr"];
+pub const VOID_ELEMENTS: [&str; 14] = [
+    "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track",
+    "wbr",
+];
 
 /// Writes a node and all below it, and stops once there is enough. In place of what is left out stands a sign.
 pub(super) fn outer_html(
@@ -92,7 +94,7 @@ pub(super) fn outer_html(
             continue;
         }
         write(tree, &mut html, place);
-        if tree.nodes[place].name().is_some_and(|name| !VOID.contains(&name)) {
+        if tree.nodes[place].name().is_some_and(|name| !VOID_ELEMENTS.contains(&name)) {
             open.push(place);
         }
         place += 1;

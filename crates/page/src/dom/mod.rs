@@ -10,7 +10,7 @@ mod build;
 mod selector;
 pub(crate) mod sink;
 
-pub use build::start_tag;
+pub use build::{VOID_ELEMENTS, start_tag};
 pub use selector::Selectors;
 
 use html5ever::tendril::{StrTendril, TendrilSink};

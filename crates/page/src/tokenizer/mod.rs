@@ -77,7 +77,7 @@ pub struct Tokenizer {
 
 /// The bytes from the current position on.
 #[derive(Clone, Copy)]
-struct Input<'b> {
+struct TokenizerInput<'b> {
     bytes: &'b [u8],
     is_last: bool,
 }
@@ -104,7 +104,7 @@ impl Tokenizer {
         if bytes.is_empty() {
             return None;
         }
-        let input = Input { bytes, is_last };
+        let input = TokenizerInput { bytes, is_last };
         if let TokenizerState::Text(_) = self.state {
             let length = self.read_element_text(bytes, is_last);
             if length > 0 {
@@ -146,7 +146,7 @@ impl Tokenizer {
     }
 
     /// Reads what begins with `<`.
-    fn read_markup<'t, 'b>(&'t mut self, input: Input<'b>) -> Option<(usize, Token<'t, 'b>)> {
+    fn read_markup<'t, 'b>(&'t mut self, input: TokenizerInput<'b>) -> Option<(usize, Token<'t, 'b>)> {
         let byte = |at: usize| input.bytes.get(at).copied();
         match (byte(1), byte(2)) {
             (Some(letter), _) if letter.is_ascii_alphabetic() => self.read_start_tag(input.bytes),
@@ -166,7 +166,7 @@ impl Tokenizer {
         }
     }
 
-    fn read_declaration<'t, 'b>(&'t mut self, input: Input<'b>) -> Option<(usize, Token<'t, 'b>)> {
+    fn read_declaration<'t, 'b>(&'t mut self, input: TokenizerInput<'b>) -> Option<(usize, Token<'t, 'b>)> {
         let bytes = input.bytes;
         if bytes.len() < CHARACTER_DATA_START.len() && !input.is_last {
             return None;
@@ -192,7 +192,7 @@ impl Tokenizer {
     /// Reads to the end that `find_end` finds behind `from`, or as far as the end cannot have begun.
     fn read_until<'t, 'b>(
         &'t mut self,
-        input: Input<'b>,
+        input: TokenizerInput<'b>,
         from: usize,
         find_end: fn(&[u8]) -> Result<usize, usize>,
         token: Token<'t, 'b>,
@@ -209,7 +209,10 @@ impl Tokenizer {
     }
 
     /// The text of a `CDATA` section, or its end mark.
-    fn read_character_data<'t, 'b>(&'t mut self, input: Input<'b>) -> Option<(usize, Token<'t, 'b>)> {
+    fn read_character_data<'t, 'b>(
+        &'t mut self,
+        input: TokenizerInput<'b>,
+    ) -> Option<(usize, Token<'t, 'b>)> {
         const END: &[u8] = b"]]>";
         let bytes = input.bytes;
         match memchr::memmem::find(bytes, END) {

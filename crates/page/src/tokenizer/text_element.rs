@@ -75,7 +75,7 @@ pub(super) enum TextEnd {
 }
 
 /// Whether bytes begin with a mark. They may be too short to decide.
-enum Prefix {
+enum PrefixMatch {
     Yes,
     No,
     Undecided,
@@ -93,9 +93,9 @@ impl OpenTextElement {
         }
         for at in memchr::memchr_iter(b'<', bytes) {
             match self.begins_with_tag(&bytes[at..], "</", is_last) {
-                Prefix::Yes => return TextEnd::At(at),
-                Prefix::Undecided => return TextEnd::NotBefore(at),
-                Prefix::No => {}
+                PrefixMatch::Yes => return TextEnd::At(at),
+                PrefixMatch::Undecided => return TextEnd::NotBefore(at),
+                PrefixMatch::No => {}
             }
         }
         TextEnd::NotBefore(bytes.len())
@@ -118,17 +118,17 @@ impl OpenTextElement {
                 _ => (self.begins_with_tag(rest, "</", is_last), None),
             };
             match (prefix, next) {
-                (Prefix::Yes, Some(comment)) => self.comment = comment,
-                (Prefix::Yes, None) => return TextEnd::At(at),
-                (Prefix::Undecided, _) => return TextEnd::NotBefore(at),
-                (Prefix::No, _) => {}
+                (PrefixMatch::Yes, Some(comment)) => self.comment = comment,
+                (PrefixMatch::Yes, None) => return TextEnd::At(at),
+                (PrefixMatch::Undecided, _) => return TextEnd::NotBefore(at),
+                (PrefixMatch::No, _) => {}
             }
         }
         TextEnd::NotBefore(bytes.len())
     }
 
     /// Whether the bytes begin with a tag of the element.
-    fn begins_with_tag(&self, bytes: &[u8], opening: &str, is_last: bool) -> Prefix {
+    fn begins_with_tag(&self, bytes: &[u8], opening: &str, is_last: bool) -> PrefixMatch {
         let name = self.element.name;
         let length = opening.len() + name.len();
         let is_same = |bytes: &[u8]| {
@@ -136,19 +136,21 @@ impl OpenTextElement {
             bytes.iter().zip(wanted).all(|(byte, wanted)| byte.eq_ignore_ascii_case(&wanted))
         };
         match bytes.get(length) {
-            Some(byte) if (is_space(*byte) || matches!(byte, b'/' | b'>')) && is_same(bytes) => Prefix::Yes,
-            Some(_) => Prefix::No,
-            None if is_last || !is_same(bytes) => Prefix::No,
-            None => Prefix::Undecided,
+            Some(byte) if (is_space(*byte) || matches!(byte, b'/' | b'>')) && is_same(bytes) => {
+                PrefixMatch::Yes
+            }
+            Some(_) => PrefixMatch::No,
+            None if is_last || !is_same(bytes) => PrefixMatch::No,
+            None => PrefixMatch::Undecided,
         }
     }
 }
 
-fn begins_with(bytes: &[u8], mark: &[u8], is_last: bool) -> Prefix {
+fn begins_with(bytes: &[u8], mark: &[u8], is_last: bool) -> PrefixMatch {
     match bytes.get(..mark.len()) {
-        Some(start) if start == mark => Prefix::Yes,
-        None if !is_last && mark.starts_with(bytes) => Prefix::Undecided,
-        _ => Prefix::No,
+        Some(start) if start == mark => PrefixMatch::Yes,
+        None if !is_last && mark.starts_with(bytes) => PrefixMatch::Undecided,
+        _ => PrefixMatch::No,
     }
 }
 

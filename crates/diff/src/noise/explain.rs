@@ -1,202 +1,163 @@
-//! Takes out of text the values that rules know, so that what is left can be compared.
+//! Why two ranges of two documents differ.
 
-use super::looks::{is_hash, is_id, is_token, unscrambled};
-use super::pages::Pages;
-use super::pattern::{Looks, Pattern, Stands};
-use super::place::{is_dated_comment, is_in_comment, is_in_state, is_in_tag, is_shown, tells_when_made};
-use super::rules::{NoiseRule, RULES};
-use super::signs::{Signs, WordSet};
-use super::tag::{is_named, is_own_asset};
-use regex::bytes::{Regex, RegexBuilder};
-use sha2::{Digest, Sha256};
-use std::borrow::Cow;
+use super::ad_slots::differ_by_advertisement;
+use super::document::{BodySyntax, DocumentIndex, SourceDocument, SourceUnit};
+use super::pattern::ValueShape;
+use super::rules::NoiseRule;
+use super::swapped_links::SwappedLinks;
+use super::token_shape::unscrambled_address;
+use super::value::NoiseValue;
+use std::cell::Cell;
 use std::ops::Range;
-use std::sync::{LazyLock, OnceLock};
 
-/// Text longer than this is not searched: a caller cuts it to what lies around a change.
-pub(super) const MOST_MASKED: usize = 16 << 10;
+/// Maximum number of slots that are parsed in one comparison.
+const MAX_PARSED_SLOTS: usize = 1000;
 
-/// Values from this length on are shortened where the text is too long.
-const LONG_VALUE: usize = 1 << 10;
+/// Tokens longer than this are compared without what they share at both ends.
+const MAX_WHOLE_COMPARED_BYTES: usize = 256 << 10;
 
-/// A pattern of the table, made ready when a text first shows its sign. All of them together take milliseconds, which a single
-/// comparison of small pages would notice.
-struct Ready {
-    rule: NoiseRule,
-    pattern: &'static Pattern,
-    words: WordSet,
-    regex: OnceLock<Regex>,
+/// Compares two documents.
+pub(super) struct DocumentPair<'p, 't> {
+    pub(super) base: SourceDocument<'p>,
+    pub(super) head: SourceDocument<'p>,
+    pub(super) swapped: &'p SwappedLinks<'t>,
+    /// Whether an offset of the base is the same place as an offset of the head.
+    pub(super) is_aligned: &'p dyn Fn(usize, usize) -> bool,
+    /// Number of slots that were parsed.
+    pub(super) parsed_slots: &'p Cell<usize>,
 }
 
-static PATTERNS: LazyLock<Vec<Ready>> = LazyLock::new(|| {
-    let ready = |rule, pattern: &'static Pattern| {
-        let words = pattern.sign.word_set();
-        Ready { rule, pattern, words, regex: OnceLock::new() }
-    };
-    RULES.iter().flat_map(|rule| rule.patterns.iter().map(move |pattern| ready(rule.rule, pattern))).collect()
-});
+/// A token, and the part of it that is compared.
+type TokenPart = (usize, Range<usize>);
 
-/// A value that a rule knows, and where it stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Value {
-    rule: NoiseRule,
-    looks: Looks,
-    range: Range<usize>,
-}
+impl DocumentPair<'_, '_> {
+    /// The rule that explains why two ranges differ: they are the same but for values that rules know and for what
+    /// advertisements show. If several rules are needed, the first in the order of the table.
+    pub(super) fn explain(&self, base: Range<usize>, head: Range<usize>) -> Option<NoiseRule> {
+        let (mut from, mut to) = (self.base.units(base), self.head.units(head));
+        let mut explained: Option<NoiseRule> = None;
+        loop {
+            let rule = match (from.next(), to.next()) {
+                (None, None) => return explained,
+                (Some(SourceUnit::Token(from, old)), Some(SourceUnit::Token(to, new))) => {
+                    if same_text(&self.base.text[old.clone()], &self.head.text[new.clone()]) {
+                        continue;
+                    }
+                    self.explain_tokens((from, old), (to, new))?
+                }
+                (Some(SourceUnit::Slot(from)), Some(SourceUnit::Slot(to))) => {
+                    let (from, to) = (&self.base.slots()[from], &self.head.slots()[to]);
+                    if self.base.text[from.range.clone()] == self.head.text[to.range.clone()] {
+                        continue;
+                    }
+                    let is_same_place = (self.is_aligned)(from.range.start, to.range.start)
+                        && (self.is_aligned)(from.range.end - 1, to.range.end - 1);
+                    self.parsed_slots.set(self.parsed_slots.get() + 1);
+                    let may_parse = is_same_place && self.parsed_slots.get() <= MAX_PARSED_SLOTS;
+                    (may_parse && differ_by_advertisement((self.base, from), (self.head, to)))
+                        .then_some(NoiseRule::AdSlot)?
+                }
+                _ => return None,
+            };
+            explained = Some(explained.map_or(rule, |known| known.min(rule)));
+        }
+    }
 
-impl Ready {
-    /// The patterns speak of ASCII alone. Told so, they are ready in an eighth of the time.
-    fn regex(&self) -> &Regex {
-        self.regex.get_or_init(|| {
-            RegexBuilder::new(self.pattern.form)
-                .unicode(false)
-                .build()
-                .expect("the patterns of the table are tested")
-        })
-    }
-}
-
-/// The rule that explains why two texts differ: both are the same but for values that rules know. The first of those that
-/// have another value, in the order of the table.
-pub(super) fn explain(base: &str, head: &str, pages: &Pages<'_>) -> Option<NoiseRule> {
-    let (base, head) = (&*shortened(base), &*shortened(head));
-    if base.len().max(head.len()) > MOST_MASKED || base.is_empty() || head.is_empty() {
-        return None;
-    }
-    let before = values(base);
-    if before.is_empty() {
-        return None;
-    }
-    let after = values(head);
-    if before.len() != after.len() {
-        return None;
-    }
-    let (mut at, mut other) = (0, 0);
-    let mut changed = Vec::new();
-    for (from, to) in before.into_iter().zip(after) {
-        let kin = from.rule == to.rule && from.looks == to.looks;
-        if !kin || base[at..from.range.start] != head[other..to.range.start] {
+    /// The rule that explains why two tokens differ.
+    fn explain_tokens(&self, from: TokenPart, to: TokenPart) -> Option<NoiseRule> {
+        if self.base.kind(from.0) != self.head.kind(to.0) {
             return None;
         }
-        (at, other) = (from.range.end, to.range.end);
-        let (old, new) = (&base[from.range.clone()], &head[to.range.clone()]);
-        if old != new {
-            let may_follow = match from.looks {
-                Looks::Hash => old.len() == new.len(),
-                Looks::Swapped => old.len() == new.len() && pages.swapped(old, new),
-                Looks::Address => unscrambled(old).is_some_and(|address| unscrambled(new) == Some(address)),
-                _ => true,
-            };
-            may_follow.then_some(())?;
-            changed.push(from);
+        let (from, to) = self.without_shared_ends(from, to);
+        let before = self.base.values(from.0, &from.1);
+        if before.is_empty() {
+            return None;
         }
-    }
-    (base[at..] == head[other..] && digests_follow(base, &changed)).then_some(())?;
-    changed.into_iter().map(|value| value.rule).min()
-}
-
-/// A long text with its longest values, such as the state of a form, cut to their ends and a digest: they differ where the values do.
-fn shortened(text: &str) -> Cow<'_, str> {
-    if text.len() <= MOST_MASKED {
-        return Cow::Borrowed(text);
-    }
-    let is_of_token = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte);
-    let mut short = String::new();
-    let mut at = 0;
-    for run in text.as_bytes().chunk_by(|one, next| is_of_token(*one) == is_of_token(*next)) {
-        let part = &text[at..at + run.len()];
-        at += run.len();
-        if run.len() >= LONG_VALUE && is_of_token(run[0]) {
-            let digest = Sha256::digest(run).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-            short.extend([&part[..64], &digest, &part[part.len() - 64..]]);
-        } else {
-            short.push_str(part);
+        let after = self.head.values(to.0, &to.1);
+        if before.len() != after.len() {
+            return None;
         }
+        let (mut at, mut other) = (from.1.start, to.1.start);
+        let mut changed = Vec::new();
+        for (old, new) in before.iter().zip(&after) {
+            let is_alike = old.rule == new.rule && old.shape == new.shape && old.reason == new.reason;
+            let (old_text, new_text) =
+                (&self.base.text[at..old.range.start], &self.head.text[other..new.range.start]);
+            if !is_alike || !same_text(old_text, new_text) {
+                return None;
+            }
+            (at, other) = (old.range.end, new.range.end);
+            if self.base.text[old.range.clone()] != self.head.text[new.range.clone()] {
+                self.may_follow(old, new, (from.0, to.0)).then_some(())?;
+                changed.push(old.rule);
+            }
+        }
+        same_text(&self.base.text[at..from.1.end], &self.head.text[other..to.1.end]).then_some(())?;
+        changed.into_iter().min()
     }
-    Cow::Owned(short)
-}
 
-/// Whether anything in a text may be a value that a rule knows. Most lines have none, and need not be looked at in their place.
-pub(super) fn may_have_values(text: &str) -> bool {
-    let signs = Signs::of(text);
-    PATTERNS.iter().any(|ready| signs.show(ready.pattern.sign, ready.words))
-}
-
-/// Whether each digest that changed goes with an address that did, in the same tag: alone, it says that an asset was
-/// changed in place.
-fn digests_follow(base: &str, changed: &[Value]) -> bool {
-    changed.iter().enumerate().filter(|(_, value)| value.looks == Looks::Digest).all(|(place, digest)| {
-        let in_one_tag = |other: &Value| {
-            let between = digest.range.end.min(other.range.end)..digest.range.start.max(other.range.start);
-            other.rule == NoiseRule::BuildHash
-                && other.looks != Looks::Digest
-                && !base.as_bytes()[between].iter().any(|byte| matches!(byte, b'<' | b'>'))
-        };
-        // Those next to it are enough: what stands further away in a tag is there for other reasons.
-        let near = &changed[place.saturating_sub(2)..changed.len().min(place + 3)];
-        near.iter().any(in_one_tag)
-    })
-}
-
-/// A text with marks in place of the values that rules know. None if there are none.
-pub(super) fn mask(text: &str) -> Option<String> {
-    let values = if text.len() <= MOST_MASKED { values(text) } else { Vec::new() };
-    let mut masked = String::with_capacity(text.len());
-    let mut at = 0;
-    for Value { rule, range, .. } in &values {
-        masked.push_str(&text[at..range.start]);
-        masked.extend(["\u{0}", rule.name(), "\u{0}"]);
-        at = range.end;
+    /// Two parts of long tokens without what they share at both ends, except for a little that patterns need.
+    fn without_shared_ends(&self, from: TokenPart, to: TokenPart) -> (TokenPart, TokenPart) {
+        const KEPT_BYTES: usize = 400;
+        if from.1.len().max(to.1.len()) <= MAX_WHOLE_COMPARED_BYTES {
+            return (from, to);
+        }
+        let (old, new) = (&self.base.text[from.1.clone()], &self.head.text[to.1.clone()]);
+        let shared = |one: &mut dyn Iterator<Item = (u8, u8)>| one.take_while(|(a, b)| a == b).count();
+        let start = shared(&mut old.bytes().zip(new.bytes())).saturating_sub(KEPT_BYTES);
+        let start = old.floor_char_boundary(start);
+        let end = shared(&mut old[start..].bytes().rev().zip(new[start..].bytes().rev()));
+        let end = end.saturating_sub(KEPT_BYTES);
+        let end = old.len() - old.ceil_char_boundary(old.len() - end);
+        let part = |(token, part): TokenPart| (token, part.start + start..part.end - end);
+        (part(from), part(to))
     }
-    masked.push_str(&text[at..]);
-    (!values.is_empty()).then_some(masked)
-}
 
-/// The values that rules know in a text, in order. Of two that overlap the one of the earlier rule stays.
-fn values(text: &str) -> Vec<Value> {
-    let mut found = Vec::new();
-    let signs = Signs::of(text);
-    for ready in PATTERNS.iter().filter(|ready| signs.show(ready.pattern.sign, ready.words)) {
-        take_values(text, ready, &mut found);
-    }
-    found.sort_unstable_by_key(|value: &Value| value.range.start);
-    found
-}
-
-fn take_values(text: &str, ready: &Ready, found: &mut Vec<Value>) {
-    let Pattern { looks, stands, .. } = *ready.pattern;
-    for captures in ready.regex().captures_iter(text.as_bytes()) {
-        let Some(range) = captures.name("v").map(|value| value.range()) else { continue };
-        let Some(value) = text.get(range.clone()) else { continue };
-        let taken = found.iter().any(|other| other.range.start < range.end && range.start < other.range.end);
-        if !taken && looks_right(value, looks) && stands_right(text, &range, stands) {
-            found.push(Value { rule: ready.rule, looks, range });
+    /// Whether a value may have taken the place of another.
+    fn may_follow(&self, old: &NoiseValue, new: &NoiseValue, tokens: (usize, usize)) -> bool {
+        let (from, to) = (&self.base.text[old.range.clone()], &self.head.text[new.range.clone()]);
+        match old.shape {
+            ValueShape::Hash => from.len() == to.len(),
+            ValueShape::SwappedHash => from.len() == to.len() && self.swapped.contains(from, to),
+            ValueShape::ScrambledAddress => {
+                unscrambled_address(from).is_some_and(|address| unscrambled_address(to) == Some(address))
+            }
+            ValueShape::AssetDigest => asset_hashes(self.base, tokens.0) != asset_hashes(self.head, tokens.1),
+            ValueShape::AsMatched | ValueShape::Token | ValueShape::RequestId => true,
         }
     }
 }
 
-fn looks_right(value: &str, looks: Looks) -> bool {
-    match looks {
-        Looks::Formed | Looks::Digest => true,
-        Looks::Token => is_token(value),
-        Looks::Hash | Looks::Swapped => is_hash(value),
-        Looks::Id => is_id(value),
-        Looks::Address => unscrambled(value).is_some(),
-    }
+/// The hashes in the addresses of a tag. A digest follows them: alone, it says that the asset was changed in place.
+fn asset_hashes(document: SourceDocument<'_>, token: usize) -> Vec<&str> {
+    let values = document.values(token, &document.range(token));
+    let is_hash =
+        |value: &&NoiseValue| value.rule == NoiseRule::BuildHash && value.shape != ValueShape::AssetDigest;
+    values.iter().filter(is_hash).map(|value| &document.text[value.range.clone()]).collect()
 }
 
-fn stands_right(text: &str, value: &Range<usize>, stands: Stands) -> bool {
-    match stands {
-        Stands::Anywhere => true,
-        Stands::Tag => is_in_tag(text, value.start),
-        Stands::Unshown => !is_shown(text, value.start),
-        Stands::Named(names) => is_named(text, value, names),
-        Stands::OwnAsset => is_own_asset(text, value),
-        Stands::State => is_in_state(text, value.start),
-        Stands::Made => tells_when_made(text, value),
-        Stands::DatedComment => is_dated_comment(text, value.start),
-        Stands::Comment => is_in_comment(text, value.start),
-    }
+/// Whether two texts are the same but for the kind of line endings.
+fn same_text(one: &str, other: &str) -> bool {
+    let unix = |text: &str| text.replace("\r\n", "\n");
+    one == other || ((one.contains('\r') || other.contains('\r')) && unix(one) == unix(other))
+}
+
+/// The rule that explains why two fragments differ.
+pub(super) fn explain_fragments(
+    base: &str,
+    head: &str,
+    syntax: BodySyntax,
+    swapped: &SwappedLinks<'_>,
+) -> Option<NoiseRule> {
+    let [from, to] = [DocumentIndex::of_fragment(syntax), DocumentIndex::of_fragment(syntax)];
+    let pair = DocumentPair {
+        base: SourceDocument { text: base, index: &from },
+        head: SourceDocument { text: head, index: &to },
+        swapped,
+        is_aligned: &|_, _| false,
+        parsed_slots: &Cell::default(),
+    };
+    pair.explain(0..base.len(), 0..head.len())
 }
 
 #[cfg(test)]
@@ -204,9 +165,11 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What explains why two texts differ that are no pages.
+    /// The rule that explains two fragments: of a page if both begin with a tag, else of a program.
     fn explain(base: &str, head: &str) -> Option<NoiseRule> {
-        super::explain(base, head, &Pages::none())
+        let is_page = base.starts_with('<') && head.starts_with('<');
+        let syntax = if is_page { BodySyntax::Html } else { BodySyntax::Program };
+        explain_fragments(base, head, syntax, &SwappedLinks::none())
     }
 
     fn all_are_explained(cases: &[(&str, &str, &str)]) {
@@ -216,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_pages_write_by_themselves_is_noise() {
+    fn values_that_pages_generate_are_noise() {
         all_are_explained(&[
             ("<p>Page loaded at <b>10:11:12</b>", "<p>Page loaded at <b>10:11:13</b>", "timestamp"),
             (
@@ -342,13 +305,13 @@ mod tests {
                 "<a href=/x;jsessionid=FEDCBA9876543210>",
                 "session-id",
             ),
-            (r#"data-request-id="0a1b2c3d4e""#, r#"data-request-id="ffffffffff""#, "request-id"),
-            (r#"data-cfemail="4223022c6c2d""#, r#"data-cfemail="0160416f2f6e""#, "scrambled-address"),
+            (r#"<p data-request-id="0a1b2c3d4e">"#, r#"<p data-request-id="ffffffffff">"#, "request-id"),
+            (r#"<a data-cfemail="4223022c6c2d">"#, r#"<a data-cfemail="0160416f2f6e">"#, "scrambled-address"),
         ]);
     }
 
     #[test]
-    fn what_people_write_is_not_noise() {
+    fn values_that_people_write_are_not_noise() {
         for (base, head) in [
             ("The price is 1700000000 euro", "The price is 1700000001 euro"),
             ("Published 2024-05-01", "Published 2024-05-02"),
@@ -411,36 +374,16 @@ mod tests {
         }
     }
 
-    /// The values that are found when every pattern is asked, whatever the text shows.
-    fn values_without_signs(text: &str) -> Vec<Value> {
-        let mut found = Vec::new();
-        for ready in PATTERNS.iter() {
-            take_values(text, ready, &mut found);
-        }
-        found.sort_unstable_by_key(|value: &Value| value.range.start);
-        found
-    }
-
-    /// Pieces of which texts can be made that each pattern matches.
-    const PIECES: &str = "(NONCE=|'nonce-|_wpnonce:|abcdef12345|1234567890|value=\"|content='|\"|'| |<|>|/|&|\\?|CSRF|xsrf|\
-        Form_Token|__VIEWSTATE|2026-11-16 10:11:12|Mon, 16 Nov 2026 10:11:12 GMT|>9:59:59<|timestamp:|\"now\":|ts=|<meta |name=\"dc.created\" |<lastBuildDate>|<!--|-->|updated |2024-10-31|integrity=\"sha256-|\"buildId\":\"|_token|Generated in 1.5 s|\
-        took 3ms|\\.JS|\\.css|-0a1b2c3d|\\.min\\.js|\\?ver=6.4|/static/|/DIST/|/\\(S\\(abcdefabcdefabcdef\\)\\)/|sid=|PHPSESSID=|name=\"sid\"|\
-        request-id=|SpanId:|cf-ray:|0123456789abcdef|data-cfemail=|/cdn-cgi/l/email-protection#|é){0,14}";
-
     proptest! {
         #[test]
-        fn no_sign_hides_a_value(text in PIECES) {
-            prop_assert_eq!(values(&text), values_without_signs(&text));
-        }
-
-        #[test]
-        fn any_letters_are_searched(base in "(nonce=|csrf=\"|value=\"|[é日]{1,9}|\"|x){0,12}", head in "(nonce=|é{8}|\"){0,9}") {
+        fn fragments_of_any_letters_are_compared(
+            base in "(nonce=|csrf=\"|value=\"|<p |>|[é日]{1,9}|\"|x){0,12}", head in "(nonce=|<p |é{8}|\"){0,9}",
+        ) {
             explain(&base, &head);
-            mask(&base);
         }
 
         #[test]
-        fn what_is_new_is_never_explained(before in "[a-z <>=\"0-9:-]{0,40}", after in "[a-z <>=\"0-9:-]{0,40}") {
+        fn new_content_is_never_explained(before in "[a-z <>=\"0-9:-]{0,40}", after in "[a-z <>=\"0-9:-]{0,40}") {
             let base = format!("{before}{after}");
             let head = format!("{before}<script src=x.js></script>{after}");
             prop_assert_eq!(explain(&base, &head), None);

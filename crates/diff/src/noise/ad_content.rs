@@ -1,13 +1,13 @@
-//! The advertisements of two pages: which elements are slots of them, and what in them may change without anyone having changed it.
+//! The content of advertisements: which elements are their slots, and what may change in them.
 //!
-//! What a slot shows may change, and so may what its frames, pictures and links name: but only by a scheme, host and port that the
-//! same slot named before in an element of the same kind. So one advertisement takes the place of another, and none comes from
-//! elsewhere. Only elements and attributes that advertisements are made of may change, so that whatever runs, is filled in or is laid
-//! over others is told, and so is what a frame may do. Of a script nothing may change but numbers in the query of its address, by
-//! which such scripts are kept from being cached. Pages call their own banners by the names of slots: words are hushed only where
-//! nothing but an advertisement can be, and never what people act by.
+//! The text of a slot may change, and so may the addresses of its frames, images and links, if the same slot named their
+//! scheme, host and port before in an element of the same name. So one advertisement replaces another, and none comes
+//! from elsewhere. Only elements and attributes that advertisements consist of may change: scripts, forms, overlays and
+//! the permissions of frames are changes. Of a script only numbers in the query of its address may change, which keep it
+//! from being cached. Pages use the class names of slots for their own banners. So words are noise only in elements that
+//! nothing but an advertisement uses, and never numbers, prices or addresses.
 
-use super::nodes::{LEADING, RAW, is_active, is_active_attribute, is_active_element};
+use super::nodes::{LINK_ATTRIBUTES, PROGRAM_ELEMENTS, is_active, is_active_attribute, is_active_element};
 use super::origins::{differ_by_query, is_path, origins};
 use crate::nodes::{NodeChange, What};
 use std::cell::RefCell;
@@ -15,18 +15,18 @@ use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 use varve_page::dom::{Data, Node, Tree};
 
-/// Elements that are never an advertisement, whatever class they have.
-const PAGE: [&str; 6] = ["article", "body", "form", "head", "html", "main"];
+/// Elements that are never an advertisement.
+const PAGE_ELEMENTS: [&str; 6] = ["article", "body", "form", "head", "html", "main"];
 
-/// What marks the slot of an advertisement and nothing else: the beginning of an id or a class.
+/// Beginnings of ids and classes that only slots have.
 const SURE_PREFIXES: [&str; 2] = ["div-gpt-ad", "google_ads_"];
 
-/// What marks one as a rule, as a whole id or class: if frames, scripts or pictures are in it.
+/// Ids and classes that slots usually have. They count if frames, scripts or images are in the element.
 const LIKELY_WORDS: [&str; 7] =
     ["ad-slot", "adslot", "ad_slot", "ad-container", "ad-banner", "advert-slot", "ad-unit"];
 
-/// What the tag of every slot has in it, in letters of either case.
-pub(super) const SIGNS: [&str; 11] = [
+/// Words of which the tag of every slot has one, in either case.
+pub(super) const SLOT_MARKS: [&str; 11] = [
     "ad-banner",
     "ad-container",
     "ad-slot",
@@ -40,100 +40,65 @@ pub(super) const SIGNS: [&str; 11] = [
     "google_ads_",
 ];
 
-/// What fills such slots.
-const FILLINGS: [&str; 3] = ["iframe", "img", "script"];
+/// Elements that fill such slots.
+const FILLING_ELEMENTS: [&str; 3] = ["iframe", "img", "script"];
 
-/// The longest text of a slot, and of one that is only likely to be one: a label.
-const MOST_SLOT_TEXT: usize = 160;
-const MOST_LABEL: usize = 40;
+/// Maximum length of the text of a slot, and of one that is only likely to be one: a label.
+const MAX_SLOT_TEXT_BYTES: usize = 160;
+const MAX_LABEL_BYTES: usize = 40;
 
-/// An advertisement has fewer nodes than this.
-const MOST_AD_NODES: usize = 200;
+/// Maximum number of nodes of an advertisement.
+const MAX_AD_NODES: usize = 200;
 
 /// Attributes that mark an advertisement.
-const MARKS: [&str; 3] = ["id", "class", "data-ad-slot"];
+const MARKING_ATTRIBUTES: [&str; 3] = ["id", "class", "data-ad-slot"];
 
-/// Elements that load what they show.
-const LOADING: [&str; 2] = ["iframe", "img"];
+/// Elements that load their content.
+const LOADING_ELEMENTS: [&str; 2] = ["iframe", "img"];
 
-/// What an advertisement is made of. Whatever else is in one may run, hold markup that is not read here, or be one of the page's own.
-const SHOWN: [&str; 28] = [
-    "a",
-    "area",
-    "b",
-    "br",
-    "center",
-    "div",
-    "em",
-    "figcaption",
-    "figure",
-    "font",
-    "i",
-    "iframe",
-    "img",
-    "ins",
-    "li",
-    "p",
-    "s",
-    "small",
-    "span",
-    "strong",
-    "sub",
-    "sup",
-    "table",
-    "tbody",
-    "td",
-    "tr",
-    "u",
-    "ul",
+/// The elements of an advertisement. Others may run, hold markup that is not read here, or belong to the page.
+#[rustfmt::skip]
+const SHOWN_ELEMENTS: [&str; 28] = [
+    "a", "area", "b", "br", "center", "div", "em", "figcaption", "figure", "font", "i", "iframe", "img", "ins", "li", "p",
+    "s", "small", "span", "strong", "sub", "sup", "table", "tbody", "td", "tr", "u", "ul",
 ];
 
-/// How its elements look. What else they have says what they may do, or is handed to somebody.
-const LOOKS: [&str; 13] = [
-    "align",
-    "alt",
-    "aria-label",
-    "border",
-    "decoding",
-    "frameborder",
-    "height",
-    "hspace",
-    "id",
-    "loading",
-    "title",
-    "vspace",
-    "width",
+/// Attributes of their appearance. Others grant permissions or are read by scripts.
+#[rustfmt::skip]
+const APPEARANCE_ATTRIBUTES: [&str; 13] = [
+    "align", "alt", "aria-label", "border", "decoding", "frameborder", "height", "hspace", "id", "loading", "title",
+    "vspace", "width",
 ];
 
 /// Lengths among them.
-const LENGTHS: [&str; 2] = ["height", "width"];
+const LENGTH_ATTRIBUTES: [&str; 2] = ["height", "width"];
 
-/// An advertisement is not longer, nor wider, than this: what is covers the page.
-const LONGEST_SIDE: u32 = 1200;
+/// Maximum width and height of an advertisement in pixels. A larger one covers the page.
+const MAX_SIDE_PIXELS: u32 = 1200;
 
-/// Which origins a slot names, and in elements of which name.
-type Named<'t> = HashSet<(&'t str, String)>;
+/// The origins that a slot names, each with the name of its element.
+type NamedOrigins<'t> = HashSet<(&'t str, String)>;
 
-/// The advertisements of two pages.
-pub(super) struct Slots<'t> {
+/// The changes of advertisements in two pages.
+pub(super) struct AdChanges<'t> {
     base: &'t Tree,
     head: &'t Tree,
-    /// Nodes of the head that changed what marks an advertisement. What was none before is none now.
+    /// Nodes of the head whose marking attributes changed. They do not count as slots.
     marked_anew: HashSet<usize>,
-    /// What slots of the base name, once they were looked at.
-    named: RefCell<HashMap<usize, Rc<Named<'t>>>>,
+    /// The origins that slots of the base name, as far as they were asked for.
+    named: RefCell<HashMap<usize, Rc<NamedOrigins<'t>>>>,
 }
 
-impl<'t> Slots<'t> {
+impl<'t> AdChanges<'t> {
     pub(super) fn of(base: &'t Tree, head: &'t Tree, changes: &[NodeChange]) -> Self {
-        let is_mark = |what: &What| matches!(what, What::Attribute(name) if MARKS.contains(&name.as_str()));
+        let is_mark = |what: &What| matches!(what, What::Attribute(name) if MARKING_ATTRIBUTES.contains(&name.as_str()));
         let marked_anew =
             changes.iter().filter(|change| is_mark(&change.what)).filter_map(|change| change.head).collect();
         Self { base, head, marked_anew, named: RefCell::default() }
     }
 
-    /// Whether a change is within an advertisement that is one on both sides, and nothing in it runs, is filled in or comes from
-    /// elsewhere than before. What is only likely to be one may hold words of the page's own: those are told.
+    /// Whether a change is in an element that is a slot on both sides, and changed nothing that runs, is filled in or comes
+    /// from another origin. An element that is only likely to be a slot may contain words of the page, which are changes.
     pub(super) fn explain(&self, change: &NodeChange) -> bool {
         let Some(slot) = self.slot_around(change) else { return false };
         if !is_sure(&self.base.nodes()[slot]) && self.has_words(change) {
@@ -145,9 +110,9 @@ impl<'t> Slots<'t> {
             || sides.all(|(tree, node)| node.is_none_or(|node| is_harmless(tree, node, &change.what, &named)))
     }
 
-    /// The innermost slot of the base that a change is in, if it is in one in the head as well.
+    /// The innermost slot of the base around a change, if it is in a slot of the head as well.
     fn slot_around(&self, change: &NodeChange) -> Option<usize> {
-        // What came or went must have done so in an advertisement, and not as one; and no script is one.
+        // An inserted or removed node must be inside of a slot, and not be one itself; and a script is no slot.
         let is_script = |tree: &Tree, node: usize| tree.nodes()[node].name() == Some("script");
         let own = |tree: &Tree, node: usize| {
             !matches!(change.what, What::Inserted | What::Removed) && !is_script(tree, node)
@@ -158,15 +123,16 @@ impl<'t> Slots<'t> {
                 None => (change.parent_there?, true),
             };
             let above = is_within.then_some(place).into_iter().chain(tree.ancestors(place));
-            let is_inner =
-                |place: &usize| !tree.nodes()[*place].name().is_some_and(|name| PAGE.contains(&name));
+            let is_inner = |place: &usize| {
+                !tree.nodes()[*place].name().is_some_and(|name| PAGE_ELEMENTS.contains(&name))
+            };
             above.take_while(is_inner).find(|place| is_known(*place) && is_slot(tree, *place))
         };
         around(self.head, change.head, &|place| !self.marked_anew.contains(&place))?;
         around(self.base, change.base, &|_| true)
     }
 
-    /// Whether words changed, came or went.
+    /// Whether words changed or were inserted or removed.
     fn has_words(&self, change: &NodeChange) -> bool {
         let says = |(tree, node): (&Tree, Option<usize>)| {
             node.is_some_and(|node| {
@@ -185,10 +151,10 @@ impl<'t> Slots<'t> {
                 && [(self.base, change.base), (self.head, change.head)].into_iter().any(says))
     }
 
-    /// What a slot of the base names.
-    fn named_by(&self, slot: usize) -> Rc<Named<'t>> {
+    /// The origins that a slot of the base names.
+    fn named_by(&self, slot: usize) -> Rc<NamedOrigins<'t>> {
         let nodes = self.base.nodes();
-        let look = || Rc::new(nodes[slot..nodes[slot].end].iter().flat_map(names).collect());
+        let look = || Rc::new(nodes[slot..nodes[slot].end].iter().flat_map(named_origins).collect());
         Rc::clone(self.named.borrow_mut().entry(slot).or_insert_with(look))
     }
 
@@ -211,25 +177,25 @@ impl<'t> Slots<'t> {
     }
 }
 
-/// The attributes by which an element of an advertisement names what it shows, or where it leads.
+/// The attributes with the addresses of an element of an advertisement.
 fn naming(element: &str) -> &'static [&'static str] {
     match element {
-        "a" | "area" => &LEADING,
+        "a" | "area" => &LINK_ATTRIBUTES,
         "iframe" => &["src"],
         "img" => &["src", "srcset"],
         _ => &[],
     }
 }
 
-/// What an element names.
-fn names(node: &Node) -> Vec<(&str, String)> {
+/// The origins that an element names.
+fn named_origins(node: &Node) -> Vec<(&str, String)> {
     let element = node.name().unwrap_or_default();
     let found = naming(element).iter().filter_map(|name| origins(name, node.attribute(name)?));
     found.flatten().map(|origin| (element, origin)).collect()
 }
 
-/// Whether what changed at a node, as it is on this side, is only what an advertisement shows.
-fn is_harmless(tree: &Tree, place: usize, what: &What, named: &Named<'_>) -> bool {
+/// Whether a change, as it is on this side, is only one of the content of an advertisement.
+fn is_harmless(tree: &Tree, place: usize, what: &What, named: &NamedOrigins<'_>) -> bool {
     let node = &tree.nodes()[place];
     let whole = &tree.nodes()[place..node.end];
     let is_quiet = match what {
@@ -240,16 +206,16 @@ fn is_harmless(tree: &Tree, place: usize, what: &What, named: &Named<'_>) -> boo
     is_quiet && is_shown(&tree.nodes()[node.parent]) && !is_active(tree, node.parent, node.parent + 1)
 }
 
-/// Whether a node is of a kind that advertisements are made of. Comments are not: browsers and servers have read programs in them.
+/// Whether a node is of a kind that advertisements consist of. Comments are not: browsers and servers ran code in them.
 fn is_shown(node: &Node) -> bool {
     match &node.data {
-        Data::Element(..) => node.name().is_some_and(|name| SHOWN.contains(&name)),
+        Data::Element(..) => node.name().is_some_and(|name| SHOWN_ELEMENTS.contains(&name)),
         Data::Text(text) => !names_something(text),
         _ => false,
     }
 }
 
-/// Whether a text names a number, a price or a place: who changes one of those changes what people do.
+/// Whether a text has a number, a price or an address. A change of those changes what people do.
 fn names_something(text: &str) -> bool {
     const MONEY: [char; 13] = ['$', '€', '£', '¥', '₹', '₽', '₩', '₺', '₴', '₫', '₪', '₿', '¢'];
     let is_inner_dot = |(at, _): (usize, &str)| {
@@ -260,11 +226,11 @@ fn names_something(text: &str) -> bool {
         || text.match_indices('.').any(is_inner_dot)
 }
 
-/// Whether an attribute may have changed to this, or from it.
-fn may_change(node: &Node, name: &str, named: &Named<'_>) -> bool {
+/// Whether a changed attribute may have this value.
+fn may_change(node: &Node, name: &str, named: &NamedOrigins<'_>) -> bool {
     let element = node.name().unwrap_or_default();
     let naming = naming(element);
-    // A frame that names nothing shows what others write into it.
+    // A frame without an address shows what a script writes into it.
     let is_there = element != "iframe" || node.attribute("src").is_some();
     is_there
         && is_shown(node)
@@ -273,8 +239,8 @@ fn may_change(node: &Node, name: &str, named: &Named<'_>) -> bool {
         && may_have(node, name, named)
 }
 
-/// Whether a node may have come, or gone. Frames do neither: what they may do is not held against anything.
-fn may_come(node: &Node, named: &Named<'_>) -> bool {
+/// Whether a node may be inserted or removed. Frames may not: there are no permissions to compare theirs with.
+fn may_come(node: &Node, named: &NamedOrigins<'_>) -> bool {
     let Some(element) = node.name() else { return is_shown(node) };
     element != "iframe"
         && is_shown(node)
@@ -283,8 +249,8 @@ fn may_come(node: &Node, named: &Named<'_>) -> bool {
         && node.attributes().iter().all(|(name, _)| may_have(node, name, named))
 }
 
-/// Whether an attribute is one that may be another each time: it shows, or it names what the slot has named before.
-fn may_have(node: &Node, name: &str, named: &Named<'_>) -> bool {
+/// Whether an attribute may change: it is one of appearance, or names an origin that the slot named before.
+fn may_have(node: &Node, name: &str, named: &NamedOrigins<'_>) -> bool {
     let element = node.name().unwrap_or_default();
     let Some(value) = node.attribute(name) else { return true };
     let is_named = || {
@@ -292,31 +258,31 @@ fn may_have(node: &Node, name: &str, named: &Named<'_>) -> bool {
         origins(name, value).is_some_and(|origins| origins.into_iter().all(known))
     };
     if naming(element).contains(&name) {
-        return is_named() || (LEADING.contains(&name) && is_path(value));
+        return is_named() || (LINK_ATTRIBUTES.contains(&name) && is_path(value));
     }
-    if LEADING.contains(&name) || is_active_attribute(name, value) {
+    if LINK_ATTRIBUTES.contains(&name) || is_active_attribute(name, value) {
         return false;
     }
-    // Who is paid for it is no matter of chance.
+    // `data-ad-client` is the account that is paid.
     let is_mere_name = || {
         name.starts_with("data-")
             && name != "data-ad-client"
             && value.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte))
     };
     let is_in_bounds =
-        || value.trim().trim_end_matches("px").parse().is_ok_and(|side: u32| side <= LONGEST_SIDE);
-    match LENGTHS.contains(&name) {
+        || value.trim().trim_end_matches("px").parse().is_ok_and(|side: u32| side <= MAX_SIDE_PIXELS);
+    match LENGTH_ATTRIBUTES.contains(&name) {
         true => is_in_bounds(),
-        false => LOOKS.contains(&name) || is_mere_name(),
+        false => APPEARANCE_ATTRIBUTES.contains(&name) || is_mere_name(),
     }
 }
 
-/// Whether an element neither runs, loads nor sends anything, or is one that an advertisement shows.
+/// Whether an element is inactive, or is a frame or an image.
 fn is_passive(element: &str) -> bool {
-    LOADING.contains(&element) || !is_active_element(element)
+    LOADING_ELEMENTS.contains(&element) || !is_active_element(element)
 }
 
-/// Whether no attribute but these runs, loads or sends something. These may load, but not run.
+/// Whether no other attribute runs, loads or sends something. These may load, but not run.
 fn has_no_other_active(node: &Node, but: &[&str]) -> bool {
     let is_fine = |(name, value): &(String, String)| {
         let name = if but.contains(&name.as_str()) { "" } else { name };
@@ -325,21 +291,21 @@ fn has_no_other_active(node: &Node, but: &[&str]) -> bool {
     node.attributes().iter().all(is_fine)
 }
 
-/// Whether an element is the slot of an advertisement. What small ads are written in is called `ad` as well: where prices, numbers to
-/// be called or sentences stand, it is none.
+/// Whether an element is the slot of an advertisement. Classified ads use the class `ad` as well: an element with prices,
+/// telephone numbers or sentences is no slot.
 fn is_slot(tree: &Tree, place: usize) -> bool {
     let node = &tree.nodes()[place];
-    if node.end - place > MOST_AD_NODES {
+    if node.end - place > MAX_AD_NODES {
         return false;
     }
     let is_sure = is_sure(node);
     let is_likely =
         || node.attribute("data-ad-slot").is_some() || is_marked(node, &|word| LIKELY_WORDS.contains(&word));
-    let most = if is_sure { MOST_SLOT_TEXT } else { MOST_LABEL };
+    let most = if is_sure { MAX_SLOT_TEXT_BYTES } else { MAX_LABEL_BYTES };
     (is_sure || (is_likely() && is_filled(tree, place))) && !is_offer(&text_of(tree, place), most)
 }
 
-/// Whether an element is marked as nothing but a slot is.
+/// Whether an element has a mark that only slots have.
 fn is_sure(node: &Node) -> bool {
     is_marked(node, &|word| SURE_PREFIXES.iter().any(|prefix| word.starts_with(prefix)))
         || (node.name() == Some("ins") && is_marked(node, &|word| word == "adsbygoogle"))
@@ -350,16 +316,17 @@ fn is_marked(node: &Node, is_mark: &dyn Fn(&str) -> bool) -> bool {
     marks.flat_map(|value| value.split_whitespace().take(20)).any(|word| is_mark(&word.to_ascii_lowercase()))
 }
 
-/// Whether a frame, a script or a picture is in an element.
+/// Whether a frame, a script or an image is in an element.
 fn is_filled(tree: &Tree, place: usize) -> bool {
     let mut inner = tree.nodes()[place + 1..tree.nodes()[place].end].iter();
-    inner.any(|node| node.name().is_some_and(|name| FILLINGS.contains(&name)))
+    inner.any(|node| node.name().is_some_and(|name| FILLING_ELEMENTS.contains(&name)))
 }
 
 /// The text of an element, without that of scripts and styles.
 fn text_of(tree: &Tree, place: usize) -> String {
     let inner = tree.nodes()[place..tree.nodes()[place].end].iter();
-    let is_raw = |parent: usize| tree.nodes()[parent].name().is_some_and(|name| RAW.contains(&name));
+    let is_raw =
+        |parent: usize| tree.nodes()[parent].name().is_some_and(|name| PROGRAM_ELEMENTS.contains(&name));
     let texts = inner.filter_map(|node| match &node.data {
         Data::Text(text) if !is_raw(node.parent) => Some([text.trim(), " "]),
         _ => None,
@@ -367,7 +334,7 @@ fn text_of(tree: &Tree, place: usize) -> String {
     texts.flatten().collect()
 }
 
-/// Whether a text says more than a slot does: a price, a number to be called, several sentences.
+/// Whether a text is that of an offer: with a price, a telephone number or several sentences.
 fn is_offer(text: &str, most: usize) -> bool {
     const MONEY: [&str; 5] = ["eur", "usd", "gbp", "chf", "price"];
     let text = text.trim();
@@ -495,9 +462,9 @@ mod tests {
     }
 
     #[test]
-    fn every_mark_is_among_the_signs() {
+    fn every_mark_is_among_the_slot_marks() {
         for mark in SURE_PREFIXES.iter().chain(&LIKELY_WORDS).chain(&["adsbygoogle", "data-ad-slot"]) {
-            assert!(SIGNS.contains(mark), "{mark}");
+            assert!(SLOT_MARKS.contains(mark), "{mark}");
         }
     }
 }

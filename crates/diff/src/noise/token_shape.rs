@@ -1,11 +1,11 @@
-//! How a value looks: like a token or a hash; or like something that people wrote.
+//! The shape of a value: a token, a hash, or something that people write.
 //!
-//! What could be a word, an address, a path or a number that somebody counts with is none of them.
+//! A value that may be a word, an address, a path or a number that people count with is neither token nor hash.
 
 use std::borrow::Cow;
 
-/// Whether a value can be a token, where its name says that it is one. What has no digits or no letters is rather a setting
-/// (`lax`, `required`, `3600`), unless it is so long and so mixed that only chance can have made it.
+/// Whether a value under the name of a token can be one. A value without digits or without letters is rather a setting
+/// (`lax`, `required`, `3600`), unless it is long and looks random.
 pub(super) fn is_token(value: &str) -> bool {
     let value = &*without_references(value);
     let has = |kind: fn(&u8) -> bool| value.bytes().any(|byte| kind(&byte));
@@ -20,27 +20,27 @@ pub(super) fn is_token(value: &str) -> bool {
     }
 }
 
-/// Base64 has slashes, and so do paths. What has capitals, small letters and digits, and is long, is no path.
+/// Base64 has slashes, and so do paths. A long value with upper case, lower case and digits is no path.
 fn is_path(value: &str) -> bool {
     let has = |kind: fn(&u8) -> bool| value.bytes().any(|byte| kind(&byte));
-    let by_chance = value.len() >= 16
+    let is_random = value.len() >= 16
         && !value.contains('.')
         && has(u8::is_ascii_uppercase)
         && has(u8::is_ascii_lowercase)
         && has(u8::is_ascii_digit);
-    value.contains('/') && !by_chance
+    value.contains('/') && !is_random
 }
 
-/// Tokens of several parts have dots, and so do names of hosts and files. Those have words between them.
+/// Tokens of several parts have dots, and so do names of hosts and files, which have words between the dots.
 fn is_host(value: &str) -> bool {
     let is_word =
         |part: &str| (2..16).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphabetic());
     value.contains('.') && (value.len() < 20 || value.split('.').any(is_word))
 }
 
-/// In markup and in addresses the signs of base64 are often written otherwise.
+/// The value with the characters of base64 that are escaped in HTML and in URLs.
 fn without_references(value: &str) -> Cow<'_, str> {
-    const WRITTEN: [(&str, &str); 13] = [
+    const ESCAPES: [(&str, &str); 13] = [
         ("&#43;", "+"),
         ("&#x2B;", "+"),
         ("&#x2b;", "+"),
@@ -58,13 +58,12 @@ fn without_references(value: &str) -> Cow<'_, str> {
     if !value.contains(['&', '%']) {
         return Cow::Borrowed(value);
     }
-    let plain = WRITTEN.iter().fold(value.to_owned(), |plain, (written, sign)| plain.replace(written, sign));
+    let plain = ESCAPES.iter().fold(value.to_owned(), |plain, (written, sign)| plain.replace(written, sign));
     Cow::Owned(plain)
 }
 
 /// Whether a part of an address is a hash and not a word, a number, or both (`bootstrap336`, `20260101`). Hexadecimal with
-/// letters and digits is one. With other letters it must change between capitals, small letters and digits as chance does,
-/// and have no word in it.
+/// letters and digits is a hash. With other letters it must look random and contain no word.
 pub(super) fn is_hash(value: &str) -> bool {
     let has = |kind: fn(&u8) -> bool| value.bytes().any(|byte| kind(&byte));
     if !has(u8::is_ascii_digit) || !has(u8::is_ascii_alphabetic) {
@@ -76,11 +75,11 @@ pub(super) fn is_hash(value: &str) -> bool {
         return true;
     }
     let plain = value.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    (plain || is_cased(value)) && is_by_chance(value)
+    (plain || is_cased(value)) && is_random(value)
 }
 
-/// Whether a value can be the name of one request: a hash, or a UUID, also with seconds behind it.
-pub(super) fn is_id(value: &str) -> bool {
+/// Whether a value can be the id of one request: a hash or a UUID, also with a time behind it.
+pub(super) fn is_request_id(value: &str) -> bool {
     let lengths = || value.split('-').map(str::len);
     let is_uuid = (lengths().eq([8, 4, 4, 4, 12]) || lengths().eq([8, 4, 4, 4, 12, 10]))
         && value.split('-').all(is_hexadecimal);
@@ -88,8 +87,8 @@ pub(super) fn is_id(value: &str) -> bool {
     is_uuid || is_hash(value) || (value.len() >= 10 && has_letter && is_hexadecimal(value))
 }
 
-/// The mail address that a scrambled one hides. The first byte is the key to the others.
-pub(super) fn unscrambled(value: &str) -> Option<Vec<u8>> {
+/// The mail address in a scrambled one. The first byte is the key of the others.
+pub(super) fn unscrambled_address(value: &str) -> Option<Vec<u8>> {
     let pairs = (0..value.len() / 2).map(|pair| value.get(2 * pair..2 * pair + 2));
     let bytes: Vec<u8> = pairs.map(|pair| u8::from_str_radix(pair?, 16).ok()).collect::<Option<_>>()?;
     let (key, letters) = bytes.split_first()?;
@@ -100,22 +99,22 @@ fn is_hexadecimal(value: &str) -> bool {
     value.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
-/// Whether letters alone change as chance lets them: base64 that happens to have no digit.
+/// Whether letters alone look random: base64 that happens to have no digit.
 fn is_mixed(value: &str) -> bool {
-    is_cased(value) && is_by_chance(value)
+    is_cased(value) && is_random(value)
 }
 
 fn is_cased(value: &str) -> bool {
     value.bytes().any(|byte| byte.is_ascii_uppercase()) && value.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
-/// So many letters of a kind in a row are a word, not chance.
-const LONG_RUN: usize = 5;
+/// Length of a row of letters of one kind that is a word.
+const WORD_LETTERS: usize = 5;
 
-fn is_by_chance(value: &str) -> bool {
+fn is_random(value: &str) -> bool {
     let runs: Vec<usize> =
         value.as_bytes().chunk_by(|one, next| kind_of(*one) == kind_of(*next)).map(<[u8]>::len).collect();
-    runs.len() > (value.len() / 4).max(3) && runs.iter().all(|run| *run < LONG_RUN)
+    runs.len() > (value.len() / 4).max(3) && runs.iter().all(|run| *run < WORD_LETTERS)
 }
 
 fn kind_of(byte: u8) -> u8 {
@@ -167,8 +166,8 @@ mod tests {
 
     #[test]
     fn scrambled_addresses_are_read() {
-        assert_eq!(unscrambled("4223022c6c2d").as_deref(), Some(&b"a@n.o"[..]));
-        assert_eq!(unscrambled("é"), None);
-        assert_eq!(unscrambled(""), None);
+        assert_eq!(unscrambled_address("4223022c6c2d").as_deref(), Some(&b"a@n.o"[..]));
+        assert_eq!(unscrambled_address("é"), None);
+        assert_eq!(unscrambled_address(""), None);
     }
 }

@@ -1,40 +1,38 @@
-//! Which signs a text shows, so that only patterns are asked that can match.
+//! Which signs a text shows, so that only patterns are tried that can match.
 //!
-//! Every line that changed is looked at so, and next to no line shows any sign: all words of the table are looked for in one pass,
-//! and nothing is allocated.
+//! Every changed text is searched, and most show no sign. All words of the table are searched in one pass without
+//! allocation.
 
+use super::pattern::PatternSign;
+use super::rules::NOISE_RULES;
+use aho_corasick::{AhoCorasick, AhoCorasickKind};
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, AhoCorasickKind};
-
-use super::pattern::Sign;
-use super::rules::RULES;
-
-/// A set of words of the table: a bit for each, by its place among them.
-pub(super) type WordSet = u128;
+/// A set of words of the table: one bit for each word.
+pub(super) type SignWords = u128;
 
 /// The words of all signs, each once.
-static LIST: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
-    let signs = RULES.iter().flat_map(|rule| rule.patterns).map(|pattern| pattern.sign);
-    let mut list: Vec<_> = signs.flat_map(Sign::words).copied().collect();
+static SIGN_WORDS: LazyLock<Vec<&'static str>> = LazyLock::new(|| {
+    let signs = NOISE_RULES.iter().flat_map(|rule| rule.patterns).map(|pattern| pattern.sign);
+    let mut list: Vec<_> = signs.flat_map(PatternSign::words).copied().collect();
     list.sort_unstable();
     list.dedup();
     list
 });
 
-/// Finds them, however they are written.
-static FINDER: LazyLock<AhoCorasick> = LazyLock::new(|| {
+/// Finds the words in either case.
+static WORD_SEARCH: LazyLock<AhoCorasick> = LazyLock::new(|| {
     let mut builder = AhoCorasick::builder();
     builder.ascii_case_insensitive(true).kind(Some(AhoCorasickKind::DFA));
-    builder.build(&*LIST).expect("the words are few and short")
+    builder.build(&*SIGN_WORDS).expect("the words are few and short")
 });
 
-/// Those that a text has.
-fn words_of(text: &[u8]) -> WordSet {
-    FINDER.find_overlapping_iter(text).fold(0, |found, word| found | 1 << word.pattern().as_usize())
+/// The words that a text has.
+fn words_of(text: &[u8]) -> SignWords {
+    WORD_SEARCH.find_overlapping_iter(text).fold(0, |found, word| found | 1 << word.pattern().as_usize())
 }
 
-impl Sign {
+impl PatternSign {
     fn words(self) -> &'static [&'static str] {
         match self {
             Self::Words(words) => words,
@@ -42,17 +40,17 @@ impl Sign {
         }
     }
 
-    /// The words of which a text must have one. None where it takes something else.
-    pub(super) fn word_set(self) -> WordSet {
+    /// The words of which a text must have one. Empty for signs that are no words.
+    pub(super) fn word_set(self) -> SignWords {
         let is_own = |word: &str| self.words().contains(&word);
-        let own = LIST.iter().enumerate().filter(|(_, word)| is_own(word));
+        let own = SIGN_WORDS.iter().enumerate().filter(|(_, word)| is_own(word));
         own.fold(0, |set, (place, _)| set | 1 << place)
     }
 }
 
-/// What a text shows of signs.
+/// The signs that a text shows.
 pub(super) struct Signs {
-    words: WordSet,
+    words: SignWords,
     clock: bool,
     decimal: bool,
     hex: bool,
@@ -70,18 +68,18 @@ impl Signs {
         }
     }
 
-    /// Whether a sign is shown, of which these are the words.
-    pub(super) fn show(&self, sign: Sign, words: WordSet) -> bool {
+    /// Whether a sign is shown that has these words.
+    pub(super) fn show(&self, sign: PatternSign, words: SignWords) -> bool {
         match sign {
-            Sign::Words(_) => self.words & words != 0,
-            Sign::Clock => self.clock,
-            Sign::LongNumber => self.decimal,
-            Sign::LongHex => self.hex,
+            PatternSign::Words(_) => self.words & words != 0,
+            PatternSign::Clock => self.clock,
+            PatternSign::LongNumber => self.decimal,
+            PatternSign::LongHex => self.hex,
         }
     }
 }
 
-/// Whether so many bytes of a kind stand in a row. However it lies, such a row has one of the bytes that are that far apart.
+/// Whether a row of bytes of a kind has this length. Such a row includes a byte at a multiple of the length.
 fn has_run(text: &[u8], length: usize, kind: fn(&u8) -> bool) -> bool {
     let run = |at: usize| {
         let before = text[..at].iter().rev().take_while(|byte| kind(byte)).count();
@@ -97,25 +95,25 @@ mod tests {
 
     #[test]
     fn every_word_has_its_bit() {
-        assert!(LIST.len() <= WordSet::BITS as usize);
+        assert!(SIGN_WORDS.len() <= SignWords::BITS as usize);
     }
 
     proptest! {
         #[test]
-        fn each_sign_is_seen_wherever_it_stands(
+        fn each_sign_is_found_anywhere(
             text in "(nonce|CSRF|_token|\\.Js|sid|Session|session_id|<meta|PAGE|/\\(s\\(|12|:|[0-9]{8}|abcdef|é|[a-z<. ]){0,12}"
         ) {
             let signs = Signs::of(&text);
             let small = text.to_ascii_lowercase();
             let row = |length, kind: fn(char) -> bool| small.split(|letter| !kind(letter)).any(|row| row.len() >= length);
-            for pattern in RULES.iter().flat_map(|rule| rule.patterns) {
+            for pattern in NOISE_RULES.iter().flat_map(|rule| rule.patterns) {
                 let shown = match pattern.sign {
-                    Sign::Words(words) => words.iter().any(|word| small.contains(word)),
-                    Sign::Clock => small.as_bytes().windows(3).any(|three| {
+                    PatternSign::Words(words) => words.iter().any(|word| small.contains(word)),
+                    PatternSign::Clock => small.as_bytes().windows(3).any(|three| {
                         three[1] == b':' && three[0].is_ascii_digit() && three[2].is_ascii_digit()
                     }),
-                    Sign::LongNumber => row(9, |letter| letter.is_ascii_digit()),
-                    Sign::LongHex => row(16, |letter| letter.is_ascii_hexdigit()),
+                    PatternSign::LongNumber => row(9, |letter| letter.is_ascii_digit()),
+                    PatternSign::LongHex => row(16, |letter| letter.is_ascii_hexdigit()),
                 };
                 prop_assert_eq!(signs.show(pattern.sign, pattern.sign.word_set()), shown, "{:?}", pattern.sign);
             }

@@ -1,11 +1,13 @@
-//! What two captures taken together teach: whatever differs between them is no edit.
+//! What twins teach: two captures taken together differ only by noise.
 //!
-//! Places are remembered by selector and kind of change, lines and whatever runs by their skeleton: the parts that stayed,
-//! with gaps that may hold anything but a tag. So a script that differs in one number between twins stays under watch for
-//! everything else in it. A line of which too little stayed is known by [where it stands](super::placed) as well.
+//! A node is remembered by selector and kind of change. A line, and a node that runs, is remembered by its
+//! [skeleton](super::skeleton): the parts that stayed, with gaps that may hold anything but a tag. So a script that
+//! differs in one number between twins may differ in nothing else. A line with a short skeleton is remembered by the
+//! [lines around it](super::line_places) as well.
 
-use super::nodes::{LEADING, is_active, is_active_attribute};
-use super::placed::{Placed, Places};
+use super::document::{BodySyntax, DocumentIndex, SourceDocument};
+use super::line_places::{LinePlace, LinePlacer};
+use super::nodes::{LINK_ATTRIBUTES, is_active, is_active_attribute};
 use super::skeleton::{Skeleton, bare};
 use crate::headers::{HeaderDiff, RedactedSide};
 use crate::nodes::{NodeChange, What};
@@ -14,59 +16,49 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use varve_page::dom::Tree;
 
-/// Skeletons that are remembered. Pages with more are different each time, and nothing can be learned from them.
-const MOST_SKELETONS: usize = 500;
+/// Maximum number of skeletons.
+const MAX_SKELETONS: usize = 500;
 
-/// Lines that are remembered by their place.
-const MOST_PLACED: usize = 200;
+/// Maximum number of lines that are remembered by their place.
+const MAX_PLACED_LINES: usize = 200;
 
-/// The longest line that is held against all skeletons.
-const LONGEST_NUMBERED: usize = 4 << 10;
+/// Maximum length of a line, and of a change of lines, that is compared with all skeletons.
+const MAX_NUMBERED_LINE_BYTES: usize = 4 << 10;
+const MAX_COMPARED_BYTES: usize = 64 << 10;
 
-/// Headers that are never learned: a change in them matters even if they always change.
-const WATCHED: [&str; 18] = [
-    "access-control-allow-credentials",
-    "access-control-allow-origin",
-    "content-disposition",
-    "content-security-policy",
-    "content-security-policy-report-only",
-    "content-type",
-    "cross-origin-embedder-policy",
-    "cross-origin-opener-policy",
-    "cross-origin-resource-policy",
-    "location",
-    "permissions-policy",
-    "referrer-policy",
-    "refresh",
-    "set-cookie",
-    "strict-transport-security",
-    "x-content-type-options",
-    "x-frame-options",
-    "x-robots-tag",
+/// Headers that are never learned: a change of them matters even if they always change.
+#[rustfmt::skip]
+const WATCHED_HEADERS: [&str; 18] = [
+    "access-control-allow-credentials", "access-control-allow-origin", "content-disposition",
+    "content-security-policy", "content-security-policy-report-only", "content-type",
+    "cross-origin-embedder-policy", "cross-origin-opener-policy", "cross-origin-resource-policy",
+    "location", "permissions-policy", "referrer-policy", "refresh", "set-cookie",
+    "strict-transport-security", "x-content-type-options", "x-frame-options", "x-robots-tag",
 ];
 
-/// What differs each time.
+/// What differs in every capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Volatile {
     places: BTreeSet<(String, What)>,
     skeletons: BTreeSet<Skeleton>,
-    placed: Vec<Placed>,
+    placed: Vec<LinePlace>,
     headers: BTreeSet<String>,
 }
 
 impl Volatile {
     /// Learns from the lines of twins.
-    pub fn learn_lines(&mut self, twins: &TextDiff<'_>) {
-        let mut places = Places::of(twins);
+    pub fn learn_lines(&mut self, twins: &TextDiff<'_>, syntaxes: [BodySyntax; 2]) {
+        let indexes = syntaxes.map(DocumentIndex::new);
+        let mut placer = LinePlacer::of(twins, &indexes);
         for change in
             twins.changes().iter().filter(|change| change.base_lines.len() == change.head_lines.len())
         {
             for (base, head) in change.base_lines.clone().zip(change.head_lines.clone()) {
                 let (from, to) = (bare(twins.base().line(base)), bare(twins.head().line(head)));
                 match Skeleton::of(from, to) {
-                    Some(skeleton) if !skeleton.is_telling() => {
-                        if self.placed.len() < MOST_PLACED {
-                            self.placed.extend(places.place(skeleton, base, head));
+                    Some(skeleton) if !skeleton.is_distinctive() => {
+                        if self.placed.len() < MAX_PLACED_LINES {
+                            self.placed.extend(placer.place(skeleton, base, head));
                         }
                     }
                     skeleton => self.keep(skeleton),
@@ -90,49 +82,50 @@ impl Volatile {
         let names = twins.changed.keys().chain(twins.added.keys()).chain(twins.removed.keys());
         let redacted = redacted.iter().filter(|(_, side)| side.is_change()).map(|(name, _)| name);
         let names = names.chain(redacted);
-        self.headers.extend(names.filter(|name| !WATCHED.contains(&name.as_str())).cloned());
+        self.headers.extend(names.filter(|name| !WATCHED_HEADERS.contains(&name.as_str())).cloned());
     }
 
-    /// Whether a header differs each time.
+    /// Whether a header differs in every capture.
     pub(super) fn has_header(&self, name: &str) -> bool {
         self.headers.contains(name)
     }
 
-    /// Whether each of these lines, which stand opposite each other, is one that differs each time. `is_raw` says of two of them
-    /// whether either stands in a script or a style.
+    /// Whether each pair of these lines, taken in order, is one that differs in every capture.
     pub(super) fn explains_lines(
         &self,
         diff: &TextDiff<'_>,
+        documents: [SourceDocument<'_>; 2],
         (base, head): (Range<usize>, Range<usize>),
-        is_raw: &dyn Fn(usize, usize) -> bool,
     ) -> bool {
         let length = diff.base().range(&base).len().max(diff.head().range(&head).len());
         let by_place = |base: usize, head: usize| {
-            let fits = |placed: &Placed| placed.fits(diff.base(), base) && placed.fits(diff.head(), head);
-            self.placed.iter().any(fits) && !is_raw(base, head)
+            let fits = |placed: &LinePlace| {
+                placed.fits(diff.base(), documents[0], base) && placed.fits(diff.head(), documents[1], head)
+            };
+            self.placed.iter().any(fits)
         };
         let is_known = |(base, head): (usize, usize)| {
             let (from, to) = (bare(diff.base().line(base)), bare(diff.head().line(head)));
             from == to || self.explains(from, to) || by_place(base, head)
         };
         (!self.skeletons.is_empty() || !self.placed.is_empty())
-            && length <= 64 << 10
+            && length <= MAX_COMPARED_BYTES
             && base.zip(head).all(is_known)
     }
 
-    /// How much more a text costs that is held against all that is known, as a factor.
+    /// The cost of comparing a text with everything that is learned, as a factor.
     pub(super) fn weight(&self) -> usize {
         1 + (self.skeletons.len() + self.placed.len()) / 64
     }
 
-    /// Which of the lines that differ each time this is, if it is one. Two of the same number are partners.
+    /// The number of the skeleton that a line fits. Two lines of the same number are partners.
     pub(super) fn number_of_line(&self, line: &str) -> Option<usize> {
         let line = bare(line);
-        (line.len() <= LONGEST_NUMBERED)
+        (line.len() <= MAX_NUMBERED_LINE_BYTES)
             .then(|| self.skeletons.iter().position(|skeleton| skeleton.fits(line)))?
     }
 
-    /// Whether a changed node is one that differs each time.
+    /// Whether a changed node is one that differs in every capture.
     pub(super) fn explains_node(&self, base: &Tree, head: &Tree, change: &NodeChange) -> bool {
         let by_skeleton =
             || matches!((&change.from, &change.to), (Some(from), Some(to)) if self.explains(from, to));
@@ -145,17 +138,17 @@ impl Volatile {
     }
 
     fn learn(&mut self, from: &str, to: &str) {
-        self.keep(Skeleton::of(from, to).filter(Skeleton::is_telling));
+        self.keep(Skeleton::of(from, to).filter(Skeleton::is_distinctive));
     }
 
     fn keep(&mut self, skeleton: Option<Skeleton>) {
-        if self.skeletons.len() < MOST_SKELETONS {
+        if self.skeletons.len() < MAX_SKELETONS {
             self.skeletons.extend(skeleton);
         }
     }
 }
 
-/// Whether what changed runs, loads or sends something.
+/// Whether the changed content runs, loads or sends something.
 fn runs(base: &Tree, head: &Tree, change: &NodeChange) -> bool {
     let (tree, node) = match (change.head, change.base) {
         (Some(node), _) => (head, node),
@@ -164,7 +157,7 @@ fn runs(base: &Tree, head: &Tree, change: &NodeChange) -> bool {
     };
     match &change.what {
         What::Attribute(name) => {
-            LEADING.contains(&name.as_str())
+            LINK_ATTRIBUTES.contains(&name.as_str())
                 || is_active_attribute(name, tree.nodes()[node].attribute(name).unwrap_or_default())
         }
         What::Text => is_active(tree, tree.nodes()[node].parent, tree.nodes()[node].parent + 1),
@@ -179,14 +172,16 @@ mod tests {
     use crate::nodes::DomDiff;
     use crate::text::Options;
 
+    const HTML: [BodySyntax; 2] = [BodySyntax::Html; 2];
+
     #[test]
-    fn lines_are_learned_by_what_stays_in_them() {
+    fn lines_are_learned_by_their_skeleton() {
         let twins = |text: &str| format!("<div class=visits>Visits today: {text}</div>\n<p>same</p>\n");
         let lines = |base: &str, head: &str, volatile: &Volatile| {
-            classify_lines(&TextDiff::between(base, head, Options::default()), volatile)
+            classify_lines(&mut TextDiff::between(base, head, Options::default()), HTML, volatile)
         };
         let mut volatile = Volatile::default();
-        volatile.learn_lines(&TextDiff::between(twins("17"), twins("18"), Options::default()));
+        volatile.learn_lines(&TextDiff::between(twins("17"), twins("18"), Options::default()), HTML);
         assert_eq!(lines(&twins("5"), &twins("900"), &volatile), [Some(NoiseRule::Twins)]);
         assert_eq!(lines(&twins("5"), &twins("<script>evil()</script>"), &volatile), [None]);
         assert_eq!(lines(&twins("5"), &twins("5").replace("Visits", "Hits"), &volatile), [None]);

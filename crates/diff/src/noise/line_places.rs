@@ -1,0 +1,179 @@
+//! Lines that are known by the lines around them, because too little of them stays: `<b>17</b>`.
+//!
+//! Such a line is remembered with as many lines above and below as it takes that only one line of the page fits. The
+//! place of a line says nothing about what runs or loads, so the gaps of its skeleton must be in text that readers see.
+
+use super::document::{DocumentIndex, SourceDocument, SourceKind};
+use super::skeleton::{Skeleton, bare};
+use crate::text::{Lines, TextDiff};
+
+/// Maximum number of lines above, and of lines below, that are remembered.
+const MAX_LINES_AROUND: usize = 8;
+
+/// Maximum number of lines that are read in all. Past it nothing more is learned.
+const MAX_READ_LINES: usize = 4_000_000;
+
+/// A line by its skeleton and the lines around it, the nearest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct LinePlace {
+    skeleton: Skeleton,
+    above: Vec<String>,
+    below: Vec<String>,
+}
+
+impl LinePlace {
+    /// Whether a line is at this place, and has the skeleton.
+    pub(super) fn fits(&self, lines: &Lines<'_>, document: SourceDocument<'_>, line: usize) -> bool {
+        let near = |direction: Direction, texts: &[String]| {
+            texts.iter().enumerate().all(|(steps, text)| direction.line(lines, line, steps) == Some(text))
+        };
+        self.skeleton.fits(bare(lines.line(line)))
+            && near(Direction::Up, &self.above)
+            && near(Direction::Down, &self.below)
+            && varies_in_text(&self.skeleton, lines, document, line)
+    }
+}
+
+/// A direction in which lines are read.
+#[derive(Clone, Copy)]
+enum Direction {
+    Up,
+    Down,
+}
+
+impl Direction {
+    /// The line behind the next one by this number of steps.
+    fn line<'l>(self, lines: &'l Lines<'_>, line: usize, steps: usize) -> Option<&'l str> {
+        let found = match self {
+            Self::Up => line.checked_sub(steps + 1)?,
+            Self::Down => line + steps + 1,
+        };
+        (found < lines.count()).then(|| bare(lines.line(found)))
+    }
+}
+
+/// Whether a line fits a skeleton, and all of its gaps are in text that readers see.
+fn varies_in_text(skeleton: &Skeleton, lines: &Lines<'_>, document: SourceDocument<'_>, line: usize) -> bool {
+    let Some(gaps) = skeleton.gaps(bare(lines.line(line))) else { return false };
+    let start = lines.range(&(line..line + 1)).start;
+    let is_text = |offset: usize| {
+        let token = document.token_at(offset);
+        match document.kind(token) {
+            SourceKind::Text | SourceKind::Plain => true,
+            SourceKind::Program | SourceKind::Unread => false,
+            // A gap between two tags is empty on one side, and text on the other.
+            _ => document.range(token).start == offset,
+        }
+    };
+    gaps.iter().all(|gap| is_text(start + gap.start))
+}
+
+/// Finds the places of lines in twins.
+pub(super) struct LinePlacer<'t> {
+    sides: [(&'t Lines<'t>, SourceDocument<'t>); 2],
+    left: usize,
+}
+
+impl<'t> LinePlacer<'t> {
+    pub(super) fn of(twins: &'t TextDiff<'t>, indexes: &'t [DocumentIndex; 2]) -> Self {
+        let side = |lines: &'t Lines<'t>, index| (lines, SourceDocument { text: lines.text(), index });
+        let sides = [side(twins.base(), &indexes[0]), side(twins.head(), &indexes[1])];
+        Self { sides, left: MAX_READ_LINES }
+    }
+
+    /// The place of a line of both twins. `None` if several lines are alike with all lines around them.
+    pub(super) fn place(&mut self, skeleton: Skeleton, base: usize, head: usize) -> Option<LinePlace> {
+        let count = self.sides.iter().map(|(lines, _)| lines.count()).sum();
+        self.left = self.left.checked_sub(count)?;
+        let at = [base, head];
+        let is_text = |side: usize| {
+            let (lines, document) = self.sides[side];
+            varies_in_text(&skeleton, lines, document, at[side])
+        };
+        if !is_text(0) || !is_text(1) {
+            return None;
+        }
+        let fitting = |(lines, _): (&Lines<'_>, SourceDocument<'_>)| -> Vec<usize> {
+            (0..lines.count()).filter(|line| skeleton.fits(bare(lines.line(*line)))).collect()
+        };
+        let mut candidates = self.sides.map(fitting);
+        let mut place = LinePlace { skeleton, above: Vec::new(), below: Vec::new() };
+        for step in 0..2 * MAX_LINES_AROUND {
+            if candidates.iter().all(|lines| lines.len() == 1) {
+                return Some(place);
+            }
+            let (steps, direction) = (step / 2, if step % 2 == 0 { Direction::Up } else { Direction::Down });
+            let known = if step % 2 == 0 { &mut place.above } else { &mut place.below };
+            // Behind a line that differs as well, or the end of the page, nothing more is known in that direction.
+            let [one, other] = [0, 1].map(|side| direction.line(self.sides[side].0, at[side], steps));
+            let Some(text) = one.filter(|_| known.len() == steps && one == other) else { continue };
+            for ((lines, _), candidates) in self.sides.iter().zip(&mut candidates) {
+                candidates.retain(|line| direction.line(lines, *line, steps) == Some(text));
+            }
+            known.push(text.to_owned());
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{BodySyntax, NoiseRule, Volatile, classify_lines};
+    use crate::text::{Options, TextDiff};
+
+    /// The rules of the changes between two pages, after learning from a twin of the newer one.
+    fn rules(base: &str, head: &str, twin: &str) -> Vec<Option<NoiseRule>> {
+        let mut volatile = Volatile::default();
+        volatile.learn_lines(&TextDiff::between(head, twin, Options::default()), HTML);
+        classify_lines(&mut TextDiff::between(base, head, Options::default()), HTML, &volatile)
+    }
+
+    const HTML: [BodySyntax; 2] = [BodySyntax::Html; 2];
+
+    const TWINS: Option<NoiseRule> = Some(NoiseRule::Twins);
+
+    #[test]
+    fn a_short_line_is_known_by_the_lines_around_it() {
+        let page = |visits: &str, price: &str| {
+            format!(
+                "<h2>Visits</h2>\n<td>\n<b>{visits}</b>\n</td>\n<h2>Price</h2>\n<td>\n<b>{price}</b>\n</td>\n"
+            )
+        };
+        let twin = page("18", "5");
+        assert_eq!(rules(&page("3", "5"), &page("17", "5"), &twin), [TWINS]);
+        assert_eq!(
+            rules(&page("3", "4"), &page("17", "5"), &twin),
+            [TWINS, None],
+            "the other one is an edit"
+        );
+        let alone = |number: &str| format!("<p>x</p>\n{number}\n<p>y</p>\n");
+        assert_eq!(rules(&alone("1"), &alone("2"), &alone("3")), [TWINS]);
+        assert_eq!(rules(&alone("1"), &alone("2 <script>evil()</script>"), &alone("3")), [None]);
+    }
+
+    #[test]
+    fn lines_with_the_same_lines_around_them_are_not_learned() {
+        let page = |first: &str, second: &str| {
+            let row = |cell: &str| format!("{}<td>\n{cell}\n</td>\n", "<br>\n".repeat(9));
+            row("0") + &row(first) + &row(second) + &row("9")
+        };
+        assert_eq!(rules(&page("1", "5"), &page("2", "5"), &page("3", "5")), [None]);
+    }
+
+    #[test]
+    fn the_place_of_a_line_explains_nothing_that_runs_or_loads() {
+        for around in [
+            ["<script>\n", "\n</script>\n"],
+            ["<style>\n", "\n</style>\n"],
+            ["<a href=", ">\n"],
+            ["<img\nsrc=\"/", "\">\n"],
+        ] {
+            let page = |value: &str| format!("<p>x\n{}{value}{}", around[0], around[1]);
+            assert_eq!(rules(&page("a1"), &page("b2"), &page("c3")), [None], "{around:?}");
+        }
+        // Nor in the older page, where the same line may have been part of a script.
+        let text = |value: &str| format!("<p>\n{value}\n</p>\n");
+        let script = "<script>\n1\n</p>\n</script>";
+        assert!(rules(script, &text("2"), &text("3")).contains(&None));
+    }
+}
