@@ -1,6 +1,8 @@
 //! Pairs of texts that make diffs slow or large. Nothing is timed: each test ends because the cost is bounded, and
 //! would not in any patience if it were not.
 
+use varve_core::headers::{HeaderView, Redaction};
+use varve_diff::compare::{Options as CompareOptions, Side, compare};
 use varve_diff::text::{BodyDiff, Budget, Options, TextDiff, View, moku, unified};
 
 /// Numbers that look random and are the same everywhere.
@@ -102,4 +104,37 @@ fn rows_of_hostile_bodies_are_bounded() {
     let letters = |n: u64| ["a", "b", "\n"][(n >> 40) as usize % 3].to_owned();
     let (base, head) = (text(11, 1 << 20, letters), text(12, 1 << 20, letters));
     assert!(!moku::body_diff("b", "h", base.as_bytes(), head.as_bytes()).chunks.is_empty());
+}
+
+/// Whether two HTML bodies differ by more than noise, by lines.
+fn is_changed(base: &str, head: &str) -> bool {
+    let headers = HeaderView::from_pairs([("content-type", "text/html")], Redaction::Off);
+    let side = |body| Side { id: "", headers: &headers, body, media_type: None };
+    compare(&side(base.as_bytes()), &side(head.as_bytes()), &CompareOptions::default()).is_changed()
+}
+
+#[test]
+fn noise_in_a_page_of_ten_megabytes_in_one_line() {
+    let page = |nonce: &str| {
+        let filler = text(14, 5 << 20, |n| format!("<p class=c>{} words</p>", n % 1000));
+        format!("<html>{filler}<script nonce={nonce}>a()</script>{filler}</html>")
+    };
+    assert!(!is_changed(&page("abcdefgh12"), &page("zzzzzzgh12")));
+    let script = |token: &str| {
+        let filler = text(15, 5 << 20, |n| format!("f({});", n % 1000));
+        format!("<script>{filler}var csrf_token = \"{token}\";{filler}</script>")
+    };
+    assert!(!is_changed(&script("a1b2c3d4"), &script("d4c3b2a1")));
+}
+
+#[test]
+fn noise_in_hostile_pages_is_searched_in_bounds() {
+    let lines = |seed: u64| text(seed, 3 << 20, |n| format!("{n:x}\n"));
+    for (start, end) in [("<p>", "</p>"), ("<script>", "</script>"), ("<!--", "-->"), ("<p title='", "'>")] {
+        assert!(is_changed(&format!("{start}{}{end}", lines(16)), &format!("{start}{}{end}", lines(17))));
+    }
+    let tags = |seed: u64| text(seed, 3 << 20, |n| format!("<b nonce={n:x}>\n"));
+    is_changed(&tags(18), &tags(19));
+    let slots = |seed: u64| text(seed, 2 << 20, |n| format!("<ins class=adsbygoogle>\n{}\n</ins>", n % 9));
+    is_changed(&slots(20), &slots(21));
 }
