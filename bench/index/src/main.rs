@@ -14,7 +14,7 @@ use std::time::Instant;
 use redb::{ReadableDatabase, TableDefinition};
 use rusqlite::OptionalExtension;
 use varve_store::disk::LocalDisk;
-use varve_store::index::{Entry, Index, IndexOptions, IndexWriter, Place, Places, Prefix, Rebuild};
+use varve_store::index::{IndexEntry, IndexReader, IndexOptions, IndexWriter, SiloPlace, SiloPlaces, IndexPrefix, IndexRebuild};
 
 const TABLE: TableDefinition<u64, u64> = TableDefinition::new("entries");
 const ROUNDS: usize = 3;
@@ -41,9 +41,9 @@ fn mixed(number: u64) -> u64 {
     value ^ value >> 31
 }
 
-fn entry(number: u64) -> Entry {
-    let place = Place::new((number >> 16) as u32, number & 0xffff).expect("small numbers fit");
-    Entry { prefix: Prefix(mixed(number)), place }
+fn entry(number: u64) -> IndexEntry {
+    let place = SiloPlace::new((number >> 16) as u32, number & 0xffff).expect("small numbers fit");
+    IndexEntry { prefix: IndexPrefix(mixed(number)), place }
 }
 
 fn sorted(count: u64) -> Vec<(u64, u64)> {
@@ -54,7 +54,7 @@ fn sorted(count: u64) -> Vec<(u64, u64)> {
 
 fn build_varve(folder: &Path, count: u64) -> Outcome<()> {
     let folder = folder.join("varve");
-    let mut rebuild = Rebuild::begin(&LocalDisk, &folder, IndexOptions::default())?;
+    let mut rebuild = IndexRebuild::begin(&LocalDisk, &folder, IndexOptions::default())?;
     for number in 0..count {
         rebuild.push(entry(number))?;
     }
@@ -117,8 +117,8 @@ fn compare(folder: &Path, count: u64) -> Outcome<()> {
         build(folder, name, count)?;
     }
     upkeep(folder, count)?;
-    let keys: Vec<Prefix> = (0..1_000_000).map(|n| Prefix(mixed(mixed(n) % count))).collect();
-    let absent: Vec<Prefix> = (0..1_000_000).map(|n| Prefix(mixed(count + n))).collect();
+    let keys: Vec<IndexPrefix> = (0..1_000_000).map(|n| IndexPrefix(mixed(mixed(n) % count))).collect();
+    let absent: Vec<IndexPrefix> = (0..1_000_000).map(|n| IndexPrefix(mixed(count + n))).collect();
     println!("\n| lookup | ns a key | to bare | absent key, ns | to bare |\n| --- | --- | --- | --- | --- |");
     let mut contenders = contenders(folder)?;
     let mut times = vec![Vec::new(); contenders.len()];
@@ -166,7 +166,7 @@ fn opening(folder: &Path) -> Outcome<f64> {
     let mut seconds = Vec::new();
     for _ in 0..9 {
         let start = Instant::now();
-        drop(Index::open(&LocalDisk, folder)?);
+        drop(IndexReader::open(&LocalDisk, folder)?);
         seconds.push(start.elapsed().as_secs_f64());
     }
     seconds.sort_by(f64::total_cmp);
@@ -182,7 +182,7 @@ fn upkeep(folder: &Path, count: u64) -> Outcome<()> {
     }
     println!("\nopening to read: {:.0} µs", opening(&copy)? * 1e6);
     let (writer, _) = IndexWriter::open(Arc::new(LocalDisk), &copy, IndexOptions::default())?;
-    let more: Vec<Entry> = (count..count + 100_000).map(entry).collect();
+    let more: Vec<IndexEntry> = (count..count + 100_000).map(entry).collect();
     let start = Instant::now();
     for batch in more.chunks(100) {
         let _ = writer.append(batch)?;
@@ -203,10 +203,10 @@ fn size(path: &Path) -> Outcome<u64> {
 }
 
 /// How many keys of a slice a contender finds.
-type Lookup = Box<dyn FnMut(&[Prefix]) -> Outcome<usize>>;
+type Lookup = Box<dyn FnMut(&[IndexPrefix]) -> Outcome<usize>>;
 
 fn contenders(folder: &Path) -> Outcome<Vec<(&'static str, Lookup)>> {
-    let index = Index::open(&LocalDisk, &folder.join("varve"))?;
+    let index = IndexReader::open(&LocalDisk, &folder.join("varve"))?;
     let (another, again) = (index.clone(), index.clone());
     // SAFETY: the file was finished before and nothing writes to it while this runs.
     let map = unsafe { memmap2::Mmap::map(&File::open(folder.join("varve/sorted"))?)? };
@@ -259,7 +259,7 @@ fn contenders(folder: &Path) -> Outcome<Vec<(&'static str, Lookup)>> {
 
 /// Looks keys up as a program does that acts on each answer: the next key is not known before the answer is. Places are
 /// small here, so the top bit that the next key is chosen by is always zero, which only the answer can tell.
-fn one_by_one(keys: &[Prefix], mut lookup: impl FnMut(Prefix) -> Outcome<Option<u64>>) -> Outcome<usize> {
+fn one_by_one(keys: &[IndexPrefix], mut lookup: impl FnMut(IndexPrefix) -> Outcome<Option<u64>>) -> Outcome<usize> {
     let (mut found, mut answer) = (0, 0);
     for number in 0..keys.len() {
         match lookup(keys[number + (answer >> 63) as usize])? {
@@ -274,7 +274,7 @@ fn one_by_one(keys: &[Prefix], mut lookup: impl FnMut(Prefix) -> Outcome<Option<
 }
 
 /// Looks keys up in a bare loop, in which the processor itself begins the next lookup before the last is over.
-fn back_to_back(keys: &[Prefix], mut lookup: impl FnMut(Prefix) -> Outcome<Option<u64>>) -> Outcome<usize> {
+fn back_to_back(keys: &[IndexPrefix], mut lookup: impl FnMut(IndexPrefix) -> Outcome<Option<u64>>) -> Outcome<usize> {
     let mut found = 0;
     for key in keys {
         found += usize::from(lookup(*key)?.is_some());
@@ -282,12 +282,12 @@ fn back_to_back(keys: &[Prefix], mut lookup: impl FnMut(Prefix) -> Outcome<Optio
     Ok(found)
 }
 
-fn first(places: &Places) -> Option<u64> {
+fn first(places: &SiloPlaces) -> Option<u64> {
     places.iter().next().map(|place| u64::from(place.silo()) << 44 | place.offset())
 }
 
 /// Nanoseconds a key.
-fn time(name: &str, lookup: &mut Lookup, keys: &[Prefix], expected: usize) -> Outcome<f64> {
+fn time(name: &str, lookup: &mut Lookup, keys: &[IndexPrefix], expected: usize) -> Outcome<f64> {
     let start = Instant::now();
     let found = lookup(keys)?;
     let elapsed = start.elapsed().as_nanos() as f64;

@@ -11,7 +11,7 @@ use varve_core::id::IdPrefix;
 use varve_store::disk::LocalDisk;
 use varve_store::index::IndexWriter;
 use varve_store::silo::SiloFiles;
-use varve_store::{Object, Store, StoreError};
+use varve_store::{Object, StoreError, StoreReader};
 
 use crate::error::ArchiveError;
 use crate::history::{Kind, kind_of};
@@ -23,7 +23,7 @@ use crate::unsettled::when_settled;
 pub struct Archive {
     layout: Layout,
     settings: ArchiveSettings,
-    store: Store,
+    store: StoreReader,
     lost_index: Option<LostIndex>,
 }
 
@@ -48,7 +48,7 @@ impl Archive {
         if !index.is_dir() {
             return Err(ArchiveError::NoIndex { path: index });
         }
-        let store = Store::open(silo_files(&layout), &index)?;
+        let store = StoreReader::open(silo_files(&layout), &index)?;
         Ok(Self { layout, settings, store, lost_index: None })
     }
 
@@ -64,7 +64,7 @@ impl Archive {
         let settings = read_settings(&layout)?;
         let folder = tempfile::tempdir().map_err(ArchiveError::write(&std::env::temp_dir()))?;
         IndexWriter::create(&LocalDisk, folder.path()).map_err(StoreError::from)?;
-        let store = Store::open(silo_files(&layout), folder.path())?;
+        let store = StoreReader::open(silo_files(&layout), folder.path())?;
         Ok(Self { layout, settings, store, lost_index: Some(LostIndex { why, _folder: folder }) })
     }
 
@@ -84,7 +84,7 @@ impl Archive {
     }
 
     /// Its objects.
-    pub fn store(&self) -> &Store {
+    pub fn store(&self) -> &StoreReader {
         &self.store
     }
 
@@ -99,7 +99,7 @@ impl Archive {
     }
 }
 
-pub(crate) fn object(store: &Store, id: RecordId) -> Result<Object, ArchiveError> {
+pub(crate) fn object(store: &StoreReader, id: RecordId) -> Result<Object, ArchiveError> {
     store.object(id.as_bytes())?.ok_or_else(|| ArchiveError::Absent { id: digits(id) })
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn without_brackets(text: &str) -> &str {
     text.strip_prefix('<').and_then(|text| text.strip_suffix('>')).unwrap_or(text)
 }
 
-pub(crate) fn resolve(store: &Store, text: &str) -> Result<RecordId, ArchiveError> {
+pub(crate) fn resolve(store: &StoreReader, text: &str) -> Result<RecordId, ArchiveError> {
     let not_an_id = |source| ArchiveError::NotAnId { text: text.to_owned(), source };
     let prefix: IdPrefix = without_brackets(text.trim()).to_ascii_lowercase().parse().map_err(not_an_id)?;
     match store.resolve(&prefix.to_string())? {

@@ -9,7 +9,7 @@ use std::io::{self, Read, Seek};
 use std::path::Path;
 
 use varve_core::RecordId;
-use varve_store::{Held, LARGEST_HELD, NewObject, StoreError, Stored};
+use varve_store::{BufferedObject, MAX_BUFFERED_BYTES, NewObject, StoreError, StoredObject};
 use varve_warc::date::Date;
 use varve_warc::digest::{Algorithm, Digest};
 use varve_warc::write::Packer;
@@ -46,7 +46,7 @@ pub(crate) fn store_reader(
     packer: &mut Packer,
     about: &About,
     content: &mut dyn Read,
-) -> Result<Stored, ArchiveError> {
+) -> Result<StoredObject, ArchiveError> {
     Ok(writer.store().store_reader(packer, &about.new_object(None), content)?)
 }
 
@@ -58,12 +58,12 @@ pub(crate) fn hold_file(
     path: &Path,
     buffer: Vec<u8>,
     progress: &(dyn Fn(u64) + Sync),
-) -> Result<Result<Held, Vec<u8>>, ArchiveError> {
+) -> Result<Result<BufferedObject, Vec<u8>>, ArchiveError> {
     let length = metadata.len();
-    if !metadata.is_file() || length == 0 || length > LARGEST_HELD as u64 {
+    if !metadata.is_file() || length == 0 || length > MAX_BUFFERED_BYTES as u64 {
         return Ok(Err(buffer));
     }
-    let held = Held::read(about.new_object(None), &mut file.take(length), buffer);
+    let held = BufferedObject::read(about.new_object(None), &mut file.take(length), buffer);
     let held = held.map_err(ArchiveError::read(path))?;
     progress(length);
     Ok(Ok(held))
@@ -76,7 +76,7 @@ pub(crate) fn store_file(
     about: &About,
     (mut file, path): (&File, &Path),
     progress: &(dyn Fn(u64) + Sync),
-) -> Result<Stored, ArchiveError> {
+) -> Result<StoredObject, ArchiveError> {
     let metadata = file.metadata().map_err(ArchiveError::read(path))?;
     let length = metadata.len();
     let of_file = |error: StoreError| match error {
@@ -99,7 +99,7 @@ pub(crate) fn store_file(
         return Ok(stored);
     }
     progress(hashed);
-    Ok(Stored { length: hashed, ..stored })
+    Ok(StoredObject { length: hashed, ..stored })
 }
 
 fn hash(content: &mut dyn Read) -> io::Result<(Digest, u64)> {
@@ -146,9 +146,9 @@ pub struct Kept {
     pub length: u64,
 }
 
-impl From<&Stored> for Kept {
-    fn from(stored: &Stored) -> Self {
-        let Stored { id, new, mended, length, .. } = *stored;
+impl From<&StoredObject> for Kept {
+    fn from(stored: &StoredObject) -> Self {
+        let StoredObject { id, new, mended, length, .. } = *stored;
         Self { id: RecordId::new(id), new, mended, length }
     }
 }

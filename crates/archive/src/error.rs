@@ -656,7 +656,8 @@ impl ArchiveError {
 
     /// Whether a disk is full.
     pub fn lacks_room(&self) -> bool {
-        matches!(self, Self::Catalog(CatalogError::DiskFull { .. })) || varve_store::audit::lacks_room(self)
+        matches!(self, Self::Catalog(CatalogError::DiskFull { .. }))
+            || varve_store::audit::is_out_of_space(self)
     }
 
     /// Whether the archive itself cannot go on, as opposed to one file that is to be stored or restored.

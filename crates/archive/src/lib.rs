@@ -53,7 +53,7 @@ pub use varve_plan::{EditError, PlanError, Problem};
 pub use varve_store::aardwarc::{AardwarcError, AardwarcStore};
 pub use varve_store::index::IndexError;
 pub use varve_store::lock::LockError;
-pub use varve_store::{Recovered, StoreError};
+pub use varve_store::{StoreError, StoreRecovery};
 pub use varve_warc::date::Date;
 pub use varve_warc::write::PackError;
 pub use writer::{ArchiveWriter, Clock, Opening};

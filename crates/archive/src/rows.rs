@@ -10,7 +10,7 @@ use varve_core::headers::{HeaderView, Redaction};
 use varve_core::history::{Belongs, Capture, StoredScore, StoredVerdict};
 use varve_core::receipt::Receipt;
 use varve_core::{RecordId, VersionId};
-use varve_store::exchange::Scanned;
+use varve_store::exchange::ScannedRecord;
 
 use crate::history::{FindList, Lists};
 use crate::page_path::{page_path, path_written};
@@ -54,10 +54,12 @@ impl<'a> RowMaker<'a> {
     }
 
     /// The rows of whatever a silo says next.
-    pub(crate) fn rows_of(&mut self, scanned: &Scanned) -> Result<Vec<CatalogRow>, OddFact> {
+    pub(crate) fn rows_of(&mut self, scanned: &ScannedRecord) -> Result<Vec<CatalogRow>, OddFact> {
         match scanned {
-            Scanned::Capture(receipt) => Ok(row_of_receipt(receipt, self.redaction).into_iter().collect()),
-            Scanned::Fact { record, media_type, json, .. } => match Fact::parse(media_type, json) {
+            ScannedRecord::Capture(receipt) => {
+                Ok(row_of_receipt(receipt, self.redaction).into_iter().collect())
+            }
+            ScannedRecord::Fact { record, media_type, json, .. } => match Fact::parse(media_type, json) {
                 Some(fact) => {
                     let rows = fact.and_then(|fact| self.rows_of_fact(*record, json, fact));
                     rows.map_err(|source| OddFact { record: *record, source })
@@ -68,8 +70,11 @@ impl<'a> RowMaker<'a> {
     }
 
     /// The rows of a version whose list of pages is lost: itself, and the pages that its manifest has. None for anything else.
-    pub(crate) fn rows_without_list(&mut self, scanned: &Scanned) -> Option<(Vec<CatalogRow>, LostList)> {
-        let Scanned::Fact { record, media_type, json, .. } = scanned else { return None };
+    pub(crate) fn rows_without_list(
+        &mut self,
+        scanned: &ScannedRecord,
+    ) -> Option<(Vec<CatalogRow>, LostList)> {
+        let ScannedRecord::Fact { record, media_type, json, .. } = scanned else { return None };
         let Some(Ok(Fact::Version(manifest))) = Fact::parse(media_type, json) else { return None };
         let version = Manifest::version_id(json);
         let lost = LostList { version, list: manifest.list?, known: manifest.pages.len() };

@@ -7,7 +7,9 @@ use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use varve_core::exchange::{Exchange, LONGEST_HEAD, Timing, Wire};
 use varve_core::{RecordId, RunId};
 use varve_store::StoreError;
-use varve_store::exchange::{ExchangeKeeper, KeptAside, KeptExchange, NewExchange, NewRenderings, Original};
+use varve_store::exchange::{
+    ExchangeWriter, KeptExchange, KeptNonCapture, NewExchange, NewRenderings, RevisitOriginal,
+};
 use varve_warc::date::Date;
 use varve_warc::http::{Body, BodyLimits, Head, open_body};
 use varve_warc::source::ReadAt;
@@ -24,22 +26,22 @@ pub(crate) struct RunRecord {
 
 /// Keeps an answer as part of a run. `unchanged` is what a 304 says has not changed.
 pub(crate) fn store_exchange(
-    keeper: &ExchangeKeeper<'_>,
+    keeper: &ExchangeWriter<'_>,
     packer: &mut Packer,
     run: RunRecord,
     exchange: &Exchange,
-    unchanged: Option<Original>,
+    unchanged: Option<RevisitOriginal>,
 ) -> Result<KeptExchange, StoreError> {
     store_rendered(keeper, packer, run, exchange, unchanged, &NewRenderings::default())
 }
 
 /// Keeps an answer, with what a browser made of it.
 pub(crate) fn store_rendered(
-    keeper: &ExchangeKeeper<'_>,
+    keeper: &ExchangeWriter<'_>,
     packer: &mut Packer,
     run: RunRecord,
     exchange: &Exchange,
-    unchanged: Option<Original>,
+    unchanged: Option<RevisitOriginal>,
     renderings: &NewRenderings<'_>,
 ) -> Result<KeptExchange, StoreError> {
     let (timing, response) = (timing_text(&exchange.timing), WireSource(&exchange.response));
@@ -49,16 +51,18 @@ pub(crate) fn store_rendered(
 
 /// Keeps an exchange that is not the capture of its URL, with what a browser made of it.
 pub(crate) fn record_non_capture(
-    keeper: &ExchangeKeeper<'_>,
+    keeper: &ExchangeWriter<'_>,
     packer: &mut Packer,
     run: RunRecord,
     exchange: &Exchange,
     renderings: &NewRenderings<'_>,
-) -> Result<KeptAside, StoreError> {
+) -> Result<KeptNonCapture, StoreError> {
     let (timing, response) = (timing_text(&exchange.timing), WireSource(&exchange.response));
-    let new =
-        NewExchange { aside: Some(exchange.method()), ..new_exchange(exchange, run, &response, &timing) };
-    keeper.keep_aside(packer, &new, renderings)
+    let new = NewExchange {
+        non_capture_method: Some(exchange.method()),
+        ..new_exchange(exchange, run, &response, &timing)
+    };
+    keeper.keep_non_capture(packer, &new, renderings)
 }
 
 fn new_exchange<'a>(
@@ -81,7 +85,7 @@ fn new_exchange<'a>(
         run: Some(run.id),
         warcinfo: run.described_by,
         unchanged: None,
-        aside: None,
+        non_capture_method: None,
     }
 }
 

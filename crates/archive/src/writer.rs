@@ -10,7 +10,7 @@ use std::sync::Arc;
 use varve_core::RecordId;
 use varve_store::index::IndexOptions;
 use varve_store::lock::WriteLock;
-use varve_store::{Recovered, Settings, Store, StoreWriter};
+use varve_store::{StoreReader, StoreRecovery, StoreSettings, StoreWriter};
 use varve_warc::date::Date;
 use varve_warc::write::{Dictionary, Packing};
 
@@ -40,7 +40,7 @@ pub struct ArchiveWriter {
     layout: Layout,
     settings: ArchiveSettings,
     store: StoreWriter,
-    recovered: Recovered,
+    recovered: StoreRecovery,
     clock: Clock,
     /// Last, so that it is given up last.
     _lock: WriteLock,
@@ -53,7 +53,7 @@ impl ArchiveWriter {
         let settings = read_settings(&layout)?;
         let lock = Self::lock(&layout, &opening)?;
         let temporary = layout.temporary();
-        let store_settings = Settings {
+        let store_settings = StoreSettings {
             silo_size: settings.silo_size.0,
             packing: packing(&settings, &layout)?,
             description: settings.description(&opening.software),
@@ -94,12 +94,12 @@ impl ArchiveWriter {
     }
 
     /// What opening it put in order.
-    pub fn recovered(&self) -> Recovered {
+    pub fn recovered(&self) -> StoreRecovery {
         self.recovered
     }
 
     /// What can be read of it now.
-    pub fn reader(&self) -> Store {
+    pub fn reader(&self) -> StoreReader {
         self.store.reader()
     }
 

@@ -14,8 +14,8 @@ use varve_archive::verbs::commit::Intent;
 use varve_archive::verbs::intent;
 use varve_archive::verbs::moku::must_belong;
 use varve_archive::{
-    ArchiveError, ArchiveWriter, CatalogError, Choice, Layout, Objects, Opening, Recovered, Size, VersionId,
-    find_root,
+    ArchiveError, ArchiveWriter, CatalogError, Choice, Layout, Objects, Opening, Size, StoreRecovery,
+    VersionId, find_root,
 };
 
 use crate::arguments;
@@ -89,7 +89,7 @@ impl Session {
     /// Opens the archive for writing, and says what had to be put in order.
     pub(crate) fn open_to_write(&mut self) -> Result<ArchiveWriter, Error> {
         let writer = ArchiveWriter::open(&self.root()?, self.opening()?)?;
-        let Recovered { cut, set_aside, sealed_damaged, .. } = writer.recovered();
+        let StoreRecovery { cut, set_aside, sealed_damaged, .. } = writer.recovered();
         if cut > 0 {
             let size = Size(cut);
             let kept = if set_aside { ", and kept beside the silo, since the index was lost" } else { "" };

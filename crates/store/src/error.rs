@@ -1,4 +1,4 @@
-//! What can go wrong in the store, each with the place where it did.
+//! The errors of the store, each with the silo, offset or path it concerns.
 
 use std::io;
 
@@ -9,7 +9,7 @@ use crate::index::{IndexError, PlaceError};
 use crate::lock::LockError;
 use crate::silo::{SiloError, WalkError};
 
-/// Why the store did not do it.
+/// An error of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The disk failed.
@@ -21,10 +21,10 @@ pub enum StoreError {
     /// The index failed.
     #[error(transparent)]
     Index(#[from] IndexError),
-    /// Somebody else is writing.
+    /// Another process is writing.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// A record could not be made.
+    /// A record could not be packed.
     #[error(transparent)]
     Pack(#[from] PackError),
     /// There are too many silos, or one is too large.
@@ -38,22 +38,22 @@ pub enum StoreError {
         /// The cause.
         source: varve_warc::Error,
     },
-    /// What is to be stored cannot be read.
+    /// The content to store cannot be read.
     #[error("cannot read what is to be stored")]
     Content(#[source] io::Error),
-    /// An earlier write failed, and this writer stopped there.
+    /// An earlier write failed. This writer accepts nothing more.
     #[error("an earlier write failed; open the archive again, which puts it in order")]
     Stopped,
     /// A record is damaged or does not match its id.
     #[error("the record of `{id}` at byte {offset} of silo {silo} is damaged: {message}")]
     Damaged {
-        /// The id that was asked for.
+        /// The requested id.
         id: String,
         /// The silo.
         silo: u32,
         /// Where in it.
         offset: u64,
-        /// What is wrong.
+        /// The message.
         message: String,
     },
     /// A segment of a large object is not where it should be.
@@ -66,15 +66,15 @@ pub enum StoreError {
         /// Where it should be.
         silo: u32,
     },
-    /// An id that several records begin with.
+    /// An abbreviated id that matches several records.
     #[error("`{prefix}` is the beginning of {count} ids")]
     Ambiguous {
-        /// What was given.
+        /// The abbreviated id.
         prefix: String,
-        /// How many begin so.
+        /// The number of matching ids.
         count: usize,
     },
-    /// A silo that is not the last one has no whole record at its end.
+    /// A silo that is not the last one does not end with a complete record.
     #[error("silo {silo} is sealed but damaged from byte {offset} on")]
     SealedDamaged {
         /// The silo.

@@ -4,7 +4,7 @@
 //! that can always be rebuilt from the silos. It owns files and their durability. It deliberately
 //! does not know SQL, versions, URLs, terminals or clocks.
 //!
-//! [`StoreWriter`] writes and [`Store`] reads. Files that change are accessed through [`disk`], so
+//! [`StoreWriter`] writes and [`StoreReader`] reads. Files that change are accessed through [`disk`], so
 //! that a test can make any single call fail; sealed silos are accessed through a [`medium`].
 //!
 //! Modules depend on each other in one direction: `disk`, `medium` and `index` at the bottom, then
@@ -30,7 +30,10 @@ pub mod steps;
 mod writer;
 
 pub use error::StoreError;
-pub use reader::{Located, Object, ObjectReader, Store};
-pub use settings::Settings;
+pub use reader::{LocatedRecord, Object, ObjectReader, StoreReader};
+pub use settings::StoreSettings;
 pub use silo::describes_silo;
-pub use writer::{Held, Kept, LARGEST_HELD, NewObject, Recovered, StoreWriter, Stored, Ticket};
+pub use writer::{
+    BufferedObject, KeptRecord, MAX_BUFFERED_BYTES, NewObject, StoreRecovery, StoreWriter, StoredObject,
+    Ticket,
+};

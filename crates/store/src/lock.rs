@@ -1,27 +1,27 @@
 //! One writer at a time, across processes.
 //!
-//! The lock is the operating system's, on a file that also says who holds it: it goes with the process however that
-//! ends, so nothing is ever left locked. Readers do not ask for it.
+//! The lock is an operating system lock on a file that names the holder. The system releases it
+//! when the process ends, so no stale lock remains. Readers do not take it.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// The right to write to an archive.
+/// The exclusive lock of an archive's writer.
 #[derive(Debug)]
 pub struct WriteLock {
     /// Held for its lock.
     _file: File,
 }
 
-/// Why the right was not given.
+/// Why the lock could not be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Somebody else is writing.
+    /// Another process is writing.
     #[error("another process is writing to this archive: {holder}")]
     Held {
-        /// What that process said of itself.
+        /// The holder's description of itself.
         holder: String,
     },
     /// The lock file cannot be used.
@@ -34,11 +34,11 @@ pub enum LockError {
     },
 }
 
-/// Longest description of a holder that is read.
-const LONGEST: u64 = 1024;
+/// Maximum length of a holder's description.
+const MAX_HOLDER_BYTES: u64 = 1024;
 
 impl WriteLock {
-    /// Takes the lock, leaving word that `holder` has it; does not wait.
+    /// Takes the lock without waiting and writes `holder` into the lock file.
     pub fn take(path: &Path, holder: &str) -> Result<Self, LockError> {
         let failed = |source| LockError::Io { path: path.to_owned(), source };
         let mut file = OpenOptions::new()
@@ -52,7 +52,7 @@ impl WriteLock {
         loop {
             match file.try_lock() {
                 Ok(()) => break,
-                // Somebody may only be asking whether it is held.
+                // Another process may hold it for a moment in `is_held`.
                 Err(TryLockError::WouldBlock) if tries > 0 => std::thread::sleep(Duration::from_millis(10)),
                 Err(TryLockError::WouldBlock) => {
                     return Err(LockError::Held { holder: read_holder(&mut file) });
@@ -69,14 +69,14 @@ impl WriteLock {
     }
 }
 
-/// Whether somebody is writing. Where that cannot be found out, nobody is.
+/// Whether a process holds the write lock; false when the lock file cannot be opened.
 pub fn is_held(path: &Path) -> bool {
     File::open(path).is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
 }
 
 fn read_holder(file: &mut File) -> String {
     let mut text = String::new();
-    match file.take(LONGEST).read_to_string(&mut text) {
+    match file.take(MAX_HOLDER_BYTES).read_to_string(&mut text) {
         Ok(_) if !text.trim().is_empty() => text.trim().to_owned(),
         _ => "it has not said which".to_owned(),
     }

@@ -1,93 +1,96 @@
-//! The index made again from the silos alone.
+//! Rebuilds the index from the silos alone.
 //!
-//! Every record of every silo is read on all cores; its header gives its entries, through the same function that made
-//! them when it was written. The result is the same file, byte for byte, that housekeeping would have come to. What the
-//! records say to a catalog is told on the way, so that nobody needs to read them twice.
+//! Reads every record of every silo on all cores. The function that made the index entries when a
+//! record was written makes them again from its header, so the result equals the index that
+//! housekeeping produces, byte for byte. The same pass yields the records that a catalog needs.
 
 use std::path::{Path, PathBuf};
 
 use varve_warc::rule::Finding;
 
 use crate::error::StoreError;
-use crate::exchange::{Scanned, look_at};
-use crate::index::{Entry, Index, IndexError, IndexOptions, Rebuild};
-use crate::silo::{SiloFiles, Stretch, numbers, walk};
-use crate::writer::recover::{Settled, set_aside, settle};
+use crate::exchange::{ScannedRecord, extract_lossy};
+use crate::index::{IndexEntry, IndexError, IndexOptions, IndexReader, IndexRebuild};
+use crate::silo::{SiloFiles, WalkedRecords, next_number, walk};
+use crate::writer::recover::{LastSiloState, save_cut_tail, trim_last_silo};
 use crate::writer::segments;
 
-/// What a rebuild came to.
+/// The result of a rebuild.
 #[derive(Debug, Default)]
 pub struct RebuildDone {
-    /// Silos that were read.
+    /// Silos read.
     pub silos: u64,
     /// Records in them.
     pub records: u64,
     /// Entries in the new index.
     pub entries: u64,
-    /// What was not as it should be, with the silo: records that cannot be read have no entry.
+    /// Damage, with the silo number. Unreadable records have no index entry.
     pub findings: Vec<(u32, Finding)>,
-    /// Where the end of the last silo lies that could not be read and was cut off, if anybody may have been promised it.
+    /// The file with the unreadable tail that was cut off the last silo. Present when no index
+    /// shows whether that tail was acknowledged.
     pub set_aside: Option<PathBuf>,
 }
 
-/// Bytes that a rebuild will read, for those who show progress.
+/// The number of bytes that a rebuild reads, for progress bars.
 pub fn bytes_to_read(files: &SiloFiles) -> Result<u64, StoreError> {
     Ok(files.list()?.values().map(|silo| silo.length).sum())
 }
 
-/// Makes the index in `folder` again, and tells `told` what the records say, in order. Nobody else may write meanwhile.
+/// Rebuilds the index in `folder` and passes the scanned records to `scanned`, in order. The caller
+/// holds the write lock.
 ///
-/// The silos are put in order on the way, as opening for writing does: segments that were being named get their names,
-/// and a torn record at the end of the last silo is cut off. Where no index is left to tell whether that record was torn
-/// in a crash or damaged later, what is cut off is kept beside the silo.
+/// Repairs the silos first, as opening for writing does: finishes interrupted renames of segments
+/// and cuts a torn record off the last silo. Without an old index nobody can tell a torn record
+/// from later damage, so the cut bytes are then saved beside the silo.
 pub fn rebuild(
     files: &SiloFiles,
     folder: &Path,
     options: IndexOptions,
     threads: usize,
     progress: &(impl Fn(u64) + Sync),
-    told: &mut dyn FnMut(Scanned),
+    scanned: &mut dyn FnMut(ScannedRecord),
 ) -> Result<RebuildDone, StoreError> {
     let mut done = RebuildDone::default();
     segments::complete(files)?;
     files.disk.make_folders(folder)?;
-    // The old index is asked for one thing, and need not know: which of the last records was promised to somebody.
-    let known = Index::open(&*files.disk, folder).ok().and_then(|index| index.greatest_place());
-    let mut index = Rebuild::begin(&*files.disk, folder, options)?;
+    // The old index, if readable, shows which records were acknowledged.
+    let known = IndexReader::open(&*files.disk, folder).ok().and_then(|index| index.greatest_place());
+    let mut index = IndexRebuild::begin(&*files.disk, folder, options)?;
     let silos = files.list()?;
-    // The new index will not know of silos that are lost: their numbers are remembered elsewhere.
-    numbers::remember(files, known.map_or(0, |known| known.silo() + 1))?;
+    // The new index has no entries of lost silos, so their numbers are recorded separately.
+    next_number::remember(files, known.map_or(0, |known| known.silo() + 1))?;
     let last = silos.keys().next_back().copied();
     for (number, silo) in &silos {
         let source = files.open(*number)?;
-        let mut whole = WholeFirst {
+        let mut whole = ConfirmedRecords {
             index: &mut index,
-            told: &mut *told,
+            scanned: &mut *scanned,
             held: Vec::new(),
             held_back: Vec::new(),
             failure: Ok(()),
         };
-        let mut walked = walk(&*source, *number, threads, progress, &look_at, &mut |part| whole.take(part))
-            .map_err(|error| StoreError::walk(*number, error))?;
-        let Held { entries: mut held, said: held_back } = whole.finish()?;
+        let mut walked =
+            walk(&*source, *number, threads, progress, &extract_lossy, &mut |part| whole.take(part))
+                .map_err(|error| StoreError::walk(*number, error))?;
+        let UnconfirmedRecords { entries: mut held, scanned: held_back } = whole.finish()?;
         let settled = if last == Some(*number) {
             if known.is_none() && !silo.read_only {
-                done.set_aside = set_aside(files, silo, &*source, walked.good)?;
+                done.set_aside = save_cut_tail(files, silo, &*source, walked.good)?;
             }
-            settle(files, silo, known, &walked)?
+            trim_last_silo(files, silo, known, &walked)?
         } else {
-            Settled::Sealed
+            LastSiloState::Sealed
         };
-        if matches!(settled, Settled::Open | Settled::Removed) {
-            // What was cut off was promised to nobody, and is no finding.
+        if matches!(settled, LastSiloState::Open | LastSiloState::Removed) {
+            // The cut bytes were never acknowledged, so they are not a finding.
             held.dedup_by_key(|entry| entry.place);
             walked.records = walked.records.saturating_sub(held.len() as u64);
             walked.findings.retain(|finding| finding.offset < walked.good);
         } else {
             held.into_iter().try_for_each(|entry| index.push(entry))?;
-            held_back.into_iter().for_each(|(_, said)| told(said));
+            held_back.into_iter().for_each(|(_, record)| scanned(record));
         }
-        done.silos += u64::from(settled != Settled::Removed);
+        done.silos += u64::from(settled != LastSiloState::Removed);
         done.records += walked.records;
         done.findings.extend(walked.findings.into_iter().map(|finding| (*number, finding)));
     }
@@ -95,24 +98,25 @@ pub fn rebuild(
     Ok(done)
 }
 
-/// What may be cut off.
-struct Held {
-    entries: Vec<Entry>,
-    said: Vec<(u64, Scanned)>,
+/// Records behind the last complete one, which may be cut off.
+struct UnconfirmedRecords {
+    entries: Vec<IndexEntry>,
+    scanned: Vec<(u64, ScannedRecord)>,
 }
 
-/// Records on their way into a new index: at once for what is whole, and later, perhaps, for what may be cut off.
-struct WholeFirst<'a, 'b> {
-    index: &'a mut Rebuild<'b>,
-    told: &'a mut dyn FnMut(Scanned),
-    held: Vec<Entry>,
-    held_back: Vec<(u64, Scanned)>,
+/// Feeds records into the new index. Records behind the last complete one are held back until it is
+/// known whether they are cut off.
+struct ConfirmedRecords<'a, 'b> {
+    index: &'a mut IndexRebuild<'b>,
+    scanned: &'a mut dyn FnMut(ScannedRecord),
+    held: Vec<IndexEntry>,
+    held_back: Vec<(u64, ScannedRecord)>,
     failure: Result<(), IndexError>,
 }
 
-impl WholeFirst<'_, '_> {
-    /// Takes a stretch of a silo, in which whole records reach to `good`.
-    fn take(&mut self, Stretch { entries, seen, good }: Stretch<Scanned>) {
+impl ConfirmedRecords<'_, '_> {
+    /// Adds the records of a part of a silo; complete records end at `good`.
+    fn take(&mut self, WalkedRecords { entries, seen, good }: WalkedRecords<ScannedRecord>) {
         for entry in std::mem::take(&mut self.held).into_iter().chain(entries) {
             if entry.place.offset() >= good {
                 self.held.push(entry);
@@ -120,17 +124,17 @@ impl WholeFirst<'_, '_> {
                 self.failure = self.index.push(entry);
             }
         }
-        for (offset, said) in std::mem::take(&mut self.held_back).into_iter().chain(seen) {
+        for (offset, record) in std::mem::take(&mut self.held_back).into_iter().chain(seen) {
             if offset >= good {
-                self.held_back.push((offset, said));
+                self.held_back.push((offset, record));
             } else {
-                (self.told)(said);
+                (self.scanned)(record);
             }
         }
     }
 
-    /// What is behind the last whole record.
-    fn finish(self) -> Result<Held, IndexError> {
-        self.failure.map(|()| Held { entries: self.held, said: self.held_back })
+    /// The records behind the last complete one.
+    fn finish(self) -> Result<UnconfirmedRecords, IndexError> {
+        self.failure.map(|()| UnconfirmedRecords { entries: self.held, scanned: self.held_back })
     }
 }

@@ -1,4 +1,4 @@
-//! How a store is written, as far as its owner decides.
+//! The settings of a store.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,42 +9,42 @@ use varve_warc::write::{DICTIONARY_MAGIC, Packing};
 use crate::index::IndexOptions;
 use crate::silo::name;
 
-/// Where the parts of a store lie, and how it is written.
+/// Where the files of a store are, and how the store is written.
 #[derive(Clone)]
-pub struct Settings {
+pub struct StoreSettings {
     /// A silo is sealed before it would grow beyond this.
     pub silo_size: u64,
     /// How records are packed.
     pub packing: Packing,
-    /// What every silo says of itself, as named fields.
+    /// The fields of every silo's `warcinfo` record.
     pub description: Vec<(String, String)>,
     /// The index.
     pub index: IndexOptions,
     /// The folder of the index.
     pub index_folder: PathBuf,
-    /// Where things lie that are not finished.
+    /// The folder for temporary files.
     pub temporary: PathBuf,
-    /// The present, for the descriptions of silos.
+    /// The clock that dates the `warcinfo` records of silos.
     pub clock: Arc<dyn Fn() -> Date + Send + Sync>,
 }
 
-impl Settings {
-    /// The ending of silos written so.
+impl StoreSettings {
+    /// The file extension of silos with this packing.
     pub fn ending(&self) -> &'static str {
         match self.packing {
-            Packing::Zstd { .. } => name::ZSTD,
-            _ => name::GZIP,
+            Packing::Zstd { .. } => name::ZSTD_EXTENSION,
+            _ => name::GZIP_EXTENSION,
         }
     }
 
-    /// How much of a silo tells whether it [begins as one would](Self::begins_so) that is begun now.
-    pub(crate) fn telling_length(&self) -> usize {
+    /// The number of leading bytes that [`Self::has_current_packing`] needs.
+    pub(crate) fn packing_probe_length(&self) -> usize {
         self.packing.preamble().len().max(DICTIONARY_MAGIC.len())
     }
 
-    /// Whether a silo with that ending and beginning begins as one would that is begun now: what is packed in another way, or
-    /// with another dictionary, does not belong with what is packed so.
-    pub(crate) fn begins_so(&self, ending: &str, beginning: &[u8]) -> bool {
+    /// Whether a silo with this extension and these leading bytes has the current packing. Records
+    /// with another packing or another dictionary must not be appended to it.
+    pub(crate) fn has_current_packing(&self, ending: &str, beginning: &[u8]) -> bool {
         let preamble = self.packing.preamble();
         let has_dictionary = beginning.starts_with(&DICTIONARY_MAGIC);
         ending == self.ending() && beginning.starts_with(&preamble) && has_dictionary != preamble.is_empty()

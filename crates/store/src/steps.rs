@@ -1,7 +1,7 @@
-//! Steps: the places between which a process may end, for tests that end it there.
+//! Hooks before every change on disk, for tests that kill the process at each of them.
 //!
-//! Whoever changes something on the disk says so first. Compiled with the feature `steps`, a watcher hears of each step and
-//! may kill the process before it; without the feature there is no watcher, no counter and no call.
+//! Code that changes the disk calls [`step`] first. With the feature `steps`, a watcher is called
+//! at each step and may kill the process. Without the feature the call compiles to nothing.
 
 use std::path::Path;
 
@@ -14,13 +14,13 @@ mod watched {
     pub(super) static WATCHER: OnceLock<Watcher> = OnceLock::new();
 }
 
-/// Lets a watcher hear of every step of this process from now on; the first one stays.
+/// Installs the watcher of this process. A second call has no effect.
 #[cfg(feature = "steps")]
 pub fn watch(watcher: impl Fn(&'static str, &Path) + Send + Sync + 'static) {
     let _ = watched::WATCHER.set(Box::new(watcher));
 }
 
-/// Something is about to change on the disk.
+/// Announces a change on disk.
 #[inline(always)]
 pub fn step(what: &'static str, path: &Path) {
     #[cfg(feature = "steps")]
@@ -31,9 +31,9 @@ pub fn step(what: &'static str, path: &Path) {
     let _ = (what, path);
 }
 
-/// After how many of so many bytes a write may be torn; 0 where nobody watches.
+/// The length of the first part of a write that tests tear in two; 0 without a watcher.
 #[inline(always)]
-pub(crate) fn torn(length: usize) -> usize {
+pub(crate) fn torn_write_length(length: usize) -> usize {
     #[cfg(feature = "steps")]
     if watched::WATCHER.get().is_some() {
         return length / 2;

@@ -13,11 +13,11 @@ use varve_store::disk::LocalDisk;
 use varve_store::index::IndexOptions;
 use varve_store::rebuild::rebuild;
 use varve_store::silo::SiloFile;
-use varve_store::{NewObject, Store, StoreWriter};
+use varve_store::{NewObject, StoreReader, StoreWriter};
 use varve_warc::write::Packing;
 
-fn reader(root: &Path) -> Store {
-    Store::open(files(Arc::new(LocalDisk), root), &root.join("index")).expect("opened")
+fn reader(root: &Path) -> StoreReader {
+    StoreReader::open(files(Arc::new(LocalDisk), root), &root.join("index")).expect("opened")
 }
 
 fn audited(root: &Path, quick: bool, chosen: &dyn Fn(&SiloFile) -> bool) -> (AuditDone, Vec<AuditFinding>) {
@@ -85,7 +85,7 @@ fn filled(root: &Path) -> Vec<([u8; 32], Vec<u8>)> {
     kept
 }
 
-fn is_readable(store: &Store, id: &[u8; 32], content: &[u8]) -> bool {
+fn is_readable(store: &StoreReader, id: &[u8; 32], content: &[u8]) -> bool {
     use std::io::Read;
     let mut bytes = Vec::new();
     match store.object(id) {
@@ -171,7 +171,7 @@ fn any_flipped_bit_of_the_index_is_found_and_gives_no_wrong_answer() {
         let length = fs::metadata(&path).expect("there").len() as usize;
         for position in (0..length).step_by(13) {
             change(&path, |bytes| bytes[position] ^= 4);
-            if let Ok(store) = Store::open(files(Arc::new(LocalDisk), root.path()), &folder) {
+            if let Ok(store) = StoreReader::open(files(Arc::new(LocalDisk), root.path()), &folder) {
                 for (id, content) in &kept {
                     if let Ok(Some(object)) = store.object(id) {
                         assert_eq!(object.length(), content.len() as u64);

@@ -90,7 +90,7 @@ fn media() {
 #[test]
 fn sealed_silos_move_to_the_medium() {
     use varve_store::silo::SiloFiles;
-    use varve_store::{Store, StoreWriter};
+    use varve_store::{StoreReader, StoreWriter};
     let root = tempfile::tempdir().expect("a folder");
     let medium = Arc::new(MemoryMedium::new());
     let files = SiloFiles::new(Arc::new(LocalDisk), root.path().join("warc"), Some(medium));
@@ -101,7 +101,7 @@ fn sealed_silos_move_to_the_medium() {
     let silos = files.list().expect("listed");
     assert!(silos.values().filter(|silo| silo.moved).count() >= 2, "{silos:?}");
     drop(writer);
-    let store = Store::open(files, &settings.index_folder).expect("opened");
+    let store = StoreReader::open(files, &settings.index_folder).expect("opened");
     for (id, content) in ids.iter().zip(&kept) {
         assert_eq!(scene::read(&store, id), *content);
     }

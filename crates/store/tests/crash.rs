@@ -10,16 +10,18 @@ use scene::{files, noise, resource, settings};
 use varve_store::audit::{AuditOptions, audit};
 use varve_store::disk::Disk;
 use varve_store::index::IndexOptions;
-use varve_store::{Settings, Store, StoreError, StoreWriter};
-use varve_testkit::{BrokenDisk, Bytes, Failure, MemoryDisk, Plan, PowerCut, at_every_call};
+use varve_store::{StoreError, StoreReader, StoreSettings, StoreWriter};
+use varve_testkit::{
+    DiskFailure, FailingDisk, FailurePlan, MemoryDisk, PowerCut, UnsyncedBytes, at_every_call,
+};
 use varve_warc::write::Packing;
 
 const ROOT: &str = "/archive";
 
 /// Small silos and a small index, so that a short scenario seals, splits and merges.
-fn small() -> Settings {
+fn small() -> StoreSettings {
     let index = IndexOptions { shard_limit: 8, appendix_limit: 6, ..IndexOptions::default() };
-    Settings { index, ..settings(Path::new(ROOT), 12_000, Packing::Gzip) }
+    StoreSettings { index, ..settings(Path::new(ROOT), 12_000, Packing::Gzip) }
 }
 
 /// The contents of the scenario: small ones, one that is there twice, and one that needs several silos.
@@ -37,7 +39,7 @@ fn contents() -> &'static [Vec<u8>] {
 /// What is stored, and how.
 #[derive(Clone, Copy)]
 struct Case {
-    settings: fn() -> Settings,
+    settings: fn() -> StoreSettings,
     contents: fn() -> &'static [Vec<u8>],
 }
 
@@ -45,8 +47,8 @@ const MANY_SILOS: Case = Case { settings: small, contents };
 /// Records that are too large to be gathered with others before they are written.
 const LARGE_RECORDS: Case = Case { settings: roomy, contents: large_contents };
 
-fn roomy() -> Settings {
-    Settings { silo_size: 4 << 20, ..small() }
+fn roomy() -> StoreSettings {
+    StoreSettings { silo_size: 4 << 20, ..small() }
 }
 
 fn large_contents() -> &'static [Vec<u8>] {
@@ -79,7 +81,7 @@ fn run(disk: Arc<dyn Disk>, case: Case, acknowledged: &mut Vec<Vec<u8>>) -> Resu
     Ok(())
 }
 
-fn read(store: &Store, id: &[u8; 32], when: &str) -> Vec<u8> {
+fn read(store: &StoreReader, id: &[u8; 32], when: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let object = store.object(id).unwrap_or_else(|error| panic!("{when}: {error:?}"));
     let object = object.unwrap_or_else(|| panic!("{when}: an acknowledged object is not there"));
@@ -100,7 +102,7 @@ fn is_whole(disk: &MemoryDisk, case: Case, acknowledged: &[Vec<u8>], goes_on: bo
         let id: [u8; 32] = id.bytes().try_into().expect("32 bytes");
         assert_eq!(read(&reader, &id, when), *content, "{when}");
     }
-    let store = Store::open(silos, &small().index_folder).expect("opened for reading");
+    let store = StoreReader::open(silos, &small().index_folder).expect("opened for reading");
     let options = AuditOptions {
         quick: false,
         chosen: &|_| true,
@@ -143,13 +145,13 @@ fn the_scenario_does_what_it_should() {
 /// Runs a case on a disk that breaks in every way at every call; how often it broke.
 fn fail_at_every_call(case: Case) -> u64 {
     let mut broken = u64::MAX;
-    for failure in Failure::ALL {
-        let calls = at_every_call(failure, |plan: Plan| {
+    for failure in DiskFailure::ALL {
+        let calls = at_every_call(failure, |plan: FailurePlan| {
             let sound = MemoryDisk::new();
-            let disk = BrokenDisk::new(Arc::new(sound.clone()), plan);
+            let disk = FailingDisk::new(Arc::new(sound.clone()), plan);
             let (acknowledged, result) = scenario(Arc::clone(&disk) as Arc<dyn Disk>, case);
             let when = format!("{failure:?} at call {}", plan.after);
-            if disk.is_broken() && matches!(failure, Failure::Crash | Failure::CrashInside) {
+            if disk.is_broken() && matches!(failure, DiskFailure::Crash | DiskFailure::CrashInside) {
                 assert!(result.is_err(), "{when} went unnoticed");
             }
             is_whole(&sound, case, &acknowledged, plan.after.is_multiple_of(5), &when);
@@ -173,13 +175,13 @@ fn a_disk_that_fails_at_any_call_with_large_records() {
 /// Runs a case on a disk whose power is cut at every call.
 fn cut_power_at_every_call(case: Case) {
     let cuts = [
-        PowerCut { bytes: Bytes::Lost, names: 0 },
-        PowerCut { bytes: Bytes::Lost, names: u64::MAX },
-        PowerCut { bytes: Bytes::Holes, names: 0x5555_5555_5555_5555 },
+        PowerCut { bytes: UnsyncedBytes::Lost, names: 0 },
+        PowerCut { bytes: UnsyncedBytes::Lost, names: u64::MAX },
+        PowerCut { bytes: UnsyncedBytes::Holes, names: 0x5555_5555_5555_5555 },
     ];
-    at_every_call(Failure::CrashInside, |plan: Plan| {
+    at_every_call(DiskFailure::CrashInside, |plan: FailurePlan| {
         let sound = MemoryDisk::new();
-        let disk = BrokenDisk::new(Arc::new(sound.clone()), plan);
+        let disk = FailingDisk::new(Arc::new(sound.clone()), plan);
         let (acknowledged, _) = scenario(Arc::clone(&disk) as Arc<dyn Disk>, case);
         for cut in cuts {
             let when = format!("{cut:?} at call {}", plan.after);

@@ -13,8 +13,8 @@ use varve_core::receipt::Receipt;
 use varve_store::StoreWriter;
 use varve_store::disk::LocalDisk;
 use varve_store::exchange::{
-    ExchangeKeeper, KeptExchange, NewExchange, NewRendering, NewRenderings, Original, Scanned, scan,
-    scan_from,
+    ExchangeWriter, KeptExchange, NewExchange, NewRendering, NewRenderings, RevisitOriginal, ScannedRecord,
+    scan, scan_from,
 };
 use varve_warc::date::Date;
 use varve_warc::digest::Algorithm;
@@ -39,13 +39,13 @@ fn exchange<'a>(url: &'a str, second: u32, response: &'a Vec<u8>) -> NewExchange
         run: Some(RunId::new(uuid::Uuid::from_u128(7))),
         warcinfo: None,
         unchanged: None,
-        aside: None,
+        non_capture_method: None,
     }
 }
 
 fn keep(writer: &StoreWriter, exchange: &NewExchange<'_>) -> KeptExchange {
     let mut packer = writer.packer().expect("a packer");
-    let kept = ExchangeKeeper::new(writer).keep(&mut packer, exchange).expect("kept");
+    let kept = ExchangeWriter::new(writer).keep(&mut packer, exchange).expect("kept");
     writer.wait(kept.ticket).expect("safe");
     kept
 }
@@ -77,7 +77,7 @@ fn receipts(root: &std::path::Path) -> Vec<Receipt> {
     let mut found = Vec::new();
     let files = files(Arc::new(LocalDisk), root);
     let mut each = |scanned| {
-        if let Scanned::Capture(receipt) = scanned {
+        if let ScannedRecord::Capture(receipt) = scanned {
             found.push(*receipt);
         }
         Ok(())
@@ -134,7 +134,7 @@ fn the_same_payload_within_one_moment_is_a_revisit_too() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 30, Packing::Gzip);
     let wire = answer("", b"not synced yet");
-    let keeper = ExchangeKeeper::new(&writer);
+    let keeper = ExchangeWriter::new(&writer);
     let mut packer = writer.packer().expect("a packer");
     let first = keeper.keep(&mut packer, &exchange("http://e/a", 1, &wire)).expect("kept");
     let second = keeper.keep(&mut packer, &exchange("http://e/b", 2, &wire)).expect("kept");
@@ -146,7 +146,7 @@ fn the_very_same_exchange_again_is_here_already() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 30, Packing::Gzip);
     let wire = answer("Content-Encoding: gzip\r\n", &gzip(b"once"));
-    let keeper = ExchangeKeeper::new(&writer);
+    let keeper = ExchangeWriter::new(&writer);
     let mut packer = writer.packer().expect("a packer");
     let first = keeper.keep(&mut packer, &exchange("http://e/a", 1, &wire)).expect("kept");
     let at_once = keeper.keep(&mut packer, &exchange("http://e/a", 1, &wire)).expect("kept");
@@ -165,7 +165,7 @@ fn not_modified_has_the_body_of_what_it_refers_to() {
     let first = keep(&writer, &exchange("http://e/", 1, &wire)).receipt;
     let unchanged = b"HTTP/1.1 304 Not Modified\r\nETag: \"1\"\r\n\r\n".to_vec();
     let mut second = exchange("http://e/", 2, &unchanged);
-    second.unchanged = Some(Original {
+    second.unchanged = Some(RevisitOriginal {
         record: first.record,
         url: "http://e/".to_owned(),
         date: date(1).to_string(),
@@ -227,7 +227,7 @@ fn a_scan_goes_on_where_it_ended() {
             .collect();
         let mut found = Vec::new();
         let mut each = |scanned| {
-            if let Scanned::Capture(receipt) = scanned {
+            if let ScannedRecord::Capture(receipt) = scanned {
                 found.push(*receipt);
             }
             Ok(())
@@ -248,7 +248,7 @@ fn what_a_browser_made_is_named_by_the_answer_and_stands_before_it() {
         document: Some(NewRendering { media_type: "text/html", content: b"<p>made</p>" }),
         screenshot: Some(NewRendering { media_type: "image/png", content: b"\x89PNG" }),
     };
-    let keeper = ExchangeKeeper::new(&writer);
+    let keeper = ExchangeWriter::new(&writer);
     let kept = keeper.keep_rendered(&mut packer, &exchange, &renderings).expect("kept");
     writer.wait(kept.ticket).expect("safe");
     let reader = writer.reader();
@@ -307,7 +307,8 @@ fn bodies_are_read_whole_where_they_lie_in_one_record_and_are_right() {
     let middle = bytes.len() - 20_000;
     bytes[middle] ^= 1;
     std::fs::write(&silo, bytes).expect("written");
-    let store = varve_store::Store::open(files(Arc::new(LocalDisk), root.path()), &root.path().join("index"));
+    let store =
+        varve_store::StoreReader::open(files(Arc::new(LocalDisk), root.path()), &root.path().join("index"));
     let store = store.expect("opened");
     assert!(!store.read_body(&id_of(&committed), 1 << 20, &mut into).expect("read"));
     let mut opened = store.open_body(&id_of(&committed)).expect("asked").expect("found");
@@ -335,12 +336,12 @@ fn an_exchange_aside_is_no_capture_and_no_original() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 30, Packing::Gzip);
     let (wire, url) = (answer("Content-Length: 5\r\n", b"hello"), "http://e/a");
-    let keeper = ExchangeKeeper::new(&writer);
+    let keeper = ExchangeWriter::new(&writer);
     let mut packer = writer.packer().expect("a packer");
     let long = [b"POST /a HTTP/1.1\r\n\r\n".to_vec(), vec![b'x'; 17 << 20]].concat();
     for (second, request) in [(1, &b"POST /a HTTP/1.1\r\nContent-Length: 3\r\n\r\nx=1"[..]), (2, &long)] {
-        let sent = NewExchange { request, aside: Some("POST"), ..exchange(url, second, &wire) };
-        let kept = keeper.keep_aside(&mut packer, &sent, &NewRenderings::default()).expect("kept");
+        let sent = NewExchange { request, non_capture_method: Some("POST"), ..exchange(url, second, &wire) };
+        let kept = keeper.keep_non_capture(&mut packer, &sent, &NewRenderings::default()).expect("kept");
         assert_eq!((kept.status, kept.length), (200, 5));
         writer.wait(kept.ticket).expect("safe");
         let block = writer.reader().response_block(kept.record.as_bytes()).expect("read").expect("there");
@@ -351,8 +352,8 @@ fn an_exchange_aside_is_no_capture_and_no_original() {
     assert!(writer.open_body(&id_of(b"hello")).expect("asked").is_none(), "it is held for nobody else");
     let captured = keeper.keep(&mut packer, &exchange(url, 3, &wire)).expect("kept");
     assert_eq!(captured.receipt.revisit_of, None);
-    let again = NewExchange { aside: Some("GET"), ..exchange(url, 4, &wire) };
-    let again = keeper.keep_aside(&mut packer, &again, &NewRenderings::default()).expect("kept");
+    let again = NewExchange { non_capture_method: Some("GET"), ..exchange(url, 4, &wire) };
+    let again = keeper.keep_non_capture(&mut packer, &again, &NewRenderings::default()).expect("kept");
     writer.wait(again.ticket).expect("safe");
     let header = writer.reader().find(again.record.as_bytes()).expect("read").expect("there").header;
     assert_eq!(header.record_type(), varve_warc::record::RecordType::Revisit, "it takes no room again");
@@ -361,7 +362,7 @@ fn an_exchange_aside_is_no_capture_and_no_original() {
     let file = std::fs::File::open(root.path().join("warc/0/00000000.warc.gz")).expect("opened");
     flate2::read::MultiGzDecoder::new(file).read_to_end(&mut silo).expect("unpacked");
     let text = String::from_utf8_lossy(&silo);
-    assert_eq!(text.matches("Varve-Aside: POST\r\n").count(), 4, "both records of an exchange say it");
+    assert_eq!(text.matches("Varve-Non-Capture: POST\r\n").count(), 4, "both records of an exchange say it");
     assert!(text.contains("\r\n\r\nx=1\r\n\r\n"), "the body of the request");
     assert_eq!(text.matches("WARC-Truncated: length\r\n").count(), 2, "the long request, and the revisit");
     assert!(silo.len() < 17 << 20, "a request is not kept without end");
@@ -372,7 +373,7 @@ fn an_exchange_aside_is_no_capture_and_no_original() {
 fn the_request_of_an_exchange_aside_is_right_behind_it() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 30, Packing::Gzip);
-    let keeper = ExchangeKeeper::new(&writer);
+    let keeper = ExchangeWriter::new(&writer);
     std::thread::scope(|threads| {
         for thread in 0..4 {
             let (writer, keeper) = (&writer, &keeper);
@@ -383,8 +384,8 @@ fn the_request_of_an_exchange_aside_is_right_behind_it() {
                     let url = format!("http://e/{thread}/{number}");
                     let new = exchange(&url, number, &wire);
                     if thread == 0 {
-                        let sent = NewExchange { aside: Some("POST"), ..new };
-                        keeper.keep_aside(&mut packer, &sent, &NewRenderings::default()).expect("kept");
+                        let sent = NewExchange { non_capture_method: Some("POST"), ..new };
+                        keeper.keep_non_capture(&mut packer, &sent, &NewRenderings::default()).expect("kept");
                     } else {
                         keeper.keep(&mut packer, &new).expect("kept");
                     }
@@ -397,7 +398,8 @@ fn the_request_of_an_exchange_aside_is_right_behind_it() {
     let file = std::fs::File::open(root.path().join("warc/0/00000000.warc.gz")).expect("opened");
     flate2::read::MultiGzDecoder::new(file).read_to_string(&mut silo).expect("unpacked");
     let records: Vec<&str> = silo.split("WARC/1.1\r\n").collect();
-    let aside: Vec<usize> = (0..records.len()).filter(|at| records[*at].contains("Varve-Aside")).collect();
+    let aside: Vec<usize> =
+        (0..records.len()).filter(|at| records[*at].contains("Varve-Non-Capture")).collect();
     assert_eq!(aside.len(), 100);
     for pair in aside.chunks(2) {
         assert!(records[pair[0]].starts_with("WARC-Type: response") && pair[1] == pair[0] + 1);

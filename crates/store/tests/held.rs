@@ -5,17 +5,17 @@ mod scene;
 use std::fs;
 
 use scene::{noise, open, read, resource, store};
-use varve_store::{Held, LARGEST_HELD, NewObject, StoreWriter, Stored};
+use varve_store::{BufferedObject, MAX_BUFFERED_BYTES, NewObject, StoreWriter, StoredObject};
 use varve_warc::write::Packing;
 
-fn held(content: &[u8]) -> Held {
-    Held::read(resource(), &mut &content[..], Vec::new()).expect("held")
+fn held(content: &[u8]) -> BufferedObject {
+    BufferedObject::read(resource(), &mut &content[..], Vec::new()).expect("held")
 }
 
-fn store_all(writer: &StoreWriter, contents: &[&[u8]]) -> Vec<Stored> {
+fn store_all(writer: &StoreWriter, contents: &[&[u8]]) -> Vec<StoredObject> {
     let mut packer = writer.packer().expect("a packer");
-    let mut all: Vec<Held> = contents.iter().map(|content| held(content)).collect();
-    let stored = writer.store_held(&mut packer, &mut all).expect("stored");
+    let mut all: Vec<BufferedObject> = contents.iter().map(|content| held(content)).collect();
+    let stored = writer.store_buffered(&mut packer, &mut all).expect("stored");
     writer.sync().expect("durable");
     stored
 }
@@ -26,7 +26,7 @@ fn what_is_new_is_kept_and_what_is_here_is_not_written_again() {
         let root = tempfile::tempdir().expect("a folder");
         let writer = open(root.path(), 1 << 20, packing);
         let alone = store(&writer, &noise(5_000, 1));
-        let (one, two, three) = (noise(5_000, 1), noise(LARGEST_HELD, 2), noise(1, 3));
+        let (one, two, three) = (noise(5_000, 1), noise(MAX_BUFFERED_BYTES, 2), noise(1, 3));
         let stored = store_all(&writer, &[&one, &two, &two, &three, b""]);
         let new: Vec<bool> = stored.iter().map(|stored| stored.new).collect();
         assert_eq!(new, [false, true, false, true, true], "also within one batch");
@@ -72,14 +72,15 @@ fn metadata_is_not_taken_for_the_resource_of_the_same_bytes() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 20, Packing::Gzip);
     let about = NewObject { refers_to: Some("urn:sha256:00".into()), ..resource() };
-    let mut both = [held(b"a note"), Held::read(about, &mut &b"a note"[..], Vec::new()).expect("held")];
-    let stored = writer.store_held(&mut writer.packer().expect("a packer"), &mut both).expect("stored");
+    let mut both =
+        [held(b"a note"), BufferedObject::read(about, &mut &b"a note"[..], Vec::new()).expect("held")];
+    let stored = writer.store_buffered(&mut writer.packer().expect("a packer"), &mut both).expect("stored");
     assert_ne!(stored[0].id, stored[1].id);
     assert!(stored.iter().all(|stored| stored.new));
 }
 
 #[test]
 fn what_is_too_long_to_be_held_is_refused() {
-    let content = noise(LARGEST_HELD + 1, 1);
-    assert!(Held::read(resource(), &mut &content[..], Vec::new()).is_err());
+    let content = noise(MAX_BUFFERED_BYTES + 1, 1);
+    assert!(BufferedObject::read(resource(), &mut &content[..], Vec::new()).is_err());
 }

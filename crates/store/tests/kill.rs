@@ -19,7 +19,7 @@ use varve_store::audit::{AuditOptions, audit};
 use varve_store::disk::LocalDisk;
 use varve_store::index::IndexOptions;
 use varve_store::rebuild::rebuild;
-use varve_store::{Settings, Store, StoreWriter};
+use varve_store::{StoreReader, StoreSettings, StoreWriter};
 use varve_warc::digest::Algorithm;
 use varve_warc::write::Packing;
 
@@ -29,9 +29,9 @@ const EVERY_DAY: u64 = 300;
 /// So many archives are tormented side by side.
 const LANES: u64 = 4;
 
-fn small(root: &Path) -> Settings {
+fn small(root: &Path) -> StoreSettings {
     let index = IndexOptions { shard_limit: 64, appendix_limit: 16, ..IndexOptions::default() };
-    Settings { index, ..settings(root, 60_000, Packing::Gzip) }
+    StoreSettings { index, ..settings(root, 60_000, Packing::Gzip) }
 }
 
 /// Content that follows from a number.
@@ -117,7 +117,7 @@ fn check(root: &Path, safe: &[u64]) {
         assert!(read(&reader, &id) == expected, "object {number}");
     }
     drop(writer);
-    let store = Store::open(silos, &small(root).index_folder).expect("opened");
+    let store = StoreReader::open(silos, &small(root).index_folder).expect("opened");
     let options = AuditOptions {
         quick: false,
         chosen: &|_| true,

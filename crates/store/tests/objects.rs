@@ -9,7 +9,7 @@ use std::io::Read;
 
 use scene::{files, noise, open, read, resource, store};
 use varve_store::disk::LocalDisk;
-use varve_store::{NewObject, Store, StoreError};
+use varve_store::{NewObject, StoreError, StoreReader};
 use varve_warc::digest::Algorithm;
 use varve_warc::write::Packing;
 
@@ -150,8 +150,8 @@ fn readers_see_what_is_synced_and_do_not_wait() {
     let root = tempfile::tempdir().expect("a folder");
     let writer = open(root.path(), 1 << 30, Packing::Gzip);
     let stored = store(&writer, b"seen");
-    let other =
-        Store::open(files(Arc::new(LocalDisk), root.path()), &root.path().join("index")).expect("opened");
+    let other = StoreReader::open(files(Arc::new(LocalDisk), root.path()), &root.path().join("index"))
+        .expect("opened");
     assert_eq!(read(&other, &stored.id), b"seen");
 }
 
@@ -241,7 +241,7 @@ fn a_damaged_header_is_an_error_with_its_place_and_no_other_object() {
         bytes[offset as usize + at] ^= 4;
         std::fs::write(&path, bytes).expect("written");
         let disk: Arc<dyn varve_store::disk::Disk> = Arc::new(LocalDisk);
-        let reader = Store::open(files(disk, root.path()), &root.path().join("index")).expect("opened");
+        let reader = StoreReader::open(files(disk, root.path()), &root.path().join("index")).expect("opened");
         let is_named = |error: &StoreError| matches!(error, StoreError::Damaged { silo: 0, offset: place, .. } if *place == offset);
         match reader.object(&damaged) {
             Ok(object) => assert!(object.is_some(), "byte {at}: the damage reads as absence"),

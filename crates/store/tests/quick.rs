@@ -8,16 +8,18 @@ use std::path::Path;
 use std::sync::Arc;
 
 use scene::{files, noise, open, store};
-use varve_store::Store;
+use varve_store::StoreReader;
 use varve_store::audit::{AuditFinding, AuditKind, AuditOptions, audit};
 use varve_store::disk::LocalDisk;
-use varve_store::index::{Entry, Index, IndexOptions, Place, Prefix, PrefixRange, Rebuild};
+use varve_store::index::{
+    IndexEntry, IndexOptions, IndexPrefix, IndexReader, IndexRebuild, PrefixRange, SiloPlace,
+};
 use varve_warc::write::Packing;
 
 const ZSTD: Packing = Packing::Zstd { level: 3, dictionary: None };
 
 fn audited(root: &Path, quick: bool) -> Vec<AuditFinding> {
-    let store = Store::open(files(Arc::new(LocalDisk), root), &root.join("index")).expect("opened");
+    let store = StoreReader::open(files(Arc::new(LocalDisk), root), &root.join("index")).expect("opened");
     let options = AuditOptions {
         quick,
         chosen: &|_| true,
@@ -32,15 +34,15 @@ fn audited(root: &Path, quick: bool) -> Vec<AuditFinding> {
     findings
 }
 
-fn entries(root: &Path) -> Vec<Entry> {
-    let index = Index::open(&LocalDisk, &root.join("index")).expect("opened");
+fn entries(root: &Path) -> Vec<IndexEntry> {
+    let index = IndexReader::open(&LocalDisk, &root.join("index")).expect("opened");
     index.entries(PrefixRange::ALL).expect("read").collect::<Result<_, _>>().expect("read")
 }
 
 /// Makes the index anew, of these entries.
-fn put_index(root: &Path, entries: impl IntoIterator<Item = Entry>) {
+fn put_index(root: &Path, entries: impl IntoIterator<Item = IndexEntry>) {
     let folder = root.join("index");
-    let mut rebuild = Rebuild::begin(&LocalDisk, &folder, IndexOptions::default()).expect("begun");
+    let mut rebuild = IndexRebuild::begin(&LocalDisk, &folder, IndexOptions::default()).expect("begun");
     entries.into_iter().for_each(|entry| rebuild.push(entry).expect("sorted"));
     rebuild.finish().expect("written");
 }
@@ -89,12 +91,12 @@ fn every_entry_without_a_record_is_found() {
         let all = entries(root.path());
         let some = all[7];
         let (silo, offset) = (some.place.silo(), some.place.offset());
-        let inside = Place::new(silo, offset + 100).expect("a place");
+        let inside = SiloPlace::new(silo, offset + 100).expect("a place");
         for stray in [
             // Beside the right one, at a place where nothing begins, and behind the end of all.
-            Entry { prefix: Prefix(42), place: some.place },
-            Entry { prefix: some.prefix, place: inside },
-            Entry { prefix: Prefix(42), place: Place::new(silo, 1 << 30).expect("a place") },
+            IndexEntry { prefix: IndexPrefix(42), place: some.place },
+            IndexEntry { prefix: some.prefix, place: inside },
+            IndexEntry { prefix: IndexPrefix(42), place: SiloPlace::new(silo, 1 << 30).expect("a place") },
         ] {
             put_index(root.path(), all.iter().copied().chain([stray]));
             let findings = audited(root.path(), true);
@@ -102,7 +104,7 @@ fn every_entry_without_a_record_is_found() {
             assert!(kinds(&findings).contains(&place), "{stray:?}: {findings:?}");
         }
         // In place of the right one: the record has no entry, and the entry no record.
-        let wrong = Entry { prefix: Prefix(some.prefix.0 ^ 1), place: some.place };
+        let wrong = IndexEntry { prefix: IndexPrefix(some.prefix.0 ^ 1), place: some.place };
         put_index(root.path(), all.iter().map(|entry| if *entry == some { wrong } else { *entry }));
         let mut found = kinds(&audited(root.path(), true));
         found.sort_unstable();

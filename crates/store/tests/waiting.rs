@@ -10,8 +10,8 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use scene::{files, noise, read, resource, settings};
-use varve_store::disk::{Disk, DiskError, DiskFile, LocalDisk, Mapped, Stat};
-use varve_store::{Store, StoreWriter, Stored};
+use varve_store::disk::{Disk, DiskError, DiskFile, LocalDisk, MappedFile, Stat};
+use varve_store::{StoreReader, StoreWriter, StoredObject};
 use varve_warc::write::Packing;
 
 /// Long enough for anything that does not wait, on any machine.
@@ -103,7 +103,7 @@ impl Disk for Gated {
     fn create_new(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError> {
         self.file(path, LocalDisk.create_new(path))
     }
-    fn map(&self, path: &Path) -> Result<Mapped, DiskError> {
+    fn map(&self, path: &Path) -> Result<MappedFile, DiskError> {
         LocalDisk.map(path)
     }
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {
@@ -129,13 +129,13 @@ impl Disk for Gated {
     }
 }
 
-fn store(writer: &StoreWriter, content: &[u8]) -> Stored {
+fn store(writer: &StoreWriter, content: &[u8]) -> StoredObject {
     let mut packer = writer.packer().expect("a packer");
     writer.store_reader(&mut packer, &resource(), &mut &content[..]).expect("stored")
 }
 
-fn reopened(root: &Path) -> Store {
-    Store::open(files(Arc::new(LocalDisk), root), &root.join("index")).expect("opened")
+fn reopened(root: &Path) -> StoreReader {
+    StoreReader::open(files(Arc::new(LocalDisk), root), &root.join("index")).expect("opened")
 }
 
 #[test]

@@ -1,7 +1,8 @@
-//! A small AardWARC store of our own making, byte for byte as AardWARC lays one out.
+//! Writes small AardWARC stores, byte for byte as AardWARC does.
 //!
-//! Every record is three gzip members: header, block, end. The first two say in an extra field how long they are. Ids are
-//! a prefix and the first 128 bits of a SHA-256. Only what readers need is made: no index, no padding.
+//! Every record is three gzip members: header, block, end. The first two state their length in an
+//! extra field. An id is a prefix and the first 128 bits of a SHA-256. There is no index and no
+//! padding, because readers need neither.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -10,15 +11,15 @@ use flate2::write::DeflateEncoder;
 use flate2::{Compression, Crc};
 use sha2::{Digest, Sha256};
 
-/// What ids begin with.
-pub const PREFIX: &str = "https://museum.example/aa/";
+/// The prefix of ids.
+pub const ID_PREFIX: &str = "https://museum.example/aa/";
 /// The member that ends every record.
-const END: [u8; 24] = [
+const RECORD_END_MEMBER: [u8; 24] = [
     0x1f, 0x8b, 0x08, 0x00, 0x20, 0x01, 0x19, 0x66, 0x02, 0x03, 0xe3, 0xe5, 0xe2, 0xe5, 0x02, 0x00, 0x44,
     0x15, 0xc2, 0x8b, 0x04, 0x00, 0x00, 0x00,
 ];
 
-/// Makes a store, silo by silo.
+/// Writes a store silo by silo.
 pub struct AardwarcMaker {
     folder: PathBuf,
     silos: u32,
@@ -35,9 +36,9 @@ pub fn id_of(content: &[u8]) -> String {
 }
 
 impl AardwarcMaker {
-    /// A store in a folder: `aardwarc.conf`, and silos below `silos/`.
+    /// Creates a store in a folder: `aardwarc.conf`, and silos below `silos/`.
     pub fn new(folder: &Path) -> Self {
-        let text = format!("WARC-Record-ID:\n\t{PREFIX}\t128\nsilo.directory:\n\tsilos/\n");
+        let text = format!("WARC-Record-ID:\n\t{ID_PREFIX}\t128\nsilo.directory:\n\tsilos/\n");
         std::fs::create_dir_all(folder.join("silos/0")).expect("a folder");
         std::fs::write(folder.join("aardwarc.conf"), text).expect("settings");
         Self { folder: folder.to_owned(), silos: 0 }
@@ -48,12 +49,12 @@ impl AardwarcMaker {
         self.folder.join(format!("silos/0/{number:08}.warc.gz"))
     }
 
-    /// Leaves a number out, as a crash does.
+    /// Skips a silo number, as a crash does.
     pub fn skip(&mut self) {
         self.silos += 1;
     }
 
-    /// Writes a silo of a description and these records, in one call of [`record`] each.
+    /// Writes a silo with a description and these records, each made by [`record`].
     pub fn add_silo(&mut self, records: &[Vec<u8>]) {
         let name = format!("{:08}.warc.gz", self.silos);
         let block = format!("title: {name}\r\n");
@@ -64,11 +65,12 @@ impl AardwarcMaker {
         self.silos += 1;
     }
 
-    /// Writes an object in segments of a length, each in a silo of its own, and gives its id.
+    /// Writes an object in segments of `length` bytes, each in a silo of its own, and returns its
+    /// id.
     pub fn add_segmented(&mut self, content: &[u8], length: usize) -> String {
         let id = id_of(content);
         let (digest, total) = (format!("sha256:{}", sha256(content)), content.len().to_string());
-        let origin = format!("<{PREFIX}{id}>");
+        let origin = format!("<{ID_PREFIX}{id}>");
         let count = content.len().div_ceil(length);
         for (index, block) in content.chunks(length).enumerate() {
             let number = (index + 1).to_string();
@@ -93,9 +95,9 @@ pub fn resource(content: &[u8]) -> Vec<u8> {
     record(&id_of(content), "resource", &[("Content-Type", "text/plain")], content)
 }
 
-/// Metadata about an object, with the id that follows from it, or one that is forced; gives the id too.
+/// Metadata about an object with its computed or a forced id, and that id.
 pub fn metadata(about: &str, content: &[u8], forced: Option<&str>) -> (String, Vec<u8>) {
-    let reference = format!("<{PREFIX}{about}>");
+    let reference = format!("<{ID_PREFIX}{about}>");
     let natural = id_of(format!("{reference}\n{}\n", sha256(content)).as_bytes());
     let id = forced.unwrap_or(&natural).to_owned();
     let fields = [("Content-Type", "text/plain"), ("WARC-Refers-To", reference.as_str())];
@@ -105,7 +107,7 @@ pub fn metadata(about: &str, content: &[u8], forced: Option<&str>) -> (String, V
 /// A record in three members.
 pub fn record(id: &str, kind: &str, fields: &[(&str, &str)], block: &[u8]) -> Vec<u8> {
     let mut header = format!(
-        "WARC/1.1\r\nWARC-Record-ID: <{PREFIX}{id}>\r\nContent-Length: {}\r\nWARC-Block-Digest: sha256:{}\r\n\
+        "WARC/1.1\r\nWARC-Record-ID: <{ID_PREFIX}{id}>\r\nContent-Length: {}\r\nWARC-Block-Digest: sha256:{}\r\n\
          WARC-Date: 2020-02-02T02:02:02Z\r\nWARC-Type: {kind}\r\n",
         block.len(),
         sha256(block)
@@ -114,7 +116,7 @@ pub fn record(id: &str, kind: &str, fields: &[(&str, &str)], block: &[u8]) -> Ve
         header.push_str(&format!("{name}: {value}\r\n"));
     }
     header.push_str("\r\n");
-    [member(header.as_bytes()), member(block), END.to_vec()].concat()
+    [member(header.as_bytes()), member(block), RECORD_END_MEMBER.to_vec()].concat()
 }
 
 fn member(plain: &[u8]) -> Vec<u8> {

@@ -1,9 +1,9 @@
-//! A disk in memory that knows what a power cut would leave of it.
+//! A disk in memory that simulates power cuts.
 //!
-//! A process that is killed loses nothing that it wrote; a machine that loses power loses whatever was not synced, in
-//! any mixture. Bytes are safe after [`DiskFile::sync`], names after [`Disk::sync_folder`], and this disk takes both
-//! at their word: [`MemoryDisk::after`] gives the disk that a machine would find when it comes back. Folders
-//! themselves are safe at once, which is the one thing it is kinder about than a real disk.
+//! A killed process loses nothing that it wrote; a power cut loses any subset of the unsynced
+//! changes. Bytes survive after [`DiskFile::sync`], names after [`Disk::sync_folder`].
+//! [`MemoryDisk::after`] returns the disk after a power cut. Folders survive at once, unlike on a
+//! real disk.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -11,45 +11,46 @@ use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use varve_store::disk::{Disk, DiskError, DiskFile, Mapped, Operation, Stat};
+use varve_store::disk::{Disk, DiskError, DiskFile, MappedFile, Operation, Stat};
 
-/// What a power cut leaves of the bytes that were not synced.
+/// The unsynced bytes that survive a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bytes {
-    /// None: files are as they were at their last sync.
+pub enum UnsyncedBytes {
+    /// None: files are as at their last sync.
     Lost,
     /// All of them.
     Kept,
-    /// Each sector of 512 bytes is as it is or as it was at the last sync, by chance; files have their new length.
+    /// Each sector of 512 bytes has its current or its last synced content, at random; files have
+    /// their new length.
     Holes,
 }
 
-/// What a power cut leaves.
+/// The changes that survive a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PowerCut {
-    /// Of bytes that were not synced.
-    pub bytes: Bytes,
-    /// Of creations, renames and removals that were not synced: the n-th happened if the n-th bit, counted around, is
-    /// set. Zero loses all, `u64::MAX` keeps all.
+    /// The unsynced bytes that survive.
+    pub bytes: UnsyncedBytes,
+    /// The unsynced creations, renames and removals that survive: bit n, modulo 64, is the n-th
+    /// change. Zero loses all, `u64::MAX` keeps all.
     pub names: u64,
 }
 
 /// A disk in memory.
 #[derive(Clone, Default)]
-pub struct MemoryDisk(Arc<Mutex<State>>);
+pub struct MemoryDisk(Arc<Mutex<MemoryDiskState>>);
 
 #[derive(Clone, Default)]
-struct State {
-    files: Vec<Content>,
+struct MemoryDiskState {
+    files: Vec<MemoryFileContent>,
     names: BTreeMap<PathBuf, usize>,
     safe_names: BTreeMap<PathBuf, usize>,
-    /// Changes of names since the last sync of their folder, in order.
+    /// Name changes since the last sync of their folder, in order.
     pending: Vec<NameChange>,
     folders: BTreeSet<PathBuf>,
 }
 
 #[derive(Clone, Default)]
-struct Content {
+struct MemoryFileContent {
     bytes: Vec<u8>,
     safe: Vec<u8>,
     read_only: bool,
@@ -67,7 +68,7 @@ impl MemoryDisk {
         Self::default()
     }
 
-    /// The disk as it would be found after a power cut now.
+    /// The disk after a power cut now.
     pub fn after(&self, cut: PowerCut) -> Self {
         let state = self.state();
         let mut names = state.safe_names.clone();
@@ -78,7 +79,7 @@ impl MemoryDisk {
         }
         let files = state.files.iter().map(|file| file.after(cut.bytes, cut.names)).collect();
         let folders = state.folders.clone();
-        Self(Arc::new(Mutex::new(State {
+        Self(Arc::new(Mutex::new(MemoryDiskState {
             files,
             safe_names: names.clone(),
             names,
@@ -87,7 +88,7 @@ impl MemoryDisk {
         })))
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MemoryDiskState> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -123,12 +124,12 @@ impl NameChange {
     }
 }
 
-impl Content {
-    fn after(&self, kept: Bytes, chance: u64) -> Self {
+impl MemoryFileContent {
+    fn after(&self, kept: UnsyncedBytes, chance: u64) -> Self {
         let bytes = match kept {
-            Bytes::Lost => self.safe.clone(),
-            Bytes::Kept => self.bytes.clone(),
-            Bytes::Holes => self.with_holes(chance),
+            UnsyncedBytes::Lost => self.safe.clone(),
+            UnsyncedBytes::Kept => self.bytes.clone(),
+            UnsyncedBytes::Holes => self.with_holes(chance),
         };
         Self { safe: bytes.clone(), bytes, read_only: self.read_only }
     }
@@ -174,16 +175,16 @@ impl Disk for MemoryDisk {
             if !path.parent().is_some_and(|folder| state.folders.contains(folder)) {
                 return Err(refused(Operation::Create, path, ErrorKind::NotFound));
             }
-            state.files.push(Content::default());
+            state.files.push(MemoryFileContent::default());
             state.files.len() - 1
         };
         self.change(NameChange { from: None, to: Some((path.to_path_buf(), number)) });
         Ok(self.handle(path, number))
     }
 
-    fn map(&self, path: &Path) -> Result<Mapped, DiskError> {
+    fn map(&self, path: &Path) -> Result<MappedFile, DiskError> {
         let number = self.number(Operation::Map, path)?;
-        Ok(Mapped::from(self.state().files[number].bytes.clone()))
+        Ok(MappedFile::from(self.state().files[number].bytes.clone()))
     }
 
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError> {

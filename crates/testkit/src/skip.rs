@@ -80,8 +80,8 @@ pub fn fixtures(path: &str) -> Option<PathBuf> {
     None
 }
 
-/// The Python that `VARVE_CHECK_PYTHON` names, which has `warcio`, `fastwarc` and PyYAML. Without it
-/// the test is skipped.
+/// The Python that `VARVE_CHECK_PYTHON` names, which has `warcio`, `fastwarc` and PyYAML. Without
+/// it the test is skipped.
 pub fn python() -> Option<PathBuf> {
     let python = std::env::var_os("VARVE_CHECK_PYTHON").map(PathBuf::from);
     if python.is_none() {

@@ -1,4 +1,4 @@
-//! A disk that is soon full: a real file system of a few pages, for what no wrapper around calls can show.
+//! A small real file system that is soon full, for effects that a wrapper cannot simulate.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::skip::{Requirement, skip};
 
-/// A small file system, mounted on a folder. It goes with the value.
+/// A small file system mounted on a folder; unmounted on drop.
 pub struct TinyDisk {
     folder: PathBuf,
 }
@@ -27,12 +27,12 @@ impl TinyDisk {
         None
     }
 
-    /// Where it is.
+    /// The folder it is mounted on.
     pub fn path(&self) -> &Path {
         &self.folder
     }
 
-    /// Takes all the room that there is, but for so many KiB.
+    /// Fills the file system except for `but_kib` KiB.
     pub fn fill(&self, but_kib: u64) -> io::Result<()> {
         let mut file = File::create(self.filling())?;
         let mut length: u64 = 0;
@@ -42,7 +42,7 @@ impl TinyDisk {
         file.set_len(length.saturating_sub(but_kib * 1024))
     }
 
-    /// Gives that room back.
+    /// Frees the filled space.
     pub fn free(&self) -> io::Result<()> {
         fs::remove_file(self.filling())
     }

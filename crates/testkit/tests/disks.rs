@@ -7,7 +7,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use varve_store::disk::{Disk, DiskError, Operation};
-use varve_testkit::{BrokenDisk, Bytes, Failure, MemoryDisk, Plan, PowerCut, at_every_call};
+use varve_testkit::{
+    DiskFailure, FailingDisk, FailurePlan, MemoryDisk, PowerCut, UnsyncedBytes, at_every_call,
+};
 
 const FOLDER: &str = "/f";
 
@@ -35,20 +37,20 @@ fn three_calls(disk: &dyn Disk) -> Result<(), DiskError> {
 #[test]
 fn each_failure_does_what_it_says() {
     for (failure, left, after) in [
-        (Failure::Fail, "", true),
-        (Failure::ShortWrite, "abcd", true),
-        (Failure::OutOfSpace, "abcd", false),
-        (Failure::Crash, "", false),
-        (Failure::CrashInside, "abcd", false),
+        (DiskFailure::Fail, "", true),
+        (DiskFailure::ShortWrite, "abcd", true),
+        (DiskFailure::OutOfSpace, "abcd", false),
+        (DiskFailure::Crash, "", false),
+        (DiskFailure::CrashInside, "abcd", false),
     ] {
         let memory = memory();
-        let disk = BrokenDisk::new(Arc::new(memory.clone()), Plan { after: 1, failure });
+        let disk = FailingDisk::new(Arc::new(memory.clone()), FailurePlan { after: 1, failure });
         let error = three_calls(&*disk).unwrap_err();
         assert_eq!((error.operation, error.path.as_path()), (Operation::Write, path()));
         assert!(disk.is_broken());
         assert_eq!(read(&memory, path()), left.as_bytes(), "{failure:?}");
         assert_eq!(disk.create_new(Path::new("/f/b")).is_ok(), after, "{failure:?}");
-        let ended = matches!(failure, Failure::Crash | Failure::CrashInside);
+        let ended = matches!(failure, DiskFailure::Crash | DiskFailure::CrashInside);
         assert_eq!(disk.open(path()).is_err(), ended, "{failure:?}");
         assert_eq!(disk.remove(path()).is_err(), ended, "{failure:?}");
     }
@@ -56,15 +58,16 @@ fn each_failure_does_what_it_says() {
 
 #[test]
 fn a_full_disk_says_so() {
-    let disk = BrokenDisk::new(Arc::new(memory()), Plan { after: 0, failure: Failure::OutOfSpace });
+    let disk =
+        FailingDisk::new(Arc::new(memory()), FailurePlan { after: 0, failure: DiskFailure::OutOfSpace });
     assert_eq!(three_calls(&*disk).unwrap_err().source.kind(), ErrorKind::StorageFull);
 }
 
 #[test]
 fn every_call_is_broken_once() {
     let mut outcomes = Vec::new();
-    let broken = at_every_call(Failure::Fail, |plan| {
-        let disk = BrokenDisk::new(Arc::new(memory()), plan);
+    let broken = at_every_call(DiskFailure::Fail, |plan| {
+        let disk = FailingDisk::new(Arc::new(memory()), plan);
         outcomes.push(three_calls(&*disk).map_err(|error| error.operation));
         disk
     });
@@ -75,7 +78,7 @@ fn every_call_is_broken_once() {
 
 #[test]
 fn a_sound_plan_breaks_nothing_and_counts() {
-    let disk = BrokenDisk::new(Arc::new(memory()), Plan::SOUND);
+    let disk = FailingDisk::new(Arc::new(memory()), FailurePlan::NEVER);
     three_calls(&*disk).unwrap();
     assert_eq!((disk.calls(), disk.is_broken()), (3, false));
 }
@@ -85,17 +88,17 @@ fn a_power_cut_takes_what_was_not_synced() {
     let disk = memory();
     let file = disk.create_new(path()).unwrap();
     file.write_at(0, &[1; 600]).unwrap();
-    let lost = PowerCut { bytes: Bytes::Lost, names: 0 };
+    let lost = PowerCut { bytes: UnsyncedBytes::Lost, names: 0 };
     assert!(disk.after(lost).list(Path::new(FOLDER)).unwrap().is_empty(), "the name was not synced");
     disk.sync_folder(Path::new(FOLDER)).unwrap();
     assert!(read(&disk.after(lost), path()).is_empty(), "the bytes were not synced");
     file.sync().unwrap();
     file.write_at(600, &[2; 600]).unwrap();
     assert_eq!(read(&disk.after(lost), path()), [1; 600]);
-    let kept = disk.after(PowerCut { bytes: Bytes::Kept, names: 0 });
+    let kept = disk.after(PowerCut { bytes: UnsyncedBytes::Kept, names: 0 });
     assert_eq!(read(&kept, path()).len(), 1200);
     for names in 0..8 {
-        let holes = read(&disk.after(PowerCut { bytes: Bytes::Holes, names }), path());
+        let holes = read(&disk.after(PowerCut { bytes: UnsyncedBytes::Holes, names }), path());
         assert_eq!((holes.len(), &holes[..600]), (1200, &[1; 600][..]), "what was synced stays");
         assert!(holes[600..].iter().all(|byte| *byte == 0 || *byte == 2));
     }
@@ -107,7 +110,8 @@ fn a_rename_that_was_not_synced_happened_or_not() {
     three_calls(&disk).unwrap();
     disk.sync_folder(Path::new(FOLDER)).unwrap();
     disk.rename(path(), Path::new("/f/b")).unwrap();
-    let names = |names| disk.after(PowerCut { bytes: Bytes::Kept, names }).list(Path::new(FOLDER)).unwrap();
+    let names =
+        |names| disk.after(PowerCut { bytes: UnsyncedBytes::Kept, names }).list(Path::new(FOLDER)).unwrap();
     assert_eq!(names(0), ["a"]);
     assert_eq!(names(u64::MAX), ["b"]);
 }

@@ -9,7 +9,7 @@ use varve_core::exchange::Exchange;
 use varve_core::fact::{Fact, UrlVerdict, VerdictDetail, Verdicts, media_type};
 use varve_core::history::Capture;
 use varve_core::{Moment, RecordId, RunId};
-use varve_store::exchange::ExchangeKeeper;
+use varve_store::exchange::ExchangeWriter;
 use varve_warc::write::Packer;
 
 use super::{CheckCase, CheckFinding};
@@ -25,7 +25,7 @@ const ROWS_PER_BATCH: usize = 2000;
 /// Keeps what a check finds.
 pub(crate) struct CheckEvidence<'a> {
     history: &'a ArchiveHistory,
-    keeper: ExchangeKeeper<'a>,
+    keeper: ExchangeWriter<'a>,
     packer: Packer,
     run: RunRecord,
     rows: Vec<CatalogRow>,
@@ -53,7 +53,7 @@ impl<'a> CheckEvidence<'a> {
             etiquette.map(|etiquette| store.describe_run(&etiquette.fields(id))).transpose()?;
         Ok(Self {
             history,
-            keeper: ExchangeKeeper::new(store),
+            keeper: ExchangeWriter::new(store),
             packer: store.packer()?,
             run: RunRecord { id, described_by },
             rows: Vec::new(),

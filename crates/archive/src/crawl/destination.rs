@@ -11,7 +11,7 @@ use varve_core::headers::Redaction;
 use varve_core::history::Capture;
 use varve_core::{Moment, RunId, VersionId};
 use varve_crystal::RevisionId;
-use varve_store::exchange::ExchangeKeeper;
+use varve_store::exchange::ExchangeWriter;
 
 use super::cache_lookup::stored_response;
 use super::crawl_policy::CrawlPolicy;
@@ -123,7 +123,7 @@ impl Destination for ArchiveDestination<'_> {
         let store = self.history.writer().store();
         let described_by =
             Some(store.describe_run(&RunDescription::of(&plan.settings, self.proxy.clone()).fields(run))?);
-        let (keeper, run) = (ExchangeKeeper::new(store), RunRecord { id: run, described_by });
+        let (keeper, run) = (ExchangeWriter::new(store), RunRecord { id: run, described_by });
         Ok(Box::new(ArchiveWriters { history: self.history, keeper, plan, run }))
     }
 

@@ -8,7 +8,7 @@
 
 use varve_core::history::{Belongs, Capture, CaptureFilter, ListCursor, TimeOrder};
 use varve_core::{RecordId, RunId, VersionId};
-use varve_store::exchange::Original;
+use varve_store::exchange::RevisitOriginal;
 use varve_warc::record::RecordType;
 
 use super::destination::StoredCapture;
@@ -43,7 +43,7 @@ pub(crate) struct Validators {
     /// The headers of the request.
     pub(crate) headers: Vec<(String, String)>,
     /// What an answer that nothing changed refers to.
-    pub(crate) original: Original,
+    pub(crate) original: RevisitOriginal,
     /// The type of the body, which such an answer does not repeat.
     pub(crate) content_type: Option<String>,
 }
@@ -142,7 +142,7 @@ pub(crate) fn first_header(capture: &Capture, name: &str) -> Option<String> {
 }
 
 /// The answer that holds the body of a capture.
-fn original(history: &ArchiveHistory, capture: &Capture) -> Result<Option<Original>, ArchiveError> {
+fn original(history: &ArchiveHistory, capture: &Capture) -> Result<Option<RevisitOriginal>, ArchiveError> {
     let Some(located) = history.writer().reader().find(capture.body.as_bytes())? else { return Ok(None) };
     let (Some(url), Some(date)) = (located.header.target_uri(), located.header.fields.get("WARC-Date"))
     else {
@@ -151,7 +151,7 @@ fn original(history: &ArchiveHistory, capture: &Capture) -> Result<Option<Origin
     if located.header.record_type() != RecordType::Response {
         return Ok(None);
     }
-    Ok(Some(Original {
+    Ok(Some(RevisitOriginal {
         record: RecordId::new(located.id),
         url: String::from_utf8_lossy(url).into_owned(),
         date: String::from_utf8_lossy(date).into_owned(),

@@ -16,7 +16,7 @@ use varve_core::receipt::Receipt;
 use varve_core::robots::LONGEST;
 use varve_fetch::Rendering;
 use varve_store::StoreError;
-use varve_store::exchange::ExchangeKeeper;
+use varve_store::exchange::ExchangeWriter;
 use varve_warc::write::Packer;
 
 use super::crawl_policy::{CrawlPolicy, DiscoveredLink};
@@ -111,7 +111,7 @@ pub(crate) struct StoredRevision {
 /// What the keepers of an archive share.
 pub(crate) struct ArchiveWriters<'a> {
     pub(crate) history: &'a ArchiveHistory,
-    pub(crate) keeper: ExchangeKeeper<'a>,
+    pub(crate) keeper: ExchangeWriter<'a>,
     pub(crate) plan: &'a CrawlPolicy,
     pub(crate) run: RunRecord,
 }

@@ -18,9 +18,9 @@ use varve_core::history::Capture;
 use varve_core::receipt::Renderings;
 use varve_core::{BodyId, Moment, RecordId, VersionId};
 use varve_store::exchange::scan_from;
-use varve_store::index::{Place, Prefix};
+use varve_store::index::{IndexPrefix, SiloPlace};
 use varve_store::steps::step;
-use varve_store::{NewObject, Store, StoreError};
+use varve_store::{NewObject, StoreError, StoreReader};
 use varve_warc::date::Date;
 use varve_warc::write::Packer;
 
@@ -54,7 +54,7 @@ pub struct ArchiveHoldings {
 /// not found is looked for again, if the index has changed since.
 #[derive(Default)]
 struct Newer {
-    store: Option<Arc<Store>>,
+    store: Option<Arc<StoreReader>>,
     index: IndexState,
 }
 
@@ -92,7 +92,10 @@ impl ArchiveHoldings {
     }
 
     /// Asks the store; again, if it does not know, or lies elsewhere by now, and the index has changed since it was opened.
-    fn ask<T>(&self, mut question: impl FnMut(&Store) -> Result<T, ArchiveError>) -> Result<T, ArchiveError> {
+    fn ask<T>(
+        &self,
+        mut question: impl FnMut(&StoreReader) -> Result<T, ArchiveError>,
+    ) -> Result<T, ArchiveError> {
         let known = self.newer().store.clone();
         let mut answer = question(known.as_deref().unwrap_or(self.archive.store()));
         for _ in 0..MOST_TIMES {
@@ -106,7 +109,7 @@ impl ArchiveHoldings {
     }
 
     /// The store opened anew, if its index has changed.
-    fn refreshed(&self) -> Result<Option<Arc<Store>>, ArchiveError> {
+    fn refreshed(&self) -> Result<Option<Arc<StoreReader>>, ArchiveError> {
         let layout = self.archive.layout();
         let mut newer = self.newer();
         let found = when_settled(layout, || {
@@ -114,7 +117,7 @@ impl ArchiveHoldings {
             if newer.index == state {
                 return Ok(None);
             }
-            Ok(Some((Arc::new(Store::open(silo_files(layout), &layout.index())?), state)))
+            Ok(Some((Arc::new(StoreReader::open(silo_files(layout), &layout.index())?), state)))
         })?;
         Ok(found.map(|(store, index)| {
             *newer = Newer { store: Some(Arc::clone(&store)), index };
@@ -126,7 +129,7 @@ impl ArchiveHoldings {
     fn ask_about<T>(
         &self,
         capture: &Capture,
-        question: impl FnMut(&Store) -> Result<T, ArchiveError>,
+        question: impl FnMut(&StoreReader) -> Result<T, ArchiveError>,
     ) -> Result<T, ArchiveError> {
         must_be_shown(&self.catalog, capture)?;
         self.ask(question)
@@ -136,7 +139,7 @@ impl ArchiveHoldings {
     fn ask_unless_hidden<T: Default>(
         &self,
         capture: &Capture,
-        question: impl FnMut(&Store) -> Result<T, ArchiveError>,
+        question: impl FnMut(&StoreReader) -> Result<T, ArchiveError>,
     ) -> Result<T, ArchiveError> {
         if is_hidden(&self.catalog, capture)? { Ok(T::default()) } else { self.ask(question) }
     }
@@ -301,12 +304,12 @@ pub(crate) fn catch_up(
     catalog: &SqliteCatalog,
     redaction: Redaction,
 ) -> Result<(), ArchiveError> {
-    let from = catalog.scanned_up_to()?.map(Place::from_number);
+    let from = catalog.scanned_up_to()?.map(SiloPlace::from_number);
     let spent = catalog.latest_page_list()?.map_or(0, |last| last.deviations);
     let unread = RefCell::new(Ok(()));
     let find = |record| {
         // Only who was stopped between a manifest and its rows left something that asks for this.
-        let store = Store::open(silo_files(layout), &layout.index()).map_err(ArchiveError::from);
+        let store = StoreReader::open(silo_files(layout), &layout.index()).map_err(ArchiveError::from);
         let found = store.and_then(|store| read_list(&store, record));
         found.map_err(|error| *unread.borrow_mut() = Err(error)).ok().flatten()
     };
@@ -343,7 +346,7 @@ pub(crate) fn catch_up(
 }
 
 /// A list of pages by its record; none when it is not here.
-fn read_list(store: &Store, record: RecordId) -> Result<Option<PageList>, ArchiveError> {
+fn read_list(store: &StoreReader, record: RecordId) -> Result<Option<PageList>, ArchiveError> {
     let Some(object) = store.object(record.as_bytes())? else { return Ok(None) };
     let list = serde_json::from_reader(std::io::BufReader::new(object.read()?));
     list.map(Some)
@@ -443,7 +446,7 @@ impl HistoryWriter for ArchiveHistory {
     }
 
     fn are_indexed(&self, bodies: &[BodyId]) -> Result<Vec<bool>, ArchiveError> {
-        let prefixes: Vec<Prefix> = bodies.iter().map(|body| Prefix::of(body.as_bytes())).collect();
+        let prefixes: Vec<IndexPrefix> = bodies.iter().map(|body| IndexPrefix::of(body.as_bytes())).collect();
         let mut known = vec![false; bodies.len()];
         let found = self.writer.store().index().find_many(&prefixes, |number, _| known[number] = true);
         found.map_err(StoreError::from)?;

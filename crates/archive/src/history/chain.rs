@@ -14,9 +14,9 @@ use varve_core::body::BodySource;
 use varve_core::fact::{Fact, Manifest, Tombstone};
 use varve_core::{BodyId, RecordId, VersionId};
 use varve_store::StoreError;
-use varve_store::audit::{AuditFinding, AuditKind, held_in_silos, lacks_room};
-use varve_store::exchange::Scanned;
-use varve_store::index::Place;
+use varve_store::audit::{AuditFinding, AuditKind, find_ids_in_silos, is_out_of_space};
+use varve_store::exchange::ScannedRecord;
+use varve_store::index::SiloPlace;
 
 use super::filling::{Filled, Filling, LeftOut};
 use super::head;
@@ -61,7 +61,7 @@ impl<'a> HistoryAudit<'a> {
     }
 
     /// Takes in what the next record says.
-    pub(crate) fn hear(&mut self, scanned: Scanned) {
+    pub(crate) fn hear(&mut self, scanned: ScannedRecord) {
         if let Ok(again) = &mut self.again {
             again.filling.add(&scanned);
         }
@@ -131,14 +131,14 @@ struct Chain {
 }
 
 impl Chain {
-    fn add(&mut self, archive: &Archive, scanned: Scanned) -> Result<(), ArchiveError> {
+    fn add(&mut self, archive: &Archive, scanned: ScannedRecord) -> Result<(), ArchiveError> {
         match scanned {
-            Scanned::Capture(receipt) => {
+            ScannedRecord::Capture(receipt) => {
                 if let Some(run) = receipt.run.filter(|_| self.no_room.is_none()) {
                     self.no_room = self.runs.add(run, receipt.record).err();
                 }
             }
-            Scanned::Fact { record, about, media_type, json } => {
+            ScannedRecord::Fact { record, about, media_type, json } => {
                 match Fact::parse(&media_type, &json) {
                     Some(Ok(Fact::Version(manifest))) => {
                         self.add_version(record, &about, &json, *manifest);
@@ -217,7 +217,7 @@ impl Chain {
             return Ok(());
         }
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        let held = held_in_silos(archive.store(), &wanted, threads)?;
+        let held = find_ids_in_silos(archive.store(), &wanted, threads)?;
         self.missing.retain(|(body, _)| !held.contains(body.as_bytes()));
         self.missing_answers.retain(|(record, _)| !held.contains(record.as_bytes()));
         Ok(())
@@ -257,7 +257,7 @@ impl Chain {
             Ok(broken) => broken.into_iter().for_each(|(record, message)| found(finding(record, message))),
             Err(error) => {
                 let what = "the seals of runs were not checked";
-                found(AuditFinding::not_compared(what, &error, lacks_room(&error)));
+                found(AuditFinding::not_compared(what, &error, is_out_of_space(&error)));
             }
         }
     }
@@ -334,7 +334,7 @@ fn lacks_silos(archive: &Archive) -> Result<bool, ArchiveError> {
     let here = archive.store().files().list().map_err(StoreError::from)?;
     let known =
         SqliteCatalog::open_to_read(&archive.layout().catalog()).and_then(|kept| kept.scanned_up_to());
-    let reached = known.ok().flatten().map(|place| Place::from_number(place).silo());
+    let reached = known.ok().flatten().map(|place| SiloPlace::from_number(place).silo());
     Ok(reached > here.keys().next_back().copied())
 }
 
@@ -342,7 +342,8 @@ fn lacks_silos(archive: &Archive) -> Result<bool, ArchiveError> {
 fn is_behind(kept: &SqliteCatalog, archive: &Archive) -> Result<bool, ArchiveError> {
     let silos = archive.store().files().list().map_err(StoreError::from)?;
     let end = silos.values().next_back().map(|last| (last.number, last.length));
-    let reached = kept.scanned_up_to()?.map(Place::from_number).map(|place| (place.silo(), place.offset()));
+    let reached =
+        kept.scanned_up_to()?.map(SiloPlace::from_number).map(|place| (place.silo(), place.offset()));
     Ok(reached < end)
 }
 

@@ -8,7 +8,7 @@ use std::fmt;
 use varve_catalog::{CatalogRead as _, CatalogRow, SqliteCatalog};
 use varve_core::VersionId;
 use varve_core::headers::Redaction;
-use varve_store::exchange::Scanned;
+use varve_store::exchange::ScannedRecord;
 
 use crate::error::ArchiveError;
 use crate::rows::{LostList, OddFact, RowMaker};
@@ -96,7 +96,7 @@ impl Filling {
     }
 
     /// Adds the rows of what a record says.
-    pub(crate) fn add(&mut self, scanned: &Scanned) {
+    pub(crate) fn add(&mut self, scanned: &ScannedRecord) {
         if self.failure.is_err() {
             return;
         }

@@ -8,7 +8,7 @@ use varve_core::body::BodySource;
 use varve_core::history::Capture;
 use varve_core::receipt::Renderings;
 use varve_core::{BodyId, RecordId};
-use varve_store::Store;
+use varve_store::StoreReader;
 
 use super::{RecordPlace, read_opened};
 use crate::error::ArchiveError;
@@ -17,7 +17,10 @@ use crate::error::ArchiveError;
 const LONGEST_MEASURED: u64 = 1 << 20;
 
 /// The body by its id; that of an answer that was cut short is only found through its record.
-pub(super) fn open_body(store: &Store, capture: &Capture) -> Result<Box<dyn Read + Send>, ArchiveError> {
+pub(super) fn open_body(
+    store: &StoreReader,
+    capture: &Capture,
+) -> Result<Box<dyn Read + Send>, ArchiveError> {
     if let Some(body) = store.open_body(&capture.body)? {
         return Ok(body);
     }
@@ -29,7 +32,7 @@ pub(super) fn open_body(store: &Store, capture: &Capture) -> Result<Box<dyn Read
 }
 
 pub(super) fn read_body(
-    store: &Store,
+    store: &StoreReader,
     capture: &Capture,
     most: u64,
     into: &mut Vec<u8>,
@@ -40,12 +43,12 @@ pub(super) fn read_body(
     read_opened(open_body(store, capture)?, capture, most, into)
 }
 
-pub(super) fn order_of(store: &Store, captures: &[&Capture]) -> Result<Vec<u64>, ArchiveError> {
+pub(super) fn order_of(store: &StoreReader, captures: &[&Capture]) -> Result<Vec<u64>, ArchiveError> {
     let bodies: Vec<BodyId> = captures.iter().map(|capture| capture.body).collect();
     Ok(store.order_of(&bodies)?)
 }
 
-pub(super) fn wire_head(store: &Store, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
+pub(super) fn wire_head(store: &StoreReader, capture: &Capture) -> Result<Option<Vec<u8>>, ArchiveError> {
     match capture.record {
         Some(record) => Ok(store.response_head(record.as_bytes())?),
         None => Ok(None),
@@ -53,7 +56,7 @@ pub(super) fn wire_head(store: &Store, capture: &Capture) -> Result<Option<Vec<u
 }
 
 pub(super) fn open_payload(
-    store: &Store,
+    store: &StoreReader,
     capture: &Capture,
 ) -> Result<Option<Box<dyn Read + Send>>, ArchiveError> {
     let Some(record) = capture.record else { return Ok(None) };
@@ -61,7 +64,7 @@ pub(super) fn open_payload(
     Ok(payload.map(|payload| Box::new(payload) as Box<dyn Read + Send>))
 }
 
-pub(super) fn place(store: &Store, capture: &Capture) -> Result<RecordPlace, ArchiveError> {
+pub(super) fn place(store: &StoreReader, capture: &Capture) -> Result<RecordPlace, ArchiveError> {
     let record = capture.record.unwrap_or(RecordId::new(capture.body.into_inner()));
     let absent = || ArchiveError::Absent { id: record.to_string() };
     let located = store.find(record.as_bytes())?.ok_or_else(absent)?;
@@ -71,7 +74,7 @@ pub(super) fn place(store: &Store, capture: &Capture) -> Result<RecordPlace, Arc
     Ok(RecordPlace { file, offset: located.place.offset(), length })
 }
 
-pub(super) fn renderings(store: &Store, capture: &Capture) -> Result<Renderings, ArchiveError> {
+pub(super) fn renderings(store: &StoreReader, capture: &Capture) -> Result<Renderings, ArchiveError> {
     let Some(record) = capture.record else { return Ok(Renderings::default()) };
     let located = store.find(record.as_bytes())?;
     Ok(located.map(|located| varve_store::exchange::renderings_of(&located.header)).unwrap_or_default())

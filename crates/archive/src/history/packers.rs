@@ -6,7 +6,7 @@
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
-use varve_store::Settings;
+use varve_store::StoreSettings;
 use varve_warc::write::{Packer, Packing};
 
 /// As long as making one with a dictionary may take.
@@ -27,7 +27,7 @@ struct State {
 
 impl Packers {
     /// For an archive that is written so.
-    pub(super) fn new(settings: &Settings) -> Self {
+    pub(super) fn new(settings: &StoreSettings) -> Self {
         let has_dictionary = matches!(settings.packing, Packing::Zstd { dictionary: Some(_), .. });
         let patience = if has_dictionary { PATIENCE } else { Duration::ZERO };
         Self { state: Mutex::default(), returned: Condvar::new(), patience }

@@ -10,7 +10,7 @@ use std::io::Read;
 use varve_core::history::Capture;
 use varve_core::{Moment, RecordId, RunId, VersionId};
 use varve_diff::compare::compare;
-use varve_store::Store;
+use varve_store::StoreReader;
 
 use super::commit::Intent;
 use super::diff::{LONGEST, Options, PageDiff, side};
@@ -228,7 +228,7 @@ fn takes(filter: &Filter, capture: &Capture) -> bool {
         && filter.path_prefix.as_deref().is_none_or(|prefix| path.starts_with(prefix))
 }
 
-fn read_fact(store: &Store, record: RecordId) -> Result<Vec<u8>, ArchiveError> {
+fn read_fact(store: &StoreReader, record: RecordId) -> Result<Vec<u8>, ArchiveError> {
     let mut bytes = Vec::new();
     let id = digits(record);
     let mut object = object(store, record)?.read()?;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use varve_store::aardwarc::{Aardwarc, AardwarcError, AardwarcFinding, AardwarcObject};
 use varve_store::audit::AuditKind;
-use varve_store::record::{OTHER_ID, other_digits};
+use varve_store::record::{FOREIGN_ID_FIELD, foreign_id_digits};
 use varve_store::{NewObject, StoreError};
 use varve_warc::date::Date;
 use varve_warc::payload::PayloadKind;
@@ -114,13 +114,13 @@ fn keep_other_id(
     renumbered: &Renumbered,
     date: Date,
 ) -> Result<bool, StoreError> {
-    if other_digits(renumbered.was.as_bytes()).is_none() {
+    if foreign_id_digits(renumbered.was.as_bytes()).is_none() {
         return Ok(false);
     }
     let draft = Draft::new(RecordType::Metadata, &date)
         .refers_to(&format!("urn:sha256:{}", renumbered.is))
         .content_type("text/plain")
-        .field(OTHER_ID, &format!("<{}>", renumbered.was));
+        .field(FOREIGN_ID_FIELD, &format!("<{}>", renumbered.was));
     let record = packer.pack(&draft, PayloadKind::None, renumbered.was.as_bytes())?;
     writer.store().keep(record)?;
     Ok(true)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use varve_catalog::{Catalog, CatalogRow, SqliteCatalog};
 use varve_store::StoreError;
-use varve_store::exchange::{Scanned, end_of, scan};
+use varve_store::exchange::{ScannedRecord, end_of, scan};
 use varve_store::index::IndexOptions;
 use varve_store::rebuild::{bytes_to_read as silo_bytes, rebuild as rebuild_store};
 use varve_store::steps::step;
@@ -45,7 +45,7 @@ pub fn rebuild(
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (files, options) = (silo_files(layout), IndexOptions::default());
     let mut catalog = NewCatalog::begin(layout)?;
-    let mut told = |said: Scanned| catalog.filling.add(&said);
+    let mut told = |said: ScannedRecord| catalog.filling.add(&said);
     let index = rebuild_store(&files, &layout.index(), options, threads, progress, &mut told)?;
     let left_out = catalog.install()?;
     drop(lock);

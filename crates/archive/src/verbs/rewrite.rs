@@ -34,7 +34,7 @@ use crate::writer::ArchiveWriter;
 pub use choose::Choice;
 pub use dictionary::Dictionaries;
 pub use varve_core::pattern::{AtSign, GroupPattern};
-pub use varve_store::purge::Promoted;
+pub use varve_store::purge::PromotedRevisit;
 
 /// What is to go, and why.
 #[derive(Clone, Debug, Default)]
@@ -63,7 +63,7 @@ pub struct Receipt {
     /// Records that stayed.
     pub kept: u64,
     /// Revisits that became responses because their original went.
-    pub promoted: Vec<Promoted>,
+    pub promoted: Vec<PromotedRevisit>,
     /// What became of dictionaries.
     pub dictionaries: Dictionaries,
     /// Bytes of silos before the first that held something of it: they are the files that they were.

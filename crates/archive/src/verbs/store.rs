@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use varve_store::Stored;
+use varve_store::StoredObject;
 use varve_warc::write::Packer;
 
 use crate::archive::without_brackets;
@@ -68,9 +68,9 @@ pub fn store(
     mut each: impl FnMut(usize, Result<Kept, ArchiveError>) -> Result<(), ArchiveError>,
 ) -> Result<(), ArchiveError> {
     let job = Job::new(writer, request, progress)?;
-    let mut group: Vec<Result<Stored, ArchiveError>> = Vec::new();
+    let mut group: Vec<Result<StoredObject, ArchiveError>> = Vec::new();
     let mut number = 0;
-    let mut release = |group: &mut Vec<Result<Stored, ArchiveError>>| {
+    let mut release = |group: &mut Vec<Result<StoredObject, ArchiveError>>| {
         if request.sync == Sync::Batch {
             writer.store().sync()?;
         }
@@ -121,7 +121,7 @@ impl<'a> Job<'a> {
         Ok(Self { writer, media_type, refers_to, sync: request.sync, progress })
     }
 
-    fn worker(&self) -> impl FnMut(Source) -> Result<Stored, ArchiveError> {
+    fn worker(&self) -> impl FnMut(Source) -> Result<StoredObject, ArchiveError> {
         let mut packer = None;
         move |source| {
             let packer = match &mut packer {
@@ -136,7 +136,7 @@ impl<'a> Job<'a> {
         }
     }
 
-    fn store(&self, packer: &mut Packer, source: Source) -> Result<Stored, ArchiveError> {
+    fn store(&self, packer: &mut Packer, source: Source) -> Result<StoredObject, ArchiveError> {
         match source {
             Source::Stream(mut content) => {
                 store_reader(self.writer, packer, &self.about(media_type::BYTES), &mut content)

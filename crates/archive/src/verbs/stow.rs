@@ -9,7 +9,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
-use varve_store::{Held, Stored};
+use varve_store::{BufferedObject, StoredObject};
 use varve_warc::write::Packer;
 
 use crate::content::{About, Kept, hold_file, store_file};
@@ -205,7 +205,7 @@ struct Worker<'a> {
 enum Begun {
     Done(Outcome),
     /// A small file that was read and waits for the others.
-    Held(Box<(Found, Held)>),
+    Held(Box<(Found, BufferedObject)>),
 }
 
 /// A file, as it was when it was opened.
@@ -228,7 +228,7 @@ impl Found {
     }
 
     /// Its line, and what was stored for it.
-    fn kept(self, stored: &Stored) -> Outcome {
+    fn kept(self, stored: &StoredObject) -> Outcome {
         let kept = Kept::from(stored);
         let kind = Kind::File { mode: self.metadata.mode() & 0o7777, size: kept.length, id: kept.id };
         let entry = Entry { path: self.name, modified: tree::modified(&self.metadata), kind };
@@ -253,8 +253,8 @@ impl Worker<'_> {
                 Err(error) => outcomes.push(Some(Outcome::Failed(error))),
             }
         }
-        let stored = self.writer.store().store_held(packer(self.writer, &mut self.packer)?, &mut held)?;
-        self.buffers.extend(held.into_iter().map(Held::into_buffer));
+        let stored = self.writer.store().store_buffered(packer(self.writer, &mut self.packer)?, &mut held)?;
+        self.buffers.extend(held.into_iter().map(BufferedObject::into_buffer));
         for ((number, found), stored) in files.into_iter().zip(stored) {
             outcomes[number] = Some(found.kept(&stored));
         }

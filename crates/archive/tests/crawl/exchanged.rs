@@ -80,7 +80,7 @@ fn what_a_sent_form_shows_is_kept_with_its_answer() {
     assert_eq!(told.paths().into_iter().collect::<Vec<_>>(), ["/", "/favicon.ico"]);
     let silo = scene.silo_text();
     let answer =
-        silo.split("WARC-Type: response").find(|record| record.contains("Varve-Aside: POST")).unwrap();
+        silo.split("WARC-Type: response").find(|record| record.contains("Varve-Non-Capture: POST")).unwrap();
     assert!(answer.split("\r\n\r\n").next().unwrap().contains("Varve-Renderings: document="), "{answer}");
     assert!(silo.contains("shown</body>"));
     scene.assert_sound();

@@ -15,7 +15,7 @@ use varve_archive::verbs::rebuild::rebuild;
 use varve_archive::verbs::rewrite::{Request as Rewrite, perform, plan};
 use varve_archive::{ArchiveSettings, ArchiveWriter, Date, Headers, Layout, Opening, VersionId};
 use varve_crystal::{MajorVersion, Project, VerifyOptions};
-use varve_store::exchange::{Scanned, scan};
+use varve_store::exchange::{ScannedRecord, scan};
 
 use crate::project::{COOKIE, HOME, everything, fixture, make};
 
@@ -193,7 +193,7 @@ fn cookies_are_in_no_silo_and_come_back_with_the_key_alone() {
     let holdings = ArchiveHoldings::open(&museum).unwrap();
     let mut facts = 0;
     scan(holdings.archive().store().files(), 1, &|_| {}, &mut |scanned| {
-        if let Scanned::Fact { json, .. } = scanned {
+        if let ScannedRecord::Fact { json, .. } = scanned {
             facts += 1;
             assert!(!String::from_utf8(json).unwrap().contains(COOKIE));
         }

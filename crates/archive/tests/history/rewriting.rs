@@ -13,7 +13,7 @@ use varve_archive::verbs::{checkout, rebuild, score, tag};
 use varve_archive::{Archive, ArchiveError, ArchiveWriter, BodyTrouble, Layout, RecordId, VersionId};
 use varve_core::fact::{Manifest, RunSummary, media_type};
 use varve_core::{Moment, RunId};
-use varve_store::exchange::{ExchangeKeeper, NewExchange};
+use varve_store::exchange::{ExchangeWriter, NewExchange};
 use varve_warc::date::Date;
 
 pub(crate) fn rewrite(root: &Path, request: &Request) -> Receipt {
@@ -221,7 +221,7 @@ pub(crate) fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> Ver
     let run = RunId::new(uuid::Uuid::from_u128(number));
     let store = history.writer().store();
     let warcinfo = Some(store.describe_run(&[("varve-run", run.to_string())]).expect("described"));
-    let keeper = ExchangeKeeper::new(store);
+    let keeper = ExchangeWriter::new(store);
     let mut packer = store.packer().expect("a packer");
     let mut records: Vec<RecordId> = Vec::new();
     for (url, response) in pages {
@@ -239,7 +239,7 @@ pub(crate) fn capture(root: &Path, number: u128, pages: &[(&str, &[u8])]) -> Ver
             run: Some(run),
             warcinfo,
             unchanged: None,
-            aside: None,
+            non_capture_method: None,
         };
         records.push(keeper.keep(&mut packer, &exchange).expect("kept").receipt.record);
     }

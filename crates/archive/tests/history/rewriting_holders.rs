@@ -18,7 +18,7 @@ use varve_core::body::BodySource;
 use varve_core::fact::{Manifest, RunSummary, media_type};
 use varve_core::receipt::Receipt;
 use varve_core::{Moment, RunId};
-use varve_store::exchange::{ExchangeKeeper, NewExchange, NewRendering, NewRenderings, Original};
+use varve_store::exchange::{ExchangeWriter, NewExchange, NewRendering, NewRenderings, RevisitOriginal};
 use varve_warc::date::Date;
 use varve_warc::payload::PayloadKind;
 use varve_warc::record::RecordType;
@@ -132,12 +132,12 @@ fn send(root: &Path, number: u128, answer: &[u8]) {
         run: Some(RunId::new(uuid::Uuid::from_u128(number))),
         warcinfo: None,
         unchanged: None,
-        aside: Some("POST"),
+        non_capture_method: Some("POST"),
     };
     let mut packer = store.packer().expect("a packer");
     let document = NewRendering { media_type: "text/html", content: b"<p>left by a script</p>" };
     let renderings = NewRenderings { document: Some(document), screenshot: None };
-    let kept = ExchangeKeeper::new(store).keep_aside(&mut packer, &sent, &renderings).expect("kept");
+    let kept = ExchangeWriter::new(store).keep_non_capture(&mut packer, &sent, &renderings).expect("kept");
     // As documents were once.
     let draft = Draft::new(RecordType::Conversion, &sent.date)
         .target_uri(sent.url)
@@ -155,7 +155,7 @@ fn capture(root: &Path, number: u128, answer: &[u8], unchanged: Option<&Receipt>
     let run = RunId::new(uuid::Uuid::from_u128(number));
     let store = history.writer().store();
     let url = "https://e.org/page";
-    let original = unchanged.map(|receipt| Original {
+    let original = unchanged.map(|receipt| RevisitOriginal {
         record: receipt.record,
         url: receipt.url.clone(),
         date: Date::at_second(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1)).to_string(),
@@ -176,10 +176,10 @@ fn capture(root: &Path, number: u128, answer: &[u8], unchanged: Option<&Receipt>
         run: Some(run),
         warcinfo: None,
         unchanged: original,
-        aside: None,
+        non_capture_method: None,
     };
     let mut packer = store.packer().expect("a packer");
-    let receipt = ExchangeKeeper::new(store).keep(&mut packer, &exchange).expect("kept").receipt;
+    let receipt = ExchangeWriter::new(store).keep(&mut packer, &exchange).expect("kept").receipt;
     store.sync().expect("synced");
     let manifest = Manifest {
         parent: history.head().expect("read"),

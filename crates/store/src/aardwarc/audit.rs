@@ -1,7 +1,7 @@
 //! Is every byte of an AardWARC store still what it was?
 //!
-//! Every record against its checksums, its digests and its id; the segments of every object against each other and
-//! against the digest of the whole; the numbers of the silos. Its own index is not looked at: nothing here depends on it.
+//! Checks every record against its checksums, digests and id, the segments of every object, and the
+//! silo numbers. AardWARC's own index is not used.
 
 use std::collections::{BTreeSet, HashSet};
 use std::io;
@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use varve_warc::record::Header;
 
 use super::folder::number_of;
-use super::segments::Segments;
+use super::segments::AardwarcSegments;
 use super::{Aardwarc, AardwarcError, AardwarcFinding, AardwarcObject, folder, scan};
 use crate::audit::{AuditDone, AuditFinding, AuditKind, AuditSeverity};
 
-/// Audits the store in a folder; none when there is no silo of AardWARC in it. A `quick` one reads headers and no blocks.
-/// `found` is told each finding, `progress` how many more bytes of silos were dealt with.
+/// Audits the store in a folder; `None` when it has no AardWARC silo. With `quick` it reads headers
+/// and no blocks. Passes each finding to `found` and each number of processed bytes to `progress`.
 pub fn audit(
     folder: &Path,
     quick: bool,
@@ -47,13 +47,13 @@ pub fn audit(
     Ok(Some(done))
 }
 
-/// Headers alone: can all be read, and do segments belong to something?
+/// Checks headers only: whether they are readable and segments have their objects.
 fn look_quickly(
     silos: &[PathBuf],
     progress: &dyn Fn(u64),
     tell: &mut dyn FnMut(AardwarcFinding),
 ) -> Result<u64, AardwarcError> {
-    let mut segments = Segments::default();
+    let mut segments = AardwarcSegments::default();
     let mut firsts: Vec<(Header, (usize, u64))> = Vec::new();
     let mut records = 0;
     for (number, path) in silos.iter().enumerate() {
@@ -80,7 +80,7 @@ fn look_quickly(
     Ok(records)
 }
 
-/// Reads every object that lies in segments, as a whole.
+/// Reads every segmented object.
 fn check_objects(store: &Aardwarc, tell: &mut dyn FnMut(AardwarcFinding)) -> Result<(), AardwarcError> {
     let mut objects = HashSet::new();
     let mut broken = Vec::new();
@@ -95,7 +95,7 @@ fn check_objects(store: &Aardwarc, tell: &mut dyn FnMut(AardwarcFinding)) -> Res
         }
         Ok(())
     })?;
-    // A record that is damaged in itself was named already.
+    // A damaged record is already reported.
     let damaged: HashSet<(&Path, u64)> =
         store.findings().iter().map(|finding| (finding.silo.as_path(), finding.offset)).collect();
     for finding in not_whole {
@@ -110,7 +110,7 @@ fn check_objects(store: &Aardwarc, tell: &mut dyn FnMut(AardwarcFinding)) -> Res
 }
 
 fn tell_orphans(
-    segments: &Segments,
+    segments: &AardwarcSegments,
     silos: &[PathBuf],
     objects: &HashSet<Vec<u8>>,
     tell: &mut dyn FnMut(AardwarcFinding),
@@ -125,7 +125,7 @@ fn segment_finding(silo: &Path, offset: u64, id: Option<&[u8]>, message: &str) -
     AardwarcFinding::new(AuditKind::Segment, silo, offset, message).with_id(id)
 }
 
-/// Numbers between the silos that are here and have none. AardWARC leaves such holes after a crash, too.
+/// Findings for missing numbers between the silos. AardWARC also leaves gaps after a crash.
 fn missing_numbers(silos: &[PathBuf]) -> Vec<AardwarcFinding> {
     let numbers: BTreeSet<u32> = silos.iter().filter_map(|silo| number_of(silo)).collect();
     let mut missing = Vec::new();

@@ -1,4 +1,4 @@
-//! Where the silos of a store lie, and how a store is known.
+//! Finds the silos of an AardWARC store, and recognises such a store.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -6,38 +6,39 @@ use std::path::{Path, PathBuf};
 
 use super::AardwarcError;
 
-/// Folders may be nested so deep: the fan-out of a billion silos.
-const DEEPEST: usize = 6;
-/// The settings of a store, which say where its silos are.
-const SETTINGS: &str = "aardwarc.conf";
-/// No settings are longer.
-const LONGEST_SETTINGS: u64 = 1 << 20;
-/// So many files are looked at to tell what a folder is.
-const MOST_LOOKED_AT: usize = 100;
+/// Maximum depth of nested folders: enough for a billion silos.
+const MAX_FOLDER_DEPTH: usize = 6;
+/// The settings file of a store, which names the folder of silos.
+const SETTINGS_FILE: &str = "aardwarc.conf";
+/// Maximum length of the settings file.
+const MAX_SETTINGS_BYTES: u64 = 1 << 20;
+/// Maximum number of files probed to recognise a store.
+const MAX_PROBED_FILES: usize = 100;
 
-/// Whether a folder is an AardWARC store: it holds `aardwarc.conf`, or `0/` with a silo as AardWARC begins them. A glance,
-/// and what cannot be read is none.
+/// Whether a folder is an AardWARC store: it contains `aardwarc.conf`, or `0/` with an AardWARC
+/// silo. False when it cannot be read.
 pub fn is_store(folder: &Path) -> bool {
-    if folder.join(SETTINGS).is_file() {
+    if folder.join(SETTINGS_FILE).is_file() {
         return true;
     }
     let Ok(entries) = std::fs::read_dir(folder.join("0")) else { return false };
     let silos = entries.flatten().map(|entry| entry.path()).filter(|path| has_ending(path));
-    silos.take(MOST_LOOKED_AT).any(|path| begins_as_silo(&path).unwrap_or(false))
+    silos.take(MAX_PROBED_FILES).any(|path| begins_as_silo(&path).unwrap_or(false))
 }
 
-/// The silos of the store in a folder, in order of their numbers; none when it holds none that AardWARC wrote.
+/// The silos of the store in a folder, in order of their numbers; `None` when it has no AardWARC
+/// silo.
 pub(super) fn silos(folder: &Path) -> Result<Option<Vec<PathBuf>>, AardwarcError> {
     let folder = silo_folder(folder)?;
     let mut silos = Vec::new();
-    for level in 0..DEEPEST {
+    for level in 0..MAX_FOLDER_DEPTH {
         let below = folder.join(level.to_string());
         if below.is_dir() {
-            collect(&below, DEEPEST, &mut silos)?;
+            collect(&below, MAX_FOLDER_DEPTH, &mut silos)?;
         }
     }
     silos.sort();
-    // Any of them may be damaged at its beginning.
+    // Any of them may have a damaged beginning.
     for silo in &silos {
         if begins_as_silo(silo)? {
             return Ok(Some(silos));
@@ -46,21 +47,21 @@ pub(super) fn silos(folder: &Path) -> Result<Option<Vec<PathBuf>>, AardwarcError
     Ok(None)
 }
 
-/// The number of a silo: the digits of its name, whatever is around them.
+/// The number of a silo: the first digits in its name.
 pub(super) fn number_of(silo: &Path) -> Option<u32> {
     let name = silo.file_name()?.to_str()?;
     let digits = name.split(|letter: char| !letter.is_ascii_digit()).find(|run| !run.is_empty())?;
     digits.parse().ok()
 }
 
-/// The folder with the silos of a store: that which the settings name, where there are any.
+/// The folder of silos: the one that the settings name, else the folder itself.
 fn silo_folder(folder: &Path) -> Result<PathBuf, AardwarcError> {
-    let path = folder.join(SETTINGS);
+    let path = folder.join(SETTINGS_FILE);
     let failed = |source| AardwarcError::Io { path: path.clone(), source };
     let mut text = Vec::new();
     match File::open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(folder.to_owned()),
-        file => file.map_err(failed)?.take(LONGEST_SETTINGS).read_to_end(&mut text).map_err(failed)?,
+        file => file.map_err(failed)?.take(MAX_SETTINGS_BYTES).read_to_end(&mut text).map_err(failed)?,
     };
     let text = String::from_utf8_lossy(&text).into_owned();
     let mut words = text
@@ -120,7 +121,7 @@ mod tests {
         assert_eq!(silo_folder(folder.path()).expect("read"), folder.path());
         assert!(!is_store(folder.path()));
         let text = "# silo.directory: no\nSILO.directory: # here\n\tdeep/ # not elsewhere\n";
-        std::fs::write(folder.path().join(SETTINGS), text).expect("written");
+        std::fs::write(folder.path().join(SETTINGS_FILE), text).expect("written");
         assert_eq!(silo_folder(folder.path()).expect("read"), folder.path().join("deep/"));
         assert!(is_store(folder.path()));
         assert!(silos(folder.path()).expect("read").is_none());

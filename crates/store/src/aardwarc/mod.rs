@@ -1,18 +1,18 @@
-//! AardWARC stores: their objects, read from their silos.
+//! Reads objects from AardWARC stores.
 //!
-//! An AardWARC store is a folder of silos with an index of its own, which is not needed here: the silos say everything.
-//! Every record is three gzip members, ids are a prefix and the first digits of a SHA-256, large objects are cut into
-//! segments that lie in any silos. There are two ways in. [`Aardwarc`] reads every byte, for who brings all objects
-//! elsewhere or audits; [`AardwarcStore`] reads headers alone and then finds any object, for who wants some of them
-//! where they are. Nothing here ever writes to such a store.
+//! An AardWARC store is a folder of silos with an index of its own, which is not needed here. Every
+//! record is three gzip members, an id is a prefix and the first digits of a SHA-256, and large
+//! objects are cut into segments in any silos. [`Aardwarc`] reads every byte, for import and audit.
+//! [`AardwarcStore`] reads only headers and then finds objects by id. Nothing here writes to such a
+//! store.
 
 mod audit;
-mod examine;
 mod folder;
 mod object;
 mod scan;
 mod segments;
 mod store;
+mod verified_read;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -24,12 +24,12 @@ use crate::audit::{AuditKind, AuditSeverity};
 use crate::error::StoreError;
 
 pub use audit::audit;
-pub use examine::Aardwarc;
 pub use folder::is_store;
 pub use object::{AardwarcContent, AardwarcObject};
 pub use store::AardwarcStore;
+pub use verified_read::Aardwarc;
 
-/// Why a store could not be read.
+/// Why an AardWARC store could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum AardwarcError {
     /// A folder or file cannot be read.
@@ -48,45 +48,45 @@ pub enum AardwarcError {
         /// The cause.
         source: Error,
     },
-    /// The index that is made of it cannot be kept for the time being.
+    /// Its temporary index cannot be written.
     #[error("cannot make an index of it in the folder for temporary files")]
     Index(#[source] StoreError),
-    /// Several ids begin so.
+    /// An abbreviated id matches several records.
     #[error("{count} ids begin with `{digits}`")]
     Ambiguous {
-        /// The beginning.
+        /// The abbreviated id.
         digits: String,
-        /// How many.
+        /// The number of matching ids.
         count: usize,
     },
-    /// An object was found of which not all is there.
+    /// An object is incomplete.
     #[error("`{id}` at byte {offset} of `{}` is not whole: {why}", silo.display())]
     NotWhole {
         /// Its id.
         id: String,
-        /// Where it begins.
+        /// Its start.
         silo: PathBuf,
-        /// At which byte.
+        /// The offset in the silo.
         offset: u64,
-        /// What is missing.
+        /// The missing part.
         why: String,
     },
 }
 
-/// Something in a store that is not as it was written.
+/// A finding in an AardWARC store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AardwarcFinding {
-    /// What kind of thing.
+    /// Its kind.
     pub kind: AuditKind,
-    /// How bad it is. What AardWARC itself may leave behind is no error.
+    /// Its severity. Remains that AardWARC itself may leave are no error.
     pub severity: AuditSeverity,
     /// The silo.
     pub silo: PathBuf,
     /// Where in it.
     pub offset: u64,
-    /// The id of the record, where there is one.
+    /// The id of the record, if it has one.
     pub id: Option<String>,
-    /// What is wrong.
+    /// The message.
     pub message: String,
 }
 
@@ -109,12 +109,12 @@ impl AardwarcFinding {
     }
 }
 
-/// Whether a finding means that bytes are not what they were. That a record is spread over members is how AardWARC writes.
+/// Whether a finding is damage. A record spread over several members is normal for AardWARC.
 fn is_damage(finding: &Finding) -> bool {
     finding.rule.severity() == Severity::Error
 }
 
-/// The digits of an id: what stands behind its prefix.
+/// The hex digits of an id, without its prefix.
 fn digits_of(id: &[u8]) -> String {
     let text = String::from_utf8_lossy(id).to_ascii_lowercase();
     text.rsplit(['/', ':']).next().unwrap_or_default().to_owned()

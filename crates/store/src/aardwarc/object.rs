@@ -1,7 +1,7 @@
-//! An object of an AardWARC store, whole again, however many segments it lies in.
+//! An object of an AardWARC store, joined from its segments.
 //!
-//! As with objects of our own: reading all of it checks it, and a part is given only when the segments that it lies in
-//! were read and are right.
+//! As with varve's own objects, reading all of it verifies it, and a range is returned only after
+//! the segments that contain it were verified.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -15,19 +15,19 @@ use varve_warc::{OwnedRecord, Reader};
 /// An object of an AardWARC store.
 pub struct AardwarcObject {
     header: Header,
-    parts: Vec<Part>,
+    parts: Vec<AardwarcPart>,
 }
 
-/// One stretch of it.
+/// One segment of it.
 #[derive(Clone, Debug)]
-pub(super) struct Part {
+pub(super) struct AardwarcPart {
     pub(super) silo: PathBuf,
     pub(super) offset: u64,
     pub(super) length: u64,
 }
 
 impl AardwarcObject {
-    pub(super) fn new(header: Header, parts: Vec<Part>) -> Self {
+    pub(super) fn new(header: Header, parts: Vec<AardwarcPart>) -> Self {
         Self { header, parts }
     }
 
@@ -36,7 +36,7 @@ impl AardwarcObject {
         &self.header
     }
 
-    /// The silo that it begins in, and where.
+    /// The silo and offset of its first segment.
     pub fn place(&self) -> (&Path, u64) {
         self.parts.first().map_or((Path::new(""), 0), |part| (&part.silo, part.offset))
     }
@@ -46,12 +46,12 @@ impl AardwarcObject {
         self.parts.iter().fold(0, |sum, part| sum.saturating_add(part.length))
     }
 
-    /// Reads all of it, checking its digest at the end.
+    /// Reads all of it and verifies its digest at the end.
     pub fn read(&self) -> AardwarcContent {
         self.reader(0, self.length(), self.expected_digest())
     }
 
-    /// Reads the bytes from `start` up to, not including, `end`, once the segments that they lie in were read and are right.
+    /// Reads the bytes `start..end` after verifying the segments that contain them.
     pub fn read_range(&self, start: u64, end: u64) -> io::Result<AardwarcContent> {
         let end = end.min(self.length());
         let start = start.min(end);
@@ -83,7 +83,7 @@ impl AardwarcObject {
         AardwarcContent { waiting, current: None, remaining: end - start, hasher }
     }
 
-    /// What all of the bytes must hash to.
+    /// The expected digest of all bytes.
     fn expected_digest(&self) -> Option<Digest> {
         let is_first = self.header.is_segment() && self.header.record_type() != RecordType::Continuation;
         let digest = if is_first { self.header.payload_digest() } else { self.header.block_digest() };
@@ -91,14 +91,14 @@ impl AardwarcObject {
     }
 }
 
-impl Part {
+impl AardwarcPart {
     fn open(&self) -> io::Result<OwnedRecord<File>> {
         let file = File::open(&self.silo)?;
         let record = Reader::at(file, self.offset).and_then(Reader::into_record);
         record.map_err(io::Error::other)?.ok_or_else(|| self.damaged("no record begins there"))
     }
 
-    /// Reads it to its end and holds it against its digest.
+    /// Reads it to its end and verifies its digest.
     fn check(&self) -> io::Result<()> {
         let mut record = self.open()?;
         let mut hasher = Algorithm::Sha256.hasher();
@@ -131,23 +131,23 @@ impl Part {
     }
 }
 
-/// Reads an object of an AardWARC store. A block that ends early, or another digest at the end, is an error.
+/// Reads an object of an AardWARC store. A block that ends early or a wrong digest is an error.
 pub struct AardwarcContent {
-    /// Parts to come, each with the bytes to pass over.
-    waiting: VecDeque<(Part, u64)>,
-    current: Option<Current>,
+    /// The remaining parts, each with the number of bytes to skip.
+    waiting: VecDeque<(AardwarcPart, u64)>,
+    current: Option<OpenAardwarcPart>,
     remaining: u64,
     hasher: Option<(Digest, Hasher)>,
 }
 
-struct Current {
-    part: Part,
+struct OpenAardwarcPart {
+    part: AardwarcPart,
     record: OwnedRecord<File>,
     left: u64,
 }
 
 impl AardwarcContent {
-    /// Opens the next part. False when there is none.
+    /// Opens the next part. Returns false when there is none.
     fn advance(&mut self) -> io::Result<bool> {
         let Some((part, skip)) = self.waiting.pop_front() else { return Ok(false) };
         let mut record = part.open()?;
@@ -155,12 +155,12 @@ impl AardwarcContent {
         if passed < skip {
             return Err(part.damaged("its block ends early"));
         }
-        self.current = Some(Current { left: part.length - skip, part, record });
+        self.current = Some(OpenAardwarcPart { left: part.length - skip, part, record });
         Ok(true)
     }
 
-    /// All was read: does it have the digest it should?
-    fn conclude(&mut self, part: &Part) -> io::Result<()> {
+    /// Verifies the digest after the last byte.
+    fn conclude(&mut self, part: &AardwarcPart) -> io::Result<()> {
         let Some((expected, hasher)) = self.hasher.take() else { return Ok(()) };
         let found = hasher.finish();
         if found == expected {
@@ -192,7 +192,7 @@ impl Read for AardwarcContent {
             }
             let is_done = current.left == 0;
             let done = if is_done { self.current.take() } else { None };
-            if let Some(Current { part, .. }) = done.filter(|_| self.remaining == 0) {
+            if let Some(OpenAardwarcPart { part, .. }) = done.filter(|_| self.remaining == 0) {
                 self.conclude(&part)?;
             }
             if count > 0 {

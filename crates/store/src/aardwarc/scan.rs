@@ -1,7 +1,8 @@
-//! The headers of a silo, without the blocks.
+//! Scans the headers of an AardWARC silo without its blocks.
 //!
-//! AardWARC notes in each gzip member how long it is, so that a reader can go from one header to the next. Where what is
-//! there is not as AardWARC writes it, the rest of the silo is read as any WARC file is, by unpacking it.
+//! AardWARC writes the length of each gzip member into an extra field, so a reader can go from
+//! header to header. From the first member without it on, the silo is read as an ordinary WARC
+//! file.
 
 use std::fs::File;
 use std::io;
@@ -14,16 +15,16 @@ use varve_warc::{Error, Format, Reader};
 use super::{AardwarcError, AardwarcFinding, is_damage};
 use crate::audit::AuditKind;
 
-/// The beginning of a member, up to its length.
-const BEGINNING: usize = 24;
+/// Bytes of a member header, length field included.
+const MEMBER_HEADER_BYTES: usize = 24;
 /// The member that ends every record: four bytes, always packed alike.
-const END: [u8; 24] = [
+const RECORD_END_MEMBER: [u8; 24] = [
     0x1f, 0x8b, 0x08, 0x00, 0x20, 0x01, 0x19, 0x66, 0x02, 0x03, 0xe3, 0xe5, 0xe2, 0xe5, 0x02, 0x00, 0x44,
     0x15, 0xc2, 0x8b, 0x04, 0x00, 0x00, 0x00,
 ];
 
-/// Tells `seen` each header of a silo and where its record begins; gives what is not as it was written, as far as can be
-/// told without reading blocks.
+/// Passes each header of a silo and its offset to `seen`. Returns the damage that is visible
+/// without reading blocks.
 pub(super) fn scan(
     path: &Path,
     seen: &mut dyn FnMut(&Header, u64),
@@ -42,12 +43,13 @@ pub(super) fn scan(
     Ok(Vec::new())
 }
 
-/// The header of a record and where the next one begins; none when they are not as AardWARC writes them.
+/// The header of a record and the offset of the next one; `None` when they are not as AardWARC
+/// writes them.
 fn step(file: &File, offset: u64, size: u64) -> io::Result<Option<(Header, u64)>> {
     let Some(block) = end_of_member(file, offset, size)? else { return Ok(None) };
     let Some(end) = end_of_member(file, block, size)? else { return Ok(None) };
-    let mut ending = [0; END.len()];
-    if read_all(file, end, &mut ending)? < END.len() || ending != END {
+    let mut ending = [0; RECORD_END_MEMBER.len()];
+    if read_all(file, end, &mut ending)? < RECORD_END_MEMBER.len() || ending != RECORD_END_MEMBER {
         return Ok(None);
     }
     let record = match Reader::at(file, offset).and_then(Reader::into_record) {
@@ -59,19 +61,19 @@ fn step(file: &File, offset: u64, size: u64) -> io::Result<Option<(Header, u64)>
     if record.take_findings().iter().any(is_damage) {
         return Ok(None);
     }
-    Ok(Some((record.header().clone(), end + END.len() as u64)))
+    Ok(Some((record.header().clone(), end + RECORD_END_MEMBER.len() as u64)))
 }
 
-/// Where the member at `offset` ends, by its own account.
+/// The end of the member at `offset`, by its length field.
 fn end_of_member(file: &File, offset: u64, size: u64) -> io::Result<Option<u64>> {
-    let mut bytes = [0; BEGINNING];
-    if read_all(file, offset, &mut bytes)? < BEGINNING {
+    let mut bytes = [0; MEMBER_HEADER_BYTES];
+    if read_all(file, offset, &mut bytes)? < MEMBER_HEADER_BYTES {
         return Ok(None);
     }
     let (fixed, length) = bytes.split_at(16);
     let is_aardwarc = fixed.starts_with(&[0x1f, 0x8b, 8, 4]) && fixed.ends_with(&[12, 0, b'A', b'a', 8, 0]);
     let length = u64::from_le_bytes(length.try_into().unwrap_or_default());
-    let end = offset.checked_add(length).filter(|end| *end <= size && length > BEGINNING as u64);
+    let end = offset.checked_add(length).filter(|end| *end <= size && length > MEMBER_HEADER_BYTES as u64);
     Ok(end.filter(|_| is_aardwarc))
 }
 
@@ -88,7 +90,7 @@ fn read_all(file: &File, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
     Ok(filled)
 }
 
-/// Reads a silo from `offset` on as any WARC file.
+/// Reads a silo from `offset` on as an ordinary WARC file.
 fn scan_slowly(
     file: &File,
     path: &Path,

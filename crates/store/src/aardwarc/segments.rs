@@ -1,16 +1,17 @@
-//! Which segments belong together.
+//! The segments of AardWARC objects.
 //!
-//! Every segment begins a silo of its own, so there are never more of them than silos: they are held in memory.
+//! Every segment begins a silo of its own, so there are at most as many as silos, and they fit in
+//! memory.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
 use varve_warc::record::{Header, RecordType};
 
-use super::object::Part;
+use super::object::AardwarcPart;
 
 /// A segment that is not the first of its object.
-struct Segment {
+struct ContinuationRecord {
     silo: usize,
     offset: u64,
     length: u64,
@@ -18,12 +19,12 @@ struct Segment {
     total: Option<u64>,
 }
 
-/// Where segments lie: by the first segment's id and the segment's number.
+/// The places of segments, by the first segment's id and the segment number.
 #[derive(Default)]
-pub(super) struct Segments(HashMap<(Vec<u8>, u64), Segment>);
+pub(super) struct AardwarcSegments(HashMap<(Vec<u8>, u64), ContinuationRecord>);
 
-impl Segments {
-    /// Remembers a record if it is such a segment.
+impl AardwarcSegments {
+    /// Adds a record if it is a continuation.
     pub(super) fn note(&mut self, header: &Header, silo: usize, offset: u64) {
         if header.record_type() == RecordType::Continuation
             && let Some(origin) = header.reference("WARC-Segment-Origin-ID")
@@ -31,11 +32,11 @@ impl Segments {
         {
             let length = header.content_length().unwrap_or(0);
             let total = number_in(header, "WARC-Segment-Total-Length");
-            self.0.insert((origin.to_vec(), segment), Segment { silo, offset, length, total });
+            self.0.insert((origin.to_vec(), segment), ContinuationRecord { silo, offset, length, total });
         }
     }
 
-    /// The segments whose object is none of these: where each lies, the id it names and its number.
+    /// The segments of none of these objects: silo, offset, stated object id and number.
     pub(super) fn without(&self, objects: &HashSet<Vec<u8>>) -> Vec<(usize, u64, &[u8], u64)> {
         let orphans = self.0.iter().filter(|((origin, _), _)| !objects.contains(origin));
         let mut orphans: Vec<_> = orphans
@@ -45,16 +46,16 @@ impl Segments {
         orphans
     }
 
-    /// Where the pieces of an object lie, if all are there and none is damaged; else why not.
+    /// The parts of an object if all are present and intact, else why not.
     pub(super) fn parts(
         &self,
         silos: &[PathBuf],
         header: &Header,
         first: (usize, u64),
         is_damaged: &dyn Fn((usize, u64)) -> bool,
-    ) -> Result<Vec<Part>, String> {
+    ) -> Result<Vec<AardwarcPart>, String> {
         let length = header.content_length().unwrap_or(0);
-        let mut parts = vec![Part { silo: silos[first.0].clone(), offset: first.1, length }];
+        let mut parts = vec![AardwarcPart { silo: silos[first.0].clone(), offset: first.1, length }];
         if is_damaged(first) {
             return Err("its record is damaged".to_owned());
         }
@@ -71,7 +72,7 @@ impl Segments {
                 return Err(format!("its segment {number} is damaged"));
             }
             let (silo, offset, length) = (silos[segment.silo].clone(), segment.offset, segment.length);
-            parts.push(Part { silo, offset, length });
+            parts.push(AardwarcPart { silo, offset, length });
             sum = sum.saturating_add(segment.length);
             match segment.total {
                 Some(total) if total == sum => return Ok(parts),

@@ -1,9 +1,9 @@
-//! An AardWARC store where it is: objects found by id, and no byte of it changed.
+//! An AardWARC store opened in place for reading objects by id.
 //!
-//! Its own index is not asked: it may be behind its silos, and it believes 96 bits of an id. Opening reads the headers of
-//! all silos, one after another, and makes an index as archives have one, in the folder for temporary files: sixteen
-//! bytes a record there, and memory of fixed size. That takes time in proportion to the number of records, each time;
-//! who wants to look often imports the store.
+//! AardWARC's own index is not used: it may be behind its silos, and it trusts 96 bits of an id.
+//! Opening reads the headers of all silos and builds a temporary index of sixteen bytes per record,
+//! in bounded memory. The time is proportional to the number of records; for frequent use, import
+//! the store.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -13,41 +13,43 @@ use varve_warc::source::ReadAt;
 use varve_warc::{Error, Reader};
 
 use super::object::AardwarcObject;
-use super::segments::Segments;
+use super::segments::AardwarcSegments;
 use super::{AardwarcError, AardwarcFinding, digits_of, folder, scan};
 use crate::disk::{DiskError, LocalDisk, Operation};
 use crate::error::StoreError;
-use crate::index::{Entry, Index, IndexOptions, Place, Prefix, PrefixRange, Rebuild};
+use crate::index::{
+    IndexEntry, IndexOptions, IndexPrefix, IndexReader, IndexRebuild, PrefixRange, SiloPlace,
+};
 
-/// So many records are looked at to say how many ids share a beginning.
-const MOST_CANDIDATES: usize = 1000;
+/// Maximum number of records examined to count the ids with a common beginning.
+const MAX_ID_CANDIDATES: usize = 1000;
 
 /// An AardWARC store, open for reading.
 pub struct AardwarcStore {
     silos: Vec<PathBuf>,
-    segments: Segments,
-    index: Index,
+    segments: AardwarcSegments,
+    index: IndexReader,
     findings: Vec<AardwarcFinding>,
-    /// Holds the index as long as it is used.
+    /// The folder of the temporary index.
     _scratch: tempfile::TempDir,
 }
 
-/// A record that an id may mean.
-struct Candidate {
+/// A record that an id may refer to.
+struct AardwarcCandidate {
     digits: String,
     header: Header,
-    place: Place,
+    place: SiloPlace,
 }
 
-impl Candidate {
+impl AardwarcCandidate {
     fn is_object(&self) -> bool {
         matches!(self.header.record_type(), RecordType::Resource | RecordType::Metadata)
     }
 }
 
 impl AardwarcStore {
-    /// Opens the store in a folder; none when there is no silo of AardWARC in it. `progress` hears how many more bytes of
-    /// silos were gone through.
+    /// Opens the store in a folder; `None` when it has no AardWARC silo. Passes each number of
+    /// processed bytes to `progress`.
     pub fn open(folder: &Path, progress: &dyn Fn(u64)) -> Result<Option<Self>, AardwarcError> {
         let Some(silos) = folder::silos(folder)? else { return Ok(None) };
         let scratch = tempfile::tempdir().map_err(|source| {
@@ -56,8 +58,8 @@ impl AardwarcStore {
         })?;
         let unmade = |error| AardwarcError::Index(StoreError::Index(error));
         let options = IndexOptions::default();
-        let mut index = Rebuild::begin(&LocalDisk, scratch.path(), options).map_err(unmade)?;
-        let (mut segments, mut findings) = (Segments::default(), Vec::new());
+        let mut index = IndexRebuild::begin(&LocalDisk, scratch.path(), options).map_err(unmade)?;
+        let (mut segments, mut findings) = (AardwarcSegments::default(), Vec::new());
         for (number, path) in silos.iter().enumerate() {
             let mut failure = Ok(());
             let found = scan::scan(path, &mut |header, offset| {
@@ -72,11 +74,11 @@ impl AardwarcStore {
             progress(File::open(path).and_then(|file| file.size()).map_err(unread)?);
         }
         index.finish().map_err(unmade)?;
-        let index = Index::open(&LocalDisk, scratch.path()).map_err(unmade)?;
+        let index = IndexReader::open(&LocalDisk, scratch.path()).map_err(unmade)?;
         Ok(Some(Self { silos, segments, index, findings, _scratch: scratch }))
     }
 
-    /// How many bytes of silos the store in a folder has.
+    /// The total length of the silos of the store in a folder.
     pub fn bytes_to_read(folder: &Path) -> Result<u64, AardwarcError> {
         let silos = folder::silos(folder)?.unwrap_or_default();
         silos.into_iter().try_fold(0, |sum, path| {
@@ -90,22 +92,23 @@ impl AardwarcStore {
         &self.silos
     }
 
-    /// Places where headers cannot be read: what is there is not found.
+    /// Unreadable headers. Their records are not found.
     pub fn findings(&self) -> &[AardwarcFinding] {
         &self.findings
     }
 
-    /// How many records there are.
+    /// The number of records.
     pub fn records(&self) -> u64 {
         self.index.entry_count()
     }
 
-    /// The object whose id begins with these hex digits, or which these digits begin with: whoever has a whole SHA-256
-    /// finds what is kept under its first half. Where an id is that of an object and of something else, the object.
+    /// The object whose id begins with these hex digits, or whose id is the beginning of these
+    /// digits: a full SHA-256 finds an object stored under its first half. Objects take precedence
+    /// over other records.
     pub fn object(&self, digits: &str) -> Result<Option<AardwarcObject>, AardwarcError> {
         let mut candidates = self.candidates(digits)?;
-        if candidates.iter().any(Candidate::is_object) {
-            candidates.retain(Candidate::is_object);
+        if candidates.iter().any(AardwarcCandidate::is_object) {
+            candidates.retain(AardwarcCandidate::is_object);
         }
         let mut ids: Vec<&str> = candidates.iter().map(|candidate| candidate.digits.as_str()).collect();
         ids.sort_unstable();
@@ -113,7 +116,7 @@ impl AardwarcStore {
         if ids.len() > 1 {
             return Err(AardwarcError::Ambiguous { digits: digits.to_owned(), count: ids.len() });
         }
-        // An object may be there twice, and one of the two be whole.
+        // An object may be stored twice, and only one copy be complete.
         let mut problem = None;
         for candidate in candidates {
             match self.whole(candidate) {
@@ -124,10 +127,10 @@ impl AardwarcStore {
         problem.map_or(Ok(None), Err)
     }
 
-    /// Which of many ids are here, in their order. Each is given in full, or longer.
+    /// Which of the ids are stored, in their order. Each must be at least as long as the stored id.
     pub fn have(&self, wanted: &[String]) -> Result<Vec<bool>, AardwarcError> {
-        let prefixes: Vec<Prefix> = wanted.iter().map(|digits| prefix_of(digits)).collect();
-        let mut places: Vec<(Place, usize)> = Vec::new();
+        let prefixes: Vec<IndexPrefix> = wanted.iter().map(|digits| prefix_of(digits)).collect();
+        let mut places: Vec<(SiloPlace, usize)> = Vec::new();
         let found = self.index.find_many(&prefixes, |number, place| places.push((place, number)));
         found.map_err(|error| AardwarcError::Index(error.into()))?;
         places.sort_unstable();
@@ -143,23 +146,23 @@ impl AardwarcStore {
         Ok(have)
     }
 
-    fn candidates(&self, digits: &str) -> Result<Vec<Candidate>, AardwarcError> {
+    fn candidates(&self, digits: &str) -> Result<Vec<AardwarcCandidate>, AardwarcError> {
         let leading = digits.len().min(16) as u32;
         let range = PrefixRange::leading(prefix_of(digits).0, leading * 4);
         let failed = |error| AardwarcError::Index(StoreError::Index(error));
         let mut found = Vec::new();
-        for entry in self.index.entries(range).map_err(failed)?.take(MOST_CANDIDATES) {
+        for entry in self.index.entries(range).map_err(failed)?.take(MAX_ID_CANDIDATES) {
             let place = entry.map_err(failed)?.place;
             let Some(header) = self.header_at(place)? else { continue };
             let id = header.record_id().map(digits_of).unwrap_or_default();
             if !id.is_empty() && (id.starts_with(digits) || digits.starts_with(&id)) {
-                found.push(Candidate { digits: id, header, place });
+                found.push(AardwarcCandidate { digits: id, header, place });
             }
         }
         Ok(found)
     }
 
-    fn header_at(&self, place: Place) -> Result<Option<Header>, AardwarcError> {
+    fn header_at(&self, place: SiloPlace) -> Result<Option<Header>, AardwarcError> {
         let path = &self.silos[place.silo() as usize];
         let file = File::open(path).map_err(|source| AardwarcError::Io { path: path.clone(), source })?;
         match Reader::at(file, place.offset()).and_then(Reader::into_record) {
@@ -170,8 +173,8 @@ impl AardwarcStore {
     }
 
     /// The object of a record, with all its segments.
-    fn whole(&self, candidate: Candidate) -> Result<AardwarcObject, AardwarcError> {
-        let Candidate { header, place, .. } = candidate;
+    fn whole(&self, candidate: AardwarcCandidate) -> Result<AardwarcObject, AardwarcError> {
+        let AardwarcCandidate { header, place, .. } = candidate;
         let first = (place.silo() as usize, place.offset());
         match self.segments.parts(&self.silos, &header, first, &|_| false) {
             Ok(parts) => Ok(AardwarcObject::new(header, parts)),
@@ -184,14 +187,14 @@ impl AardwarcStore {
     }
 }
 
-fn note(index: &mut Rebuild<'_>, header: &Header, silo: usize, offset: u64) -> Result<(), StoreError> {
+fn note(index: &mut IndexRebuild<'_>, header: &Header, silo: usize, offset: u64) -> Result<(), StoreError> {
     let Some(id) = header.record_id() else { return Ok(()) };
-    let place = Place::new(u32::try_from(silo).unwrap_or(u32::MAX), offset)?;
-    Ok(index.push(Entry { prefix: prefix_of(&digits_of(id)), place })?)
+    let place = SiloPlace::new(u32::try_from(silo).unwrap_or(u32::MAX), offset)?;
+    Ok(index.push(IndexEntry { prefix: prefix_of(&digits_of(id)), place })?)
 }
 
-/// How an id begins, as the index counts: its first sixteen digits.
-fn prefix_of(digits: &str) -> Prefix {
+/// The index prefix of an id: its first sixteen digits.
+fn prefix_of(digits: &str) -> IndexPrefix {
     let leading: String = digits.chars().take(16).collect();
-    Prefix(u64::from_str_radix(&format!("{leading:0<16}"), 16).unwrap_or(0))
+    IndexPrefix(u64::from_str_radix(&format!("{leading:0<16}"), 16).unwrap_or(0))
 }

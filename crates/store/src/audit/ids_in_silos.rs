@@ -1,4 +1,5 @@
-//! What silos hold, whatever an index knows: for audits that find something missing and know that the index is not whole.
+//! Finds ids in the silos without the index, for audits that miss something while the index is
+//! incomplete.
 
 use std::collections::HashSet;
 
@@ -6,13 +7,13 @@ use varve_warc::Record;
 use varve_warc::source::ReadAt;
 
 use crate::error::StoreError;
-use crate::reader::Store;
-use crate::record::ids;
+use crate::reader::StoreReader;
+use crate::record::record_and_body_ids;
 use crate::silo::walk;
 
-/// Those of the ids that whole records have, or bodies in them. Every silo is read.
-pub fn held_in_silos(
-    store: &Store,
+/// The ids in `wanted` that complete records or their bodies have. Reads every silo.
+pub fn find_ids_in_silos(
+    store: &StoreReader,
     wanted: &HashSet<[u8; 32]>,
     threads: usize,
 ) -> Result<HashSet<[u8; 32]>, StoreError> {
@@ -31,9 +32,9 @@ pub fn held_in_silos(
     Ok(held)
 }
 
-/// The ids of a record, if one of them is looked for.
+/// The ids of a record that are in `wanted`, if any.
 fn wanted_of<S: ReadAt>(record: &mut Record<'_, S>, wanted: &HashSet<[u8; 32]>) -> Option<Vec<[u8; 32]>> {
-    let (own, body) = ids(record.header());
+    let (own, body) = record_and_body_ids(record.header());
     let found: Vec<[u8; 32]> = own.into_iter().chain(body).filter(|id| wanted.contains(id)).collect();
     Some(found).filter(|found| !found.is_empty())
 }

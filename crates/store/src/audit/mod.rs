@@ -1,35 +1,35 @@
-//! Is every byte we hold still what it was?
+//! Verifies that every byte of a store is unchanged.
 //!
-//! Reads every record of every silo and holds it against everything that was ever said about it: checksums and lengths
-//! of its member, digests in its header, the id that follows from its content, the segments it belongs with, and the
-//! index in both directions. Findings are data, told one by one with silo, offset, id and a sentence; an audit never
-//! changes anything and works on media that nobody may write to.
+//! Reads every record of every silo and checks it against the checksum and length of its member,
+//! the digests in its header, the id computed from its content, its segments, and the index in both
+//! directions. Findings are data with silo, offset, id and message. An audit never changes anything
+//! and works on read-only media.
 //!
-//! A store that is being written to can be audited: what lies behind the last record that the index knew when the audit
-//! began may not be promised to anyone yet. What is found there is held back until the end, and told if nobody has been
-//! writing: then it should be in the index, or was left by a crash. An index that cannot be read is a finding like any
-//! other, and the silos are audited without it.
+//! A store can be audited while it is written: records behind the last indexed one may not be
+//! acknowledged yet. Findings there are held back until the end and reported if nobody was writing:
+//! then the records should be in the index, or a crash left them. An unreadable index is a finding,
+//! and the silos are audited without it.
 
+mod audit_silo;
+mod check_segments;
+mod compare_index;
 mod ids_in_silos;
-mod index;
-mod quick;
-mod segments;
-mod silo;
+mod quick_audit;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use crate::error::StoreError;
-use crate::exchange::Scanned;
-use crate::index::{IndexOptions, Place};
-use crate::reader::Store;
-use crate::silo::{SiloFile, numbers};
+use crate::exchange::ScannedRecord;
+use crate::index::{IndexOptions, SiloPlace};
+use crate::reader::StoreReader;
+use crate::silo::{SiloFile, next_number};
 
-pub use ids_in_silos::held_in_silos;
-pub(crate) use segments::Segments;
+pub(crate) use check_segments::SegmentAudit;
+pub use ids_in_silos::find_ids_in_silos;
 
-/// What is wrong.
+/// The kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AuditKind {
@@ -37,7 +37,7 @@ pub enum AuditKind {
     Damaged,
     /// A block or payload does not have the digest its header gives.
     Digest,
-    /// An id does not follow from its record.
+    /// An id does not match its record.
     Id,
     /// A header breaks a rule of the standard.
     Form,
@@ -45,46 +45,46 @@ pub enum AuditKind {
     Segment,
     /// A silo is missing.
     SiloMissing,
-    /// A silo says that it is another.
+    /// A silo states another number in its description.
     SiloName,
     /// A sealed silo can be written to.
     SiloWritable,
     /// A record has no entry in the index.
     IndexMissing,
-    /// An entry leads to no record of its id.
+    /// An entry refers to no record with its id.
     IndexStray,
     /// A file of the index is damaged.
     IndexDamaged,
-    /// Something could not be held against the silos, for want of room for temporary files.
+    /// A comparison with the silos failed, for example for lack of temporary disk space.
     NotCompared,
-    /// A version, or what belongs to it, is not what its manifest says.
+    /// A version contradicts its manifest.
     History,
-    /// The catalog does not say what the silos say.
+    /// The catalog contradicts the silos.
     Catalog,
-    /// In a Moku site: a capture names a body that is not there.
+    /// In a Moku site: the body of a capture is missing.
     BodyMissing,
-    /// In a Moku site: rows contradict each other, or cannot be read.
+    /// In a Moku site: rows are inconsistent or unreadable.
     Rows,
-    /// In a Moku site: a diff or a score that is kept is not what it must be. It can be made again.
+    /// In a Moku site: a stored diff or score is wrong. It can be computed again.
     Derived,
-    /// In a Moku site: HEAD does not point where it should.
+    /// In a Moku site: HEAD refers to the wrong version.
     Head,
-    /// In a Moku site: the working tree does not hold the pages of HEAD.
+    /// In a Moku site: the working tree differs from the pages of HEAD.
     WorkingTree,
 }
 
-/// How bad it is.
+/// The severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum AuditSeverity {
-    /// Nothing is lost, and varve can put it right: `rebuild`, or a permission.
+    /// Nothing is lost; `varve rebuild` or a changed permission repairs it.
     Warning,
-    /// Something that was kept is no longer what it was.
+    /// Stored data is damaged or missing.
     Error,
 }
 
 impl AuditKind {
-    /// How bad it is.
+    /// The severity of a finding.
     pub fn severity(self) -> AuditSeverity {
         match self {
             Self::Form
@@ -102,30 +102,31 @@ impl AuditKind {
     }
 }
 
-/// One thing that is not as it should be.
+/// One finding.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AuditFinding {
-    /// What is wrong.
+    /// The kind of a finding.
     pub kind: AuditKind,
-    /// How bad it is.
+    /// The severity of a finding.
     pub severity: AuditSeverity,
-    /// In which silo.
+    /// The silo.
     pub silo: Option<u32>,
-    /// At which byte of it, or of the index file that the message names.
+    /// The offset in the silo, or in the index file that the message names.
     pub offset: Option<u64>,
-    /// Of which record.
+    /// The id of the record.
     pub id: Option<String>,
-    /// What was found.
+    /// The message.
     pub message: String,
 }
 
 impl AuditFinding {
-    /// A finding whose place is not known.
+    /// A finding without a place.
     pub fn new(kind: AuditKind, message: impl Into<String>) -> Self {
         Self { kind, severity: kind.severity(), silo: None, offset: None, id: None, message: message.into() }
     }
 
-    /// That something could not be held against the silos, and why. What helps against want of room is said, where that is it.
+    /// The finding that a comparison with the silos failed, with its cause and, for lack of disk
+    /// space, a remedy.
     pub fn not_compared(
         what: &str,
         error: &(dyn std::error::Error + 'static),
@@ -149,8 +150,8 @@ impl AuditFinding {
     }
 }
 
-/// Whether a disk is full, or as full as it may be for this user.
-pub fn lacks_room(error: &(dyn std::error::Error + 'static)) -> bool {
+/// Whether an error is a full disk or an exceeded quota.
+pub fn is_out_of_space(error: &(dyn std::error::Error + 'static)) -> bool {
     use std::io::ErrorKind::{QuotaExceeded, StorageFull};
     let mut causes = std::iter::successors(Some(error), |error| error.source());
     causes.any(|cause| {
@@ -159,61 +160,62 @@ pub fn lacks_room(error: &(dyn std::error::Error + 'static)) -> bool {
     })
 }
 
-/// How to audit.
+/// The options of an audit.
 pub struct AuditOptions<'a> {
-    /// Only structure and index: no block is read as long as nothing looks odd.
+    /// Checks only structure and index. Blocks are read only where something is suspicious.
     pub quick: bool,
-    /// Which silos; the others are only checked for being there.
+    /// Selects silos; the others are only checked for presence.
     pub chosen: &'a dyn Fn(&SiloFile) -> bool,
-    /// How many threads may read.
+    /// The number of reading threads.
     pub threads: usize,
-    /// How the index is made.
+    /// The options of the index.
     pub index: IndexOptions,
-    /// Whether somebody is writing to the store at this moment.
+    /// Whether a process is writing to the store now.
     pub is_written: &'a dyn Fn() -> bool,
-    /// Why the index cannot be read, if it cannot; the store then has an empty one.
+    /// Why the index cannot be read, if it cannot; the store then has an empty index.
     pub index_lost: Option<&'a str>,
 }
 
-/// What is said of whole records that were written last, as whoever was stopped leaves them.
-const NOT_KNOWN_YET: &str =
+/// The message for complete records at the end that a killed writer left unindexed.
+const NOT_YET_INDEXED_MESSAGE: &str =
     "a record that the index does not know yet, as after a crash; the next verb that writes puts it right";
-/// What is held back is held in memory: so many findings, and a number for the others.
-const MOST_HELD_BACK: usize = 10_000;
+/// Maximum number of held-back findings in memory; the others are only counted.
+const MAX_HELD_BACK_FINDINGS: usize = 10_000;
 
-/// What was audited.
+/// The result of an audit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct AuditDone {
-    /// Silos that were read.
+    /// Silos read.
     pub silos: u64,
-    /// Silos that were left out by choice.
+    /// Silos that were not selected.
     pub silos_left_out: u64,
-    /// Records that were checked.
+    /// Records checked.
     pub records: u64,
-    /// Bytes of silos that were read.
+    /// Bytes of silos read.
     pub bytes: u64,
-    /// Entries of the index that were checked.
+    /// Index entries checked.
     pub entries: u64,
     /// Findings.
     pub findings: u64,
-    /// Whether there are records that the index does not know, be it because somebody is writing them.
+    /// Whether the silos have records that are not in the index, perhaps because a writer is
+    /// active.
     #[serde(skip)]
     pub is_ahead_of_index: bool,
 }
 
-/// Audits a store. `found` is told each finding, `progress` how many more bytes of silos were dealt with, and `told`
-/// what the records that are read say to a catalog, in order.
+/// Audits a store. Passes each finding to `found`, each number of processed bytes to `progress`
+/// and, in order, the records that a catalog needs to `scanned`.
 pub fn audit(
-    store: &Store,
+    store: &StoreReader,
     index_folder: &std::path::Path,
     options: &AuditOptions<'_>,
     progress: &(impl Fn(u64) + Sync),
     found: &mut dyn FnMut(AuditFinding),
-    told: &mut dyn FnMut(Scanned),
+    scanned: &mut dyn FnMut(ScannedRecord),
 ) -> Result<AuditDone, StoreError> {
     let known = store.index().greatest_place();
     let was_written = (options.is_written)();
-    let mut run = Run {
+    let mut run = AuditRun {
         store,
         options,
         known,
@@ -224,20 +226,21 @@ pub fn audit(
         held_back: Vec::new(),
         more_held_back: 0,
         found,
-        told,
+        scanned,
     };
-    let silos = run.numbering()?;
+    let silos = run.list_silos()?;
     let usable = match options.index_lost {
         Some(why) => run.index_damaged(why),
-        None => index::check_files(store, index_folder, &mut run)
+        None => compare_index::check_files(store, index_folder, &mut run)
             .or_else(|error| run.index_failed(error))
             .map(|()| true)?,
     };
-    let mut segments = Segments::default();
+    let mut segments = SegmentAudit::default();
     let all_chosen = silos.iter().all(|silo| (options.chosen)(silo));
-    let scratch = index::Scratch::new();
+    let scratch = compare_index::ScratchFolder::new();
     let compares = usable && !options.quick && all_chosen;
-    let mut comparison = compares.then(|| index::Comparison::begin(scratch.as_ref(), options.index));
+    let mut comparison =
+        compares.then(|| compare_index::IndexComparison::begin(scratch.as_ref(), options.index));
     for silo in &silos {
         if !(options.chosen)(silo) {
             run.done.silos_left_out += 1;
@@ -245,82 +248,82 @@ pub fn audit(
             continue;
         }
         run.done.silos += 1;
-        run.permission(silo, silos.last());
-        run.description(silo)?;
+        run.check_permission(silo, silos.last());
+        run.check_description(silo)?;
         if !options.quick {
-            run.silo_and_link(silo, &mut segments, comparison.as_mut(), progress)?;
+            run.audit_silo(silo, &mut segments, comparison.as_mut(), progress)?;
             run.done.bytes += silo.length;
         }
     }
-    // Without an index nobody knows where to look.
+    // A quick audit needs the index.
     if options.quick && usable {
         match &scratch {
-            Ok(scratch) => quick::look(&mut run, &silos, &mut segments, scratch, progress)
+            Ok(scratch) => quick_audit::audit_quickly(&mut run, &silos, &mut segments, scratch, progress)
                 .or_else(|error| run.index_failed(error))?,
-            Err(error) => run.tell(index::not_compared(error)),
+            Err(error) => run.emit(compare_index::not_compared(error)),
         }
     }
     segments.check(&mut run, all_chosen && !options.quick)?;
     if let Some(comparison) = comparison {
         comparison.compare(&mut run)?;
     }
-    run.tell_lost();
+    run.report_missing_silos();
     let grew = store.files().list()?.values().ne(silos.iter());
     if !was_written && !grew && !(options.is_written)() {
-        run.tell_held_back();
+        run.report_held_back();
     }
     Ok(run.done)
 }
 
-/// An audit under way.
-pub(crate) struct Run<'a> {
-    pub(crate) store: &'a Store,
+/// An audit in progress.
+pub(crate) struct AuditRun<'a> {
+    pub(crate) store: &'a StoreReader,
     pub(crate) options: &'a AuditOptions<'a>,
-    /// The last record that was promised when the audit began.
-    pub(crate) known: Option<Place>,
+    /// The last indexed record when the audit began.
+    pub(crate) known: Option<SiloPlace>,
     pub(crate) done: AuditDone,
-    /// The silos that are here.
+    /// The numbers of the silos present.
     numbers: BTreeSet<u32>,
-    /// The last of them, if it is not sealed.
+    /// The last silo, if it is not sealed.
     growing: Option<u32>,
-    /// How many entries lead into silos that are not.
+    /// The missing silos, each with the number of index entries that refer to it.
     lost: BTreeMap<u32, u64>,
     held_back: Vec<AuditFinding>,
     more_held_back: u64,
     found: &'a mut dyn FnMut(AuditFinding),
-    told: &'a mut dyn FnMut(Scanned),
+    scanned: &'a mut dyn FnMut(ScannedRecord),
 }
 
-impl Run<'_> {
-    /// Tells a finding, or holds it back if it lies where nothing may have been promised. Damage in a sealed silo is told: all
-    /// in it was finished.
+impl AuditRun<'_> {
+    /// Reports a finding, or holds it back if its place may not be acknowledged yet. Damage in a
+    /// sealed silo is reported at once.
     pub(crate) fn report(&mut self, finding: AuditFinding) {
         self.done.is_ahead_of_index |= finding.kind == AuditKind::IndexMissing;
         match (finding.silo, finding.offset) {
             (Some(silo), Some(offset))
-                if self.is_unpromised(silo, offset) && !self.is_damage_of_sealed(silo, &finding) =>
+                if self.is_unacknowledged(silo, offset) && !self.is_damage_of_sealed(silo, &finding) =>
             {
                 self.hold_back(finding);
             }
-            _ => self.tell(finding),
+            _ => self.emit(finding),
         }
     }
 
-    fn tell(&mut self, finding: AuditFinding) {
+    fn emit(&mut self, finding: AuditFinding) {
         self.done.findings += 1;
         (self.found)(finding);
     }
 
-    /// Keeps a finding until it is known whether somebody has been writing.
+    /// Holds a finding back until it is known whether a process was writing.
     pub(crate) fn hold_back(&mut self, mut finding: AuditFinding) {
-        if self.held_back.len() >= MOST_HELD_BACK {
+        if self.held_back.len() >= MAX_HELD_BACK_FINDINGS {
             self.more_held_back += 1;
             return;
         }
         if finding.kind == AuditKind::IndexMissing {
-            finding.message = NOT_KNOWN_YET.to_owned();
+            finding.message = NOT_YET_INDEXED_MESSAGE.to_owned();
         }
-        // Nobody was promised what the index knows nothing of.
+        // A record that is not in the index was not acknowledged.
         if finding.severity == AuditSeverity::Error {
             finding.severity = AuditSeverity::Warning;
             finding
@@ -330,19 +333,19 @@ impl Run<'_> {
         self.held_back.push(finding);
     }
 
-    fn tell_held_back(&mut self) {
+    fn report_held_back(&mut self) {
         for finding in std::mem::take(&mut self.held_back) {
-            self.tell(finding);
+            self.emit(finding);
         }
         if self.more_held_back > 0 {
             let message =
                 format!("{} more records or places that the index does not know", self.more_held_back);
-            self.tell(AuditFinding::new(AuditKind::IndexMissing, message));
+            self.emit(AuditFinding::new(AuditKind::IndexMissing, message));
         }
     }
 
-    /// One finding for each silo that is not here, however much was in it.
-    fn tell_lost(&mut self) {
+    /// Reports one finding for each missing silo.
+    fn report_missing_silos(&mut self) {
         for (silo, count) in std::mem::take(&mut self.lost) {
             let message = match count {
                 0 => format!("silo {silo} is missing"),
@@ -350,19 +353,19 @@ impl Run<'_> {
             };
             let mut finding = AuditFinding::new(AuditKind::SiloMissing, message);
             finding.silo = Some(silo);
-            self.tell(finding);
+            self.emit(finding);
         }
     }
 
-    /// The index cannot be read: that is a finding. Says that it is of no use.
+    /// Reports an unreadable index. Returns false: the index is unusable.
     fn index_damaged(&mut self, why: &str) -> bool {
         self.done.is_ahead_of_index = true;
         let message = format!("the index cannot be read; `varve rebuild` makes it again: {why}");
-        self.tell(AuditFinding::new(AuditKind::IndexDamaged, message));
+        self.emit(AuditFinding::new(AuditKind::IndexDamaged, message));
         false
     }
 
-    /// A failure of the index is a finding, any other ends the audit.
+    /// Turns an index error into a finding; any other error ends the audit.
     fn index_failed(&mut self, error: StoreError) -> Result<(), StoreError> {
         match error {
             StoreError::Index(error) => {
@@ -373,28 +376,28 @@ impl Run<'_> {
         }
     }
 
-    /// Whether a place is behind the last record that is known to be promised.
-    pub(crate) fn is_unpromised(&self, silo: u32, offset: u64) -> bool {
-        let place = Place::new(silo, offset);
+    /// Whether a place is after the last acknowledged record.
+    pub(crate) fn is_unacknowledged(&self, silo: u32, offset: u64) -> bool {
+        let place = SiloPlace::new(silo, offset);
         self.options.index_lost.is_none()
             && place.is_ok_and(|place| self.known.is_none_or(|known| place > known))
     }
 
-    /// Only the silo that grows may have what was never finished, but for large objects: all silos of one are sealed before they
-    /// have their names.
+    /// Whether a finding is damage in a sealed silo. Only the open silo may contain unfinished
+    /// records, except for segments: their silos are sealed before they are renamed.
     fn is_damage_of_sealed(&self, silo: u32, finding: &AuditFinding) -> bool {
         finding.severity == AuditSeverity::Error
             && finding.kind != AuditKind::Segment
             && self.growing != Some(silo)
     }
 
-    /// The silos there are; a number that is missing is a finding.
-    fn numbering(&mut self) -> Result<Vec<SiloFile>, StoreError> {
+    /// Lists the silos and notes missing numbers.
+    fn list_silos(&mut self) -> Result<Vec<SiloFile>, StoreError> {
         let silos = self.store.files().list()?;
         self.numbers = silos.keys().copied().collect();
         self.growing = silos.values().next_back().filter(|last| !last.read_only).map(|last| last.number);
-        let used = numbers::next_unused(self.store.files())?.checked_sub(1);
-        let named = self.known.map(Place::silo).into_iter().chain(silos.keys().next_back().copied());
+        let used = next_number::next_unused(self.store.files())?.checked_sub(1);
+        let named = self.known.map(SiloPlace::silo).into_iter().chain(silos.keys().next_back().copied());
         if let Some(last) = named.chain(used).max() {
             self.lost =
                 (0..=last).filter(|number| !silos.contains_key(number)).map(|lost| (lost, 0)).collect();
@@ -402,7 +405,7 @@ impl Run<'_> {
         Ok(silos.into_values().collect())
     }
 
-    fn permission(&mut self, silo: &SiloFile, last: Option<&SiloFile>) {
+    fn check_permission(&mut self, silo: &SiloFile, last: Option<&SiloFile>) {
         let is_last = last.is_some_and(|last| last.number == silo.number);
         if !silo.read_only && !is_last {
             let message = format!("sealed silo `{}` can be written to", silo.name());

@@ -1,25 +1,25 @@
-//! What lies among loose bodies: to be listed, and swept by those who know what is still wanted.
+//! Lists the files among loose bodies, and removes those that the caller names.
 
 use std::path::PathBuf;
 
 use varve_core::BodyId;
 use varve_core::body::BodyError;
 
-use super::loose::{LooseBodies, UNFINISHED};
+use super::loose_bodies::{LooseBodies, UNFINISHED_PREFIX};
 
 /// A file among loose bodies.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LooseFile {
-    /// The body it is; none for one that never became whole.
+    /// The id of the body; none for an unfinished file.
     pub id: Option<BodyId>,
-    /// Where it lies.
+    /// Its path.
     pub path: PathBuf,
     /// Its length.
     pub length: u64,
 }
 
 impl LooseBodies {
-    /// Every body and every unfinished one, by name. What is neither is not named: it is somebody else's.
+    /// Every body and every unfinished body, by name. Foreign files are not listed.
     pub fn list(&self) -> Result<Vec<LooseFile>, BodyError> {
         let mut found = Vec::new();
         let (disk, root) = (self.disk(), self.folder());
@@ -31,7 +31,7 @@ impl LooseBodies {
             let name = name.to_string_lossy();
             let Some(stat) = disk.stat(&path).map_err(BodyError::new)? else { continue };
             if !stat.folder {
-                if name.starts_with(UNFINISHED) {
+                if name.starts_with(UNFINISHED_PREFIX) {
                     found.push(LooseFile { id: None, path, length: stat.length });
                 }
             } else if name.len() == 2 && name.bytes().all(|byte| byte.is_ascii_hexdigit()) {
@@ -48,7 +48,7 @@ impl LooseBodies {
         Ok(found)
     }
 
-    /// Removes a file that was listed; fine when it is gone already.
+    /// Removes a listed file. Succeeds when the file is gone.
     pub fn sweep(&self, file: &LooseFile) -> Result<(), BodyError> {
         match self.disk().remove(&file.path) {
             Err(error) if !error.is_absent() => Err(BodyError::new(error)),

@@ -1,12 +1,13 @@
-//! Bodies, in three ways: in silos, as loose files, in memory.
+//! The body stores: silos, loose files and memory.
 //!
-//! One contract for all of them (`varve_core::body`), and one suite of tests, in the testkit.
+//! All implement the traits of `varve_core::body`, and one contract suite in the testkit runs over
+//! each.
 
-mod loose;
+mod loose_bodies;
 mod loose_files;
-mod memory;
-mod silo;
+mod memory_bodies;
+mod silo_bodies;
 
-pub use loose::LooseBodies;
+pub use loose_bodies::LooseBodies;
 pub use loose_files::LooseFile;
-pub use memory::MemoryBodies;
+pub use memory_bodies::MemoryBodies;

@@ -1,34 +1,36 @@
-//! The seam through which the store touches local files that change: open silos and the index.
+//! The trait through which the store uses local files that change: the open silo and the index.
 //!
-//! It is the contract, its plain data and its error, nothing else; the real disk is [`LocalDisk`]. The seam exists so
-//! that tests can fail, cut short or stop the world at every single call, which is the only way to believe a sentence
-//! such as "a crash at any point leaves a correct index". It is small on purpose: what is not here, the store may not do.
+//! Contains the trait, its data types and its error; the real disk is [`LocalDisk`]. The trait lets
+//! tests fail, shorten or stop every single call, which proves sentences such as "a crash at any
+//! point leaves a correct index". It is small on purpose: the store uses no other file operation.
 //!
-//! Sealed silos do not come through here; they are written once and may lie in a bucket.
+//! Silos are read through [`crate::medium`]: a sealed one may be in a bucket.
 
-mod local;
-mod mapped;
-mod source;
+mod file_source;
+mod local_disk;
+mod mapped_file;
 
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-pub use local::LocalDisk;
-pub use mapped::Mapped;
-pub use source::FileSource;
+pub use file_source::FileSource;
+pub use local_disk::LocalDisk;
+pub use mapped_file::MappedFile;
 
-/// A file system with folders, as far as the store needs one.
+/// The file system operations that the store needs.
 ///
-/// What callers may rely on:
+/// Guarantees:
 ///
-/// - A name that was renamed over another always leads to the old file or to the new one, whole.
-/// - A file that is open or mapped stays readable after its name is gone or leads elsewhere.
-/// - Bytes survive a power cut once [`DiskFile::sync`] returned, names once [`Disk::sync_folder`] of their folder did.
-///   Before that, any part of what was written may survive, in any order.
+/// - After a rename over an existing name, that name refers to the old or the new file, never to a
+///   mixture.
+/// - An open or mapped file stays readable after its name was removed or replaced.
+/// - Bytes survive a power cut once [`DiskFile::sync`] returned, names once [`Disk::sync_folder`]
+///   of their folder did. Before that, any subset of the writes may survive.
 ///
-/// What callers must do: never write to one file from two threads at once, and never map a file that may still change.
+/// Duties of the caller: never write to one file from two threads at once, and never map a file
+/// that may still change.
 pub trait Disk: Send + Sync {
     /// Opens an existing file for reading only.
     fn open(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError>;
@@ -39,64 +41,65 @@ pub trait Disk: Send + Sync {
     /// Creates a file for reading and writing; fails when the name is taken.
     fn create_new(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError>;
 
-    /// The whole of a file that no one will ever write to again, without reading it first where that is possible.
-    fn map(&self, path: &Path) -> Result<Mapped, DiskError>;
+    /// Maps a file that will never change again; reads it where mapping is impossible.
+    fn map(&self, path: &Path) -> Result<MappedFile, DiskError>;
 
-    /// What is known of a name; `None` when nothing bears it.
+    /// The metadata of a file or folder; `None` when it does not exist.
     fn stat(&self, path: &Path) -> Result<Option<Stat>, DiskError>;
 
     /// The names in a folder, in order.
     fn list(&self, folder: &Path) -> Result<Vec<OsString>, DiskError>;
 
-    /// Makes a folder and those above it; fine when it is there already.
+    /// Creates a folder and its parents. Succeeds when the folder exists.
     fn make_folders(&self, folder: &Path) -> Result<(), DiskError>;
 
-    /// Gives a file another name, replacing whatever bore it.
+    /// Renames a file, replacing an existing one.
     fn rename(&self, from: &Path, to: &Path) -> Result<(), DiskError>;
 
     /// Removes a file.
     fn remove(&self, path: &Path) -> Result<(), DiskError>;
 
-    /// Takes the permission to write away from a file.
+    /// Removes write permission from a file.
     fn set_read_only(&self, path: &Path) -> Result<(), DiskError>;
 
-    /// Waits until the names in a folder are safe from a power cut.
+    /// Waits until the names in a folder survive a power cut.
     fn sync_folder(&self, folder: &Path) -> Result<(), DiskError>;
 }
 
 /// An open file of a [`Disk`].
 ///
-/// There is no `append`: who appends knows the length of what is good, and writing exactly there means that whatever
-/// a failed write left behind is overwritten instead of becoming the middle of the file.
+/// There is no `append`: the caller knows the length of the valid content and writes there, so that
+/// the remains of a failed write are overwritten.
 pub trait DiskFile: Send + Sync {
-    /// The length of the file now.
+    /// The current length of the file.
     fn length(&self) -> Result<u64, DiskError>;
 
-    /// Reads at most a bufferful from `offset` and says how much; less than a bufferful only at the end of the file.
+    /// Reads into `buffer` from `offset` and returns the number of bytes, which is less than the
+    /// buffer only at the end of the file.
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<usize, DiskError>;
 
     /// Writes all bytes at `offset`. After an error any part of them may have been written.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), DiskError>;
 
-    /// Cuts the file back, or fills it up with zeros, to `length`.
+    /// Truncates or zero-extends the file to `length`.
     fn truncate(&self, length: u64) -> Result<(), DiskError>;
 
-    /// Waits until the bytes of the file are safe from a power cut.
+    /// Waits until the bytes of the file survive a power cut.
     fn sync(&self) -> Result<(), DiskError>;
 }
 
-/// What is known of a file without opening it.
+/// The metadata of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
     /// Length in bytes.
     pub length: u64,
-    /// Nobody may write to it.
+    /// It has no write permission.
     pub read_only: bool,
     /// It is a folder.
     pub folder: bool,
 }
 
-/// What was being done when a [`DiskError`] happened.
+/// The operation that failed with a [`DiskError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Opening a file.
@@ -105,7 +108,7 @@ pub enum Operation {
     Create,
     /// Mapping a file.
     Map,
-    /// Asking for length or permissions.
+    /// Reading length or permissions.
     Stat,
     /// Listing a folder.
     List,
@@ -115,7 +118,7 @@ pub enum Operation {
     Rename,
     /// Removing a file.
     Remove,
-    /// Taking the permission to write away.
+    /// Removing write permission.
     SetReadOnly,
     /// Syncing a folder.
     SyncFolder,
@@ -150,25 +153,25 @@ impl fmt::Display for Operation {
     }
 }
 
-/// A file operation that did not succeed: which one, on what, and what the system said.
+/// A failed file operation, with the path and the system's error.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {operation} `{}`", path.display())]
 pub struct DiskError {
-    /// What was being done.
+    /// The operation.
     pub operation: Operation,
-    /// The file or folder it was done to.
+    /// The file or folder.
     pub path: PathBuf,
-    /// What the system said.
+    /// The system's error.
     pub source: io::Error,
 }
 
 impl DiskError {
-    /// Pairs the system's word with what was being done.
+    /// Adds operation and path to a system error.
     pub fn new(operation: Operation, path: &Path, source: io::Error) -> Self {
         Self { operation, path: path.to_path_buf(), source }
     }
 
-    /// Nothing bears that name.
+    /// Whether the file does not exist.
     pub fn is_absent(&self) -> bool {
         self.source.kind() == io::ErrorKind::NotFound
     }

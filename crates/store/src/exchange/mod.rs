@@ -1,20 +1,20 @@
-//! Exchanges: from the bytes of a request and its answer to records in a silo, and from records back to receipts.
+//! Exchanges: writes requests and responses as records, and reads receipts from records.
 //!
-//! An exchange becomes a `response` record with the answer exactly as it was on the wire, and a `request` record beside
-//! it. An answer whose payload is here already becomes a `revisit` that names the record which holds it. What a catalog
-//! needs to know comes back as a receipt, made from the record's own header and the head of the answer by the one
-//! function that also reads them from a silo: so nothing is known on the day that a rebuild would not find again.
+//! An exchange becomes a `response` record with the exact wire bytes, and a `request` record beside
+//! it. A response whose payload is stored becomes a `revisit` that names the record with the
+//! payload. The catalog gets a receipt, made from the record's header and the response head by the
+//! one function that also reads silos. So a rebuild finds everything that the catalog knew.
 //!
-//! An exchange aside, one that is not the capture of its URL, is kept by the same writer and says so in its header: it has no
-//! receipt, and its body is nobody's original.
+//! An exchange that is not a capture of its URL is written by the same code with a mark in its
+//! header. It has no receipt, and no revisit refers to it.
 //!
-//! It does not know where exchanges come from, nor what a URL means.
+//! Does not know where exchanges come from or what a URL means.
 
-mod examine;
+mod examined_response;
+mod exchange_writer;
 mod receipt;
-mod recent;
+mod recent_payloads;
 mod scan;
-mod write;
 
 use std::net::IpAddr;
 
@@ -22,55 +22,57 @@ use varve_core::{BodyId, RecordId, RunId};
 use varve_warc::date::Date;
 use varve_warc::source::ReadAt;
 
+pub use exchange_writer::{ExchangeWriter, KeptExchange, KeptNonCapture};
 pub(crate) use receipt::payload_of;
 pub(crate) use receipt::target_of_document;
 pub use receipt::{is_capture, page_of, receipt_of, renderings_of};
-pub(crate) use scan::{Listener, is_fact, look_at};
-pub use scan::{Scanned, end_of, scan, scan_from};
-pub use write::{ExchangeKeeper, KeptAside, KeptExchange};
+pub(crate) use scan::{RecordExtractor, extract_lossy, is_fact};
+pub use scan::{ScannedRecord, end_of, scan, scan_from};
 
-/// An exchange to keep.
+/// An exchange to store.
 pub struct NewExchange<'a> {
-    /// The URL that was asked.
+    /// The requested URL.
     pub url: &'a str,
-    /// When.
+    /// The time of the request.
     pub date: Date,
-    /// The request, as it was sent, without what must stay secret.
+    /// The request as sent, without secrets.
     pub request: &'a [u8],
-    /// The answer, as it was received.
+    /// The response as received.
     pub response: &'a dyn ReadAt,
-    /// Who answered.
+    /// The server's address.
     pub ip: Option<IpAddr>,
-    /// The protocols that were spoken, outermost first: `h2`, `tls/1.3`.
+    /// The protocols, outermost first: `h2`, `tls/1.3`.
     pub protocols: &'a [String],
     /// The cipher suite.
     pub cipher: Option<&'a str>,
-    /// Lines behind the body that are not among its bytes, as `name: value`.
+    /// Trailer lines that are not in the bytes of the response, as `name: value`.
     pub trailers: &'a [String],
-    /// How long each step took, as text.
+    /// The duration of each step, as text.
     pub timing: Option<&'a str>,
-    /// Why the answer is not whole, in the words of the standard: length, time, disconnect or unspecified.
+    /// Why the response is truncated, in the standard's words: length, time, disconnect or
+    /// unspecified.
     pub truncated: Option<&'a str>,
     /// The run it belongs to.
     pub run: Option<RunId>,
-    /// The description of how that run asked.
+    /// The description of that run.
     pub warcinfo: Option<RecordId>,
-    /// What a 304 says has not changed.
-    pub unchanged: Option<Original>,
-    /// Its method, if it is not the capture of its URL: it was no plain question, or its run had asked it before.
-    pub aside: Option<&'a str>,
+    /// The record that a 304 response confirms.
+    pub unchanged: Option<RevisitOriginal>,
+    /// The request method, if the exchange is not a capture of its URL: not a plain GET, or
+    /// repeated in its run.
+    pub non_capture_method: Option<&'a str>,
 }
 
-/// What a browser made of an answer, to be kept beside it.
+/// The renderings that a browser made of a response, to store beside it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NewRenderings<'a> {
-    /// The document that scripts left: it becomes a `conversion` of the answer.
+    /// The document after scripts ran: it becomes a `conversion` of the response.
     pub document: Option<NewRendering<'a>>,
-    /// A picture: an object like any other, so that a page that looks as it did takes no room again.
+    /// A screenshot: a plain object, so that an unchanged page is stored once.
     pub screenshot: Option<NewRendering<'a>>,
 }
 
-/// Something that was made of an answer.
+/// A rendering of a response.
 #[derive(Clone, Copy, Debug)]
 pub struct NewRendering<'a> {
     /// Its media type.
@@ -79,16 +81,16 @@ pub struct NewRendering<'a> {
     pub content: &'a [u8],
 }
 
-/// The record that holds what a revisit repeats.
+/// The record with the payload that a revisit repeats.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Original {
+pub struct RevisitOriginal {
     /// Its id.
     pub record: RecordId,
     /// Its target.
     pub url: String,
     /// Its date, as it was written.
     pub date: String,
-    /// The body it holds.
+    /// The body in it.
     pub body: BodyId,
     /// The length of that body.
     pub length: u64,

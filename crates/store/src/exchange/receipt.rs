@@ -12,13 +12,14 @@ use varve_warc::write::Profile;
 
 use crate::record::{field, parse_id};
 
-/// Whether a record is that of a capture: an answer to a plain question, and not one that stands aside.
+/// Whether a record is a capture: a response or revisit without the non-capture mark.
 pub fn is_capture(header: &Header) -> bool {
     matches!(header.record_type(), RecordType::Response | RecordType::Revisit)
-        && header.fields.get(field::ASIDE).is_none()
+        && header.fields.get(field::NON_CAPTURE_METHOD).is_none()
 }
 
-/// The receipt of a record; none when it is no capture, or not one that varve wrote. `head` is that of the answer.
+/// The receipt of a record; `None` when it is not a capture or not written by varve. `head` is the
+/// head of the response.
 pub fn receipt_of(header: &Header, head: Option<&Head>) -> Option<Receipt> {
     if !is_capture(header) {
         return None;
@@ -30,7 +31,7 @@ pub fn receipt_of(header: &Header, head: Option<&Head>) -> Option<Receipt> {
     Some(Receipt {
         renderings,
         record: RecordId::new(header.record_id().and_then(parse_id)?),
-        run: text(field::RUN).and_then(|run| run.parse().ok()),
+        run: text(field::RUN_ID).and_then(|run| run.parse().ok()),
         url: String::from_utf8_lossy(header.target_uri()?).into_owned(),
         time: Moment::from(header.date()?.instant),
         status: head.and_then(Head::status).unwrap_or(0),
@@ -43,29 +44,29 @@ pub fn receipt_of(header: &Header, head: Option<&Head>) -> Option<Receipt> {
     })
 }
 
-/// What a browser made of the answer that a record holds.
+/// The ids of the renderings of the response in a record.
 pub fn renderings_of(header: &Header) -> Renderings {
-    let text = header.fields.get(field::RENDERINGS).and_then(|value| std::str::from_utf8(value).ok());
+    let text = header.fields.get(field::RENDERING_IDS).and_then(|value| std::str::from_utf8(value).ok());
     text.map(Renderings::parse).unwrap_or_default()
 }
 
-/// What the target of a document begins with: so no program takes it for the page.
-const DOCUMENT: &str = "urn:dom:";
+/// The prefix of a document's target URI, so that no program takes it for the page.
+const DOCUMENT_TARGET_PREFIX: &str = "urn:dom:";
 
-/// The target of the document that a browser made of a page.
+/// The target URI of a page's rendered document.
 pub(crate) fn target_of_document(url: &str) -> String {
-    format!("{DOCUMENT}{url}")
+    format!("{DOCUMENT_TARGET_PREFIX}{url}")
 }
 
-/// The URL of the page that a record is of: its target, and behind a mark for a document. The first documents had none.
+/// The page URL of a record: its target URI, without the prefix of a rendered document.
 pub fn page_of(header: &Header) -> Option<Cow<'_, str>> {
     let target = header.target_uri()?;
-    let behind = target.strip_prefix(DOCUMENT.as_bytes());
+    let behind = target.strip_prefix(DOCUMENT_TARGET_PREFIX.as_bytes());
     let is_document = header.record_type() == RecordType::Conversion;
     Some(String::from_utf8_lossy(behind.filter(|_| is_document).unwrap_or(target)))
 }
 
-/// The payload that a response holds, or a revisit repeats.
+/// The payload digest of a response or revisit.
 pub(crate) fn payload_of(header: &Header) -> Option<Digest> {
     match header.fields.get(field::PAYLOAD_DIGEST) {
         Some(text) => Digest::parse(text).ok(),
@@ -73,7 +74,7 @@ pub(crate) fn payload_of(header: &Header) -> Option<Digest> {
     }
 }
 
-/// The body of a capture: what its record says, else its payload, else its whole block.
+/// The body of a capture: the stated body, else the payload, else the block.
 fn body(header: &Header) -> Option<BodyId> {
     let digest = match header.fields.get(field::BODY_DIGEST) {
         Some(text) => Digest::parse(text).ok()?,

@@ -1,8 +1,8 @@
-//! Reading receipts and facts from silos, in the order in which they were written.
+//! Reads receipts and facts from silos, in the order of writing.
 //!
-//! Used over everything, on all cores, and by whoever opens an archive for writing over what came after the last thing
-//! that the catalog knows; rebuild and audit, which read every record anyway, listen to each. Blocks are passed over
-//! except for the head of an answer and the JSON of a fact.
+//! Scans all silos on all cores, or, when an archive is opened for writing, the records that the
+//! catalog lacks. Rebuild and audit, which read every record anyway, use the same extractor. Only
+//! the head of a response and the JSON of a fact are read.
 
 use std::io::{self, BufRead};
 
@@ -16,25 +16,25 @@ use varve_warc::{Error, Format, Reader, Record};
 
 use super::{is_capture, receipt_of};
 use crate::error::StoreError;
-use crate::index::Place;
+use crate::index::SiloPlace;
 use crate::record::parse_id;
-use crate::silo::{SiloError, SiloFiles, Way, numbers};
+use crate::silo::{ProgressReporter, SiloError, SiloFiles, next_number};
 
-/// The JSON of a fact is no longer than this.
-const LONGEST_FACT: u64 = 1 << 30;
-/// The media types of facts begin with this.
-const FACT: &[u8] = b"application/vnd.varve.";
+/// Maximum length of the JSON of a fact.
+const MAX_FACT_BYTES: u64 = 1 << 30;
+/// The prefix of the media types of facts.
+const FACT_TYPE_PREFIX: &[u8] = b"application/vnd.varve.";
 
-/// Something that a catalog remembers.
+/// A record that a catalog needs.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Scanned {
+pub enum ScannedRecord {
     /// A capture.
     Capture(Box<Receipt>),
     /// A fact: JSON about history.
     Fact {
         /// The record.
         record: RecordId,
-        /// What it is about.
+        /// The id or URL that it describes.
         about: String,
         /// Its media type.
         media_type: String,
@@ -43,24 +43,25 @@ pub enum Scanned {
     },
 }
 
-/// Gives all that the silos say, in order. `progress` is told of bytes that were read.
+/// Scans all silos in order. Passes the number of bytes read to `progress`.
 pub fn scan(
     files: &SiloFiles,
     threads: usize,
     progress: &(impl Fn(u64) + Sync),
-    each: &mut dyn FnMut(Scanned) -> Result<(), StoreError>,
+    each: &mut dyn FnMut(ScannedRecord) -> Result<(), StoreError>,
 ) -> Result<(), StoreError> {
     for number in files.list()?.into_keys() {
         let source = files.open(number)?;
         let mut failure = Ok(());
         let work = |reader: &mut Reader<&dyn ReadAt>, until: u64| read_part(reader, until, progress);
-        let read = read_parts(&*source, Parts { threads, size: None }, &work, &mut |part: Vec<Scanned>| {
-            for scanned in part {
-                if failure.is_ok() {
-                    failure = each(scanned);
+        let read =
+            read_parts(&*source, Parts { threads, size: None }, &work, &mut |part: Vec<ScannedRecord>| {
+                for scanned in part {
+                    if failure.is_ok() {
+                        failure = each(scanned);
+                    }
                 }
-            }
-        });
+            });
         match read {
             Err(error) if !is_no_archive(&error) => return Err(StoreError::read(number, error)),
             _ => failure?,
@@ -69,32 +70,33 @@ pub fn scan(
     Ok(())
 }
 
-/// Where the silos end: where the next record will begin. Those that are lost count, as their numbers are not used again.
-pub fn end_of(files: &SiloFiles) -> Result<Option<Place>, StoreError> {
-    let next = numbers::next_unused(files)?;
+/// The end of the silos, where the next record begins. Lost silos count, because their numbers are
+/// not reused.
+pub fn end_of(files: &SiloFiles) -> Result<Option<SiloPlace>, StoreError> {
+    let next = next_number::next_unused(files)?;
     Ok(match files.list()?.into_values().next_back() {
-        Some(last) if last.number + 1 >= next => Some(Place::new(last.number, last.length)?),
+        Some(last) if last.number + 1 >= next => Some(SiloPlace::new(last.number, last.length)?),
         None if next == 0 => None,
-        _ => Some(Place::new(next, 0)?),
+        _ => Some(SiloPlace::new(next, 0)?),
     })
 }
 
-/// Gives what the silos say from a place on, where a record begins or the silo ends. Returns the place where they end. A silo
-/// that is missing from there on is an error: nobody knows what it says.
+/// Scans the silos from a place, where a record begins or the silo ends. Returns their end. A
+/// missing silo from there on is an error, because its records are unknown.
 pub fn scan_from(
     files: &SiloFiles,
-    from: Option<Place>,
-    each: &mut dyn FnMut(Scanned) -> Result<(), StoreError>,
-) -> Result<Option<Place>, StoreError> {
-    let first = from.map_or(0, Place::silo);
+    from: Option<SiloPlace>,
+    each: &mut dyn FnMut(ScannedRecord) -> Result<(), StoreError>,
+) -> Result<Option<SiloPlace>, StoreError> {
+    let first = from.map_or(0, SiloPlace::silo);
     let mut end = from;
     let silos = files.list()?;
-    let next = numbers::next_unused(files)?.max(silos.keys().next_back().map_or(0, |last| last + 1));
+    let next = next_number::next_unused(files)?.max(silos.keys().next_back().map_or(0, |last| last + 1));
     if let Some(number) = (first..next).find(|number| !silos.contains_key(number)) {
         return Err(SiloError::Missing { number }.into());
     }
     for (number, silo) in silos.into_iter().filter(|(number, _)| *number >= first) {
-        let offset = from.filter(|from| from.silo() == number).map_or(0, Place::offset);
+        let offset = from.filter(|from| from.silo() == number).map_or(0, SiloPlace::offset);
         let source = files.open(number)?;
         if offset < silo.length {
             scan_silo(&*source, offset, each).map_err(|error| match error {
@@ -102,12 +104,12 @@ pub fn scan_from(
                 ScanError::Given(error) => error,
             })?;
         }
-        end = Some(Place::new(number, silo.length.max(offset))?);
+        end = Some(SiloPlace::new(number, silo.length.max(offset))?);
     }
     Ok(end)
 }
 
-/// A silo that is none any more says nothing; audit names it.
+/// Whether a silo is not an archive file any more. Audit reports it.
 fn is_no_archive(error: &Error) -> bool {
     matches!(error, Error::NotAnArchive { .. } | Error::Zip | Error::Packed(_))
 }
@@ -120,7 +122,7 @@ enum ScanError {
 fn scan_silo(
     source: &dyn ReadAt,
     offset: u64,
-    each: &mut dyn FnMut(Scanned) -> Result<(), StoreError>,
+    each: &mut dyn FnMut(ScannedRecord) -> Result<(), StoreError>,
 ) -> Result<(), ScanError> {
     let mut reader = match Reader::resume(source, offset, Format::Warc) {
         Ok(reader) => reader,
@@ -129,7 +131,7 @@ fn scan_silo(
     };
     loop {
         let Some(mut record) = reader.next_record().map_err(ScanError::Read)? else { return Ok(()) };
-        let scanned = listen_to(&mut record);
+        let scanned = extract(&mut record);
         let scanned = scanned.map_err(|source| failed(&reader, source)).map_err(ScanError::Read)?;
         reader.finish_record().map_err(ScanError::Read)?;
         if let Some(scanned) = scanned {
@@ -142,15 +144,15 @@ fn read_part(
     reader: &mut Reader<&dyn ReadAt>,
     until: u64,
     progress: &impl Fn(u64),
-) -> Result<Vec<Scanned>, Error> {
+) -> Result<Vec<ScannedRecord>, Error> {
     let mut found = Vec::new();
-    let mut way = Way::new(reader.position(), progress);
+    let mut way = ProgressReporter::new(reader.position(), progress);
     while reader.next_offset().is_none_or(|offset| offset < until) {
         let Some(mut record) = reader.next_record()? else { break };
-        let scanned = listen_to(&mut record);
+        let scanned = extract(&mut record);
         found.extend(scanned.map_err(|source| failed(reader, source))?);
         reader.finish_record()?;
-        way.go(reader.position());
+        way.reached(reader.position());
     }
     Ok(found)
 }
@@ -159,63 +161,64 @@ fn failed<S: ReadAt>(reader: &Reader<S>, source: io::Error) -> Error {
     Error::Io { offset: reader.position(), source }
 }
 
-/// As [`listen_to`], where whoever reads on will find that the disk failed.
-pub(crate) fn look_at<S: ReadAt>(record: &mut Record<'_, S>) -> Option<Scanned> {
-    listen_to(record).ok().flatten()
+/// As [`extract`], without the I/O error, which the caller meets when it reads on.
+pub(crate) fn extract_lossy<S: ReadAt>(record: &mut Record<'_, S>) -> Option<ScannedRecord> {
+    extract(record).ok().flatten()
 }
 
-/// What a record says to a catalog. A record that is damaged says nothing: audit names it. That the disk failed is no damage.
-fn listen_to<S: ReadAt>(record: &mut Record<'_, S>) -> io::Result<Option<Scanned>> {
-    let mut listener = Listener::new(record.header());
-    while listener.is_listening() {
+/// The catalog's view of a record; `None` for a damaged one, which audit reports. A disk error is
+/// an error.
+fn extract<S: ReadAt>(record: &mut Record<'_, S>) -> io::Result<Option<ScannedRecord>> {
+    let mut listener = RecordExtractor::new(record.header());
+    while listener.wants_more() {
         let bytes = record.fill_buf()?;
         if bytes.is_empty() {
             break;
         }
-        listener.hear(bytes);
+        listener.push(bytes);
         let length = bytes.len();
         record.consume(length);
     }
-    Ok(listener.said(record.header()))
+    Ok(listener.finish(record.header()))
 }
 
-/// Listens to the block of a record, as it is read, for what a catalog remembers.
-pub(crate) enum Listener {
-    /// An answer, whose head matters.
+/// Extracts the data for a catalog from the block of a record while it is read.
+pub(crate) enum RecordExtractor {
+    /// A response, of which the head is parsed.
     Head {
-        /// What was heard of it.
+        /// The bytes so far.
         parser: HeadParser,
-        /// Whether that is all of it.
+        /// Whether the head is complete.
         complete: bool,
     },
-    /// A fact, which matters whole.
+    /// A fact, which is read whole.
     Fact {
-        /// What was heard of it.
+        /// The bytes so far.
         json: Vec<u8>,
     },
-    /// Nothing that a catalog remembers.
-    Deaf,
+    /// A record that a catalog does not need.
+    Skip,
 }
 
-impl Listener {
-    /// Knows from a header what to listen for.
+impl RecordExtractor {
+    /// Decides from a header what to extract.
     pub(crate) fn new(header: &Header) -> Self {
         if is_capture(header) {
             Self::Head { parser: HeadParser::new(), complete: false }
         } else if is_fact(header) {
             Self::Fact { json: Vec::new() }
         } else {
-            Self::Deaf
+            Self::Skip
         }
     }
 
-    /// Whether more of the block matters.
-    fn is_listening(&self) -> bool {
+    /// Whether more of the block is needed.
+    fn wants_more(&self) -> bool {
         matches!(self, Self::Head { complete: false, .. } | Self::Fact { .. })
     }
 
-    /// Takes in the next bytes of the block.
-    pub(crate) fn hear(&mut self, bytes: &[u8]) {
+    /// Adds the next bytes of the block.
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         match self {
             Self::Head { parser, complete } => {
                 let mut rest = bytes;
@@ -226,18 +229,18 @@ impl Listener {
                 }
             }
             Self::Fact { json } => json.extend_from_slice(bytes),
-            Self::Deaf => {}
+            Self::Skip => {}
         }
     }
 
-    /// What the record says.
-    pub(crate) fn said(self, header: &Header) -> Option<Scanned> {
+    /// The extracted record.
+    pub(crate) fn finish(self, header: &Header) -> Option<ScannedRecord> {
         match self {
             Self::Head { parser, .. } => {
-                receipt_of(header, parser.head().as_ref()).map(Box::new).map(Scanned::Capture)
+                receipt_of(header, parser.head().as_ref()).map(Box::new).map(ScannedRecord::Capture)
             }
             Self::Fact { json } => fact(header, json),
-            Self::Deaf => None,
+            Self::Skip => None,
         }
     }
 }
@@ -246,19 +249,19 @@ fn fact_type(header: &Header) -> &[u8] {
     media_type(header.fields.get("Content-Type").unwrap_or_default())
 }
 
-/// Whether a record says something about history.
+/// Whether a record is a fact about history.
 pub(crate) fn is_fact(header: &Header) -> bool {
     header.record_type() == RecordType::Metadata
         && !header.is_segment()
-        && fact_type(header).starts_with(FACT)
-        && header.content_length().is_some_and(|length| length <= LONGEST_FACT)
+        && fact_type(header).starts_with(FACT_TYPE_PREFIX)
+        && header.content_length().is_some_and(|length| length <= MAX_FACT_BYTES)
 }
 
-/// A fact that was heard to its end: half of one would be another.
-fn fact(header: &Header, json: Vec<u8>) -> Option<Scanned> {
+/// The fact, if it is complete.
+fn fact(header: &Header, json: Vec<u8>) -> Option<ScannedRecord> {
     let record = header.record_id().and_then(parse_id)?;
     let about = header.reference("WARC-Refers-To")?;
-    (header.content_length() == Some(json.len() as u64)).then(|| Scanned::Fact {
+    (header.content_length() == Some(json.len() as u64)).then(|| ScannedRecord::Fact {
         record: RecordId::new(record),
         about: String::from_utf8_lossy(about).into_owned(),
         media_type: String::from_utf8_lossy(fact_type(header)).into_owned(),

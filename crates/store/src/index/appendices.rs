@@ -1,27 +1,27 @@
-//! The appendix files: reading them whole, and writing the live one.
+//! The appendix files: reads them whole and writes the live one.
 //!
-//! There is one live appendix and, while housekeeping runs or after it was interrupted, some that were rotated away
-//! under a number. A rotated appendix was synced before it got its number, so damage in it is damage. Damage in the live
-//! one may as well be what a power cut left of a write that nobody was promised, and is cut off when it is opened for
-//! writing.
+//! There is one live appendix and, during or after an interrupted housekeeping, some rotated ones
+//! with numbers. A rotated appendix was synced before its rename, so a bad batch in it is damage. A
+//! bad batch in the live one may be the rest of an unacknowledged write and is cut off when the
+//! index is opened for writing.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::appendix::{self, Decoded, UnknownFormat};
-use super::entry::Entry;
+use super::appendix::{self, DecodedAppendix, UnknownFormat};
+use super::appendix_entries::AppendixEntries;
+use super::entry::IndexEntry;
 use super::error::IndexError;
-use super::memory::Memory;
-use super::names::{self, FileName};
+use super::file_names::{self, IndexFileName};
 use crate::disk::{Disk, DiskFile};
 
-/// An appendix that nothing is added to any more, until it is merged.
+/// A rotated appendix, which waits to be merged.
 #[derive(Clone, Debug)]
-pub(super) struct Rotated {
+pub(super) struct RotatedAppendix {
     pub(super) number: u64,
-    pub(super) memory: Arc<Memory>,
-    /// Where its file is not what was written, if anywhere.
+    pub(super) memory: Arc<AppendixEntries>,
+    /// The offset of its first damaged batch, if any.
     pub(super) damage: Option<u64>,
 }
 
@@ -30,8 +30,8 @@ pub(super) fn list_rotated(disk: &dyn Disk, folder: &Path) -> Result<Vec<u64>, I
     let names = disk.list(folder)?;
     let mut numbers: Vec<_> = names
         .iter()
-        .filter_map(|name| match FileName::parse(name) {
-            FileName::Rotated(number) => Some(number),
+        .filter_map(|name| match IndexFileName::parse(name) {
+            IndexFileName::Rotated(number) => Some(number),
             _ => None,
         })
         .collect();
@@ -39,20 +39,24 @@ pub(super) fn list_rotated(disk: &dyn Disk, folder: &Path) -> Result<Vec<u64>, I
     Ok(numbers)
 }
 
-/// Loads the rotated appendices. One that vanishes between listing and opening has been merged.
-pub(super) fn read_rotated(disk: &dyn Disk, folder: &Path) -> Result<Vec<Rotated>, IndexError> {
+/// Loads the rotated appendices. One that vanishes between listing and opening was merged.
+pub(super) fn read_rotated(disk: &dyn Disk, folder: &Path) -> Result<Vec<RotatedAppendix>, IndexError> {
     let mut all = Vec::new();
     for number in list_rotated(disk, folder)? {
-        if let Some((decoded, _)) = read(disk, &folder.join(names::rotated(number)))? {
+        if let Some((decoded, _)) = read(disk, &folder.join(file_names::rotated(number)))? {
             let damage = decoded.gaps.first().map(|gap| gap.start);
-            all.push(Rotated { number, damage, memory: Arc::new(Memory::from(decoded.entries)) });
+            all.push(RotatedAppendix {
+                number,
+                damage,
+                memory: Arc::new(AppendixEntries::from(decoded.entries)),
+            });
         }
     }
     Ok(all)
 }
 
-/// Reads an appendix: what is in it, and its length. `None` when it is not there.
-pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Option<(Decoded, u64)>, IndexError> {
+/// Reads an appendix and its length; `None` when it does not exist.
+pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Option<(DecodedAppendix, u64)>, IndexError> {
     match disk.open(path) {
         Ok(file) => decode(&*file, path).map(Some),
         Err(error) if error.is_absent() => Ok(None),
@@ -60,7 +64,7 @@ pub(super) fn read(disk: &dyn Disk, path: &Path) -> Result<Option<(Decoded, u64)
     }
 }
 
-fn decode(file: &dyn DiskFile, path: &Path) -> Result<(Decoded, u64), IndexError> {
+fn decode(file: &dyn DiskFile, path: &Path) -> Result<(DecodedAppendix, u64), IndexError> {
     let mut bytes = vec![0; usize::try_from(file.length()?).unwrap_or(usize::MAX)];
     let length = file.read_at(0, &mut bytes)?;
     let decoded = appendix::decode(&bytes[..length]);
@@ -69,53 +73,56 @@ fn decode(file: &dyn DiskFile, path: &Path) -> Result<(Decoded, u64), IndexError
 }
 
 /// The live appendix, open for writing.
-pub(super) struct LiveFile {
+pub(super) struct LiveAppendix {
     path: PathBuf,
-    /// `None` after a rotation that could not create the next one; the next append tries again.
+    /// `None` after a rotation that failed to create the next file; the next append retries.
     file: Option<Box<dyn DiskFile>>,
-    /// Up to here the file is whole batches.
+    /// The length of the valid batches.
     good: u64,
-    /// A write failed and may have left something behind `good`.
+    /// Whether a failed write may have left bytes after `good`.
     torn: bool,
 }
 
-/// What was cut off an appendix when it was opened for writing.
+/// The tail that was cut off an appendix when it was opened for writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cut {
-    /// The length of what was kept.
+pub struct AppendixCut {
+    /// The remaining length.
     pub offset: u64,
-    /// How many bytes went.
+    /// The number of bytes cut.
     pub bytes: u64,
 }
 
-impl LiveFile {
-    /// Opens or creates the live appendix and cuts it back to the last whole batch before any gap.
-    pub(super) fn open(disk: &dyn Disk, folder: &Path) -> Result<(Self, Memory, Option<Cut>), IndexError> {
-        let path = folder.join(names::APPENDIX);
+impl LiveAppendix {
+    /// Opens or creates the live appendix and cuts it back to the last valid batch before any gap.
+    pub(super) fn open(
+        disk: &dyn Disk,
+        folder: &Path,
+    ) -> Result<(Self, AppendixEntries, Option<AppendixCut>), IndexError> {
+        let path = folder.join(file_names::APPENDIX_FILE);
         if disk.stat(&path)?.is_none() {
             let mut live = Self { path, file: None, good: 0, torn: false };
             live.ensure(disk, folder)?;
-            return Ok((live, Memory::new(), None));
+            return Ok((live, AppendixEntries::new(), None));
         }
         let file = disk.open_to_write(&path)?;
         let (mut decoded, length) = decode(&*file, &path)?;
         let good = decoded.good_length(length);
-        let cut = (good < length).then_some(Cut { offset: good, bytes: length - good });
+        let cut = (good < length).then_some(AppendixCut { offset: good, bytes: length - good });
         if cut.is_some() {
             file.truncate(good)?;
             file.sync()?;
         }
         decoded.entries.truncate(decoded.before_gap);
         let live = Self { path, file: Some(file), good, torn: false };
-        Ok((live, Memory::from(decoded.entries), cut))
+        Ok((live, AppendixEntries::from(decoded.entries), cut))
     }
 
-    /// Appends a batch with one write. After an error nothing of it counts.
+    /// Appends a batch with one write. After an error none of it counts.
     pub(super) fn append(
         &mut self,
         disk: &dyn Disk,
         folder: &Path,
-        entries: &[Entry],
+        entries: &[IndexEntry],
     ) -> Result<(), IndexError> {
         let bytes = appendix::encode(entries);
         let good = self.good;
@@ -132,17 +139,17 @@ impl LiveFile {
         Ok(self.ensure(disk, folder)?.sync()?)
     }
 
-    /// Gives the live appendix a number and starts an empty one. The one with the number is complete and synced.
+    /// Syncs the live appendix and renames it to its number.
     pub(super) fn rotate(&mut self, disk: &dyn Disk, folder: &Path, number: u64) -> Result<(), IndexError> {
         self.sync(disk, folder)?;
-        disk.rename(&self.path, &folder.join(names::rotated(number)))?;
-        // From here on the open file must not be written to, whatever happens next.
+        disk.rename(&self.path, &folder.join(file_names::rotated(number)))?;
+        // The open file must not be written to from here on.
         self.file = None;
         self.good = 0;
         Ok(())
     }
 
-    /// The file, created if it is not there, without the remains of a write that failed.
+    /// The file, created if absent, without the remains of a failed write.
     pub(super) fn ensure(&mut self, disk: &dyn Disk, folder: &Path) -> Result<&dyn DiskFile, IndexError> {
         let file = match self.file.take() {
             Some(file) => file,
@@ -158,7 +165,7 @@ impl LiveFile {
 
     fn create(&mut self, disk: &dyn Disk, folder: &Path) -> Result<Box<dyn DiskFile>, IndexError> {
         let file = match disk.create_new(&self.path) {
-            // An earlier try created it and failed only afterwards; it is ours and empty.
+            // An earlier attempt created it and failed afterwards; it is empty.
             Err(error) if error.source.kind() == ErrorKind::AlreadyExists => {
                 disk.open_to_write(&self.path)?
             }

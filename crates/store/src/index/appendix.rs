@@ -1,55 +1,55 @@
-//! The appendix on disk: entries in the order of writing, in batches that prove themselves.
+//! The appendix on disk: entries in the order of writing, in checksummed batches.
 //!
-//! An entry of sixteen bytes has no bit to spare for a checksum, so entries are written in batches of up to 255, each
-//! behind a slot of sixteen bytes that holds a mark, a count and a CRC. Everything stays aligned to sixteen bytes, so
-//! that after damage the next whole batch is found again by looking at the following slots; the small batch keeps that
-//! search linear and one flipped bit from taking more than 255 entries with it. A checksum per file, or one for all
-//! that one call appends, was declined for the same reason.
+//! An entry of sixteen bytes has no room for a checksum. So entries are written in batches of up to
+//! 255, each after a header of sixteen bytes with a magic number, a count and a CRC. Everything is
+//! aligned to sixteen bytes, so the next valid batch after damage is found by trying the following
+//! slots. Small batches keep that search linear, and one flipped bit costs at most 255 entries. A
+//! checksum per file or per call was declined for that reason.
 //!
-//! This module turns bytes into entries and back. It does not know files, locks or what a lookup is.
+//! This module encodes and decodes entries. It does not know files, locks or lookups.
 
 use std::ops::Range;
 
-use super::entry::{ENTRY_SIZE, Entry};
+use super::entry::{ENTRY_SIZE, IndexEntry};
 
-const MARK: [u8; 4] = *b"VVAB";
-const FORMAT: u16 = 1;
-const HEAD: usize = ENTRY_SIZE;
-/// Entries in one batch at the most.
-pub(super) const BATCH: usize = 255;
+const BATCH_MAGIC: [u8; 4] = *b"VVAB";
+const BATCH_FORMAT: u16 = 1;
+const BATCH_HEADER_BYTES: usize = ENTRY_SIZE;
+/// Maximum number of entries in one batch.
+pub(super) const MAX_BATCH_ENTRIES: usize = 255;
 
-/// The bytes that append these entries: one or more whole batches.
-pub(super) fn encode(entries: &[Entry]) -> Vec<u8> {
-    let batches = entries.len().div_ceil(BATCH);
+/// Encodes entries as one or more batches.
+pub(super) fn encode(entries: &[IndexEntry]) -> Vec<u8> {
+    let batches = entries.len().div_ceil(MAX_BATCH_ENTRIES);
     let mut bytes = Vec::with_capacity((entries.len() + batches) * ENTRY_SIZE);
-    for batch in entries.chunks(BATCH) {
+    for batch in entries.chunks(MAX_BATCH_ENTRIES) {
         let start = bytes.len();
-        bytes.extend_from_slice(&MARK);
-        bytes.extend_from_slice(&FORMAT.to_be_bytes());
+        bytes.extend_from_slice(&BATCH_MAGIC);
+        bytes.extend_from_slice(&BATCH_FORMAT.to_be_bytes());
         bytes.extend_from_slice(&(batch.len() as u16).to_be_bytes());
         bytes.extend_from_slice(&[0; 8]);
         for entry in batch {
             bytes.extend_from_slice(&entry.to_bytes());
         }
         let crc = checksum(&bytes[start..]).to_be_bytes();
-        bytes[start + 12..start + HEAD].copy_from_slice(&crc);
+        bytes[start + 12..start + BATCH_HEADER_BYTES].copy_from_slice(&crc);
     }
     bytes
 }
 
-/// What the bytes of an appendix hold.
+/// The decoded bytes of an appendix.
 #[derive(Debug, Default)]
-pub(super) struct Decoded {
-    /// The entries of all whole batches, in the order of writing.
-    pub(super) entries: Vec<Entry>,
-    /// Ranges of bytes that belong to no whole batch, in order.
+pub(super) struct DecodedAppendix {
+    /// The entries of all valid batches, in the order of writing.
+    pub(super) entries: Vec<IndexEntry>,
+    /// The byte ranges that belong to no valid batch, in order.
     pub(super) gaps: Vec<Range<u64>>,
-    /// How many of the entries stand before the first gap.
+    /// The number of entries before the first gap.
     pub(super) before_gap: usize,
 }
 
-impl Decoded {
-    /// How many bytes from the start are whole batches without a gap.
+impl DecodedAppendix {
+    /// The length of the valid batches before the first gap.
     pub(super) fn good_length(&self, length: u64) -> u64 {
         self.gaps.first().map_or(length, |gap| gap.start)
     }
@@ -67,19 +67,19 @@ impl Decoded {
     }
 }
 
-/// A batch that is whole but of a format that this version does not know.
+/// The format of a valid batch that this version does not know.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct UnknownFormat(pub(super) u32);
 
-/// Reads all whole batches. Total: any bytes give entries and gaps.
-pub(super) fn decode(bytes: &[u8]) -> Result<Decoded, UnknownFormat> {
-    let mut decoded = Decoded::default();
+/// Decodes all valid batches. Any bytes decode to entries and gaps.
+pub(super) fn decode(bytes: &[u8]) -> Result<DecodedAppendix, UnknownFormat> {
+    let mut decoded = DecodedAppendix::default();
     let mut at = 0;
     while at < bytes.len() {
         match batch(&bytes[at..])? {
             Some(entries) => {
-                decoded.entries.extend(entries.iter().map(Entry::from_bytes));
-                at += HEAD + entries.len() * ENTRY_SIZE;
+                decoded.entries.extend(entries.iter().map(IndexEntry::from_bytes));
+                at += BATCH_HEADER_BYTES + entries.len() * ENTRY_SIZE;
             }
             None => {
                 let next = (at + ENTRY_SIZE).min(bytes.len());
@@ -94,42 +94,44 @@ pub(super) fn decode(bytes: &[u8]) -> Result<Decoded, UnknownFormat> {
     Ok(decoded)
 }
 
-/// The entries of the batch that these bytes begin with, if it is whole.
+/// The entries of the batch that these bytes begin with, if it is valid.
 fn batch(bytes: &[u8]) -> Result<Option<&[[u8; ENTRY_SIZE]]>, UnknownFormat> {
-    let Some((head, rest)) = bytes.split_first_chunk::<HEAD>() else { return Ok(None) };
-    if head[..4] != MARK {
+    let Some((head, rest)) = bytes.split_first_chunk::<BATCH_HEADER_BYTES>() else { return Ok(None) };
+    if head[..4] != BATCH_MAGIC {
         return Ok(None);
     }
     let count = usize::from(u16::from_be_bytes([head[6], head[7]]));
-    if !(1..=BATCH).contains(&count) || rest.len() < count * ENTRY_SIZE {
+    if !(1..=MAX_BATCH_ENTRIES).contains(&count) || rest.len() < count * ENTRY_SIZE {
         return Ok(None);
     }
-    let length = HEAD + count * ENTRY_SIZE;
+    let length = BATCH_HEADER_BYTES + count * ENTRY_SIZE;
     if checksum(&bytes[..length]).to_be_bytes() != head[12..] || head[8..12] != [0; 4] {
         return Ok(None);
     }
     match u16::from_be_bytes([head[4], head[5]]) {
-        FORMAT => Ok(Some(bytes[HEAD..length].as_chunks().0)),
+        BATCH_FORMAT => Ok(Some(bytes[BATCH_HEADER_BYTES..length].as_chunks().0)),
         other => Err(UnknownFormat(other.into())),
     }
 }
 
-/// The CRC of a batch: of its head without the CRC itself, then of its entries.
+/// The CRC of a batch: of its header without the CRC, then of its entries.
 fn checksum(batch: &[u8]) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&batch[..12]);
-    hasher.update(&batch[HEAD..]);
+    hasher.update(&batch[BATCH_HEADER_BYTES..]);
     hasher.finalize()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::entry::{Place, Prefix};
+    use super::super::entry::{IndexPrefix, SiloPlace};
     use super::*;
     use proptest::prelude::*;
 
-    fn entries(count: u64) -> Vec<Entry> {
-        (0..count).map(|n| Entry { prefix: Prefix(n << 40), place: Place::from_bits(n) }).collect()
+    fn entries(count: u64) -> Vec<IndexEntry> {
+        (0..count)
+            .map(|n| IndexEntry { prefix: IndexPrefix(n << 40), place: SiloPlace::from_bits(n) })
+            .collect()
     }
 
     #[test]

@@ -1,26 +1,26 @@
-//! What can go wrong with the index, and nothing about how to say it to a person.
+//! The errors of the index.
 
 use std::path::{Path, PathBuf};
 
-use super::entry::Prefix;
+use super::entry::IndexPrefix;
 use crate::disk::DiskError;
 
-/// Why the index could not do as asked.
+/// An error of the index.
 ///
-/// None of these loses anything: the index can be made again from the silos.
+/// None of these loses data: the index can be rebuilt from the silos.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
-    /// The disk refused.
+    /// The disk failed.
     #[error(transparent)]
     Disk(#[from] DiskError),
-    /// A file is not what was written.
+    /// A file is damaged.
     #[error("`{}` is damaged at byte {offset}: {what}", file.display())]
     Damaged {
         /// The damaged file.
         file: PathBuf,
         /// Where in it.
         offset: u64,
-        /// What does not hold.
+        /// The violated property.
         what: &'static str,
     },
     /// A file was written by a later version of this program.
@@ -31,20 +31,20 @@ pub enum IndexError {
         /// Its format number.
         format: u32,
     },
-    /// Some ids have no file that could hold them.
+    /// A range of ids has no sorted file.
     #[error("the index in `{}` is incomplete: no file holds the ids from {first} on", folder.display())]
     Incomplete {
         /// The folder of the index.
         folder: PathBuf,
-        /// The first id that no file holds.
-        first: Prefix,
+        /// The first id without a file.
+        first: IndexPrefix,
     },
-    /// One sorted file would have more entries than it can count.
+    /// A sorted file would exceed its maximum number of entries.
     #[error("`{}` cannot hold {count} entries", file.display())]
     TooMany {
-        /// The file that would have been written.
+        /// The file.
         file: PathBuf,
-        /// How many entries it would have had.
+        /// The number of entries.
         count: u64,
     },
 }

@@ -1,62 +1,65 @@
-//! Housekeeping: the appendix becomes part of the sorted shards.
+//! Housekeeping: merges the appendix into the sorted shards.
 //!
 //! The steps, and what a crash after each leaves behind:
 //!
 //! 1. The live appendix is synced and renamed to `appendix-<n>`, and later appends go to a new one.
-//!    *A crash*: readers ask `appendix-<n>` like the live one, and the next housekeeping starts at step 2.
-//! 2. New shards are written under temporary names and synced. *A crash*: unfinished files, which nobody reads.
-//! 3. One after the other they are renamed over the old shards. *A crash*: some shards have the new entries and some do
-//!    not, but all new entries are in `appendix-<n>` too. Where a shard was split, the old one is still there and holds
-//!    what its sixteen heirs do; whoever finds both asks both.
-//! 4. The folder is synced. Only then are split shards and `appendix-<n>` removed.
-//!    *A crash*: entries in two places, which answer as one.
+//!    *A crash*: readers also search `appendix-<n>`, and the next housekeeping starts at step 2.
+//! 2. New shards are written under temporary names and synced. *A crash*: unfinished files that no
+//!    reader opens.
+//! 3. They are renamed over the old shards one by one. *A crash*: only some shards have the new
+//!    entries, but `appendix-<n>` has all of them. Where a shard was split, the old one still
+//!    exists with the entries of its sixteen parts; readers search both.
+//! 4. The folder is synced. Only then are split shards and `appendix-<n>` removed. *A crash*:
+//!    entries in two files, which count once.
 //!
-//! At every point each entry is in at least one file, and an entry in two files is one entry. So there is no moment that
-//! must not be interrupted, no journal and no repair: the next housekeeping does the same again.
+//! At every point each entry is in at least one file, and an entry in two files counts once. So
+//! housekeeping may be interrupted anywhere and needs no journal and no repair: the next one
+//! repeats the work.
 //!
-//! Old and new shards exist side by side while this runs, so it needs as much free space as the sorted shards take. It
-//! reads in a stream and needs little memory. It never gives damaged entries a new and right checksum: it stops at the
-//! first block or batch that does not match, and everything stays as it was.
+//! Old and new shards coexist while this runs, so it needs as much free space as the sorted shards
+//! occupy. It streams and needs little memory. It never writes damaged entries with a new checksum:
+//! it stops at the first block or batch with a wrong checksum, and the old files remain.
 
 use std::sync::{Arc, PoisonError};
 
-use super::appendices::{self, Rotated};
+use super::appendices::{self, RotatedAppendix};
+use super::appendix_entries::AppendixEntries;
 use super::error::IndexError;
-use super::memory::Memory;
-use super::merge::{Merge, Stream};
-use super::names::{self, ShardName};
+use super::file_names::{self, ShardName};
+use super::merge::{EntryStream, MergedEntries};
 use super::shard::Shard;
+use super::shard_division::PrefixCounts;
 use super::shard_writer::write_shard;
-use super::shards::Shards;
-use super::split::Counts;
+use super::shards::ShardSet;
 use super::writer::{IndexWriter, install, remove};
 
-/// What housekeeping did.
+/// The result of housekeeping.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HousekeepingDone {
-    /// Entries taken from appendices.
+    /// Entries merged from appendices.
     pub merged: u64,
-    /// Shards that were written.
+    /// Shards written.
     pub written: u64,
-    /// Shards that were split or cleared away.
+    /// Shards removed after a split or an interrupted run.
     pub removed: u64,
 }
 
-/// A shard of the cover with what lies inside it: the unit that is merged, and maybe divided.
-struct Region {
+/// A shard of the cover with the shards inside it: the unit of merging and splitting.
+struct MergeRegion {
     name: ShardName,
     members: Vec<Arc<Shard>>,
 }
 
 impl IndexWriter {
-    /// Merges everything that was appended so far into the sorted shards. Lookups and appends go on meanwhile.
+    /// Merges everything appended so far into the sorted shards. Lookups and appends continue
+    /// meanwhile.
     pub fn housekeeping(&self) -> Result<HousekeepingDone, IndexError> {
         let _one_at_a_time = self.housekeeping.lock().unwrap_or_else(PoisonError::into_inner);
         self.rotate()?;
         let rotated = self.read_view().rotated.clone();
         self.refuse_damage(&rotated)?;
-        // The view may be older than the files, if an earlier housekeeping failed half way.
-        let before = Shards::open(&*self.disk, &self.folder)?;
+        // The view may be older than the files if an earlier housekeeping failed.
+        let before = ShardSet::open(&*self.disk, &self.folder)?;
         let mut done = HousekeepingDone::default();
         let mut after = Vec::new();
         for region in regions(&before) {
@@ -78,19 +81,19 @@ impl IndexWriter {
         live.rotate(&*self.disk, &self.folder, number)?;
         {
             let mut view = self.lock_view();
-            let memory = Arc::new(std::mem::replace(&mut view.live, Memory::new()));
-            view.rotated.push(Rotated { number, memory, damage: None });
+            let memory = Arc::new(std::mem::replace(&mut view.live, AppendixEntries::new()));
+            view.rotated.push(RotatedAppendix { number, memory, damage: None });
         }
-        // The old name must be gone for good before a new file may take it.
+        // The rename must be durable before a new file takes the old name.
         self.disk.sync_folder(&self.folder)?;
         live.ensure(&*self.disk, &self.folder)?;
         Ok(())
     }
 
-    fn refuse_damage(&self, rotated: &[Rotated]) -> Result<(), IndexError> {
+    fn refuse_damage(&self, rotated: &[RotatedAppendix]) -> Result<(), IndexError> {
         for one in rotated {
             if let Some(offset) = one.damage {
-                let file = self.folder.join(names::rotated(one.number));
+                let file = self.folder.join(file_names::rotated(one.number));
                 return Err(IndexError::damaged(&file, offset, "the checksum of a batch does not match"));
             }
         }
@@ -100,8 +103,8 @@ impl IndexWriter {
     /// Steps 2 and 3 for one region.
     fn merge(
         &self,
-        region: &Region,
-        rotated: &[Rotated],
+        region: &MergeRegion,
+        rotated: &[RotatedAppendix],
         done: &mut HousekeepingDone,
         after: &mut Vec<ShardName>,
     ) -> Result<(), IndexError> {
@@ -111,7 +114,7 @@ impl IndexWriter {
             after.push(region.name);
             return Ok(());
         }
-        let counts = Counts::of(region.name, region.entries(rotated)?)?;
+        let counts = PrefixCounts::of(region.name, region.entries(rotated)?)?;
         let shards = counts.divide(region.name, self.options.shard_limit);
         let mut entries = region.entries(rotated)?;
         for shard in &shards {
@@ -128,46 +131,46 @@ impl IndexWriter {
     /// Step 4.
     fn replace(
         &self,
-        before: &Shards,
+        before: &ShardSet,
         after: &[ShardName],
-        rotated: &[Rotated],
+        rotated: &[RotatedAppendix],
         done: &mut HousekeepingDone,
     ) -> Result<(), IndexError> {
         self.disk.sync_folder(&self.folder)?;
-        let shards = Shards::open_these(&*self.disk, &self.folder, after)?;
+        let shards = ShardSet::open_these(&*self.disk, &self.folder, after)?;
         self.lock_view().shards = shards;
         for shard in before.all().filter(|shard| !after.contains(&shard.name())) {
             remove(&*self.disk, shard.path())?;
             done.removed += 1;
         }
         for one in rotated {
-            remove(&*self.disk, &self.folder.join(names::rotated(one.number)))?;
-            // Only now, so that a removal that failed is tried again.
+            remove(&*self.disk, &self.folder.join(file_names::rotated(one.number)))?;
+            // Removed from the view last, so that a failed removal is retried.
             self.lock_view().rotated.retain(|kept| kept.number != one.number);
         }
         Ok(self.disk.sync_folder(&self.folder)?)
     }
 }
 
-impl Region {
-    fn entries<'a>(&self, rotated: &'a [Rotated]) -> Result<Merge<'a>, IndexError> {
+impl MergeRegion {
+    fn entries<'a>(&self, rotated: &'a [RotatedAppendix]) -> Result<MergedEntries<'a>, IndexError> {
         let range = self.name.range();
-        let mut streams: Vec<Stream<'a>> = Vec::new();
+        let mut streams: Vec<EntryStream<'a>> = Vec::new();
         for member in &self.members {
             streams.push(Box::new(member.stream(range)?));
         }
         for one in rotated {
             streams.push(Box::new(one.memory.range(range).map(Ok)));
         }
-        Ok(Merge::new(streams))
+        Ok(MergedEntries::new(streams))
     }
 }
 
-fn regions(shards: &Shards) -> Vec<Region> {
+fn regions(shards: &ShardSet) -> Vec<MergeRegion> {
     let region = |shard: &Arc<Shard>| {
         let name = shard.name();
         let inside = shards.inside().iter().filter(|inner| name.holds(inner.name()));
-        Region { name, members: std::iter::once(shard).chain(inside).cloned().collect() }
+        MergeRegion { name, members: std::iter::once(shard).chain(inside).cloned().collect() }
     };
     shards.cover().iter().map(region).collect()
 }

@@ -1,27 +1,27 @@
-//! Many sorted streams of entries as one, each entry once.
+//! Merges sorted streams of entries into one without duplicates.
 //!
-//! Everything that writes a sorted shard reads from here, so memory never depends on how many entries there are.
+//! All writers of sorted shards read from it, so memory does not grow with the number of entries.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::collections::binary_heap::PeekMut;
 
-use super::entry::Entry;
+use super::entry::IndexEntry;
 use super::error::IndexError;
 
-/// A sorted stream of entries that may break off with an error.
-pub(super) type Stream<'a> = Box<dyn Iterator<Item = Result<Entry, IndexError>> + 'a>;
+/// A sorted stream of entries that ends after an error.
+pub(super) type EntryStream<'a> = Box<dyn Iterator<Item = Result<IndexEntry, IndexError>> + 'a>;
 
 /// The union of sorted streams, in order.
-pub(super) struct Merge<'a> {
-    streams: Vec<Stream<'a>>,
-    heads: BinaryHeap<Reverse<(Entry, usize)>>,
+pub(super) struct MergedEntries<'a> {
+    streams: Vec<EntryStream<'a>>,
+    heads: BinaryHeap<Reverse<(IndexEntry, usize)>>,
     failed: Option<IndexError>,
-    last: Option<Entry>,
+    last: Option<IndexEntry>,
 }
 
-impl<'a> Merge<'a> {
-    pub(super) fn new(streams: Vec<Stream<'a>>) -> Self {
+impl<'a> MergedEntries<'a> {
+    pub(super) fn new(streams: Vec<EntryStream<'a>>) -> Self {
         let heads = BinaryHeap::with_capacity(streams.len());
         let mut merge = Self { streams, heads, failed: None, last: None };
         for number in 0..merge.streams.len() {
@@ -32,8 +32,8 @@ impl<'a> Merge<'a> {
         merge
     }
 
-    /// The next entry of one stream. The first error is kept and ends the whole.
-    fn pull(&mut self, number: usize) -> Option<Entry> {
+    /// The next entry of one stream. The first error ends the merged stream.
+    fn pull(&mut self, number: usize) -> Option<IndexEntry> {
         match self.streams[number].next()? {
             Ok(entry) => Some(entry),
             Err(error) => {
@@ -43,8 +43,8 @@ impl<'a> Merge<'a> {
         }
     }
 
-    /// The smallest head, replaced by what follows it.
-    fn pop(&mut self) -> Option<Entry> {
+    /// Takes the smallest head and advances its stream.
+    fn pop(&mut self) -> Option<IndexEntry> {
         let Reverse((entry, number)) = *self.heads.peek()?;
         let following = self.pull(number);
         let top = self.heads.peek_mut()?;
@@ -56,12 +56,12 @@ impl<'a> Merge<'a> {
     }
 }
 
-fn replace(mut top: PeekMut<'_, Reverse<(Entry, usize)>>, entry: Entry, number: usize) {
+fn replace(mut top: PeekMut<'_, Reverse<(IndexEntry, usize)>>, entry: IndexEntry, number: usize) {
     *top = Reverse((entry, number));
 }
 
-impl Iterator for Merge<'_> {
-    type Item = Result<Entry, IndexError>;
+impl Iterator for MergedEntries<'_> {
+    type Item = Result<IndexEntry, IndexError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {
@@ -83,19 +83,19 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    use super::super::entry::{Place, Prefix};
+    use super::super::entry::{IndexPrefix, SiloPlace};
     use super::*;
     use proptest::prelude::*;
 
-    fn entry(prefix: u64) -> Entry {
-        Entry { prefix: Prefix(prefix), place: Place::from_bits(0) }
+    fn entry(prefix: u64) -> IndexEntry {
+        IndexEntry { prefix: IndexPrefix(prefix), place: SiloPlace::from_bits(0) }
     }
 
     proptest! {
         #[test]
         fn the_union_is_sorted_and_has_each_entry_once(sets in prop::collection::vec(prop::collection::btree_set(0_u64..50, 0..20), 0..6)) {
-            let streams = sets.iter().map(|set| -> Stream { Box::new(set.iter().map(|n| Ok(entry(*n)))) }).collect();
-            let merged: Vec<_> = Merge::new(streams).map(|one| one.unwrap().prefix.0).collect();
+            let streams = sets.iter().map(|set| -> EntryStream { Box::new(set.iter().map(|n| Ok(entry(*n)))) }).collect();
+            let merged: Vec<_> = MergedEntries::new(streams).map(|one| one.unwrap().prefix.0).collect();
             let union: BTreeSet<_> = sets.iter().flatten().copied().collect();
             prop_assert_eq!(merged, union.into_iter().collect::<Vec<_>>());
         }
@@ -104,11 +104,11 @@ mod tests {
     #[test]
     fn an_error_in_any_stream_ends_the_whole() {
         let broken = IndexError::damaged(Path::new("x"), 0, "for the test");
-        let streams: Vec<Stream> = vec![
+        let streams: Vec<EntryStream> = vec![
             Box::new([Ok(entry(1)), Err(broken)].into_iter()),
             Box::new([Ok(entry(2)), Ok(entry(3))].into_iter()),
         ];
-        let merged: Vec<_> = Merge::new(streams).collect();
+        let merged: Vec<_> = MergedEntries::new(streams).collect();
         assert_eq!(merged.iter().filter(|one| one.is_err()).count(), 1);
         assert!(merged.last().unwrap().is_err());
     }

@@ -1,34 +1,34 @@
-//! What a lookup answers: the places of all entries with one prefix.
+//! The result of a lookup: the places of all entries with one prefix.
 //!
-//! Nearly always there are none or one, so the first needs no allocation.
+//! There is nearly always at most one, so the first needs no allocation.
 
-use super::entry::Place;
+use super::entry::SiloPlace;
 
 /// Places in order, each once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Places {
-    first: Option<Place>,
-    more: Vec<Place>,
+pub struct SiloPlaces {
+    first: Option<SiloPlace>,
+    more: Vec<SiloPlace>,
 }
 
-impl Places {
-    /// How many there are.
+impl SiloPlaces {
+    /// The number of places.
     pub fn len(&self) -> usize {
         usize::from(self.first.is_some()) + self.more.len()
     }
 
-    /// Whether there are none: no id with this prefix was ever kept.
+    /// Whether there are none: no id with this prefix was stored.
     pub fn is_empty(&self) -> bool {
         self.first.is_none()
     }
 
     /// The places, in order.
-    pub fn iter(&self) -> impl Iterator<Item = Place> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = SiloPlace> + '_ {
         self.first.into_iter().chain(self.more.iter().copied())
     }
 
     #[inline]
-    pub(super) fn push(&mut self, place: Place) {
+    pub(super) fn push(&mut self, place: SiloPlace) {
         match self.first {
             None => self.first = Some(place),
             Some(first) => self.push_more(first, place),
@@ -36,7 +36,7 @@ impl Places {
     }
 
     #[cold]
-    fn push_more(&mut self, first: Place, place: Place) {
+    fn push_more(&mut self, first: SiloPlace, place: SiloPlace) {
         let greatest = self.more.last().copied().unwrap_or(first);
         if place > greatest {
             return self.more.push(place);
@@ -52,17 +52,17 @@ impl Places {
     }
 }
 
-impl FromIterator<Place> for Places {
-    fn from_iter<I: IntoIterator<Item = Place>>(places: I) -> Self {
+impl FromIterator<SiloPlace> for SiloPlaces {
+    fn from_iter<I: IntoIterator<Item = SiloPlace>>(places: I) -> Self {
         let mut all = Self::default();
         places.into_iter().for_each(|place| all.push(place));
         all
     }
 }
 
-impl IntoIterator for Places {
-    type Item = Place;
-    type IntoIter = std::iter::Chain<std::option::IntoIter<Place>, std::vec::IntoIter<Place>>;
+impl IntoIterator for SiloPlaces {
+    type Item = SiloPlace;
+    type IntoIter = std::iter::Chain<std::option::IntoIter<SiloPlace>, std::vec::IntoIter<SiloPlace>>;
 
     fn into_iter(self) -> Self::IntoIter {
         self.first.into_iter().chain(self.more)
@@ -79,9 +79,9 @@ mod tests {
     proptest! {
         #[test]
         fn places_are_in_order_and_each_once(bits in prop::collection::vec(0_u64..20, 0..30)) {
-            let mut places = Places::default();
-            bits.iter().for_each(|bits| places.push(Place::from_bits(*bits)));
-            let expected: BTreeSet<_> = bits.into_iter().map(Place::from_bits).collect();
+            let mut places = SiloPlaces::default();
+            bits.iter().for_each(|bits| places.push(SiloPlace::from_bits(*bits)));
+            let expected: BTreeSet<_> = bits.into_iter().map(SiloPlace::from_bits).collect();
             prop_assert_eq!(places.len(), expected.len());
             prop_assert_eq!(places.is_empty(), expected.is_empty());
             prop_assert!(places.iter().eq(expected.iter().copied()));

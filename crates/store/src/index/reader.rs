@@ -1,69 +1,76 @@
-//! The index for reading: a snapshot that stays as it was opened.
+//! The index for reading.
 //!
-//! A reader takes no lock and never waits. Entries only ever move forward, from the live appendix to a rotated one to
-//! the sorted shards, and each file stays until the next has its entries; so a reader that opens them in that order
-//! sees every entry that was there when it began, though housekeeping, splits or a rebuild go on meanwhile. Some it may
-//! see twice. It needs no list of files to agree with, and none exists.
+//! Opening takes no lock on the archive. Entries only move forward, from the live appendix to a
+//! rotated one to the sorted shards, and each file stays until the next has its entries. So a
+//! reader that opens the files in that order sees every entry that existed when it began, even
+//! during housekeeping, a split or a rebuild. It may see some twice.
 
 use std::path::Path;
 
 use super::appendices;
-use super::entry::{Entry, Place, Prefix, PrefixRange};
+use super::appendix_entries::AppendixEntries;
+use super::entry::{IndexEntry, IndexPrefix, PrefixRange, SiloPlace};
 use super::error::IndexError;
-use super::memory::Memory;
-use super::names;
-use super::places::Places;
-use super::shards::Shards;
-use super::view::View;
+use super::file_names;
+use super::places::SiloPlaces;
+use super::shards::ShardSet;
+use super::view::IndexView;
 use crate::disk::Disk;
 
-/// An index as it was when it was opened. Cheap to open: shards are mapped and their headers read, no more.
+/// An index as it was when it was opened. Cheap to open: shards are mapped and their headers read,
+/// no more.
 #[derive(Clone, Debug)]
-pub struct Index {
-    view: View,
+pub struct IndexReader {
+    view: IndexView,
 }
 
-impl Index {
+impl IndexReader {
     /// Opens the index in a folder.
     pub fn open(disk: &dyn Disk, folder: &Path) -> Result<Self, IndexError> {
-        // The order is what makes this right: see above.
-        let live = appendices::read(disk, &folder.join(names::APPENDIX))?;
-        let live = live.map_or_else(Memory::new, |(decoded, _)| Memory::from(decoded.entries));
+        // The order matters, see the module documentation.
+        let live = appendices::read(disk, &folder.join(file_names::APPENDIX_FILE))?;
+        let live =
+            live.map_or_else(AppendixEntries::new, |(decoded, _)| AppendixEntries::from(decoded.entries));
         let rotated = appendices::read_rotated(disk, folder)?;
-        let shards = Shards::open(disk, folder)?;
-        Ok(Self { view: View { shards, rotated, live } })
+        let shards = ShardSet::open(disk, folder)?;
+        Ok(Self { view: IndexView { shards, rotated, live } })
     }
 
-    pub(super) fn of(view: View) -> Self {
+    pub(super) fn of(view: IndexView) -> Self {
         Self { view }
     }
 
-    /// The places of all entries with this prefix. Which of them is the id in question, if any, the records tell.
+    /// The places of all entries with this prefix. The caller confirms the full id in the record.
     #[inline]
-    pub fn find(&self, prefix: Prefix) -> Result<Places, IndexError> {
+    pub fn find(&self, prefix: IndexPrefix) -> Result<SiloPlaces, IndexError> {
         self.view.find(prefix)
     }
 
-    /// Looks many prefixes up at once, several times faster than one by one: `found` hears the number of the prefix in
-    /// the slice and one of its places, prefix by prefix, places in order.
-    pub fn find_many(&self, prefixes: &[Prefix], found: impl FnMut(usize, Place)) -> Result<(), IndexError> {
+    /// Looks up many prefixes, several times faster than one by one. Calls `found` with the
+    /// position of the prefix in the slice and one of its places, in order.
+    pub fn find_many(
+        &self,
+        prefixes: &[IndexPrefix],
+        found: impl FnMut(usize, SiloPlace),
+    ) -> Result<(), IndexError> {
         self.view.find_many(prefixes, found)
     }
 
-    /// The entries of a range in order, each once; all of them with [`PrefixRange::ALL`]. An error ends it.
+    /// The entries of a range in order, each once; all of them with [`PrefixRange::ALL`]. Ends
+    /// after an error.
     pub fn entries(
         &self,
         range: PrefixRange,
-    ) -> Result<impl Iterator<Item = Result<Entry, IndexError>> + '_, IndexError> {
+    ) -> Result<impl Iterator<Item = Result<IndexEntry, IndexError>> + '_, IndexError> {
         self.view.entries(range)
     }
 
-    /// The greatest place that any entry holds.
-    pub fn greatest_place(&self) -> Option<Place> {
+    /// The greatest place of all entries.
+    pub fn greatest_place(&self) -> Option<SiloPlace> {
         self.view.greatest_place()
     }
 
-    /// How many entries the files hold; after an interrupted housekeeping some may be counted twice.
+    /// The number of entries; after an interrupted housekeeping some are counted twice.
     pub fn entry_count(&self) -> u64 {
         self.view.count()
     }

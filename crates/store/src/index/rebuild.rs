@@ -1,54 +1,56 @@
-//! Makes the whole index anew from entries in any order, in bounded memory.
+//! Rebuilds the whole index from entries in any order, in bounded memory.
 //!
-//! Nothing of the old index is asked, so it does not matter what state it is in. The new shards replace the old in the
-//! order of housekeeping: all are renamed into place, the folder is synced, and only then do old shards of other names
-//! and all appendices go. Interrupted, it leaves an index that answers at least as much as before, and is run again.
+//! The old index is not read, so its state does not matter. New shards replace the old as in
+//! housekeeping: all are renamed into place, the folder is synced, and only then old shards with
+//! other names and all appendices are removed. An interrupted rebuild leaves an index that finds at
+//! least as much as before.
 //!
-//! The result is, byte for byte, what housekeeping makes of the same entries.
+//! The result equals what housekeeping makes of the same entries, byte for byte.
 
 use std::path::Path;
 
 use super::appendices;
-use super::entry::Entry;
+use super::entry::IndexEntry;
 use super::error::IndexError;
-use super::merge::{Merge, Stream};
-use super::names::{self, ShardName};
-use super::runs::Runs;
+use super::file_names::{self, ShardName};
+use super::merge::{EntryStream, MergedEntries};
+use super::shard_division::PrefixCounts;
 use super::shard_writer::write_shard;
 use super::shards;
-use super::split::Counts;
+use super::sorted_runs::SortedRuns;
 use super::writer::{IndexOptions, install, remove, sweep};
 use crate::disk::Disk;
 
-/// A new index in the making. The caller holds the archive's lock, and no [`super::IndexWriter`] is open on the folder.
-pub struct Rebuild<'a> {
+/// A rebuild in progress. The caller holds the archive's lock, and no [`super::IndexWriter`] is
+/// open on the folder.
+pub struct IndexRebuild<'a> {
     disk: &'a dyn Disk,
     folder: &'a Path,
     options: IndexOptions,
-    buffer: Vec<Entry>,
-    runs: Runs<'a>,
+    buffer: Vec<IndexEntry>,
+    runs: SortedRuns<'a>,
 }
 
-/// What a rebuild made.
+/// The result of an index rebuild.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Rebuilt {
-    /// Entries in the new index, equal ones counted once.
+pub struct IndexRebuildDone {
+    /// Entries in the new index, without duplicates.
     pub entries: u64,
     /// Sorted shards.
     pub shards: u64,
 }
 
-impl<'a> Rebuild<'a> {
-    /// Begins. The old index stays as it is until [`Rebuild::finish`].
+impl<'a> IndexRebuild<'a> {
+    /// Begins a rebuild. The old index stays unchanged until [`IndexRebuild::finish`].
     pub fn begin(disk: &'a dyn Disk, folder: &'a Path, options: IndexOptions) -> Result<Self, IndexError> {
         disk.make_folders(folder)?;
         sweep(disk, folder)?;
-        Ok(Self { disk, folder, options, buffer: Vec::new(), runs: Runs::new(disk, folder) })
+        Ok(Self { disk, folder, options, buffer: Vec::new(), runs: SortedRuns::new(disk, folder) })
     }
 
-    /// Adds an entry. The order does not matter, nor does adding one twice.
+    /// Adds an entry. Order and duplicates do not matter.
     #[inline]
-    pub fn push(&mut self, entry: Entry) -> Result<(), IndexError> {
+    pub fn push(&mut self, entry: IndexEntry) -> Result<(), IndexError> {
         self.buffer.push(entry);
         if self.buffer.len() >= self.options.sort_limit {
             self.runs.add(&mut self.buffer)?;
@@ -56,10 +58,10 @@ impl<'a> Rebuild<'a> {
         Ok(())
     }
 
-    /// Writes the new index and puts it in the place of the old.
-    pub fn finish(mut self) -> Result<Rebuilt, IndexError> {
+    /// Writes the new index and replaces the old one.
+    pub fn finish(mut self) -> Result<IndexRebuildDone, IndexError> {
         self.buffer.sort_unstable();
-        let counts = Counts::of(ShardName::ROOT, self.entries())?;
+        let counts = PrefixCounts::of(ShardName::ROOT, self.entries())?;
         let shards = counts.divide(ShardName::ROOT, self.options.shard_limit);
         let mut entries = self.entries();
         for shard in &shards {
@@ -69,13 +71,13 @@ impl<'a> Rebuild<'a> {
         let names: Vec<_> = shards.iter().map(|(name, _)| *name).collect();
         self.replace(&names)?;
         self.runs.clear()?;
-        Ok(Rebuilt { entries: counts.within(ShardName::ROOT), shards: shards.len() as u64 })
+        Ok(IndexRebuildDone { entries: counts.within(ShardName::ROOT), shards: shards.len() as u64 })
     }
 
     /// All entries, in order, each once.
-    fn entries(&self) -> Merge<'_> {
-        let buffered: Stream<'_> = Box::new(self.buffer.iter().copied().map(Ok));
-        Merge::new(vec![Box::new(self.runs.entries()), buffered])
+    fn entries(&self) -> MergedEntries<'_> {
+        let buffered: EntryStream<'_> = Box::new(self.buffer.iter().copied().map(Ok));
+        MergedEntries::new(vec![Box::new(self.runs.entries()), buffered])
     }
 
     fn replace(&self, shards: &[ShardName]) -> Result<(), IndexError> {
@@ -88,10 +90,10 @@ impl<'a> Rebuild<'a> {
                 remove(self.disk, &self.folder.join(name.to_string()))?;
             }
         }
-        let live = self.folder.join(names::APPENDIX);
+        let live = self.folder.join(file_names::APPENDIX_FILE);
         remove(self.disk, &live)?;
         for number in appendices::list_rotated(self.disk, self.folder)? {
-            remove(self.disk, &self.folder.join(names::rotated(number)))?;
+            remove(self.disk, &self.folder.join(file_names::rotated(number)))?;
         }
         self.disk.create_new(&live)?;
         Ok(self.disk.sync_folder(self.folder)?)

@@ -1,12 +1,13 @@
 //! One sorted shard, open for reading.
 //!
-//! Opening reads the header and nothing else. A lookup asks the bias table for the stretch of entries that the id's
-//! bucket occupies, interpolates inside it, and walks from there. The table is only ever a hint: the walk ends at a
-//! pair of neighbours that enclose the id, wherever it started, so damage in the table costs time and never an answer.
+//! Opening reads only the header. A lookup takes the range of the prefix's bucket from the bias
+//! table, interpolates inside it and walks from there. The table is a hint: the walk ends at a pair
+//! of neighbours that enclose the prefix, so damage in the table costs time and never a wrong
+//! result.
 //!
-//! Whether the entries themselves are what was written is checked a block at a time, when a block is first leaned on,
-//! and remembered in one bit; a warm lookup pays for a test of that bit. It is enough to check the blocks of the
-//! enclosing pair and of the hits: if those are right, and the file was sorted when it was written, so is the answer.
+//! A block of entries is verified on first use, and one bit records the result; a warm lookup only
+//! tests that bit. Verifying the blocks of the enclosing pair and of the hits suffices, because the
+//! file was sorted when it was written.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -14,23 +15,25 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
 
-use super::entry::{ENTRY_SIZE, Entry, Place, Prefix, PrefixRange};
+use super::entry::{ENTRY_SIZE, IndexEntry, IndexPrefix, PrefixRange, SiloPlace};
 use super::error::IndexError;
-use super::layout::{BLOCK, Geometry, HEADER, Header, HeaderFault, four};
-use super::names::ShardName;
-use crate::disk::{Disk, Mapped};
+use super::file_names::ShardName;
+use super::layout::{
+    ENTRIES_PER_BLOCK, SHARD_HEADER_BYTES, ShardGeometry, ShardHeader, ShardHeaderError, u32_at,
+};
+use crate::disk::{Disk, MappedFile};
 
-/// How far the walk looks entry by entry before it starts to leap.
-const NEAR: usize = 8;
+/// Entries that the walk compares one by one before it gallops.
+const LINEAR_SEARCH_ENTRIES: usize = 8;
 
 #[derive(Debug)]
 pub(super) struct Shard {
     path: PathBuf,
-    bytes: Mapped,
-    header: Header,
-    /// Where the entries start; it follows from the header, but not for free.
+    bytes: MappedFile,
+    header: ShardHeader,
+    /// The offset of the first entry, computed once from the header.
     start: usize,
-    /// One bit a block: its checksum was found right.
+    /// One bit per block: its checksum was verified.
     checked: Box<[AtomicU64]>,
 }
 
@@ -51,7 +54,7 @@ impl Shard {
         &self.path
     }
 
-    pub(super) fn header(&self) -> &Header {
+    pub(super) fn header(&self) -> &ShardHeader {
         &self.header
     }
 
@@ -67,7 +70,7 @@ impl Shard {
         self.header.geometry.count
     }
 
-    pub(super) fn greatest_place(&self) -> Option<Place> {
+    pub(super) fn greatest_place(&self) -> Option<SiloPlace> {
         (self.count() > 0).then_some(self.header.greatest)
     }
 
@@ -76,23 +79,23 @@ impl Shard {
         self.bytes[self.start..].as_chunks().0
     }
 
-    /// The parts of the file that a search needs.
+    /// The entries and tables that a search needs.
     #[inline]
-    pub(super) fn sorted(&self) -> Sorted<'_> {
+    pub(super) fn sorted(&self) -> SortedEntries<'_> {
         let geometry = self.header.geometry;
-        let bias = self.bytes[HEADER..geometry.checks_start()].as_chunks().0;
-        Sorted { entries: self.entries(), bias, name: self.name(), geometry }
+        let bias = self.bytes[SHARD_HEADER_BYTES..geometry.checks_start()].as_chunks().0;
+        SortedEntries { entries: self.entries(), bias, name: self.name(), geometry }
     }
 
     /// All entries with this prefix.
     #[inline]
-    pub(super) fn find(&self, prefix: Prefix) -> Result<&[[u8; ENTRY_SIZE]], IndexError> {
+    pub(super) fn find(&self, prefix: IndexPrefix) -> Result<&[[u8; ENTRY_SIZE]], IndexError> {
         Ok(&self.entries()[self.positions(prefix)?])
     }
 
     /// The positions of all entries with this prefix.
     #[inline]
-    fn positions(&self, prefix: Prefix) -> Result<Range<usize>, IndexError> {
+    fn positions(&self, prefix: IndexPrefix) -> Result<Range<usize>, IndexError> {
         let sorted = self.sorted();
         match sorted.entries {
             [] => Ok(0..0),
@@ -105,7 +108,7 @@ impl Shard {
     pub(super) fn positions_near(
         &self,
         entries: &[[u8; ENTRY_SIZE]],
-        prefix: Prefix,
+        prefix: IndexPrefix,
         guess: usize,
     ) -> Result<Range<usize>, IndexError> {
         let start = lower_bound(entries, prefix, guess);
@@ -114,18 +117,18 @@ impl Shard {
         Ok(start..end)
     }
 
-    /// The entries of a range, in order, each block checked before it is believed.
+    /// The entries of a range, in order. Each block is verified first.
     pub(super) fn stream(self: &Arc<Self>, range: PrefixRange) -> Result<ShardStream, IndexError> {
         let range = PrefixRange { first: range.first.max(self.name().range().first), last: range.last };
         let start = self.positions(range.first)?.start;
         Ok(ShardStream { shard: Arc::clone(self), next: start, range, before: None })
     }
 
-    /// Makes sure that the blocks of these positions, of which there must be some, are what was written.
+    /// Verifies the blocks of these positions, which must not be empty.
     #[inline]
     pub(super) fn check(&self, positions: Range<usize>) -> Result<(), IndexError> {
-        let (first, last) = (positions.start / BLOCK, (positions.end - 1) / BLOCK);
-        // Nearly always one block, and one that was checked before.
+        let (first, last) = (positions.start / ENTRIES_PER_BLOCK, (positions.end - 1) / ENTRIES_PER_BLOCK);
+        // Nearly always one block that was verified before.
         if first == last && self.is_checked(first) {
             return Ok(());
         }
@@ -143,7 +146,7 @@ impl Shard {
             return Ok(());
         }
         if !self.block_is_right(block) {
-            let offset = self.start + block * BLOCK * ENTRY_SIZE;
+            let offset = self.start + block * ENTRIES_PER_BLOCK * ENTRY_SIZE;
             let what = "the checksum of a block of entries does not match";
             return Err(IndexError::damaged(&self.path, offset as u64, what));
         }
@@ -154,25 +157,26 @@ impl Shard {
     /// Whether a block matches its checksum.
     pub(super) fn block_is_right(&self, block: usize) -> bool {
         let entries = self.entries();
-        let bytes = entries[block * BLOCK..entries.len().min((block + 1) * BLOCK)].as_flattened();
+        let bytes = entries[block * ENTRIES_PER_BLOCK..entries.len().min((block + 1) * ENTRIES_PER_BLOCK)]
+            .as_flattened();
         let check = self.header.geometry.checks_start() + 4 * block;
-        crc32fast::hash(bytes) == four(&self.bytes, check)
+        crc32fast::hash(bytes) == u32_at(&self.bytes, check)
     }
 }
 
-/// The entries of a shard and what is known about where they stand.
+/// The entries and the bias table of a shard.
 #[derive(Clone, Copy)]
-pub(super) struct Sorted<'a> {
+pub(super) struct SortedEntries<'a> {
     pub(super) entries: &'a [[u8; ENTRY_SIZE]],
     bias: &'a [[u8; 4]],
     name: ShardName,
-    geometry: Geometry,
+    geometry: ShardGeometry,
 }
 
-impl Sorted<'_> {
-    /// The position where a prefix probably stands; if there are entries, that of one of them.
+impl SortedEntries<'_> {
+    /// The probable position of a prefix, which is a valid position unless there are no entries.
     #[inline]
-    pub(super) fn guess(self, prefix: Prefix) -> usize {
+    pub(super) fn guess(self, prefix: IndexPrefix) -> usize {
         let (bucket, fraction) = self.geometry.bucket(self.name, prefix);
         let [start, end] = [self.bias[bucket], self.bias[bucket + 1]].map(u32::from_be_bytes);
         let step = (u128::from(end.saturating_sub(start)) * u128::from(fraction)) >> 64;
@@ -180,15 +184,15 @@ impl Sorted<'_> {
     }
 }
 
-/// Reads the header and compares the length of the file with what it says.
-fn read_header(path: &Path, bytes: &[u8]) -> Result<Header, IndexError> {
+/// Reads the header and checks the length of the file against it.
+fn read_header(path: &Path, bytes: &[u8]) -> Result<ShardHeader, IndexError> {
     let length = bytes.len() as u64;
     let Some((first, _)) = bytes.split_first_chunk() else {
         return Err(IndexError::damaged(path, length, "it ends inside the header"));
     };
-    let header = Header::from_bytes(first).map_err(|fault| match fault {
-        HeaderFault::Damaged { offset, what } => IndexError::damaged(path, offset, what),
-        HeaderFault::Unsupported(format) => IndexError::Unsupported { file: path.to_path_buf(), format },
+    let header = ShardHeader::from_bytes(first).map_err(|fault| match fault {
+        ShardHeaderError::Damaged { offset, what } => IndexError::damaged(path, offset, what),
+        ShardHeaderError::Unsupported(format) => IndexError::Unsupported { file: path.to_path_buf(), format },
     })?;
     match length.cmp(&header.geometry.length()) {
         Ordering::Equal => Ok(header),
@@ -200,13 +204,13 @@ fn read_header(path: &Path, bytes: &[u8]) -> Result<Header, IndexError> {
 }
 
 #[inline]
-fn prefix_of(entry: &[u8; ENTRY_SIZE]) -> Prefix {
-    Entry::from_bytes(entry).prefix
+fn prefix_of(entry: &[u8; ENTRY_SIZE]) -> IndexPrefix {
+    IndexEntry::from_bytes(entry).prefix
 }
 
 /// The first position whose prefix is not smaller, found by walking from a guess.
 #[inline]
-fn lower_bound(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, guess: usize) -> usize {
+fn lower_bound(entries: &[[u8; ENTRY_SIZE]], prefix: IndexPrefix, guess: usize) -> usize {
     if prefix_of(&entries[guess]) < prefix {
         upwards(entries, prefix, guess + 1)
     } else {
@@ -216,7 +220,7 @@ fn lower_bound(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, guess: usize) -> us
 
 /// The first position from `start` on with another prefix.
 #[inline]
-pub(super) fn end_of(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, start: usize) -> usize {
+pub(super) fn end_of(entries: &[[u8; ENTRY_SIZE]], prefix: IndexPrefix, start: usize) -> usize {
     let mut end = start;
     while end < entries.len() && prefix_of(&entries[end]) == prefix {
         end += 1;
@@ -226,8 +230,8 @@ pub(super) fn end_of(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, start: usize)
 
 /// Everything before `from` is smaller.
 #[inline]
-fn upwards(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, from: usize) -> usize {
-    let near = entries.len().min(from + NEAR);
+fn upwards(entries: &[[u8; ENTRY_SIZE]], prefix: IndexPrefix, from: usize) -> usize {
+    let near = entries.len().min(from + LINEAR_SEARCH_ENTRIES);
     let mut position = from;
     while position < near {
         if prefix_of(&entries[position]) >= prefix {
@@ -240,8 +244,8 @@ fn upwards(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, from: usize) -> usize {
 
 /// Everything before `from` is smaller.
 #[cold]
-fn leap_upwards(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, from: usize) -> usize {
-    let (mut low, mut leap) = (from, 2 * NEAR);
+fn leap_upwards(entries: &[[u8; ENTRY_SIZE]], prefix: IndexPrefix, from: usize) -> usize {
+    let (mut low, mut leap) = (from, 2 * LINEAR_SEARCH_ENTRIES);
     loop {
         let high = entries.len().min(low + leap);
         if high == entries.len() || prefix_of(&entries[high]) >= prefix {
@@ -253,8 +257,8 @@ fn leap_upwards(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, from: usize) -> us
 
 /// `entries[from]` is not smaller.
 #[inline]
-fn downwards(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, from: usize) -> usize {
-    let near = from.saturating_sub(NEAR);
+fn downwards(entries: &[[u8; ENTRY_SIZE]], prefix: IndexPrefix, from: usize) -> usize {
+    let near = from.saturating_sub(LINEAR_SEARCH_ENTRIES);
     let mut position = from;
     while position > near {
         if prefix_of(&entries[position - 1]) < prefix {
@@ -267,8 +271,8 @@ fn downwards(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, from: usize) -> usize
 
 /// `entries[from]` is not smaller.
 #[cold]
-fn leap_downwards(entries: &[[u8; ENTRY_SIZE]], prefix: Prefix, from: usize) -> usize {
-    let (mut high, mut leap) = (from, 2 * NEAR);
+fn leap_downwards(entries: &[[u8; ENTRY_SIZE]], prefix: IndexPrefix, from: usize) -> usize {
+    let (mut high, mut leap) = (from, 2 * LINEAR_SEARCH_ENTRIES);
     loop {
         let low = high.saturating_sub(leap);
         if low == 0 || prefix_of(&entries[low]) < prefix {
@@ -284,16 +288,16 @@ pub(super) struct ShardStream {
     shard: Arc<Shard>,
     next: usize,
     range: PrefixRange,
-    before: Option<Entry>,
+    before: Option<IndexEntry>,
 }
 
 impl ShardStream {
-    fn advance(&mut self) -> Result<Option<Entry>, IndexError> {
+    fn advance(&mut self) -> Result<Option<IndexEntry>, IndexError> {
         let Some(bytes) = self.shard.entries().get(self.next) else { return Ok(None) };
-        if self.before.is_none() || self.next.is_multiple_of(BLOCK) {
+        if self.before.is_none() || self.next.is_multiple_of(ENTRIES_PER_BLOCK) {
             self.shard.check(self.next..self.next + 1)?;
         }
-        let entry = Entry::from_bytes(bytes);
+        let entry = IndexEntry::from_bytes(bytes);
         if self.before.is_some_and(|before| before >= entry) || entry.prefix < self.range.first {
             let offset = self.shard.start + self.next * ENTRY_SIZE;
             return Err(IndexError::damaged(&self.shard.path, offset as u64, "the entries are not in order"));
@@ -305,13 +309,13 @@ impl ShardStream {
 }
 
 impl Iterator for ShardStream {
-    type Item = Result<Entry, IndexError>;
+    type Item = Result<IndexEntry, IndexError>;
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let advanced = self.advance();
         if advanced.is_err() {
-            // An error ends the stream, so that whoever skips errors does not meet it for ever.
+            // An error ends the stream, so that a caller that skips errors does not loop.
             self.next = usize::MAX;
         }
         advanced.transpose()

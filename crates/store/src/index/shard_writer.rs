@@ -1,35 +1,35 @@
-//! Writes one sorted shard, front to back, in bounded memory.
+//! Writes one sorted shard in bounded memory.
 //!
-//! The count must be known before: it decides where the entries start. The head is written last, so a file that was
-//! never finished has no magic, besides being under a temporary name. Renaming it into place is the caller's part,
-//! because the caller knows what must happen before and after.
+//! The count must be known first, because it decides where the entries start. The header is written
+//! last, so an unfinished file has no magic number. The caller renames the file into place, because
+//! it knows what must happen before and after.
 
 use std::path::{Path, PathBuf};
 
-use super::entry::{ENTRY_SIZE, Entry, Place};
+use super::entry::{ENTRY_SIZE, IndexEntry, SiloPlace};
 use super::error::IndexError;
-use super::layout::{BLOCK, Geometry, HEADER, Header};
-use super::names::{self, ShardName};
+use super::file_names::{self, ShardName};
+use super::layout::{ENTRIES_PER_BLOCK, SHARD_HEADER_BYTES, ShardGeometry, ShardHeader};
 use crate::disk::{Disk, DiskFile};
 
-const BUFFER: usize = 256 * BLOCK * ENTRY_SIZE;
+const WRITE_BUFFER_BYTES: usize = 256 * ENTRIES_PER_BLOCK * ENTRY_SIZE;
 
 pub(super) struct ShardWriter {
     file: Box<dyn DiskFile>,
     path: PathBuf,
     name: ShardName,
-    geometry: Geometry,
-    tables: Tables,
+    geometry: ShardGeometry,
+    tables: ShardTables,
     buffer: Vec<u8>,
     /// Where the buffer goes.
     offset: u64,
 }
 
-/// What is learnt about the entries while they pass.
-struct Tables {
+/// The tables, collected while the entries pass.
+struct ShardTables {
     bias: Vec<u32>,
     checks: Vec<u32>,
-    greatest: Place,
+    greatest: SiloPlace,
     written: u64,
 }
 
@@ -38,7 +38,7 @@ pub(super) fn write_shard(
     disk: &dyn Disk,
     folder: &Path,
     (name, count): (ShardName, u64),
-    entries: &mut dyn Iterator<Item = Result<Entry, IndexError>>,
+    entries: &mut dyn Iterator<Item = Result<IndexEntry, IndexError>>,
 ) -> Result<(), IndexError> {
     let mut writer = ShardWriter::create(disk, folder, name, count)?;
     for _ in 0..count {
@@ -52,39 +52,39 @@ pub(super) fn write_shard(
 
 impl ShardWriter {
     fn create(disk: &dyn Disk, folder: &Path, name: ShardName, count: u64) -> Result<Self, IndexError> {
-        let path = folder.join(names::unfinished(&name));
-        if count > Geometry::GREATEST_COUNT {
+        let path = folder.join(file_names::unfinished(&name));
+        if count > ShardGeometry::GREATEST_COUNT {
             return Err(IndexError::TooMany { file: path, count });
         }
         if disk.stat(&path)?.is_some() {
             disk.remove(&path)?;
         }
-        let geometry = Geometry::of(count);
+        let geometry = ShardGeometry::of(count);
         let file = disk.create_new(&path)?;
-        let tables = Tables {
+        let tables = ShardTables {
             bias: Vec::with_capacity(geometry.buckets() + 1),
             checks: Vec::with_capacity(geometry.blocks()),
-            greatest: Place::MIN,
+            greatest: SiloPlace::MIN,
             written: 0,
         };
-        let buffer = Vec::with_capacity(BUFFER.min(count as usize * ENTRY_SIZE));
+        let buffer = Vec::with_capacity(WRITE_BUFFER_BYTES.min(count as usize * ENTRY_SIZE));
         Ok(Self { file, path, name, geometry, tables, buffer, offset: geometry.entries_start() as u64 })
     }
 
-    fn push(&mut self, entry: Entry) -> Result<(), IndexError> {
+    fn push(&mut self, entry: IndexEntry) -> Result<(), IndexError> {
         let (bucket, _) = self.geometry.bucket(self.name, entry.prefix);
         self.tables.reach(bucket);
         self.tables.greatest = self.tables.greatest.max(entry.place);
         self.tables.written += 1;
         self.buffer.extend_from_slice(&entry.to_bytes());
-        if self.buffer.len() == BUFFER {
+        if self.buffer.len() == WRITE_BUFFER_BYTES {
             self.flush()?;
         }
         Ok(())
     }
 
     fn flush(&mut self) -> Result<(), IndexError> {
-        self.tables.checks.extend(self.buffer.chunks(BLOCK * ENTRY_SIZE).map(crc32fast::hash));
+        self.tables.checks.extend(self.buffer.chunks(ENTRIES_PER_BLOCK * ENTRY_SIZE).map(crc32fast::hash));
         self.file.write_at(self.offset, &self.buffer)?;
         self.offset += self.buffer.len() as u64;
         self.buffer.clear();
@@ -109,23 +109,23 @@ impl ShardWriter {
     }
 
     fn head(&self) -> Vec<u8> {
-        let mut head = vec![0; HEADER];
+        let mut head = vec![0; SHARD_HEADER_BYTES];
         let tables = self.tables.bias.iter().chain(&self.tables.checks);
         head.extend(tables.flat_map(|number| number.to_be_bytes()));
         head.resize(self.geometry.entries_start(), 0);
-        let header = Header {
+        let header = ShardHeader {
             name: self.name,
             geometry: self.geometry,
             greatest: self.tables.greatest,
-            tables_check: crc32fast::hash(&head[HEADER..]),
+            tables_check: crc32fast::hash(&head[SHARD_HEADER_BYTES..]),
         };
-        head[..HEADER].copy_from_slice(&header.to_bytes());
+        head[..SHARD_HEADER_BYTES].copy_from_slice(&header.to_bytes());
         head
     }
 }
 
-impl Tables {
-    /// All buckets up to this one start at the entry that comes next, unless they started before.
+impl ShardTables {
+    /// Starts all buckets up to this one at the next entry, unless they have started.
     fn reach(&mut self, bucket: usize) {
         while self.bias.len() <= bucket {
             self.bias.push(self.written as u32);

@@ -1,38 +1,40 @@
-//! All sorted shards together: which files are there, and which of them an id is looked up in.
+//! The set of sorted shards, and the choice of the shard for an id.
 //!
-//! Shards are replaced and split by another process while this one opens them. That needs no lock: a shard is replaced
-//! by a rename, and the shard that was split goes only after the sixteen that replace it are in place. So one of three
-//! things is found: all files; a listing that saw too little of a change under way, which the names prove; or a name
-//! whose file has gone, which means that its entries are elsewhere by now. In the last two cases it lists again.
+//! Another process may replace and split shards while this one opens them. No lock is needed: a
+//! shard is replaced by a rename, and a split shard is removed only after its sixteen parts are in
+//! place. A listing may miss part of a change, which the names reveal, or a listed file may be gone
+//! because its entries moved. In both cases the folder is listed again.
 
 use std::path::Path;
 use std::sync::Arc;
 
-use super::entry::{Place, Prefix, PrefixRange};
+use super::entry::{IndexPrefix, PrefixRange, SiloPlace};
 use super::error::IndexError;
-use super::merge::Stream;
-use super::names::{FileName, ShardName, cover};
+use super::file_names::{IndexFileName, ShardName, cover};
+use super::merge::EntryStream;
 use super::shard::Shard;
 use crate::disk::Disk;
 
-/// A listing can only be unlucky while files are being renamed, which takes microseconds and ends.
-const TRIES: usize = 100;
+/// Maximum number of listings. One fails only while files are being renamed, which takes
+/// microseconds.
+const MAX_LISTINGS: usize = 100;
 
 #[derive(Clone, Debug)]
-pub(super) struct Shards {
-    /// Side by side these hold every id.
+pub(super) struct ShardSet {
+    /// Together these contain every id.
     cover: Vec<Arc<Shard>>,
-    /// The first prefix of each of them.
-    firsts: Vec<Prefix>,
-    /// What an interrupted split or rebuild left inside them. Their entries count too, and may be double.
+    /// The first prefix of each shard of the cover.
+    firsts: Vec<IndexPrefix>,
+    /// Shards that an interrupted split or rebuild left inside them. Their entries count and may be
+    /// duplicates.
     inside: Vec<Arc<Shard>>,
 }
 
-impl Shards {
+impl ShardSet {
     /// Opens the shards that are in the folder now.
     pub(super) fn open(disk: &dyn Disk, folder: &Path) -> Result<Self, IndexError> {
         let mut outcome = Self::try_open(disk, folder);
-        for _ in 1..TRIES {
+        for _ in 1..MAX_LISTINGS {
             match &outcome {
                 Err(IndexError::Incomplete { .. }) => {}
                 Err(IndexError::Disk(error)) if error.is_absent() => {}
@@ -64,12 +66,12 @@ impl Shards {
         Ok(Self { cover, firsts, inside })
     }
 
-    /// The shards that side by side hold every id.
+    /// The shards that together contain every id.
     pub(super) fn cover(&self) -> &[Arc<Shard>] {
         &self.cover
     }
 
-    /// What was left inside the shards of the cover.
+    /// The shards left inside those of the cover.
     pub(super) fn inside(&self) -> &[Arc<Shard>] {
         &self.inside
     }
@@ -80,7 +82,7 @@ impl Shards {
 
     /// The shard of the cover that an id belongs in.
     #[inline]
-    pub(super) fn of(&self, prefix: Prefix) -> &Shard {
+    pub(super) fn of(&self, prefix: IndexPrefix) -> &Shard {
         match self.cover.as_slice() {
             [only] => only,
             several => &several[self.firsts.partition_point(|first| *first <= prefix) - 1],
@@ -91,16 +93,16 @@ impl Shards {
         self.all().map(|shard| shard.count()).sum()
     }
 
-    pub(super) fn greatest_place(&self) -> Option<Place> {
+    pub(super) fn greatest_place(&self) -> Option<SiloPlace> {
         self.all().filter_map(|shard| shard.greatest_place()).max()
     }
 
     /// Streams that together hold all entries of a range.
-    pub(super) fn streams(&self, range: PrefixRange) -> Result<Vec<Stream<'static>>, IndexError> {
-        // The cover side by side is one sorted stream, whatever the number of shards.
+    pub(super) fn streams(&self, range: PrefixRange) -> Result<Vec<EntryStream<'static>>, IndexError> {
+        // The shards of the cover, one after the other, are one sorted stream.
         let touched: Vec<_> = self.cover.iter().filter(|shard| touches(shard, range)).cloned().collect();
         let covering = touched.into_iter().flat_map(move |shard| stream(&shard, range));
-        let mut streams: Vec<Stream<'static>> = vec![Box::new(covering)];
+        let mut streams: Vec<EntryStream<'static>> = vec![Box::new(covering)];
         for shard in self.inside.iter().filter(|shard| touches(shard, range)) {
             streams.push(Box::new(shard.stream(range)?));
         }
@@ -112,19 +114,19 @@ fn touches(shard: &Shard, range: PrefixRange) -> bool {
     shard.name().range().intersection(range).is_some()
 }
 
-/// A stream that begins with the error if it cannot begin at all.
-fn stream(shard: &Arc<Shard>, range: PrefixRange) -> Stream<'static> {
+/// The stream of a shard; an error of opening it is its first item.
+fn stream(shard: &Arc<Shard>, range: PrefixRange) -> EntryStream<'static> {
     match shard.stream(range) {
         Ok(stream) => Box::new(stream),
         Err(error) => Box::new(std::iter::once(Err(error))),
     }
 }
 
-/// The names of the shards in the folder now.
+/// The names of the shards in the folder.
 pub(super) fn list(disk: &dyn Disk, folder: &Path) -> Result<Vec<ShardName>, IndexError> {
     let names = disk.list(folder)?;
-    let sorted = names.iter().filter_map(|name| match FileName::parse(name) {
-        FileName::Sorted(shard) => Some(shard),
+    let sorted = names.iter().filter_map(|name| match IndexFileName::parse(name) {
+        IndexFileName::Sorted(shard) => Some(shard),
         _ => None,
     });
     Ok(sorted.collect())

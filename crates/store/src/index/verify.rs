@@ -1,69 +1,69 @@
-//! Checks everything that can be checked of the index without the silos.
+//! Verifies the index files without the silos.
 //!
-//! What is found is data, not an error: a finding says which file, where and what. It takes no lock and changes nothing.
-//! Whether entries lead to the right records, and whether every record has its entry, only the silos can tell; the audit
-//! of the store asks them, with [`super::Index::entries`].
+//! Findings are data, not errors: each has a file, a byte range and a message. Takes no lock and
+//! changes nothing. The audit of the store compares the entries with the silos, using
+//! [`super::IndexReader::entries`].
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::appendices;
-use super::entry::{ENTRY_SIZE, Entry, Place};
+use super::entry::{ENTRY_SIZE, IndexEntry, SiloPlace};
 use super::error::IndexError;
-use super::layout::{BLOCK, HEADER, four};
-use super::names::{self, FileName, ShardName, cover};
+use super::file_names::{self, IndexFileName, ShardName, cover};
+use super::layout::{ENTRIES_PER_BLOCK, SHARD_HEADER_BYTES, u32_at};
 use super::shard::Shard;
 use crate::disk::Disk;
 
-/// How often the folder is listed again because a file went while it was being checked.
-const TRIES: usize = 100;
+/// Maximum number of listings when files vanish during the check.
+const MAX_LISTINGS: usize = 100;
 
-/// What kind of thing was found.
+/// The kind of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum FindingKind {
-    /// Bytes are not what was written.
+pub enum IndexFindingKind {
+    /// Damaged bytes.
     Damage,
-    /// The live appendix ends in something that is no whole batch: a write was interrupted, or is under way. Opening for
-    /// writing cuts it off.
+    /// The live appendix ends with an invalid batch: a write was interrupted or is in progress.
+    /// Opening for writing cuts it off.
     TornTail,
-    /// Some ids have no file that could hold them.
+    /// A range of ids has no sorted file.
     Missing,
-    /// A file that is no part of the index.
+    /// A file that does not belong to the index.
     Foreign,
     /// A file of a later format, which cannot be checked.
     Unsupported,
 }
 
-/// One thing that is not as it should be.
+/// One finding.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
-    /// What kind of thing.
-    pub kind: FindingKind,
+pub struct IndexFinding {
+    /// Its kind.
+    pub kind: IndexFindingKind,
     /// The file, or the folder when a file is missing.
     pub file: PathBuf,
-    /// Where the bytes in question start.
+    /// The start of the affected bytes.
     pub offset: u64,
-    /// How many bytes are in question.
+    /// The number of affected bytes.
     pub length: u64,
-    /// What is wrong, as a sentence without a full stop.
+    /// The message, without a full stop.
     pub message: String,
 }
 
-/// What [`verify`] saw.
+/// The result of [`verify`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Verified {
-    /// Everything that is not as it should be.
-    pub findings: Vec<Finding>,
-    /// Files that were read.
+pub struct IndexVerification {
+    /// All findings.
+    pub findings: Vec<IndexFinding>,
+    /// Files read.
     pub files: u64,
-    /// Entries that were read in them.
+    /// Entries read.
     pub entries: u64,
 }
 
 /// Checks all files of the index in a folder. Fails only when a file cannot be read at all.
-pub fn verify(disk: &dyn Disk, folder: &Path) -> Result<Verified, IndexError> {
+pub fn verify(disk: &dyn Disk, folder: &Path) -> Result<IndexVerification, IndexError> {
     let mut outcome = try_verify(disk, folder);
-    for _ in 1..TRIES {
+    for _ in 1..MAX_LISTINGS {
         match &outcome {
             Err(IndexError::Disk(error)) if error.is_absent() => outcome = try_verify(disk, folder),
             _ => break,
@@ -72,39 +72,46 @@ pub fn verify(disk: &dyn Disk, folder: &Path) -> Result<Verified, IndexError> {
     outcome
 }
 
-fn try_verify(disk: &dyn Disk, folder: &Path) -> Result<Verified, IndexError> {
-    let mut verified = Verified::default();
+fn try_verify(disk: &dyn Disk, folder: &Path) -> Result<IndexVerification, IndexError> {
+    let mut verified = IndexVerification::default();
     let mut shards = Vec::new();
     for name in disk.list(folder)? {
-        match FileName::parse(&name) {
-            FileName::Appendix | FileName::Rotated(_) => verified.appendix(disk, &folder.join(name))?,
-            FileName::Sorted(shard) => {
+        match IndexFileName::parse(&name) {
+            IndexFileName::Appendix | IndexFileName::Rotated(_) => {
+                verified.appendix(disk, &folder.join(name))?
+            }
+            IndexFileName::Sorted(shard) => {
                 verified.shard(disk, folder, shard)?;
                 shards.push(shard);
             }
-            FileName::Unfinished => {}
-            FileName::Foreign => {
-                verified.find(FindingKind::Foreign, &folder.join(name), 0..0, "it is no part of the index");
+            IndexFileName::Unfinished => {}
+            IndexFileName::Foreign => {
+                verified.find(
+                    IndexFindingKind::Foreign,
+                    &folder.join(name),
+                    0..0,
+                    "it is no part of the index",
+                );
             }
         }
     }
     if let Err(first) = cover(&shards) {
         let message = format!("no file holds the ids from {first} on");
-        verified.find(FindingKind::Missing, folder, 0..0, message);
+        verified.find(IndexFindingKind::Missing, folder, 0..0, message);
     }
     Ok(verified)
 }
 
-impl Verified {
+impl IndexVerification {
     fn find(
         &mut self,
-        kind: FindingKind,
+        kind: IndexFindingKind,
         file: &Path,
         bytes: std::ops::Range<u64>,
         message: impl Into<String>,
     ) {
         let (offset, length) = (bytes.start, bytes.end.saturating_sub(bytes.start));
-        self.findings.push(Finding {
+        self.findings.push(IndexFinding {
             kind,
             file: file.to_path_buf(),
             offset,
@@ -113,16 +120,16 @@ impl Verified {
         });
     }
 
-    /// Turns damage that kept a file from being opened into a finding.
+    /// Turns damage that prevents opening a file into a finding.
     fn refused(&mut self, error: IndexError, length: u64) -> Result<(), IndexError> {
         match error {
             IndexError::Damaged { file, offset, what } => {
-                let end = if offset < HEADER as u64 { HEADER as u64 } else { length };
-                self.find(FindingKind::Damage, &file, offset..end, what);
+                let end = if offset < SHARD_HEADER_BYTES as u64 { SHARD_HEADER_BYTES as u64 } else { length };
+                self.find(IndexFindingKind::Damage, &file, offset..end, what);
             }
             IndexError::Unsupported { file, format } => {
                 let message = format!("it has format {format}, which this version cannot read");
-                self.find(FindingKind::Unsupported, &file, 0..length, message);
+                self.find(IndexFindingKind::Unsupported, &file, 0..length, message);
             }
             other => return Err(other),
         }
@@ -131,7 +138,7 @@ impl Verified {
 
     fn appendix(&mut self, disk: &dyn Disk, path: &Path) -> Result<(), IndexError> {
         self.files += 1;
-        let live = path.file_name() == Some(OsStr::new(names::APPENDIX));
+        let live = path.file_name() == Some(OsStr::new(file_names::APPENDIX_FILE));
         let (decoded, length) = match appendices::read(disk, path) {
             Ok(Some(read)) => read,
             Ok(None) => return Ok(()),
@@ -140,9 +147,9 @@ impl Verified {
         self.entries += decoded.entries.len() as u64;
         for gap in decoded.gaps {
             if live && gap.end == length {
-                self.find(FindingKind::TornTail, path, gap, "it ends in an unfinished batch");
+                self.find(IndexFindingKind::TornTail, path, gap, "it ends in an unfinished batch");
             } else {
-                self.find(FindingKind::Damage, path, gap, "there is no whole batch here");
+                self.find(IndexFindingKind::Damage, path, gap, "there is no whole batch here");
             }
         }
         Ok(())
@@ -163,20 +170,25 @@ impl Verified {
 
     fn open_shard(&mut self, shard: &Shard) {
         let start = shard.header().geometry.entries_start();
-        let tables = &shard.bytes()[HEADER..start];
+        let tables = &shard.bytes()[SHARD_HEADER_BYTES..start];
         let tables_right = crc32fast::hash(tables) == shard.header().tables_check;
         if !tables_right {
             let message = "the checksum of the tables does not match";
-            self.find(FindingKind::Damage, shard.path(), HEADER as u64..start as u64, message);
+            self.find(
+                IndexFindingKind::Damage,
+                shard.path(),
+                SHARD_HEADER_BYTES as u64..start as u64,
+                message,
+            );
         }
-        let mut walk = Walk { shard, before: None, greatest: Place::MIN, bias: Vec::new() };
+        let mut walk = ShardWalk { shard, before: None, greatest: SiloPlace::MIN, bias: Vec::new() };
         let mut blocks_right = true;
         for block in 0..shard.header().geometry.blocks() {
             // If the tables are damaged the checksums are not to be believed, but order still is.
             let right = !tables_right || shard.block_is_right(block);
             if !right {
                 self.find(
-                    FindingKind::Damage,
+                    IndexFindingKind::Damage,
                     shard.path(),
                     walk.extent(block),
                     "its checksum does not match",
@@ -184,42 +196,47 @@ impl Verified {
             } else if let Some(position) = walk.block(block) {
                 let offset = (start + position * ENTRY_SIZE) as u64;
                 let message = "the entry is out of order or belongs in another file";
-                self.find(FindingKind::Damage, shard.path(), offset..offset + ENTRY_SIZE as u64, message);
+                self.find(
+                    IndexFindingKind::Damage,
+                    shard.path(),
+                    offset..offset + ENTRY_SIZE as u64,
+                    message,
+                );
             }
             blocks_right &= right;
         }
         self.entries += shard.count();
         if tables_right && blocks_right && !walk.agrees() {
             let message = "the header or the bias table does not follow from the entries";
-            self.find(FindingKind::Damage, shard.path(), 0..start as u64, message);
+            self.find(IndexFindingKind::Damage, shard.path(), 0..start as u64, message);
         }
     }
 }
 
-/// What is learnt from walking through the entries of a shard.
-struct Walk<'a> {
+/// Walks the entries of a shard and collects the expected tables.
+struct ShardWalk<'a> {
     shard: &'a Shard,
-    before: Option<Entry>,
-    greatest: Place,
+    before: Option<IndexEntry>,
+    greatest: SiloPlace,
     bias: Vec<u32>,
 }
 
-impl Walk<'_> {
-    /// Where a block stands in the file.
+impl ShardWalk<'_> {
+    /// The byte range of a block in the file.
     fn extent(&self, block: usize) -> std::ops::Range<u64> {
-        let at = self.shard.header().geometry.entries_start() + block * BLOCK * ENTRY_SIZE;
-        let end = (at + BLOCK * ENTRY_SIZE).min(self.shard.bytes().len());
+        let at = self.shard.header().geometry.entries_start() + block * ENTRIES_PER_BLOCK * ENTRY_SIZE;
+        let end = (at + ENTRIES_PER_BLOCK * ENTRY_SIZE).min(self.shard.bytes().len());
         at as u64..end as u64
     }
 
-    /// The position of the first entry of a block that does not belong where it is.
+    /// The position of the first misplaced entry of a block.
     fn block(&mut self, block: usize) -> Option<usize> {
         let name = self.shard.name();
         let entries = self.shard.entries();
-        let positions = block * BLOCK..entries.len().min((block + 1) * BLOCK);
+        let positions = block * ENTRIES_PER_BLOCK..entries.len().min((block + 1) * ENTRIES_PER_BLOCK);
         let mut wrong = None;
         for position in positions {
-            let entry = Entry::from_bytes(&entries[position]);
+            let entry = IndexEntry::from_bytes(&entries[position]);
             let in_order = self.before.is_none_or(|before| before < entry);
             if !in_order || !name.range().contains(entry.prefix) {
                 wrong = wrong.or(Some(position));
@@ -238,11 +255,11 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether header and bias table say what the entries do.
+    /// Whether header and bias table agree with the entries.
     fn agrees(mut self) -> bool {
         let geometry = self.shard.header().geometry;
         self.reach(geometry.buckets(), geometry.count as usize);
-        let table = |bucket: usize| four(self.shard.bytes(), HEADER + 4 * bucket);
+        let table = |bucket: usize| u32_at(self.shard.bytes(), SHARD_HEADER_BYTES + 4 * bucket);
         self.greatest == self.shard.header().greatest
             && self.bias.iter().enumerate().all(|(bucket, bias)| *bias == table(bucket))
     }

@@ -1,29 +1,29 @@
-//! The parts of an index put together for asking: sorted shards, appendices being merged, the live appendix.
+//! The searchable whole of an index: sorted shards, rotated appendices, live appendix.
 //!
-//! Reader and writer ask the same view, so there is one lookup. The view does not know how its parts came to be.
+//! Reader and writer share it, so there is one lookup. It does not know how its parts are made.
 
-use super::appendices::Rotated;
-use super::entry::{Entry, Place, Prefix, PrefixRange};
+use super::appendices::RotatedAppendix;
+use super::appendix_entries::AppendixEntries;
+use super::entry::{IndexEntry, IndexPrefix, PrefixRange, SiloPlace};
 use super::error::IndexError;
-use super::memory::Memory;
-use super::merge::{Merge, Stream};
-use super::places::Places;
-use super::shards::Shards;
+use super::merge::{EntryStream, MergedEntries};
+use super::places::SiloPlaces;
+use super::shards::ShardSet;
 
 #[derive(Clone, Debug)]
-pub(super) struct View {
-    pub(super) shards: Shards,
-    pub(super) rotated: Vec<Rotated>,
-    pub(super) live: Memory,
+pub(super) struct IndexView {
+    pub(super) shards: ShardSet,
+    pub(super) rotated: Vec<RotatedAppendix>,
+    pub(super) live: AppendixEntries,
 }
 
-impl View {
+impl IndexView {
     /// All places of a prefix.
     #[inline]
-    pub(super) fn find(&self, prefix: Prefix) -> Result<Places, IndexError> {
-        let mut places = Places::default();
+    pub(super) fn find(&self, prefix: IndexPrefix) -> Result<SiloPlaces, IndexError> {
+        let mut places = SiloPlaces::default();
         for entry in self.shards.of(prefix).find(prefix)? {
-            places.push(Entry::from_bytes(entry).place);
+            places.push(IndexEntry::from_bytes(entry).place);
         }
         if self.may_hold_elsewhere(prefix) {
             self.find_elsewhere(prefix, &mut places)?;
@@ -31,56 +31,60 @@ impl View {
         Ok(places)
     }
 
-    /// Whether there is anything to ask besides the cover.
+    /// Whether there is anything to search besides the cover.
     pub(super) fn has_more_than_cover(&self) -> bool {
         !self.live.is_empty() || !self.rotated.is_empty() || !self.shards.inside().is_empty()
     }
 
-    /// Whether a prefix may be in an appendix or, rarely, in a leftover.
+    /// Whether a prefix may be in an appendix or in a leftover shard.
     #[inline]
-    pub(super) fn may_hold_elsewhere(&self, prefix: Prefix) -> bool {
+    pub(super) fn may_hold_elsewhere(&self, prefix: IndexPrefix) -> bool {
         self.live.may_hold(prefix)
             || self.rotated.iter().any(|rotated| rotated.memory.may_hold(prefix))
             || !self.shards.inside().is_empty()
     }
 
-    /// Adds what is not in the cover.
+    /// Adds the places that are not in the cover.
     #[cold]
-    pub(super) fn find_elsewhere(&self, prefix: Prefix, places: &mut Places) -> Result<(), IndexError> {
+    pub(super) fn find_elsewhere(
+        &self,
+        prefix: IndexPrefix,
+        places: &mut SiloPlaces,
+    ) -> Result<(), IndexError> {
         self.live.find(prefix).for_each(|place| places.push(place));
         for rotated in &self.rotated {
             rotated.memory.find(prefix).for_each(|place| places.push(place));
         }
         for shard in self.shards.inside().iter().filter(|shard| shard.name().range().contains(prefix)) {
-            shard.find(prefix)?.iter().for_each(|entry| places.push(Entry::from_bytes(entry).place));
+            shard.find(prefix)?.iter().for_each(|entry| places.push(IndexEntry::from_bytes(entry).place));
         }
         Ok(())
     }
 
     /// All entries of a range, in order, each once.
-    pub(super) fn entries(&self, range: PrefixRange) -> Result<Merge<'_>, IndexError> {
+    pub(super) fn entries(&self, range: PrefixRange) -> Result<MergedEntries<'_>, IndexError> {
         if range.first > range.last {
-            return Ok(Merge::new(Vec::new()));
+            return Ok(MergedEntries::new(Vec::new()));
         }
-        let mut streams: Vec<Stream<'_>> = self.shards.streams(range)?;
+        let mut streams: Vec<EntryStream<'_>> = self.shards.streams(range)?;
         streams.push(Box::new(self.live.range(range).map(Ok)));
         for rotated in &self.rotated {
             streams.push(Box::new(rotated.memory.range(range).map(Ok)));
         }
-        Ok(Merge::new(streams))
+        Ok(MergedEntries::new(streams))
     }
 
     pub(super) fn count(&self) -> u64 {
         self.shards.count() + self.appended()
     }
 
-    /// Entries that are not merged yet.
+    /// The number of entries that are not merged yet.
     pub(super) fn appended(&self) -> u64 {
         let rotated: usize = self.rotated.iter().map(|rotated| rotated.memory.len()).sum();
         (rotated + self.live.len()) as u64
     }
 
-    pub(super) fn greatest_place(&self) -> Option<Place> {
+    pub(super) fn greatest_place(&self) -> Option<SiloPlace> {
         let rotated = self.rotated.iter().filter_map(|rotated| rotated.memory.greatest_place());
         rotated.chain(self.shards.greatest_place()).chain(self.live.greatest_place()).max()
     }

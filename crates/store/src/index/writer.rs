@@ -1,61 +1,63 @@
-//! The index for writing. One process at a time holds it; the archive's lock sees to that, not this module.
+//! The index for writing. The caller ensures, by the archive's lock, that one process writes.
 //!
-//! Any number of threads may append and look up through one [`IndexWriter`] while another does housekeeping. Locks are
-//! taken in one order: housekeeping, then the live appendix, then the view. The view is locked for as long as it takes to
-//! look something up or to add to a tree in memory, never while a file is written or read.
+//! Threads may append and look up while another does housekeeping. Locks are taken in one order:
+//! housekeeping, live appendix, view. The view is locked for a lookup or an insertion in memory,
+//! never while a file is read or written.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use super::appendices::{self, Cut, LiveFile};
-use super::entry::{Entry, Place, Prefix};
+use super::appendices::{self, AppendixCut, LiveAppendix};
+use super::entry::{IndexEntry, IndexPrefix, SiloPlace};
 use super::error::IndexError;
-use super::names::{self, FileName, ShardName};
-use super::places::Places;
-use super::reader::Index;
+use super::file_names::{self, IndexFileName, ShardName};
+use super::places::SiloPlaces;
+use super::reader::IndexReader;
 use super::shard_writer::write_shard;
-use super::shards::{self, Shards};
-use super::view::View;
+use super::shards::{self, ShardSet};
+use super::view::IndexView;
 use crate::disk::Disk;
 
-/// Prefixes looked up under one lock of the view.
-const PORTION: usize = 1024;
+/// Prefixes looked up under one lock of the view, so that appends need not wait for all of them.
+const LOOKUPS_PER_LOCK: usize = 1024;
 
-/// Numbers that decide when the index is tidied and how. They change no answer.
+/// Limits of housekeeping and rebuild. They do not change lookup results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexOptions {
-    /// A sorted shard of more entries than this is split. It decides which files there are, so everything that writes
-    /// one index must use the same; archives use the default.
+    /// A sorted shard of more entries than this is split. It decides which files exist, so all
+    /// writers of one index must use the same value; archives use the default.
     pub shard_limit: u64,
-    /// Housekeeping is due when so many entries are waiting, or one in 64 of all, whichever is more, but never more
-    /// than sixteen times this.
+    /// Housekeeping is due when this number of entries waits, or one in 64 of all if that is more,
+    /// but at most sixteen times this number.
     pub appendix_limit: u64,
-    /// How many entries a rebuild sorts in memory at a time, sixteen bytes each.
+    /// The number of entries of sixteen bytes that a rebuild sorts in memory at a time.
     pub sort_limit: usize,
 }
 
 impl Default for IndexOptions {
-    /// Shards of up to 256 MiB, housekeeping from one to sixteen MiB of appendix, 64 MiB to sort in.
+    /// Shards of up to 256 MiB, housekeeping at one to sixteen MiB of appendix, 64 MiB of sort
+    /// memory.
     fn default() -> Self {
         Self { shard_limit: 1 << 24, appendix_limit: 1 << 16, sort_limit: 1 << 22 }
     }
 }
 
-/// What opening for writing found and did.
+/// The result of opening the index for writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Recovery {
-    /// What was cut off the appendix because it was torn or damaged. Its entries are to be added again.
-    pub cut: Option<Cut>,
-    /// The greatest place the index knows. If entries are appended in the order of their places, every record up to
-    /// here is indexed, and reading the silos forward from here finds all that is not. Adding an entry again is harmless.
-    pub known: Option<Place>,
+pub struct IndexRecovery {
+    /// The torn or damaged tail that was cut off the appendix. The caller adds its entries again.
+    pub cut: Option<AppendixCut>,
+    /// The greatest indexed place. Entries are appended in order of place, so every record up to
+    /// here is indexed, and reading the silos forward from here finds the others. Adding an entry
+    /// twice is harmless.
+    pub known: Option<SiloPlace>,
 }
 
-/// What [`IndexWriter::append`] has to say.
+/// The result of [`IndexWriter::append`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct Appended {
-    /// Enough is waiting that [`IndexWriter::housekeeping`] is worth its while.
+    /// Whether [`IndexWriter::housekeeping`] is due.
     pub housekeeping_due: bool,
 }
 
@@ -65,18 +67,19 @@ pub struct IndexWriter {
     pub(super) folder: PathBuf,
     pub(super) options: IndexOptions,
     pub(super) housekeeping: Mutex<()>,
-    live: Mutex<LiveFile>,
-    view: RwLock<View>,
+    live: Mutex<LiveAppendix>,
+    view: RwLock<IndexView>,
 }
 
 impl IndexWriter {
-    /// Makes an empty index in a folder, or finishes one whose making was interrupted; leaves a finished one as it is. One
-    /// that has lost all its sorted files is made anew: what was appended since would pass for all there is.
+    /// Creates an empty index in a folder, or finishes an interrupted creation. An existing index
+    /// stays unchanged. An index without any sorted file is created anew: its appendix alone would
+    /// pass for a complete index.
     pub fn create(disk: &dyn Disk, folder: &Path) -> Result<(), IndexError> {
         disk.make_folders(folder)?;
         if shards::list(disk, folder)?.is_empty() {
-            let rotated = appendices::list_rotated(disk, folder)?.into_iter().map(names::rotated);
-            for path in rotated.chain([names::APPENDIX.to_owned()]).map(|name| folder.join(name)) {
+            let rotated = appendices::list_rotated(disk, folder)?.into_iter().map(file_names::rotated);
+            for path in rotated.chain([file_names::APPENDIX_FILE.to_owned()]).map(|name| folder.join(name)) {
                 if disk.stat(&path)?.is_some() {
                     disk.remove(&path)?;
                 }
@@ -84,24 +87,24 @@ impl IndexWriter {
             write_shard(disk, folder, (ShardName::ROOT, 0), &mut std::iter::empty())?;
             install(disk, folder, ShardName::ROOT)?;
         }
-        if disk.stat(&folder.join(names::APPENDIX))?.is_none() {
-            disk.create_new(&folder.join(names::APPENDIX))?;
+        if disk.stat(&folder.join(file_names::APPENDIX_FILE))?.is_none() {
+            disk.create_new(&folder.join(file_names::APPENDIX_FILE))?;
         }
         Ok(disk.sync_folder(folder)?)
     }
 
-    /// Opens an index for writing: sweeps unfinished files and cuts a torn tail.
+    /// Opens an index for writing: removes unfinished files and cuts a torn tail.
     pub fn open(
         disk: Arc<dyn Disk>,
         folder: &Path,
         options: IndexOptions,
-    ) -> Result<(Self, Recovery), IndexError> {
+    ) -> Result<(Self, IndexRecovery), IndexError> {
         sweep(&*disk, folder)?;
-        let shards = Shards::open(&*disk, folder)?;
+        let shards = ShardSet::open(&*disk, folder)?;
         let rotated = appendices::read_rotated(&*disk, folder)?;
-        let (file, live, cut) = LiveFile::open(&*disk, folder)?;
-        let view = View { shards, rotated, live };
-        let recovery = Recovery { cut, known: view.greatest_place() };
+        let (file, live, cut) = LiveAppendix::open(&*disk, folder)?;
+        let view = IndexView { shards, rotated, live };
+        let recovery = IndexRecovery { cut, known: view.greatest_place() };
         let writer = Self {
             disk,
             folder: folder.to_path_buf(),
@@ -113,9 +116,9 @@ impl IndexWriter {
         Ok((writer, recovery))
     }
 
-    /// Adds entries with one write. They are found from now on, and survive the end of this process; a power cut they
-    /// survive after [`IndexWriter::sync`]. After an error none of them was added.
-    pub fn append(&self, entries: &[Entry]) -> Result<Appended, IndexError> {
+    /// Adds entries with one write. Lookups find them from now on. They survive the end of this
+    /// process, and a power cut after [`IndexWriter::sync`]. After an error none of them was added.
+    pub fn append(&self, entries: &[IndexEntry]) -> Result<Appended, IndexError> {
         let mut live = self.lock_live();
         if !entries.is_empty() {
             live.append(&*self.disk, &self.folder, entries)?;
@@ -125,69 +128,71 @@ impl IndexWriter {
         Ok(Appended { housekeeping_due: self.is_due(&view) })
     }
 
-    /// Waits until everything appended so far is safe from a power cut. After an error nobody knows what is safe, and
-    /// trying again may not tell the truth either: systems drop what they could not write. The hole that a power cut then
-    /// leaves is found by the next opening, or named as damage if housekeeping had begun; the silos have the entries.
+    /// Waits until everything appended so far survives a power cut. After an error it is unknown
+    /// what survives, and a retry may succeed falsely, because systems drop pages that they could
+    /// not write. The next opening finds the resulting gap, or reports it as damage if housekeeping
+    /// had begun. The silos have the entries.
     pub fn sync(&self) -> Result<(), IndexError> {
         self.lock_live().sync(&*self.disk, &self.folder)
     }
 
-    /// Whether enough is waiting to be merged, or an earlier housekeeping was interrupted.
+    /// Whether enough entries wait to be merged, or an earlier housekeeping was interrupted.
     pub fn housekeeping_due(&self) -> bool {
         self.is_due(&self.read_view())
     }
 
-    fn is_due(&self, view: &View) -> bool {
+    fn is_due(&self, view: &IndexView) -> bool {
         let least = self.options.appendix_limit;
         let enough = (view.shards.count() / 64).clamp(least, least.saturating_mul(16));
         let interrupted = !view.shards.inside().is_empty();
         interrupted || view.appended() >= enough
     }
 
-    /// The places of all entries with this prefix, as [`Index::find`].
-    pub fn find(&self, prefix: Prefix) -> Result<Places, IndexError> {
+    /// The places of all entries with this prefix, as [`IndexReader::find`].
+    pub fn find(&self, prefix: IndexPrefix) -> Result<SiloPlaces, IndexError> {
         self.read_view().find(prefix)
     }
 
-    /// Looks many prefixes up at once, as [`Index::find_many`].
+    /// Looks many prefixes up at once, as [`IndexReader::find_many`].
     pub fn find_many(
         &self,
-        prefixes: &[Prefix],
-        mut found: impl FnMut(usize, Place),
+        prefixes: &[IndexPrefix],
+        mut found: impl FnMut(usize, SiloPlace),
     ) -> Result<(), IndexError> {
-        // In portions, so that appends need not wait for all of it.
-        for (number, portion) in prefixes.chunks(PORTION).enumerate() {
-            self.read_view().find_many(portion, |member, place| found(number * PORTION + member, place))?;
+        for (number, portion) in prefixes.chunks(LOOKUPS_PER_LOCK).enumerate() {
+            self.read_view()
+                .find_many(portion, |member, place| found(number * LOOKUPS_PER_LOCK + member, place))?;
         }
         Ok(())
     }
 
-    /// The index as it is now, for reading at leisure.
-    pub fn snapshot(&self) -> Index {
-        Index::of(self.read_view().clone())
+    /// A reader of this index, which sees later appends too.
+    pub fn snapshot(&self) -> IndexReader {
+        IndexReader::of(self.read_view().clone())
     }
 
-    // A panic while one of these is held leaves what it guards in one piece: each is changed by single assignments.
+    // A panic while one of these is held leaves what it guards in one piece: each is changed by
+    // single assignments.
 
-    pub(super) fn lock_live(&self) -> MutexGuard<'_, LiveFile> {
+    pub(super) fn lock_live(&self) -> MutexGuard<'_, LiveAppendix> {
         self.live.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn lock_view(&self) -> RwLockWriteGuard<'_, View> {
+    pub(super) fn lock_view(&self) -> RwLockWriteGuard<'_, IndexView> {
         self.view.write().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn read_view(&self) -> RwLockReadGuard<'_, View> {
+    pub(super) fn read_view(&self) -> RwLockReadGuard<'_, IndexView> {
         self.view.read().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Renames a finished shard into place. The folder is not synced: that is done once for many.
+/// Renames a finished shard into place. The caller syncs the folder once for many.
 pub(super) fn install(disk: &dyn Disk, folder: &Path, name: ShardName) -> Result<(), IndexError> {
-    Ok(disk.rename(&folder.join(names::unfinished(&name)), &folder.join(name.to_string()))?)
+    Ok(disk.rename(&folder.join(file_names::unfinished(&name)), &folder.join(name.to_string()))?)
 }
 
-/// Removes a file that may be gone already.
+/// Removes a file, if it exists.
 pub(super) fn remove(disk: &dyn Disk, path: &Path) -> Result<(), IndexError> {
     match disk.remove(path) {
         Err(error) if !error.is_absent() => Err(error.into()),
@@ -195,10 +200,10 @@ pub(super) fn remove(disk: &dyn Disk, path: &Path) -> Result<(), IndexError> {
     }
 }
 
-/// Removes what interrupted work left under temporary names.
+/// Removes the temporary files of interrupted work.
 pub(super) fn sweep(disk: &dyn Disk, folder: &Path) -> Result<(), IndexError> {
     for name in disk.list(folder)? {
-        if FileName::parse(&name) == FileName::Unfinished {
+        if IndexFileName::parse(&name) == IndexFileName::Unfinished {
             remove(disk, &folder.join(name))?;
         }
     }

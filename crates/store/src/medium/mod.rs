@@ -1,26 +1,28 @@
 //! Where sealed silos lie: a folder, memory, later a bucket.
 //!
-//! A sealed silo is never written again, so all a medium must do is take a whole object once, give any range of it
-//! and list what it has. Nothing here appends, renames or deletes: those belong to [`crate::disk`], where silos grow.
-//! The trait has no async in it; a bucket's implementation waits inside its calls.
+//! A sealed silo is never written again, so all a medium must do is take a whole object once, give
+//! any range of it and list what it has. Nothing here appends, renames or deletes: those belong to
+//! [`crate::disk`], where silos grow. The trait has no async in it; a bucket's implementation waits
+//! inside its calls.
 
-mod local;
-mod memory;
+mod local_medium;
+mod memory_medium;
 
 use std::io::{self, Read};
 use std::sync::Arc;
 
 use varve_warc::source::ReadAt;
 
-pub use local::LocalMedium;
-pub use memory::MemoryMedium;
+pub use local_medium::LocalMedium;
+pub use memory_medium::MemoryMedium;
 
 /// What holds sealed silos, by names with `/` between their parts.
 ///
-/// What callers may rely on: an object is there whole or not at all, is never replaced, and survives a power cut once
-/// `put` has returned.
+/// Guarantees: an object is there whole or not at all, is never replaced, and survives a power cut
+/// once `put` has returned.
 pub trait Medium: Send + Sync {
-    /// Keeps all of `content` under `name`. Fails with [`MediumError::Taken`] when the name is taken.
+    /// Keeps all of `content` under `name`. Fails with [`MediumError::Taken`] when the name is
+    /// taken.
     fn put(&self, name: &str, content: &mut dyn Read) -> Result<(), MediumError>;
 
     /// Opens an object for reading at any offset.

@@ -1,15 +1,15 @@
-//! Copying silos without some of their records: the one way by which anything leaves them.
+//! Purge: copies silos without some of their records. Nothing else removes records.
 //!
-//! The new silos are written by a [`StoreWriter`] of their own, elsewhere; the old ones are only read. Records keep their
-//! ids and their headers, and where the packing is the same the very bytes that they have; each is read to its end and found
-//! right first. A revisit whose original is left out gets the payload itself, and so becomes a response with
-//! a new id; further revisits of that original refer to it from then on. What is left out, and why, is for others to
-//! decide and to write down.
+//! A separate [`StoreWriter`] writes the new silos elsewhere; the old ones are only read. Records
+//! keep ids and headers and, with equal packing, their packed bytes; each is read and verified
+//! first. The first revisit whose original is dropped gets the payload and becomes a response with
+//! a new id; further revisits then refer to it. The caller decides which records are dropped and
+//! records why.
 
-mod copy;
-mod promote;
+mod copy_record;
+mod copy_verbatim;
+mod promote_revisit;
 mod samples;
-mod verbatim;
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,9 +19,9 @@ use varve_warc::record::{Header, RecordType};
 use varve_warc::write::{DICTIONARY_MAGIC, Packer};
 
 use crate::error::StoreError;
-use crate::exchange::Original;
-use crate::index::Place;
-use crate::reader::{Store, fault_of};
+use crate::exchange::RevisitOriginal;
+use crate::index::SiloPlace;
+use crate::reader::{StoreReader, record_corruption};
 use crate::record::parse_id;
 use crate::silo::{SiloFiles, describes_silo};
 use crate::writer::StoreWriter;
@@ -30,27 +30,28 @@ pub use samples::samples;
 
 /// A revisit that became a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Promoted {
+pub struct PromotedRevisit {
     /// The revisit.
     pub was: RecordId,
     /// The response.
     pub is: RecordId,
-    /// What it is about.
+    /// The id or URL that it describes.
     pub url: String,
 }
 
-/// What copying came to.
+/// The result of copying.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Rewritten {
+pub struct PurgeOutcome {
     /// Records copied.
     pub kept: u64,
-    /// Records left out.
+    /// Records dropped.
     pub dropped: u64,
     /// Revisits that became responses.
-    pub promoted: Vec<Promoted>,
+    pub promoted: Vec<PromotedRevisit>,
 }
 
-/// Gives the header of every record that has an id, in the order of the silos, and the number of its silo.
+/// Passes the header, id and silo number of every record with an id to `each`, in the order of the
+/// silos.
 pub fn each_header(
     files: &SiloFiles,
     each: &mut dyn FnMut(&Header, RecordId, u32),
@@ -68,23 +69,23 @@ pub fn each_header(
     Ok(())
 }
 
-/// The first silo that cannot stay as it is if something of `first` goes. Those before it are sealed for good, nothing in
-/// them changes, and what follows them says so of them, so they need not be copied.
+/// The first silo that must be copied if records from silo `first` on are dropped. The sealed silos
+/// before it stay unchanged.
 pub fn first_to_copy(files: &SiloFiles, first: Option<u32>) -> Result<u32, StoreError> {
     let silos = files.list()?;
     let end = silos.keys().next_back().map_or(0, |last| last + 1);
     let mut first = first.unwrap_or(end).min(end);
-    // Numbers without a gap, each of a file that nobody writes to.
+    // Consecutive sealed silos from number 0.
     let sound =
         (0..first).take_while(|number| silos.get(number).is_some_and(|silo| silo.read_only && !silo.moved));
     first = sound.count() as u32;
-    while first > 0 && silos.contains_key(&first) && begins_with_rest(files, first)? {
+    while first > 0 && silos.contains_key(&first) && begins_with_continuation(files, first)? {
         first -= 1;
     }
     Ok(first)
 }
 
-/// The first silo that begins with a dictionary, which may hold any of what was there when it was made.
+/// The first silo with a dictionary, which may contain parts of any earlier record.
 pub fn first_with_dictionary(files: &SiloFiles) -> Result<Option<u32>, StoreError> {
     for number in files.list()?.into_keys() {
         let mut beginning = [0; DICTIONARY_MAGIC.len()];
@@ -98,8 +99,8 @@ pub fn first_with_dictionary(files: &SiloFiles) -> Result<Option<u32>, StoreErro
     Ok(None)
 }
 
-/// Whether the first object of a silo began in the one before.
-fn begins_with_rest(files: &SiloFiles, number: u32) -> Result<bool, StoreError> {
+/// Whether a silo begins with a continuation of the previous one.
+fn begins_with_continuation(files: &SiloFiles, number: u32) -> Result<bool, StoreError> {
     let source = files.open(number)?;
     let failed = |error| StoreError::read(number, error);
     let mut reader = Reader::new(&*source).map_err(failed)?;
@@ -112,15 +113,16 @@ fn begins_with_rest(files: &SiloFiles, number: u32) -> Result<bool, StoreError> 
     Ok(false)
 }
 
-/// Copies all of `source` from silo `first` on but the records in `dropped` to `target`. `progress` hears of each record.
+/// Copies the records of `source` from silo `first` on to `target`, without those in `dropped`.
+/// Calls `progress` for each record.
 pub fn copy_silos_without(
-    source: &Store,
+    source: &StoreReader,
     first: u32,
     target: &StoreWriter,
     dropped: &HashSet<RecordId>,
     progress: &dyn Fn(u64),
-) -> Result<Rewritten, StoreError> {
-    let mut rewriting = Rewriting {
+) -> Result<PurgeOutcome, StoreError> {
+    let mut rewriting = SiloRewriter {
         source,
         target,
         packer: target.packer()?,
@@ -128,7 +130,7 @@ pub fn copy_silos_without(
         dropped,
         originals: HashMap::new(),
         replaced: HashMap::new(),
-        done: Rewritten::default(),
+        done: PurgeOutcome::default(),
     };
     for (number, silo) in source.files().list()?.into_iter().filter(|(number, _)| *number >= first) {
         rewriting.silo(number, silo.ending, progress)?;
@@ -138,38 +140,38 @@ pub fn copy_silos_without(
     Ok(rewriting.done)
 }
 
-struct Rewriting<'a> {
-    source: &'a Store,
+struct SiloRewriter<'a> {
+    source: &'a StoreReader,
     target: &'a StoreWriter,
     packer: Packer,
-    /// For objects and facts, which are mostly what people handed over.
+    /// For objects and facts, which users mostly stored themselves.
     object_packer: Packer,
     dropped: &'a HashSet<RecordId>,
-    /// What holds the payload of a record that is left out.
-    originals: HashMap<RecordId, Original>,
-    /// Which record is in the place of another.
+    /// The new record with the payload of a dropped record.
+    originals: HashMap<RecordId, RevisitOriginal>,
+    /// The new id of each replaced record.
     replaced: HashMap<RecordId, RecordId>,
-    done: Rewritten,
+    done: PurgeOutcome,
 }
 
-impl Rewriting<'_> {
+impl SiloRewriter<'_> {
     fn silo(&mut self, number: u32, ending: &str, progress: &dyn Fn(u64)) -> Result<(), StoreError> {
         let silo = self.source.files().open(number)?;
-        let is_packed_so = self.is_packed_so(&*silo, ending)?;
+        let is_packed_so = self.has_target_packing(&*silo, ending)?;
         let failed = |error| StoreError::read(number, error);
         let mut reader = Reader::new(&*silo).map_err(failed)?;
         while let Some(mut record) = reader.next_record().map_err(failed)? {
             let header = record.header().clone();
-            if let Some(id) = self.id_that_stays(&header) {
-                let place = Place::new(number, record.offset())?;
-                if !is_packed_so || !self.is_kept_as_it_is(&record) {
+            if let Some(id) = self.kept_record_id(&header) {
+                let place = SiloPlace::new(number, record.offset())?;
+                if !is_packed_so || !self.can_copy_verbatim(&record) {
                     self.record(&header, id, &mut record)?;
                 } else {
-                    let is_right = fault_of(&mut record, place)?.is_none();
+                    let is_right = record_corruption(&mut record, place)?.is_none();
                     reader.finish_record().map_err(failed)?;
                     match reader.next_offset().filter(|_| is_right) {
                         Some(end) => self.copy_bytes(&header, id, &*silo, place.offset()..end)?,
-                        None => self.record_again(&header, id, place)?,
+                        None => self.repack_record(&header, id, place)?,
                     }
                 }
             }
@@ -179,10 +181,11 @@ impl Rewriting<'_> {
         Ok(())
     }
 
-    /// The id of a record that is to be in the new silos.
-    fn id_that_stays(&mut self, header: &Header) -> Option<RecordId> {
+    /// The id of a record to copy; `None` for a dropped one.
+    fn kept_record_id(&mut self, header: &Header) -> Option<RecordId> {
         if describes_silo(header) || header.record_type() == RecordType::Continuation {
-            // The new silos describe themselves, and segments come with the first of them.
+            // The new silos have their own descriptions, and continuations are copied with their
+            // first segment.
             return None;
         }
         let id = header.record_id().and_then(parse_id).map(RecordId::new)?;
@@ -194,7 +197,7 @@ impl Rewriting<'_> {
         Some(id)
     }
 
-    /// Packs a record anew.
+    /// Repacks a record.
     fn record(
         &mut self,
         header: &Header,

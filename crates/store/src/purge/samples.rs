@@ -1,4 +1,4 @@
-//! Some of the records of a store, for those who want to know what records have in common.
+//! Samples of a store's records, for training a dictionary.
 
 use std::io::{self, Read};
 
@@ -12,16 +12,16 @@ use crate::error::StoreError;
 use crate::record::parse_id;
 use crate::silo::SiloFiles;
 
-/// Of one record so much: what a page has in common with others is mostly at its beginning.
-const OF_ONE: usize = 128 << 10;
+/// Maximum sample of one record. Pages resemble each other mostly at their beginning.
+const MAX_SAMPLE_BYTES: usize = 128 << 10;
 
 fn is_sample(header: &Header) -> bool {
     use RecordType::{Metadata, Resource, Response};
     matches!(header.record_type(), Resource | Response | Metadata)
 }
 
-/// Records as they are before packing, about `most` bytes of those that are `wanted`: every so many, so that all times and sites
-/// have their share.
+/// About `most` bytes of unpacked records that are `wanted`, taken at equal intervals over the
+/// whole store.
 pub fn samples(
     files: &SiloFiles,
     most: u64,
@@ -30,7 +30,7 @@ pub fn samples(
     let mut total = 0;
     each_header(files, &mut |header, id, _| {
         if is_sample(header) && wanted(id) {
-            total += length(header).min(OF_ONE as u64);
+            total += length(header).min(MAX_SAMPLE_BYTES as u64);
         }
     })?;
     let every = total.div_ceil(most).max(1);
@@ -58,13 +58,13 @@ fn length(header: &Header) -> u64 {
     text.and_then(|text| text.trim().parse().ok()).unwrap_or(0)
 }
 
-/// The beginning of a record, its header first, as it is packed.
+/// The beginning of a record with its header, unpacked.
 fn beginning<S: ReadAt>(record: &mut Record<'_, S>) -> io::Result<Vec<u8>> {
     let mut bytes = b"WARC/1.1\r\n".to_vec();
     for (name, value) in record.header().fields.iter() {
         bytes.extend([name, b": ", value, b"\r\n"].concat());
     }
     bytes.extend(b"\r\n");
-    record.take(OF_ONE as u64).read_to_end(&mut bytes)?;
+    record.take(MAX_SAMPLE_BYTES as u64).read_to_end(&mut bytes)?;
     Ok(bytes)
 }

@@ -1,7 +1,8 @@
-//! An object: what was stored under one id, whole again, however many segments it lies in.
+//! An object: the content stored under one id, joined from its segments.
 //!
-//! Reading all of it checks it: the bytes are hashed on the way, and a block that ends early or has another digest is
-//! an error, never a short answer. A part of it is given only when the records that it lies in were read and are right.
+//! Reading the whole object verifies it: a block that ends early or has a wrong digest is an error,
+//! never a short read. A range is returned only after the records that contain it were read and
+//! verified.
 
 use std::io::{self, Read};
 use std::sync::Arc;
@@ -9,30 +10,30 @@ use std::sync::Arc;
 use varve_warc::digest::{Algorithm, Digest, Hasher};
 use varve_warc::record::{Header, RecordType};
 
-use super::{Located, OpenSilos, SiloRecord};
+use super::{LocatedRecord, OpenSilos, SiloRecord};
 use crate::error::StoreError;
 use crate::record::parse_id;
 
-/// An object, ready to be read.
+/// An object, open for reading.
 pub struct Object {
     silos: Arc<OpenSilos>,
-    located: Located,
-    segments: Vec<Segment>,
+    located: LocatedRecord,
+    segments: Vec<ObjectSegment>,
 }
 
-/// One stretch of an object.
+/// One segment of an object.
 #[derive(Clone, Copy, Debug)]
-struct Segment {
-    place: crate::index::Place,
+struct ObjectSegment {
+    place: crate::index::SiloPlace,
     length: u64,
     /// The length of the object, on its last segment.
     total: Option<u64>,
 }
 
 impl Object {
-    pub(crate) fn open(silos: Arc<OpenSilos>, located: Located) -> Result<Self, StoreError> {
+    pub(crate) fn open(silos: Arc<OpenSilos>, located: LocatedRecord) -> Result<Self, StoreError> {
         let length = located.header.content_length().unwrap_or(0);
-        let mut segments = vec![Segment { place: located.place, length, total: None }];
+        let mut segments = vec![ObjectSegment { place: located.place, length, total: None }];
         if is_first_segment(&located.header) {
             find_segments(&silos, &located, &mut segments)?;
         }
@@ -49,8 +50,8 @@ impl Object {
         self.located.id
     }
 
-    /// Where its record is.
-    pub fn place(&self) -> crate::index::Place {
+    /// The place of its record.
+    pub fn place(&self) -> crate::index::SiloPlace {
         self.located.place
     }
 
@@ -59,30 +60,30 @@ impl Object {
         self.segments.iter().fold(0, |sum, segment| sum.saturating_add(segment.length))
     }
 
-    /// What is wrong with the lengths of its segments, if something is.
+    /// Why the lengths of its segments are inconsistent, if they are.
     pub(crate) fn length_problem(&self) -> Option<String> {
         let total = self.segments.last()?.total?;
         let sum = self.length();
         (sum != total).then(|| format!("its segments have {sum} bytes, and its last one says {total}"))
     }
 
-    /// In how many segments it lies.
+    /// The number of its segments.
     pub fn segments(&self) -> usize {
         self.segments.len()
     }
 
-    /// Where its segments are.
-    pub(crate) fn places(&self) -> impl Iterator<Item = crate::index::Place> + '_ {
+    /// The places of its segments.
+    pub(crate) fn places(&self) -> impl Iterator<Item = crate::index::SiloPlace> + '_ {
         self.segments.iter().map(|segment| segment.place)
     }
 
-    /// Reads all of it, checking its digest at the end.
+    /// Reads all of it and verifies its digest at the end.
     pub fn read(&self) -> Result<ObjectReader, StoreError> {
         self.reader(0, self.length(), true)
     }
 
-    /// Reads the bytes from `start` up to, not including, `end`. A part has no digest of its own, so the segments that it
-    /// touches are read and checked first: bytes that are not what was stored are never given.
+    /// Reads the bytes `start..end`. A range has no digest of its own, so the segments that contain
+    /// it are read and verified first.
     pub fn read_range(&self, start: u64, end: u64) -> Result<ObjectReader, StoreError> {
         let end = end.min(self.length());
         let checked = start == 0 && end == self.length();
@@ -93,7 +94,7 @@ impl Object {
         self.reader(start, end, checked)
     }
 
-    /// Reads the segments that hold a range to their ends, each once as long as it is remembered.
+    /// Reads and verifies the segments that contain a range. Verified places are cached.
     fn check_touched(&self, start: u64, end: u64) -> Result<(), StoreError> {
         let mut from = 0;
         for segment in &self.segments {
@@ -101,7 +102,7 @@ impl Object {
             if from < end
                 && start < until
                 && start < end
-                && let Some(message) = self.silos.fault(segment.place)?
+                && let Some(message) = self.silos.corruption(segment.place)?
             {
                 let (silo, offset) = (segment.place.silo(), segment.place.offset());
                 let id = data_encoding::HEXLOWER.encode(&self.located.id);
@@ -136,7 +137,7 @@ impl Object {
         })
     }
 
-    /// What all of the bytes must hash to.
+    /// The expected digest of all bytes.
     fn expected_digest(&self) -> Option<Digest> {
         let header = &self.located.header;
         let digest = if is_first_segment(header) { header.payload_digest() } else { header.block_digest() };
@@ -144,16 +145,17 @@ impl Object {
     }
 }
 
-/// A record that others continue. A continuation asked for by its own id is itself and no more.
+/// Whether a record is the first of several segments. A continuation, found by its own id, is an
+/// object of its own.
 fn is_first_segment(header: &Header) -> bool {
     header.is_segment() && header.record_type() != RecordType::Continuation
 }
 
-/// The further segments of an object: each right behind the description of the next silo.
+/// Finds the further segments of an object: each follows the description of the next silo.
 fn find_segments(
     silos: &OpenSilos,
-    located: &Located,
-    segments: &mut Vec<Segment>,
+    located: &LocatedRecord,
+    segments: &mut Vec<ObjectSegment>,
 ) -> Result<(), StoreError> {
     let id = data_encoding::HEXLOWER.encode(&located.id);
     loop {
@@ -170,7 +172,7 @@ fn find_segments(
         let total = header.fields.get("WARC-Segment-Total-Length").map(|text| {
             std::str::from_utf8(text).ok().and_then(|text| text.parse().ok()).unwrap_or(u64::MAX)
         });
-        segments.push(Segment { place, length: header.content_length().unwrap_or(0), total });
+        segments.push(ObjectSegment { place, length: header.content_length().unwrap_or(0), total });
         if total.is_some() {
             return Ok(());
         }
@@ -181,7 +183,7 @@ fn find_segments(
 pub(crate) fn first_record(
     silos: &OpenSilos,
     silo: u32,
-) -> Result<Option<(crate::index::Place, Header)>, StoreError> {
+) -> Result<Option<(crate::index::SiloPlace, Header)>, StoreError> {
     let source = match silos.silo(silo) {
         Ok(source) => source,
         Err(crate::silo::SiloError::Missing { .. }) => return Ok(None),
@@ -195,7 +197,7 @@ pub(crate) fn first_record(
     };
     reader.next_record().map_err(failed)?;
     let Some(record) = reader.next_record().map_err(failed)? else { return Ok(None) };
-    let place = crate::index::Place::new(silo, record.offset())?;
+    let place = crate::index::SiloPlace::new(silo, record.offset())?;
     Ok(Some((place, record.header().clone())))
 }
 
@@ -203,36 +205,36 @@ pub(crate) fn first_record(
 pub struct ObjectReader {
     silos: Arc<OpenSilos>,
     id: String,
-    /// Segments to come, the next one last, each with the bytes to pass over.
-    waiting: Vec<(Segment, u64)>,
-    current: Option<Current>,
+    /// The remaining segments in reverse order, each with the number of bytes to skip.
+    waiting: Vec<(ObjectSegment, u64)>,
+    current: Option<OpenSegment>,
     remaining: u64,
     expected: Option<Digest>,
     hasher: Option<Hasher>,
 }
 
-struct Current {
+struct OpenSegment {
     record: SiloRecord,
-    segment: Segment,
+    segment: ObjectSegment,
     left: u64,
 }
 
 impl ObjectReader {
-    /// Begins with a record that is open and of whose block nothing was read, which must be that of the first segment.
+    /// Starts with the open, unread record of the first segment.
     pub(crate) fn beginning_with(mut self, record: SiloRecord) -> Self {
         if let Some((segment, 0)) = self.waiting.last().copied() {
             self.waiting.pop();
-            self.current = Some(Current { record, segment, left: segment.length });
+            self.current = Some(OpenSegment { record, segment, left: segment.length });
         }
         self
     }
 
-    /// Opens the next segment. False when there is none.
+    /// Opens the next segment. Returns false when there is none.
     fn advance(&mut self) -> io::Result<bool> {
         let Some((segment, skip)) = self.waiting.pop() else { return Ok(false) };
         let record = self.silos.record_at(segment.place).map_err(io::Error::other)?;
         let record = record.ok_or_else(|| self.damaged(segment, "no record begins here"))?;
-        let mut current = Current { record, segment, left: segment.length - skip };
+        let mut current = OpenSegment { record, segment, left: segment.length - skip };
         let passed = io::copy(&mut (&mut current.record).take(skip), &mut io::sink())?;
         if passed < skip {
             return Err(self.damaged(segment, "its block ends early"));
@@ -241,7 +243,7 @@ impl ObjectReader {
         Ok(true)
     }
 
-    fn damaged(&self, segment: Segment, message: &str) -> io::Error {
+    fn damaged(&self, segment: ObjectSegment, message: &str) -> io::Error {
         io::Error::other(StoreError::Damaged {
             id: self.id.clone(),
             silo: segment.place.silo(),
@@ -250,8 +252,8 @@ impl ObjectReader {
         })
     }
 
-    /// All was read: does it have the digest it should?
-    fn conclude(&mut self, segment: Option<Segment>) -> io::Result<()> {
+    /// Verifies the digest after the last byte.
+    fn check_digest(&mut self, segment: Option<ObjectSegment>) -> io::Result<()> {
         let (Some(expected), Some(hasher)) = (self.expected.take(), self.hasher.take()) else {
             return Ok(());
         };
@@ -293,7 +295,7 @@ impl Read for ObjectReader {
                 hasher.update(&buffer[..count]);
             }
             if self.remaining == 0 {
-                self.conclude(Some(segment))?;
+                self.check_digest(Some(segment))?;
             }
             if count > 0 {
                 return Ok(count);

@@ -1,4 +1,4 @@
-//! The silos that are open for reading, shared by all readers of one store.
+//! The silos that are open for reading, shared by all readers of a store.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,23 +7,23 @@ use varve_warc::source::{Decoders, DecodersOf, ReadAt};
 use varve_warc::{OwnedRecord, Reader};
 
 use super::random_access::IdleReaders;
-use super::verify::SoundPlaces;
+use super::verify::VerifiedPlaces;
 use crate::error::StoreError;
-use crate::index::Place;
+use crate::index::SiloPlace;
 use crate::silo::{SiloError, SiloFiles};
 
-/// So many silos are kept open.
-const OPEN_SILOS: usize = 64;
+/// Maximum number of silos kept open.
+const MAX_OPEN_SILOS: usize = 64;
 
-/// A record as it lies in a silo, its block unread.
+/// A record in a silo, its block unread.
 pub(crate) type SiloRecord = OwnedRecord<Arc<dyn ReadAt>>;
 
-/// The silos that are open for reading, shared by all who read from them.
+/// The open silos, with the decoders, readers and verification results that are reused.
 pub(crate) struct OpenSilos {
     files: SiloFiles,
     open: Mutex<VecDeque<(u32, Arc<dyn ReadAt>)>>,
     decoders: Arc<Decoders>,
-    pub(crate) sound: SoundPlaces,
+    pub(crate) verified: VerifiedPlaces,
     pub(crate) idle: IdleReaders,
 }
 
@@ -32,13 +32,13 @@ impl OpenSilos {
         Self::with_decoders(files, Arc::default())
     }
 
-    /// With what unpacks records of these silos, ready perhaps.
+    /// Uses decoders that are shared with other readers.
     pub(crate) fn with_decoders(files: SiloFiles, decoders: Arc<Decoders>) -> Self {
         Self {
             files,
             open: Mutex::new(VecDeque::new()),
             decoders,
-            sound: SoundPlaces::default(),
+            verified: VerifiedPlaces::default(),
             idle: IdleReaders::default(),
         }
     }
@@ -47,8 +47,8 @@ impl OpenSilos {
         &self.files
     }
 
-    /// The record at a place; none when no record begins there, or the silo is gone.
-    pub(crate) fn record_at(&self, place: Place) -> Result<Option<SiloRecord>, StoreError> {
+    /// The record at a place; `None` when no record begins there or the silo is missing.
+    pub(crate) fn record_at(&self, place: SiloPlace) -> Result<Option<SiloRecord>, StoreError> {
         let source = match self.silo(place.silo()) {
             Ok(source) => source,
             Err(SiloError::Missing { .. }) => return Ok(None),
@@ -67,8 +67,8 @@ impl OpenSilos {
         if let Some((_, source)) = open.iter().find(|(held, _)| *held == number) {
             return Ok(Arc::clone(source));
         }
-        let source = open_with(&self.files, number, &self.decoders)?;
-        if open.len() == OPEN_SILOS {
+        let source = open_with_decoders(&self.files, number, &self.decoders)?;
+        if open.len() == MAX_OPEN_SILOS {
             open.pop_front();
         }
         open.push_back((number, Arc::clone(&source)));
@@ -76,8 +76,8 @@ impl OpenSilos {
     }
 }
 
-/// Opens a silo, for those who share what unpacks its records.
-pub(crate) fn open_with(
+/// Opens a silo whose records are unpacked by shared decoders.
+pub(crate) fn open_with_decoders(
     files: &SiloFiles,
     number: u32,
     decoders: &Arc<Decoders>,
@@ -86,7 +86,7 @@ pub(crate) fn open_with(
     Ok(Arc::new(OpenedSilo { source: files.open(number)?, decoders }))
 }
 
-/// A silo that single records are read from: what unpacks them is used again.
+/// An open silo whose decoders are reused.
 struct OpenedSilo {
     source: Arc<dyn ReadAt>,
     decoders: DecodersOf,

@@ -1,9 +1,9 @@
-//! How many bytes of its silo a record takes, packed as it is.
+//! The packed length of a record in its silo.
 //!
-//! The index knows where records begin, in the order of their ids and not of their places, and a gzip member does not say
-//! where it ends. So the packed bytes are looked through for where the next record begins, without unpacking them. What is
-//! found is believed if the index knows a record there and nothing in the packed form speaks against it: bytes that somebody
-//! chose, and that only look like a record, are known to no index. In doubt the record is unpacked.
+//! The index is sorted by id, not by place, and a gzip member does not state its length. So the
+//! packed bytes are searched for the header of the next member. A hit counts if the index has a
+//! record there and the packed form allows it: crafted bytes that look like a member are not in the
+//! index. In doubt the record is unpacked.
 
 use std::io;
 
@@ -11,33 +11,33 @@ use varve_warc::source::ReadAt;
 use varve_warc::write::GZIP_HEADER;
 use varve_warc::{Extent, Reader};
 
-use super::Store;
-use super::random_access::Visitor;
+use super::StoreReader;
+use super::random_access::RandomAccessReader;
 use crate::error::StoreError;
-use crate::index::{Place, Prefix};
-use crate::record::ids;
+use crate::index::{IndexPrefix, SiloPlace};
+use crate::record::record_and_body_ids;
 
-/// So much is looked through at a time.
-const STEP: usize = 16 << 10;
+/// Bytes searched at a time.
+const SEARCH_CHUNK_BYTES: usize = 16 << 10;
 
-impl Store {
-    /// How many bytes of its silo the record at a place takes, packed as it is. None when no record begins there.
-    pub fn packed_length(&self, place: Place) -> Result<Option<u64>, StoreError> {
-        match self.end_by_looking(place)? {
+impl StoreReader {
+    /// The packed length of the record at a place; `None` when no record begins there.
+    pub fn packed_length(&self, place: SiloPlace) -> Result<Option<u64>, StoreError> {
+        match self.end_by_search(place)? {
             Some(end) => Ok(end.checked_sub(place.offset())),
             None => self.length_by_unpacking(place),
         }
     }
 
-    /// Where a record ends, as far as that can be told without unpacking it.
-    fn end_by_looking(&self, place: Place) -> Result<Option<u64>, StoreError> {
+    /// The end of a record, if it can be found without unpacking.
+    fn end_by_search(&self, place: SiloPlace) -> Result<Option<u64>, StoreError> {
         let failed =
             |source| StoreError::read(place.silo(), varve_warc::Error::Io { offset: place.offset(), source });
         let source = self.silo(place.silo())?;
-        let mut visitor = self.silos().visitor();
+        let mut visitor = self.silos().random_access();
         let end = match next_member(&*source, place.offset() + 1).map_err(failed)? {
             None => source.size().map_err(failed)?,
-            Some(next) if self.is_known(&mut visitor, place.silo(), next)? => next,
+            Some(next) if self.is_indexed(&mut visitor, place.silo(), next)? => next,
             Some(_) => return Ok(None),
         };
         match visitor.record(place, Extent::Header)? {
@@ -47,15 +47,20 @@ impl Store {
         Ok(visitor.may_end_at(end)?.then_some(end))
     }
 
-    /// Whether the index knows the record that begins there.
-    fn is_known(&self, visitor: &mut Visitor<'_>, silo: u32, offset: u64) -> Result<bool, StoreError> {
-        let place = Place::new(silo, offset)?;
+    /// Whether the index has the record at this offset.
+    fn is_indexed(
+        &self,
+        visitor: &mut RandomAccessReader<'_>,
+        silo: u32,
+        offset: u64,
+    ) -> Result<bool, StoreError> {
+        let place = SiloPlace::new(silo, offset)?;
         let Some(record) = visitor.record(place, Extent::Header)? else { return Ok(false) };
-        let (Some(own), _) = ids(record.header()) else { return Ok(false) };
-        Ok(self.index().find(Prefix::of(&own))?.iter().any(|known| known == place))
+        let (Some(own), _) = record_and_body_ids(record.header()) else { return Ok(false) };
+        Ok(self.index().find(IndexPrefix::of(&own))?.iter().any(|known| known == place))
     }
 
-    fn length_by_unpacking(&self, place: Place) -> Result<Option<u64>, StoreError> {
+    fn length_by_unpacking(&self, place: SiloPlace) -> Result<Option<u64>, StoreError> {
         let failed = |error| StoreError::read(place.silo(), error);
         let mut reader = Reader::at(self.silo(place.silo())?, place.offset()).map_err(failed)?;
         if reader.next_record().map_err(failed)?.is_none() {
@@ -66,10 +71,10 @@ impl Store {
     }
 }
 
-/// Where the next thing begins that may be a gzip member as varve writes it.
+/// The offset of the next byte sequence that looks like a gzip member header as varve writes it.
 fn next_member(source: &dyn ReadAt, from: u64) -> io::Result<Option<u64>> {
     let finder = memchr::memmem::Finder::new(&GZIP_HEADER);
-    let mut buffer = vec![0; STEP];
+    let mut buffer = vec![0; SEARCH_CHUNK_BYTES];
     let mut offset = from;
     loop {
         let count = read_up_to(source, &mut buffer, offset)?;
@@ -79,7 +84,7 @@ fn next_member(source: &dyn ReadAt, from: u64) -> io::Result<Option<u64>> {
         if count < buffer.len() {
             return Ok(None);
         }
-        // It may lie across two pieces.
+        // A header may span two chunks.
         offset += (count - (GZIP_HEADER.len() - 1)) as u64;
     }
 }
@@ -108,14 +113,14 @@ mod tests {
     use crate::disk::LocalDisk;
     use crate::index::IndexOptions;
     use crate::silo::SiloFiles;
-    use crate::{NewObject, Settings, StoreWriter};
+    use crate::{NewObject, StoreSettings, StoreWriter};
 
     fn date() -> Date {
         Date::parse(b"2026-11-15T12:00:00Z").expect("a date")
     }
 
     fn open(root: &Path) -> StoreWriter {
-        let settings = Settings {
+        let settings = StoreSettings {
             silo_size: 1 << 30,
             packing: Packing::Gzip,
             description: Vec::new(),
@@ -144,7 +149,7 @@ mod tests {
         let reader = writer.reader();
         for id in ids {
             let place = reader.find(&id).expect("read").expect("there").place;
-            let seen = reader.end_by_looking(place).expect("read").expect("it can be seen");
+            let seen = reader.end_by_search(place).expect("read").expect("it can be seen");
             let unpacked = reader.length_by_unpacking(place).expect("read");
             assert_eq!(Some(seen - place.offset()), unpacked);
         }

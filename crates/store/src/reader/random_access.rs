@@ -1,8 +1,7 @@
-//! Visiting records: one here and one there, thousands of them, each looked at for a moment.
+//! Random access to records.
 //!
-//! A reader costs more to make than a header to read. So readers are made once and used again, by one visitor at a time;
-//! when a visitor goes, its reader waits for the next. What it had read ahead is forgotten then: whoever comes later sees
-//! the silo as it is then.
+//! Creating a WARC reader costs more than reading a header, so idle readers are pooled per silo. A
+//! reader drops its read-ahead when it returns to the pool, so the next user sees the current silo.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,15 +10,15 @@ use varve_warc::{Error, Extent, Reader, Record};
 
 use super::OpenSilos;
 use crate::error::StoreError;
-use crate::index::Place;
+use crate::index::SiloPlace;
 use crate::silo::SiloError;
 
-/// So many readers wait; beyond that, the one that has waited longest goes.
-const MOST_IDLE: usize = 8;
+/// Maximum number of idle readers. The oldest is dropped first.
+const MAX_IDLE_READERS: usize = 8;
 
 type SiloReader = Reader<Arc<dyn ReadAt>>;
 
-/// Readers that wait for a visitor, each with the number of its silo.
+/// Idle readers, each with its silo number.
 #[derive(Default)]
 pub(crate) struct IdleReaders(Mutex<Vec<(u32, SiloReader)>>);
 
@@ -33,31 +32,31 @@ impl IdleReaders {
     fn give(&self, (silo, mut reader): (u32, SiloReader)) {
         reader.forget();
         let mut idle = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if idle.len() >= MOST_IDLE {
+        if idle.len() >= MAX_IDLE_READERS {
             idle.remove(0);
         }
         idle.push((silo, reader));
     }
 }
 
-/// Visits records. Quickest in the order in which they lie.
-pub(crate) struct Visitor<'a> {
+/// Reads single records. Fastest in the order of their places.
+pub(crate) struct RandomAccessReader<'a> {
     pub(crate) silos: &'a OpenSilos,
     reader: Option<(u32, SiloReader)>,
 }
 
 impl OpenSilos {
-    /// One who visits records.
-    pub(crate) fn visitor(&self) -> Visitor<'_> {
-        Visitor { silos: self, reader: None }
+    /// A random access reader over these silos.
+    pub(crate) fn random_access(&self) -> RandomAccessReader<'_> {
+        RandomAccessReader { silos: self, reader: None }
     }
 }
 
-impl Visitor<'_> {
-    /// The record at a place; none when no record begins there, or the silo is gone.
+impl RandomAccessReader<'_> {
+    /// The record at a place; `None` when no record begins there or the silo is missing.
     pub(crate) fn record(
         &mut self,
-        place: Place,
+        place: SiloPlace,
         extent: Extent,
     ) -> Result<Option<Record<'_, Arc<dyn ReadAt>>>, StoreError> {
         let failed = |error| StoreError::read(place.silo(), error);
@@ -69,7 +68,7 @@ impl Visitor<'_> {
         }
     }
 
-    /// Whether nothing speaks against the record that was just visited ending there.
+    /// Whether the record that was read last can end at `end`.
     pub(crate) fn may_end_at(&mut self, end: u64) -> Result<bool, StoreError> {
         match &mut self.reader {
             Some((silo, reader)) => reader.may_end_at(end).map_err(|error| StoreError::read(*silo, error)),
@@ -77,10 +76,10 @@ impl Visitor<'_> {
         }
     }
 
-    /// A reader of a silo; none when the silo is gone.
+    /// A reader of a silo; `None` when the silo is missing.
     fn reader_of(&mut self, silo: u32) -> Result<Option<&mut SiloReader>, StoreError> {
         if self.reader.as_ref().is_none_or(|(number, _)| *number != silo) {
-            self.leave();
+            self.release();
             let taken = match self.silos.idle.take(silo) {
                 Some(taken) => taken,
                 None => match self.silos.silo(silo) {
@@ -97,15 +96,15 @@ impl Visitor<'_> {
         Ok(self.reader.as_mut().map(|(_, reader)| reader))
     }
 
-    fn leave(&mut self) {
+    fn release(&mut self) {
         if let Some(reader) = self.reader.take() {
             self.silos.idle.give(reader);
         }
     }
 }
 
-impl Drop for Visitor<'_> {
+impl Drop for RandomAccessReader<'_> {
     fn drop(&mut self) {
-        self.leave();
+        self.release();
     }
 }

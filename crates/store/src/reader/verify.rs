@@ -1,8 +1,8 @@
-//! Whether what lies at a place is what was written there.
+//! Verifies that the record at a place is the one that was written.
 //!
-//! The index says where a record should be; here the record itself is asked. A header that cannot be read, or says
-//! another id than the one that led to it, is damage and never an absence: what was promised and is broken is another
-//! thing than what never was. Nothing here writes: who finds damage decides what to do about it.
+//! The index states where a record should be, and the record's own header confirms it. An
+//! unreadable header or a different id is damage, never an absence. Nothing here writes; the caller
+//! decides what to do about damage.
 
 use std::collections::HashSet;
 use std::io::BufRead;
@@ -13,172 +13,177 @@ use varve_warc::record::Header;
 use varve_warc::source::ReadAt;
 use varve_warc::{Extent, Record};
 
-use super::random_access::Visitor;
-use super::{Located, Object, OpenSilos, SiloRecord};
+use super::random_access::RandomAccessReader;
+use super::{LocatedRecord, Object, OpenSilos, SiloRecord};
 use crate::error::StoreError;
-use crate::index::{Place, Prefix};
-use crate::record::id_it_should_have;
-use crate::record::{ids, prefixes};
+use crate::index::{IndexPrefix, SiloPlace};
+use crate::record::expected_record_id;
+use crate::record::{index_prefixes, record_and_body_ids};
 use crate::silo::SiloError;
 
-/// So many places are remembered as read and right.
-const MOST_REMEMBERED: usize = 1 << 16;
+/// Maximum number of cached places.
+const MAX_VERIFIED_PLACES: usize = 1 << 16;
 
-/// Places whose records were read and are right. Bounded: when it is full it is forgotten, and they are read again.
+/// A bounded cache of places whose records were read and verified. A full cache is cleared.
 #[derive(Default)]
-pub(crate) struct SoundPlaces(Mutex<HashSet<Place>>);
+pub(crate) struct VerifiedPlaces(Mutex<HashSet<SiloPlace>>);
 
-impl SoundPlaces {
-    fn holds(&self, place: Place) -> bool {
+impl VerifiedPlaces {
+    fn holds(&self, place: SiloPlace) -> bool {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(&place)
     }
 
-    fn remember(&self, place: Place) {
+    fn remember(&self, place: SiloPlace) {
         let mut places = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if places.len() >= MOST_REMEMBERED {
+        if places.len() >= MAX_VERIFIED_PLACES {
             places.clear();
         }
         places.insert(place);
     }
 }
 
-/// What is at a place that the index gave for an id.
-pub(crate) enum Candidate {
-    /// The record of that id: its own, or that of the body it holds.
-    Match(Located),
-    /// The record of another id that begins with the same eight bytes.
+/// The record at a place that the index returned for an id.
+pub(crate) enum IndexCandidate {
+    /// A record with this record id or body id.
+    Match(LocatedRecord),
+    /// A record of another id with the same eight leading bytes.
     Other,
-    /// Nothing that can be made out, and why.
+    /// A damaged or missing record, and why.
     Lost(StoreError),
 }
 
-/// What the places of an id hold.
+/// The records at the places of an id.
 #[derive(Default)]
-pub(crate) struct Candidates {
-    /// Records of that id, in order of their places.
-    pub(crate) matching: Vec<Located>,
-    /// Why a place holds nothing, if one does.
+pub(crate) struct IdCandidates {
+    /// The records of that id, in order of their places.
+    pub(crate) matching: Vec<LocatedRecord>,
+    /// The first damaged or missing record, if any.
     pub(crate) lost: Option<StoreError>,
 }
 
-/// How an id stands.
-pub(crate) enum Standing {
-    /// Its record is there, was read and is right.
-    Sound(Located),
-    /// It was stored, and cannot be read any more.
+/// The state of the record with an id.
+pub(crate) enum RecordState {
+    /// Stored, read and verified.
+    Intact(LocatedRecord),
+    /// Stored, but damaged.
     Damaged,
-    /// It was never stored.
+    /// Never stored.
     Absent,
 }
 
 impl OpenSilos {
-    /// Looks at the places that the index gives for an id, as far into their records as `extent` says.
+    /// Reads the records at the places that the index returned for an id, to the given extent.
     pub(crate) fn candidates(
         &self,
         id: &[u8; 32],
-        places: impl Iterator<Item = Place>,
+        places: impl Iterator<Item = SiloPlace>,
         extent: Extent,
-    ) -> Result<Candidates, StoreError> {
-        let mut visitor = self.visitor();
-        let mut found = Candidates::default();
+    ) -> Result<IdCandidates, StoreError> {
+        let mut visitor = self.random_access();
+        let mut found = IdCandidates::default();
         for place in places {
             match visitor.candidate(id, place, extent)? {
-                Candidate::Match(located) => found.matching.push(located),
-                Candidate::Other => {}
-                Candidate::Lost(lost) => found.lost = found.lost.or(Some(lost)),
+                IndexCandidate::Match(located) => found.matching.push(located),
+                IndexCandidate::Other => {}
+                IndexCandidate::Lost(lost) => found.lost = found.lost.or(Some(lost)),
             }
         }
         Ok(found)
     }
 
-    /// The record at a place that the index gives for ids with that beginning, if its header bears that out.
-    pub(crate) fn identified(&self, prefix: Prefix, place: Place) -> Result<Option<SiloRecord>, StoreError> {
+    /// The record at a place that the index returned for `prefix`, if its header confirms it.
+    pub(crate) fn identified(
+        &self,
+        prefix: IndexPrefix,
+        place: SiloPlace,
+    ) -> Result<Option<SiloRecord>, StoreError> {
         let Some(record) = self.record_at(place)? else { return Ok(None) };
-        let objection = self.objection(record.header(), prefix, place)?;
+        let objection = self.header_mismatch(record.header(), prefix, place)?;
         Ok(objection.is_none().then_some(record))
     }
 
-    /// What speaks against a record at a place that the index gives for ids with that beginning.
-    fn objection(
+    /// Why a header does not match the index entry that led to it, if it does not.
+    fn header_mismatch(
         &self,
         header: &Header,
-        prefix: Prefix,
-        place: Place,
+        prefix: IndexPrefix,
+        place: SiloPlace,
     ) -> Result<Option<StoreError>, StoreError> {
-        if !prefixes(header).any(|named| named == prefix) {
-            return Ok(Some(damaged(prefix, place, "its header gives another id")));
+        if !index_prefixes(header).any(|named| named == prefix) {
+            return Ok(Some(damaged_record(prefix, place, "its header gives another id")));
         }
-        // Reading all of it is dear, and done only where the header looks odd.
-        let fault = if follows(header) { None } else { self.fault(place)? };
-        Ok(fault.map(|fault| damaged(prefix, place, &fault)))
+        // Reading the whole record is expensive, so it happens only for a suspicious header.
+        let fault = if id_matches_header(header) { None } else { self.corruption(place)? };
+        Ok(fault.map(|fault| damaged_record(prefix, place, &fault)))
     }
 
-    /// How an id stands that the index has these places for. Records are read to their ends, each once.
-    pub(crate) fn standing(
+    /// The state of an id that the index has these places for. Records are read in full; verified
+    /// places are cached.
+    pub(crate) fn record_state(
         self: &Arc<Self>,
         id: &[u8; 32],
-        places: impl Iterator<Item = Place>,
-    ) -> Result<Standing, StoreError> {
-        let Candidates { matching, lost } = self.candidates(id, places, Extent::Record)?;
+        places: impl Iterator<Item = SiloPlace>,
+    ) -> Result<RecordState, StoreError> {
+        let IdCandidates { matching, lost } = self.candidates(id, places, Extent::Record)?;
         let was_stored = lost.is_some() || !matching.is_empty();
         for located in matching {
-            if self.is_sound(&located)? {
-                return Ok(Standing::Sound(located));
+            if self.is_intact(&located)? {
+                return Ok(RecordState::Intact(located));
             }
         }
-        Ok(if was_stored { Standing::Damaged } else { Standing::Absent })
+        Ok(if was_stored { RecordState::Damaged } else { RecordState::Absent })
     }
 
-    /// Whether all that an object lies in is there and right.
-    pub(crate) fn is_sound(self: &Arc<Self>, located: &Located) -> Result<bool, StoreError> {
+    /// Whether all segments of an object are present and intact.
+    pub(crate) fn is_intact(self: &Arc<Self>, located: &LocatedRecord) -> Result<bool, StoreError> {
         let object = match Object::open(Arc::clone(self), located.clone()) {
             Err(StoreError::SegmentMissing { .. }) => return Ok(false),
             object => object?,
         };
         for place in object.places() {
-            if self.fault(place)?.is_some() {
+            if self.corruption(place)?.is_some() {
                 return Ok(false);
             }
         }
         Ok(true)
     }
 
-    /// Why the record at a place is not what was written there; none when it is.
-    pub(crate) fn fault(&self, place: Place) -> Result<Option<String>, StoreError> {
-        self.visitor().fault(place)
+    /// Why the record at a place is corrupt; `None` when it is intact.
+    pub(crate) fn corruption(&self, place: SiloPlace) -> Result<Option<String>, StoreError> {
+        self.random_access().corruption(place)
     }
 }
 
-impl Visitor<'_> {
-    /// Looks at one place that the index gives for an id.
+impl RandomAccessReader<'_> {
+    /// Reads the record at one place that the index returned for an id.
     pub(crate) fn candidate(
         &mut self,
         id: &[u8; 32],
-        place: Place,
+        place: SiloPlace,
         extent: Extent,
-    ) -> Result<Candidate, StoreError> {
-        let header = match self.identified(Prefix::of(id), place, extent)? {
+    ) -> Result<IndexCandidate, StoreError> {
+        let header = match self.identified(IndexPrefix::of(id), place, extent)? {
             Ok(header) => header,
-            Err(lost) => return Ok(Candidate::Lost(lost)),
+            Err(lost) => return Ok(IndexCandidate::Lost(lost)),
         };
-        match ids(&header) {
+        match record_and_body_ids(&header) {
             (Some(own), body) if own == *id || body == Some(*id) => {
-                Ok(Candidate::Match(Located { place, id: own, header }))
+                Ok(IndexCandidate::Match(LocatedRecord { place, id: own, header }))
             }
-            // Two ids that share eight bytes are rarer than a damaged one.
-            _ => Ok(match self.fault(place)? {
-                Some(fault) => Candidate::Lost(damaged(Prefix::of(id), place, &fault)),
-                None => Candidate::Other,
+            // Damage is likelier than two ids with eight common bytes.
+            _ => Ok(match self.corruption(place)? {
+                Some(fault) => IndexCandidate::Lost(damaged_record(IndexPrefix::of(id), place, &fault)),
+                None => IndexCandidate::Other,
             }),
         }
     }
 
-    /// The header of the record at a place that the index gives for ids with that beginning, if it bears that out; else
-    /// why it does not. Where all of the record is read and is right, that is remembered.
+    /// The header of the record at a place that the index returned for `prefix`, or why it does not
+    /// match. A record that was read in full and is intact is cached as verified.
     pub(crate) fn identified(
         &mut self,
-        prefix: Prefix,
-        place: Place,
+        prefix: IndexPrefix,
+        place: SiloPlace,
         extent: Extent,
     ) -> Result<Result<Header, StoreError>, StoreError> {
         let silos = self.silos;
@@ -186,38 +191,38 @@ impl Visitor<'_> {
             let is_missing = matches!(error, SiloError::Missing { .. });
             return if is_missing { Ok(Err(error.into())) } else { Err(error.into()) };
         }
-        let extent = if silos.sound.holds(place) { Extent::Header } else { extent };
+        let extent = if silos.verified.holds(place) { Extent::Header } else { extent };
         let Some(mut record) = self.record(place, extent)? else {
-            return Ok(Err(damaged(prefix, place, "no record begins here")));
+            return Ok(Err(damaged_record(prefix, place, "no record begins here")));
         };
         let header = record.header().clone();
-        if extent == Extent::Record && fault_of(&mut record, place)?.is_none() {
-            silos.sound.remember(place);
+        if extent == Extent::Record && record_corruption(&mut record, place)?.is_none() {
+            silos.verified.remember(place);
         }
-        Ok(silos.objection(&header, prefix, place)?.map_or(Ok(header), Err))
+        Ok(silos.header_mismatch(&header, prefix, place)?.map_or(Ok(header), Err))
     }
 
-    /// Why the record at a place is not what was written there; none when it is.
-    fn fault(&mut self, place: Place) -> Result<Option<String>, StoreError> {
+    /// Why the record at a place is corrupt; `None` when it is intact.
+    fn corruption(&mut self, place: SiloPlace) -> Result<Option<String>, StoreError> {
         let silos = self.silos;
-        if silos.sound.holds(place) {
+        if silos.verified.holds(place) {
             return Ok(None);
         }
         let Some(mut record) = self.record(place, Extent::Record)? else {
             return Ok(Some("no record begins here".to_owned()));
         };
-        let fault = fault_of(&mut record, place)?;
+        let fault = record_corruption(&mut record, place)?;
         if fault.is_none() {
-            silos.sound.remember(place);
+            silos.verified.remember(place);
         }
         Ok(fault)
     }
 }
 
-/// Reads a record to its end: why it is not what was written, or none when it is.
-pub(crate) fn fault_of<S: ReadAt>(
+/// Reads a record to its end. Returns why it is corrupt, or `None` when it is intact.
+pub(crate) fn record_corruption<S: ReadAt>(
     record: &mut Record<'_, S>,
-    place: Place,
+    place: SiloPlace,
 ) -> Result<Option<String>, StoreError> {
     let failed =
         |source| StoreError::read(place.silo(), varve_warc::Error::Io { offset: place.offset(), source });
@@ -243,8 +248,8 @@ pub(crate) fn fault_of<S: ReadAt>(
     Ok(None)
 }
 
-/// Damage at a place of which all that is known is how an id there begins.
-pub(crate) fn damaged(prefix: Prefix, place: Place, message: &str) -> StoreError {
+/// The error for damage where only the id prefix is known.
+pub(crate) fn damaged_record(prefix: IndexPrefix, place: SiloPlace, message: &str) -> StoreError {
     StoreError::Damaged {
         id: format!("{:016x}…", prefix.0),
         silo: place.silo(),
@@ -253,8 +258,8 @@ pub(crate) fn damaged(prefix: Prefix, place: Place, message: &str) -> StoreError
     }
 }
 
-/// Whether the id of a record follows from the rest of its header, as that of every record does.
-pub(crate) fn follows(header: &Header) -> bool {
+/// Whether the stated id of a record equals the id computed from its header.
+pub(crate) fn id_matches_header(header: &Header) -> bool {
     let Some(Ok(block)) = header.block_digest() else { return false };
-    header.record_id().is_some() && id_it_should_have(header, &block).is_none()
+    header.record_id().is_some() && expected_record_id(header, &block).is_none()
 }

@@ -1,4 +1,4 @@
-//! The id that a record should have: every one follows from the rest of its header.
+//! The expected id of a record, computed from the rest of its header.
 
 use std::borrow::Cow;
 
@@ -8,8 +8,9 @@ use varve_warc::write::id;
 
 use super::parse_id;
 
-/// The id that a record with such a block should have, if it has another; none when it has that, or says none.
-pub(crate) fn id_it_should_have(header: &Header, block: &Digest) -> Option<String> {
+/// The id that a record with this block digest must have, if its header states another. `None` when
+/// the stated id is right or absent.
+pub(crate) fn expected_record_id(header: &Header, block: &Digest) -> Option<String> {
     let stated = header.record_id()?;
     let record_type = header.record_type();
     let whole = if header.is_segment() { header.payload_digest().and_then(Result::ok) } else { None };
@@ -19,7 +20,7 @@ pub(crate) fn id_it_should_have(header: &Header, block: &Digest) -> Option<Strin
     };
     let expected = match record_type {
         RecordType::Resource | RecordType::Warcinfo | RecordType::Continuation => {
-            // By far the most are so, and right.
+            // The common case, without formatting an id.
             if parse_id(stated).is_some_and(|stated| stated == content.bytes()) {
                 return None;
             }

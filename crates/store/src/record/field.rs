@@ -1,19 +1,19 @@
 //! The names of varve's own header fields.
 
-/// The SHA-256 of the payload of a chunked answer: the entity without its transfer coding. The standard's own field is left
-/// to answers where all tools agree on what it means.
+/// The SHA-256 of the payload of a chunked response: the entity without its transfer coding. Tools
+/// disagree on the standard's field for chunked responses, so it is not written there.
 pub const PAYLOAD_DIGEST: &str = "Varve-Payload-Digest";
-/// The SHA-256 of the body, where it is not what `WARC-Payload-Digest` says.
+/// The SHA-256 of the body, where it differs from `WARC-Payload-Digest`.
 pub const BODY_DIGEST: &str = "Varve-Body-Digest";
 /// The length of the body.
 pub const BODY_LENGTH: &str = "Varve-Body-Length";
 /// The run that an exchange belongs to.
-pub const RUN: &str = "Varve-Run";
-/// The exchange is not the capture of its URL; the value is its method.
-pub const ASIDE: &str = "Varve-Aside";
-/// What a browser made of the answer: `document=ID screenshot=ID`.
-pub const RENDERINGS: &str = "Varve-Renderings";
-/// How long each step took.
-pub const TIMING: &str = "Varve-Timing";
-/// A line that came behind the body, where the protocol does not have it in the block.
-pub const TRAILER: &str = "Varve-Trailer";
+pub const RUN_ID: &str = "Varve-Run";
+/// Marks an exchange that is not a capture of its URL; the value is the request method.
+pub const NON_CAPTURE_METHOD: &str = "Varve-Non-Capture";
+/// The renderings that a browser made of the response: `document=ID screenshot=ID`.
+pub const RENDERING_IDS: &str = "Varve-Renderings";
+/// The duration of each step of the request.
+pub const FETCH_TIMING: &str = "Varve-Timing";
+/// A trailer line, where the protocol sends it outside the block.
+pub const TRAILER_LINE: &str = "Varve-Trailer";

@@ -1,10 +1,13 @@
-//! What a record's header means to the store: its ids, its index entries and varve's own fields.
+//! The ids, index entries and own header fields of a record.
 //!
 //! Pure functions of a header. Nothing here reads a file.
 
 mod expected_id;
 pub mod field;
-mod ids;
+mod record_ids;
 
-pub(crate) use expected_id::id_it_should_have;
-pub use ids::{OTHER_ID, OtherId, entries, ids, other_digits, other_id, parse_id, prefixes};
+pub(crate) use expected_id::expected_record_id;
+pub use record_ids::{
+    FOREIGN_ID_FIELD, ForeignId, foreign_id, foreign_id_digits, index_entries, index_prefixes, parse_id,
+    record_and_body_ids,
+};

@@ -2,10 +2,10 @@
 
 use varve_warc::record::{Header, RecordType};
 
-/// The field that only the description of a silo has.
-pub(crate) const FILE_NAME: &str = "WARC-Filename";
+/// The field that distinguishes the description of a silo from other `warcinfo` records.
+pub(crate) const FILE_NAME_FIELD: &str = "WARC-Filename";
 
-/// Whether a record is what a silo begins with.
+/// Whether a record is the description that a silo begins with.
 pub fn describes_silo(header: &Header) -> bool {
-    header.record_type() == RecordType::Warcinfo && header.fields.get(FILE_NAME).is_some()
+    header.record_type() == RecordType::Warcinfo && header.fields.get(FILE_NAME_FIELD).is_some()
 }

@@ -1,7 +1,7 @@
-//! The silo files: which there are, and how each is opened.
+//! Lists and opens the silo files.
 //!
-//! A silo that grows is a local file; a sealed one may have moved to a medium. Readers ask here by number and need not
-//! know which. Numbers have no gaps: silo 7 exists only if 0 to 6 do or did.
+//! A silo that grows is a local file; a sealed one may have moved to a medium. Readers ask here by
+//! number and need not know which. Numbers have no gaps: silo 7 exists only if 0 to 6 do or did.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,33 +10,33 @@ use std::sync::Arc;
 
 use varve_warc::source::ReadAt;
 
-use super::{chain, name};
+use super::{digest_chain, name};
 use crate::disk::{Disk, DiskError, FileSource};
 use crate::medium::{Medium, MediumError};
 
-/// What is known of a silo without reading it.
+/// The metadata of a silo.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiloFile {
     /// Its number.
     pub number: u32,
-    /// Its ending.
+    /// Its file extension.
     pub ending: &'static str,
-    /// Its length now.
+    /// Its current length.
     pub length: u64,
-    /// Nobody may write to it.
+    /// It has no write permission.
     pub read_only: bool,
     /// It lies on the medium, not here.
     pub moved: bool,
 }
 
 impl SiloFile {
-    /// Its name within the folder of silos.
+    /// Its name relative to the folder of silos.
     pub fn name(&self) -> String {
         name::name(self.number, self.ending)
     }
 }
 
-/// Why silo files cannot be used.
+/// An error of the silo files.
 #[derive(Debug, thiserror::Error)]
 pub enum SiloError {
     /// The disk failed.
@@ -65,7 +65,7 @@ pub enum SiloError {
         /// The cause.
         source: io::Error,
     },
-    /// One number, two files.
+    /// Two files have the same silo number.
     #[error("silo {number} is there twice, as `{one}` and `{other}`")]
     Twice {
         /// The number.
@@ -91,7 +91,7 @@ impl SiloFiles {
         Self { disk, folder, sealed }
     }
 
-    /// All silos there are, by number.
+    /// All silos, by number.
     pub fn list(&self) -> Result<BTreeMap<u32, SiloFile>, SiloError> {
         let mut found = BTreeMap::new();
         if let Some(medium) = &self.sealed {
@@ -121,7 +121,7 @@ impl SiloFiles {
         for entry in entries {
             let Some(part) = entry.to_str() else { continue };
             let path = folder.join(part);
-            // A name that vanishes between two looks was never a silo: those are not removed while they are in use.
+            // Only a temporary file can vanish here: silos are not removed while in use.
             let Some(stat) = self.disk.stat(&path)? else { continue };
             let name = format!("{prefix}{part}");
             if stat.folder {
@@ -139,7 +139,7 @@ impl SiloFiles {
 
     /// Opens a silo for reading.
     pub fn open(&self, number: u32) -> Result<Arc<dyn ReadAt>, SiloError> {
-        for ending in [name::GZIP, name::ZSTD] {
+        for ending in [name::GZIP_EXTENSION, name::ZSTD_EXTENSION] {
             match self.disk.open(&self.path(number, ending)) {
                 Ok(file) => return Ok(Arc::new(FileSource::new(file))),
                 Err(error) if error.is_absent() => {}
@@ -163,7 +163,8 @@ impl SiloFiles {
         let mut content = SequentialRead { source: FileSource::new(self.disk.open(&path)?), offset: 0 };
         match medium.put(&name::name(number, ending), &mut content) {
             Ok(()) => {}
-            // An earlier attempt got so far and was interrupted before the local file was removed; or it is another's.
+            // An earlier attempt got so far and was interrupted before the local file was removed;
+            // or it is another's.
             Err(MediumError::Taken { name }) => {
                 if !is_same(&content.source, &*medium.open(&name)?)
                     .map_err(|source| SiloError::Compare { number, source })?
@@ -176,7 +177,8 @@ impl SiloFiles {
         Ok(self.disk.remove(&path)?)
     }
 
-    /// Moves to the medium what was sealed and did not get there, because something ended the process in between.
+    /// Moves to the medium what was sealed and did not get there, because something ended the
+    /// process in between.
     pub(crate) fn move_all_sealed(&self) -> Result<(), SiloError> {
         if self.sealed.is_none() {
             return Ok(());
@@ -194,12 +196,13 @@ impl SiloFiles {
 
 /// Whether two files have the same length and the same SHA-256.
 fn is_same(one: &dyn ReadAt, other: &dyn ReadAt) -> io::Result<bool> {
-    Ok(one.size()? == other.size()? && chain::digest_of(one)? == chain::digest_of(other)?)
+    Ok(one.size()? == other.size()? && digest_chain::file_digest(one)? == digest_chain::file_digest(other)?)
 }
 
 fn add(found: &mut BTreeMap<u32, SiloFile>, silo: SiloFile) -> Result<(), SiloError> {
     match found.get(&silo.number) {
-        // A silo that was put on the medium but not yet removed here: the local copy is the same, and nearer.
+        // A silo that was put on the medium but not yet removed here: the local copy is the same,
+        // and nearer.
         Some(other) if other.ending == silo.ending => {}
         Some(other) => {
             return Err(SiloError::Twice { number: silo.number, one: other.ending, other: silo.ending });

@@ -1,19 +1,19 @@
-//! Silos: numbered WARC files, one of which grows.
+//! Silos: numbered WARC files, of which the last may be open.
 //!
-//! Owns their names, their files, appending to the last and walking through any. What is in the records, beyond the
-//! ids that the index needs, it does not know.
+//! Owns their names, their files, appending to the open silo and walking any silo. Knows nothing of
+//! records beyond the ids that the index needs.
 
-pub(crate) mod chain;
 mod description;
+pub(crate) mod digest_chain;
 mod files;
 pub mod name;
-pub mod numbers;
+pub mod next_number;
 mod open_silo;
 mod walk;
 
-pub(crate) use description::FILE_NAME;
+pub(crate) use description::FILE_NAME_FIELD;
 pub use description::describes_silo;
 pub use files::{SiloError, SiloFile, SiloFiles};
-pub(crate) use open_silo::{OpenSilo, Reserved, create, is_large};
-pub(crate) use walk::Way;
-pub use walk::{Stretch, WalkError, Walked, walk, walk_from};
+pub(crate) use open_silo::{OpenSilo, ReservedSpace, create, is_large};
+pub(crate) use walk::ProgressReporter;
+pub use walk::{SiloWalk, WalkError, WalkedRecords, walk, walk_from};

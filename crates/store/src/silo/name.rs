@@ -1,18 +1,19 @@
-//! The names of silos: a number, and the folder it belongs in.
+//! The names of silo files: the number and its folder.
 //!
-//! Folders fan out so that none holds more than a hundred silos, as in AardWARC: numbers below 100 lie in `0/`, below
-//! 10,000 in `1/<hundreds>/`, below a million in `2/<ten thousands>/<hundreds>/`. A name never changes.
+//! As in AardWARC, no folder holds more than a hundred silos: numbers below 100 are in `0/`, below
+//! 10,000 in `1/<hundreds>/`, below a million in `2/<ten thousands>/<hundreds>/`. A name never
+//! changes.
 
 use std::path::PathBuf;
 
-use crate::index::Place;
+use crate::index::SiloPlace;
 
-/// The ending of silos that are packed as gzip members.
-pub const GZIP: &str = ".warc.gz";
-/// The ending of silos that are packed as zstd frames.
-pub const ZSTD: &str = ".warc.zst";
+/// The extension of silos packed as gzip members.
+pub const GZIP_EXTENSION: &str = ".warc.gz";
+/// The extension of silos packed as zstd frames.
+pub const ZSTD_EXTENSION: &str = ".warc.zst";
 
-/// The name of silo `number` within the folder of silos, with `/` between its parts.
+/// The name of silo `number` relative to the folder of silos, with `/` as separator.
 pub fn name(number: u32, ending: &str) -> String {
     let mut groups = Vec::new();
     let mut rest = number / 100;
@@ -25,21 +26,21 @@ pub fn name(number: u32, ending: &str) -> String {
     format!("{level}/{}{number:08}{ending}", groups.concat())
 }
 
-/// The last part of the name, which stands in the silo's own description.
+/// The file name, as stated in the silo's description.
 pub fn file_name(number: u32, ending: &str) -> String {
     format!("{number:08}{ending}")
 }
 
-/// Reads a name: the number and the ending, when it is exactly the name of a silo.
+/// Parses a silo name into number and extension; `None` for any other name.
 pub fn parse(text: &str) -> Option<(u32, &'static str)> {
     let file = text.rsplit('/').next()?;
     let (digits, ending) = file.split_at_checked(8)?;
-    let ending = [GZIP, ZSTD].into_iter().find(|known| *known == ending)?;
+    let ending = [GZIP_EXTENSION, ZSTD_EXTENSION].into_iter().find(|known| *known == ending)?;
     if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return None;
     }
     let number: u32 = digits.parse().ok()?;
-    (number <= Place::GREATEST_SILO && name(number, ending) == text).then_some((number, ending))
+    (number <= SiloPlace::GREATEST_SILO && name(number, ending) == text).then_some((number, ending))
 }
 
 /// The name as a path.
@@ -61,10 +62,10 @@ mod tests {
             (10_000, "2/01/00/00010000.warc.gz"),
             (1_048_575, "3/01/04/85/01048575.warc.gz"),
         ] {
-            assert_eq!(name(number, GZIP), expected);
-            assert_eq!(parse(expected), Some((number, GZIP)));
+            assert_eq!(name(number, GZIP_EXTENSION), expected);
+            assert_eq!(parse(expected), Some((number, GZIP_EXTENSION)));
         }
-        assert_eq!(parse("0/00000007.warc.zst"), Some((7, ZSTD)));
+        assert_eq!(parse("0/00000007.warc.zst"), Some((7, ZSTD_EXTENSION)));
     }
 
     #[test]

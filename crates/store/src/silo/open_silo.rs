@@ -1,9 +1,9 @@
-//! The silo that grows.
+//! The open silo.
 //!
-//! Records are appended whole, at the end of what is known to be good, so a write that failed half-way is overwritten
-//! or cut off and never read. Small records are gathered and written together; a large one gets its place at once and
-//! its bytes while others go on, see [`OpenSilo::reserve`]. Nothing is promised to anybody before [`OpenSilo::file`] was
-//! synced.
+//! Records are appended whole, at the end of the valid bytes, so the remains of a failed write are
+//! overwritten or cut off and never read. Small records are buffered and written together. A large
+//! record reserves its space and is written while other records are appended, see
+//! [`OpenSilo::reserve`]. Nothing is acknowledged before [`OpenSilo::file`] was synced.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,38 +14,38 @@ use varve_warc::write::PackedRecord;
 use super::name;
 use crate::disk::{Disk, DiskError, DiskFile, Operation};
 
-/// So much is gathered before it is written: what fits the processor's cache is copied from there.
-const GATHERED: usize = 256 << 10;
+/// Buffered records are written from this size on. It fits the processor's cache.
+const FLUSH_THRESHOLD_BYTES: usize = 256 << 10;
 
-/// So much at most waits for a large record to be written.
-const MOST_GATHERED: u64 = 8 << 20;
+/// Maximum size of the buffered records that wait for a large record.
+const MAX_HELD_BACK_BYTES: u64 = 8 << 20;
 
-/// A silo that records are appended to.
+/// A silo that is open for appending.
 pub(crate) struct OpenSilo {
     pub(crate) number: u32,
     file: Arc<dyn DiskFile>,
-    /// Bytes in the file that are whole records.
+    /// Bytes of complete records in the file, reserved space included.
     written: u64,
-    /// Whole records that are not in the file yet.
-    gathered: Vec<u8>,
-    /// Holds more than its description.
+    /// Complete records that are not in the file yet.
+    unwritten: Vec<u8>,
+    /// Whether it has records besides its description.
     pub(crate) has_records: bool,
-    /// The digest of what was written, where it is wanted as it grows.
+    /// The digest of the written bytes, for a silo that is hashed while it is written.
     hasher: Option<Hasher>,
-    /// A record before those that are gathered is still being written.
-    held: bool,
+    /// Whether a reserved record before the buffered ones is still being written.
+    is_flush_blocked: bool,
 }
 
-/// A place in a silo for a record that is not there yet.
-pub(crate) struct Reserved {
+/// Reserved space in a silo for a record that is not written yet.
+pub(crate) struct ReservedSpace {
     file: Arc<dyn DiskFile>,
     pub(crate) offset: u64,
     length: u64,
     number: u32,
 }
 
-impl Reserved {
-    /// Writes the record there.
+impl ReservedSpace {
+    /// Writes the record into the space.
     pub(crate) fn write(&self, record: PackedRecord) -> Result<(), DiskError> {
         let end = write_record(&*self.file, self.offset, record, self.number, None)?;
         if end == self.offset + self.length {
@@ -57,41 +57,41 @@ impl Reserved {
 }
 
 impl OpenSilo {
-    /// Takes up a silo whose good part is `length` bytes.
+    /// Resumes a silo whose first `length` bytes are valid.
     pub(crate) fn resume(number: u32, file: Box<dyn DiskFile>, length: u64, has_records: bool) -> Self {
         Self {
             number,
             file: file.into(),
             written: length,
-            gathered: Vec::new(),
+            unwritten: Vec::new(),
             has_records,
             hasher: None,
-            held: false,
+            is_flush_blocked: false,
         }
     }
 
-    /// Begins a silo whose digest is taken while it is written.
+    /// Begins a silo that is hashed while it is written.
     pub(crate) fn hashed(number: u32, file: Box<dyn DiskFile>) -> Self {
         let hasher = Some(Algorithm::Sha256.hasher());
         Self { hasher, ..Self::resume(number, file, 0, false) }
     }
 
-    /// The digest of all that was written so far, if it was taken from the beginning; from here on it no longer is.
+    /// The hash state of all written bytes, for a silo made by [`Self::hashed`]. Ends the hashing.
     pub(crate) fn take_hasher(&mut self) -> Option<Hasher> {
         self.hasher.take()
     }
 
-    /// Where the next record goes.
+    /// The offset of the next record.
     pub(crate) fn length(&self) -> u64 {
-        self.written + self.gathered.len() as u64
+        self.written + self.unwritten.len() as u64
     }
 
-    /// How much of it is in the file.
+    /// The length of the part in the file, reserved space included.
     pub(crate) fn written(&self) -> u64 {
         self.written
     }
 
-    /// Adds a record and says where.
+    /// Appends a record and returns its offset.
     pub(crate) fn append(&mut self, record: PackedRecord) -> Result<u64, DiskError> {
         let offset = self.length();
         if is_large(&record) {
@@ -100,69 +100,72 @@ impl OpenSilo {
                 write_record(&*self.file, self.written, record, self.number, self.hasher.as_mut())?;
         } else {
             // Writing to memory cannot fail, but a spooled block is read from a file.
-            let start = self.gathered.len();
-            if let Err(source) = record.write_to(&mut self.gathered) {
-                self.gathered.truncate(start);
+            let start = self.unwritten.len();
+            if let Err(source) = record.write_to(&mut self.unwritten) {
+                self.unwritten.truncate(start);
                 return Err(DiskError::new(Operation::Read, Path::new("a temporary file"), source));
             }
-            if self.gathered.len() >= GATHERED {
+            if self.unwritten.len() >= FLUSH_THRESHOLD_BYTES {
                 self.flush()?;
             }
         }
         Ok(offset)
     }
 
-    /// Gives a record of that length its place, behind all others. Until [`OpenSilo::release`], when it is there, nothing
-    /// that is behind it is written; the caller sees to it that nothing of that is promised, and reserves one at a time.
-    pub(crate) fn reserve(&mut self, length: u64) -> Result<Reserved, DiskError> {
+    /// Reserves space for a record of this length. Until [`OpenSilo::release`] no later record is
+    /// written. The caller acknowledges none of them meanwhile and reserves one record at a time.
+    pub(crate) fn reserve(&mut self, length: u64) -> Result<ReservedSpace, DiskError> {
         self.flush()?;
-        let reserved = Reserved { file: self.file(), offset: self.written, length, number: self.number };
+        let reserved = ReservedSpace { file: self.file(), offset: self.written, length, number: self.number };
         self.written += length;
-        self.held = true;
+        self.is_flush_blocked = true;
         Ok(reserved)
     }
 
-    /// What was reserved is written.
+    /// Ends the reservation: the record is written.
     pub(crate) fn release(&mut self) {
-        self.held = false;
+        self.is_flush_blocked = false;
     }
 
-    /// Whether a record of that length can be taken now: behind one that is being written, so much is kept in memory.
-    pub(crate) fn has_room_to_gather(&self, length: u64) -> bool {
-        !self.held || length <= GATHERED as u64 && self.gathered.len() as u64 + length <= MOST_GATHERED
+    /// Whether a record of this length can be appended now. Behind a reserved record, records are
+    /// buffered up to a limit.
+    pub(crate) fn can_append(&self, length: u64) -> bool {
+        !self.is_flush_blocked
+            || length <= FLUSH_THRESHOLD_BYTES as u64
+                && self.unwritten.len() as u64 + length <= MAX_HELD_BACK_BYTES
     }
 
-    /// Adds bytes that are no record: what a packed file must begin with.
+    /// Appends bytes that are not a record: the preamble of a packed file.
     pub(crate) fn append_raw(&mut self, bytes: &[u8]) -> Result<(), DiskError> {
-        self.gathered.extend_from_slice(bytes);
-        if self.gathered.len() >= GATHERED { self.flush() } else { Ok(()) }
+        self.unwritten.extend_from_slice(bytes);
+        if self.unwritten.len() >= FLUSH_THRESHOLD_BYTES { self.flush() } else { Ok(()) }
     }
 
-    /// Writes what was gathered, unless a record before it is still being written.
+    /// Writes the buffered records, unless a reserved record before them is still being written.
     pub(crate) fn flush(&mut self) -> Result<(), DiskError> {
-        if !self.gathered.is_empty() && !self.held {
-            self.file.write_at(self.written, &self.gathered)?;
+        if !self.unwritten.is_empty() && !self.is_flush_blocked {
+            self.file.write_at(self.written, &self.unwritten)?;
             if let Some(hasher) = &mut self.hasher {
-                hasher.update(&self.gathered);
+                hasher.update(&self.unwritten);
             }
-            self.written += self.gathered.len() as u64;
-            self.gathered.clear();
+            self.written += self.unwritten.len() as u64;
+            self.unwritten.clear();
         }
         Ok(())
     }
 
-    /// The file, to be synced by who has flushed.
+    /// The file, which the caller syncs after flushing.
     pub(crate) fn file(&self) -> Arc<dyn DiskFile> {
         Arc::clone(&self.file)
     }
 }
 
-/// Whether a record is too large to be gathered.
+/// Whether a record is too large to be buffered.
 pub(crate) fn is_large(record: &PackedRecord) -> bool {
-    record.length() > GATHERED as u64
+    record.length() > FLUSH_THRESHOLD_BYTES as u64
 }
 
-/// Writes a record at an offset of a file, and says where it ends.
+/// Writes a record at an offset of a file and returns its end.
 fn write_record(
     file: &dyn DiskFile,
     offset: u64,
@@ -181,7 +184,7 @@ fn write_record(
     Ok(target.offset)
 }
 
-/// The end of a file as something to write to.
+/// Writes to a file from an offset on.
 struct FileEnd<'a> {
     file: &'a dyn DiskFile,
     offset: u64,
@@ -212,7 +215,7 @@ impl std::io::Write for FileEnd<'_> {
     }
 }
 
-/// Makes the file of a new silo, with the folders above it.
+/// Creates the file of a new silo, with its parent folders.
 pub(crate) fn create(
     disk: &dyn Disk,
     folder: &Path,
@@ -226,7 +229,7 @@ pub(crate) fn create(
     Ok(file)
 }
 
-/// Makes folders below `root`, each name safe from a power cut.
+/// Creates folders below `root` and syncs each parent.
 fn make_folders_durably(disk: &dyn Disk, root: &Path, folder: &Path) -> Result<(), DiskError> {
     if disk.stat(folder)?.is_some() {
         return Ok(());

@@ -1,7 +1,7 @@
-//! Walking through a silo, record by record.
+//! Walks a silo record by record.
 //!
-//! Two ways: one thread from a given byte, which is how an archive catches up after a crash, and all cores over the
-//! whole file, which is how rebuild and audit read archives of any size.
+//! Recovery walks on one thread from a given offset; rebuild and audit walk the whole file on all
+//! cores.
 
 use varve_warc::parts::{Parts, read_parts};
 use varve_warc::record::Header;
@@ -9,34 +9,35 @@ use varve_warc::rule::{Finding, Rule};
 use varve_warc::source::ReadAt;
 use varve_warc::{Error, Format, Reader, Record};
 
-use crate::index::{Entry, Place, PlaceError};
-use crate::record::entries;
+use crate::index::{IndexEntry, PlaceError, SiloPlace};
+use crate::record::index_entries;
 
-/// What a walk came to.
+/// The result of a walk.
 #[derive(Debug)]
-pub struct Walked {
-    /// Whole records seen.
+pub struct SiloWalk {
+    /// The number of complete records.
     pub records: u64,
-    /// The end of the last whole record.
+    /// The end of the last complete record.
     pub good: u64,
-    /// What was not as it should be.
+    /// Damage and violations.
     pub findings: Vec<Finding>,
 }
 
-/// Walks on one thread from `offset`, where a record must begin, telling `seen` each header and where it lies.
+/// Walks on one thread from `offset`, where a record must begin, and passes each header and its
+/// offset to `seen`.
 pub fn walk_from<S: ReadAt>(
     source: S,
     offset: u64,
     mut seen: impl FnMut(&Header, u64),
-) -> Result<Walked, Error> {
+) -> Result<SiloWalk, Error> {
     let size = source.size().map_err(|source| Error::Io { offset, source })?;
-    let mut walked = Walked { records: 0, good: offset, findings: Vec::new() };
+    let mut walked = SiloWalk { records: 0, good: offset, findings: Vec::new() };
     if offset >= size {
         return Ok(walked);
     }
     let mut reader = match Reader::resume(source, offset, Format::Warc) {
         Ok(reader) => reader,
-        // Bytes that are no archive at all, where a record should begin: nothing good from here on.
+        // The bytes at `offset` are not a record: nothing valid follows.
         Err(Error::NotAnArchive { .. } | Error::Zip | Error::Packed(_)) => return Ok(walked),
         Err(error) => return Err(error),
     };
@@ -45,7 +46,7 @@ pub fn walk_from<S: ReadAt>(
         reader.finish_record()?;
         walked.findings.extend(reader.take_findings());
         walked.good = walked.good.max(reader.last_good_offset());
-        // A record whose end is not good is not whole.
+        // A record without a valid end is not complete.
         if walked.good > offset {
             walked.records += 1;
             seen(&header, offset);
@@ -55,66 +56,68 @@ pub fn walk_from<S: ReadAt>(
     Ok(walked)
 }
 
-/// The way through a silo, told now and then: to tell of every record would cost more than to read a small one.
-pub(crate) struct Way<'a, P: Fn(u64)> {
-    told: u64,
+/// Reports progress through a silo at intervals: a report per record would cost more than reading a
+/// small one.
+pub(crate) struct ProgressReporter<'a, P: Fn(u64)> {
+    reported: u64,
     here: u64,
     progress: &'a P,
 }
 
-impl<'a, P: Fn(u64)> Way<'a, P> {
-    /// So much is read before it is told.
-    const STEP: u64 = 256 << 10;
+impl<'a, P: Fn(u64)> ProgressReporter<'a, P> {
+    /// Bytes between two reports.
+    const REPORT_INTERVAL_BYTES: u64 = 256 << 10;
 
     pub(crate) fn new(here: u64, progress: &'a P) -> Self {
-        Self { told: here, here, progress }
+        Self { reported: here, here, progress }
     }
 
-    /// Reading has come to this byte.
-    pub(crate) fn go(&mut self, here: u64) {
+    /// Records that reading has reached this offset.
+    pub(crate) fn reached(&mut self, here: u64) {
         self.here = here;
-        if here.saturating_sub(self.told) >= Self::STEP {
-            self.tell();
+        if here.saturating_sub(self.reported) >= Self::REPORT_INTERVAL_BYTES {
+            self.report();
         }
     }
 
-    fn tell(&mut self) {
-        (self.progress)(self.here.saturating_sub(self.told));
-        self.told = self.here;
+    fn report(&mut self) {
+        (self.progress)(self.here.saturating_sub(self.reported));
+        self.reported = self.here;
     }
 }
 
-impl<P: Fn(u64)> Drop for Way<'_, P> {
+impl<P: Fn(u64)> Drop for ProgressReporter<'_, P> {
     fn drop(&mut self) {
-        self.tell();
+        self.report();
     }
 }
 
-/// Part of a silo, walked through.
-pub struct Stretch<T> {
+/// The records of a walked part of a silo.
+pub struct WalkedRecords<T> {
     /// The index entries of its records.
-    pub entries: Vec<Entry>,
-    /// What was seen in them, and at which byte.
+    pub entries: Vec<IndexEntry>,
+    /// The values that the callback returned, each with its record's offset.
     pub seen: Vec<(u64, T)>,
-    /// The end of the last whole record so far.
+    /// The end of the last complete record so far.
     pub good: u64,
 }
 
-/// Walks through a whole silo on all cores and gives the index entries of its records and what `look` saw in them, in
-/// order of the file. A file that is no archive at all has no records, and a finding says so.
+/// Walks a whole silo on all cores. Passes the index entries of its records and the values that
+/// `look` returned to `give`, in file order. A file that is not an archive yields no records and
+/// one finding.
 pub fn walk<'a, S: ReadAt + ?Sized, T: Send>(
     source: &'a S,
     number: u32,
     threads: usize,
     progress: &(impl Fn(u64) + Sync),
     look: &(impl Fn(&mut Record<'_, &'a S>) -> Option<T> + Sync),
-    give: &mut impl FnMut(Stretch<T>),
-) -> Result<Walked, WalkError> {
-    let mut walked = Walked { records: 0, good: 0, findings: Vec::new() };
+    give: &mut impl FnMut(WalkedRecords<T>),
+) -> Result<SiloWalk, WalkError> {
+    let mut walked = SiloWalk { records: 0, good: 0, findings: Vec::new() };
     let mut failure = None;
     let work = |reader: &mut Reader<&'a S>, until: u64| walk_part(reader, number, until, progress, look);
-    let mut take = |part: Result<Part<T>, PlaceError>| match part {
-        Ok(Part { records, findings, mut stretch }) => {
+    let mut take = |part: Result<WalkedPart<T>, PlaceError>| match part {
+        Ok(WalkedPart { records, findings, mut stretch }) => {
             walked.records += records;
             walked.good = walked.good.max(stretch.good);
             walked.findings.extend(findings);
@@ -136,21 +139,21 @@ pub fn walk<'a, S: ReadAt + ?Sized, T: Send>(
     }
 }
 
-/// Why a silo could not be walked through.
+/// Why a silo could not be walked.
 #[derive(Debug, thiserror::Error)]
 pub enum WalkError {
     /// It cannot be read.
     #[error(transparent)]
     Read(#[from] Error),
-    /// It is larger, or its number greater, than an entry can hold.
+    /// Its length or number exceeds what an index entry can hold.
     #[error(transparent)]
     Place(#[from] PlaceError),
 }
 
-struct Part<T> {
+struct WalkedPart<T> {
     records: u64,
     findings: Vec<Finding>,
-    stretch: Stretch<T>,
+    stretch: WalkedRecords<T>,
 }
 
 fn walk_part<S: ReadAt, T>(
@@ -159,22 +162,22 @@ fn walk_part<S: ReadAt, T>(
     until: u64,
     progress: &impl Fn(u64),
     look: &impl Fn(&mut Record<'_, S>) -> Option<T>,
-) -> Result<Result<Part<T>, PlaceError>, Error> {
-    let stretch = Stretch { entries: Vec::new(), seen: Vec::new(), good: 0 };
-    let mut part = Part { records: 0, findings: Vec::new(), stretch };
-    let mut way = Way::new(reader.position(), progress);
+) -> Result<Result<WalkedPart<T>, PlaceError>, Error> {
+    let stretch = WalkedRecords { entries: Vec::new(), seen: Vec::new(), good: 0 };
+    let mut part = WalkedPart { records: 0, findings: Vec::new(), stretch };
+    let mut way = ProgressReporter::new(reader.position(), progress);
     while reader.next_offset().is_none_or(|offset| offset < until) {
         let Some(mut record) = reader.next_record()? else { break };
         part.records += 1;
-        match Place::new(number, record.offset()) {
-            Ok(place) => part.stretch.entries.extend(entries(record.header(), place)),
+        match SiloPlace::new(number, record.offset()) {
+            Ok(place) => part.stretch.entries.extend(index_entries(record.header(), place)),
             Err(error) => return Ok(Err(error)),
         }
         let offset = record.offset();
         part.stretch.seen.extend(look(&mut record).map(|seen| (offset, seen)));
         reader.finish_record()?;
         part.findings.extend(reader.take_findings());
-        way.go(reader.position());
+        way.reached(reader.position());
     }
     part.findings.extend(reader.take_findings());
     part.stretch.good = reader.last_good_offset();

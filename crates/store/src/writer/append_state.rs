@@ -1,38 +1,39 @@
-//! What was appended, and how far it is safe: what all writers of a store share, and hold for moments only.
+//! The state that all threads of a store writer share: the open silo, the appended
+//! records and how far they are durable. Its lock is held for moments only.
 
 use std::collections::HashMap;
 
 use varve_warc::record::Header;
 use varve_warc::write::PackedRecord;
 
-use super::in_flight::Copying;
+use super::in_flight_write::InFlightRecord;
 use crate::error::StoreError;
-use crate::index::{Entry, Place};
-use crate::record::entries;
-use crate::silo::{OpenSilo, Reserved};
+use crate::index::{IndexEntry, SiloPlace};
+use crate::record::index_entries;
+use crate::silo::{OpenSilo, ReservedSpace};
 
-/// The silo that grows, and what is in it that the index does not know yet.
-pub(crate) struct State {
+/// The open silo and the records in it that the index does not have yet.
+pub(crate) struct AppendState {
     pub(crate) silo: Option<OpenSilo>,
     pub(crate) next_number: u32,
-    /// Entries of records that are in the silo but not in the index.
-    pub(crate) pending: Vec<Entry>,
-    /// The ids of those records.
-    pub(crate) recent: HashMap<[u8; 32], Place>,
-    /// The ids of records whose entries are on their way into the index.
-    pub(crate) in_flight: HashMap<[u8; 32], Place>,
-    /// The record, or the segments, that have their place and are being written there.
-    pub(crate) copying: Option<Copying>,
+    /// Index entries of records that are in the silo but not in the index.
+    pub(crate) pending: Vec<IndexEntry>,
+    /// The ids of those records, with their places.
+    pub(crate) recent: HashMap<[u8; 32], SiloPlace>,
+    /// The ids of records whose entries are being added to the index.
+    pub(crate) in_flight: HashMap<[u8; 32], SiloPlace>,
+    /// The record, or the segments, with reserved space that are being written.
+    pub(crate) in_flight_record: Option<InFlightRecord>,
     pub(crate) appended: u64,
     pub(crate) durable: u64,
     pub(crate) syncing: bool,
-    /// Segments are being put in their places: there is no silo to append to.
+    /// Segments are being renamed into place: no silo is open.
     pub(crate) placing: bool,
     pub(crate) stopped: bool,
 }
 
-impl State {
-    /// Writing goes on in a silo, or begins one of that number.
+impl AppendState {
+    /// Appends to `silo`, or begins a silo with this number.
     pub(crate) fn new(silo: Option<OpenSilo>, next_number: u32) -> Self {
         Self {
             silo,
@@ -40,7 +41,7 @@ impl State {
             pending: Vec::new(),
             recent: HashMap::new(),
             in_flight: HashMap::new(),
-            copying: None,
+            in_flight_record: None,
             appended: 0,
             durable: 0,
             syncing: false,
@@ -49,23 +50,24 @@ impl State {
         }
     }
 
-    /// Takes the place of a record that is written later: its ticket, where it is, and what writes it.
+    /// Reserves space for a record that is written later. Returns its ticket, its place and the
+    /// space.
     pub(crate) fn reserve(
         &mut self,
         length: u64,
         own: Option<[u8; 32]>,
-    ) -> Result<(u64, Place, Reserved), StoreError> {
+    ) -> Result<(u64, SiloPlace, ReservedSpace), StoreError> {
         let Some(silo) = &mut self.silo else { return Err(StoreError::Stopped) };
-        Place::new(silo.number, silo.length().saturating_add(length))?;
+        SiloPlace::new(silo.number, silo.length().saturating_add(length))?;
         let reserved = silo.reserve(length)?;
         silo.has_records = true;
-        let place = Place::new(silo.number, reserved.offset)?;
+        let place = SiloPlace::new(silo.number, reserved.offset)?;
         self.appended += 1;
-        self.copying = Some(Copying { ticket: self.appended, place, id: own });
+        self.in_flight_record = Some(InFlightRecord { ticket: self.appended, place, id: own });
         Ok((self.appended, place, reserved))
     }
 
-    /// Appends a record, and gives its ticket.
+    /// Appends a record and returns its ticket.
     pub(crate) fn append(
         &mut self,
         record: PackedRecord,
@@ -73,10 +75,10 @@ impl State {
         own: Option<[u8; 32]>,
     ) -> Result<u64, StoreError> {
         let Some(silo) = &mut self.silo else { return Err(StoreError::Stopped) };
-        let place = Place::new(silo.number, silo.length())?;
+        let place = SiloPlace::new(silo.number, silo.length())?;
         silo.append(record)?;
         silo.has_records = true;
-        self.pending.extend(entries(header, place));
+        self.pending.extend(index_entries(header, place));
         if let Some(id) = own {
             self.recent.insert(id, place);
         }
@@ -84,55 +86,57 @@ impl State {
         Ok(self.appended)
     }
 
-    /// Whether a record of that id was appended that the index does not know yet.
+    /// Whether a record with this id was appended and is not in the index yet.
     pub(crate) fn has_unindexed(&self, id: &[u8; 32]) -> bool {
         self.recent.contains_key(id)
             || self.in_flight.contains_key(id)
-            || self.copying.is_some_and(|copying| copying.id.as_ref() == Some(id))
+            || self.in_flight_record.is_some_and(|copying| copying.id.as_ref() == Some(id))
     }
 
-    /// Whether a ticket has to wait for what is being written.
-    pub(crate) fn is_held_up(&self, ticket: u64) -> bool {
-        self.copying.is_some_and(|copying| copying.ticket <= ticket)
+    /// Whether a ticket must wait for the record that is being written.
+    pub(crate) fn must_wait(&self, ticket: u64) -> bool {
+        self.in_flight_record.is_some_and(|copying| copying.ticket <= ticket)
     }
 
-    /// What is being written is there, or never will be.
-    pub(crate) fn end_copy(&mut self) {
-        self.copying = None;
+    /// Ends the write in flight, successful or not.
+    pub(crate) fn end_in_flight(&mut self) {
+        self.in_flight_record = None;
         self.placing = false;
         if let Some(silo) = &mut self.silo {
             silo.release();
         }
     }
 
-    /// Takes what can be promised once the silo is synced: up to which ticket, and the entries, in order of their places.
-    /// What lies behind a record that is still being written stays.
-    pub(crate) fn take_whole(&mut self) -> (u64, Vec<Entry>) {
-        let Some(Copying { ticket, place: barrier, .. }) = self.copying else {
+    /// Takes the records that can be acknowledged once the silo is synced: the last ticket and the
+    /// entries in order of places. Records behind a write in flight stay.
+    pub(crate) fn take_confirmable(&mut self) -> (u64, Vec<IndexEntry>) {
+        let Some(InFlightRecord { ticket, place: barrier, .. }) = self.in_flight_record else {
             self.in_flight = std::mem::take(&mut self.recent);
             let mut entries = std::mem::take(&mut self.pending);
             entries.sort_by_key(|entry| entry.place);
             return (self.appended, entries);
         };
         self.in_flight = self.recent.extract_if(|_, place| *place < barrier).collect();
-        let mut entries: Vec<Entry> = self.pending.extract_if(.., |entry| entry.place < barrier).collect();
+        let mut entries: Vec<IndexEntry> =
+            self.pending.extract_if(.., |entry| entry.place < barrier).collect();
         entries.sort_by_key(|entry| entry.place);
         (ticket - 1, entries)
     }
 
-    /// The end of what is in the file of the open silo and whole.
-    pub(crate) fn readable(&self, silo: &OpenSilo) -> u64 {
-        match self.copying {
-            Some(Copying { place, .. }) if place.silo() == silo.number => place.offset(),
+    /// The end of the complete records in the file of the open silo.
+    pub(crate) fn readable_end(&self, silo: &OpenSilo) -> u64 {
+        match self.in_flight_record {
+            Some(InFlightRecord { place, .. }) if place.silo() == silo.number => place.offset(),
             _ => silo.written(),
         }
     }
 
-    pub(crate) fn check(&self) -> Result<(), StoreError> {
+    pub(crate) fn check_not_stopped(&self) -> Result<(), StoreError> {
         if self.stopped { Err(StoreError::Stopped) } else { Ok(()) }
     }
 
-    /// After a failed write nobody knows what is on the disk: nothing more is written until the archive is reopened.
+    /// After a failed write the state of the disk is unknown, so nothing more is written until the
+    /// archive is reopened.
     pub(crate) fn stop_on_error<T>(&mut self, result: Result<T, StoreError>) -> Result<T, StoreError> {
         if result.is_err() {
             self.stopped = true;

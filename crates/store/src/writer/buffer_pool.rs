@@ -1,39 +1,39 @@
-//! Buffers for content that is packed in one go.
+//! A pool of buffers for content that is packed in one call.
 //!
-//! Deflate that sees all of an object at once takes half the time of deflate that sees it stream by. So there are some
-//! buffers, each for one object of middle size, and whoever gets one packs so. They are few, because they are what the
-//! store's memory is bounded by: whoever finds none free does not wait but streams.
+//! Deflating a whole object in one call takes half the time of deflating a stream. So a few buffers
+//! exist, each for one object of medium size. Their number bounds the memory of the store. A thread
+//! that finds none free does not wait but streams.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// There are no more than this, however many cores there are.
-const MOST: usize = 4;
+/// Maximum number of buffers, on any number of cores.
+const MAX_BUFFERS: usize = 4;
 
-/// The buffers that are free. They grow when they are first used, and are used again.
-pub(crate) struct Rooms {
+/// The free buffers. They grow on first use and are reused.
+pub(crate) struct BufferPool {
     free: Mutex<Vec<Vec<u8>>>,
 }
 
-/// A buffer that was taken; it is given back when this goes.
-pub(crate) struct Room<'a> {
+/// A borrowed buffer, returned to the pool on drop.
+pub(crate) struct PooledBuffer<'a> {
     pub(crate) buffer: Vec<u8>,
-    rooms: &'a Rooms,
+    pool: &'a BufferPool,
 }
 
-impl Rooms {
-    /// One for each core, within bounds; or none, where one go is no quicker.
+impl BufferPool {
+    /// One buffer for each core, within bounds; none if one call is not faster.
     pub(crate) fn new(useful: bool) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let count = if useful { cores.min(MOST) } else { 0 };
+        let count = if useful { cores.min(MAX_BUFFERS) } else { 0 };
         Self { free: Mutex::new(vec![Vec::new(); count]) }
     }
 
-    /// Takes one, if one is free.
-    pub(crate) fn take(&self) -> Option<Room<'_>> {
-        self.lock().pop().map(|buffer| Room { buffer, rooms: self })
+    /// Takes a buffer, if one is free.
+    pub(crate) fn take(&self) -> Option<PooledBuffer<'_>> {
+        self.lock().pop().map(|buffer| PooledBuffer { buffer, pool: self })
     }
 
-    /// Whether one is free now.
+    /// Whether a buffer is free now.
     pub(crate) fn is_free(&self) -> bool {
         !self.lock().is_empty()
     }
@@ -43,9 +43,9 @@ impl Rooms {
     }
 }
 
-impl Drop for Room<'_> {
+impl Drop for PooledBuffer<'_> {
     fn drop(&mut self) {
-        self.rooms.lock().push(std::mem::take(&mut self.buffer));
+        self.pool.lock().push(std::mem::take(&mut self.buffer));
     }
 }
 
@@ -55,12 +55,12 @@ mod tests {
 
     #[test]
     fn rooms_are_few_and_come_back() {
-        let rooms = Rooms::new(true);
-        let taken: Vec<Room<'_>> = std::iter::from_fn(|| rooms.take()).collect();
-        assert!((1..=MOST).contains(&taken.len()));
+        let rooms = BufferPool::new(true);
+        let taken: Vec<PooledBuffer<'_>> = std::iter::from_fn(|| rooms.take()).collect();
+        assert!((1..=MAX_BUFFERS).contains(&taken.len()));
         assert!(!rooms.is_free());
         drop(taken);
         assert!(rooms.is_free());
-        assert!(Rooms::new(false).take().is_none());
+        assert!(BufferPool::new(false).take().is_none());
     }
 }

@@ -1,26 +1,26 @@
-//! The writing face of the store: records go in, and are safe when it says so.
+//! The writer of the store: appends records and reports when they are durable.
 //!
-//! Order of durability: a record's bytes are in the silo, the silo is synced, then its entries go to the index. Nothing
-//! is acknowledged before the second step; the third can be made up for, because [`StoreWriter::open`] reads the silos
-//! forward from the last place that the index knows. So at every instant the silos are ahead of the index, and what a
-//! crash can lose was never promised.
+//! Order of durability: a record's bytes are in the silo, the silo is synced, then its entries go
+//! to the index. Nothing is acknowledged before the second step. [`StoreWriter::open`] repeats the
+//! third after a crash: it reads the silos forward from the last indexed place. So the silos are
+//! always ahead of the index, and a crash loses only unacknowledged records.
 //!
-//! What is here already is not written again, but only after what is stored was read: whoever is told that something is
-//! kept can have it back. A record that is damaged is written anew, behind all others; the old one stays where it is.
+//! A record that is already stored is not written again, but only after the stored one was read and
+//! verified. A damaged record is written again at the end; the old one stays.
 //!
-//! Many threads may write. Each packs its own records, appending takes a lock for a moment, and one sync serves all who
-//! wait for one: the first to ask does it, the others wait for its result or for the next. A large record only takes its
-//! place under the lock, and its bytes follow while others go on (see `copying`); while the segments of one object are put
-//! in their places, who wants to append waits, and everybody else goes on.
+//! Many threads may write. Each packs its own records, appending takes a short lock, and one sync
+//! serves all waiting threads. A large record reserves its space under the lock and is written
+//! without it, see `in_flight_write`. While the segments of an object are renamed into place,
+//! appending threads wait.
 
 mod append_state;
 mod buffer_pool;
+mod buffered_objects;
 mod description;
-mod in_flight;
+mod in_flight_write;
 pub(crate) mod recover;
 pub(crate) mod segments;
 mod silo_hasher;
-mod small_objects;
 mod store_object;
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -33,55 +33,55 @@ use varve_warc::write::{PackedRecord, Packer, Packing};
 
 use crate::disk::DiskFile;
 use crate::error::StoreError;
-use crate::index::{Entry, Index, IndexWriter, Place, Places, Prefix};
-use crate::reader::{Located, OpenSilos, Standing, Store};
-use crate::record::{entries, ids};
-use crate::settings::Settings;
-use crate::silo::{OpenSilo, SiloFiles, create, is_large, numbers};
+use crate::index::{IndexEntry, IndexPrefix, IndexReader, IndexWriter, SiloPlace, SiloPlaces};
+use crate::reader::{LocatedRecord, OpenSilos, RecordState, StoreReader};
+use crate::record::{index_entries, record_and_body_ids};
+use crate::settings::StoreSettings;
+use crate::silo::{OpenSilo, SiloFiles, create, is_large, next_number};
 
-use append_state::State;
-use buffer_pool::Rooms;
+use append_state::AppendState;
+use buffer_pool::BufferPool;
+pub use buffered_objects::{BufferedObject, MAX_BUFFERED_BYTES};
 use description::describe;
-use in_flight::{Copy, Copying};
-pub use recover::Recovered;
-use segments::Published;
-use silo_hasher::Follower;
-pub use small_objects::{Held, LARGEST_HELD};
-pub use store_object::{NewObject, Stored};
+use in_flight_write::{InFlightRecord, InFlightWrite};
+pub use recover::StoreRecovery;
+use segments::PublishedSegments;
+use silo_hasher::SiloHasher;
+pub use store_object::{NewObject, StoredObject};
 
-/// Promises that a record will be safe once a sync has reached it.
+/// Identifies an appended record. [`StoreWriter::wait`] returns once it is durable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ticket(u64);
 
-/// What became of a record that was handed in.
+/// The result of keeping a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kept {
-    /// Whether it was new; otherwise it was there already.
+pub struct KeptRecord {
+    /// Whether it was new; otherwise it was already stored.
     pub new: bool,
-    /// It was there already, but what is stored cannot be read any more: it was written anew.
+    /// Whether the stored record was damaged and has been written again.
     pub mended: bool,
-    /// To be waited for before anything is promised.
+    /// To wait for before acknowledging the record.
     pub ticket: Ticket,
 }
 
-/// Writes to a store. Whoever makes one must hold the archive's lock.
+/// Writes to a store. The caller holds the archive's write lock.
 pub struct StoreWriter {
     files: SiloFiles,
-    /// What is stored, for those who ask whether something is.
+    /// The silos, for lookups.
     silos: Arc<OpenSilos>,
-    settings: Settings,
+    settings: StoreSettings,
     index: IndexWriter,
-    state: Mutex<State>,
+    state: Mutex<AppendState>,
     pub(crate) synced: Condvar,
-    rooms: Rooms,
-    follower: Follower,
-    /// The first number that is not written down as used.
-    remembered: AtomicU32,
+    buffer_pool: BufferPool,
+    silo_hasher: SiloHasher,
+    /// The first silo number that is not recorded as used.
+    recorded_next_number: AtomicU32,
 }
 
 impl StoreWriter {
-    /// Opens a store for writing and puts in order what a crash left behind.
-    pub fn open(files: SiloFiles, settings: Settings) -> Result<(Self, Recovered), StoreError> {
+    /// Opens a store for writing and recovers from a crash.
+    pub fn open(files: SiloFiles, settings: StoreSettings) -> Result<(Self, StoreRecovery), StoreError> {
         let disk = std::sync::Arc::clone(&files.disk);
         disk.make_folders(&settings.temporary)?;
         segments::complete(&files)?;
@@ -93,13 +93,24 @@ impl StoreWriter {
             decoders.know(Arc::clone(dictionary));
         }
         let (tail, recovered) = recover::catch_up((&files, &decoders), &index, &recovery, &settings)?;
-        let state = State::new(tail.open, tail.next_number);
-        // zstd packs the same way however much it sees.
-        let rooms = Rooms::new(!matches!(settings.packing, Packing::Zstd { .. }));
+        let state = AppendState::new(tail.open, tail.next_number);
+        // zstd gains nothing from seeing the whole object.
+        let rooms = BufferPool::new(!matches!(settings.packing, Packing::Zstd { .. }));
         let (state, synced) = (Mutex::new(state), Condvar::new());
         let silos = Arc::new(OpenSilos::with_decoders(files.clone(), decoders));
-        let (follower, remembered) = (Follower::default(), AtomicU32::new(numbers::next_unused(&files)?));
-        let writer = Self { files, silos, settings, index, state, synced, rooms, follower, remembered };
+        let (follower, remembered) =
+            (SiloHasher::default(), AtomicU32::new(next_number::next_unused(&files)?));
+        let writer = Self {
+            files,
+            silos,
+            settings,
+            index,
+            state,
+            synced,
+            buffer_pool: rooms,
+            silo_hasher: follower,
+            recorded_next_number: remembered,
+        };
         if writer.index.housekeeping_due() {
             writer.index.housekeeping()?;
         }
@@ -111,8 +122,8 @@ impl StoreWriter {
         self.packer_of(self.settings.packing.clone())
     }
 
-    /// A packer for one thread that takes its time, where the owner left the choice: for what people hand over, which is
-    /// little beside what a crawl brings.
+    /// A packer for one thread with a slower and smaller compression, where the settings leave the
+    /// choice. For objects that users store, which are few beside those of a crawl.
     pub fn small_packer(&self) -> Result<Packer, StoreError> {
         self.packer_of(self.settings.packing.smaller())
     }
@@ -122,13 +133,13 @@ impl StoreWriter {
         Ok(packer.map_err(varve_warc::write::PackError::from)?)
     }
 
-    /// How it is written.
-    pub fn settings(&self) -> &Settings {
+    /// The settings of this store.
+    pub fn settings(&self) -> &StoreSettings {
         &self.settings
     }
 
-    pub(crate) fn rooms(&self) -> &Rooms {
-        &self.rooms
+    pub(crate) fn rooms(&self) -> &BufferPool {
+        &self.buffer_pool
     }
 
     pub(crate) fn silos(&self) -> &Arc<OpenSilos> {
@@ -139,46 +150,48 @@ impl StoreWriter {
         &self.index
     }
 
-    /// Which of many ids are those of records that were appended and that the index does not know yet.
+    /// Which of the ids belong to appended records that are not in the index yet.
     pub(crate) fn unindexed(&self, wanted: &[[u8; 32]]) -> Vec<bool> {
         let state = self.lock();
         wanted.iter().map(|id| state.has_unindexed(id)).collect()
     }
 
-    /// The reading face, of what is synced now.
-    pub fn reader(&self) -> Store {
-        Store::with_index(Arc::clone(&self.silos), self.index.snapshot())
+    /// A reader of everything that is synced. It sees later syncs too.
+    pub fn reader(&self) -> StoreReader {
+        StoreReader::with_index(Arc::clone(&self.silos), self.index.snapshot())
     }
 
     /// The index as it is now.
-    pub fn index(&self) -> Index {
+    pub fn index(&self) -> IndexReader {
         self.index.snapshot()
     }
 
-    /// Whether a record of that id is here, synced or not. What is synced is read: a damaged record is not here.
+    /// Whether a record with this id is stored, synced or not. A synced record is read; a damaged
+    /// one counts as absent.
     pub fn has(&self, id: &[u8; 32]) -> Result<bool, StoreError> {
         Ok(self.lock().has_unindexed(id) || self.find_synced(id)?.is_some())
     }
 
-    /// The record of an id among what is synced: its own, or that of the body it holds. It was read and is right.
-    pub(crate) fn find_synced(&self, id: &[u8; 32]) -> Result<Option<Located>, StoreError> {
-        let places = self.index.find(Prefix::of(id))?;
-        match self.silos.standing(id, places.iter())? {
-            Standing::Sound(located) => Ok(Some(located)),
-            Standing::Damaged | Standing::Absent => Ok(None),
+    /// The synced, verified record with this record id or body id.
+    pub(crate) fn find_synced(&self, id: &[u8; 32]) -> Result<Option<LocatedRecord>, StoreError> {
+        let places = self.index.find(IndexPrefix::of(id))?;
+        match self.silos.record_state(id, places.iter())? {
+            RecordState::Intact(located) => Ok(Some(located)),
+            RecordState::Damaged | RecordState::Absent => Ok(None),
         }
     }
 
-    /// Appends a record unless one of its id is here. It is safe once its ticket was waited for.
-    pub fn keep(&self, record: PackedRecord) -> Result<Kept, StoreError> {
+    /// Appends a record unless one with its id is stored. It is durable once [`Self::wait`] returns
+    /// for its ticket.
+    pub fn keep(&self, record: PackedRecord) -> Result<KeptRecord, StoreError> {
         let header = record.header();
-        let (own, _) = ids(&header);
+        let (own, _) = record_and_body_ids(&header);
         let (mut state, mended) = loop {
             let (state, mended) = match self.claim(own)? {
-                Claim::Here(ticket) => return Ok(Kept { new: false, mended: false, ticket }),
-                Claim::Free(state, mended) => (state, mended),
+                WriteClaim::Here(ticket) => return Ok(KeptRecord { new: false, mended: false, ticket }),
+                WriteClaim::Free(state, mended) => (state, mended),
             };
-            // Whoever had to wait for room asks again whether the record is to be written.
+            // After waiting, check again whether the record is stored.
             if let Some(state) = self.make_room(state, record.length())? {
                 break (state, mended);
             }
@@ -192,72 +205,73 @@ impl StoreWriter {
             let result = state.append(record, &header, own);
             Ticket(state.stop_on_error(result)?)
         };
-        self.follow(state, length);
-        Ok(Kept { new: true, mended, ticket })
+        self.advance_hasher(state, length);
+        Ok(KeptRecord { new: true, mended, ticket })
     }
 
-    /// Appends a record of which only the place is taken under the lock. Gives the lock back when it is written.
+    /// Appends a large record: reserves its space under the lock, writes it without, and returns
+    /// the lock.
     fn append_large<'a>(
         &'a self,
-        mut state: MutexGuard<'a, State>,
+        mut state: MutexGuard<'a, AppendState>,
         record: PackedRecord,
         header: &Header,
         own: Option<[u8; 32]>,
-    ) -> Result<(Ticket, MutexGuard<'a, State>), StoreError> {
+    ) -> Result<(Ticket, MutexGuard<'a, AppendState>), StoreError> {
         let result = state.reserve(record.length(), own);
         let (ticket, place, reserved) = state.stop_on_error(result)?;
         let ticket = Ticket(ticket);
         drop(state);
-        let copy = Copy::begin(self);
+        let copy = InFlightWrite::begin(self);
         let written = reserved.write(record).map_err(StoreError::from);
         let mut state = copy.end(written)?.1;
-        state.pending.extend(entries(header, place));
+        state.pending.extend(index_entries(header, place));
         if let Some(id) = own {
             state.recent.insert(id, place);
         }
         Ok((ticket, state))
     }
 
-    /// Lets the digest of the silo catch up a little, when it will be wanted before long.
-    fn follow(&self, state: MutexGuard<'_, State>, length: u64) {
+    /// Hashes some more of the open silo once it is half full.
+    fn advance_hasher(&self, state: MutexGuard<'_, AppendState>, length: u64) {
         let Some(silo) = state.silo.as_ref().filter(|silo| silo.length() > self.settings.silo_size / 2)
         else {
             return;
         };
-        let (number, until) = (silo.number, state.readable(silo));
+        let (number, until) = (silo.number, state.readable_end(silo));
         drop(state);
-        if let Some(most) = self.follower.due(length) {
-            self.follower.follow(&self.files, number, until, most);
+        if let Some(most) = self.silo_hasher.bytes_due(length) {
+            self.silo_hasher.advance(&self.files, number, until, most);
         }
     }
 
-    /// Appends the segments of one object, each at the beginning of a silo of its own: all of them or none.
-    pub fn keep_segments(&self, records: Vec<PackedRecord>) -> Result<Kept, StoreError> {
-        let own = records.first().and_then(|record| ids(&record.header()).0);
+    /// Stores the segments of one object, each in a silo of its own: all of them or none.
+    pub fn keep_segments(&self, records: Vec<PackedRecord>) -> Result<KeptRecord, StoreError> {
+        let own = records.first().and_then(|record| record_and_body_ids(&record.header()).0);
         let (mut state, mended) = loop {
             let (state, mended) = match self.claim(own)? {
-                Claim::Here(ticket) => return Ok(Kept { new: false, mended: false, ticket }),
-                Claim::Free(state, mended) => (state, mended),
+                WriteClaim::Here(ticket) => return Ok(KeptRecord { new: false, mended: false, ticket }),
+                WriteClaim::Free(state, mended) => (state, mended),
             };
-            if let Some(state) = self.seal_quickly(state, Seal::Always)? {
+            if let Some(state) = self.seal_quickly(state, SealCondition::Always)? {
                 break (state, mended);
             }
         };
         let first = state.next_number;
-        let place = Place::new(first, 0)?;
+        let place = SiloPlace::new(first, 0)?;
         state.appended += 1;
         let ticket = Ticket(state.appended);
         state.placing = true;
-        state.copying = Some(Copying { ticket: ticket.0, place, id: own });
+        state.in_flight_record = Some(InFlightRecord { ticket: ticket.0, place, id: own });
         drop(state);
-        let copy = Copy::begin(self);
+        let copy = InFlightWrite::begin(self);
         let (published, mut state) = copy.end(self.place_segments(records, first))?;
         state.next_number = published.next_number;
-        self.follower.take_up(published.last.number, published.hasher, published.last.length());
-        // The last segment's silo goes on as the open one.
+        self.silo_hasher.resume_from(published.last.number, published.hasher, published.last.length());
+        // The silo of the last segment becomes the open one.
         state.silo = Some(published.last);
         state.durable = state.appended;
-        Ok(Kept { new: true, mended, ticket })
+        Ok(KeptRecord { new: true, mended, ticket })
     }
 
     /// A ticket for everything appended so far.
@@ -265,15 +279,15 @@ impl StoreWriter {
         Ticket(self.lock().appended)
     }
 
-    /// Waits until everything up to a ticket is safe from a power cut and found by its id.
+    /// Waits until everything up to a ticket is durable and found by its id.
     pub fn wait(&self, ticket: Ticket) -> Result<(), StoreError> {
         let mut state = self.lock();
         loop {
             if state.durable >= ticket.0 {
                 return Ok(());
             }
-            state.check()?;
-            if state.syncing || state.is_held_up(ticket.0) {
+            state.check_not_stopped()?;
+            if state.syncing || state.must_wait(ticket.0) {
                 state = self.synced.wait(state).unwrap_or_else(PoisonError::into_inner);
             } else {
                 state = self.sync_now(state)?;
@@ -281,29 +295,29 @@ impl StoreWriter {
         }
     }
 
-    /// Waits until everything appended so far is safe.
+    /// Waits until everything appended so far is durable.
     pub fn sync(&self) -> Result<(), StoreError> {
         let ticket = Ticket(self.lock().appended);
         self.wait(ticket)
     }
 
-    /// The place behind the last record: where the next one will begin, in this silo or the one after it.
-    pub fn end(&self) -> Result<Option<Place>, StoreError> {
+    /// The place after the last record, where the next one begins, in this silo or the next.
+    pub fn end(&self) -> Result<Option<SiloPlace>, StoreError> {
         let state = self.lock();
         let place = match &state.silo {
-            Some(silo) => Place::new(silo.number, silo.length())?,
+            Some(silo) => SiloPlace::new(silo.number, silo.length())?,
             None if state.next_number == 0 => return Ok(None),
-            None => Place::new(state.next_number, 0)?,
+            None => SiloPlace::new(state.next_number, 0)?,
         };
         Ok(Some(place))
     }
 
-    /// Seals the silo that grows, as if it were full.
+    /// Seals the open silo as if it were full.
     pub fn seal_now(&self) -> Result<(), StoreError> {
         loop {
             let state = self.lock();
-            state.check()?;
-            if self.seal_quickly(state, Seal::Filled)?.is_some() {
+            state.check_not_stopped()?;
+            if self.seal_quickly(state, SealCondition::Filled)?.is_some() {
                 return Ok(());
             }
         }
@@ -315,45 +329,49 @@ impl StoreWriter {
         Ok(self.index.housekeeping()?)
     }
 
-    pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        // A thread that panicked while it held the state left it marked as stopped, or unchanged.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, AppendState> {
+        // A thread that panicked while holding the lock left the state unchanged or marked as
+        // stopped.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Finds out whether a record of that id is to be written. What is stored is read while nothing is locked; if the
-    /// index has other places for the id by then, they are looked at too.
-    fn claim(&self, own: Option<[u8; 32]>) -> Result<Claim<'_>, StoreError> {
-        let mut judged = (Places::default(), false);
+    /// Decides whether a record with this id must be written. A stored record is read without the
+    /// lock; if the index has other places for the id afterwards, those are read too.
+    fn claim(&self, own: Option<[u8; 32]>) -> Result<WriteClaim<'_>, StoreError> {
+        let mut judged = (SiloPlaces::default(), false);
         loop {
             let state = self.lock();
-            state.check()?;
-            let Some(id) = own else { return Ok(Claim::Free(state, false)) };
+            state.check_not_stopped()?;
+            let Some(id) = own else { return Ok(WriteClaim::Free(state, false)) };
             if state.has_unindexed(&id) {
-                return Ok(Claim::Here(Ticket(state.appended)));
+                return Ok(WriteClaim::Here(Ticket(state.appended)));
             }
-            let places = self.index.find(Prefix::of(&id))?;
+            let places = self.index.find(IndexPrefix::of(&id))?;
             if places == judged.0 {
-                return Ok(Claim::Free(state, judged.1));
+                return Ok(WriteClaim::Free(state, judged.1));
             }
             drop(state);
-            let standing = self.silos.standing(&id, places.iter())?;
-            if let Standing::Sound(_) = standing {
-                return Ok(Claim::Here(self.last_ticket()));
+            let standing = self.silos.record_state(&id, places.iter())?;
+            if let RecordState::Intact(_) = standing {
+                return Ok(WriteClaim::Here(self.last_ticket()));
             }
-            judged = (places, matches!(standing, Standing::Damaged));
+            judged = (places, matches!(standing, RecordState::Damaged));
         }
     }
 
-    /// Syncs and publishes all that was appended, letting others append meanwhile.
-    fn sync_now<'a>(&'a self, mut state: MutexGuard<'a, State>) -> Result<MutexGuard<'a, State>, StoreError> {
+    /// Syncs and indexes everything appended so far. Other threads may append meanwhile.
+    fn sync_now<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, AppendState>,
+    ) -> Result<MutexGuard<'a, AppendState>, StoreError> {
         let flushed = state.silo.as_mut().map_or(Ok(()), OpenSilo::flush);
         state.stop_on_error(flushed.map_err(StoreError::from))?;
         let Some(silo) = &state.silo else { return Ok(state) };
         let (file, number) = (silo.file(), silo.number);
         state.syncing = true;
-        let (reached, entries) = state.take_whole();
+        let (reached, entries) = state.take_confirmable();
         drop(state);
-        let result = self.make_safe(&*file, number).and_then(|()| self.publish(&entries));
+        let result = self.sync_silo(&*file, number).and_then(|()| self.publish(&entries));
         let mut state = self.lock();
         state.syncing = false;
         self.synced.notify_all();
@@ -368,22 +386,22 @@ impl StoreWriter {
         Ok(state)
     }
 
-    fn publish(&self, entries: &[Entry]) -> Result<bool, StoreError> {
+    fn publish(&self, entries: &[IndexEntry]) -> Result<bool, StoreError> {
         if entries.is_empty() {
             return Ok(false);
         }
         Ok(self.index.append(entries)?.housekeeping_due)
     }
 
-    /// Sees to it that there is an open silo with room for a record. None when that took others' time: who asks should
-    /// look again whether all is as it was.
+    /// Ensures an open silo with room for a record. Returns `None` after it released the lock; the
+    /// caller then starts over.
     fn make_room<'a>(
         &'a self,
-        mut state: MutexGuard<'a, State>,
+        mut state: MutexGuard<'a, AppendState>,
         length: u64,
-    ) -> Result<Option<MutexGuard<'a, State>>, StoreError> {
-        let is_held = state.silo.as_ref().is_some_and(|silo| !silo.has_room_to_gather(length));
-        // Segments are put in their places, or a large record is written: this one goes behind it.
+    ) -> Result<Option<MutexGuard<'a, AppendState>>, StoreError> {
+        let is_held = state.silo.as_ref().is_some_and(|silo| !silo.can_append(length));
+        // Segments are being renamed, or a large record is being written.
         if state.placing || is_held {
             drop(self.synced.wait(state).unwrap_or_else(PoisonError::into_inner));
             return Ok(None);
@@ -392,7 +410,7 @@ impl StoreWriter {
             silo.has_records && silo.length().saturating_add(length) > self.settings.silo_size
         });
         if is_full {
-            let Some(sealed) = self.seal_quickly(state, Seal::Filled)? else { return Ok(None) };
+            let Some(sealed) = self.seal_quickly(state, SealCondition::Filled)? else { return Ok(None) };
             state = sealed;
         }
         if state.silo.is_none() {
@@ -402,40 +420,41 @@ impl StoreWriter {
         Ok(Some(state))
     }
 
-    /// Seals the open silo, if nobody is at work on it and its digest is nearly known; else waits for that while nothing
-    /// is locked, and gives nothing.
+    /// Seals the open silo if no thread works on it and most of it is hashed. Otherwise waits or
+    /// hashes without the lock and returns `None`.
     fn seal_quickly<'a>(
         &'a self,
-        state: MutexGuard<'a, State>,
-        which: Seal,
-    ) -> Result<Option<MutexGuard<'a, State>>, StoreError> {
-        if state.syncing || state.copying.is_some() {
+        state: MutexGuard<'a, AppendState>,
+        which: SealCondition,
+    ) -> Result<Option<MutexGuard<'a, AppendState>>, StoreError> {
+        if state.syncing || state.in_flight_record.is_some() {
             drop(self.synced.wait(state).unwrap_or_else(PoisonError::into_inner));
             return Ok(None);
         }
-        let is_wanted = |silo: &&OpenSilo| silo.has_records || which == Seal::Always;
+        let is_wanted = |silo: &&OpenSilo| silo.has_records || which == SealCondition::Always;
         let Some(silo) = state.silo.as_ref().filter(is_wanted) else { return Ok(Some(state)) };
-        let (number, until) = (silo.number, state.readable(silo));
-        if !self.follower.is_far_behind(number, until) {
+        let (number, until) = (silo.number, state.readable_end(silo));
+        if !self.silo_hasher.is_far_behind(number, until) {
             return self.seal(state).map(Some);
         }
         drop(state);
-        self.follower.follow(&self.files, number, until, u64::MAX);
+        self.silo_hasher.advance(&self.files, number, until, u64::MAX);
         let state = self.lock();
-        state.check()?;
-        if self.follower.is_far_behind(number, until) {
-            // It cannot be read now, or another reads it: who seals it will say why, or wait for the other.
+        state.check_not_stopped()?;
+        if self.silo_hasher.is_far_behind(number, until) {
+            // Reading failed, or another thread is hashing. Sealing reports the error or waits for
+            // that thread.
             let is_same = state.silo.as_ref().is_some_and(|silo| silo.number == number);
-            if is_same && !state.syncing && state.copying.is_none() {
+            if is_same && !state.syncing && state.in_flight_record.is_none() {
                 return self.seal(state).map(Some);
             }
         }
         Ok(None)
     }
 
-    fn begin_silo(&self, state: &mut State) -> Result<(), StoreError> {
+    fn begin_silo(&self, state: &mut AppendState) -> Result<(), StoreError> {
         let number = state.next_number;
-        Place::new(number, 0)?;
+        SiloPlace::new(number, 0)?;
         let ending = self.settings.ending();
         let file = create(&*self.files.disk, &self.files.folder, number, ending)?;
         let description = self.describe(number)?;
@@ -447,7 +466,7 @@ impl StoreWriter {
         state.next_number = number + 1;
         state.silo = Some(silo);
         let header = description.header();
-        let own = ids(&header).0;
+        let own = record_and_body_ids(&header).0;
         state.append(description, &header, own)?;
         if let Some(silo) = &mut state.silo {
             silo.has_records = false;
@@ -455,22 +474,25 @@ impl StoreWriter {
         Ok(())
     }
 
-    /// The record that every silo begins with.
+    /// The description of a silo.
     fn describe(&self, number: u32) -> Result<PackedRecord, StoreError> {
         let previous = self.digest_before(number)?;
         describe(&mut self.packer()?, &self.settings, number, previous)
     }
 
-    /// The digest of the sealed silo before `number`; none when there is none.
+    /// The digest of the sealed silo before `number`; `None` when there is none.
     fn digest_before(&self, number: u32) -> Result<Option<Digest>, StoreError> {
         let Some(before) = number.checked_sub(1) else { return Ok(None) };
-        self.follower.finish(&self.files, before)
+        self.silo_hasher.finish(&self.files, before)
     }
 
-    /// Syncs and closes the open silo for good. Nobody else is at work on it.
-    fn seal<'a>(&'a self, mut state: MutexGuard<'a, State>) -> Result<MutexGuard<'a, State>, StoreError> {
+    /// Syncs and closes the open silo. No other thread works on it.
+    fn seal<'a>(
+        &'a self,
+        mut state: MutexGuard<'a, AppendState>,
+    ) -> Result<MutexGuard<'a, AppendState>, StoreError> {
         let Some(mut silo) = state.silo.take() else { return Ok(state) };
-        let (_, entries) = state.take_whole();
+        let (_, entries) = state.take_confirmable();
         let result = self.seal_file(&mut silo).and_then(|()| self.publish(&entries));
         state.stop_on_error(result)?;
         state.in_flight.clear();
@@ -479,53 +501,57 @@ impl StoreWriter {
         Ok(state)
     }
 
-    /// Makes what is written to a silo safe, and that there is a silo of that number.
-    fn make_safe(&self, file: &dyn DiskFile, number: u32) -> Result<(), StoreError> {
+    /// Syncs a silo, and records its number as used.
+    fn sync_silo(&self, file: &dyn DiskFile, number: u32) -> Result<(), StoreError> {
         file.sync()?;
-        if self.remembered.fetch_max(number + 1, Ordering::Relaxed) <= number {
-            numbers::remember(&self.files, number + 1)?;
+        if self.recorded_next_number.fetch_max(number + 1, Ordering::Relaxed) <= number {
+            next_number::remember(&self.files, number + 1)?;
         }
         Ok(())
     }
 
     fn seal_file(&self, silo: &mut OpenSilo) -> Result<(), StoreError> {
         silo.flush()?;
-        self.make_safe(&*silo.file(), silo.number)?;
+        self.sync_silo(&*silo.file(), silo.number)?;
         let path = self.files.path(silo.number, self.settings.ending());
         self.files.disk.set_read_only(&path)?;
-        // The permission is a name's property on some systems and a file's on others: sync both.
+        // Also syncs the changed permission.
         silo.file().sync()?;
         self.files.move_to_medium(silo.number, self.settings.ending())?;
         Ok(())
     }
 
-    /// Puts segments in silos from `first` on, which nobody else uses.
-    fn place_segments(&self, records: Vec<PackedRecord>, first: u32) -> Result<Published, StoreError> {
+    /// Writes segments to the silos from `first` on.
+    fn place_segments(
+        &self,
+        records: Vec<PackedRecord>,
+        first: u32,
+    ) -> Result<PublishedSegments, StoreError> {
         let mut packer = self.packer()?;
         let before = self.digest_before(first)?;
         let mut describe_one = |number, previous: Option<Digest>| {
             describe(&mut packer, &self.settings, number, previous.or(before))
         };
         let published = segments::publish(&self.files, &self.settings, first, records, &mut describe_one)?;
-        numbers::remember(&self.files, published.next_number)?;
+        next_number::remember(&self.files, published.next_number)?;
         self.publish(&published.entries)?;
         Ok(published)
     }
 }
 
-/// Which silo is sealed.
+/// When a silo is sealed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Seal {
-    /// One that holds more than its description.
+enum SealCondition {
+    /// Only if it has records besides its description.
     Filled,
-    /// Any: the next one has its number for a reason.
+    /// In any case.
     Always,
 }
 
-/// Whether a record is to be written.
-enum Claim<'a> {
-    /// It is here.
+/// Whether a record must be written.
+enum WriteClaim<'a> {
+    /// It is stored.
     Here(Ticket),
-    /// It is not; nobody else writes it as long as the state is held. True when it was here and is damaged.
-    Free(MutexGuard<'a, State>, bool),
+    /// It is absent or, if true, damaged. No other thread writes it while the state is locked.
+    Free(MutexGuard<'a, AppendState>, bool),
 }

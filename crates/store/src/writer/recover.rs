@@ -1,9 +1,9 @@
-//! Catching up after whatever happened: a crash, a power cut, a process that was killed.
+//! Recovery when a store is opened for writing, after a crash, a power cut or a kill.
 //!
-//! The silos are the truth. From the last place that the index knows, they are read forward: whole records that the
-//! index lacks are added, and bytes behind the last whole record of the last silo are cut off, because a record that
-//! is not whole was never acknowledged. One thing is never cut: a record that the index knows was acknowledged. If that
-//! is damaged, the silo is sealed as it is, for audit to name, and writing goes on in the next.
+//! The silos are the truth. Recovery reads them forward from the last indexed place, adds missing
+//! index entries and cuts the bytes behind the last complete record of the last silo, which were
+//! never acknowledged. A record in the index was acknowledged and is never cut: if it is damaged,
+//! the silo is sealed as it is for audit to report, and writing continues in the next.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,90 +12,95 @@ use varve_warc::Error;
 use varve_warc::source::{Decoders, ReadAt};
 
 use crate::error::StoreError;
-use crate::index::{Entry, IndexWriter, Place, Recovery};
-use crate::reader::open_with;
-use crate::record::entries;
-use crate::settings::Settings;
-use crate::silo::{OpenSilo, SiloFile, SiloFiles, Walked, numbers, walk, walk_from};
+use crate::index::{IndexEntry, IndexRecovery, IndexWriter, SiloPlace};
+use crate::reader::open_with_decoders;
+use crate::record::index_entries;
+use crate::settings::StoreSettings;
+use crate::silo::{OpenSilo, SiloFile, SiloFiles, SiloWalk, next_number, walk, walk_from};
 
-/// What catching up came to.
+/// The result of the recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Recovered {
-    /// Entries that the index lacked, nearly: some of them it may have had.
+pub struct StoreRecovery {
+    /// Entries added to the index. Some of them may have been there.
     pub entries: u64,
     /// Bytes cut off the last silo.
     pub cut: u64,
-    /// What was cut off is kept beside the silo, since the index was lost and cannot tell whether it was promised.
+    /// The cut bytes were saved beside the silo, because the index was lost and cannot show whether
+    /// they were acknowledged.
     pub set_aside: bool,
-    /// The last silo was damaged and was sealed as it is.
+    /// The last silo is damaged and was sealed as it is.
     pub sealed_damaged: bool,
 }
 
-/// Where writing goes on.
-pub(crate) struct Tail {
+/// Where the writer continues.
+pub(crate) struct AppendPoint {
     pub(crate) open: Option<OpenSilo>,
     pub(crate) next_number: u32,
 }
 
-/// Entries are added so many at a time.
-const BATCH: usize = 4096;
+/// Index entries added at a time.
+const ENTRY_BATCH_SIZE: usize = 4096;
 
-/// Brings the index up to the silos, and the last silo up to its last whole record.
+/// Adds missing entries to the index and trims the last silo to its last complete record.
 pub(crate) fn catch_up(
     (files, decoders): (&SiloFiles, &Arc<Decoders>),
     index: &IndexWriter,
-    recovery: &Recovery,
-    settings: &Settings,
-) -> Result<(Tail, Recovered), StoreError> {
+    recovery: &IndexRecovery,
+    settings: &StoreSettings,
+) -> Result<(AppendPoint, StoreRecovery), StoreError> {
     let silos = files.list()?;
-    let mut recovered = Recovered::default();
+    let mut recovered = StoreRecovery::default();
     let known = recovery.known;
-    // The number of a silo that is lost is not given away: it may come back from a copy.
-    let behind_known = known.map_or(0, |known| known.silo() + 1).max(numbers::next_unused(files)?);
+    // The number of a lost silo is not reused: the silo may be restored from a copy.
+    let behind_known = known.map_or(0, |known| known.silo() + 1).max(next_number::next_unused(files)?);
     let Some(last) = silos.values().next_back() else {
-        return Ok((Tail { open: None, next_number: behind_known }, recovered));
+        return Ok((AppendPoint { open: None, next_number: behind_known }, recovered));
     };
     if known.is_some_and(|known| known.silo() > last.number) {
-        // The last silos are lost. What is left was entered before they were begun.
-        return Ok((Tail { open: None, next_number: behind_known }, recovered));
+        // The last silos are lost. The remaining ones were indexed before those began.
+        return Ok((AppendPoint { open: None, next_number: behind_known }, recovered));
     }
-    let from = known.map_or(0, Place::silo);
+    let from = known.map_or(0, SiloPlace::silo);
     for silo in silos.range(from..last.number).map(|(_, silo)| silo) {
         index_silo(files, index, silo, known, &mut recovered)?;
     }
-    let mut tail = take_up_last((files, decoders), index, last, known, &mut recovered)?;
-    if tail.open.is_some() && !is_written_so(files, last, settings)? {
-        // What is packed in another way, or with another dictionary, does not belong behind what is there.
+    let mut tail = recover_last_silo((files, decoders), index, last, known, &mut recovered)?;
+    if tail.open.is_some() && !has_current_packing(files, last, settings)? {
+        // Records with another packing or dictionary must not be appended to this silo.
         files.disk.set_read_only(&files.path(last.number, last.ending))?;
         tail.open = None;
     }
     if last.number + 1 < behind_known {
-        tail = Tail { open: None, next_number: behind_known };
+        tail = AppendPoint { open: None, next_number: behind_known };
     }
     index.sync()?;
     Ok((tail, recovered))
 }
 
-/// Whether a silo begins as one would that is begun now.
-fn is_written_so(files: &SiloFiles, silo: &SiloFile, settings: &Settings) -> Result<bool, StoreError> {
+/// Whether a silo has the current packing.
+fn has_current_packing(
+    files: &SiloFiles,
+    silo: &SiloFile,
+    settings: &StoreSettings,
+) -> Result<bool, StoreError> {
     let file = files.disk.open(&files.path(silo.number, silo.ending))?;
-    let mut beginning = vec![0; settings.telling_length()];
+    let mut beginning = vec![0; settings.packing_probe_length()];
     let read = file.read_at(0, &mut beginning)?;
-    Ok(settings.begins_so(silo.ending, &beginning[..read]))
+    Ok(settings.has_current_packing(silo.ending, &beginning[..read]))
 }
 
-/// Adds the entries of a silo that is not the last.
+/// Indexes a silo that is not the last.
 fn index_silo(
     files: &SiloFiles,
     index: &IndexWriter,
     silo: &SiloFile,
-    known: Option<Place>,
-    recovered: &mut Recovered,
+    known: Option<SiloPlace>,
+    recovered: &mut StoreRecovery,
 ) -> Result<(), StoreError> {
     let source = files.open(silo.number)?;
     match known.filter(|known| known.silo() == silo.number) {
         Some(known) => {
-            let mut batch = Batch::new(index, silo.number, recovered);
+            let mut batch = EntryBatch::new(index, silo.number, recovered);
             let walked = walk_from(&source, known.offset(), |header, offset| batch.add(header, offset));
             walked.map_err(|error| StoreError::read(silo.number, error))?;
             batch.finish()
@@ -105,7 +110,7 @@ fn index_silo(
             let mut failure = Ok(());
             let result = walk(&*source, silo.number, threads, &|_| {}, &|_| None::<()>, &mut |part| {
                 recovered.entries += part.entries.len() as u64;
-                for chunk in part.entries.chunks(BATCH) {
+                for chunk in part.entries.chunks(ENTRY_BATCH_SIZE) {
                     if failure.is_ok() {
                         failure = index.append(chunk).map(|_| ());
                     }
@@ -117,21 +122,21 @@ fn index_silo(
     }
 }
 
-/// Adds the entries of the last silo and makes it ready to be appended to.
-fn take_up_last(
+/// Indexes the last silo and opens it for appending.
+fn recover_last_silo(
     (files, decoders): (&SiloFiles, &Arc<Decoders>),
     index: &IndexWriter,
     last: &SiloFile,
-    known: Option<Place>,
-    recovered: &mut Recovered,
-) -> Result<Tail, StoreError> {
+    known: Option<SiloPlace>,
+    recovered: &mut StoreRecovery,
+) -> Result<AppendPoint, StoreError> {
     let number = last.number;
-    let known_offset = known.filter(|known| known.silo() == number).map(Place::offset);
+    let known_offset = known.filter(|known| known.silo() == number).map(SiloPlace::offset);
     let from = known_offset.unwrap_or(0);
-    let source = open_with(files, number, decoders)?;
-    let mut batch = Batch::new(index, number, recovered);
+    let source = open_with_decoders(files, number, decoders)?;
+    let mut batch = EntryBatch::new(index, number, recovered);
     let walked = walk_from(&source, from, |header, offset| {
-        // What the index knows it has.
+        // The last indexed record needs no new entry.
         if Some(offset) != known_offset {
             batch.add(header, offset);
         }
@@ -139,72 +144,76 @@ fn take_up_last(
     .map_err(|error| StoreError::read(number, error))?;
     batch.finish()?;
     if known.is_none() && !last.read_only && walked.records > 0 {
-        // Nobody can tell any more what was promised.
-        recovered.set_aside = set_aside(files, last, &*source, walked.good)?.is_some();
+        // Without an index the acknowledged length is unknown.
+        recovered.set_aside = save_cut_tail(files, last, &*source, walked.good)?.is_some();
     }
     drop(source);
-    let settled = settle(files, last, known, &walked)?;
-    recovered.sealed_damaged |= settled == Settled::SealedDamaged;
+    let settled = trim_last_silo(files, last, known, &walked)?;
+    recovered.sealed_damaged |= settled == LastSiloState::SealedDamaged;
     match settled {
-        Settled::Sealed | Settled::SealedDamaged => Ok(Tail { open: None, next_number: number + 1 }),
-        Settled::Removed => {
+        LastSiloState::Sealed | LastSiloState::SealedDamaged => {
+            Ok(AppendPoint { open: None, next_number: number + 1 })
+        }
+        LastSiloState::Removed => {
             recovered.cut += last.length;
             decoders.forget(u64::from(number));
-            Ok(Tail { open: None, next_number: number })
+            Ok(AppendPoint { open: None, next_number: number })
         }
-        Settled::Open => {
+        LastSiloState::Open => {
             recovered.cut += last.length - walked.good;
             let file = files.disk.open_to_write(&files.path(number, last.ending))?;
             let has_records = from > 0 || walked.records > 1;
             let open = OpenSilo::resume(number, file, walked.good, has_records);
-            Ok(Tail { open: Some(open), next_number: number + 1 })
+            Ok(AppendPoint { open: Some(open), next_number: number + 1 })
         }
     }
 }
 
-/// What became of the last silo.
+/// The state of the last silo after recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Settled {
-    /// It is sealed, and was.
+pub(crate) enum LastSiloState {
+    /// It was already sealed.
     Sealed,
-    /// Its last acknowledged record is damaged: it is sealed as it is.
+    /// Its last acknowledged record is damaged, so it was sealed as it is.
     SealedDamaged,
-    /// Not even its description was finished: it is gone.
+    /// Its description was incomplete, so it was removed.
     Removed,
-    /// It ends with its last whole record, and may grow.
+    /// It ends with its last complete record and stays open.
     Open,
 }
 
-/// Cuts the last silo back to its last whole record, unless more than that was promised to somebody. `known` is the
-/// last place that the index knows, and `walked` what reading the silo came to, from there or from its beginning.
-pub(crate) fn settle(
+/// Cuts the last silo back to its last complete record, unless a damaged record was acknowledged.
+/// `known` is the last indexed place; `walked` is the result of walking the silo from there or from
+/// its beginning.
+pub(crate) fn trim_last_silo(
     files: &SiloFiles,
     last: &SiloFile,
-    known: Option<Place>,
-    walked: &Walked,
-) -> Result<Settled, StoreError> {
+    known: Option<SiloPlace>,
+    walked: &SiloWalk,
+) -> Result<LastSiloState, StoreError> {
     if last.read_only {
-        return Ok(Settled::Sealed);
+        return Ok(LastSiloState::Sealed);
     }
     let path = files.path(last.number, last.ending);
     if known.is_some_and(|known| known.silo() == last.number && walked.good <= known.offset()) {
         files.disk.set_read_only(&path)?;
-        return Ok(Settled::SealedDamaged);
+        return Ok(LastSiloState::SealedDamaged);
     }
     if walked.good == 0 {
         files.disk.remove(&path)?;
-        return Ok(Settled::Removed);
+        return Ok(LastSiloState::Removed);
     }
     if last.length > walked.good {
         let file = files.disk.open_to_write(&path)?;
         file.truncate(walked.good)?;
         file.sync()?;
     }
-    Ok(Settled::Open)
+    Ok(LastSiloState::Open)
 }
 
-/// Copies what follows the last whole record of a silo to a file beside it; none when nothing follows.
-pub(crate) fn set_aside(
+/// Copies the bytes after the last complete record of a silo to a file beside it; `None` when there
+/// are none.
+pub(crate) fn save_cut_tail(
     files: &SiloFiles,
     silo: &SiloFile,
     source: &dyn ReadAt,
@@ -235,26 +244,26 @@ pub(crate) fn set_aside(
     Ok(Some(path))
 }
 
-/// Entries on their way into the index.
-struct Batch<'a> {
+/// A batch of entries to add to the index.
+struct EntryBatch<'a> {
     index: &'a IndexWriter,
     number: u32,
-    entries: Vec<Entry>,
-    recovered: &'a mut Recovered,
+    entries: Vec<IndexEntry>,
+    recovered: &'a mut StoreRecovery,
     failure: Result<(), StoreError>,
 }
 
-impl<'a> Batch<'a> {
-    fn new(index: &'a IndexWriter, number: u32, recovered: &'a mut Recovered) -> Self {
+impl<'a> EntryBatch<'a> {
+    fn new(index: &'a IndexWriter, number: u32, recovered: &'a mut StoreRecovery) -> Self {
         Self { index, number, entries: Vec::new(), recovered, failure: Ok(()) }
     }
 
     fn add(&mut self, header: &varve_warc::record::Header, offset: u64) {
-        match Place::new(self.number, offset) {
-            Ok(place) => self.entries.extend(entries(header, place)),
+        match SiloPlace::new(self.number, offset) {
+            Ok(place) => self.entries.extend(index_entries(header, place)),
             Err(error) => self.failure = Err(error.into()),
         }
-        if self.entries.len() >= BATCH {
+        if self.entries.len() >= ENTRY_BATCH_SIZE {
             self.send();
         }
     }

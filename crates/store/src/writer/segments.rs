@@ -1,10 +1,10 @@
-//! Objects that do not fit one silo: segments that appear together or not at all.
+//! Objects that exceed one silo: their segments appear together or not at all.
 //!
-//! Each segment begins a silo of its own, right behind the description, and the silos of one object have consecutive
-//! numbers: that is how a reader finds the next segment. They are written under other names first; a note then says
-//! which names they are to have, and only when the note is safe are they renamed, one after another. A crash before the
-//! note leaves files that are swept; after it, opening the archive finishes the renaming. So no reader ever sees half
-//! an object that stays half.
+//! Each segment follows the description of a silo of its own, and the silos of one object have
+//! consecutive numbers, so a reader finds the next segment. The silos are written under temporary
+//! names. Then a note file records their final names, is synced, and the silos are renamed one by
+//! one. After a crash before the note, the temporary files are removed; after it, opening the
+//! archive finishes the renames.
 
 use std::path::{Path, PathBuf};
 
@@ -13,35 +13,35 @@ use varve_warc::write::PackedRecord;
 
 use crate::disk::{Disk, DiskError, DiskFile, Operation};
 use crate::error::StoreError;
-use crate::index::{Entry, Place};
-use crate::record::entries;
-use crate::settings::Settings;
+use crate::index::{IndexEntry, SiloPlace};
+use crate::record::index_entries;
+use crate::settings::StoreSettings;
 use crate::silo::{OpenSilo, SiloFiles, name};
 
-/// The note that says which silos are to appear.
-const NOTE: &str = "unfinished-segments";
-/// What a silo is called before it has its name.
-const PREFIX: &str = "unfinished-";
+/// The note file that lists the silos to rename.
+const RENAME_NOTE: &str = "unfinished-segments";
+/// The name prefix of a silo before its rename.
+const UNFINISHED_PREFIX: &str = "unfinished-";
 
-/// Segments that are in their places.
-pub(crate) struct Published {
-    pub(crate) entries: Vec<Entry>,
+/// Segments that were renamed into place.
+pub(crate) struct PublishedSegments {
+    pub(crate) entries: Vec<IndexEntry>,
     pub(crate) next_number: u32,
-    /// The silo of the last segment, which may grow on.
+    /// The silo of the last segment, which stays open.
     pub(crate) last: OpenSilo,
-    /// The digest of what is in it so far.
+    /// The hash state of that silo so far.
     pub(crate) hasher: Hasher,
 }
 
-/// Writes segments to silos `first` and following. `describe` makes each silo's description; it is told the digest of
-/// the silo before, except for the first.
+/// Writes segments to the silos from `first` on. `describe` makes each silo's description from its
+/// number and the digest of the previous silo, which is `None` for the first.
 pub(crate) fn publish(
     files: &SiloFiles,
-    settings: &Settings,
+    settings: &StoreSettings,
     first: u32,
     records: Vec<PackedRecord>,
     describe: &mut impl FnMut(u32, Option<Digest>) -> Result<PackedRecord, StoreError>,
-) -> Result<Published, StoreError> {
+) -> Result<PublishedSegments, StoreError> {
     let disk = &*files.disk;
     let ending = settings.ending();
     disk.make_folders(&files.folder)?;
@@ -50,7 +50,7 @@ pub(crate) fn publish(
     let mut number = first;
     let mut previous = None;
     for record in records {
-        Place::new(number, 0)?;
+        SiloPlace::new(number, 0)?;
         let path = unfinished(files, number, ending);
         if disk.stat(&path)?.is_some() {
             disk.remove(&path)?;
@@ -60,7 +60,7 @@ pub(crate) fn publish(
         for record in [describe(number, previous)?, record] {
             let header = record.header();
             let offset = silo.append(record)?;
-            found.extend(entries(&header, Place::new(number, offset)?));
+            found.extend(index_entries(&header, SiloPlace::new(number, offset)?));
         }
         silo.has_records = true;
         silo.flush()?;
@@ -76,26 +76,26 @@ pub(crate) fn publish(
     for sealed in first..number - 1 {
         files.move_to_medium(sealed, ending)?;
     }
-    Ok(Published { entries: found, next_number: number, last, hasher })
+    Ok(PublishedSegments { entries: found, next_number: number, last, hasher })
 }
 
 fn unfinished(files: &SiloFiles, number: u32, ending: &str) -> PathBuf {
-    files.folder.join(format!("{PREFIX}{}", name::file_name(number, ending)))
+    files.folder.join(format!("{UNFINISHED_PREFIX}{}", name::file_name(number, ending)))
 }
 
 fn write_note(disk: &dyn Disk, folder: &Path, text: &str) -> Result<(), DiskError> {
-    let draft = folder.join(format!("{NOTE}.new"));
+    let draft = folder.join(format!("{RENAME_NOTE}.new"));
     if disk.stat(&draft)?.is_some() {
         disk.remove(&draft)?;
     }
     let file = disk.create_new(&draft)?;
     file.write_at(0, text.as_bytes())?;
     file.sync()?;
-    disk.rename(&draft, &folder.join(NOTE))?;
+    disk.rename(&draft, &folder.join(RENAME_NOTE))?;
     disk.sync_folder(folder)
 }
 
-/// Gives the silos `first..end` their names and forgets the note.
+/// Renames the silos `first..end` into place and removes the note.
 fn put_in_place(files: &SiloFiles, first: u32, end: u32, ending: &str) -> Result<(), StoreError> {
     let disk = &*files.disk;
     for number in first..end {
@@ -112,23 +112,23 @@ fn put_in_place(files: &SiloFiles, first: u32, end: u32, ending: &str) -> Result
         disk.sync_folder(&folder)?;
         disk.sync_folder(&files.folder)?;
     }
-    disk.remove(&files.folder.join(NOTE))?;
+    disk.remove(&files.folder.join(RENAME_NOTE))?;
     Ok(disk.sync_folder(&files.folder)?)
 }
 
-/// Finishes what a crash interrupted, and sweeps what it left unfinished.
+/// Finishes interrupted renames and removes unfinished files.
 pub(crate) fn complete(files: &SiloFiles) -> Result<(), StoreError> {
     let disk = &*files.disk;
     if disk.stat(&files.folder)?.is_none() {
         return Ok(());
     }
-    let note = files.folder.join(NOTE);
+    let note = files.folder.join(RENAME_NOTE);
     if disk.stat(&note)?.is_some() {
         let (first, end, ending) = read_note(&*disk.open(&note)?, &note)?;
         put_in_place(files, first, end, ending)?;
     }
     for name in disk.list(&files.folder)? {
-        if name.to_str().is_some_and(|name| name.starts_with(PREFIX)) {
+        if name.to_str().is_some_and(|name| name.starts_with(UNFINISHED_PREFIX)) {
             disk.remove(&files.folder.join(name))?;
         }
     }
@@ -142,10 +142,11 @@ fn read_note(file: &dyn DiskFile, path: &Path) -> Result<(u32, u32, &'static str
     let mut words = text.split(' ');
     let mut number = || words.next().and_then(|word| word.parse::<u32>().ok());
     let (first, end) = (number(), number());
-    let ending =
-        words.next().and_then(|word| [name::GZIP, name::ZSTD].into_iter().find(|known| *known == word));
+    let ending = words.next().and_then(|word| {
+        [name::GZIP_EXTENSION, name::ZSTD_EXTENSION].into_iter().find(|known| *known == word)
+    });
     match (first, end, ending) {
-        (Some(first), Some(end), Some(ending)) if first < end && end <= Place::GREATEST_SILO + 1 => {
+        (Some(first), Some(end), Some(ending)) if first < end && end <= SiloPlace::GREATEST_SILO + 1 => {
             Ok((first, end, ending))
         }
         _ => {

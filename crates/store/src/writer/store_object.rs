@@ -1,7 +1,8 @@
-//! Keeping content: from bytes, or from anything that can be read, to an object with an id.
+//! Stores content from bytes or a reader as an object with an id.
 //!
-//! Content that is here already is not packed again: what fits a buffer is hashed first, and larger content that is a
-//! file may be too (see [`NewObject::known`]). What does not fit one silo is cut into segments while it streams.
+//! Stored content is not packed again: content that fits a buffer is hashed first, and the caller
+//! may hash larger content (see [`NewObject::known`]). Content that exceeds one silo is cut into
+//! segments while it streams.
 
 use std::io::{self, Read, Write};
 
@@ -17,42 +18,42 @@ use super::{StoreWriter, Ticket};
 use crate::error::StoreError;
 use crate::record::parse_id;
 
-/// Content up to this size is always held in memory.
-const SMALL: usize = 1 << 20;
-/// Content up to this size is held in memory as long as there is room.
-const LARGEST_IN_MEMORY: usize = 32 << 20;
-/// So much is read at first: most content is smaller.
-const FIRST_READ: usize = 64 << 10;
-/// Larger content is read in steps of this size.
-const STEP: usize = 64 << 10;
-/// Room that is left in a silo of a segment, for its header, the description and what the packer holds back.
-const RESERVE: u64 = 256 << 10;
+/// Content up to this size is always buffered in memory.
+const ALWAYS_IN_MEMORY_BYTES: usize = 1 << 20;
+/// Content up to this size is buffered in memory while the pool has a free buffer.
+const MAX_IN_MEMORY_BYTES: usize = 32 << 20;
+/// Size of the first buffer. Most content is smaller.
+const FIRST_READ_BYTES: usize = 64 << 10;
+/// Bytes of streamed content read at a time.
+const READ_CHUNK_BYTES: usize = 64 << 10;
+/// Space left in the silo of a segment for its header, the description and the packer's buffer.
+const SEGMENT_RESERVE_BYTES: u64 = 256 << 10;
 
-/// What is to be stored, apart from its bytes.
+/// An object to store, without its bytes.
 #[derive(Clone, Debug)]
 pub struct NewObject {
     /// The date of its record.
     pub date: Date,
     /// Its media type.
     pub content_type: String,
-    /// For metadata, the id of what it is about, without brackets; none for a resource.
+    /// For metadata, the id of the record it describes, without brackets; `None` for a resource.
     pub refers_to: Option<String>,
-    /// The SHA-256 of the bytes to come, when their giver knows it: if they are here, they are not read.
+    /// The SHA-256 of the content, if the caller knows it. Stored content is then not read.
     pub known: Option<Digest>,
 }
 
-/// What was stored.
+/// The result of storing an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
+pub struct StoredObject {
     /// Its id.
     pub id: [u8; 32],
     /// Whether it was new.
     pub new: bool,
-    /// It was here already, but could not be read any more: it was written anew.
+    /// Whether the stored object was damaged and has been written again.
     pub mended: bool,
     /// Its length, 0 when it was not read.
     pub length: u64,
-    /// To be waited for before anything is promised.
+    /// To wait for before acknowledging the record.
     pub ticket: Ticket,
 }
 
@@ -65,7 +66,7 @@ impl NewObject {
         if self.refers_to.is_some() { PayloadKind::None } else { PayloadKind::Block }
     }
 
-    /// The id that it has with such content.
+    /// The id of this object with this content.
     pub(crate) fn id(&self, content: &Digest) -> [u8; 32] {
         let own = match &self.refers_to {
             Some(refers_to) => parse_id(id::of_metadata(refers_to, content).as_bytes()),
@@ -79,7 +80,7 @@ impl NewObject {
         BlockFacts { length, digest, payload }
     }
 
-    /// The record of it. What was not fetched from anywhere has itself as target.
+    /// The draft of its record. A resource is its own target URI.
     fn draft(&self, content: &Digest) -> Draft {
         let draft = Draft::new(self.record_type(), &self.date).content_type(&self.content_type);
         match &self.refers_to {
@@ -96,34 +97,35 @@ impl StoreWriter {
         packer: &mut Packer,
         object: &NewObject,
         bytes: &[u8],
-    ) -> Result<Stored, StoreError> {
+    ) -> Result<StoredObject, StoreError> {
         let digest = Algorithm::Sha256.digest(bytes);
         let length = bytes.len() as u64;
-        if let Some(stored) = self.already(object, &digest, length)? {
+        if let Some(stored) = self.find_stored(object, &digest, length)? {
             return Ok(stored);
         }
         let record = packer.pack_known(&object.draft(&digest), object.facts(digest, length), bytes)?;
         self.keep_one(record, length)
     }
 
-    /// Stores all that can be read, in memory of fixed size.
+    /// Stores the content of a reader, in bounded memory.
     pub fn store_reader(
         &self,
         packer: &mut Packer,
         object: &NewObject,
         content: &mut dyn Read,
-    ) -> Result<Stored, StoreError> {
+    ) -> Result<StoredObject, StoreError> {
         if let Some(known) = &object.known
-            && let Some(stored) = self.already(object, known, 0)?
+            && let Some(stored) = self.find_stored(object, known, 0)?
         {
             return Ok(stored);
         }
         let segment = usize::try_from(self.segment_size()).unwrap_or(usize::MAX);
-        let mut buffer = vec![0; HEADER_ROOM + FIRST_READ];
-        let read = fill(content, &mut buffer, 0, SMALL.min(segment)).map_err(StoreError::Content)?;
+        let mut buffer = vec![0; HEADER_ROOM + FIRST_READ_BYTES];
+        let read = fill(content, &mut buffer, 0, ALWAYS_IN_MEMORY_BYTES.min(segment))
+            .map_err(StoreError::Content)?;
         let read = match read {
-            Filled::All(length) => return self.store_in_place(packer, object, &mut buffer, length),
-            Filled::More(read) => read,
+            FillResult::All(length) => return self.store_in_place(packer, object, &mut buffer, length),
+            FillResult::More(read) => read,
         };
         let Some(mut room) = self.rooms().take().filter(|_| object.known.is_none()) else {
             return self.store_large(packer, object, &mut buffer[HEADER_ROOM..][..read].chain(content));
@@ -132,36 +134,37 @@ impl StoreWriter {
         held.resize(held.len().max(buffer.len()), 0);
         held[..buffer.len()].copy_from_slice(&buffer);
         drop(buffer);
-        match fill(content, held, read, LARGEST_IN_MEMORY.min(segment)).map_err(StoreError::Content)? {
-            Filled::All(length) => self.store_in_place(packer, object, held, length),
-            Filled::More(read) => {
+        match fill(content, held, read, MAX_IN_MEMORY_BYTES.min(segment)).map_err(StoreError::Content)? {
+            FillResult::All(length) => self.store_in_place(packer, object, held, length),
+            FillResult::More(read) => {
                 self.store_large(packer, object, &mut held[HEADER_ROOM..][..read].chain(content))
             }
         }
     }
 
-    /// Whether content of that length would be packed in one go, and so hashed before it is packed.
+    /// Whether content of this length is packed in one call, and so hashed before packing.
     pub fn hashes_first(&self, length: u64) -> bool {
-        length <= SMALL as u64 || (length <= LARGEST_IN_MEMORY as u64 && self.rooms().is_free())
+        length <= ALWAYS_IN_MEMORY_BYTES as u64
+            || (length <= MAX_IN_MEMORY_BYTES as u64 && self.rooms().is_free())
     }
 
-    /// Stores `length` bytes that stand in a buffer behind the room for their header.
+    /// Stores `length` bytes of a buffer, behind the space for the header.
     fn store_in_place(
         &self,
         packer: &mut Packer,
         object: &NewObject,
         buffer: &mut Vec<u8>,
         length: usize,
-    ) -> Result<Stored, StoreError> {
+    ) -> Result<StoredObject, StoreError> {
         let end = HEADER_ROOM + length;
         let digest = Algorithm::Sha256.digest(&buffer[HEADER_ROOM..end]);
-        match self.already(object, &digest, length as u64)? {
+        match self.find_stored(object, &digest, length as u64)? {
             Some(stored) => Ok(stored),
             None => self.store_hashed(packer, object, digest, buffer, length),
         }
     }
 
-    /// Packs and keeps what stands in a buffer, is hashed and was not here.
+    /// Packs and appends buffered content that was hashed and is not stored.
     pub(crate) fn store_hashed(
         &self,
         packer: &mut Packer,
@@ -169,7 +172,7 @@ impl StoreWriter {
         digest: Digest,
         buffer: &mut Vec<u8>,
         length: usize,
-    ) -> Result<Stored, StoreError> {
+    ) -> Result<StoredObject, StoreError> {
         let end = HEADER_ROOM + length;
         let facts = object.facts(digest, length as u64);
         buffer.resize(buffer.len().max(end + TRAILER_ROOM), 0);
@@ -178,29 +181,29 @@ impl StoreWriter {
         self.keep_one(record, length as u64)
     }
 
-    fn already(
+    fn find_stored(
         &self,
         object: &NewObject,
         digest: &Digest,
         length: u64,
-    ) -> Result<Option<Stored>, StoreError> {
+    ) -> Result<Option<StoredObject>, StoreError> {
         let id = object.id(digest);
         if !self.has(&id)? {
             return Ok(None);
         }
-        Ok(Some(Stored { id, new: false, mended: false, length, ticket: self.last_ticket() }))
+        Ok(Some(StoredObject { id, new: false, mended: false, length, ticket: self.last_ticket() }))
     }
 
-    fn keep_one(&self, record: PackedRecord, length: u64) -> Result<Stored, StoreError> {
+    fn keep_one(&self, record: PackedRecord, length: u64) -> Result<StoredObject, StoreError> {
         let id = parse_id(record.id.as_bytes()).ok_or(StoreError::Stopped)?;
         let kept = self.keep(record)?;
-        Ok(Stored { id, new: kept.new, mended: kept.mended, length, ticket: kept.ticket })
+        Ok(StoredObject { id, new: kept.new, mended: kept.mended, length, ticket: kept.ticket })
     }
 
-    /// Packed bytes of one segment.
+    /// The packed size of one segment.
     fn segment_size(&self) -> u64 {
         let size = self.settings().silo_size;
-        size.saturating_sub(RESERVE.min(size / 2)).max(1)
+        size.saturating_sub(SEGMENT_RESERVE_BYTES.min(size / 2)).max(1)
     }
 
     fn store_large(
@@ -208,12 +211,12 @@ impl StoreWriter {
         packer: &mut Packer,
         object: &NewObject,
         content: &mut dyn Read,
-    ) -> Result<Stored, StoreError> {
+    ) -> Result<StoredObject, StoreError> {
         let mut blocks: Vec<FinishedBlock> = Vec::new();
-        let mut tap = Tap { content, whole: None, at_end: false };
+        let mut tap = HashingReader { content, whole: None, at_end: false };
         while !tap.at_end {
             let block = self.pack_segment(packer, object.kind(), &mut tap)?;
-            // Up to the end of the first segment its digest is that of all.
+            // At the end of the first segment its hash state is that of the whole.
             tap.whole.get_or_insert_with(|| block.hasher().clone());
             blocks.push(block);
         }
@@ -229,18 +232,18 @@ impl StoreWriter {
         let origin = format!("urn:sha256:{}", data_encoding::HEXLOWER.encode(&id));
         let records = seal_segments(packer, blocks, &draft, whole, &origin, length)?;
         let kept = self.keep_segments(records)?;
-        Ok(Stored { id, new: kept.new, mended: kept.mended, length, ticket: kept.ticket })
+        Ok(StoredObject { id, new: kept.new, mended: kept.mended, length, ticket: kept.ticket })
     }
 
-    /// Packs as much as fits one silo.
+    /// Packs content until one silo is full.
     fn pack_segment(
         &self,
         packer: &mut Packer,
         kind: PayloadKind,
-        tap: &mut Tap<'_>,
+        tap: &mut HashingReader<'_>,
     ) -> Result<FinishedBlock, StoreError> {
         let limit = self.segment_size();
-        let step = usize::try_from(limit / 4).unwrap_or(STEP).clamp(1, STEP);
+        let step = usize::try_from(limit / 4).unwrap_or(READ_CHUNK_BYTES).clamp(1, READ_CHUNK_BYTES);
         let mut buffer = vec![0; step];
         let mut stream = packer.stream(kind);
         while stream.packed_length() < limit {
@@ -254,44 +257,45 @@ impl StoreWriter {
     }
 }
 
-/// What came of filling a buffer.
-pub(crate) enum Filled {
-    /// All content is in it: so many bytes.
+/// The result of filling a buffer.
+pub(crate) enum FillResult {
+    /// All content is in the buffer; its length.
     All(usize),
-    /// So many bytes are in it, one more than there should be at most; maybe there are others.
+    /// The limit is exceeded; the number of bytes read so far, which is the limit plus one.
     More(usize),
 }
 
-/// Reads on into a buffer that has room for a header and `read` bytes of content, until there are more than `most`.
+/// Reads more content into a buffer with header space and `read` bytes of content, until it has
+/// more than `most`.
 pub(crate) fn fill(
     content: &mut dyn Read,
     buffer: &mut Vec<u8>,
     mut read: usize,
     most: usize,
-) -> io::Result<Filled> {
+) -> io::Result<FillResult> {
     while read <= most {
         if HEADER_ROOM + read == buffer.len() {
             buffer.resize(buffer.len() * 2, 0);
         }
         let end = buffer.len().min(HEADER_ROOM + most + 1);
         match content.read(&mut buffer[HEADER_ROOM + read..end]) {
-            Ok(0) => return Ok(Filled::All(read)),
+            Ok(0) => return Ok(FillResult::All(read)),
             Ok(count) => read += count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
     }
-    Ok(Filled::More(read))
+    Ok(FillResult::More(read))
 }
 
-/// Reads content and hashes it on the way, from its second segment on.
-struct Tap<'a> {
+/// Reads content and hashes it from the second segment on.
+struct HashingReader<'a> {
     content: &'a mut dyn Read,
     whole: Option<Hasher>,
     at_end: bool,
 }
 
-impl Read for Tap<'_> {
+impl Read for HashingReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = loop {
             match self.content.read(buffer) {
@@ -307,7 +311,7 @@ impl Read for Tap<'_> {
     }
 }
 
-/// Heads for the segments of one object.
+/// Completes the records of the segments of one object.
 fn seal_segments(
     packer: &mut Packer,
     mut blocks: Vec<FinishedBlock>,
@@ -316,7 +320,7 @@ fn seal_segments(
     origin: &str,
     length: u64,
 ) -> Result<Vec<PackedRecord>, StoreError> {
-    // The end of the content may have coincided with the end of a segment.
+    // The content may end exactly at the end of a segment.
     if blocks.len() > 1 && blocks.last().is_some_and(|block| block.facts().length == 0) {
         blocks.pop();
     }

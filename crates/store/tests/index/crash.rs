@@ -8,26 +8,26 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use varve_store::disk::Disk;
-use varve_store::index::{Entry, Index, IndexError, IndexWriter, Rebuild, verify};
-use varve_testkit::{BrokenDisk, Failure, MemoryDisk, Plan, at_every_call};
+use varve_store::index::{IndexEntry, IndexError, IndexReader, IndexRebuild, IndexWriter, verify};
+use varve_testkit::{DiskFailure, FailingDisk, FailurePlan, MemoryDisk, at_every_call};
 
 use crate::scene::{SMALL, all, answers, create, entries, entry, files, folder, is_canonical, open, rebuild};
 
 /// What a scenario was promised, and what it tried.
 #[derive(Default)]
 pub(crate) struct Ledger {
-    pub(crate) acknowledged: BTreeSet<Entry>,
-    pub(crate) attempted: BTreeSet<Entry>,
-    pub(crate) synced: BTreeSet<Entry>,
+    pub(crate) acknowledged: BTreeSet<IndexEntry>,
+    pub(crate) attempted: BTreeSet<IndexEntry>,
+    pub(crate) synced: BTreeSet<IndexEntry>,
 }
 
 impl Ledger {
-    pub(crate) fn of(entries: Vec<Entry>) -> Self {
+    pub(crate) fn of(entries: Vec<IndexEntry>) -> Self {
         let all: BTreeSet<_> = entries.into_iter().collect();
         Self { acknowledged: all.clone(), attempted: all.clone(), synced: all }
     }
 
-    pub(crate) fn append(&mut self, writer: &IndexWriter, entries: Vec<Entry>) {
+    pub(crate) fn append(&mut self, writer: &IndexWriter, entries: Vec<IndexEntry>) {
         self.attempted.extend(&entries);
         if writer.append(&entries).is_ok() {
             self.acknowledged.extend(entries);
@@ -40,7 +40,7 @@ impl Ledger {
         }
     }
 
-    pub(crate) fn agrees(&self, index: &Index) {
+    pub(crate) fn agrees(&self, index: &IndexReader) {
         let found = all(index);
         assert!(found.is_superset(&self.acknowledged), "lost {:?}", self.acknowledged.difference(&found));
         assert!(found.is_subset(&self.attempted), "invented {:?}", found.difference(&self.attempted));
@@ -81,21 +81,21 @@ pub(crate) fn busy_day(disk: Arc<dyn Disk>, ledger: &mut Ledger) {
 
 /// What was left is whole for a reader, for a writer, and after housekeeping as if nothing had happened.
 fn is_whole(disk: Arc<MemoryDisk>, ledger: &Ledger) {
-    ledger.agrees(&Index::open(&*disk, folder()).unwrap());
+    ledger.agrees(&IndexReader::open(&*disk, folder()).unwrap());
     let (writer, _) = open(disk.clone());
     ledger.agrees(&writer.snapshot());
     assert_eq!(verify(&*disk, folder()).unwrap().findings, []);
     writer.housekeeping().unwrap();
     let found = all(&writer.snapshot());
     drop(writer);
-    ledger.agrees(&Index::open(&*disk, folder()).unwrap());
+    ledger.agrees(&IndexReader::open(&*disk, folder()).unwrap());
     is_canonical(&*disk, &found);
 }
 
-fn broken_at_every_call(failure: Failure, at_least: u64) {
+fn broken_at_every_call(failure: DiskFailure, at_least: u64) {
     let broken = at_every_call(failure, |plan| {
         let (disk, mut ledger) = begun();
-        let broken = BrokenDisk::new(disk.clone(), plan);
+        let broken = FailingDisk::new(disk.clone(), plan);
         busy_day(broken.clone(), &mut ledger);
         is_whole(disk, &ledger);
         broken
@@ -105,30 +105,30 @@ fn broken_at_every_call(failure: Failure, at_least: u64) {
 
 #[test]
 fn appending_merging_and_splitting_survive_a_call_that_fails() {
-    broken_at_every_call(Failure::Fail, 100);
+    broken_at_every_call(DiskFailure::Fail, 100);
 }
 
 #[test]
 fn appending_merging_and_splitting_survive_a_short_write() {
-    broken_at_every_call(Failure::ShortWrite, 100);
+    broken_at_every_call(DiskFailure::ShortWrite, 100);
 }
 
 #[test]
 fn appending_merging_and_splitting_survive_a_full_disk() {
-    broken_at_every_call(Failure::OutOfSpace, 100);
+    broken_at_every_call(DiskFailure::OutOfSpace, 100);
 }
 
 #[test]
 fn appending_merging_and_splitting_survive_a_crash() {
-    broken_at_every_call(Failure::Crash, 100);
-    broken_at_every_call(Failure::CrashInside, 100);
+    broken_at_every_call(DiskFailure::Crash, 100);
+    broken_at_every_call(DiskFailure::CrashInside, 100);
 }
 
 #[test]
 fn a_call_that_fails_once_does_not_stop_the_day() {
-    at_every_call(Failure::Fail, |plan| {
+    at_every_call(DiskFailure::Fail, |plan| {
         let (disk, mut ledger) = begun();
-        let broken = BrokenDisk::new(disk, plan);
+        let broken = FailingDisk::new(disk, plan);
         let Ok((writer, _)) = IndexWriter::open(broken.clone(), folder(), SMALL) else { return broken };
         let mut outcomes = vec![];
         for numbers in [30..35, 35..40] {
@@ -148,12 +148,12 @@ fn a_call_that_fails_once_does_not_stop_the_day() {
 
 #[test]
 fn a_rebuild_broken_anywhere_leaves_the_old_index_or_the_new() {
-    for failure in Failure::ALL {
+    for failure in DiskFailure::ALL {
         let broken = at_every_call(failure, |plan| {
             let (disk, mut ledger) = begun();
             // More than the old index knows, in another division, with runs on the disk.
             let truth = entries(0..60);
-            let broken = BrokenDisk::new(disk.clone(), plan);
+            let broken = FailingDisk::new(disk.clone(), plan);
             let outcome = rebuild(&*broken, folder(), &truth);
             ledger.attempted.extend(&truth);
             if outcome.is_ok() {
@@ -168,16 +168,16 @@ fn a_rebuild_broken_anywhere_leaves_the_old_index_or_the_new() {
 
 #[test]
 fn a_rebuild_to_fewer_shards_broken_anywhere_loses_nothing() {
-    let broken = at_every_call(Failure::Crash, |plan| {
+    let broken = at_every_call(DiskFailure::Crash, |plan| {
         let disk = Arc::new(MemoryDisk::new());
         rebuild(&*disk, folder(), &entries(0..60)).unwrap();
         let mut ledger = Ledger::of(entries(0..10));
         ledger.attempted.extend(entries(0..60));
-        let broken = BrokenDisk::new(disk.clone(), plan);
+        let broken = FailingDisk::new(disk.clone(), plan);
         if rebuild(&*broken, folder(), &entries(0..10)).is_ok() {
             assert_eq!(files(&*disk, folder()).into_keys().collect::<Vec<_>>(), ["appendix", "sorted"]);
         }
-        ledger.agrees(&Index::open(&*disk, folder()).unwrap());
+        ledger.agrees(&IndexReader::open(&*disk, folder()).unwrap());
         let (writer, _) = open(disk.clone());
         writer.housekeeping().unwrap();
         ledger.agrees(&writer.snapshot());
@@ -188,10 +188,10 @@ fn a_rebuild_to_fewer_shards_broken_anywhere_loses_nothing() {
 
 #[test]
 fn making_an_index_broken_anywhere_is_finished_by_making_it_again() {
-    for failure in Failure::ALL {
+    for failure in DiskFailure::ALL {
         at_every_call(failure, |plan| {
             let disk = Arc::new(MemoryDisk::new());
-            let broken = BrokenDisk::new(disk.clone(), plan);
+            let broken = FailingDisk::new(disk.clone(), plan);
             let _ = IndexWriter::create(&*broken, folder());
             create(&*disk);
             let (writer, _) = open(disk.clone());
@@ -205,7 +205,7 @@ fn making_an_index_broken_anywhere_is_finished_by_making_it_again() {
 #[test]
 fn errors_say_what_was_done_to_which_file() {
     let (disk, _) = begun();
-    let broken = BrokenDisk::new(disk, Plan { after: 0, failure: Failure::OutOfSpace });
+    let broken = FailingDisk::new(disk, FailurePlan { after: 0, failure: DiskFailure::OutOfSpace });
     let (writer, _) = IndexWriter::open(broken, folder(), SMALL).unwrap();
     let error = writer.append(&entries(30..40)).unwrap_err();
     assert_eq!(error.to_string(), "cannot write `/museum/index/appendix`");
@@ -216,10 +216,10 @@ fn errors_say_what_was_done_to_which_file() {
 fn unfinished_files_are_swept_and_never_read() {
     let (disk, ledger) = begun();
     disk.create_new(&folder().join("tmp-sorted-3")).unwrap().write_at(0, b"rubbish").unwrap();
-    ledger.agrees(&Index::open(&*disk, folder()).unwrap());
+    ledger.agrees(&IndexReader::open(&*disk, folder()).unwrap());
     open(disk.clone());
     assert!(!files(&*disk, folder()).contains_key("tmp-sorted-3"));
     disk.create_new(&folder().join("tmp-run-0")).unwrap();
-    Rebuild::begin(&*disk, folder(), SMALL).unwrap();
+    IndexRebuild::begin(&*disk, folder(), SMALL).unwrap();
     assert!(!files(&*disk, folder()).contains_key("tmp-run-0"));
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use varve_store::disk::Disk;
-use varve_store::index::{Entry, FindingKind, Index, IndexError, PrefixRange, verify};
+use varve_store::index::{IndexEntry, IndexError, IndexFindingKind, IndexReader, PrefixRange, verify};
 use varve_testkit::MemoryDisk;
 
 use crate::scene::{SMALL, create, entries, files, folder, open, rebuild};
@@ -15,10 +15,10 @@ fn path(name: &str) -> PathBuf {
 }
 
 /// One shard of two blocks, a rotated appendix and a live one, each of several batches.
-fn small() -> (Arc<MemoryDisk>, BTreeSet<Entry>) {
+fn small() -> (Arc<MemoryDisk>, BTreeSet<IndexEntry>) {
     let disk = Arc::new(MemoryDisk::new());
     let options = varve_store::index::IndexOptions { shard_limit: 1000, ..SMALL };
-    let mut rebuild = varve_store::index::Rebuild::begin(&*disk, folder(), options).unwrap();
+    let mut rebuild = varve_store::index::IndexRebuild::begin(&*disk, folder(), options).unwrap();
     entries(0..260).into_iter().for_each(|entry| rebuild.push(entry).unwrap());
     rebuild.finish().unwrap();
     let (writer, _) = open(disk.clone());
@@ -40,8 +40,8 @@ fn overwrite(disk: &MemoryDisk, name: &str, bytes: &[u8]) {
 }
 
 /// Asks everything; an answer that is given must be right as far as the sorted shard goes.
-fn ask(disk: &MemoryDisk, truth: &BTreeSet<Entry>, sorted: bool) {
-    let index = match Index::open(disk, folder()) {
+fn ask(disk: &MemoryDisk, truth: &BTreeSet<IndexEntry>, sorted: bool) {
+    let index = match IndexReader::open(disk, folder()) {
         Ok(index) => index,
         Err(IndexError::Damaged { .. }) => return,
         Err(other) => panic!("{other}"),
@@ -97,7 +97,7 @@ fn every_cut_is_noticed_and_no_lookup_panics() {
             assert_eq!(findings.is_empty(), between_batches, "{name} cut to {length}");
             assert!(findings.iter().all(|finding| finding.file == path(&name)));
             if name == "sorted" {
-                assert!(matches!(Index::open(&*disk, folder()), Err(IndexError::Damaged { .. })));
+                assert!(matches!(IndexReader::open(&*disk, folder()), Err(IndexError::Damaged { .. })));
             } else {
                 ask(&disk, &truth, false);
             }
@@ -126,15 +126,18 @@ fn a_shard_that_is_missing_or_in_the_place_of_another_is_noticed() {
     rebuild(&disk, folder(), &entries(0..100)).unwrap();
     for name in files(&disk, folder()).keys().filter(|name| name.starts_with("sorted")) {
         disk.rename(&path(name), std::path::Path::new("/museum/aside")).unwrap();
-        assert!(matches!(Index::open(&disk, folder()), Err(IndexError::Incomplete { .. })));
+        assert!(matches!(IndexReader::open(&disk, folder()), Err(IndexError::Incomplete { .. })));
         let findings = verify(&disk, folder()).unwrap().findings;
-        assert_eq!(findings.iter().map(|finding| finding.kind).collect::<Vec<_>>(), [FindingKind::Missing]);
+        assert_eq!(
+            findings.iter().map(|finding| finding.kind).collect::<Vec<_>>(),
+            [IndexFindingKind::Missing]
+        );
         disk.rename(std::path::Path::new("/museum/aside"), &path(name)).unwrap();
     }
     disk.rename(&path("sorted-3"), &path("aside")).unwrap();
     disk.rename(&path("sorted-4"), &path("sorted-3")).unwrap();
     disk.rename(&path("aside"), &path("sorted-4")).unwrap();
-    assert!(matches!(Index::open(&disk, folder()), Err(IndexError::Damaged { .. })));
+    assert!(matches!(IndexReader::open(&disk, folder()), Err(IndexError::Damaged { .. })));
     let findings = verify(&disk, folder()).unwrap().findings;
     let named: Vec<_> = findings.iter().map(|finding| finding.file.clone()).collect();
     assert_eq!(named, [path("sorted-3"), path("sorted-4")]);
@@ -146,15 +149,15 @@ fn what_does_not_belong_is_named() {
     disk.create_new(&path("notes.txt")).unwrap();
     let findings = verify(&*disk, folder()).unwrap().findings;
     assert_eq!(findings.len(), 1);
-    assert_eq!((findings[0].kind, findings[0].file.clone()), (FindingKind::Foreign, path("notes.txt")));
+    assert_eq!((findings[0].kind, findings[0].file.clone()), (IndexFindingKind::Foreign, path("notes.txt")));
 }
 
 #[test]
 fn a_folder_without_an_index_is_an_error_and_not_an_empty_index() {
     let disk = MemoryDisk::new();
-    assert!(matches!(Index::open(&disk, folder()), Err(IndexError::Disk(_))));
+    assert!(matches!(IndexReader::open(&disk, folder()), Err(IndexError::Disk(_))));
     disk.make_folders(folder()).unwrap();
-    assert!(matches!(Index::open(&disk, folder()), Err(IndexError::Incomplete { .. })));
+    assert!(matches!(IndexReader::open(&disk, folder()), Err(IndexError::Incomplete { .. })));
     let opened = varve_store::index::IndexWriter::open(Arc::new(disk.clone()), folder(), SMALL);
     assert!(matches!(opened, Err(IndexError::Incomplete { .. })));
 }
@@ -184,7 +187,7 @@ fn damage_in_one_block_leaves_the_others_readable() {
     let last = damaged.len() - 1;
     damaged[last] ^= 1;
     overwrite(&disk, "sorted", &damaged);
-    let index = Index::open(&*disk, folder()).unwrap();
+    let index = IndexReader::open(&*disk, folder()).unwrap();
     let found = truth.iter().filter(|entry| index.find(entry.prefix).is_ok_and(|places| !places.is_empty()));
     assert!(found.count() >= 255);
     let listed: Vec<_> = index.entries(PrefixRange::ALL).unwrap().collect();
@@ -201,9 +204,9 @@ fn files_of_a_later_format_are_refused_by_name() {
     let check = crc32(&bytes[..60]).to_be_bytes();
     bytes[60..64].copy_from_slice(&check);
     overwrite(&disk, "sorted", &bytes);
-    let error = Index::open(&disk, folder()).unwrap_err();
+    let error = IndexReader::open(&disk, folder()).unwrap_err();
     assert_eq!(error.to_string(), "`/museum/index/sorted` has format 2, which this version cannot read");
-    assert_eq!(verify(&disk, folder()).unwrap().findings[0].kind, FindingKind::Unsupported);
+    assert_eq!(verify(&disk, folder()).unwrap().findings[0].kind, IndexFindingKind::Unsupported);
 }
 
 /// CRC-32 as anyone would write it from the description of the format.

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use varve_store::index::{
-    Entry, Index, IndexOptions, IndexWriter, Place, Prefix, PrefixRange, Rebuild, verify,
+    IndexEntry, IndexOptions, IndexPrefix, IndexReader, IndexRebuild, IndexWriter, PrefixRange, SiloPlace,
+    verify,
 };
 use varve_testkit::MemoryDisk;
 
@@ -14,25 +15,25 @@ use crate::scene::{SMALL, answers, entries, files, folder, is_canonical, open, r
 
 const MANY: u64 = 100_000;
 
-fn place(number: u64) -> Place {
-    Place::new((number >> 30) as u32, number).unwrap()
+fn place(number: u64) -> SiloPlace {
+    SiloPlace::new((number >> 30) as u32, number).unwrap()
 }
 
 /// An index of these prefixes, by a rebuild with default options.
-fn index_of(prefixes: impl Iterator<Item = u64>) -> Index {
+fn index_of(prefixes: impl Iterator<Item = u64>) -> IndexReader {
     let disk = MemoryDisk::new();
-    let mut rebuild = Rebuild::begin(&disk, folder(), IndexOptions::default()).unwrap();
+    let mut rebuild = IndexRebuild::begin(&disk, folder(), IndexOptions::default()).unwrap();
     for (number, prefix) in prefixes.enumerate() {
-        rebuild.push(Entry { prefix: Prefix(prefix), place: place(number as u64) }).unwrap();
+        rebuild.push(IndexEntry { prefix: IndexPrefix(prefix), place: place(number as u64) }).unwrap();
     }
     rebuild.finish().unwrap();
     assert_eq!(verify(&disk, folder()).unwrap().findings, []);
-    Index::open(&disk, folder()).unwrap()
+    IndexReader::open(&disk, folder()).unwrap()
 }
 
 fn finds_each_and_no_others(prefix: impl Fn(u64) -> u64) {
     let index = index_of((0..MANY).map(&prefix));
-    let prefixes: Vec<_> = (0..MANY).map(|number| Prefix(prefix(number))).collect();
+    let prefixes: Vec<_> = (0..MANY).map(|number| IndexPrefix(prefix(number))).collect();
     let mut found = vec![None; MANY as usize];
     index.find_many(&prefixes, |number, place| found[number] = Some(place)).unwrap();
     for number in 0..MANY {
@@ -40,7 +41,9 @@ fn finds_each_and_no_others(prefix: impl Fn(u64) -> u64) {
         assert!(index.find(prefixes[number as usize]).unwrap().iter().eq([place(number)]));
     }
     for absent in [0x7777_7777_7777_7777, u64::MAX - 1, 1 << 63] {
-        assert!(prefixes.contains(&Prefix(absent)) || index.find(Prefix(absent)).unwrap().is_empty());
+        assert!(
+            prefixes.contains(&IndexPrefix(absent)) || index.find(IndexPrefix(absent)).unwrap().is_empty()
+        );
     }
 }
 
@@ -67,12 +70,14 @@ fn ids_that_are_cubes() {
 #[test]
 fn ids_that_are_all_the_same() {
     let index = index_of((0..MANY).map(|_| 42));
-    let places = index.find(Prefix(42)).unwrap();
+    let places = index.find(IndexPrefix(42)).unwrap();
     assert!(places.iter().eq((0..MANY).map(place)));
-    assert!(index.find(Prefix(41)).unwrap().is_empty() && index.find(Prefix(43)).unwrap().is_empty());
+    assert!(
+        index.find(IndexPrefix(41)).unwrap().is_empty() && index.find(IndexPrefix(43)).unwrap().is_empty()
+    );
     let mut hits = 0;
     index
-        .find_many(&[Prefix(41), Prefix(42), Prefix(43)], |number, _| {
+        .find_many(&[IndexPrefix(41), IndexPrefix(42), IndexPrefix(43)], |number, _| {
             assert_eq!(number, 1);
             hits += 1;
         })
@@ -85,7 +90,7 @@ fn two_ids_with_one_prefix_are_both_found_wherever_they_are() {
     let disk = Arc::new(MemoryDisk::new());
     crate::scene::create(&*disk);
     let (writer, _) = open(disk);
-    let twins = [7, 3, 5].map(|offset| Entry { prefix: Prefix(99), place: place(offset) });
+    let twins = [7, 3, 5].map(|offset| IndexEntry { prefix: IndexPrefix(99), place: place(offset) });
     let mut expected = BTreeSet::new();
     for twin in twins {
         let _ = writer.append(&[twin, twin]).unwrap();
@@ -101,7 +106,7 @@ fn two_ids_with_one_prefix_are_both_found_wherever_they_are() {
 fn a_shard_that_cannot_be_divided_grows() {
     let disk = Arc::new(MemoryDisk::new());
     let crowd: Vec<_> = (0..500)
-        .map(|number| Entry { prefix: Prefix(0xbeef << 48 | number), place: place(number) })
+        .map(|number| IndexEntry { prefix: IndexPrefix(0xbeef << 48 | number), place: place(number) })
         .collect();
     rebuild(&*disk, folder(), &crowd).unwrap();
     let names = files(&*disk, folder());
@@ -122,7 +127,7 @@ fn a_rebuild_of_more_runs_than_are_read_at_once() {
     let numbers = 16 * 64 * 3 + 5;
     let twice: Vec<_> = entries(0..numbers).into_iter().chain(entries(0..numbers)).collect();
     rebuild(&disk, folder(), &twice).unwrap();
-    let index = Index::open(&disk, folder()).unwrap();
+    let index = IndexReader::open(&disk, folder()).unwrap();
     assert_eq!(index.entry_count(), numbers);
     assert_eq!(index.entries(PrefixRange::ALL).unwrap().count() as u64, numbers);
     assert!(files(&disk, folder()).keys().all(|name| !name.starts_with("tmp")));

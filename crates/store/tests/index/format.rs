@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use varve_store::disk::{Disk, LocalDisk};
-use varve_store::index::{Index, IndexOptions, IndexWriter, Rebuild, verify};
+use varve_store::index::{IndexOptions, IndexReader, IndexRebuild, IndexWriter, verify};
 use varve_testkit::MemoryDisk;
 
 use crate::scene::{all, answers, entries, files, folder};
@@ -22,7 +22,7 @@ fn kept() -> &'static Path {
 #[test]
 fn an_index_of_format_1_is_read() {
     assert_eq!(verify(&LocalDisk, kept()).unwrap().findings, []);
-    let index = Index::open(&LocalDisk, kept()).unwrap();
+    let index = IndexReader::open(&LocalDisk, kept()).unwrap();
     answers(&index, &entries(0..400).into_iter().collect());
 }
 
@@ -34,7 +34,7 @@ fn an_index_of_format_1_is_written_byte_for_byte() {
 }
 
 fn write(disk: &Arc<MemoryDisk>) {
-    let mut rebuild = Rebuild::begin(&**disk, folder(), OPTIONS).unwrap();
+    let mut rebuild = IndexRebuild::begin(&**disk, folder(), OPTIONS).unwrap();
     entries(0..300).into_iter().for_each(|entry| rebuild.push(entry).unwrap());
     rebuild.finish().unwrap();
     let (writer, _) = IndexWriter::open(disk.clone(), folder(), OPTIONS).unwrap();

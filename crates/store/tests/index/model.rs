@@ -4,20 +4,20 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use varve_store::index::{Entry, Index, Place, Prefix, PrefixRange, verify};
+use varve_store::index::{IndexEntry, IndexPrefix, IndexReader, PrefixRange, SiloPlace, verify};
 use varve_testkit::MemoryDisk;
 
 use crate::scene::{all, answers, create, folder, is_canonical, open, rebuild};
 
 #[derive(Clone, Debug)]
 enum Step {
-    Append(Vec<Entry>),
+    Append(Vec<IndexEntry>),
     Housekeeping,
     Rebuild,
 }
 
 /// Ids that crowd together, ids that collide, ids at the ends, and ids as they are.
-fn prefix() -> impl Strategy<Value = Prefix> {
+fn prefix() -> impl Strategy<Value = IndexPrefix> {
     prop_oneof![
         0_u64..8,
         (0_u64..4).prop_map(|n| n << 60),
@@ -25,12 +25,14 @@ fn prefix() -> impl Strategy<Value = Prefix> {
         Just(u64::MAX),
         any::<u64>(),
     ]
-    .prop_map(Prefix)
+    .prop_map(IndexPrefix)
 }
 
-fn one() -> impl Strategy<Value = Entry> {
-    (prefix(), 0_u32..3, 0_u64..4)
-        .prop_map(|(prefix, silo, offset)| Entry { prefix, place: Place::new(silo, offset).unwrap() })
+fn one() -> impl Strategy<Value = IndexEntry> {
+    (prefix(), 0_u32..3, 0_u64..4).prop_map(|(prefix, silo, offset)| IndexEntry {
+        prefix,
+        place: SiloPlace::new(silo, offset).unwrap(),
+    })
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -66,7 +68,7 @@ proptest! {
             prop_assert_eq!(recovery.cut, None);
             prop_assert_eq!(recovery.known, model.iter().map(|entry| entry.place).max());
             answers(&writer.snapshot(), &model);
-            let index = Index::open(&*disk, folder()).unwrap();
+            let index = IndexReader::open(&*disk, folder()).unwrap();
             answers(&index, &model);
             for prefix in &asked {
                 let expected = model.iter().filter(|entry| entry.prefix == *prefix).count();
@@ -92,9 +94,9 @@ fn an_empty_index_answers_nothing() {
     let (writer, recovery) = open(disk.clone());
     assert_eq!((recovery.cut, recovery.known), (None, None));
     answers(&writer.snapshot(), &BTreeSet::new());
-    assert!(writer.find(Prefix(5)).unwrap().is_empty());
+    assert!(writer.find(IndexPrefix(5)).unwrap().is_empty());
     let mut hits = 0;
-    writer.find_many(&[Prefix(5); 100], |_, _| hits += 1).unwrap();
+    writer.find_many(&[IndexPrefix(5); 100], |_, _| hits += 1).unwrap();
     assert_eq!(hits, 0);
     assert_eq!(writer.housekeeping().unwrap(), Default::default());
     is_canonical(&*disk, &BTreeSet::new());
@@ -119,6 +121,6 @@ fn a_range_that_ends_before_it_begins_is_empty() {
     create(&*disk);
     let (writer, _) = open(disk);
     let _ = writer.append(&crate::scene::entries(0..5)).unwrap();
-    let backwards = PrefixRange { first: Prefix::MAX, last: Prefix::MIN };
+    let backwards = PrefixRange { first: IndexPrefix::MAX, last: IndexPrefix::MIN };
     assert_eq!(writer.snapshot().entries(backwards).unwrap().count(), 0);
 }

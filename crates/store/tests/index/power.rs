@@ -8,8 +8,10 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use varve_store::disk::Disk;
-use varve_store::index::{Index, IndexWriter, verify};
-use varve_testkit::{BrokenDisk, Bytes, Failure, MemoryDisk, Plan, PowerCut, at_every_call};
+use varve_store::index::{IndexReader, IndexWriter, verify};
+use varve_testkit::{
+    DiskFailure, FailingDisk, FailurePlan, MemoryDisk, PowerCut, UnsyncedBytes, at_every_call,
+};
 
 use crate::crash::{Ledger, begun, busy_day};
 use crate::scene::{SMALL, all, answers, create, entries, entry, folder, is_canonical, rebuild};
@@ -18,15 +20,15 @@ use crate::scene::{SMALL, all, answers, create, entries, entry, folder, is_canon
 fn cuts() -> [PowerCut; 9] {
     let cut = |bytes, names| PowerCut { bytes, names };
     [
-        cut(Bytes::Lost, 0),
-        cut(Bytes::Lost, u64::MAX),
-        cut(Bytes::Lost, 0x5555_5555_5555_5555),
-        cut(Bytes::Lost, 0xaaaa_aaaa_aaaa_aaaa),
-        cut(Bytes::Holes, 0),
-        cut(Bytes::Holes, u64::MAX),
-        cut(Bytes::Holes, 0x9e37_79b9_7f4a_7c15),
-        cut(Bytes::Kept, 0),
-        cut(Bytes::Kept, 0x9e37_79b9_7f4a_7c15),
+        cut(UnsyncedBytes::Lost, 0),
+        cut(UnsyncedBytes::Lost, u64::MAX),
+        cut(UnsyncedBytes::Lost, 0x5555_5555_5555_5555),
+        cut(UnsyncedBytes::Lost, 0xaaaa_aaaa_aaaa_aaaa),
+        cut(UnsyncedBytes::Holes, 0),
+        cut(UnsyncedBytes::Holes, u64::MAX),
+        cut(UnsyncedBytes::Holes, 0x9e37_79b9_7f4a_7c15),
+        cut(UnsyncedBytes::Kept, 0),
+        cut(UnsyncedBytes::Kept, 0x9e37_79b9_7f4a_7c15),
     ]
 }
 
@@ -51,9 +53,9 @@ fn recovers(disk: Arc<MemoryDisk>, ledger: &Ledger) {
 
 #[test]
 fn a_power_cut_anywhere_in_a_busy_day_loses_nothing_that_was_synced() {
-    let broken = at_every_call(Failure::Crash, |plan| {
+    let broken = at_every_call(DiskFailure::Crash, |plan| {
         let (disk, mut ledger) = begun();
-        let broken = BrokenDisk::new(disk.clone(), plan);
+        let broken = FailingDisk::new(disk.clone(), plan);
         busy_day(broken.clone(), &mut ledger);
         cuts().into_iter().for_each(|cut| recovers(Arc::new(disk.after(cut)), &ledger));
         broken
@@ -63,13 +65,13 @@ fn a_power_cut_anywhere_in_a_busy_day_loses_nothing_that_was_synced() {
 
 #[test]
 fn a_power_cut_anywhere_in_a_rebuild_loses_nothing() {
-    at_every_call(Failure::Crash, |plan| {
+    at_every_call(DiskFailure::Crash, |plan| {
         let (disk, ledger) = begun();
-        let broken = BrokenDisk::new(disk.clone(), plan);
+        let broken = FailingDisk::new(disk.clone(), plan);
         let finished = rebuild(&*broken, folder(), &entries(0..60)).is_ok();
         for cut in cuts() {
             let disk = disk.after(cut);
-            let found = all(&Index::open(&disk, folder()).unwrap());
+            let found = all(&IndexReader::open(&disk, folder()).unwrap());
             assert!(found.is_superset(&ledger.synced));
             assert!(!finished || found.is_superset(&entries(0..60).into_iter().collect()));
         }
@@ -79,14 +81,14 @@ fn a_power_cut_anywhere_in_a_rebuild_loses_nothing() {
 
 #[test]
 fn a_power_cut_while_an_index_is_made_leaves_one_that_can_be_made() {
-    at_every_call(Failure::Crash, |plan| {
+    at_every_call(DiskFailure::Crash, |plan| {
         let disk = Arc::new(MemoryDisk::new());
-        let broken = BrokenDisk::new(disk.clone(), plan);
+        let broken = FailingDisk::new(disk.clone(), plan);
         let made = IndexWriter::create(&*broken, folder()).is_ok();
         for cut in cuts() {
             let disk = disk.after(cut);
             if made {
-                answers(&Index::open(&disk, folder()).unwrap(), &BTreeSet::new());
+                answers(&IndexReader::open(&disk, folder()).unwrap(), &BTreeSet::new());
             }
             create(&disk);
             is_canonical(&disk, &BTreeSet::new());
@@ -107,7 +109,7 @@ fn holes_in_what_was_not_synced_are_cut_off_and_what_is_before_them_is_kept() {
     }
     let mut cut_off = 0;
     for names in 0..16 {
-        let disk = Arc::new(disk.after(PowerCut { bytes: Bytes::Holes, names }));
+        let disk = Arc::new(disk.after(PowerCut { bytes: UnsyncedBytes::Holes, names }));
         let (writer, recovery) = IndexWriter::open(disk, folder(), SMALL).unwrap();
         let kept = all(&writer.snapshot());
         assert!(kept.is_superset(&entries(0..10).into_iter().collect()));
@@ -126,14 +128,14 @@ fn holes_in_what_was_not_synced_are_cut_off_and_what_is_before_them_is_kept() {
 fn the_disk_of_these_tests_does_lose_what_was_not_synced() {
     let disk = MemoryDisk::new();
     create(&disk);
-    let plan = Plan::SOUND;
+    let plan = FailurePlan::NEVER;
     let (writer, _) =
-        IndexWriter::open(BrokenDisk::new(Arc::new(disk.clone()), plan), folder(), SMALL).unwrap();
+        IndexWriter::open(FailingDisk::new(Arc::new(disk.clone()), plan), folder(), SMALL).unwrap();
     let _ = writer.append(&entries(0..3)).unwrap();
-    let lost = disk.after(PowerCut { bytes: Bytes::Lost, names: 0 });
-    assert!(all(&Index::open(&lost, folder()).unwrap()).is_empty());
+    let lost = disk.after(PowerCut { bytes: UnsyncedBytes::Lost, names: 0 });
+    assert!(all(&IndexReader::open(&lost, folder()).unwrap()).is_empty());
     writer.sync().unwrap();
-    let kept = disk.after(PowerCut { bytes: Bytes::Lost, names: 0 });
-    assert_eq!(all(&Index::open(&kept, folder()).unwrap()).len(), 3);
+    let kept = disk.after(PowerCut { bytes: UnsyncedBytes::Lost, names: 0 });
+    assert_eq!(all(&IndexReader::open(&kept, folder()).unwrap()).len(), 3);
     assert!(kept.stat(&folder().join("appendix")).unwrap().is_some());
 }

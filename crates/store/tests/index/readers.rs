@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use varve_store::disk::LocalDisk;
-use varve_store::index::{Index, IndexWriter, Prefix, PrefixRange, Rebuild, verify};
+use varve_store::index::{IndexPrefix, IndexReader, IndexRebuild, IndexWriter, PrefixRange, verify};
 
 use crate::scene::{SMALL, answers, entries, entry};
 
 /// Fails unless a fresh reader finds the first `count` entries.
-fn finds_all(index: &Index, count: u64) {
-    let prefixes: Vec<Prefix> = (0..count).map(|number| entry(number).prefix).collect();
+fn finds_all(index: &IndexReader, count: u64) {
+    let prefixes: Vec<IndexPrefix> = (0..count).map(|number| entry(number).prefix).collect();
     let mut found = vec![false; prefixes.len()];
     index.find_many(&prefixes, |number, place| found[number] |= place == entry(number as u64).place).unwrap();
     assert_eq!(found.iter().position(|found| !found), None, "of {count}");
@@ -29,7 +29,7 @@ fn a_reader_that_opens_again_and_again_during_housekeeping_misses_nothing() {
             scope.spawn(|| {
                 while !finished.load(Ordering::SeqCst) {
                     let count = acknowledged.load(Ordering::SeqCst);
-                    finds_all(&Index::open(&LocalDisk, folder.path()).unwrap(), count);
+                    finds_all(&IndexReader::open(&LocalDisk, folder.path()).unwrap(), count);
                 }
             });
         }
@@ -44,14 +44,14 @@ fn a_reader_that_opens_again_and_again_during_housekeeping_misses_nothing() {
             finished.store(true, Ordering::SeqCst);
         });
     });
-    finds_all(&Index::open(&LocalDisk, folder.path()).unwrap(), 600);
+    finds_all(&IndexReader::open(&LocalDisk, folder.path()).unwrap(), 600);
 }
 
 #[test]
 fn a_reader_during_rebuilds_of_changing_shape_misses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let rebuild = |count: u64| {
-        let mut rebuild = Rebuild::begin(&LocalDisk, folder.path(), SMALL).unwrap();
+        let mut rebuild = IndexRebuild::begin(&LocalDisk, folder.path(), SMALL).unwrap();
         entries(0..count).into_iter().for_each(|entry| rebuild.push(entry).unwrap());
         rebuild.finish().unwrap();
     };
@@ -60,7 +60,7 @@ fn a_reader_during_rebuilds_of_changing_shape_misses_nothing() {
     thread::scope(|scope| {
         scope.spawn(|| {
             while !finished.load(Ordering::SeqCst) {
-                finds_all(&Index::open(&LocalDisk, folder.path()).unwrap(), 10);
+                finds_all(&IndexReader::open(&LocalDisk, folder.path()).unwrap(), 10);
                 let findings = verify(&LocalDisk, folder.path()).unwrap().findings;
                 assert!(findings.len() <= 1, "{findings:?}");
             }
@@ -106,7 +106,7 @@ fn many_threads_append_and_look_up_while_another_merges() {
     let expected: BTreeSet<_> = numbers.map(entry).collect();
     answers(&writer.snapshot(), &expected);
     drop(writer);
-    answers(&Index::open(&LocalDisk, folder.path()).unwrap(), &expected);
+    answers(&IndexReader::open(&LocalDisk, folder.path()).unwrap(), &expected);
     assert_eq!(verify(&LocalDisk, folder.path()).unwrap().findings, []);
 }
 
@@ -117,7 +117,7 @@ fn a_snapshot_stays_as_it_was_opened() {
     let (writer, _) = IndexWriter::open(Arc::new(LocalDisk), folder.path(), SMALL).unwrap();
     let _ = writer.append(&entries(0..100)).unwrap();
     writer.housekeeping().unwrap();
-    let snapshot = Index::open(&LocalDisk, folder.path()).unwrap();
+    let snapshot = IndexReader::open(&LocalDisk, folder.path()).unwrap();
     let _ = writer.append(&entries(100..900)).unwrap();
     writer.housekeeping().unwrap();
     answers(&snapshot, &entries(0..100).into_iter().collect());

@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use varve_store::disk::Disk;
 use varve_store::index::{
-    Entry, Index, IndexError, IndexOptions, IndexWriter, Place, Prefix, PrefixRange, Rebuild, Recovery,
+    IndexEntry, IndexError, IndexOptions, IndexPrefix, IndexReader, IndexRebuild, IndexRecovery, IndexWriter,
+    PrefixRange, SiloPlace,
 };
 
 /// Small enough that a few dozen entries split shards, fill appendices and need runs.
@@ -17,11 +18,14 @@ pub(crate) fn folder() -> &'static Path {
 }
 
 /// The n-th entry of an archive: ids well spread, places in the order of writing.
-pub(crate) fn entry(number: u64) -> Entry {
-    Entry { prefix: Prefix(mixed(number)), place: Place::new((number >> 8) as u32, number & 0xff).unwrap() }
+pub(crate) fn entry(number: u64) -> IndexEntry {
+    IndexEntry {
+        prefix: IndexPrefix(mixed(number)),
+        place: SiloPlace::new((number >> 8) as u32, number & 0xff).unwrap(),
+    }
 }
 
-pub(crate) fn entries(numbers: std::ops::Range<u64>) -> Vec<Entry> {
+pub(crate) fn entries(numbers: std::ops::Range<u64>) -> Vec<IndexEntry> {
     numbers.map(entry).collect()
 }
 
@@ -34,30 +38,30 @@ pub(crate) fn create(disk: &dyn Disk) {
     IndexWriter::create(disk, folder()).unwrap();
 }
 
-pub(crate) fn open(disk: Arc<dyn Disk>) -> (IndexWriter, Recovery) {
+pub(crate) fn open(disk: Arc<dyn Disk>) -> (IndexWriter, IndexRecovery) {
     IndexWriter::open(disk, folder(), SMALL).unwrap()
 }
 
-pub(crate) fn rebuild(disk: &dyn Disk, folder: &Path, entries: &[Entry]) -> Result<(), IndexError> {
-    let mut rebuild = Rebuild::begin(disk, folder, SMALL)?;
+pub(crate) fn rebuild(disk: &dyn Disk, folder: &Path, entries: &[IndexEntry]) -> Result<(), IndexError> {
+    let mut rebuild = IndexRebuild::begin(disk, folder, SMALL)?;
     entries.iter().try_for_each(|entry| rebuild.push(*entry))?;
     rebuild.finish().map(drop)
 }
 
 /// Everything an index holds.
-pub(crate) fn all(index: &Index) -> BTreeSet<Entry> {
+pub(crate) fn all(index: &IndexReader) -> BTreeSet<IndexEntry> {
     let listed: Vec<_> = index.entries(PrefixRange::ALL).unwrap().map(Result::unwrap).collect();
     assert!(listed.is_sorted_by(|a, b| a < b), "in order and each once");
     listed.into_iter().collect()
 }
 
 /// Fails unless the index answers these entries and no others, one by one, all at once and in order.
-pub(crate) fn answers(index: &Index, expected: &BTreeSet<Entry>) {
+pub(crate) fn answers(index: &IndexReader, expected: &BTreeSet<IndexEntry>) {
     assert_eq!(all(index), *expected);
     let prefixes: Vec<_> = expected.iter().map(|entry| entry.prefix).collect();
     for prefix in &prefixes {
         let places: Vec<_> = index.find(*prefix).unwrap().into_iter().collect();
-        let range = Entry { prefix: *prefix, place: Place::new(0, 0).unwrap() }..;
+        let range = IndexEntry { prefix: *prefix, place: SiloPlace::new(0, 0).unwrap() }..;
         let alike = expected.range(range).take_while(|entry| entry.prefix == *prefix);
         assert_eq!(places, alike.map(|entry| entry.place).collect::<Vec<_>>());
     }
@@ -81,7 +85,7 @@ pub(crate) fn files(disk: &dyn Disk, folder: &Path) -> BTreeMap<String, Vec<u8>>
 }
 
 /// Fails unless a finished index is byte for byte what a rebuild from its entries makes.
-pub(crate) fn is_canonical(disk: &dyn Disk, expected: &BTreeSet<Entry>) {
+pub(crate) fn is_canonical(disk: &dyn Disk, expected: &BTreeSet<IndexEntry>) {
     let beside = Path::new("/museum/rebuilt");
     let mut shuffled: Vec<_> = expected.iter().copied().collect();
     shuffled.sort_by_key(|entry| entry.prefix.0.wrapping_mul(0x9e37_79b9_7f4a_7c15));

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use varve_store::disk::{Disk, LocalDisk};
 use varve_store::index::IndexOptions;
 use varve_store::silo::SiloFiles;
-use varve_store::{NewObject, Settings, Store, StoreWriter, Stored};
+use varve_store::{NewObject, StoreReader, StoreSettings, StoreWriter, StoredObject};
 use varve_warc::date::Date;
 use varve_warc::write::Packing;
 
@@ -17,8 +17,8 @@ pub(crate) fn date() -> Date {
     Date::parse(b"2026-11-15T12:00:00Z").expect("a date")
 }
 
-pub(crate) fn settings(root: &Path, silo_size: u64, packing: Packing) -> Settings {
-    Settings {
+pub(crate) fn settings(root: &Path, silo_size: u64, packing: Packing) -> StoreSettings {
+    StoreSettings {
         silo_size,
         packing,
         description: vec![("software".into(), "varve test".into())],
@@ -42,14 +42,14 @@ pub(crate) fn resource() -> NewObject {
     NewObject { date: date(), content_type: "text/plain".into(), refers_to: None, known: None }
 }
 
-pub(crate) fn store(writer: &StoreWriter, content: &[u8]) -> Stored {
+pub(crate) fn store(writer: &StoreWriter, content: &[u8]) -> StoredObject {
     let mut packer = writer.packer().expect("a packer");
     let stored = writer.store_reader(&mut packer, &resource(), &mut &content[..]).expect("stored");
     writer.wait(stored.ticket).expect("durable");
     stored
 }
 
-pub(crate) fn read(store: &Store, id: &[u8; 32]) -> Vec<u8> {
+pub(crate) fn read(store: &StoreReader, id: &[u8; 32]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let object = store.object(id).expect("read").expect("there");
     object.read().expect("open").read_to_end(&mut bytes).expect("whole");

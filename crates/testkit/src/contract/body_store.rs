@@ -1,4 +1,4 @@
-//! What every keeper of bodies must do.
+//! The contract of every body store.
 
 use std::io::{self, Read};
 
@@ -6,7 +6,7 @@ use varve_core::BodyId;
 use varve_core::body::{BodySource, BodyStore};
 
 /// `sha256("")` and `sha256("abc")`, from FIPS 180-4.
-const KNOWN: [(&str, &str); 2] = [
+const KNOWN_DIGESTS: [(&str, &str); 2] = [
     ("", "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
     ("abc", "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"),
 ];
@@ -35,7 +35,7 @@ fn read(store: &dyn BodySource, id: &BodyId) -> Vec<u8> {
 }
 
 fn ids_are_sha_256(store: &dyn BodyStore) {
-    for (text, hex) in KNOWN {
+    for (text, hex) in KNOWN_DIGESTS {
         assert_eq!(keep(store, text.as_bytes()).to_string(), hex);
     }
 }
@@ -70,7 +70,7 @@ fn many_keep_at_once(store: &dyn BodyStore) {
         for thread in 0..4u32 {
             scope.spawn(move || {
                 for number in 0..20u32 {
-                    // Half of them are the same for all threads.
+                    // Half of the bodies are the same for all threads.
                     let own = if number % 2 == 0 { thread } else { 99 };
                     let id = keep(store, format!("body {own} {number}").as_bytes());
                     assert_eq!(read(store, &id), format!("body {own} {number}").as_bytes());
@@ -80,10 +80,10 @@ fn many_keep_at_once(store: &dyn BodyStore) {
     });
 }
 
-/// Gives some bytes and then fails.
-struct Failing(usize);
+/// Yields some bytes and then fails.
+struct FailingSource(usize);
 
-impl Read for Failing {
+impl Read for FailingSource {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.0.min(buffer.len());
         self.0 -= count;
@@ -94,7 +94,7 @@ impl Read for Failing {
 
 fn a_source_that_fails_leaves_nothing(store: &dyn BodyStore) {
     for length in [0, 100, 2_000_000] {
-        assert!(store.keep_body(&mut Failing(length)).is_err(), "{length} bytes");
+        assert!(store.keep_body(&mut FailingSource(length)).is_err(), "{length} bytes");
         store.sync_bodies().expect("the store goes on");
     }
     let id = keep(store, b"after trouble");

@@ -1,4 +1,4 @@
-//! What every medium must do.
+//! The contract of every medium.
 
 use varve_store::medium::{Medium, MediumError};
 

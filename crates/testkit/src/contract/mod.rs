@@ -1,7 +1,7 @@
-//! One suite for every implementation of a seam.
+//! One contract suite per trait, run over every implementation.
 //!
-//! A suite states what callers may rely on, and each implementation's tests run it. What is particular to one is
-//! tested beside it.
+//! A suite states what callers may rely on. Each implementation's tests run it; tests of one
+//! implementation alone are beside that implementation.
 
 mod body_store;
 mod medium;

@@ -1,7 +1,8 @@
 //! A web on loopback that misbehaves in every way a server can.
 //!
-//! [`Web::start`] serves everything below; a test asks for what it needs and then asks the web what it was asked.
-//! [`Web::serve`] takes a [`Site`] of the test's own, to which the parts can be added one by one.
+//! [`Web::start`] serves everything below; a test asks for what it needs and then asks the web what
+//! it was asked. [`Web::serve`] takes a [`Site`] of the test's own, to which the parts can be added
+//! one by one.
 //!
 //! ```
 //! use varve_testkit::web::Web;
@@ -62,7 +63,8 @@
 //! | `/trap/links` | links with control characters, bad ports, lone surrogates |
 //! | `/trap/robots.txt` | a `robots.txt` of a megabyte; [`Site::with_huge_robots`] puts it where it counts |
 //!
-//! Threads and plain sockets: what a client sees should not depend on how a framework would have put it.
+//! Threads and plain sockets: what a client sees should not depend on how a framework would have
+//! put it.
 
 mod answer;
 mod connection;

@@ -10,7 +10,8 @@ const LONGEST: usize = 256 << 10;
 pub struct Request {
     /// The method.
     pub method: String,
-    /// The target, as it was sent: a path with its query, or a whole URL where the client takes this for a proxy.
+    /// The target, as it was sent: a path with its query, or a whole URL where the client takes
+    /// this for a proxy.
     pub target: String,
     /// The headers, in order.
     pub headers: Vec<(String, String)>,

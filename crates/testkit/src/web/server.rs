@@ -33,7 +33,8 @@ struct Log {
     connections: usize,
 }
 
-/// A running web. It stops when it is dropped: bodies without end then end, and silent connections close.
+/// A running web. It stops when it is dropped: bodies without end then end, and silent connections
+/// close.
 pub struct Web {
     address: SocketAddr,
     scheme: &'static str,
@@ -57,7 +58,8 @@ impl Web {
         Self::serve_wrapped(site, "http", Box::new(|socket| Ok(Box::new(socket))))
     }
 
-    /// Starts a web with this on it at an address of loopback, where there may have been one before.
+    /// Starts a web with this on it at an address of loopback, where there may have been one
+    /// before.
     ///
     /// # Panics
     ///
@@ -150,7 +152,8 @@ impl Server {
             let Ok(socket) = socket else { continue };
             lock(&self.log).connections += 1;
             let server = Arc::clone(&self);
-            // What goes wrong with a connection is what the client was to see; there is nobody to tell.
+            // What goes wrong with a connection is what the client was to see; there is nobody to
+            // tell.
             std::thread::spawn(move || drop(server.converse(socket)));
         }
     }

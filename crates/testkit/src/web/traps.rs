@@ -20,8 +20,9 @@ impl Site {
             .page("/trap/robots.txt", huge_robots())
     }
 
-    /// Puts a `robots.txt` of a megabyte where robots look for it. Its last line, beyond what is read, forbids everything;
-    /// before it `/private/` is forbidden, and thousands of paths that nobody has.
+    /// Puts a `robots.txt` of a megabyte where robots look for it. Its last line, beyond what is
+    /// read, forbids everything; before it `/private/` is forbidden, and thousands of paths that
+    /// nobody has.
     #[must_use]
     pub fn with_huge_robots(self) -> Self {
         self.page("/robots.txt", huge_robots())

@@ -8,8 +8,8 @@ use uuid::Uuid;
 use varve_core::fact::{Fact, Manifest, Tombstone};
 use varve_core::history::uuid_of;
 use varve_core::{Moment, RecordId, RunId, VersionId};
-use varve_store::exchange::{Scanned, is_capture, page_of, scan};
-use varve_store::purge::{Promoted, each_header};
+use varve_store::exchange::{ScannedRecord, is_capture, page_of, scan};
+use varve_store::purge::{PromotedRevisit, each_header};
 use varve_store::record::field;
 use varve_store::{StoreError, describes_silo};
 use varve_warc::record::{Header, RecordType, media_type};
@@ -117,7 +117,7 @@ impl Choice {
     }
 
     /// The tombstone of a revisit that became a response.
-    pub(super) fn replaced(&self, promoted: &Promoted, time: Moment) -> Tombstone {
+    pub(super) fn replaced(&self, promoted: &PromotedRevisit, time: Moment) -> Tombstone {
         Tombstone {
             record: promoted.was,
             kind: RecordType::Revisit.name().to_owned(),
@@ -189,9 +189,9 @@ impl<'a> History<'a> {
         }
     }
 
-    fn add(&mut self, scanned: Scanned) {
+    fn add(&mut self, scanned: ScannedRecord) {
         match scanned {
-            Scanned::Capture(receipt) => {
+            ScannedRecord::Capture(receipt) => {
                 let matches = self.matches(&receipt.url);
                 if matches {
                     self.touched_runs.extend(receipt.run);
@@ -199,13 +199,15 @@ impl<'a> History<'a> {
                 let picture = receipt.renderings.screenshot;
                 self.pictures.extend(picture.map(|picture| (picture, receipt.run, matches)));
             }
-            Scanned::Fact { record, about, media_type, json } => match Fact::parse(&media_type, &json) {
-                Some(Ok(Fact::Version(manifest))) => self.add_version(record, &json, &manifest),
-                Some(Ok(Fact::Pages(list))) => _ = self.lists.hear(record, list),
-                Some(Ok(Fact::Score(_))) => self.scores.push((record, about)),
-                Some(Ok(Fact::Tombstone(tombstone))) => self.hear_tombstone(*tombstone),
-                _ => {}
-            },
+            ScannedRecord::Fact { record, about, media_type, json } => {
+                match Fact::parse(&media_type, &json) {
+                    Some(Ok(Fact::Version(manifest))) => self.add_version(record, &json, &manifest),
+                    Some(Ok(Fact::Pages(list))) => _ = self.lists.hear(record, list),
+                    Some(Ok(Fact::Score(_))) => self.scores.push((record, about)),
+                    Some(Ok(Fact::Tombstone(tombstone))) => self.hear_tombstone(*tombstone),
+                    _ => {}
+                }
+            }
         }
     }
 
@@ -344,7 +346,7 @@ fn is_tombstone(header: &Header) -> bool {
 }
 
 fn run_of(header: &Header) -> Option<RunId> {
-    std::str::from_utf8(header.fields.get(field::RUN)?).ok()?.parse().ok()
+    std::str::from_utf8(header.fields.get(field::RUN_ID)?).ok()?.parse().ok()
 }
 
 fn record_id(text: &[u8]) -> Option<RecordId> {

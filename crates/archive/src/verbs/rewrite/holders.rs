@@ -7,9 +7,9 @@
 use std::collections::{BTreeSet, HashSet};
 
 use varve_core::RecordId;
-use varve_store::Store;
+use varve_store::StoreReader;
 use varve_store::exchange::renderings_of;
-use varve_store::record::ids;
+use varve_store::record::record_and_body_ids;
 use varve_warc::record::{Header, RecordType, media_type};
 
 use crate::error::ArchiveError;
@@ -32,7 +32,7 @@ impl Holders {
         match header.record_type() {
             RecordType::Response | RecordType::Revisit => {
                 self.pictures.extend(renderings_of(header).screenshot.map(|picture| (picture, goes)));
-                self.answered.extend(ids(header).1.filter(|_| goes).map(RecordId::new));
+                self.answered.extend(record_and_body_ids(header).1.filter(|_| goes).map(RecordId::new));
             }
             RecordType::Resource => {
                 let kind = media_type(header.fields.get("Content-Type").unwrap_or_default());
@@ -48,7 +48,7 @@ impl Holders {
     /// bodies of answers that go which something has that stays: `staying`, or a tree.
     pub(super) fn settle(
         self,
-        store: &Store,
+        store: &StoreReader,
         bodies: &mut HashSet<RecordId>,
         staying: &HashSet<RecordId>,
     ) -> Result<BTreeSet<RecordId>, ArchiveError> {
@@ -75,7 +75,11 @@ impl Holders {
 }
 
 /// Gives the content of every file of a tree. Of a manifest that cannot be read, as far as it can: `audit` names it.
-fn each_file(store: &Store, tree: RecordId, each: &mut dyn FnMut(RecordId)) -> Result<(), ArchiveError> {
+fn each_file(
+    store: &StoreReader,
+    tree: RecordId,
+    each: &mut dyn FnMut(RecordId),
+) -> Result<(), ArchiveError> {
     let Some(object) = store.object(tree.as_bytes())? else { return Ok(()) };
     let Ok(mut manifest) = ManifestReader::new(object.read()?) else { return Ok(()) };
     while let Ok(Some(entry)) = manifest.next_entry() {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use varve_store::index::IndexOptions;
 use varve_store::steps::step;
-use varve_store::{Settings, StoreWriter};
+use varve_store::{StoreSettings, StoreWriter};
 
 use super::dictionary::{Dictionaries, Renewed};
 use crate::archive::silo_files;
@@ -44,7 +44,7 @@ impl Prepared {
             fs::write(&path, dictionary).map_err(ArchiveError::write(&path))?;
         }
         let old = writer.store().settings();
-        let settings = Settings {
+        let settings = StoreSettings {
             packing: renewed.packing,
             index: IndexOptions::default(),
             index_folder: layout.index(),

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use varve_testkit::aardwarc::{AardwarcMaker, PREFIX, id_of, metadata, resource, sha256};
+use varve_testkit::aardwarc::{AardwarcMaker, ID_PREFIX, id_of, metadata, resource, sha256};
 
 use crate::{stderr, stdout, varve};
 
@@ -51,18 +51,18 @@ fn objects_come_out_of_an_aardwarc_store_where_it_is() {
         let small = id_of(b"small");
         assert_eq!(get(&[&small]), b"small");
         assert_eq!(get(&[&small[..6]]), b"small");
-        assert_eq!(get(&[&format!("<{PREFIX}{}>", small.to_uppercase())]), b"small");
+        assert_eq!(get(&[&format!("<{ID_PREFIX}{}>", small.to_uppercase())]), b"small");
         assert_eq!(get(&[FORCED]), b"about");
         assert!(get(&[&large]) == content);
         assert!(get(&[&large, "--range", "69990-140010"]) == content[69_990..=140_010]);
         assert!(get(&[&large, "--range", "-5"]) == content[content.len() - 5..]);
         let headers = String::from_utf8(get(&[&small, "--headers"])).unwrap();
-        assert!(headers.contains(&format!("WARC-Record-ID: <{PREFIX}{small}>")), "{headers}");
+        assert!(headers.contains(&format!("WARC-Record-ID: <{ID_PREFIX}{small}>")), "{headers}");
         let target = folder.path().join("../out.bin");
         get(&[&large, "-o", target.to_str().unwrap(), "--force"]);
         assert!(std::fs::read(&target).unwrap() == content);
         std::fs::remove_file(&target).unwrap();
-        let ids = format!("{small}\n{PREFIX}{FORCED}\n{}  name\n{}\n", sha256(b"small"), "0".repeat(32));
+        let ids = format!("{small}\n{ID_PREFIX}{FORCED}\n{}  name\n{}\n", sha256(b"small"), "0".repeat(32));
         let output = run(&store, &["filter"], &ids);
         assert_eq!(stdout(&output), format!("{small}\n{FORCED}\n{}\n", sha256(b"small")));
         let output = run(&store, &["filter", "--missing", "--json"], &ids);

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 
 use varve_crystal::{Body, Metadata, Revision};
-use varve_store::exchange::{KeptExchange, NewExchange, Original};
+use varve_store::exchange::{KeptExchange, NewExchange, RevisitOriginal};
 use varve_warc::date::{Date, Precision};
 use varve_warc::source::ReadAt;
 
@@ -30,7 +30,7 @@ impl Importing<'_> {
     }
 
     /// What a 304 refers to: the response of the revision that it stands for.
-    fn original(&mut self, revision: &Revision) -> Result<Option<Original>, ArchiveError> {
+    fn original(&mut self, revision: &Revision) -> Result<Option<RevisitOriginal>, ArchiveError> {
         let meant = self.project.resolve(revision.clone())?.revision;
         if meant.id == revision.id {
             return Ok(None);
@@ -42,7 +42,7 @@ impl Importing<'_> {
             return Ok(None);
         }
         let date = self.date(&meant)?.to_string();
-        Ok(Some(Original {
+        Ok(Some(RevisitOriginal {
             record: receipt.record,
             url: receipt.url,
             date,
@@ -55,7 +55,7 @@ impl Importing<'_> {
         &mut self,
         revision: &Revision,
         length: u64,
-        unchanged: Option<Original>,
+        unchanged: Option<RevisitOriginal>,
     ) -> Result<KeptExchange, ArchiveError> {
         let url = self.url_of(revision)?;
         let response = self.response(revision, length)?;
@@ -74,7 +74,7 @@ impl Importing<'_> {
             run: Some(self.run),
             warcinfo: None,
             unchanged,
-            aside: None,
+            non_capture_method: None,
         };
         Ok(self.keeper.keep(&mut self.packer, &exchange)?)
     }

@@ -22,7 +22,7 @@ use varve_core::history::{ListCursor, VersionFilter};
 use varve_core::receipt::Receipt;
 use varve_core::{RecordId, RunId, VersionId};
 use varve_crystal::{Error, Project, Revision};
-use varve_store::exchange::{ExchangeKeeper, KeptExchange};
+use varve_store::exchange::{ExchangeWriter, KeptExchange};
 use varve_store::record::field;
 use varve_warc::write::Packer;
 
@@ -75,7 +75,7 @@ pub fn import(
     let importing = Importing {
         history,
         project: &project,
-        keeper: ExchangeKeeper::new(history.writer().store()),
+        keeper: ExchangeWriter::new(history.writer().store()),
         packer: history.writer().store().packer()?,
         run,
         seal: None,
@@ -107,7 +107,7 @@ fn version_of_run(history: &ArchiveHistory, run: RunId) -> Result<Option<Version
 struct Importing<'a> {
     history: &'a ArchiveHistory,
     project: &'a Project,
-    keeper: ExchangeKeeper<'a>,
+    keeper: ExchangeWriter<'a>,
     packer: Packer,
     run: RunId,
     /// The key to cookies, once there was one.
@@ -209,7 +209,7 @@ impl Importing<'_> {
     fn is_of_this_run(&self, record: RecordId) -> Result<bool, ArchiveError> {
         let located = self.history.writer().reader().find(record.as_bytes())?;
         let run = self.run.to_string();
-        Ok(located.is_some_and(|located| located.header.fields.get(field::RUN) == Some(run.as_bytes())))
+        Ok(located.is_some_and(|located| located.header.fields.get(field::RUN_ID) == Some(run.as_bytes())))
     }
 
     fn keep_rows(&mut self) -> Result<(), ArchiveError> {

@@ -1,4 +1,4 @@
-//! Keeping an exchange.
+//! Writes exchanges.
 
 use std::io::{self, Read};
 use std::sync::{PoisonError, RwLock};
@@ -11,97 +11,99 @@ use varve_warc::payload::PayloadKind;
 use varve_warc::record::{Header, RecordType};
 use varve_warc::write::{BlockFacts, Draft, PackError, PackedRecord, Packer, Profile, pack_reader};
 
-use super::examine::{Cursor, Examined, examine};
-use super::recent::Recent;
-use super::{NewExchange, NewRendering, NewRenderings, Original, payload_of, receipt_of, target_of_document};
+use super::examined_response::{ExaminedResponse, ResponseReader, examine};
+use super::recent_payloads::RecentPayloads;
+use super::{
+    NewExchange, NewRendering, NewRenderings, RevisitOriginal, payload_of, receipt_of, target_of_document,
+};
 use crate::error::StoreError;
-use crate::record::{field, ids};
-use crate::writer::{Kept, NewObject, StoreWriter, Ticket};
+use crate::record::{field, record_and_body_ids};
+use crate::writer::{KeptRecord, NewObject, StoreWriter, Ticket};
 
-/// Answers up to this size are packed in memory.
-const IN_MEMORY: u64 = 1 << 20;
+/// Responses up to this size are packed in memory.
+const MAX_IN_MEMORY_BYTES: u64 = 1 << 20;
 
-/// Requests are cut at this size; only what scripts send is ever longer.
-const LONGEST_REQUEST: usize = 16 << 20;
+/// Requests are truncated at this size; only scripts send longer ones.
+const MAX_REQUEST_BYTES: usize = 16 << 20;
 
-/// Keeps exchanges. Many threads may use one, each with a packer of its own.
-pub struct ExchangeKeeper<'a> {
+/// Writes exchanges. Many threads may share it, each with its own packer.
+pub struct ExchangeWriter<'a> {
     writer: &'a StoreWriter,
-    recent: Recent,
-    /// Held alone by whoever wants its records in a row.
-    in_a_row: RwLock<()>,
+    recent: RecentPayloads,
+    /// Locked exclusively for records that must be consecutive.
+    consecutive_records: RwLock<()>,
 }
 
-/// What was kept.
+/// A stored exchange.
 #[derive(Clone, Debug)]
 pub struct KeptExchange {
-    /// All that the record says.
+    /// The receipt of its record.
     pub receipt: Receipt,
-    /// Whether it was new; otherwise this very exchange was here already.
+    /// Whether it was new; otherwise this exchange was already stored.
     pub new: bool,
-    /// To be waited for before anything is promised.
+    /// To wait for before acknowledging the record.
     pub ticket: Ticket,
 }
 
-/// What was kept of an exchange that stands aside.
+/// A stored exchange that is not a capture.
 #[derive(Clone, Debug)]
-pub struct KeptAside {
-    /// The record of the answer.
+pub struct KeptNonCapture {
+    /// The record of the response.
     pub record: RecordId,
-    /// The status of the answer; 0 where it could not be read.
+    /// The status of the response; 0 when unreadable.
     pub status: u16,
     /// The length of its body.
     pub length: u64,
-    /// To be waited for before anything is promised.
+    /// To wait for before acknowledging the record.
     pub ticket: Ticket,
 }
 
-/// What was written.
-struct Written {
-    /// The header of the answer's record.
+/// The records written for an exchange.
+struct WrittenExchange {
+    /// The header of the response record.
     header: Header,
-    examined: Examined,
+    examined: ExaminedResponse,
     new: bool,
     ticket: Ticket,
 }
 
-impl<'a> ExchangeKeeper<'a> {
-    /// Keeps exchanges in that store.
+impl<'a> ExchangeWriter<'a> {
+    /// Writes exchanges to a store.
     pub fn new(writer: &'a StoreWriter) -> Self {
-        Self { writer, recent: Recent::default(), in_a_row: RwLock::default() }
+        Self { writer, recent: RecentPayloads::default(), consecutive_records: RwLock::default() }
     }
 
-    /// Keeps an exchange. Nothing is promised before its ticket was waited for.
+    /// Stores an exchange. It is durable once its ticket was waited for.
     pub fn keep(&self, packer: &mut Packer, exchange: &NewExchange<'_>) -> Result<KeptExchange, StoreError> {
         self.keep_rendered(packer, exchange, &NewRenderings::default())
     }
 
-    /// Keeps an exchange with what a browser made of it. The answer's record names the others and is written after them:
-    /// so whatever ends the process, an answer that is here has all that it names.
+    /// Stores an exchange with its renderings. The response record names the renderings and is
+    /// written after them, so a stored response has all of them even after a crash.
     pub fn keep_rendered(
         &self,
         packer: &mut Packer,
         exchange: &NewExchange<'_>,
         renderings: &NewRenderings<'_>,
     ) -> Result<KeptExchange, StoreError> {
-        let Written { header, examined, new, ticket } = self.write(packer, exchange, renderings)?;
+        let WrittenExchange { header, examined, new, ticket } = self.write(packer, exchange, renderings)?;
         let receipt = receipt_of(&header, examined.head.as_ref()).ok_or(StoreError::Stopped)?;
         self.remember(&header, &examined, &receipt);
         Ok(KeptExchange { receipt, new, ticket })
     }
 
-    /// Keeps an exchange that says it stands aside. It may repeat what is here, and nothing will ever refer to it.
-    pub fn keep_aside(
+    /// Stores an exchange that is not a capture. It may be a revisit, and no revisit refers to it.
+    pub fn keep_non_capture(
         &self,
         packer: &mut Packer,
         exchange: &NewExchange<'_>,
         renderings: &NewRenderings<'_>,
-    ) -> Result<KeptAside, StoreError> {
-        let Written { header, examined, ticket, .. } = self.write(packer, exchange, renderings)?;
-        let (record, _) = ids(&header);
+    ) -> Result<KeptNonCapture, StoreError> {
+        let WrittenExchange { header, examined, ticket, .. } = self.write(packer, exchange, renderings)?;
+        let (record, _) = record_and_body_ids(&header);
         let record = RecordId::new(record.ok_or(StoreError::Stopped)?);
         let status = examined.head.as_ref().and_then(Head::status).unwrap_or(0);
-        Ok(KeptAside { record, status, length: examined.body_length, ticket })
+        Ok(KeptNonCapture { record, status, length: examined.body_length, ticket })
     }
 
     fn write(
@@ -109,7 +111,7 @@ impl<'a> ExchangeKeeper<'a> {
         packer: &mut Packer,
         exchange: &NewExchange<'_>,
         renderings: &NewRenderings<'_>,
-    ) -> Result<Written, StoreError> {
+    ) -> Result<WrittenExchange, StoreError> {
         let examined =
             examine(exchange.response, exchange.truncated.is_some()).map_err(StoreError::Content)?;
         let named = self.name_renderings(packer, exchange, renderings)?;
@@ -128,27 +130,30 @@ impl<'a> ExchangeKeeper<'a> {
             _ => Some(pack_request(packer, exchange, &id)?),
         };
         let (kept, ticket) = self.write_both(exchange, record, request)?;
-        Ok(Written { header, examined, new: kept.new, ticket })
+        Ok(WrittenExchange { header, examined, new: kept.new, ticket })
     }
 
-    /// Writes an answer and what it answers. Of what stands aside they come in a row: only then do programs that make an index
-    /// of URLs, pywb among them, see that it was no plain question.
+    /// Writes a response and its request. For an exchange that is not a capture they are
+    /// consecutive: URL indexers such as pywb only then see that the request was not a plain GET.
     fn write_both(
         &self,
         exchange: &NewExchange<'_>,
         response: PackedRecord,
         request: Option<PackedRecord>,
-    ) -> Result<(Kept, Ticket), StoreError> {
-        let is_aside = exchange.aside.is_some();
-        let _alone = is_aside.then(|| self.in_a_row.write().unwrap_or_else(PoisonError::into_inner));
-        let _beside = (!is_aside).then(|| self.in_a_row.read().unwrap_or_else(PoisonError::into_inner));
+    ) -> Result<(KeptRecord, Ticket), StoreError> {
+        let is_aside = exchange.non_capture_method.is_some();
+        let _alone =
+            is_aside.then(|| self.consecutive_records.write().unwrap_or_else(PoisonError::into_inner));
+        let _beside =
+            (!is_aside).then(|| self.consecutive_records.read().unwrap_or_else(PoisonError::into_inner));
         let kept = self.writer.keep(response)?;
         let ticket = request.map(|request| self.writer.keep(request)).transpose()?;
         let ticket = ticket.map_or(kept.ticket, |kept| kept.ticket);
         Ok((kept, ticket))
     }
 
-    /// The ids that renderings have. A picture is kept at once; a document waits for the record that it was made of.
+    /// The ids of the renderings. A screenshot is stored at once; a document is stored after its
+    /// response was packed.
     fn name_renderings(
         &self,
         packer: &mut Packer,
@@ -172,12 +177,12 @@ impl<'a> ExchangeKeeper<'a> {
         Ok(named)
     }
 
-    /// What the answer repeats, if it repeats anything.
+    /// The record that the response repeats, if any.
     fn original(
         &self,
         exchange: &NewExchange<'_>,
-        examined: &Examined,
-    ) -> Result<Option<(Profile, Original)>, StoreError> {
+        examined: &ExaminedResponse,
+    ) -> Result<Option<(Profile, RevisitOriginal)>, StoreError> {
         let status = examined.head.as_ref().and_then(Head::status);
         if let (Some(304), Some(original)) = (status, &exchange.unchanged) {
             return Ok(Some((Profile::ServerNotModified, original.clone())));
@@ -192,26 +197,26 @@ impl<'a> ExchangeKeeper<'a> {
             None => self.kept_before(&body, &payload, examined.body_length)?,
         };
         let date = exchange.date.to_string();
-        // What is found may be this very exchange, kept before: it is no visit of itself.
+        // An exchange that was stored before is not a revisit of itself.
         let another = found.filter(|original| original.url != exchange.url || original.date != date);
         Ok(another.map(|original| (Profile::IdenticalPayloadDigest(payload), original)))
     }
 
-    /// The response in the silos that holds this payload.
+    /// The synced response with this payload.
     fn kept_before(
         &self,
         body: &[u8; 32],
         payload: &Digest,
         length: u64,
-    ) -> Result<Option<Original>, StoreError> {
+    ) -> Result<Option<RevisitOriginal>, StoreError> {
         let Some(located) = self.writer.find_synced(body)? else { return Ok(None) };
         let same = payload_of(&located.header).as_ref() == Some(payload);
         let is_response = located.header.record_type() == RecordType::Response;
         Ok((same && is_response).then(|| original_of(&located.header, located.id, length)).flatten())
     }
 
-    fn remember(&self, header: &Header, examined: &Examined, receipt: &Receipt) {
-        if let (Some(payload), (Some(own), body)) = (examined.facts.payload, ids(header))
+    fn remember(&self, header: &Header, examined: &ExaminedResponse, receipt: &Receipt) {
+        if let (Some(payload), (Some(own), body)) = (examined.facts.payload, record_and_body_ids(header))
             && header.record_type() == RecordType::Response
             && let Some(original) = original_of(header, own, receipt.length)
         {
@@ -220,9 +225,9 @@ impl<'a> ExchangeKeeper<'a> {
     }
 }
 
-fn original_of(header: &Header, id: [u8; 32], length: u64) -> Option<Original> {
-    let (_, body) = ids(header);
-    Some(Original {
+fn original_of(header: &Header, id: [u8; 32], length: u64) -> Option<RevisitOriginal> {
+    let (_, body) = record_and_body_ids(header);
+    Some(RevisitOriginal {
         record: RecordId::new(id),
         url: String::from_utf8_lossy(header.target_uri()?).into_owned(),
         date: String::from_utf8_lossy(header.fields.get("WARC-Date")?).into_owned(),
@@ -231,7 +236,7 @@ fn original_of(header: &Header, id: [u8; 32], length: u64) -> Option<Original> {
     })
 }
 
-/// What every record of an exchange says.
+/// The fields of every record of an exchange.
 fn draft(exchange: &NewExchange<'_>, record_type: RecordType) -> Draft {
     let mut draft = Draft::new(record_type, &exchange.date).target_uri(exchange.url);
     if let Some(ip) = exchange.ip {
@@ -244,15 +249,15 @@ fn draft(exchange: &NewExchange<'_>, record_type: RecordType) -> Draft {
         draft = draft.field("WARC-Cipher-Suite", cipher);
     }
     if let Some(run) = exchange.run {
-        draft = draft.field(field::RUN, &run.to_string());
+        draft = draft.field(field::RUN_ID, &run.to_string());
     }
-    if let Some(method) = exchange.aside {
-        draft = draft.field(field::ASIDE, method);
+    if let Some(method) = exchange.non_capture_method {
+        draft = draft.field(field::NON_CAPTURE_METHOD, method);
     }
     draft.http()
 }
 
-/// What the record of an answer says besides.
+/// The further fields of a response or revisit record.
 fn answer(
     exchange: &NewExchange<'_>,
     record_type: RecordType,
@@ -260,18 +265,18 @@ fn answer(
     renderings: &Renderings,
 ) -> Draft {
     let mut draft = draft(exchange, record_type);
-    // What stands beside an answer names it, and need not say this again.
+    // The other records name the response and need not repeat this.
     if let Some(warcinfo) = exchange.warcinfo {
         draft = draft.field("WARC-Warcinfo-ID", &format!("<{warcinfo}>"));
     }
     if !renderings.is_empty() {
-        draft = draft.field(field::RENDERINGS, &renderings.to_string());
+        draft = draft.field(field::RENDERING_IDS, &renderings.to_string());
     }
     for trailer in exchange.trailers {
-        draft = draft.field(field::TRAILER, trailer);
+        draft = draft.field(field::TRAILER_LINE, trailer);
     }
     if let Some(timing) = exchange.timing {
-        draft = draft.field(field::TIMING, timing);
+        draft = draft.field(field::FETCH_TIMING, timing);
     }
     if let Some(digest) = body.0 {
         draft = draft.field(field::BODY_DIGEST, &digest.to_string());
@@ -282,23 +287,23 @@ fn answer(
 fn pack_response(
     packer: &mut Packer,
     exchange: &NewExchange<'_>,
-    examined: &Examined,
+    examined: &ExaminedResponse,
     renderings: &Renderings,
 ) -> Result<PackedRecord, StoreError> {
     let is_disputed = examined.head.as_ref().is_none_or(Head::is_chunked);
     let differs = is_disputed || examined.facts.payload != Some(examined.body);
     let body = differs.then_some(&examined.body);
     let mut draft = answer(exchange, RecordType::Response, (body, examined.body_length), renderings);
-    // Half of the tools hash the payload of a chunked answer with its framing, and those that look for a head find one of
-    // sorts in an answer without, so no value of the standard's field would be right for all of them.
+    // Half of the tools hash a chunked payload with its framing, and some find a head in a block
+    // without one. No value of the standard's field is right for all of them.
     if let (true, Some(payload)) = (is_disputed, &examined.facts.payload) {
         draft = draft.field(field::PAYLOAD_DIGEST, &payload.to_string());
     }
     if let Some(reason) = exchange.truncated {
         draft = draft.truncated(reason);
     }
-    let mut block = Cursor::new(exchange.response);
-    if examined.facts.length > IN_MEMORY {
+    let mut block = ResponseReader::new(exchange.response);
+    if examined.facts.length > MAX_IN_MEMORY_BYTES {
         let kind = if is_disputed { PayloadKind::None } else { PayloadKind::Response };
         return Ok(pack_reader(packer, &draft, kind, &mut block)?);
     }
@@ -311,18 +316,18 @@ fn pack_response(
     Ok(packer.pack_known(&draft, BlockFacts { payload, ..examined.facts.clone() }, &bytes)?)
 }
 
-/// A revisit holds the head of the answer alone.
+/// A revisit contains only the head of the response.
 fn pack_revisit(
     packer: &mut Packer,
     exchange: &NewExchange<'_>,
-    examined: &Examined,
+    examined: &ExaminedResponse,
     profile: Profile,
-    original: &Original,
+    original: &RevisitOriginal,
     renderings: &Renderings,
 ) -> Result<PackedRecord, StoreError> {
     let length = examined.head.as_ref().map_or(0, |head| head.length);
     let mut block = vec![0; length];
-    Cursor::new(exchange.response).read_exact(&mut block).map_err(StoreError::Content)?;
+    ResponseReader::new(exchange.response).read_exact(&mut block).map_err(StoreError::Content)?;
     let of_original = Digest::parse_value(Algorithm::Sha256, original.body.to_string().as_bytes());
     let says_payload =
         matches!(&profile, Profile::IdenticalPayloadDigest(payload) if Some(payload) == of_original.as_ref());
@@ -336,7 +341,7 @@ fn pack_revisit(
     Ok(packer.pack(&draft, PayloadKind::Revisit, &block)?)
 }
 
-/// A document belongs to the answer: it has its date, and its URL behind a mark.
+/// A document has the date of the response, and its URL with a prefix.
 fn pack_document(
     packer: &mut Packer,
     exchange: &NewExchange<'_>,
@@ -348,7 +353,7 @@ fn pack_document(
         .refers_to(of)
         .content_type(document.media_type);
     if let Some(run) = exchange.run {
-        draft = draft.field(field::RUN, &run.to_string());
+        draft = draft.field(field::RUN_ID, &run.to_string());
     }
     packer.pack(&draft, PayloadKind::Block, document.content)
 }
@@ -359,7 +364,7 @@ fn pack_request(
     response: &str,
 ) -> Result<PackedRecord, PackError> {
     let mut draft = draft(exchange, RecordType::Request).concurrent_to(response);
-    let kept = &exchange.request[..exchange.request.len().min(LONGEST_REQUEST)];
+    let kept = &exchange.request[..exchange.request.len().min(MAX_REQUEST_BYTES)];
     if kept.len() < exchange.request.len() {
         draft = draft.truncated("length");
     }

@@ -9,7 +9,7 @@ use varve_warc::source::ReadAt;
 use super::{Listed, Medium, MediumError, checked};
 use crate::disk::{Disk, DiskError, FileSource};
 
-/// How much is copied at a time.
+/// Bytes copied at a time.
 const STEP: usize = 1 << 20;
 
 /// Objects as read-only files below a folder.

@@ -1,8 +1,8 @@
-//! Revisits whose original goes: the first becomes a response, the others refer to it.
+//! Revisits whose original is dropped: the first becomes a response, the others refer to it.
 //!
-//! The new response has the head that was answered then, and behind it the payload of the original. Where the two were
-//! framed differently (one chunked, the other not), the payload is framed as the head says. An answer that said "not
-//! modified" has no payload to its head: it becomes a copy of the answer that it confirmed.
+//! The new response has the revisit's head and the original's payload. If only one of them is
+//! chunked, the payload is reframed to match the head. A 304 revisit has no payload of its own: it
+//! becomes a copy of the response that it confirmed.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 
@@ -12,21 +12,21 @@ use varve_warc::payload::PayloadKind;
 use varve_warc::record::{Header, RecordType};
 use varve_warc::write::{Draft, pack_reader};
 
-use super::copy::{draft_of, is_own, odd, text};
-use super::{Promoted, Rewriting};
+use super::copy_record::{draft_of, invalid_record, is_own, text};
+use super::{PromotedRevisit, SiloRewriter};
 use crate::error::StoreError;
-use crate::exchange::{Original, is_capture};
+use crate::exchange::{RevisitOriginal, is_capture};
 use crate::record::field;
 use crate::record::parse_id;
 
-/// Fields that only a revisit has.
-const OF_REVISITS: [&str; 4] =
+/// Fields that a response does not have.
+const REVISIT_ONLY_FIELDS: [&str; 4] =
     ["WARC-Profile", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", "WARC-Truncated"];
-const NOT_MODIFIED: u16 = 304;
-const PAYLOAD_DIGEST: &str = "WARC-Payload-Digest";
+const NOT_MODIFIED_STATUS: u16 = 304;
+const PAYLOAD_DIGEST_FIELD: &str = "WARC-Payload-Digest";
 
-impl Rewriting<'_> {
-    /// A revisit of a record that is left out.
+impl SiloRewriter<'_> {
+    /// Copies a revisit of a dropped record.
     pub(super) fn copy_revisit(
         &mut self,
         header: &Header,
@@ -54,20 +54,20 @@ impl Rewriting<'_> {
     ) -> Result<(), StoreError> {
         let mut bytes = Vec::new();
         block.read_to_end(&mut bytes).map_err(StoreError::Content)?;
-        let lost = || StoreError::Content(odd("the original of a revisit cannot be found", id));
+        let lost = || StoreError::Content(invalid_record("the original of a revisit cannot be found", id));
         let located = self.source.find(original.as_bytes())?.ok_or_else(lost)?;
         let mut held = BufReader::new(self.source.record_at(located.place)?.ok_or_else(lost)?);
-        let wanted = |name: &str| !is_own(name) && !OF_REVISITS.contains(&name);
+        let wanted = |name: &str| !is_own(name) && !REVISIT_ONLY_FIELDS.contains(&name);
         let draft = as_response(header, &wanted)?;
         let head = Head::parse(&bytes);
         let record = match head {
-            Some(head) if head.status() != Some(NOT_MODIFIED) => {
+            Some(head) if head.status() != Some(NOT_MODIFIED_STATUS) => {
                 let (draft, kind) = with_payload(draft, header, header, head.is_chunked());
                 let mut content = io::Cursor::new(&bytes[..head.length]).chain(framed(&head, held)?);
                 pack_reader(&mut self.packer, &draft, kind, &mut content)?
             }
             _ => {
-                let is_disputed = located.header.fields.get(PAYLOAD_DIGEST).is_none();
+                let is_disputed = located.header.fields.get(PAYLOAD_DIGEST_FIELD).is_none();
                 let (draft, kind) = with_payload(draft, header, &located.header, is_disputed);
                 pack_reader(&mut self.packer, &draft, kind, &mut held)?
             }
@@ -77,24 +77,26 @@ impl Rewriting<'_> {
         self.target.keep(record)?;
         let date = text(header.fields.get("WARC-Date").unwrap_or_default());
         let (body, length) = (BodyId::new(located.id), 0);
-        // What stands aside is nobody's original: the next revisit becomes one.
+        // An exchange that is not a capture is never an original: the next revisit becomes one.
         if is_capture(header) {
-            self.originals.insert(original, Original { record: is, url: url.clone(), date, body, length });
+            self.originals
+                .insert(original, RevisitOriginal { record: is, url: url.clone(), date, body, length });
         }
         self.replaced.insert(id, is);
-        self.done.promoted.push(Promoted { was: id, is, url });
+        self.done.promoted.push(PromotedRevisit { was: id, is, url });
         Ok(())
     }
 }
 
-/// How a response says its payload: by the standard's field, or by our own where that is disputed. `of` says what the
-/// payload is; the body, if the revisit did not say it, is the payload.
+/// States the payload digest of a response: in the standard's field, or in our own where tools
+/// disagree on the standard's. `of` has the payload digest; the body, unless the revisit states it,
+/// is the payload.
 fn with_payload(mut draft: Draft, revisit: &Header, of: &Header, is_disputed: bool) -> (Draft, PayloadKind) {
     if !is_disputed {
         return (draft, PayloadKind::Response);
     }
     let said = |name: &str| of.fields.get(name).map(text);
-    if let Some(payload) = said(PAYLOAD_DIGEST).or_else(|| said(field::PAYLOAD_DIGEST)) {
+    if let Some(payload) = said(PAYLOAD_DIGEST_FIELD).or_else(|| said(field::PAYLOAD_DIGEST)) {
         if revisit.fields.get(field::BODY_DIGEST).is_none() {
             draft = draft.field(field::BODY_DIGEST, &payload);
         }
@@ -103,7 +105,7 @@ fn with_payload(mut draft: Draft, revisit: &Header, of: &Header, is_disputed: bo
     (draft, PayloadKind::None)
 }
 
-/// The header of a revisit as that of a response.
+/// The fields of a revisit as a draft of a response.
 fn as_response(header: &Header, wanted: &dyn Fn(&str) -> bool) -> Result<Draft, StoreError> {
     let date = header.date().ok_or_else(|| {
         StoreError::Content(io::Error::new(io::ErrorKind::InvalidData, "a record has no date"))
@@ -120,7 +122,7 @@ fn as_response(header: &Header, wanted: &dyn Fn(&str) -> bool) -> Result<Draft, 
     Ok(draft)
 }
 
-/// The payload that `held` holds behind its head, framed as `head` says.
+/// The payload behind the head in `held`, framed as `head` states.
 fn framed(head: &Head, mut held: impl BufRead + Send + 'static) -> Result<Box<dyn Read>, StoreError> {
     let mut own = read_head(&mut held).map_err(StoreError::Content)?;
     if own.is_chunked() == head.is_chunked() {
@@ -135,14 +137,14 @@ fn framed(head: &Head, mut held: impl BufRead + Send + 'static) -> Result<Box<dy
     let length = io::copy(&mut payload, &mut spool).map_err(StoreError::Content)?;
     spool.flush().and_then(|()| spool.seek(SeekFrom::Start(0))).map_err(StoreError::Content)?;
     let (begin, end) = (format!("{length:x}\r\n").into_bytes(), b"\r\n0\r\n\r\n".to_vec());
-    // A chunk of nothing is the last one.
+    // An empty payload is only the last chunk.
     match length {
         0 => Ok(Box::new(io::Cursor::new(b"0\r\n\r\n".to_vec()))),
         _ => Ok(Box::new(io::Cursor::new(begin).chain(spool).chain(io::Cursor::new(end)))),
     }
 }
 
-/// Reads the head of an answer and leaves the reader behind it.
+/// Reads the head of a response and leaves the reader after it.
 fn read_head(held: &mut impl BufRead) -> io::Result<Head> {
     let mut parser = HeadParser::new();
     loop {

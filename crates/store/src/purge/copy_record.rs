@@ -1,4 +1,4 @@
-//! Records as they are, in another silo.
+//! Copies records to new silos with their ids.
 
 use std::io::{BufRead, Read};
 
@@ -7,29 +7,31 @@ use varve_warc::payload::PayloadKind;
 use varve_warc::record::Header;
 use varve_warc::write::{Draft, OWN_FIELDS, pack_reader};
 
-use super::Rewriting;
+use super::SiloRewriter;
 use crate::error::StoreError;
 use crate::exchange::is_fact;
 use crate::record::parse_id;
 use crate::writer::NewObject;
 
-pub(super) const CONCURRENT: &str = "WARC-Concurrent-To";
+pub(super) const CONCURRENT_TO_FIELD: &str = "WARC-Concurrent-To";
 
-impl Rewriting<'_> {
-    /// An object, with all its segments.
+impl SiloRewriter<'_> {
+    /// Copies an object with all its segments.
     pub(super) fn copy_object(&mut self, header: &Header, id: RecordId) -> Result<(), StoreError> {
         let Some(object) = self.source.object(id.as_bytes())? else {
-            return Err(StoreError::Content(odd("an object cannot be found", id)));
+            return Err(StoreError::Content(invalid_record("an object cannot be found", id)));
         };
         let new = NewObject {
-            date: header.date().ok_or_else(|| StoreError::Content(odd("a record has no date", id)))?,
+            date: header
+                .date()
+                .ok_or_else(|| StoreError::Content(invalid_record("a record has no date", id)))?,
             content_type: text(header.fields.get("Content-Type").unwrap_or_default()),
             refers_to: header.reference("WARC-Refers-To").map(text),
             known: None,
         };
         let mut content = object.read()?;
         let stored = if is_fact(header) {
-            // A fact is one record, however long.
+            // A fact is always one record.
             let mut json = Vec::new();
             content.read_to_end(&mut json).map_err(StoreError::Content)?;
             self.target.store_bytes(&mut self.object_packer, &new, &json)?
@@ -39,20 +41,22 @@ impl Rewriting<'_> {
         check(id, RecordId::new(stored.id))
     }
 
-    /// A record of an exchange, or the description of a run. Where it names a record that was replaced, it names the new one.
+    /// Copies a record of an exchange or the description of a run. A reference to a replaced record
+    /// is updated.
     pub(super) fn copy_event(&mut self, header: &Header, block: &mut impl BufRead) -> Result<(), StoreError> {
-        let mut draft = draft_of(header, &|name| !is_own(name) && !name.eq_ignore_ascii_case(CONCURRENT))?;
+        let mut draft =
+            draft_of(header, &|name| !is_own(name) && !name.eq_ignore_ascii_case(CONCURRENT_TO_FIELD))?;
         if let Some(refers_to) = header.reference("WARC-Refers-To") {
             draft = draft.refers_to(&text(refers_to));
         }
-        if let Some(other) = header.reference(CONCURRENT) {
+        if let Some(other) = header.reference(CONCURRENT_TO_FIELD) {
             let replaced = parse_id(other).and_then(|id| self.replaced.get(&RecordId::new(id)));
             draft = draft.concurrent_to(&replaced.map_or_else(|| text(other), ToString::to_string));
         }
         self.pack(header, draft, block)
     }
 
-    /// Packs the block under the id that the record had.
+    /// Packs the block and checks that the id is unchanged.
     pub(super) fn pack(
         &mut self,
         header: &Header,
@@ -77,7 +81,7 @@ impl Rewriting<'_> {
     }
 }
 
-/// What a header says, of those fields that are wanted.
+/// A draft with the wanted fields of a header.
 pub(super) fn draft_of(header: &Header, wanted: &dyn Fn(&str) -> bool) -> Result<Draft, StoreError> {
     let date = header.date().ok_or_else(|| {
         StoreError::Content(std::io::Error::new(std::io::ErrorKind::InvalidData, "a record has no date"))
@@ -96,7 +100,7 @@ pub(super) fn draft_of(header: &Header, wanted: &dyn Fn(&str) -> bool) -> Result
     Ok(draft)
 }
 
-/// Whether a draft writes a field by itself.
+/// Whether the draft writes this field itself.
 pub(super) fn is_own(name: &str) -> bool {
     OWN_FIELDS.iter().any(|own| own.eq_ignore_ascii_case(name))
 }
@@ -105,11 +109,15 @@ pub(super) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// A copy has the id of what it is a copy of, or it is none.
+/// Fails when a copy has another id than the original.
 fn check(was: RecordId, is: RecordId) -> Result<(), StoreError> {
-    if was == is { Ok(()) } else { Err(StoreError::Content(odd("a record is not what its id says", was))) }
+    if was == is {
+        Ok(())
+    } else {
+        Err(StoreError::Content(invalid_record("a record is not what its id says", was)))
+    }
 }
 
-pub(super) fn odd(what: &str, id: RecordId) -> std::io::Error {
+pub(super) fn invalid_record(what: &str, id: RecordId) -> std::io::Error {
     std::io::Error::new(std::io::ErrorKind::InvalidData, format!("{what}: {id}"))
 }

@@ -1,4 +1,4 @@
-//! What an answer holds: its head, its payload and its body, each followed once while the bytes stream by.
+//! Examines a response: head, payload and body, in one pass over its bytes.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -8,26 +8,26 @@ use varve_warc::payload::{PayloadKind, PayloadTracker};
 use varve_warc::source::ReadAt;
 use varve_warc::write::BlockFacts;
 
-/// What is known of an answer.
-pub(super) struct Examined {
-    /// The block, as its record will describe it.
+/// The facts about a response.
+pub(super) struct ExaminedResponse {
+    /// Length and digests of the block.
     pub(super) facts: BlockFacts,
-    /// The head; none when it is no HTTP message.
+    /// The head; `None` when it is not an HTTP message.
     pub(super) head: Option<Head>,
-    /// How long the payload is.
+    /// The length of the payload.
     pub(super) payload_length: u64,
-    /// The body, and its length.
+    /// The digest of the body.
     pub(super) body: Digest,
     pub(super) body_length: u64,
 }
 
-/// Reads all of an answer. A body whose codings cannot be undone, to the end, is taken as it is.
-pub(super) fn examine(response: &dyn ReadAt, truncated: bool) -> io::Result<Examined> {
+/// Reads a response. A body whose content codings cannot be decoded to the end is taken as it is.
+pub(super) fn examine(response: &dyn ReadAt, truncated: bool) -> io::Result<ExaminedResponse> {
     let mut hasher = Algorithm::Sha256.hasher();
     let mut tracker = PayloadTracker::new();
     tracker.begin(PayloadKind::Response, Some(Algorithm::Sha256.hasher()));
     let mut length = 0;
-    let mut reader = BufReader::with_capacity(64 << 10, Cursor::new(response));
+    let mut reader = BufReader::with_capacity(64 << 10, ResponseReader::new(response));
     loop {
         let bytes = reader.fill_buf()?;
         if bytes.is_empty() {
@@ -50,13 +50,13 @@ pub(super) fn examine(response: &dyn ReadAt, truncated: bool) -> io::Result<Exam
         (None, Some(digest)) => (*digest, payload.length),
         (None, None) => (facts.digest, length),
     };
-    Ok(Examined { facts, head: payload.head, payload_length: payload.length, body, body_length })
+    Ok(ExaminedResponse { facts, head: payload.head, payload_length: payload.length, body, body_length })
 }
 
-/// The body with its content codings undone; none when they cannot be.
+/// Digest and length of the decoded body; `None` when it cannot be decoded.
 fn undo(head: &Head, response: &dyn ReadAt) -> Option<(Digest, u64)> {
     let start = head.length as u64;
-    let reader = BufReader::with_capacity(64 << 10, Cursor { response, offset: start });
+    let reader = BufReader::with_capacity(64 << 10, ResponseReader { response, offset: start });
     let mut body = open_body(head, reader, BodyLimits::default()).ok()?;
     if body.coding_left_alone().is_some() {
         return None;
@@ -72,25 +72,25 @@ fn undo(head: &Head, response: &dyn ReadAt) -> Option<(Digest, u64)> {
                 length += count as u64;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            // A broken coding, or a bomb: the bytes stay what they are.
+            // A broken coding or a decompression bomb: the body stays encoded.
             Err(_) => return None,
         }
     }
 }
 
-/// Reads a source from its beginning.
-pub(super) struct Cursor<'a> {
+/// Reads a response sequentially.
+pub(super) struct ResponseReader<'a> {
     response: &'a dyn ReadAt,
     offset: u64,
 }
 
-impl<'a> Cursor<'a> {
+impl<'a> ResponseReader<'a> {
     pub(super) fn new(response: &'a dyn ReadAt) -> Self {
         Self { response, offset: 0 }
     }
 }
 
-impl Read for Cursor<'_> {
+impl Read for ResponseReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.response.read_at(buffer, self.offset)?;
         self.offset += count as u64;

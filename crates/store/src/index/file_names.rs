@@ -1,22 +1,22 @@
-//! The names of the files in the index folder, and which ids belong in which.
+//! The names of the files in the index folder, and the ids that belong in each.
 //!
-//! The naming is the whole catalogue: there is no list of files that could disagree with the files. A sorted file is
-//! named after the hexadecimal digits that its ids begin with, and whoever opens the index proves from the names alone
-//! that every id has a file ([`cover`]).
+//! There is no manifest that could disagree with the files. A sorted file is named after the
+//! hexadecimal digits that its ids begin with, so the names alone prove that every id has a file
+//! ([`cover`]).
 
 use std::ffi::OsStr;
 use std::fmt;
 
-use super::entry::{Prefix, PrefixRange};
+use super::entry::{IndexPrefix, PrefixRange};
 
-/// The appendix that is written to.
-pub(super) const APPENDIX: &str = "appendix";
-const ROTATED: &str = "appendix-";
-const SORTED: &str = "sorted";
-/// How the names of unfinished files begin; they mean nothing and are swept when the index is opened for writing.
-pub(super) const UNFINISHED: &str = "tmp-";
+/// The live appendix.
+pub(super) const APPENDIX_FILE: &str = "appendix";
+const ROTATED_PREFIX: &str = "appendix-";
+const SORTED_PREFIX: &str = "sorted";
+/// The name prefix of unfinished files. They are removed when the index is opened for writing.
+pub(super) const UNFINISHED_PREFIX: &str = "tmp-";
 
-/// Which ids a sorted file holds: those whose hexadecimal form begins with these digits.
+/// The ids of a sorted file: those that begin with these hexadecimal digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) struct ShardName {
     value: u16,
@@ -24,13 +24,14 @@ pub(super) struct ShardName {
 }
 
 impl ShardName {
-    /// The shard of all ids, as long as there are few.
+    /// The shard of all ids.
     pub(super) const ROOT: Self = Self { value: 0, digits: 0 };
-    /// Sixteen bits of prefix make at most 65,536 files, each of which may hold millions of entries.
-    pub(super) const MOST_DIGITS: u8 = 4;
+    /// Sixteen bits of prefix make at most 65,536 files, each of which may hold millions of
+    /// entries.
+    pub(super) const MAX_DIGITS: u8 = 4;
 
     pub(super) fn new(digits: u8, value: u16) -> Option<Self> {
-        let fits = digits <= Self::MOST_DIGITS && u32::from(value) < 1 << (4 * u32::from(digits));
+        let fits = digits <= Self::MAX_DIGITS && u32::from(value) < 1 << (4 * u32::from(digits));
         fits.then_some(Self { value, digits })
     }
 
@@ -42,7 +43,7 @@ impl ShardName {
         self.value
     }
 
-    /// How many leading bits all ids of this shard share.
+    /// The number of leading bits that all ids of this shard share.
     pub(super) fn bits(self) -> u32 {
         4 * u32::from(self.digits)
     }
@@ -52,14 +53,14 @@ impl ShardName {
         PrefixRange::leading(value, self.bits())
     }
 
-    /// The sixteen shards that this one splits into; `None` when it has all the digits a name may have.
+    /// The sixteen shards that this one splits into; `None` at the maximum number of digits.
     pub(super) fn children(self) -> Option<impl Iterator<Item = Self>> {
         let digits = self.digits + 1;
         let value = self.value << 4;
-        (digits <= Self::MOST_DIGITS).then(|| (0..16).map(move |digit| Self { value: value | digit, digits }))
+        (digits <= Self::MAX_DIGITS).then(|| (0..16).map(move |digit| Self { value: value | digit, digits }))
     }
 
-    /// Whether the other's ids are all among this one's.
+    /// Whether this shard's ids include all ids of `other`.
     pub(super) fn holds(self, other: Self) -> bool {
         self.digits <= other.digits
             && u32::from(other.value) >> (other.bits() - self.bits()) == u32::from(self.value)
@@ -68,7 +69,7 @@ impl ShardName {
     fn parse(digits: &str) -> Option<Self> {
         let lower_hex = digits.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         let count = u8::try_from(digits.len()).ok()?;
-        if !lower_hex || count == 0 || count > Self::MOST_DIGITS {
+        if !lower_hex || count == 0 || count > Self::MAX_DIGITS {
             return None;
         }
         Self::new(count, u16::from_str_radix(digits, 16).ok()?)
@@ -78,66 +79,66 @@ impl ShardName {
 impl fmt::Display for ShardName {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.digits == 0 {
-            return formatter.write_str(SORTED);
+            return formatter.write_str(SORTED_PREFIX);
         }
-        write!(formatter, "{SORTED}-{:0width$x}", self.value, width = usize::from(self.digits))
+        write!(formatter, "{SORTED_PREFIX}-{:0width$x}", self.value, width = usize::from(self.digits))
     }
 }
 
-/// What a name in the index folder stands for.
+/// A parsed file name of the index folder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum FileName {
+pub(super) enum IndexFileName {
     Appendix,
-    /// An appendix being merged; greater numbers were written later.
+    /// A rotated appendix; greater numbers are newer.
     Rotated(u64),
     Sorted(ShardName),
     Unfinished,
     Foreign,
 }
 
-impl FileName {
+impl IndexFileName {
     pub(super) fn parse(name: &OsStr) -> Self {
         let Some(name) = name.to_str() else { return Self::Foreign };
-        if name == APPENDIX {
+        if name == APPENDIX_FILE {
             return Self::Appendix;
         }
-        if name == SORTED {
+        if name == SORTED_PREFIX {
             return Self::Sorted(ShardName::ROOT);
         }
-        if name.starts_with(UNFINISHED) {
+        if name.starts_with(UNFINISHED_PREFIX) {
             return Self::Unfinished;
         }
         let rotated = || {
-            let number: u64 = name.strip_prefix(ROTATED)?.parse().ok()?;
+            let number: u64 = name.strip_prefix(ROTATED_PREFIX)?.parse().ok()?;
             (rotated(number) == name).then_some(Self::Rotated(number))
         };
         let sorted = || {
-            let digits = name.strip_prefix(SORTED)?.strip_prefix('-')?;
+            let digits = name.strip_prefix(SORTED_PREFIX)?.strip_prefix('-')?;
             ShardName::parse(digits).map(Self::Sorted)
         };
         rotated().or_else(sorted).unwrap_or(Self::Foreign)
     }
 }
 
-/// The name of an appendix that is being merged.
+/// The name of a rotated appendix.
 pub(super) fn rotated(number: u64) -> String {
-    format!("{ROTATED}{number}")
+    format!("{ROTATED_PREFIX}{number}")
 }
 
-/// The name under which a file is written before it is finished.
+/// The temporary name of a file that is being written.
 pub(super) fn unfinished(name: &impl fmt::Display) -> String {
-    format!("{UNFINISHED}{name}")
+    format!("{UNFINISHED_PREFIX}{name}")
 }
 
-/// Which of these shards, side by side, hold every id once: those that lie in no other.
+/// The shards that together contain every id once: those inside no other.
 ///
-/// The error is the first id that has none. More names than the cover are what a split or a rebuild leaves behind when
-/// it is interrupted: their entries are right, only double.
-pub(super) fn cover(names: &[ShardName]) -> Result<Vec<ShardName>, Prefix> {
+/// The error is the first id without a shard. Names outside the cover remain from an interrupted
+/// split or rebuild; their entries are valid duplicates.
+pub(super) fn cover(names: &[ShardName]) -> Result<Vec<ShardName>, IndexPrefix> {
     let mut sorted = names.to_vec();
     sorted.sort_unstable_by_key(|name| (name.range().first, name.digits()));
     let mut covering: Vec<ShardName> = Vec::new();
-    let mut next = Some(Prefix::MIN);
+    let mut next = Some(IndexPrefix::MIN);
     for name in sorted {
         if covering.last().is_some_and(|last| last.holds(name)) {
             continue;
@@ -147,7 +148,7 @@ pub(super) fn cover(names: &[ShardName]) -> Result<Vec<ShardName>, Prefix> {
             Some(first) => return Err(first),
             None => break,
         }
-        next = name.range().last.0.checked_add(1).map(Prefix);
+        next = name.range().last.0.checked_add(1).map(IndexPrefix);
     }
     match next {
         Some(first) => Err(first),
@@ -176,13 +177,13 @@ mod tests {
             "sorted-beef",
             "tmp-x",
         ] {
-            assert_ne!(FileName::parse(OsStr::new(name)), FileName::Foreign, "{name}");
+            assert_ne!(IndexFileName::parse(OsStr::new(name)), IndexFileName::Foreign, "{name}");
         }
         for name in ["appendix-", "appendix-01", "sorted-", "sorted-A", "sorted-12345", "sorted-+1", "x", ""]
         {
-            assert_eq!(FileName::parse(OsStr::new(name)), FileName::Foreign, "{name}");
+            assert_eq!(IndexFileName::parse(OsStr::new(name)), IndexFileName::Foreign, "{name}");
         }
-        assert_eq!(FileName::parse(OsStr::new("sorted-0a")), FileName::Sorted(shard("0a")));
+        assert_eq!(IndexFileName::parse(OsStr::new("sorted-0a")), IndexFileName::Sorted(shard("0a")));
         assert_eq!(shard("0a").to_string(), "sorted-0a");
         assert_eq!(ShardName::ROOT.to_string(), "sorted");
     }
@@ -202,10 +203,10 @@ mod tests {
         let mut names: Vec<_> = ShardName::ROOT.children().unwrap().collect();
         assert_eq!(cover(&names).unwrap().len(), 16);
         names.remove(15);
-        assert_eq!(cover(&names), Err(Prefix(0xf << 60)));
+        assert_eq!(cover(&names), Err(IndexPrefix(0xf << 60)));
         names.remove(2);
-        assert_eq!(cover(&names), Err(Prefix(2 << 60)));
-        assert_eq!(cover(&[]), Err(Prefix(0)));
+        assert_eq!(cover(&names), Err(IndexPrefix(2 << 60)));
+        assert_eq!(cover(&[]), Err(IndexPrefix(0)));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A file of a disk as a source that WARC readers read from.
+//! Adapts a file of a [`super::Disk`] to the [`ReadAt`] of WARC readers.
 
 use std::io;
 
@@ -6,7 +6,7 @@ use varve_warc::source::ReadAt;
 
 use super::{DiskError, DiskFile};
 
-/// A file of a disk, as the WARC room wants it.
+/// A file of a disk as a [`ReadAt`].
 pub struct FileSource {
     file: Box<dyn DiskFile>,
 }
@@ -24,7 +24,7 @@ fn plain(error: DiskError) -> io::Error {
 
 impl ReadAt for FileSource {
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        // No file is so long; systems call such an offset invalid, which is another thing than the end.
+        // Unix rejects such an offset as invalid; here it is past the end.
         if i64::try_from(offset).is_err() {
             return Ok(0);
         }

@@ -1,4 +1,4 @@
-//! Bodies in memory, for tests and for what nobody needs tomorrow.
+//! Bodies in memory, for tests.
 
 use std::collections::HashMap;
 use std::io::{Cursor, Read};
@@ -21,7 +21,7 @@ impl MemoryBodies {
     }
 
     fn bodies(&self) -> MutexGuard<'_, HashMap<BodyId, Arc<[u8]>>> {
-        // Bodies go in whole, so the map is right whoever panicked while holding it.
+        // Bodies are inserted whole, so the map stays valid after a panic.
         self.bodies.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -42,7 +42,7 @@ impl BodyStore for MemoryBodies {
     fn keep_body(&self, content: &mut dyn Read) -> Result<KeptBody, BodyError> {
         let mut bytes = Vec::new();
         content.read_to_end(&mut bytes).map_err(BodyError::new)?;
-        let id = super::loose::body_id(Algorithm::Sha256.digest(&bytes));
+        let id = super::loose_bodies::body_id(Algorithm::Sha256.digest(&bytes));
         let length = bytes.len() as u64;
         let new = self.bodies().insert(id, bytes.into()).is_none();
         Ok(KeptBody { id, length, new })

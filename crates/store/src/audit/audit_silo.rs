@@ -1,4 +1,4 @@
-//! One silo, every record of it.
+//! Audits every record of one silo.
 
 use std::io::BufRead;
 
@@ -10,46 +10,46 @@ use varve_warc::rule::{Finding, Kind, Rule};
 use varve_warc::source::ReadAt;
 use varve_warc::{Error, Reader, Record};
 
-use super::index::Comparison;
-use super::segments::Segment;
-use super::{AuditFinding, AuditKind, Run, Segments};
+use super::check_segments::SegmentFacts;
+use super::compare_index::IndexComparison;
+use super::{AuditFinding, AuditKind, AuditRun, SegmentAudit};
 use crate::error::StoreError;
-use crate::exchange::{Listener, Scanned};
-use crate::index::{Entry, Place};
-use crate::reader::Store;
-use crate::record::entries;
-use crate::record::id_it_should_have;
-use crate::silo::{SiloError, SiloFile, Way, chain, name};
+use crate::exchange::{RecordExtractor, ScannedRecord};
+use crate::index::{IndexEntry, SiloPlace};
+use crate::reader::StoreReader;
+use crate::record::expected_record_id;
+use crate::record::index_entries;
+use crate::silo::{ProgressReporter, SiloError, SiloFile, digest_chain, name};
 
-/// What a part of a silo came to.
+/// The result for a part of a silo.
 #[derive(Default)]
-struct Part {
+struct AuditedPart {
     records: u64,
     findings: Vec<AuditFinding>,
-    entries: Vec<Entry>,
-    segments: Vec<Segment>,
-    said: Vec<Scanned>,
+    entries: Vec<IndexEntry>,
+    segments: Vec<SegmentFacts>,
+    scanned: Vec<ScannedRecord>,
 }
 
-impl Run<'_> {
-    /// Reads all records of a silo.
+impl AuditRun<'_> {
+    /// Reads and checks all records of a silo.
     fn silo(
         &mut self,
         silo: &SiloFile,
-        segments: &mut Segments,
-        mut comparison: Option<&mut Comparison<'_>>,
+        segments: &mut SegmentAudit,
+        mut comparison: Option<&mut IndexComparison<'_>>,
         progress: &(impl Fn(u64) + Sync),
     ) -> Result<(), StoreError> {
         let source = self.store.silo(silo.number)?;
         let work = |reader: &mut Reader<&dyn ReadAt>, until: u64| audit_part(reader, silo, until, progress);
         let mut failure = Ok(());
         let parts = Parts { threads: self.options.threads, size: None };
-        // Each part is dealt with as it comes, so that none piles up.
-        let result = read_parts(&*source, parts, &work, &mut |part: Part| {
+        // Each part is processed as it arrives, so that memory stays bounded.
+        let result = read_parts(&*source, parts, &work, &mut |part: AuditedPart| {
             self.done.records += part.records;
             part.findings.into_iter().for_each(|finding| self.report(finding));
             segments.extend(part.segments);
-            part.said.into_iter().for_each(&mut *self.told);
+            part.scanned.into_iter().for_each(&mut *self.scanned);
             self.note_entries(part.entries, comparison.as_deref_mut(), &mut failure);
         });
         match result {
@@ -64,25 +64,26 @@ impl Run<'_> {
         }
     }
 
-    /// Puts entries aside for the comparison, or looks each up when there is none.
+    /// Adds entries to the comparison, or looks each up when there is none.
     fn note_entries(
         &mut self,
-        found: Vec<Entry>,
-        comparison: Option<&mut Comparison<'_>>,
+        found: Vec<IndexEntry>,
+        comparison: Option<&mut IndexComparison<'_>>,
         failure: &mut Result<(), StoreError>,
     ) {
         let all_added = comparison.is_some_and(|comparison| found.iter().all(|entry| comparison.add(*entry)));
         match all_added {
             true => {}
             false if self.options.index_lost.is_none() && failure.is_ok() => {
-                *failure = super::index::look_up(self, &found).or_else(|error| self.index_failed(error));
+                *failure = super::compare_index::look_up_each(self, &found)
+                    .or_else(|error| self.index_failed(error));
             }
             false => {}
         }
     }
 
-    /// The first record of a silo: does it say that it is this silo?
-    pub(super) fn description(&mut self, silo: &SiloFile) -> Result<(), StoreError> {
+    /// Checks that the first record of a silo describes this silo.
+    pub(super) fn check_description(&mut self, silo: &SiloFile) -> Result<(), StoreError> {
         match self.store.description_of(silo.number)? {
             Some((header, _)) => {
                 if let Some(finding) = wrong_name(&header, silo) {
@@ -98,42 +99,44 @@ impl Run<'_> {
     }
 }
 
-/// What a sealed silo is, and what it was: its successor knows.
-pub(super) struct Link {
+/// The actual digest of a sealed silo, and the one its successor states.
+pub(super) struct SealDigests {
     found: Digest,
     expected: Digest,
 }
 
-/// Reads a silo as a file, to hold it against what its successor says of it; none when there is none.
-pub(super) fn link(store: &Store, silo: &SiloFile) -> Result<Option<Link>, StoreError> {
+/// Hashes a silo and reads the expected digest from its successor; `None` without a successor.
+pub(super) fn seal_digests(store: &StoreReader, silo: &SiloFile) -> Result<Option<SealDigests>, StoreError> {
     let next = silo.number + 1;
     let expected = match store.files().open(next) {
-        Ok(_) => store.description_of(next)?.and_then(|(_, block)| chain::previous(&block)),
+        Ok(_) => {
+            store.description_of(next)?.and_then(|(_, block)| digest_chain::stated_previous_digest(&block))
+        }
         Err(SiloError::Missing { .. }) => None,
         Err(error) => return Err(error.into()),
     };
     let Some(expected) = expected else { return Ok(None) };
     let failed = |source| StoreError::read(silo.number, Error::Io { offset: 0, source });
-    let found = chain::digest_of(&*store.silo(silo.number)?).map_err(failed)?;
-    Ok(Some(Link { found, expected }))
+    let found = digest_chain::file_digest(&*store.silo(silo.number)?).map_err(failed)?;
+    Ok(Some(SealDigests { found, expected }))
 }
 
-impl Run<'_> {
-    /// Reads a silo as records and, beside that, as the file that was sealed.
-    pub(super) fn silo_and_link(
+impl AuditRun<'_> {
+    /// Audits the records of a silo and, concurrently, its digest.
+    pub(super) fn audit_silo(
         &mut self,
         silo: &SiloFile,
-        segments: &mut Segments,
-        comparison: Option<&mut Comparison<'_>>,
+        segments: &mut SegmentAudit,
+        comparison: Option<&mut IndexComparison<'_>>,
         progress: &(impl Fn(u64) + Sync),
     ) -> Result<(), StoreError> {
         let store = self.store;
         let link = std::thread::scope(|scope| {
-            let link = scope.spawn(|| link(store, silo));
+            let link = scope.spawn(|| seal_digests(store, silo));
             self.silo(silo, segments, comparison, progress)?;
             link.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })?;
-        if let Some(Link { found, expected }) = link.filter(|link| link.found != link.expected) {
+        if let Some(SealDigests { found, expected }) = link.filter(|link| link.found != link.expected) {
             let message = format!(
                 "silo `{}` is not the file that was sealed: its digest is {found}, the next silo says {expected}",
                 silo.name()
@@ -162,14 +165,14 @@ fn audit_part<S: ReadAt>(
     silo: &SiloFile,
     until: u64,
     progress: &impl Fn(u64),
-) -> Result<Part, Error> {
-    let mut part = Part::default();
+) -> Result<AuditedPart, Error> {
+    let mut part = AuditedPart::default();
     let mut checker = Checker::default();
-    let mut way = Way::new(reader.position(), progress);
+    let mut way = ProgressReporter::new(reader.position(), progress);
     while reader.next_offset().is_none_or(|offset| offset < until) {
         let Some(mut record) = reader.next_record()? else { break };
-        // No checksum covers the header of a member; but all are the same.
-        let odd_member = silo.ending == name::GZIP && !record.has_our_gzip_header();
+        // No checksum covers a gzip member header, but all of them are equal.
+        let odd_member = silo.ending == name::GZIP_EXTENSION && !record.has_our_gzip_header();
         audit_record(&mut record, silo, &mut checker, &mut part)?;
         let offset = record.offset();
         reader.finish_record()?;
@@ -177,14 +180,15 @@ fn audit_part<S: ReadAt>(
         if odd_member || !findings.is_empty() {
             part.note(findings, silo, offset, odd_member, reader.header().record_id());
         }
-        way.go(reader.position());
+        way.reached(reader.position());
     }
-    part.findings.extend(reader.take_findings().iter().filter_map(|finding| translated(finding, silo, None)));
+    part.findings
+        .extend(reader.take_findings().iter().filter_map(|finding| audit_finding(finding, silo, None)));
     Ok(part)
 }
 
-impl Part {
-    /// What was found in and behind the record at `offset`.
+impl AuditedPart {
+    /// Adds the findings in and after the record at `offset`.
     fn note(
         &mut self,
         mut findings: Vec<Finding>,
@@ -193,10 +197,11 @@ impl Part {
         odd_member: bool,
         id: Option<&[u8]>,
     ) {
-        leave_causes(&mut findings, offset);
-        // What is wrong behind the record is not the record's.
+        drop_consequences(&mut findings, offset);
+        // A finding after the record does not get its id.
         let whose = |finding: &Finding| if finding.offset == offset { id } else { None };
-        self.findings.extend(findings.iter().filter_map(|finding| translated(finding, silo, whose(finding))));
+        self.findings
+            .extend(findings.iter().filter_map(|finding| audit_finding(finding, silo, whose(finding))));
         if odd_member {
             let message = "the header of a gzip member is not as varve writes it";
             self.findings.push(AuditFinding::new(AuditKind::Damaged, message).at(silo.number, offset).of(id));
@@ -204,8 +209,8 @@ impl Part {
     }
 }
 
-/// Leaves out what follows from something else that is said of the same record.
-pub(super) fn leave_causes(findings: &mut Vec<Finding>, offset: u64) {
+/// Removes findings that are consequences of another finding on the same record.
+pub(super) fn drop_consequences(findings: &mut Vec<Finding>, offset: u64) {
     let says = |rules: &[Rule]| {
         findings.iter().any(|finding| finding.offset == offset && rules.contains(&finding.rule))
     };
@@ -225,10 +230,10 @@ fn audit_record<S: ReadAt>(
     record: &mut Record<'_, S>,
     silo: &SiloFile,
     checker: &mut Checker,
-    part: &mut Part,
+    part: &mut AuditedPart,
 ) -> Result<(), Error> {
     let offset = record.offset();
-    let mut listener = Listener::new(record.header());
+    let mut listener = RecordExtractor::new(record.header());
     checker.begin(record, true);
     loop {
         let bytes = record.fill_buf().map_err(|source| Error::Io { offset, source })?;
@@ -236,26 +241,26 @@ fn audit_record<S: ReadAt>(
             break;
         }
         checker.push(bytes);
-        listener.hear(bytes);
+        listener.push(bytes);
         let length = bytes.len();
         record.consume(length);
     }
     let checked = checker.finish(record);
     let header = record.header();
     part.records += 1;
-    part.said.extend(listener.said(header));
+    part.scanned.extend(listener.finish(header));
     if let Some(message) = wrong_id(header, &checked) {
         part.findings
             .push(AuditFinding::new(AuditKind::Id, message).at(silo.number, offset).of(header.record_id()));
     }
-    if let Ok(place) = Place::new(silo.number, offset) {
-        part.entries.extend(entries(header, place));
-        part.segments.extend(Segment::of(header, place));
+    if let Ok(place) = SiloPlace::new(silo.number, offset) {
+        part.entries.extend(index_entries(header, place));
+        part.segments.extend(SegmentFacts::of(header, place));
     }
     Ok(())
 }
 
-/// Why a record's id does not follow from it. Where the block is wrong its digest says so, and the id is not judged.
+/// Why a record's id is wrong. With a wrong block the digest is reported instead.
 fn wrong_id(header: &Header, checked: &Checked) -> Option<String> {
     header.record_id()?;
     if checked.block != Verdict::Right {
@@ -263,15 +268,15 @@ fn wrong_id(header: &Header, checked: &Checked) -> Option<String> {
             .then(|| "there is no WARC-Block-Digest to hold the id against".to_owned());
     }
     let block = header.block_digest()?.ok()?;
-    let expected = id_it_should_have(header, &block)?;
+    let expected = expected_record_id(header, &block)?;
     Some(format!("the id of this record should be `{expected}`"))
 }
 
-/// A finding of the WARC room in the words of an audit.
-pub(super) fn translated(finding: &Finding, silo: &SiloFile, id: Option<&[u8]>) -> Option<AuditFinding> {
+/// Converts a finding of the WARC reader to an audit finding.
+pub(super) fn audit_finding(finding: &Finding, silo: &SiloFile, id: Option<&[u8]>) -> Option<AuditFinding> {
     let kind = match finding.rule {
         Rule::BlockDigest | Rule::PayloadDigest => AuditKind::Digest,
-        // Facts about what a server sent, not about how it was kept.
+        // Properties of the server's response, not damage.
         Rule::NotHttp | Rule::NotChunked | Rule::ChunksCut => return None,
         rule if rule.kind() == Kind::Conformance => AuditKind::Form,
         _ => AuditKind::Damaged,

@@ -1,8 +1,8 @@
-//! Records whose very bytes go to the new silo.
+//! Copies the packed bytes of records to the new silo.
 //!
-//! A record that stays need not be packed again: a member means the same wherever it lies, so that who packed it small finds
-//! it as small. Only what must say something else, is cut into segments, or lies in a silo that is packed in another way
-//! is packed anew. What is copied was read to its end, and is what its header says.
+//! A kept record need not be packed again: a member is position-independent. Only a record with
+//! changed fields, segments or another packing is repacked. A copied record was read to its end and
+//! verified.
 
 use std::io::{self, BufReader, Read};
 use std::ops::Range;
@@ -13,25 +13,28 @@ use varve_warc::record::{Header, RecordType, Version};
 use varve_warc::source::ReadAt;
 use varve_warc::write::{BlockFacts, PackedRecord, Packing};
 
-use super::copy::{CONCURRENT, odd};
-use super::{Rewriting, original_of};
+use super::copy_record::{CONCURRENT_TO_FIELD, invalid_record};
+use super::{SiloRewriter, original_of};
 use crate::error::StoreError;
-use crate::index::Place;
-use crate::reader::follows;
+use crate::index::SiloPlace;
+use crate::reader::id_matches_header;
 use crate::record::parse_id;
 
-impl Rewriting<'_> {
-    /// Whether the records of a silo are packed as those of the new ones are.
-    pub(super) fn is_packed_so(&self, silo: &dyn ReadAt, ending: &str) -> Result<bool, StoreError> {
+impl SiloRewriter<'_> {
+    /// Whether a silo has the packing of the new silos.
+    pub(super) fn has_target_packing(&self, silo: &dyn ReadAt, ending: &str) -> Result<bool, StoreError> {
         let settings = self.target.settings();
         let mut beginning = Vec::new();
-        let length = settings.telling_length() as u64;
-        Stretch { silo, range: 0..length }.read_to_end(&mut beginning).map_err(StoreError::Content)?;
-        Ok(settings.begins_so(ending, &beginning))
+        let length = settings.packing_probe_length() as u64;
+        SiloRangeReader { silo, range: 0..length }
+            .read_to_end(&mut beginning)
+            .map_err(StoreError::Content)?;
+        Ok(settings.has_current_packing(ending, &beginning))
     }
 
-    /// Whether a record has nothing else to say in the new silos. To be asked before its block is read.
-    pub(super) fn is_kept_as_it_is<S: ReadAt>(&self, record: &Record<'_, S>) -> bool {
+    /// Whether the packed bytes of a record can be copied unchanged. To be called before its block
+    /// is read.
+    pub(super) fn can_copy_verbatim<S: ReadAt>(&self, record: &Record<'_, S>) -> bool {
         let header = record.header();
         let is_ours =
             matches!(self.target.settings().packing, Packing::Zstd { .. }) || record.has_our_gzip_header();
@@ -43,11 +46,11 @@ impl Rewriting<'_> {
             && !is_moved
             && header.version == Version::V1_1
             && !header.is_segment()
-            && !header.reference(CONCURRENT).is_some_and(replaced)
-            && follows(header)
+            && !header.reference(CONCURRENT_TO_FIELD).is_some_and(replaced)
+            && id_matches_header(header)
     }
 
-    /// Copies the bytes of a record.
+    /// Copies the packed bytes of a record.
     pub(super) fn copy_bytes(
         &mut self,
         header: &Header,
@@ -56,36 +59,38 @@ impl Rewriting<'_> {
         range: Range<u64>,
     ) -> Result<(), StoreError> {
         let (Some(Ok(digest)), Some(length)) = (header.block_digest(), header.content_length()) else {
-            return Err(StoreError::Content(odd("a record does not say what its block is", id)));
+            return Err(StoreError::Content(invalid_record("a record does not say what its block is", id)));
         };
         let payload = header.payload_digest().and_then(Result::ok);
         let facts = BlockFacts { length, digest, payload };
         let temporary = &self.target.settings().temporary;
-        let record = PackedRecord::adopt(header, facts, &mut Stretch { silo, range }, Some(temporary));
+        let record =
+            PackedRecord::adopt(header, facts, &mut SiloRangeReader { silo, range }, Some(temporary));
         self.target.keep(record.map_err(StoreError::Content)?)?;
         Ok(())
     }
 
-    /// Packs a record anew that turned out not to be what it should: another of its id may be right, and if not, that is said.
-    pub(super) fn record_again(
+    /// Repacks a record that is corrupt: another record with its id may be intact, and if not, that
+    /// is an error.
+    pub(super) fn repack_record(
         &mut self,
         header: &Header,
         id: RecordId,
-        place: Place,
+        place: SiloPlace,
     ) -> Result<(), StoreError> {
-        let lost = || StoreError::Content(odd("a record cannot be read again", id));
+        let lost = || StoreError::Content(invalid_record("a record cannot be read again", id));
         let mut block = BufReader::new(self.source.record_at(place)?.ok_or_else(lost)?);
         self.record(header, id, &mut block)
     }
 }
 
-/// Bytes of a silo, as something to read.
-struct Stretch<'a> {
+/// Reads a byte range of a silo.
+struct SiloRangeReader<'a> {
     silo: &'a dyn ReadAt,
     range: Range<u64>,
 }
 
-impl Read for Stretch<'_> {
+impl Read for SiloRangeReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let left = usize::try_from(self.range.end - self.range.start).unwrap_or(usize::MAX);
         let most = buffer.len().min(left);

@@ -1,4 +1,4 @@
-//! Bodies in silos: resources, and what responses hold once their codings are undone.
+//! Bodies in silos: resources, and the decoded bodies of responses.
 
 use std::io::{self, BufRead, Read};
 
@@ -11,21 +11,21 @@ use varve_warc::record::{Header, RecordType};
 
 use crate::error::StoreError;
 use crate::exchange::payload_of;
-use crate::index::Prefix;
+use crate::index::IndexPrefix;
 use crate::reader::ObjectReader;
-use crate::reader::{SiloRecord, Store};
+use crate::reader::{SiloRecord, StoreReader};
 use crate::record::field;
-use crate::record::ids;
+use crate::record::record_and_body_ids;
 use crate::writer::NewObject;
 use crate::writer::StoreWriter;
 
-/// The type of a body of which nothing else is known.
-const UNKNOWN_TYPE: &str = "application/octet-stream";
+/// The media type of a body whose type is unknown.
+const UNKNOWN_MEDIA_TYPE: &str = "application/octet-stream";
 
-/// No head is longer.
-const LONGEST_HEAD: u64 = 1 << 20;
+/// Maximum length of a response head.
+const MAX_HEAD_BYTES: u64 = 1 << 20;
 
-impl BodySource for Store {
+impl BodySource for StoreReader {
     fn open_body(&self, id: &BodyId) -> Result<Option<Box<dyn Read + Send>>, BodyError> {
         let bytes = *id.as_bytes();
         let Some((located, record)) = self.find_open(&bytes).map_err(BodyError::new)? else {
@@ -40,7 +40,7 @@ impl BodySource for Store {
         };
         let Some(record) = record else { return Ok(None) };
         let body = response_body(record).map_err(BodyError::new)?;
-        Ok(Some(Box::new(Checked { body, hasher: Some(Algorithm::Sha256.hasher()), id: *id })))
+        Ok(Some(Box::new(DigestCheckedBody { body, hasher: Some(Algorithm::Sha256.hasher()), id: *id })))
     }
 
     fn have_bodies(&self, ids: &[BodyId]) -> Result<Vec<bool>, BodyError> {
@@ -49,15 +49,15 @@ impl BodySource for Store {
     }
 }
 
-/// Whether the body of a response is another than its payload.
+/// Whether the body of a response differs from its payload.
 fn is_decoded(header: &Header) -> bool {
     let body = header.fields.get(field::BODY_DIGEST).and_then(|text| Digest::parse(text).ok());
     body.is_some() && body != payload_of(header)
 }
 
-impl Store {
-    /// The bytes of a body from `start` up to, not including, `end`, where it lies in segments: those before `start` are not
-    /// read, and what is given was checked. None for a body that lies in one record, or nowhere.
+impl StoreReader {
+    /// The bytes `start..end` of a segmented body. Segments before `start` are not read, and the
+    /// returned bytes are verified. `None` for a body in one record or an absent body.
     pub fn open_segments(
         &self,
         id: &BodyId,
@@ -70,21 +70,21 @@ impl Store {
         }
     }
 
-    /// Puts a body into `into`, in place of what is there, and checks it: the quickest way to many small ones, most of all in the
-    /// order in which they lie. False when it has to be opened to be read, because it is longer than `most` bytes, lies in
-    /// several records, or is not what it should be, of which opening it says more.
+    /// Reads and verifies a body into `into`, replacing its content. The fastest way to read many
+    /// small bodies, best in the order of their places. Returns false when the caller must use
+    /// `open_body`: the body is longer than `most` bytes, segmented or damaged.
     pub fn read_body(&self, id: &BodyId, most: u64, into: &mut Vec<u8>) -> Result<bool, StoreError> {
         let bytes = id.as_bytes();
-        let places = self.index().find(Prefix::of(bytes))?;
+        let places = self.index().find(IndexPrefix::of(bytes))?;
         let mut alone = places.iter();
         let (Some(place), None) = (alone.next(), alone.next()) else { return Ok(false) };
-        let mut visitor = self.silos().visitor();
+        let mut visitor = self.silos().random_access();
         let Some(mut record) = visitor.record(place, Extent::Record)? else { return Ok(false) };
         let header = record.header();
         if header.is_segment() || header.content_length().is_none_or(|length| length > most) {
             return Ok(false);
         }
-        let (own, body) = ids(header);
+        let (own, body) = record_and_body_ids(header);
         into.clear();
         let read = if own == Some(*bytes) {
             record.read_to_end(into)
@@ -94,27 +94,29 @@ impl Store {
         } else {
             return Ok(false);
         };
-        // What reading it says of damage, opening it says in full.
+        // `open_body` reports damage in full.
         Ok(read.is_ok() && into.len() as u64 <= most && Algorithm::Sha256.digest(into).bytes() == bytes)
     }
 
-    /// Where bodies lie, as far as the index knows: numbers to put them in the order in which they are read most quickly.
+    /// Sort keys that order bodies by their places in the silos, where reading is fastest.
     pub fn order_of(&self, bodies: &[BodyId]) -> Result<Vec<u64>, StoreError> {
-        let prefixes: Vec<Prefix> = bodies.iter().map(|body| Prefix::of(body.as_bytes())).collect();
+        let prefixes: Vec<IndexPrefix> = bodies.iter().map(|body| IndexPrefix::of(body.as_bytes())).collect();
         let mut order = vec![u64::MAX; bodies.len()];
         self.index()
             .find_many(&prefixes, |number, place| order[number] = order[number].min(place.number()))?;
         Ok(order)
     }
 
-    /// The body of an answer by the id of its record, whole or cut short, unchecked; none when that is no response.
+    /// The body of a response by its record id, complete or truncated, not verified. `None` when
+    /// the record is not a response.
     pub fn response_body(&self, record: &[u8; 32]) -> Result<Option<impl Read + Send + use<>>, StoreError> {
         let Some(found) = self.response(record)? else { return Ok(None) };
         response_body(found).map(Some).map_err(StoreError::Content)
     }
 
-    /// The payload of an answer by the id of its record, with content codings as they were, unchecked. That of a revisit is
-    /// in the record it refers to. None when there is no such response.
+    /// The payload of a response by its record id, with its content codings, not verified. The
+    /// payload of a revisit comes from the record it refers to. `None` when there is no such
+    /// response.
     pub fn response_payload(
         &self,
         record: &[u8; 32],
@@ -129,18 +131,19 @@ impl Store {
         decoded_body(found, false).map(Some).map_err(StoreError::Content)
     }
 
-    /// The head of an answer as it was on the wire; none when the record is neither a response nor a revisit.
+    /// The head of a response as received; `None` when the record is neither a response nor a
+    /// revisit.
     pub fn response_head(&self, record: &[u8; 32]) -> Result<Option<Vec<u8>>, StoreError> {
         let Some(mut found) = self.response(record)? else { return Ok(None) };
         let mut bytes = Vec::new();
-        (&mut found).take(LONGEST_HEAD).read_to_end(&mut bytes).map_err(StoreError::Content)?;
+        (&mut found).take(MAX_HEAD_BYTES).read_to_end(&mut bytes).map_err(StoreError::Content)?;
         let length = Head::parse(&bytes).map_or(0, |head| head.length);
         bytes.truncate(length);
         Ok(Some(bytes))
     }
 
-    /// An answer as it was on the wire, head and all, unchecked; none when the record is neither a response nor a revisit. What
-    /// a revisit did not keep again is what came behind the head of the answer that it refers to.
+    /// A response as received, head included, not verified; `None` when the record is neither a
+    /// response nor a revisit. The body of a revisit comes from the record it refers to.
     pub fn response_block(&self, record: &[u8; 32]) -> Result<Option<Box<dyn Read + Send>>, StoreError> {
         let Some(found) = self.response(record)? else { return Ok(None) };
         let original = found.header().reference("WARC-Refers-To").and_then(crate::record::parse_id);
@@ -153,7 +156,7 @@ impl Store {
         Ok(Some(Box::new(found.chain(holder))))
     }
 
-    /// Whether an answer said that nothing had changed, and so had no body.
+    /// Whether a response has status 304 and therefore no body.
     fn had_no_body(&self, record: &[u8; 32]) -> Result<bool, StoreError> {
         let head = self.response_head(record)?.and_then(|head| Head::parse(&head));
         Ok(head.is_some_and(|head| head.status() == Some(304)))
@@ -166,15 +169,15 @@ impl Store {
     }
 }
 
-/// The body of the HTTP response that a record holds. Content codings are undone where the record says that the body is
-/// another than the payload: elsewhere they could not be.
+/// The body of the HTTP response in a record. Content codings are decoded where the record states a
+/// body other than the payload; elsewhere decoding failed when it was written.
 fn response_body(record: SiloRecord) -> io::Result<impl Read + Send + use<>> {
     let is_decoded = is_decoded(record.header());
     decoded_body(record, is_decoded)
 }
 
-/// The body of the HTTP response that a block holds, with its content codings undone if `is_decoded`.
-/// Of an answer that is no HTTP it is all of it.
+/// The body of the HTTP response in a block, with content codings decoded if `is_decoded`. For a
+/// block that is not HTTP, the whole block.
 fn decoded_body<'a>(mut record: impl BufRead + Send + 'a, is_decoded: bool) -> io::Result<Body<'a>> {
     let parser = read_head(&mut record)?;
     let Some(mut head) = parser.head() else {
@@ -186,7 +189,7 @@ fn decoded_body<'a>(mut record: impl BufRead + Send + 'a, is_decoded: bool) -> i
     open_body(&head, record, BodyLimits::default())
 }
 
-/// Reads up to the end of the head of a message.
+/// Reads to the end of a message head.
 fn read_head(record: &mut impl BufRead) -> io::Result<HeadParser> {
     let mut parser = HeadParser::new();
     loop {
@@ -202,14 +205,14 @@ fn read_head(record: &mut impl BufRead) -> io::Result<HeadParser> {
     }
 }
 
-/// A body that is checked at its end.
-struct Checked<R> {
+/// A body whose digest is verified at its end.
+struct DigestCheckedBody<R> {
     body: R,
     hasher: Option<Hasher>,
     id: BodyId,
 }
 
-impl<R: Read> Read for Checked<R> {
+impl<R: Read> Read for DigestCheckedBody<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let count = self.body.read(buffer)?;
         if count > 0 {
@@ -219,7 +222,7 @@ impl<R: Read> Read for Checked<R> {
         } else if !buffer.is_empty()
             && let Some(hasher) = self.hasher.take()
         {
-            let found = super::loose::body_id(hasher.finish());
+            let found = super::loose_bodies::body_id(hasher.finish());
             if found != self.id {
                 let message = format!("body {} is damaged: its SHA-256 is {found}", self.id);
                 return Err(io::Error::new(io::ErrorKind::InvalidData, message));
@@ -231,7 +234,7 @@ impl<R: Read> Read for Checked<R> {
 
 impl BodySource for StoreWriter {
     fn open_body(&self, id: &BodyId) -> Result<Option<Box<dyn Read + Send>>, BodyError> {
-        // What is not synced cannot be read from the silo yet.
+        // Records that are not synced are not in the index yet.
         self.sync().map_err(BodyError::new)?;
         self.reader().open_body(id)
     }
@@ -246,7 +249,8 @@ impl BodyStore for StoreWriter {
     fn keep_body(&self, content: &mut dyn Read) -> Result<KeptBody, BodyError> {
         let mut packer = self.packer().map_err(BodyError::new)?;
         let date = (self.settings().clock)();
-        let object = NewObject { date, content_type: UNKNOWN_TYPE.to_owned(), refers_to: None, known: None };
+        let object =
+            NewObject { date, content_type: UNKNOWN_MEDIA_TYPE.to_owned(), refers_to: None, known: None };
         let stored = self.store_reader(&mut packer, &object, content).map_err(BodyError::new)?;
         Ok(KeptBody { id: BodyId::new(stored.id), length: stored.length, new: stored.new })
     }

@@ -1,52 +1,51 @@
-//! Sorting more entries than fit in memory: sorted runs in files, merged later.
+//! External sorting: sorted runs of entries in files, merged later.
 //!
-//! Runs are unfinished business by name and by nature. They have no header and no checksum, because they never outlive
-//! the process that wrote them.
+//! Runs have no header and no checksum, because they never outlive the process that wrote them.
 
 use std::path::{Path, PathBuf};
 
-use super::entry::{ENTRY_SIZE, Entry};
+use super::entry::{ENTRY_SIZE, IndexEntry};
 use super::error::IndexError;
-use super::merge::{Merge, Stream};
-use super::names;
+use super::file_names;
+use super::merge::{EntryStream, MergedEntries};
 use super::writer::remove;
 use crate::disk::{Disk, DiskFile};
 
-/// Runs that are read at once; more are first merged into longer ones.
-const FAN_IN: usize = 64;
+/// Maximum number of runs that are read at once; more are merged first.
+const MAX_OPEN_RUNS: usize = 64;
 /// Bytes read or written at a time.
-const BUFFER: usize = 1 << 18;
+const RUN_BUFFER_BYTES: usize = 1 << 18;
 
 /// Sorted runs of entries.
-pub(super) struct Runs<'a> {
+pub(super) struct SortedRuns<'a> {
     disk: &'a dyn Disk,
     folder: &'a Path,
-    runs: Vec<Run>,
+    runs: Vec<SortedRun>,
     made: u64,
 }
 
-struct Run {
+struct SortedRun {
     path: PathBuf,
     file: Box<dyn DiskFile>,
     length: u64,
 }
 
-impl<'a> Runs<'a> {
+impl<'a> SortedRuns<'a> {
     pub(super) fn new(disk: &'a dyn Disk, folder: &'a Path) -> Self {
         Self { disk, folder, runs: Vec::new(), made: 0 }
     }
 
-    /// Writes entries, which need not be in order, as a new run, and empties the buffer.
-    pub(super) fn add(&mut self, entries: &mut Vec<Entry>) -> Result<(), IndexError> {
+    /// Sorts entries, writes them as a new run and empties the buffer.
+    pub(super) fn add(&mut self, entries: &mut Vec<IndexEntry>) -> Result<(), IndexError> {
         entries.sort_unstable();
         let run = self.write(entries.iter().copied().map(Ok))?;
         entries.clear();
         self.made += 1;
         self.runs.push(run);
-        if self.runs.len() >= FAN_IN { self.join() } else { Ok(()) }
+        if self.runs.len() >= MAX_OPEN_RUNS { self.join() } else { Ok(()) }
     }
 
-    /// Makes one run of all.
+    /// Merges all runs into one.
     fn join(&mut self) -> Result<(), IndexError> {
         let joined = self.write(self.entries())?;
         self.made += 1;
@@ -55,10 +54,11 @@ impl<'a> Runs<'a> {
     }
 
     /// All entries of all runs, in order, each once.
-    pub(super) fn entries(&self) -> Merge<'_> {
-        let stream =
-            |run| -> Stream<'_> { Box::new(RunStream { run, buffer: Vec::new(), offset: 0, next: 0 }) };
-        Merge::new(self.runs.iter().map(stream).collect())
+    pub(super) fn entries(&self) -> MergedEntries<'_> {
+        let stream = |run| -> EntryStream<'_> {
+            Box::new(SortedRunStream { run, buffer: Vec::new(), offset: 0, next: 0 })
+        };
+        MergedEntries::new(self.runs.iter().map(stream).collect())
     }
 
     /// Removes the files.
@@ -66,13 +66,16 @@ impl<'a> Runs<'a> {
         self.runs.drain(..).try_for_each(|run| remove(self.disk, &run.path))
     }
 
-    fn write(&self, entries: impl Iterator<Item = Result<Entry, IndexError>>) -> Result<Run, IndexError> {
-        let path = self.folder.join(names::unfinished(&format_args!("run-{}", self.made)));
-        let mut run = Run { file: self.disk.create_new(&path)?, path, length: 0 };
-        let mut buffer = Vec::with_capacity(BUFFER);
+    fn write(
+        &self,
+        entries: impl Iterator<Item = Result<IndexEntry, IndexError>>,
+    ) -> Result<SortedRun, IndexError> {
+        let path = self.folder.join(file_names::unfinished(&format_args!("run-{}", self.made)));
+        let mut run = SortedRun { file: self.disk.create_new(&path)?, path, length: 0 };
+        let mut buffer = Vec::with_capacity(RUN_BUFFER_BYTES);
         for entry in entries {
             buffer.extend_from_slice(&entry?.to_bytes());
-            if buffer.len() == BUFFER {
+            if buffer.len() == RUN_BUFFER_BYTES {
                 run.push(&mut buffer)?;
             }
         }
@@ -81,7 +84,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-impl Run {
+impl SortedRun {
     fn push(&mut self, buffer: &mut Vec<u8>) -> Result<(), IndexError> {
         self.file.write_at(self.length, buffer)?;
         self.length += buffer.len() as u64;
@@ -90,18 +93,18 @@ impl Run {
     }
 }
 
-struct RunStream<'a> {
-    run: &'a Run,
+struct SortedRunStream<'a> {
+    run: &'a SortedRun,
     buffer: Vec<u8>,
-    /// Where the next bufferful stands.
+    /// The offset of the next read.
     offset: u64,
     next: usize,
 }
 
-impl RunStream<'_> {
+impl SortedRunStream<'_> {
     fn fill(&mut self) -> Result<(), IndexError> {
         let left = self.run.length - self.offset;
-        self.buffer.resize(left.min(BUFFER as u64) as usize, 0);
+        self.buffer.resize(left.min(RUN_BUFFER_BYTES as u64) as usize, 0);
         let read = self.run.file.read_at(self.offset, &mut self.buffer)?;
         if read < self.buffer.len() {
             let what = "a file for sorting lost its end";
@@ -113,8 +116,8 @@ impl RunStream<'_> {
     }
 }
 
-impl Iterator for RunStream<'_> {
-    type Item = Result<Entry, IndexError>;
+impl Iterator for SortedRunStream<'_> {
+    type Item = Result<IndexEntry, IndexError>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.next == self.buffer.len() {
@@ -130,6 +133,6 @@ impl Iterator for RunStream<'_> {
         }
         let bytes = self.buffer[self.next..].first_chunk::<ENTRY_SIZE>()?;
         self.next += ENTRY_SIZE;
-        Some(Ok(Entry::from_bytes(bytes)))
+        Some(Ok(IndexEntry::from_bytes(bytes)))
     }
 }

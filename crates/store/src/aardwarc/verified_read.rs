@@ -1,7 +1,7 @@
-//! A store read from end to end: for who brings its objects elsewhere, or wants to know whether they are what they were.
+//! A full read of an AardWARC store, for import and audit.
 //!
-//! Two passes: the first checks every record and notes where segments are, the second gives the objects that are whole.
-//! What is damaged is said and left out: kept elsewhere, it would pass for good.
+//! The first pass verifies every record and notes the segments, the second yields the complete
+//! objects. Damaged objects are reported and skipped, because an import would make them look valid.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -16,27 +16,27 @@ use varve_warc::{Error, Reader};
 
 use super::object::AardwarcObject;
 use super::scan::scan;
-use super::segments::Segments;
+use super::segments::AardwarcSegments;
 use super::{AardwarcError, AardwarcFinding, digits_of, folder, is_damage};
 use crate::audit::{AuditKind, AuditSeverity};
 
-/// An AardWARC store of which every byte was read.
+/// An AardWARC store of which every byte was read and verified.
 pub struct Aardwarc {
     silos: Vec<PathBuf>,
-    segments: Segments,
-    /// Records that are not as they were written: silo and offset.
+    segments: AardwarcSegments,
+    /// The damaged records: silo and offset.
     damaged: HashSet<(usize, u64)>,
     findings: Vec<AardwarcFinding>,
     records: u64,
 }
 
 impl Aardwarc {
-    /// Opens the store in a folder: `0/`, `1/…` with silos below, or `aardwarc.conf`, which says where they are. None when
-    /// there is no silo of AardWARC in it. All silos are read, and every digest is checked. `progress` hears how many more
-    /// bytes of silos were read.
+    /// Opens the store in a folder: `0/`, `1/…` with silos below, or `aardwarc.conf`, which states
+    /// where they are. `None` when it has no AardWARC silo. Reads all silos and verifies every
+    /// digest. Passes each number of bytes read to `progress`.
     pub fn open(folder: &Path, progress: &dyn Fn(u64)) -> Result<Option<Self>, AardwarcError> {
         let Some(silos) = folder::silos(folder)? else { return Ok(None) };
-        let (segments, damaged) = (Segments::default(), HashSet::new());
+        let (segments, damaged) = (AardwarcSegments::default(), HashSet::new());
         let mut store = Self { silos, segments, damaged, findings: Vec::new(), records: 0 };
         for number in 0..store.silos.len() {
             store.examine(number, progress)?;
@@ -49,22 +49,22 @@ impl Aardwarc {
         &self.silos
     }
 
-    /// What is not as it was written, in order of the silos. An id that was forced on metadata is among it, as
-    /// [`AuditKind::Id`]: nothing shows that it was.
+    /// The findings, in order of the silos. An id that a user forced on metadata is reported as
+    /// [`AuditKind::Id`], because the record does not show that it was forced.
     pub fn findings(&self) -> &[AardwarcFinding] {
         &self.findings
     }
 
-    /// How many records were read.
+    /// The number of records read.
     pub fn records(&self) -> u64 {
         self.records
     }
 
-    pub(super) fn segments(&self) -> &Segments {
+    pub(super) fn segments(&self) -> &AardwarcSegments {
         &self.segments
     }
 
-    /// Reads a silo, notes where segments are, and holds every record against its digests.
+    /// Reads a silo, notes its segments and verifies every record.
     fn examine(&mut self, number: usize, progress: &dyn Fn(u64)) -> Result<(), AardwarcError> {
         let path = self.silos[number].clone();
         let failed = |source| AardwarcError::Silo { path: path.clone(), source };
@@ -101,7 +101,7 @@ impl Aardwarc {
         Ok(())
     }
 
-    /// Says what is wrong with a record that was read.
+    /// Adds the findings of a record.
     fn judge(
         &mut self,
         place: (usize, u64),
@@ -127,8 +127,9 @@ impl Aardwarc {
         }
     }
 
-    /// Gives every resource and metadata record to `visit`, with all its segments, in the order of the silos. What is not
-    /// whole is left out; the answer says what that is, besides what [`Self::findings`] says.
+    /// Passes every resource and metadata record with all its segments to `visit`, in order of the
+    /// silos. Incomplete objects are skipped and returned as findings, in addition to
+    /// [`Self::findings`].
     pub fn objects<E: From<AardwarcError>>(
         &self,
         mut visit: impl FnMut(AardwarcObject) -> Result<(), E>,
@@ -158,7 +159,7 @@ impl Aardwarc {
     }
 }
 
-/// Says so if the id of a record does not follow from it. All its digests are right.
+/// The finding for an id that does not match its record, whose digests are right.
 fn odd_id(header: &Header, silo: &Path, offset: u64) -> Option<AardwarcFinding> {
     let stated = digits_of(header.record_id()?);
     let block: Digest = header.block_digest()?.ok()?;
@@ -189,7 +190,7 @@ fn odd_id(header: &Header, silo: &Path, offset: u64) -> Option<AardwarcFinding> 
     Some(finding)
 }
 
-/// Opens a silo; none when it is nothing of the kind.
+/// Opens a silo; `None` when it is not a WARC file.
 fn open_silo(path: &Path) -> Result<Option<Reader<File>>, AardwarcError> {
     let file = File::open(path).map_err(|source| AardwarcError::Io { path: path.to_owned(), source })?;
     match Reader::new(file) {

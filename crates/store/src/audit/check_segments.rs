@@ -1,16 +1,16 @@
-//! Do the segments of large objects fit together?
+//! Checks that the segments of large objects belong together.
 
 use varve_warc::record::{Header, RecordType};
 
-use super::{AuditFinding, AuditKind, Run};
+use super::{AuditFinding, AuditKind, AuditRun};
 use crate::error::StoreError;
-use crate::index::Place;
+use crate::index::SiloPlace;
 use crate::record::parse_id;
 
-/// What a record says about the object it is a part of.
+/// The segment fields of a record.
 #[derive(Clone, Debug)]
-pub(crate) struct Segment {
-    place: Place,
+pub(crate) struct SegmentFacts {
+    place: SiloPlace,
     /// The first segment's id.
     origin: Option<[u8; 32]>,
     number: Option<u64>,
@@ -18,9 +18,9 @@ pub(crate) struct Segment {
     is_last: bool,
 }
 
-impl Segment {
-    /// Reads it from a header; none when the record is whole in itself.
-    pub(super) fn of(header: &Header, place: Place) -> Option<Self> {
+impl SegmentFacts {
+    /// Reads the fields from a header; `None` when the record is not a segment.
+    pub(super) fn of(header: &Header, place: SiloPlace) -> Option<Self> {
         let is_continuation = header.record_type() == RecordType::Continuation;
         if !header.is_segment() && !is_continuation {
             return None;
@@ -38,20 +38,21 @@ impl Segment {
     }
 }
 
-/// All segments that were seen: as many as there are silos, or fewer.
+/// All segments seen, at most one per silo.
 #[derive(Default)]
-pub(crate) struct Segments {
-    seen: Vec<Segment>,
+pub(crate) struct SegmentAudit {
+    seen: Vec<SegmentFacts>,
 }
 
-impl Segments {
-    pub(super) fn extend(&mut self, segments: Vec<Segment>) {
+impl SegmentAudit {
+    pub(super) fn extend(&mut self, segments: Vec<SegmentFacts>) {
         self.seen.extend(segments);
     }
 
-    /// Every first segment must lead to a whole object, every later one must have its neighbours. Whole objects are read
-    /// where all silos are: an audit of some silos looks at the headers of an object's other segments, and no further.
-    pub(super) fn check(self, run: &mut Run<'_>, whole: bool) -> Result<(), StoreError> {
+    /// Every first segment must lead to a complete object, and every later one must have its
+    /// neighbours. With `whole`, objects are read in full; otherwise only the headers of their
+    /// segments.
+    pub(super) fn check(self, run: &mut AuditRun<'_>, whole: bool) -> Result<(), StoreError> {
         for segment in &self.seen {
             let Some(origin) = segment.origin else {
                 run.report(finding(segment, "a segment that names no object", None));
@@ -67,8 +68,12 @@ impl Segments {
     }
 }
 
-/// A segment that is not the first has another before it, and one behind it unless it is the last.
-fn check_neighbours(run: &mut Run<'_>, segment: &Segment, origin: &[u8; 32]) -> Result<(), StoreError> {
+/// Checks that a later segment has one before it and, unless it is the last, one after it.
+fn check_neighbours(
+    run: &mut AuditRun<'_>,
+    segment: &SegmentFacts,
+    origin: &[u8; 32],
+) -> Result<(), StoreError> {
     let (silo, number) = (segment.place.silo(), segment.number.unwrap_or(0));
     let before = (silo.checked_sub(1), number.checked_sub(1));
     if !is_there(run, before, origin)? {
@@ -82,22 +87,22 @@ fn check_neighbours(run: &mut Run<'_>, segment: &Segment, origin: &[u8; 32]) -> 
     Ok(())
 }
 
-/// Whether a silo begins with the segment of that number of an object.
+/// Whether a silo begins with segment `number` of an object.
 fn is_there(
-    run: &Run<'_>,
+    run: &AuditRun<'_>,
     (silo, number): (Option<u32>, Option<u64>),
     origin: &[u8; 32],
 ) -> Result<bool, StoreError> {
     let (Some(silo), Some(number)) = (silo, number) else { return Ok(false) };
     let Some((place, header)) = run.store.first_record(silo)? else { return Ok(false) };
-    let found = Segment::of(&header, place);
+    let found = SegmentFacts::of(&header, place);
     Ok(found.is_some_and(|found| found.origin == Some(*origin) && found.number == Some(number)))
 }
 
-/// Finds all segments of an object, and reads it where that is wanted, which checks it.
+/// Finds all segments of an object and, with `whole`, reads and so verifies it.
 fn check_object(
-    run: &mut Run<'_>,
-    segment: &Segment,
+    run: &mut AuditRun<'_>,
+    segment: &SegmentFacts,
     origin: &[u8; 32],
     whole: bool,
 ) -> Result<(), StoreError> {
@@ -110,7 +115,7 @@ fn check_object(
             }
         }
         Ok(Some(object)) => object.length_problem(),
-        // The index says where it is, and is compared elsewhere.
+        // The comparison with the index reports this.
         Ok(None) => None,
         Err(error @ StoreError::SegmentMissing { .. }) => Some(error.to_string()),
         Err(error) => return Err(error),
@@ -121,7 +126,7 @@ fn check_object(
     Ok(())
 }
 
-fn finding(segment: &Segment, message: &str, origin: Option<&[u8; 32]>) -> AuditFinding {
+fn finding(segment: &SegmentFacts, message: &str, origin: Option<&[u8; 32]>) -> AuditFinding {
     let id = origin.map(|origin| format!("urn:sha256:{}", data_encoding::HEXLOWER.encode(origin)));
     AuditFinding::new(AuditKind::Segment, message)
         .at(segment.place.silo(), segment.place.offset())

@@ -1,15 +1,15 @@
-//! The quick look: structure and index, without reading what the records hold.
+//! The quick audit: checks structure and index without reading blocks.
 //!
-//! The index says where every record begins, and so where the one before it must end. Of each record the header is
-//! unpacked: it must be a record that the entries for this place lead to, its id must follow from it, and the index must
-//! know all of its ids. Its block is not unpacked; but its packed bytes must end where the next record begins, by what
-//! they say of their own length. Where anything speaks against that, and before the first record and behind the last,
-//! the stretch up to the next known record is walked through record by record, and what is there is told.
+//! The index states where every record begins, and so where the previous one must end. The header
+//! of each record is unpacked: the record must match the entries for its place, its id must match
+//! its header, and the index must have all of its ids. Its block is not unpacked, but its packed
+//! bytes must end where the next record begins. Where any of this fails, and before the first
+//! record and after the last, the range up to the next known record is walked record by record.
 //!
-//! What this cannot see: a change in a block, or of a checksum; and a record that the index does not know, right behind
-//! one of more than a megabyte, when both have the same length to the byte.
+//! Not detected: a change in a block or a checksum, and an unindexed record right after one of more
+//! than a megabyte when both have exactly the same length.
 //!
-//! Entries come in the order of their ids, so they are sorted by place first. Memory does not grow with the archive.
+//! Entries are sorted by place first. Memory does not grow with the archive.
 
 use std::iter::Peekable;
 
@@ -17,31 +17,31 @@ use varve_warc::rule::Finding;
 use varve_warc::source::ReadAt;
 use varve_warc::{Encoding, Error, Extent, Format, Reader};
 
-use super::index::{Scratch, missing_at, stray, stray_at};
-use super::segments::Segment;
-use super::silo::{leave_causes, translated};
-use super::{AuditFinding, AuditKind, Run, Segments};
+use super::audit_silo::{audit_finding, drop_consequences};
+use super::check_segments::SegmentFacts;
+use super::compare_index::{ScratchFolder, missing_finding, report_stray, stray_finding};
+use super::{AuditFinding, AuditKind, AuditRun, SegmentAudit};
 use crate::error::StoreError;
-use crate::index::{ByPlace, Entry, IndexError, Place, Prefix, PrefixRange};
-use crate::reader::follows;
-use crate::record::prefixes;
+use crate::index::{EntriesByPlace, IndexEntry, IndexError, IndexPrefix, PrefixRange, SiloPlace};
+use crate::reader::id_matches_header;
+use crate::record::index_prefixes;
 use crate::silo::{SiloError, SiloFile, name};
 
-/// So many entries are looked at together, by all threads.
-const TOGETHER: usize = 1 << 16;
+/// Index entries that all threads process together.
+const ENTRIES_PER_PASS: usize = 1 << 16;
 
-/// A record that the index knows: where, and how its ids begin.
-type Known = (u64, Prefix);
+/// An indexed record: its offset and one prefix of its ids.
+type IndexedPlace = (u64, IndexPrefix);
 
-/// Looks at all chosen silos.
-pub(super) fn look(
-    run: &mut Run<'_>,
+/// Audits all selected silos.
+pub(super) fn audit_quickly(
+    run: &mut AuditRun<'_>,
     silos: &[SiloFile],
-    segments: &mut Segments,
-    scratch: &Scratch,
+    segments: &mut SegmentAudit,
+    scratch: &ScratchFolder,
     progress: &(impl Fn(u64) + Sync),
 ) -> Result<(), StoreError> {
-    let mut order = ByPlace::new(scratch.disk(), scratch.path(), run.options.index.sort_limit);
+    let mut order = EntriesByPlace::new(scratch.disk(), scratch.path(), run.options.index.sort_limit);
     let store = run.store;
     let left_out: Vec<u32> =
         silos.iter().filter(|silo| !(run.options.chosen)(silo)).map(|silo| silo.number).collect();
@@ -54,64 +54,65 @@ pub(super) fn look(
     let mut entries = order.entries().peekable();
     for silo in silos.iter().filter(|silo| left_out.binary_search(&silo.number).is_err()) {
         while let Some(entry) = next_before(&mut entries, silo.number)? {
-            stray(run, Some(entry));
+            report_stray(run, Some(entry));
         }
-        look_at_silo(run, silo, &mut entries, segments, progress)?;
+        audit_silo_quickly(run, silo, &mut entries, segments, progress)?;
     }
     while let Some(entry) = entries.next().transpose()? {
-        stray(run, Some(entry));
+        report_stray(run, Some(entry));
     }
     Ok(())
 }
 
 type Entries<I> = Peekable<I>;
 
-/// The next entry, if it leads to a silo before that one.
-fn next_before<I>(entries: &mut Entries<I>, silo: u32) -> Result<Option<Entry>, IndexError>
+/// The next entry, if its silo is before `silo`.
+fn next_before<I>(entries: &mut Entries<I>, silo: u32) -> Result<Option<IndexEntry>, IndexError>
 where
-    I: Iterator<Item = Result<Entry, IndexError>>,
+    I: Iterator<Item = Result<IndexEntry, IndexError>>,
 {
-    let is_before =
-        |entry: &Result<Entry, _>| entry.as_ref().map_or(true, |entry: &Entry| entry.place.silo() < silo);
+    let is_before = |entry: &Result<IndexEntry, _>| {
+        entry.as_ref().map_or(true, |entry: &IndexEntry| entry.place.silo() < silo)
+    };
     entries.next_if(is_before).transpose()
 }
 
-fn look_at_silo<I>(
-    run: &mut Run<'_>,
+fn audit_silo_quickly<I>(
+    run: &mut AuditRun<'_>,
     silo: &SiloFile,
     entries: &mut Entries<I>,
-    segments: &mut Segments,
+    segments: &mut SegmentAudit,
     progress: &(impl Fn(u64) + Sync),
 ) -> Result<(), StoreError>
 where
-    I: Iterator<Item = Result<Entry, IndexError>>,
+    I: Iterator<Item = Result<IndexEntry, IndexError>>,
 {
     let source = match run.store.silo(silo.number) {
         Ok(source) => source,
-        // It vanished since it was listed.
+        // It vanished after the listing.
         Err(SiloError::Missing { .. }) => {
             while let Some(entry) = next_before(entries, silo.number + 1)? {
-                stray(run, Some(entry));
+                report_stray(run, Some(entry));
             }
             return Ok(());
         }
         Err(error) => return Err(error.into()),
     };
-    let look = Look { source: &*source, silo };
+    let look = QuickSiloAudit { source: &*source, silo };
     let (mut before, mut from) = (None, 0);
     loop {
-        let mut known: Vec<Known> = Vec::new();
+        let mut known: Vec<IndexedPlace> = Vec::new();
         while let Some(entry) = next_before(entries, silo.number + 1)? {
             known.push((entry.place.offset(), entry.prefix));
             // All entries of a place stay together.
             let next = entries.peek().and_then(|next| next.as_ref().ok()).map(|next| next.place);
-            if known.len() >= TOGETHER && next != Some(entry.place) {
+            if known.len() >= ENTRIES_PER_PASS && next != Some(entry.place) {
                 break;
             }
         }
         let next = entries.peek().and_then(|next| next.as_ref().ok()).map(|next| next.place);
-        let until = next.filter(|next| next.silo() == silo.number).map_or(silo.length, Place::offset);
-        let stretch = Stretch { before, from, known: &known, until };
+        let until = next.filter(|next| next.silo() == silo.number).map_or(silo.length, SiloPlace::offset);
+        let stretch = IndexedRange { before, from, known: &known, until };
         for part in look.with_threads(stretch, run.options.threads)? {
             run.done.records += part.records;
             part.findings.into_iter().for_each(|finding| run.report(finding));
@@ -126,25 +127,25 @@ where
     }
 }
 
-/// What a part of a silo came to.
+/// The result for a part of a silo.
 #[derive(Default)]
-struct Part {
+struct QuickAuditPart {
     records: u64,
     findings: Vec<AuditFinding>,
-    segments: Vec<Segment>,
+    segments: Vec<SegmentFacts>,
 }
 
-/// A stretch of a silo, from where a record is known to begin, or the beginning, to where another is, or the end.
-struct Stretch<'a> {
-    /// Where the last record before it is known to begin.
+/// A range of a silo between two indexed records, or its beginning or end.
+struct IndexedRange<'a> {
+    /// The offset of the last indexed record before it.
     before: Option<u64>,
     from: u64,
-    known: &'a [Known],
+    known: &'a [IndexedPlace],
     until: u64,
 }
 
-impl Stretch<'_> {
-    /// Cuts it in two behind so many entries, or a few more: all entries of a place stay together.
+impl IndexedRange<'_> {
+    /// Splits it after `count` entries, or a few more: all entries of a place stay together.
     fn divide(self, count: usize) -> (Self, Self) {
         let last = self.known[..count].last().map_or(0, |(offset, _)| *offset);
         let (mine, others) = self.known.split_at(self.known.partition_point(|(offset, _)| *offset <= last));
@@ -155,14 +156,18 @@ impl Stretch<'_> {
 }
 
 /// One silo.
-struct Look<'a> {
+struct QuickSiloAudit<'a> {
     source: &'a dyn ReadAt,
     silo: &'a SiloFile,
 }
 
-impl<'a> Look<'a> {
-    /// Looks at a stretch of the silo on several threads: what each came to, in order.
-    fn with_threads(&self, stretch: Stretch<'_>, threads: usize) -> Result<Vec<Part>, StoreError> {
+impl<'a> QuickSiloAudit<'a> {
+    /// Audits a range of the silo on several threads. Returns their results in order.
+    fn with_threads(
+        &self,
+        stretch: IndexedRange<'_>,
+        threads: usize,
+    ) -> Result<Vec<QuickAuditPart>, StoreError> {
         let share = stretch.known.len().div_ceil(threads.max(1)).max(1);
         let mut shares = Vec::new();
         let mut rest = stretch;
@@ -183,8 +188,11 @@ impl<'a> Look<'a> {
         })
     }
 
-    fn stretch(&self, Stretch { before, from, known, until }: Stretch<'_>) -> Result<Part, Error> {
-        let mut part = Part::default();
+    fn stretch(
+        &self,
+        IndexedRange { before, from, known, until }: IndexedRange<'_>,
+    ) -> Result<QuickAuditPart, Error> {
+        let mut part = QuickAuditPart::default();
         let mut reader = Reader::visiting(self.source)?;
         let mut rest = known;
         let first = known.first().map_or(until, |(offset, _)| *offset);
@@ -192,15 +200,15 @@ impl<'a> Look<'a> {
         if from < first {
             reached = self.walk(from, &[], first, &mut part)?;
         } else if let Some(before) = before.filter(|_| reader.visit(first, Extent::Header).is_err()) {
-            // Nothing begins here: is it a record that is lost, or did nothing ever begin here?
-            reached = self.walk(before, &[], first, &mut Part::default())?;
+            // No record begins here: walk from the previous record to see whether one is lost.
+            reached = self.walk(before, &[], first, &mut QuickAuditPart::default())?;
         }
         while let Some((offset, _)) = rest.first() {
             let (here, others) = rest.split_at(rest.partition_point(|(other, _)| other <= offset));
             let end = others.first().map_or(until, |(offset, _)| *offset);
             if *offset < reached {
-                // Another record lies here.
-                self.strays(*offset, here, &mut part);
+                // Another record covers this offset.
+                self.add_strays(*offset, here, &mut part);
             } else if !self.fits(&mut reader, *offset, here, end, &mut part)? {
                 reached = self.walk(*offset, here, end, &mut part)?;
             }
@@ -209,14 +217,15 @@ impl<'a> Look<'a> {
         Ok(part)
     }
 
-    /// Whether the record that should be at a place is, is known by all of its ids, and ends where it should; notes it if so.
+    /// Whether the record at an offset is the indexed one, has all its ids in the index and ends at
+    /// `end`. Adds it to `part` if so.
     fn fits(
         &self,
         reader: &mut Reader<&'a dyn ReadAt>,
         offset: u64,
-        known: &[Known],
+        known: &[IndexedPlace],
         end: u64,
-        part: &mut Part,
+        part: &mut QuickAuditPart,
     ) -> Result<bool, Error> {
         match reader.visit(offset, Extent::Header) {
             Err(error @ Error::Io { .. }) => return Err(error),
@@ -224,11 +233,12 @@ impl<'a> Look<'a> {
             Ok(()) => {}
         }
         let Some(record) = reader.next_record()? else { return Ok(false) };
-        let odd_member = self.silo.ending == name::GZIP && !record.has_our_gzip_header();
+        let odd_member = self.silo.ending == name::GZIP_EXTENSION && !record.has_our_gzip_header();
         let header = record.header();
-        let segment = Place::new(self.silo.number, offset).ok().and_then(|place| Segment::of(header, place));
-        let is_named = Named::of(header).is_known_as(known);
-        if odd_member || !is_named || !follows(header) || !reader.may_end_at(end)? {
+        let segment =
+            SiloPlace::new(self.silo.number, offset).ok().and_then(|place| SegmentFacts::of(header, place));
+        let is_named = RecordPrefixes::of(header).is_known_as(known);
+        if odd_member || !is_named || !id_matches_header(header) || !reader.may_end_at(end)? {
             return Ok(false);
         }
         if !reader.take_findings().is_empty() {
@@ -239,38 +249,44 @@ impl<'a> Look<'a> {
         Ok(true)
     }
 
-    /// Walks through what is between two places, and tells what is there. Where the next record begins that does not begin
-    /// before `until`, as far as that is known.
-    fn walk(&self, from: u64, known: &[Known], until: u64, part: &mut Part) -> Result<u64, Error> {
+    /// Walks the records between two offsets and adds findings. Returns the offset of the first
+    /// record at or after `until`, if known.
+    fn walk(
+        &self,
+        from: u64,
+        known: &[IndexedPlace],
+        until: u64,
+        part: &mut QuickAuditPart,
+    ) -> Result<u64, Error> {
         let found = self.first_record(from, until)?;
         let begins = found.as_ref().and_then(Reader::next_offset);
         if !known.is_empty() && begins != Some(from) {
             let message = "no record begins here, and one was known to";
             part.findings.push(AuditFinding::new(AuditKind::Damaged, message).at(self.silo.number, from));
-            self.strays(from, known, part);
+            self.add_strays(from, known, part);
         }
         let Some(mut reader) = found else { return Ok(until) };
         while reader.next_offset().is_none_or(|offset| offset < until) {
             let Some(record) = reader.next_record()? else { break };
             let offset = record.offset();
             if offset >= until {
-                self.tell(reader.take_findings(), from, until, None, part);
+                self.add_findings(reader.take_findings(), from, until, None, part);
                 return Ok(offset);
             }
             let here = if offset == from { known } else { &[] };
-            let odd_member = self.silo.ending == name::GZIP && !record.has_our_gzip_header();
+            let odd_member = self.silo.ending == name::GZIP_EXTENSION && !record.has_our_gzip_header();
             reader.finish_record()?;
             let findings = reader.take_findings();
             self.note(&reader, offset, here, odd_member, part);
-            self.tell(findings, offset, until, reader.header().record_id(), part);
+            self.add_findings(findings, offset, until, reader.header().record_id(), part);
         }
-        self.tell(reader.take_findings(), from, until, None, part);
+        self.add_findings(reader.take_findings(), from, until, None, part);
         Ok(reader.next_offset().unwrap_or(until))
     }
 
-    /// A reader at the record that begins at `from`, or else at the first that is found behind it and before `until`.
+    /// A reader at the record at `from`, or at the first record found between there and `until`.
     fn first_record(&self, from: u64, until: u64) -> Result<Option<Reader<&'a dyn ReadAt>>, Error> {
-        let encoding = if self.silo.ending == name::GZIP { Encoding::Gzip } else { Encoding::Zstd };
+        let encoding = if self.silo.ending == name::GZIP_EXTENSION { Encoding::Gzip } else { Encoding::Zstd };
         match Reader::at(self.source, from) {
             Ok(_) => Reader::resume(self.source, from, Format::Warc).map(Some),
             Err(error @ Error::Io { .. }) => Err(error),
@@ -278,71 +294,80 @@ impl<'a> Look<'a> {
         }
     }
 
-    /// A record that was walked through, against what the index knows of its place.
+    /// Compares a walked record with the index entries of its place.
     fn note(
         &self,
         reader: &Reader<&'a dyn ReadAt>,
         offset: u64,
-        known: &[Known],
+        known: &[IndexedPlace],
         odd_member: bool,
-        part: &mut Part,
+        part: &mut QuickAuditPart,
     ) {
         let (number, header) = (self.silo.number, reader.header());
         let id = header.record_id();
-        let Ok(place) = Place::new(number, offset) else { return };
+        let Ok(place) = SiloPlace::new(number, offset) else { return };
         let damaged =
             |message: &str| AuditFinding::new(AuditKind::Damaged, message).at(number, offset).of(id);
         part.records += 1;
-        part.segments.extend(Segment::of(header, place));
-        let named = Named::of(header);
+        part.segments.extend(SegmentFacts::of(header, place));
+        let named = RecordPrefixes::of(header);
         if !named.are_all_in(known) {
-            part.findings.push(missing_at(place, id));
+            part.findings.push(missing_finding(place, id));
         }
-        let others: Vec<Known> = known.iter().filter(|(_, prefix)| !named.has(*prefix)).copied().collect();
-        self.strays(offset, &others, part);
+        let others: Vec<IndexedPlace> =
+            known.iter().filter(|(_, prefix)| !named.has(*prefix)).copied().collect();
+        self.add_strays(offset, &others, part);
         if odd_member {
             part.findings.push(damaged("the header of a gzip member is not as varve writes it"));
         }
-        if header.block_digest().is_some() && !follows(header) {
+        if header.block_digest().is_some() && !id_matches_header(header) {
             let message = "the id of this record does not follow from its header";
             part.findings.push(AuditFinding::new(AuditKind::Id, message).at(number, offset).of(id));
         }
     }
 
-    /// Entries that lead to no record of theirs.
-    fn strays(&self, offset: u64, known: &[Known], part: &mut Part) {
-        let Ok(place) = Place::new(self.silo.number, offset) else { return };
-        part.findings.extend(known.iter().map(|(_, prefix)| stray_at(Entry { prefix: *prefix, place })));
+    /// Adds a finding for each entry without a matching record.
+    fn add_strays(&self, offset: u64, known: &[IndexedPlace], part: &mut QuickAuditPart) {
+        let Ok(place) = SiloPlace::new(self.silo.number, offset) else { return };
+        part.findings
+            .extend(known.iter().map(|(_, prefix)| stray_finding(IndexEntry { prefix: *prefix, place })));
     }
 
-    /// Tells what was found up to `until`; what is wrong behind that is told by who looks there.
-    fn tell(&self, mut findings: Vec<Finding>, offset: u64, until: u64, id: Option<&[u8]>, part: &mut Part) {
-        leave_causes(&mut findings, offset);
+    /// Adds the findings before `until`. Later ones belong to the next range.
+    fn add_findings(
+        &self,
+        mut findings: Vec<Finding>,
+        offset: u64,
+        until: u64,
+        id: Option<&[u8]>,
+        part: &mut QuickAuditPart,
+    ) {
+        drop_consequences(&mut findings, offset);
         for finding in findings.iter().filter(|finding| finding.offset < until) {
             let id = if finding.offset == offset { id } else { None };
-            part.findings.extend(translated(finding, self.silo, id));
+            part.findings.extend(audit_finding(finding, self.silo, id));
         }
     }
 }
 
-/// How the ids of a record begin.
-struct Named(Vec<Prefix>);
+/// The index prefixes of a record.
+struct RecordPrefixes(Vec<IndexPrefix>);
 
-impl Named {
+impl RecordPrefixes {
     fn of(header: &varve_warc::record::Header) -> Self {
-        Self(prefixes(header).collect())
+        Self(index_prefixes(header).collect())
     }
 
-    fn has(&self, prefix: Prefix) -> bool {
+    fn has(&self, prefix: IndexPrefix) -> bool {
         self.0.contains(&prefix)
     }
 
-    fn are_all_in(&self, known: &[Known]) -> bool {
+    fn are_all_in(&self, known: &[IndexedPlace]) -> bool {
         self.0.iter().all(|prefix| known.iter().any(|(_, other)| other == prefix))
     }
 
-    /// Whether the index knows the record by all of these and by no other.
-    fn is_known_as(&self, known: &[Known]) -> bool {
+    /// Whether the index has exactly these prefixes for the record.
+    fn is_known_as(&self, known: &[IndexedPlace]) -> bool {
         self.are_all_in(known) && known.iter().all(|(_, prefix)| self.has(*prefix))
     }
 }

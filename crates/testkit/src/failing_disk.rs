@@ -1,8 +1,8 @@
-//! A disk that breaks at a chosen call.
+//! A disk that fails at a chosen call.
 //!
-//! Only calls that change something count and break, because only they can leave something half done. To show that
-//! nothing is lost wherever it breaks, [`at_every_call`] runs a scenario again and again, each time breaking one call
-//! later, until it comes to its end unharmed.
+//! Only calls that change something count and fail, because only they can leave something half
+//! done. [`at_every_call`] runs a scenario repeatedly, failing one call later each time, until it
+//! completes without a failure.
 
 use std::ffi::OsString;
 use std::io::{self, ErrorKind};
@@ -10,119 +10,124 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use varve_store::disk::{Disk, DiskError, DiskFile, Mapped, Operation, Stat};
+use varve_store::disk::{Disk, DiskError, DiskFile, MappedFile, Operation, Stat};
 
-/// How a disk breaks.
+/// How a disk fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Failure {
-    /// The call fails and does nothing; the next ones work again.
+pub enum DiskFailure {
+    /// The call fails without effect; later calls succeed.
     Fail,
-    /// If the call writes bytes it writes half of them and fails; the next ones work again.
+    /// A write writes half of its bytes and fails; later calls succeed.
     ShortWrite,
-    /// As [`Failure::ShortWrite`], and from then on nothing can be written or created; the rest still works.
+    /// As [`DiskFailure::ShortWrite`], and later writes and creations fail; other calls succeed.
     OutOfSpace,
-    /// The process ends before the call: it and everything after it fails, reading too.
+    /// The process ends before the call: it and every later call fails, reads included.
     Crash,
-    /// The process ends during the call: bytes are half written, and everything after it fails.
+    /// The process ends during the call: a write is half done, and every later call fails.
     CrashInside,
 }
 
-impl Failure {
+impl DiskFailure {
     /// All of them, for tests that try each.
     pub const ALL: [Self; 5] =
         [Self::Fail, Self::ShortWrite, Self::OutOfSpace, Self::Crash, Self::CrashInside];
 }
 
-/// When and how a disk breaks. Calls are counted from zero.
+/// When and how a disk fails. Calls are counted from zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// How many changing calls succeed before.
+pub struct FailurePlan {
+    /// The number of changing calls that succeed before.
     pub after: u64,
-    /// What happens then.
-    pub failure: Failure,
+    /// The failure.
+    pub failure: DiskFailure,
 }
 
-impl Plan {
-    /// Nothing ever breaks.
-    pub const SOUND: Self = Self { after: u64::MAX, failure: Failure::Fail };
+impl FailurePlan {
+    /// Never fails.
+    pub const NEVER: Self = Self { after: u64::MAX, failure: DiskFailure::Fail };
 }
 
-/// Runs a scenario with a plan that breaks its first changing call, then its second, and so on, until the plan is no
-/// longer reached. The scenario returns the disk it made for the plan. The result is how many calls were broken.
-pub fn at_every_call(failure: Failure, mut scenario: impl FnMut(Plan) -> Arc<BrokenDisk>) -> u64 {
+/// Runs a scenario with a plan that fails its first changing call, then its second, and so on,
+/// until the scenario ends before the planned call. The scenario returns the disk that it made for
+/// the plan. Returns the number of failed calls.
+pub fn at_every_call(failure: DiskFailure, mut scenario: impl FnMut(FailurePlan) -> Arc<FailingDisk>) -> u64 {
     let mut after = 0;
-    while scenario(Plan { after, failure }).is_broken() {
+    while scenario(FailurePlan { after, failure }).is_broken() {
         after += 1;
     }
     after
 }
 
-/// A disk that breaks as planned.
-pub struct BrokenDisk {
+/// A disk that fails as planned.
+pub struct FailingDisk {
     disk: Arc<dyn Disk>,
-    breaker: Arc<Breaker>,
+    breaker: Arc<FailureTrigger>,
 }
 
-struct Breaker {
-    plan: Plan,
+struct FailureTrigger {
+    plan: FailurePlan,
     calls: AtomicU64,
 }
 
-/// What is to become of a call.
-enum Fate {
+/// The planned outcome of a call.
+enum CallOutcome {
     Succeed,
     Fail(ErrorKind),
     WriteHalf(ErrorKind),
 }
 
-impl BrokenDisk {
+impl FailingDisk {
     /// Wraps a disk.
-    pub fn new(disk: Arc<dyn Disk>, plan: Plan) -> Arc<Self> {
-        Arc::new(Self { disk, breaker: Arc::new(Breaker { plan, calls: AtomicU64::new(0) }) })
+    pub fn new(disk: Arc<dyn Disk>, plan: FailurePlan) -> Arc<Self> {
+        Arc::new(Self { disk, breaker: Arc::new(FailureTrigger { plan, calls: AtomicU64::new(0) }) })
     }
 
-    /// How many changing calls were made.
+    /// The number of changing calls so far.
     pub fn calls(&self) -> u64 {
         self.breaker.calls.load(Ordering::SeqCst)
     }
 
-    /// Whether the call that the plan names was reached.
+    /// Whether the planned call was reached.
     pub fn is_broken(&self) -> bool {
         self.calls() > self.breaker.plan.after
     }
 
     fn wrap(&self, file: Box<dyn DiskFile>, path: &Path) -> Box<dyn DiskFile> {
-        Box::new(BrokenFile { file, path: path.to_path_buf(), breaker: Arc::clone(&self.breaker) })
+        Box::new(FailingFile { file, path: path.to_path_buf(), breaker: Arc::clone(&self.breaker) })
     }
 }
 
-impl Breaker {
-    /// Counts a changing call and decides what becomes of it.
-    fn fate(&self, operation: Operation) -> Fate {
+impl FailureTrigger {
+    /// Counts a changing call and decides its outcome.
+    fn fate(&self, operation: Operation) -> CallOutcome {
         let number = self.calls.fetch_add(1, Ordering::SeqCst);
         let needs_space = matches!(operation, Operation::Write | Operation::Create | Operation::MakeFolders);
         match (number.cmp(&self.plan.after), self.plan.failure) {
-            (std::cmp::Ordering::Less, _) => Fate::Succeed,
-            (std::cmp::Ordering::Equal, Failure::Fail | Failure::Crash) => Fate::Fail(ErrorKind::Other),
-            (std::cmp::Ordering::Equal, Failure::OutOfSpace) => Fate::WriteHalf(ErrorKind::StorageFull),
-            (std::cmp::Ordering::Equal, _) => Fate::WriteHalf(ErrorKind::Other),
-            (_, Failure::Fail | Failure::ShortWrite) => Fate::Succeed,
-            (_, Failure::OutOfSpace) if needs_space => Fate::Fail(ErrorKind::StorageFull),
-            (_, Failure::OutOfSpace) => Fate::Succeed,
-            (_, Failure::Crash | Failure::CrashInside) => Fate::Fail(ErrorKind::Other),
+            (std::cmp::Ordering::Less, _) => CallOutcome::Succeed,
+            (std::cmp::Ordering::Equal, DiskFailure::Fail | DiskFailure::Crash) => {
+                CallOutcome::Fail(ErrorKind::Other)
+            }
+            (std::cmp::Ordering::Equal, DiskFailure::OutOfSpace) => {
+                CallOutcome::WriteHalf(ErrorKind::StorageFull)
+            }
+            (std::cmp::Ordering::Equal, _) => CallOutcome::WriteHalf(ErrorKind::Other),
+            (_, DiskFailure::Fail | DiskFailure::ShortWrite) => CallOutcome::Succeed,
+            (_, DiskFailure::OutOfSpace) if needs_space => CallOutcome::Fail(ErrorKind::StorageFull),
+            (_, DiskFailure::OutOfSpace) => CallOutcome::Succeed,
+            (_, DiskFailure::Crash | DiskFailure::CrashInside) => CallOutcome::Fail(ErrorKind::Other),
         }
     }
 
     fn change(&self, operation: Operation, path: &Path) -> Result<(), DiskError> {
         match self.fate(operation) {
-            Fate::Succeed => Ok(()),
-            Fate::Fail(kind) | Fate::WriteHalf(kind) => Err(broken(operation, path, kind)),
+            CallOutcome::Succeed => Ok(()),
+            CallOutcome::Fail(kind) | CallOutcome::WriteHalf(kind) => Err(broken(operation, path, kind)),
         }
     }
 
-    /// Reading works until the process ends.
+    /// Reads succeed until the process ends.
     fn read(&self, operation: Operation, path: &Path) -> Result<(), DiskError> {
-        let ended = matches!(self.plan.failure, Failure::Crash | Failure::CrashInside)
+        let ended = matches!(self.plan.failure, DiskFailure::Crash | DiskFailure::CrashInside)
             && self.calls.load(Ordering::SeqCst) > self.plan.after;
         if ended { Err(broken(operation, path, ErrorKind::Other)) } else { Ok(()) }
     }
@@ -132,7 +137,7 @@ fn broken(operation: Operation, path: &Path, kind: ErrorKind) -> DiskError {
     DiskError::new(operation, path, io::Error::new(kind, "broken on purpose"))
 }
 
-impl Disk for BrokenDisk {
+impl Disk for FailingDisk {
     fn open(&self, path: &Path) -> Result<Box<dyn DiskFile>, DiskError> {
         self.breaker.read(Operation::Open, path)?;
         Ok(self.wrap(self.disk.open(path)?, path))
@@ -148,7 +153,7 @@ impl Disk for BrokenDisk {
         Ok(self.wrap(self.disk.create_new(path)?, path))
     }
 
-    fn map(&self, path: &Path) -> Result<Mapped, DiskError> {
+    fn map(&self, path: &Path) -> Result<MappedFile, DiskError> {
         self.breaker.read(Operation::Map, path)?;
         self.disk.map(path)
     }
@@ -189,13 +194,13 @@ impl Disk for BrokenDisk {
     }
 }
 
-struct BrokenFile {
+struct FailingFile {
     file: Box<dyn DiskFile>,
     path: PathBuf,
-    breaker: Arc<Breaker>,
+    breaker: Arc<FailureTrigger>,
 }
 
-impl DiskFile for BrokenFile {
+impl DiskFile for FailingFile {
     fn length(&self) -> Result<u64, DiskError> {
         self.breaker.read(Operation::Stat, &self.path)?;
         self.file.length()
@@ -208,9 +213,9 @@ impl DiskFile for BrokenFile {
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {
         match self.breaker.fate(Operation::Write) {
-            Fate::Succeed => self.file.write_at(offset, bytes),
-            Fate::Fail(kind) => Err(broken(Operation::Write, &self.path, kind)),
-            Fate::WriteHalf(kind) => {
+            CallOutcome::Succeed => self.file.write_at(offset, bytes),
+            CallOutcome::Fail(kind) => Err(broken(Operation::Write, &self.path, kind)),
+            CallOutcome::WriteHalf(kind) => {
                 self.file.write_at(offset, &bytes[..bytes.len() / 2])?;
                 Err(broken(Operation::Write, &self.path, kind))
             }

@@ -1,8 +1,10 @@
-//! Loose bodies: a file each, named by its SHA-256, in a folder named by the first two digits.
+//! Loose bodies: one file per body, named by its SHA-256, in a folder named by the first two
+//! digits.
 //!
-//! The layout of Moku sites: `blobs/ab/abcd…`. A body is written under another name, synced, renamed, and its folder
-//! synced, so under its own name it is always whole; two who keep the same body both succeed. A disk may damage it later:
-//! whoever keeps a body that is there has its bytes at hand, so one that is no longer whole is replaced by them.
+//! The layout of Moku sites: `blobs/ab/abcd…`. A body is written under a temporary name, synced and
+//! renamed, and its folder is synced. So a file under its final name is complete, and concurrent
+//! writers of one body both succeed. A body that was damaged later is replaced when it is kept
+//! again.
 
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -15,28 +17,28 @@ use varve_warc::digest::{Algorithm, Digest, Hasher};
 
 use crate::disk::{Disk, DiskError, DiskFile};
 
-/// How much is copied at a time.
-const STEP: usize = 64 << 10;
-/// How a body is called before it is whole.
-pub(super) const UNFINISHED: &str = "unfinished-";
+/// Bytes copied at a time.
+const COPY_CHUNK_BYTES: usize = 64 << 10;
+/// The name prefix of a body that is not complete yet.
+pub(super) const UNFINISHED_PREFIX: &str = "unfinished-";
 
 /// Bodies as files below a folder.
 pub struct LooseBodies {
     disk: Arc<dyn Disk>,
     folder: PathBuf,
-    /// Tells apart unfinished bodies of one process.
+    /// Distinguishes the unfinished bodies of one process.
     counter: AtomicU64,
-    /// Tells apart processes.
+    /// Distinguishes processes.
     process: u32,
 }
 
 impl LooseBodies {
-    /// Uses that folder, which is made when the first body is kept.
+    /// Uses `folder`, which is created with the first body.
     pub fn new(disk: Arc<dyn Disk>, folder: PathBuf) -> Self {
         Self { disk, folder, counter: AtomicU64::new(0), process: std::process::id() }
     }
 
-    /// Where a body lies, or would.
+    /// The path of a body.
     pub fn path(&self, id: &BodyId) -> PathBuf {
         let hex = id.to_string();
         self.folder.join(&hex[..2]).join(hex)
@@ -53,7 +55,7 @@ impl LooseBodies {
     fn write(&self, path: &Path, content: &mut dyn Read) -> Result<(Digest, u64), BodyError> {
         let file = self.disk.create_new(path).map_err(BodyError::new)?;
         let mut hasher = Algorithm::Sha256.hasher();
-        let mut buffer = vec![0; STEP];
+        let mut buffer = vec![0; COPY_CHUNK_BYTES];
         let mut length = 0;
         loop {
             let count = match content.read(&mut buffer) {
@@ -71,7 +73,7 @@ impl LooseBodies {
         Ok((hasher.finish(), length))
     }
 
-    /// Whether a body is here, with all its bytes as they were. One that cannot be read counts as damaged.
+    /// Whether a body is stored and intact. An unreadable body counts as damaged.
     fn is_whole(&self, id: &BodyId, length: u64) -> Result<bool, DiskError> {
         match self.disk.stat(&self.path(id))? {
             Some(found) if found.length == length => {}
@@ -81,7 +83,8 @@ impl LooseBodies {
         Ok(matches!(self.open_body(id).map(|body| body.map(read)), Ok(Some(Ok(_)))))
     }
 
-    /// Gives a body its own name, unless it is whole under that already; whether it had to.
+    /// Renames a finished body into place unless an intact copy is there. Returns whether it
+    /// renamed.
     fn put_in_place(&self, unfinished: &Path, id: &BodyId, length: u64) -> Result<bool, DiskError> {
         let path = self.path(id);
         if self.is_whole(id, length)? {
@@ -120,12 +123,12 @@ impl BodyStore for LooseBodies {
     fn keep_body(&self, content: &mut dyn Read) -> Result<KeptBody, BodyError> {
         self.disk.make_folders(&self.folder).map_err(BodyError::new)?;
         let number = self.counter.fetch_add(1, Ordering::Relaxed);
-        let unfinished = self.folder.join(format!("{UNFINISHED}{}-{number}", self.process));
+        let unfinished = self.folder.join(format!("{UNFINISHED_PREFIX}{}-{number}", self.process));
         let written = self.write(&unfinished, content);
         let (digest, length) = match written {
             Ok(written) => written,
             Err(error) => {
-                // The first error is the one to tell; a leftover is swept by whoever sweeps.
+                // The first error is reported; `gc` removes a leftover file.
                 let _ = self.disk.remove(&unfinished);
                 return Err(error);
             }
@@ -135,7 +138,7 @@ impl BodyStore for LooseBodies {
         Ok(KeptBody { id, length, new })
     }
 
-    /// Each body is safe when it is kept.
+    /// Does nothing: `keep_body` syncs each body.
     fn sync_bodies(&self) -> Result<(), BodyError> {
         Ok(())
     }
@@ -148,7 +151,7 @@ pub(super) fn body_id(digest: Digest) -> BodyId {
     BodyId::new(bytes)
 }
 
-/// Reads a loose body and checks it at its end.
+/// Reads a loose body and verifies its digest at the end.
 struct LooseBody {
     file: Box<dyn DiskFile>,
     offset: u64,

@@ -1,26 +1,26 @@
-//! How a set of entries is divided into shards.
+//! Divides a set of entries into shards.
 //!
-//! The rule: a shard of more than `limit` entries is replaced by the sixteen shards of its next hexadecimal digit,
-//! empty ones too, and those by the same rule, down to four digits. The division is a function of the set and the limit
-//! alone, so a rebuild divides as years of housekeeping did. Entries are never taken out of the index, so a split is
-//! never undone.
+//! A shard of more than `limit` entries is replaced by the sixteen shards of its next hexadecimal
+//! digit, empty ones included, recursively up to four digits. The division depends only on the set
+//! and the limit, so a rebuild divides as years of housekeeping did. Entries are never removed, so
+//! a split is never undone.
 
-use super::entry::{Entry, Prefix};
+use super::entry::{IndexEntry, IndexPrefix};
 use super::error::IndexError;
-use super::names::ShardName;
+use super::file_names::ShardName;
 
-/// How many entries of a shard begin with each value of the first sixteen bits.
-pub(super) struct Counts {
+/// The number of entries of a shard for each value of the first sixteen bits.
+pub(super) struct PrefixCounts {
     /// The first value that the shard can hold.
     first: usize,
     counts: Vec<u64>,
 }
 
-impl Counts {
+impl PrefixCounts {
     /// Counts the entries of the shard `name`.
     pub(super) fn of(
         name: ShardName,
-        entries: impl Iterator<Item = Result<Entry, IndexError>>,
+        entries: impl Iterator<Item = Result<IndexEntry, IndexError>>,
     ) -> Result<Self, IndexError> {
         let first = sixteen(name.range().first);
         let mut counts = vec![0; sixteen(name.range().last) - first + 1];
@@ -30,7 +30,7 @@ impl Counts {
         Ok(Self { first, counts })
     }
 
-    /// How many there are in a shard that lies in the one that was counted.
+    /// The number of entries in a shard inside the counted one.
     pub(super) fn within(&self, name: ShardName) -> u64 {
         let range = name.range();
         self.counts[sixteen(range.first) - self.first..=sixteen(range.last) - self.first].iter().sum()
@@ -54,19 +54,20 @@ impl Counts {
     }
 }
 
-fn sixteen(prefix: Prefix) -> usize {
+fn sixteen(prefix: IndexPrefix) -> usize {
     (prefix.0 >> 48) as usize
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::entry::Place;
-    use super::super::names::cover;
+    use super::super::entry::SiloPlace;
+    use super::super::file_names::cover;
     use super::*;
 
-    fn counts(prefixes: &[u64]) -> Counts {
-        let entry = |prefix: &u64| Ok(Entry { prefix: Prefix(*prefix), place: Place::from_bits(0) });
-        Counts::of(ShardName::ROOT, prefixes.iter().map(entry)).unwrap()
+    fn counts(prefixes: &[u64]) -> PrefixCounts {
+        let entry =
+            |prefix: &u64| Ok(IndexEntry { prefix: IndexPrefix(*prefix), place: SiloPlace::from_bits(0) });
+        PrefixCounts::of(ShardName::ROOT, prefixes.iter().map(entry)).unwrap()
     }
 
     #[test]

@@ -1,7 +1,6 @@
-//! The real disk. Every call is one or two calls of the operating system, with the path added to what goes wrong.
+//! The real disk. Each method makes one or two system calls and adds the path to errors.
 //!
-//! It is written for Unix: reading and writing at an offset, syncing a folder, and renaming over a file that others have
-//! mapped are all taken for granted there.
+//! Requires Unix: positioned reads and writes, syncing a folder, and renaming over a mapped file.
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
@@ -9,7 +8,7 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use super::{Disk, DiskError, DiskFile, Mapped, Operation, Stat};
+use super::{Disk, DiskError, DiskFile, MappedFile, Operation, Stat};
 use crate::steps::{self, step};
 
 /// The file system of this machine.
@@ -35,12 +34,12 @@ impl Disk for LocalDisk {
         open(path, OpenOptions::new().read(true).write(true).create_new(true), Operation::Create)
     }
 
-    fn map(&self, path: &Path) -> Result<Mapped, DiskError> {
+    fn map(&self, path: &Path) -> Result<MappedFile, DiskError> {
         let file = File::open(path).map_err(failed(Operation::Map, path))?;
-        // Some file systems cannot map; reading is slower and always right.
-        match Mapped::map(&file) {
+        // Some file systems cannot map files; then the file is read.
+        match MappedFile::map(&file) {
             Ok(mapped) => Ok(mapped),
-            Err(_) => Ok(Mapped::from(fs::read(path).map_err(failed(Operation::Read, path))?)),
+            Err(_) => Ok(MappedFile::from(fs::read(path).map_err(failed(Operation::Read, path))?)),
         }
     }
 
@@ -116,7 +115,7 @@ impl DiskFile for LocalFile {
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> Result<(), DiskError> {
         step("write", &self.path);
-        let (first, rest) = bytes.split_at(steps::torn(bytes.len()));
+        let (first, rest) = bytes.split_at(steps::torn_write_length(bytes.len()));
         if !first.is_empty() {
             self.file.write_all_at(first, offset).map_err(failed(Operation::Write, &self.path))?;
             step("write the rest", &self.path);
